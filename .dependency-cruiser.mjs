@@ -1,0 +1,123 @@
+/**
+ * Which module may import which. Paths are relative to the folder being cruised.
+ * `written` sees every import in the source, type-only ones included; `atRunTime` sees what is left once
+ * types are erased. Read by scripts/check-direction.ts; never run on its own.
+ */
+
+/** @typedef {import("dependency-cruiser").IForbiddenRuleType} Rule */
+
+/** @type {(...names: string[]) => string[]} */
+const npm = (...names) => names.map((name) => `(^|/)node_modules/${name}/`);
+
+/**
+ * Each package and the other packages it may import.
+ * @type {Record<string, string[]>}
+ */
+const mayImport = {
+  protocol: [],
+  server: ["protocol"],
+  client: ["protocol"],
+  react: ["protocol", "client"],
+  studio: ["protocol", "client", "react"],
+};
+
+/** @type {Rule[]} */
+const packageDirection = Object.entries(mayImport).map(([name, allowed]) => ({
+  name: `${name}-direction`,
+  severity: "error",
+  comment: `${name} may import ${allowed.join(", ") || "no other package"}`,
+  from: { path: `^packages/${name}/src/` },
+  to: { path: "^packages/", pathNot: `^packages/(${[name, ...allowed].join("|")})/` },
+}));
+
+/**
+ * Folders of the server: `from` may not reach `to`, not even through a third module.
+ * @type {(name: string, from: string, to: string, comment: string) => Rule}
+ */
+const apart = (name, from, to, comment) => ({
+  name,
+  severity: "error",
+  comment,
+  from: { path: `^packages/server/src/${from}/` },
+  to: { path: `^packages/server/src/${to}/`, reachable: true },
+});
+
+/** @type {Rule[]} */
+export const written = [
+  ...packageDirection,
+  apart("runtime-not-to-gateway", "runtime", "gateway", "they meet only in log and store"),
+  apart(
+    "gateway-not-to-runtime",
+    "gateway",
+    "(runtime|engine|models|payments)",
+    "they meet only in log and store",
+  ),
+  apart(
+    "log-and-store-at-the-bottom",
+    "(log|store)",
+    "(runtime|engine|models|payments|gateway)",
+    "ports know no user",
+  ),
+  {
+    name: "protocol-imports-little",
+    severity: "error",
+    comment: "protocol runs anywhere: zod, eventsource-parser and itself, no Node module",
+    from: { path: "^packages/protocol/src/" },
+    to: { pathNot: ["^packages/", ...npm("zod", "eventsource-parser")] },
+  },
+  {
+    name: "src-not-to-test",
+    severity: "error",
+    comment: "what is published never imports what only we run",
+    from: { path: "^packages/[^/]+/src/" },
+    to: {
+      path: ["^packages/[^/]+/(test|scripts)/", "^(conformance|bench|examples|scripts)/", "[.]test[.]tsx?$"],
+    },
+  },
+  {
+    name: "src-not-to-undeclared",
+    severity: "error",
+    comment: "a published package must declare what it imports as a dependency",
+    from: { path: "^packages/[^/]+/src/" },
+    to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"] },
+  },
+  {
+    name: "resolvable",
+    severity: "error",
+    comment: "an import that resolves to nothing escapes every other rule",
+    from: {},
+    to: { couldNotResolve: true },
+  },
+];
+
+/** @type {Rule[]} */
+export const atRunTime = [
+  {
+    name: "zod-stays-in-schemas",
+    severity: "error",
+    comment: "zod is a value only where schemas are declared",
+    from: {
+      path: "^packages/protocol/src/",
+      pathNot: [
+        "^packages/protocol/src/events/",
+        "^packages/protocol/src/dialects/[^/]+/(frames|commands)[.]ts$",
+        "^packages/protocol/src/schema[^/]*[.]ts$",
+      ],
+    },
+    to: { path: npm("zod") },
+  },
+  {
+    name: "protocol-root-without-zod",
+    severity: "error",
+    comment: "the root entry is small enough for every page; validation is behind ./schema",
+    from: { path: "^packages/protocol/src/index[.]ts$" },
+    to: { path: npm("zod"), reachable: true },
+  },
+  {
+    name: "no-cycles",
+    severity: "error",
+    comment: "modules that need each other at run time depend on load order",
+    from: {},
+    to: { circular: true },
+  },
+];

@@ -1,0 +1,65 @@
+/**
+ * Checks which module imports which, by the rules of .dependency-cruiser.mjs.
+ * Takes the folder to check (this repository if left out). Never passes without having seen a module.
+ */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+import { cruise, type ICruiseResult, type IForbiddenRuleType } from "dependency-cruiser";
+
+import { atRunTime, written } from "../.dependency-cruiser.mjs";
+
+const folders = ["packages", "conformance", "bench", "examples", "scripts"];
+
+interface DirectionReport {
+  modules: number;
+  violations: string[];
+}
+
+async function cruiseOnce(
+  root: string,
+  forbidden: IForbiddenRuleType[],
+  typeImports: boolean,
+): Promise<ICruiseResult> {
+  const present = folders.filter((folder) => existsSync(join(root, folder)));
+  const { output } = await cruise(
+    present,
+    {
+      baseDir: root,
+      validate: true,
+      ruleSet: { forbidden },
+      tsPreCompilationDeps: typeImports,
+      doNotFollow: { path: ["(^|/)node_modules/"] },
+      exclude: { path: ["(^|/)(dist|[.]tsc)/"] },
+      enhancedResolveOptions: {
+        exportsFields: ["exports"],
+        conditionNames: ["@turnstream/source", "types", "import", "node", "default"],
+      },
+    },
+    {},
+    // Without this the imports of types written without `type` would count as erased.
+    { tsConfig: { options: { verbatimModuleSyntax: true } } },
+  );
+  if (typeof output === "string") throw new TypeError("dependency-cruiser answered with text");
+  return output;
+}
+
+export async function checkDirection(root: string): Promise<DirectionReport> {
+  const runs = [await cruiseOnce(root, written, true), await cruiseOnce(root, atRunTime, false)];
+  const violations = runs.flatMap(({ summary }) =>
+    summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`),
+  );
+  const counts = runs.map(
+    ({ modules }) => modules.filter(({ source }) => !source.includes("node_modules/")).length,
+  );
+  return { modules: Math.min(...counts), violations: [...new Set(violations)].toSorted() };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const root = resolve(process.argv[2] ?? join(import.meta.dirname, ".."));
+  const { modules, violations } = await checkDirection(root);
+  for (const violation of violations) console.error(violation);
+  console.log(`${modules} modules, ${violations.length} violations`);
+  if (modules === 0) console.error("no module was looked at: the check itself is broken");
+  if (modules === 0 || violations.length > 0) process.exitCode = 1;
+}

@@ -1,0 +1,45 @@
+/**
+ * Every check that is not a test, one after the other. All of them run even when one fails; a step over
+ * its time budget fails too, so that the checks stay quick. Never changes a source file.
+ */
+import { inSeconds, runCommand } from "./run-command.ts";
+
+interface Step {
+  name: string;
+  command: string;
+  folder?: string;
+  budgetSeconds: number;
+}
+
+const protocol = "packages/protocol";
+
+/** Types come before whatever reads the built files: package lint and bundle size. */
+const steps: Step[] = [
+  { name: "format", command: "oxfmt --check", budgetSeconds: 15 },
+  { name: "types", command: "tsc -b", budgetSeconds: 60 },
+  { name: "lint", command: "oxlint", budgetSeconds: 20 },
+  { name: "direction", command: "node scripts/check-direction.ts", budgetSeconds: 20 },
+  { name: "unused code", command: "knip --no-progress", budgetSeconds: 30 },
+  { name: "package", command: "publint --strict", folder: protocol, budgetSeconds: 20 },
+  {
+    name: "package types",
+    command: "attw --pack . --profile esm-only --no-summary --no-color --format ascii",
+    folder: protocol,
+    budgetSeconds: 30,
+  },
+  { name: "bundle size", command: "size-limit", budgetSeconds: 20 },
+];
+
+const failures: string[] = [];
+
+for (const { name, command, folder = ".", budgetSeconds } of steps) {
+  console.log(`\n[check] ${name}: ${command}`);
+  const { ok, seconds } = await runCommand(command, { folder });
+  const late = seconds > budgetSeconds;
+  if (!ok) failures.push(name);
+  else if (late) failures.push(`${name} (over its ${budgetSeconds} s)`);
+  console.log(`[check] ${name}: ${ok ? (late ? "too slow" : "ok") : "FAILED"}, ${inSeconds(seconds)}`);
+}
+
+console.log(failures.length === 0 ? "\n[check] all ok" : `\n[check] failed: ${failures.join(", ")}`);
+process.exitCode = failures.length === 0 ? 0 : 1;
