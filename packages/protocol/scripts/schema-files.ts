@@ -1,0 +1,57 @@
+/**
+ * The JSON Schema files of the package, made from the schemas in the source. Touches no files itself.
+ */
+import {
+  blocksFrames,
+  errorReply,
+  eventSchemas,
+  postMessage,
+  postMessageReply,
+  responsesFrames,
+  socketCommands,
+  socketReplies,
+  tasksFrames,
+} from "@turnstream/protocol/schema";
+import { z } from "zod";
+
+type Schemas = Readonly<Record<string, z.ZodType>>;
+
+const SETS: Readonly<Record<string, { title: string; schemas: Schemas }>> = {
+  events: { title: "Canonical events", schemas: eventSchemas },
+  "blocks-frames": { title: "Frames of the blocks dialect", schemas: blocksFrames },
+  "tasks-frames": { title: "Frames of the tasks dialect", schemas: tasksFrames },
+  "responses-frames": { title: "Frames of the responses dialect", schemas: responsesFrames },
+  "socket-commands": { title: "Commands over a WebSocket", schemas: socketCommands },
+  "socket-replies": { title: "Answers to commands over a WebSocket", schemas: socketReplies },
+  http: {
+    title: "Bodies over HTTP",
+    schemas: { post_message: postMessage, post_message_reply: postMessageReply, error: errorReply },
+  },
+};
+
+/** Name and text of each file: one schema per set, `$defs` named by `type`, and any of them at the top. */
+export function schemaFiles(): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const [name, { title, schemas }] of Object.entries(SETS)) {
+    const $defs = Object.fromEntries(
+      Object.entries(schemas).map(([type, schema]) => [type, jsonSchema(schema)]),
+    );
+    const anyOf = Object.keys(schemas).map((type) => ({ $ref: `#/$defs/${type}` }));
+    const file = { $schema: "https://json-schema.org/draft/2020-12/schema", title, anyOf, $defs };
+    files.set(`${name}.json`, `${JSON.stringify(file, null, 2)}\n`);
+  }
+  return files;
+}
+
+function jsonSchema(schema: z.ZodType): unknown {
+  const { $schema: _, $defs: __, ...rest } = z.toJSONSchema(schema, { io: "input", reused: "inline" });
+  return withoutRefs(rest);
+}
+
+/** Only "any JSON value" refers to itself, and in JSON Schema that is said by saying nothing. */
+function withoutRefs(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutRefs);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const kept = Object.entries(schema).filter(([key]) => key !== "$ref");
+  return Object.fromEntries(kept.map(([key, value]) => [key, withoutRefs(value)]));
+}

@@ -1,0 +1,53 @@
+/**
+ * Merges neighbouring deltas of one block, for replays and the archive. The result folds to the same state,
+ * and a cut after any of its events is a position of the log. Never reorders: an append-only client that
+ * stops between two events holds exactly a prefix.
+ */
+import { seqOf } from "./cursor.ts";
+import type { Event } from "./events/index.ts";
+
+/** How long a merged delta may get, in UTF-16 units, so that one event never holds the loop or a frame. */
+const MAX_MERGED = 32_768;
+
+export function coalesce(events: readonly Event[], maxLength = MAX_MERGED): Event[] {
+  const out: Event[] = [];
+  for (const event of events) {
+    const merged = merge(out.at(-1), event, maxLength);
+    if (merged === null) out.push(event);
+    else out[out.length - 1] = merged;
+  }
+  return out;
+}
+
+function merge(a: Event | undefined, b: Event, maxLength: number): Event | null {
+  if (a === undefined || !("block" in a) || !("block" in b) || a.block !== b.block || a.turn !== b.turn)
+    return null;
+  const span = { first: a.first ?? seqOf(a.id), id: b.id, at: b.at };
+  if (a.type === "thinking.delta" && b.type === "thinking.delta") {
+    const text = a.text + b.text;
+    return text.length > maxLength ? null : { ...a, ...span, text };
+  }
+  if (a.type === "text.delta" && b.type === "text.delta") {
+    const text = a.text + b.text;
+    if (text.length > maxLength) return null;
+    const annotations = [...(a.annotations ?? []), ...(b.annotations ?? [])];
+    return { ...a, ...span, text, ...(annotations.length > 0 ? { annotations } : {}) };
+  }
+  if (a.type === "tool_call.delta" && b.type === "tool_call.delta") {
+    const args = a.args + b.args;
+    return args.length > maxLength ? null : { ...a, ...span, args };
+  }
+  if (a.type === "tool_result.delta" && b.type === "tool_result.delta") {
+    if (a.part !== b.part || a.media !== "text" || b.media !== "text" || a.done) return null;
+    const data = a.data + b.data;
+    return data.length > maxLength ? null : { ...a, ...b, ...span, data, ...referenceOf(a, b) };
+  }
+  return null;
+}
+
+type ResultDelta = Extract<Event, { type: "tool_result.delta" }>;
+
+function referenceOf(a: ResultDelta, b: ResultDelta): Pick<ResultDelta, "reference"> {
+  const reference = b.reference ?? a.reference;
+  return reference === undefined ? {} : { reference };
+}

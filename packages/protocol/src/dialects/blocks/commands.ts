@@ -1,0 +1,122 @@
+/**
+ * What a client sends over a WebSocket, and what the server answers, each declared once (W16). The source
+ * documents imply these and don't spell them out; `native` and `tasks` sockets take the same ones.
+ */
+import { z } from "zod";
+import { CURSOR_PATTERN } from "../../cursor.ts";
+import { ERROR_WORDS } from "../../errors.ts";
+import { id, json } from "../../events/fields.ts";
+import { answer } from "../../events/interactions.ts";
+import type { Immutable } from "../../json.ts";
+
+/** Comes back on the answer, so that a client can tell which command it is for. */
+const request = { request_id: id.exactOptional() };
+const session = { session_id: id };
+const messageText = z.string().min(1).max(1_000_000);
+
+export const socketCommands = {
+  subscribe: z
+    .strictObject({
+      type: z.literal("subscribe"),
+      ...request,
+      ...session,
+      last_event_id: z.string().regex(CURSOR_PATTERN).exactOptional(),
+    })
+    .describe("Show me this session, after the last event that I have seen."),
+  unsubscribe: z
+    .strictObject({ type: z.literal("unsubscribe"), ...request, ...session })
+    .describe("Show it no longer. The turn goes on."),
+  send: z
+    .strictObject({
+      type: z.literal("send"),
+      ...request,
+      ...session,
+      client_message_id: id.describe("chosen by the client; the same id never makes a second message"),
+      text: messageText,
+      content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
+      agent_id: id.exactOptional(),
+      resume_form_request_id: id.exactOptional(),
+    })
+    .describe("A message. It starts a turn, or waits for the running one to end."),
+  stop: z
+    .strictObject({ type: z.literal("stop"), ...request, ...session, message_id: id.exactOptional() })
+    .describe("Stop the running turn, or only that turn."),
+  decide: z
+    .strictObject({
+      type: z.literal("decide"),
+      ...request,
+      ...session,
+      approval_key: id,
+      decision: z.enum(["approve", "edit", "reject"]),
+      args: json.exactOptional().describe("with edit: the arguments to use instead"),
+      reason: z.string().max(4096).exactOptional(),
+      digest: z.string().max(256).exactOptional().describe("of what was shown"),
+    })
+    .describe("The decision on an approval."),
+  answer: z
+    .strictObject({
+      type: z.literal("answer"),
+      ...request,
+      ...session,
+      approval_key: id,
+      answers: z.array(answer).min(1).max(20),
+    })
+    .describe("The answer to a question."),
+  submit: z
+    .strictObject({
+      type: z.literal("submit"),
+      ...request,
+      ...session,
+      form_request_id: id,
+      values: z.record(z.string(), json),
+    })
+    .describe("A form, filled in."),
+  decline: z
+    .strictObject({
+      type: z.literal("decline"),
+      ...request,
+      ...session,
+      form_request_id: id,
+      reason: z.string().max(4096).exactOptional(),
+    })
+    .describe("A form will not be filled in."),
+};
+
+export const socketReplies = {
+  ack: z
+    .strictObject({
+      type: z.literal("ack"),
+      ...request,
+      message_id: id.exactOptional().describe("the turn, where the command started or stopped one"),
+      event_id: z.string().regex(CURSOR_PATTERN).exactOptional().describe("where the log shows it"),
+    })
+    .describe("Done, durably."),
+  subscribed: z
+    .strictObject({
+      type: z.literal("subscribed"),
+      ...request,
+      ...session,
+      resumed: z.boolean().describe("false: forget what you have, what follows is the state anew"),
+      reason: z.enum(["fresh", "cursor", "expired", "invalid", "slow"]).describe("why it was resumed or not"),
+    })
+    .describe("Frames of the session follow."),
+  error: z
+    .strictObject({
+      type: z.literal("error"),
+      ...request,
+      code: z.enum(ERROR_WORDS),
+      number: z.int(),
+      message: z.string(),
+      can_retry: z.boolean(),
+    })
+    .describe("The command was not carried out."),
+};
+
+export type SocketCommand = Immutable<z.infer<(typeof socketCommands)[keyof typeof socketCommands]>>;
+export type SocketReply = Immutable<z.infer<(typeof socketReplies)[keyof typeof socketReplies]>>;
+
+const options = Object.values(socketCommands) as unknown as readonly [z.ZodObject, ...z.ZodObject[]];
+export const socketCommandSchema = z.discriminatedUnion(
+  "type",
+  options,
+) as unknown as z.ZodType<SocketCommand>;

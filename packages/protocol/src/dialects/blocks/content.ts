@@ -1,0 +1,162 @@
+/**
+ * How one block looks in the `blocks` dialect: its start, its deltas, its stop. Live frames, resyncs and
+ * history are all made from these, so that they can't differ.
+ */
+import { findRun } from "../../fold/edit.ts";
+import type { Action, Block, PaymentBlock, Question, Turn } from "../../state.ts";
+import { labelOf } from "../../view/label.ts";
+import type { ContentBlock, ContentDelta } from "./frames.ts";
+
+/** How much of a result goes over this wire, in UTF-16 units. */
+const MAX_CONTENT = 500;
+
+/** Cuts without leaving half of a surrogate pair. */
+export function cutContent(text: string): string {
+  if (text.length <= MAX_CONTENT) return text;
+  const last = text.charCodeAt(MAX_CONTENT - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? MAX_CONTENT - 1 : MAX_CONTENT);
+}
+
+export function authorOf(
+  turn: Turn,
+  run: string,
+): { subagent: string | null; parent_tool_use_id: string | null } {
+  const found = findRun(turn, run);
+  return found === undefined || found.parent === null
+    ? { subagent: null, parent_tool_use_id: null }
+    : { subagent: found.agent, parent_tool_use_id: found.call };
+}
+
+/** The `content_block` of a block's start. Notices travel as text. */
+export function contentStart(turn: Turn, block: Block): ContentBlock {
+  const author = authorOf(turn, block.run);
+  switch (block.kind) {
+    case "thinking":
+      return { type: "thinking", thinking: "", ...author };
+    case "text":
+      return { type: "text", text: "", ...author, is_part: block.part };
+    case "notice":
+      return { type: "text", text: "", ...author, is_part: false };
+    case "tool_call":
+      return {
+        type: "tool_use",
+        id: block.call,
+        name: block.name,
+        tool_use_id: block.call,
+        tool_content_message: labelOf(block),
+        input: block.input,
+        ...author,
+      };
+    case "tool_result":
+      return {
+        type: "tool_result",
+        tool_use_id: block.call,
+        name: block.name,
+        tool_name: block.name,
+        status: block.status === "running" ? "cancelled" : block.status,
+        content: cutContent(block.preview),
+        artifact: block.artifact,
+        tool_content_message: labelOf(block),
+        ...(block.results === null ? {} : { results: block.results }),
+        ...(block.whole === null ? {} : { whole: block.whole }),
+        ...author,
+      };
+    case "files":
+      return {
+        type: "file_processing",
+        status: "processing",
+        files: block.files.map(({ status: _, ...file }) => file),
+      };
+    case "approval":
+    case "question":
+      return { type: "approval_request", approval_key: block.key, ...author };
+    case "form":
+      return { type: "form_request", form_request_id: block.form, form_schema: block.schema, ...author };
+    case "payment":
+      // As requested: what became of it follows as an update, live and in a resync alike.
+      return { type: "payment_request", payment: paymentOf({ ...block, status: "pending" }), ...author };
+  }
+}
+
+export function paymentOf(block: PaymentBlock) {
+  return {
+    payment_request_id: block.payment,
+    checkout_url: block.checkout_url,
+    merchant_order_no: block.order_no,
+    ...(block.currency === "TWD" ? { amount_twd: block.amount } : {}),
+    amount: block.amount,
+    currency: block.currency,
+    status: block.status,
+    item_desc: block.description,
+  };
+}
+
+/** The deltas that bring a client from a block's start to the block as it stands. */
+export function contentDeltas(block: Block): ContentDelta[] {
+  switch (block.kind) {
+    case "thinking":
+      return block.text === "" ? [] : [{ type: "thinking_delta", thinking: block.text }];
+    case "text": {
+      if (block.text === "") return [];
+      const annotations = block.annotations.length > 0 ? { annotations: block.annotations } : {};
+      return [{ type: "text_delta", text: block.text, ...annotations }];
+    }
+    case "notice":
+      return [{ type: "text_delta", text: block.text, extras: noticeExtras(block.error) }];
+    case "files":
+      if (block.status === "processing" && block.message === "") return [];
+      return [{ status: block.status, message: block.message }];
+    case "approval": {
+      const { actions, timeout_seconds, deadline } = block;
+      const review_configs = actions.map(() => ({ require_approval: true, allow_edit: block.editable }));
+      const tool_use_id = block.call ?? "";
+      return [
+        {
+          action_requests: actions.map(actionRequest),
+          review_configs,
+          timeout_seconds,
+          deadline,
+          tool_use_id,
+        },
+      ];
+    }
+    case "question": {
+      const { timeout_seconds, deadline } = block;
+      const action_requests = [questionRequest(block.questions)];
+      const tool_use_id = block.call ?? "";
+      return [
+        {
+          action_requests,
+          review_configs: [{ require_approval: false }],
+          timeout_seconds,
+          deadline,
+          tool_use_id,
+        },
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+type NoticeError = Extract<Block, { kind: "notice" }>["error"];
+
+function noticeExtras(
+  error: NoticeError,
+): NonNullable<Extract<ContentDelta, { type: "text_delta" }>["extras"]> {
+  if (error === null) return { block_subtype: "user_stopped" };
+  const { code, can_retry, error_type, details } = error;
+  return { block_subtype: "error", code, can_retry, error_type, details: details ?? null };
+}
+
+/** The name by which 004's clients tell a question from an approval. */
+export const QUESTION_TOOL = "ask_user_question";
+
+export function actionRequest(action: Action) {
+  const label = action.label === undefined ? {} : { label: action.label };
+  return { name: action.name, args: action.input, ...label };
+}
+
+function questionRequest(questions: readonly Question[]) {
+  return { name: QUESTION_TOOL, args: { questions } };
+}

@@ -1,0 +1,217 @@
+/**
+ * Canonical events to frames of the `blocks` dialect. The encoder's only state is the folded session.
+ */
+import { formatCursor } from "../../cursor.ts";
+import type { Event } from "../../events/index.ts";
+import { blockAt, findTurn } from "../../fold/edit.ts";
+import { fold } from "../../fold/fold.ts";
+import { isShown } from "../../quiet.ts";
+import {
+  type Block,
+  type GroupEnd,
+  type GroupStart,
+  type InteractionBlock,
+  isBlock,
+  type SessionState,
+  type Turn,
+} from "../../state.ts";
+import type { Encoded } from "../dialect.ts";
+import { actionRequest, contentDeltas, contentStart } from "./content.ts";
+import type { BlocksFrame, BlocksFrameOf } from "./frames.ts";
+
+export function encodeBlocks(before: SessionState, event: Event): Encoded<SessionState, BlocksFrame> {
+  const after = fold(before, event);
+  return { encoder: after, frames: withCursor(framesOf(before, event, after), event.id) };
+}
+
+/** A whole turn again, for a client that can only append and must forget what it has: it clears on `message_start`. */
+export function resyncBlocks(state: SessionState, turn: Turn): BlocksFrame[] {
+  return withCursor(turnFrames(state, turn), formatCursor(state));
+}
+
+function withCursor(frames: BlocksFrame[], event_id: string): BlocksFrame[] {
+  const last = frames.at(-1);
+  return last === undefined ? frames : [...frames.slice(0, -1), { ...last, event_id }];
+}
+
+function framesOf(before: SessionState, event: Event, after: SessionState): BlocksFrame[] {
+  switch (event.type) {
+    case "session.update":
+      return before === after
+        ? []
+        : [{ type: "session_title", session_id: after.session, title: event.title }];
+    case "message.add": {
+      if (before.waiting === after.waiting) return [];
+      const content_urls = (event.files ?? []).map((file) => file.url);
+      return [{ type: "user_message", user_message_id: event.message, text: event.text, content_urls }];
+    }
+    case "session.start":
+      return [];
+    default: {
+      const turn = event.turn === null ? undefined : findTurn(after, event.turn);
+      // What the fold took as nothing to do is nothing to tell.
+      if (turn === undefined || turn === findTurn(before, turn.id)) return [];
+      return turnEventFrames(after, turn, event);
+    }
+  }
+}
+
+function turnEventFrames(state: SessionState, turn: Turn, event: Event): BlocksFrame[] {
+  switch (event.type) {
+    case "turn.start":
+      return [messageStart(state, turn)];
+    case "turn.end":
+      return endFrames(turn);
+    case "turn.takeover":
+      return turnFrames(state, turn);
+    case "group.start":
+      return [{ type: "group_start", message_id: turn.id, index: event.index }];
+    case "group.end":
+      return [{ type: "group_end", message_id: turn.id, index: event.index, summary: event.summary }];
+    default: {
+      if (!("block" in event)) return [];
+      const block = blockAt(turn, event.index, event.block);
+      return block !== undefined && isShown(turn, block) ? blockEventFrames(turn, block, event) : [];
+    }
+  }
+}
+
+function messageStart(state: SessionState, turn: Turn): BlocksFrame {
+  return {
+    type: "message_start",
+    session_id: state.session,
+    timestamp: turn.started_at / 1000,
+    display_mode: turn.mode,
+    is_new_session_from_share: turn.from_share,
+    message_id: turn.id,
+  };
+}
+
+function endFrames(turn: Turn): BlocksFrame[] {
+  const stop_reason = turn.status === "running" ? "end_turn" : turn.status;
+  return [
+    { type: "message_delta", message_id: turn.id, delta: { stop_reason } },
+    { type: "message_stop", message_id: turn.id, duration_ms: turn.duration_ms ?? 0 },
+  ];
+}
+
+function startFrame(turn: Turn, block: Block): BlocksFrame {
+  const content_block = contentStart(turn, block);
+  return { type: "content_block_start", message_id: turn.id, index: block.index, content_block };
+}
+
+function deltaFrame(
+  turn: Turn,
+  index: number,
+  delta: BlocksFrameOf<"content_block_delta">["delta"],
+): BlocksFrame {
+  return { type: "content_block_delta", message_id: turn.id, index, delta };
+}
+
+function stopFrame(turn: Turn, block: Block): BlocksFrame {
+  const is_final = block.kind === "text" ? { is_final: block.final } : {};
+  return { type: "content_block_stop", message_id: turn.id, index: block.index, ...is_final };
+}
+
+/** A block as it stands: with its stop when it has ended. */
+function wholeFrames(turn: Turn, block: Block): BlocksFrame[] {
+  const deltas = contentDeltas(block).map((delta) => deltaFrame(turn, block.index, delta));
+  return [startFrame(turn, block), ...deltas, ...(block.end === null ? [] : [stopFrame(turn, block)])];
+}
+
+function blockEventFrames(turn: Turn, block: Block, event: Event): BlocksFrame[] {
+  switch (event.type) {
+    case "thinking.start":
+    case "text.start":
+    case "files.start":
+      return [startFrame(turn, block)];
+    case "thinking.delta":
+      return [deltaFrame(turn, block.index, { type: "thinking_delta", thinking: event.text })];
+    case "text.delta": {
+      const annotations = event.annotations === undefined ? {} : { annotations: event.annotations };
+      return [deltaFrame(turn, block.index, { type: "text_delta", text: event.text, ...annotations })];
+    }
+    case "files.delta":
+      return contentDeltas(block).map((delta) => deltaFrame(turn, block.index, delta));
+    case "files.end":
+      return [
+        ...contentDeltas(block).map((delta) => deltaFrame(turn, block.index, delta)),
+        stopFrame(turn, block),
+      ];
+    case "thinking.end":
+    case "text.end":
+      return [stopFrame(turn, block)];
+    case "tool_call.end":
+    case "tool_result.end":
+    case "notice.stopped":
+    case "notice.error":
+    case "approval.request":
+    case "question.request":
+    case "form.request":
+    case "payment.request":
+      return wholeFrames(turn, block);
+    case "approval.update":
+    case "question.update":
+    case "form.update":
+    case "payment.update":
+      return "version" in block ? updateFrames(turn, block) : [];
+    default:
+      return [];
+  }
+}
+
+/** What became of an interaction; nothing while it is as requested. */
+function updateFrames(turn: Turn, block: InteractionBlock): BlocksFrame[] {
+  if (block.version === 0 && block.status === "pending") return [];
+  const { index, version } = block;
+  const common = {
+    message_id: turn.id,
+    index,
+    version,
+    ...(block.reason === null ? {} : { reason: block.reason }),
+  };
+  if (block.kind === "form" || block.kind === "payment") {
+    const { kind: interaction_type, status } = block;
+    const interaction_id = block.kind === "form" ? block.form : block.payment;
+    const values = block.kind === "form" && block.values !== null ? { values: block.values } : {};
+    return [{ type: "interaction_update", ...common, interaction_type, interaction_id, status, ...values }];
+  }
+  const { key: approval_key, status } = block;
+  if (status === "pending") return [];
+  const edited =
+    block.kind === "approval" && block.edited !== null
+      ? { action_requests: block.edited.map(actionRequest) }
+      : {};
+  const answers = block.kind === "question" && block.answers !== null ? { answers: block.answers } : {};
+  return [{ type: "approval_result", ...common, approval_key, status, ...edited, ...answers }];
+}
+
+/**
+ * What these clients have been shown of a turn, in the order in which they were shown it whole: blocks by
+ * the position of their end, markers by their own; blocks still open come last.
+ */
+export function shownItems(turn: Turn): (Block | GroupStart | GroupEnd)[] {
+  const shown: { at: number; item: Block | GroupStart | GroupEnd }[] = [];
+  for (const item of turn.items) {
+    if (item === null || item.kind === "superseded") continue;
+    if (isBlock(item)) {
+      const half = item.end === null && item.kind !== "tool_call" && item.kind !== "tool_result";
+      if (isShown(turn, item) && (item.end !== null || half)) shown.push({ at: item.end ?? Infinity, item });
+    } else shown.push({ at: item.start, item });
+  }
+  return shown
+    .sort((a, b) => (a.at === b.at ? a.item.index - b.item.index : a.at - b.at))
+    .map(({ item }) => item);
+}
+
+function turnFrames(state: SessionState, turn: Turn): BlocksFrame[] {
+  const frames = [messageStart(state, turn)];
+  for (const item of shownItems(turn)) {
+    if (item.kind === "group_start")
+      frames.push({ type: "group_start", message_id: turn.id, index: item.index });
+    else if (item.kind === "group_end") {
+      frames.push({ type: "group_end", message_id: turn.id, index: item.index, summary: item.summary });
+    } else frames.push(...wholeFrames(turn, item), ...("version" in item ? updateFrames(turn, item) : []));
+  }
+  return turn.status === "running" ? frames : [...frames, ...endFrames(turn)];
+}

@@ -1,0 +1,153 @@
+/**
+ * History as 004 has it: flat messages, one kind of content each, grouped by markers (H01, H02).
+ * Made from a state at a quiet point; with the frames after it, it is exactly the whole stream.
+ */
+import { formatCursor } from "../../cursor.ts";
+import { isPending } from "../../fold/interaction.ts";
+import type { Json } from "../../json.ts";
+import { type Block, blocksOf, type SessionState, type Turn, type UserMessage } from "../../state.ts";
+import { authorOf, contentDeltas, contentStart } from "./content.ts";
+import { shownItems } from "./encode.ts";
+
+/** One part of a message: `text`, `thinking`, or (ours) any other content block with its delta merged in. */
+export type HistoryPart = { readonly type: string; readonly [field: string]: unknown };
+
+export interface HistoryMessage {
+  readonly role: "user" | "assistant" | "tool";
+  /** Ours: the turn, the `message_id` of its frames; null for a message that still waits. */
+  readonly message_id: string | null;
+  readonly message_type?: "chat" | "step";
+  readonly content: readonly HistoryPart[];
+  readonly tool_calls?: readonly { id: string; name: string; tool_content_message: string; input: Json }[];
+  readonly tool_call_id?: string;
+  readonly name?: string;
+  readonly status?: string;
+  readonly tool_content_message?: string;
+  readonly artifact?: Json;
+  readonly subagent?: string | null;
+  readonly parent_tool_use_id?: string | null;
+  readonly display_type: "content" | "group_start" | "group_item" | "group_end";
+  readonly summary?: string;
+  readonly group_closed?: boolean;
+}
+
+export interface History {
+  readonly messages: readonly HistoryMessage[];
+  readonly agent_status: "running" | "idle";
+  readonly pending_approval: HistoryPart | null;
+  /** Ours: further approvals and questions that wait, and forms and payments. */
+  readonly pending: readonly HistoryPart[];
+  /** Ours: messages that no turn has taken up yet. */
+  readonly waiting: readonly HistoryMessage[];
+  readonly last_event_id: string;
+}
+
+export function historyOf(state: SessionState): History {
+  const turns = state.turns.toArray();
+  const pending = turns.flatMap((turn) =>
+    blocksOf(turn).flatMap((block) => ("version" in block && isPending(block) ? [partOf(turn, block)] : [])),
+  );
+  return {
+    messages: turns.flatMap(turnMessages),
+    agent_status: turns.at(-1)?.status === "running" ? "running" : "idle",
+    pending_approval: pending.find((part) => part.type === "approval_request") ?? null,
+    pending,
+    waiting: state.waiting.map((message) => userMessage(message, null)),
+    last_event_id: formatCursor(state),
+  };
+}
+
+/** The messages of one turn, the user's first. */
+export function turnMessages(turn: Turn): HistoryMessage[] {
+  const messages = turn.message === null ? [] : [userMessage(turn.message, turn.id)];
+  let group: HistoryMessage[] | null = null;
+  let isFirst = true;
+  for (const item of shownItems(turn)) {
+    if (item.kind === "group_start") {
+      if (group !== null) messages.push(...marked(group, null));
+      group = [];
+    } else if (item.kind === "group_end") {
+      if (group !== null) messages.push(...marked(group, item.summary));
+      group = null;
+    } else if (item.end !== null) {
+      const message: HistoryMessage = blockMessage(turn, item, isFirst ? "chat" : "step");
+      if (message.role === "assistant") isFirst = false;
+      (group ?? messages).push(message);
+    }
+  }
+  // A group that the turn left open counts as closed once the turn is over.
+  return group === null ? messages : [...messages, ...marked(group, turn.status === "running" ? null : "")];
+}
+
+/** Puts the group's markers on its messages; `summary` is null while the group is open. */
+function marked(group: readonly HistoryMessage[], summary: string | null): HistoryMessage[] {
+  return group.map((message, n) => {
+    const isLast = n === group.length - 1 && summary !== null;
+    const ends = summary === null ? {} : { summary };
+    if (n === 0) {
+      return { ...message, display_type: "group_start", ...ends, ...(isLast ? { group_closed: true } : {}) };
+    }
+    return isLast
+      ? { ...message, display_type: "group_end", ...ends }
+      : { ...message, display_type: "group_item" };
+  });
+}
+
+function userMessage(message: UserMessage, turn: string | null): HistoryMessage {
+  const files = message.files.map((file) => ({ type: "file", ...file }));
+  return {
+    role: "user",
+    message_id: turn,
+    content: [{ type: "text", text: message.text }, ...files],
+    display_type: "content",
+  };
+}
+
+function blockMessage(turn: Turn, block: Block, message_type: "chat" | "step"): HistoryMessage {
+  const common = { message_id: turn.id, ...authorOf(turn, block.run), display_type: "content" } as const;
+  if (block.kind === "tool_result") {
+    const { call: tool_call_id, name, status } = block;
+    const { content, tool_content_message, artifact } = contentStart(turn, block) as Extract<
+      ReturnType<typeof contentStart>,
+      { type: "tool_result" }
+    >;
+    const text = [{ type: "text", text: content }];
+    return {
+      role: "tool",
+      ...common,
+      tool_call_id,
+      name,
+      status,
+      tool_content_message,
+      content: text,
+      artifact,
+    };
+  }
+  if (block.kind === "tool_call") {
+    const start = contentStart(turn, block) as Extract<ReturnType<typeof contentStart>, { type: "tool_use" }>;
+    const { id, name, tool_content_message, input } = start;
+    return {
+      role: "assistant",
+      message_type,
+      ...common,
+      content: [],
+      tool_calls: [{ id, name, tool_content_message, input }],
+    };
+  }
+  return { role: "assistant", message_type, ...common, content: [partOf(turn, block)] };
+}
+
+/** A block as one content part: what a client has once start, deltas and stop are merged. */
+function partOf(turn: Turn, block: Block): HistoryPart {
+  const {
+    subagent: _,
+    parent_tool_use_id: __,
+    ...start
+  } = { subagent: null, parent_tool_use_id: null, ...contentStart(turn, block) };
+  const merged: Record<string, unknown> = { ...start };
+  for (const { type: __, ...delta } of contentDeltas(block).map((d) => ({ type: "", ...d })))
+    Object.assign(merged, delta);
+  if (block.kind === "text") merged["is_final"] = block.final;
+  if ("version" in block) merged["status"] = block.status;
+  return { ...merged, type: start.type };
+}

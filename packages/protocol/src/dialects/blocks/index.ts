@@ -1,0 +1,32 @@
+/**
+ * The `blocks` dialect: JSON over WebSocket as in the source documents 000, 003 and 004.
+ */
+import type { SessionState } from "../../state.ts";
+import type { Dialect } from "../dialect.ts";
+import { blocksStart, type BlocksDecoder, decodeBlocks } from "./decode.ts";
+import { encodeBlocks } from "./encode.ts";
+import type { BlocksFrame } from "./frames.ts";
+
+export const blocks: Dialect<SessionState, BlocksDecoder, BlocksFrame> = {
+  name: "blocks",
+  cannotCarry: [
+    "ids and indexes of blocks and groups, and the times of blocks (a decoder gives its own)",
+    "the name of the turn's agent and its model, its number, and which message it answers, resumes or retries",
+    "a tool call before its arguments are complete, and a result before it is whole",
+    "the parts of a result beyond the first 500 characters of its preview, and references",
+    "hidden blocks, and thinking in a turn whose mode is chat",
+    "labels and usage of runs; usage of results and turns; a sub-agent before its first block",
+    "who wrote a message or made a decision, and the digest of an approval; names, types and sizes of message files",
+    "which of several files a progress message is about; the tool call behind a text, form or payment",
+    "a resync of a turn that is already over (a client loads history instead)",
+  ],
+  attach: (state) => state,
+  encode: encodeBlocks,
+  start: blocksStart,
+  decode: decodeBlocks,
+};
+
+export type { BlocksDecoder } from "./decode.ts";
+export { resyncBlocks } from "./encode.ts";
+export type { BlocksFrame, BlocksFrameOf } from "./frames.ts";
+export { type History, type HistoryMessage, historyOf, type HistoryPart, turnMessages } from "./history.ts";

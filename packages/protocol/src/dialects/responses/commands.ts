@@ -1,0 +1,44 @@
+/**
+ * The body of `POST /api/v1/chats/{chat_id}/messages`, and its answer when `stream` is false (S01).
+ */
+import { z } from "zod";
+import { ERROR_WORDS } from "../../errors.ts";
+import { id } from "../../events/fields.ts";
+import type { Immutable } from "../../json.ts";
+import { responsesFrames } from "./frames.ts";
+
+export const postMessage = z
+  .strictObject({
+    message: z.string().min(1).max(1_000_000),
+    stream: z.boolean().default(false),
+    agent_id: id.exactOptional(),
+    include_tool_tags: z.boolean().default(false),
+    resume_form_request_id: id.exactOptional(),
+    /** Ours: files to read, and an id that keeps a repeat from making a second message. */
+    content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
+    client_message_id: id.exactOptional(),
+  })
+  .describe("A message to a chat.");
+
+const completed = responsesFrames["response.output_text.completed"].shape;
+
+export const postMessageReply = z
+  .strictObject({
+    response_id: z.string(),
+    chat_id: z.int(),
+    status: z.enum(["completed", "stopped", "requires_interaction"]),
+    final_text: completed.final_text,
+    usage: completed.usage,
+    interactions: z
+      .array(responsesFrames["response.interaction_request"])
+      .describe("what a person must do first"),
+  })
+  .describe("The turn's end state, when it was not streamed.");
+
+export const errorReply = z
+  .strictObject({ error: z.enum(ERROR_WORDS), code: z.int(), message: z.string(), can_retry: z.boolean() })
+  .describe("Why the request was refused.");
+
+export type PostMessage = Immutable<z.infer<typeof postMessage>>;
+export type PostMessageReply = Immutable<z.infer<typeof postMessageReply>>;
+export type ErrorReply = Immutable<z.infer<typeof errorReply>>;

@@ -1,0 +1,283 @@
+/**
+ * Frames of the `responses` dialect to canonical events. Liberal: takes the frames of 002 as they are
+ * printed there. Every step and text becomes the main run's, for the wire doesn't tell runs apart.
+ */
+import { errorWordOf } from "../../errors.ts";
+import type { EventOf } from "../../events/index.ts";
+import {
+  type Action,
+  type Block,
+  blocksOf,
+  emptyState,
+  type Question,
+  type TextBlock,
+  type Usage,
+} from "../../state.ts";
+import { QUESTION_TOOL } from "../blocks/content.ts";
+import type { Decoded } from "../dialect.ts";
+import { type Decoding, named, Scribe } from "../scribe.ts";
+import type { ResponsesFrame, ResponsesFrameOf } from "./frames.ts";
+
+export interface ResponsesDecoder extends Decoding {
+  readonly turn: string;
+  /** What `.completed` said, for the turn's end. */
+  readonly completed: ResponsesFrameOf<"response.output_text.completed"> | null;
+}
+
+export const responsesStart: ResponsesDecoder = {
+  state: emptyState,
+  at: 0,
+  cursor: null,
+  turn: "",
+  completed: null,
+};
+
+export function decodeResponses(decoder: ResponsesDecoder, frame: ResponsesFrame): Decoded<ResponsesDecoder> {
+  const scribe = new Scribe(decoder);
+  const turn = frame.type === "[DONE]" ? decoder.turn : frame.response_id;
+  const isNew = turn !== decoder.turn;
+  let completed = isNew ? null : decoder.completed;
+  if (frame.type === "[DONE]") end(scribe, turn, completed);
+  else {
+    const conversation =
+      "conversation_group_id" in frame ? frame.conversation_group_id : `chat-${frame.chat_id}`;
+    scribe.session(conversation, frame.chat_id);
+    const model = frame.type === "response.created" ? { model: frame.model } : {};
+    scribe.begin(turn, frame.type === "response.created" ? frame.agent_id : "agent", model);
+    if (frame.type === "response.output_text.completed") completed = frame;
+    read(scribe, turn, frame);
+  }
+  const cursor = frame.event_id ?? decoder.cursor;
+  return { decoder: { state: scribe.state, at: scribe.at, cursor, turn, completed }, events: scribe.events };
+}
+
+function read(scribe: Scribe, turn: string, frame: Exclude<ResponsesFrame, { type: "[DONE]" }>): void {
+  switch (frame.type) {
+    case "response.chat.title.updated":
+      scribe.write({ type: "session.update", title: frame.name });
+      return;
+    case "response.reasoning_step.start":
+      endText(scribe, turn, false);
+      startStep(scribe, turn, frame.step);
+      return;
+    case "response.reasoning_step.end":
+      endStep(scribe, turn, frame.step);
+      return;
+    case "response.output_text.delta":
+      extendText(scribe, turn, frame.delta);
+      return;
+    case "response.output_text.completed":
+      settleText(scribe, turn, frame.final_text);
+      return;
+    case "response.interaction_request":
+      endText(scribe, turn, false);
+      request(scribe, turn, frame);
+      return;
+    case "response.interaction_update":
+      update(scribe, turn, frame);
+      return;
+    case "response.error": {
+      if (scribe.find(turn, (block) => block.kind === "notice") !== undefined) return;
+      endText(scribe, turn, false);
+      const code = errorWordOf(frame.code);
+      const can_retry = frame.can_retry ?? false;
+      const on = { ...scribe.next(turn), run: turn };
+      scribe.write({
+        type: "notice.error",
+        ...on,
+        text: frame.message,
+        code,
+        can_retry,
+        error_type: "terminal",
+      });
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+function openText(scribe: Scribe, turn: string): TextBlock | undefined {
+  return scribe.findLast(turn, (block) => block.kind === "text" && block.end === null) as
+    | TextBlock
+    | undefined;
+}
+
+function extendText(scribe: Scribe, turn: string, text: string): void {
+  if (openText(scribe, turn) === undefined) {
+    scribe.write({ type: "text.start", ...scribe.next(turn), run: turn, part: false });
+  }
+  const block = openText(scribe, turn);
+  if (block !== undefined) scribe.write({ type: "text.delta", ...named(turn, block), text });
+}
+
+function endText(scribe: Scribe, turn: string, final: boolean): void {
+  const block = openText(scribe, turn);
+  if (block !== undefined) scribe.write({ type: "text.end", ...named(turn, block), final });
+}
+
+/** `final_text` is authoritative: where the deltas amount to something else, it replaces them. */
+function settleText(scribe: Scribe, turnId: string, final: string): void {
+  const turn = scribe.turn(turnId);
+  if (turn === undefined || turn.status !== "running") return;
+  const texts = blocksOf(turn).filter((block): block is TextBlock => block.kind === "text");
+  if (texts.map((block) => block.text).join("") !== final) {
+    const blocks = texts.map((block) => block.id);
+    scribe.write({ type: "turn.takeover", turn: turnId, blocks, groups: [], runs: [] });
+    if (final !== "") extendText(scribe, turnId, final);
+  }
+  endText(scribe, turnId, true);
+}
+
+type StepStart = ResponsesFrameOf<"response.reasoning_step.start">["step"];
+type StepEnd = ResponsesFrameOf<"response.reasoning_step.end">["step"];
+
+function startStep(scribe: Scribe, turn: string, step: StepStart): void {
+  if (scribe.find(turn, (block) => block.kind === "tool_call" && block.call === step.id) !== undefined)
+    return;
+  const on = { ...scribe.next(turn), run: turn };
+  scribe.write({ type: "tool_call.start", ...on, call: step.id, name: step.tool_name, label: step.content });
+  scribe.write({ type: "tool_call.end", ...on, input: step.args });
+}
+
+function endStep(scribe: Scribe, turn: string, step: StepEnd): void {
+  scribe.openResult(turn, step.id, step.tool_name);
+  const result = scribe.find(turn, (b) => b.kind === "tool_result" && b.call === step.id && b.end === null);
+  if (result === undefined) return;
+  const { success, data: preview, status = success ? "success" : "error" } = step.result;
+  const usage = usageFrom(step.token_usage);
+  const more = { status, preview: preview.slice(0, 4096), artifact: null };
+  scribe.write({ type: "tool_result.end", ...named(turn, result), ...more, ...usage });
+}
+
+function usageFrom(tokens: StepEnd["token_usage"] | undefined): { usage?: Usage } {
+  if (tokens === undefined) return {};
+  const { total_prompt_tokens: input_tokens, total_completion_tokens: output_tokens } = tokens;
+  return {
+    usage: { input_tokens, output_tokens, total_tokens: tokens.total_tokens, calls: tokens.total_calls },
+  };
+}
+
+function request(
+  scribe: Scribe,
+  turn: string,
+  frame: ResponsesFrameOf<"response.interaction_request">,
+): void {
+  if (interactionOf(scribe, turn, idOf(frame)) !== undefined) return;
+  const on = { ...scribe.next(turn), run: turn };
+  if (frame.interaction_type === "payment") {
+    const { payment: p } = frame;
+    scribe.write({
+      type: "payment.request",
+      ...on,
+      payment: p.payment_request_id,
+      order_no: p.merchant_order_no,
+      amount: p.amount ?? p.amount_twd ?? 0,
+      currency: p.currency,
+      description: p.item_desc,
+      checkout_url: p.checkout_url,
+    });
+    return;
+  }
+  // 002 once shows a form without its interaction_type.
+  if ("form_request_id" in frame) {
+    scribe.write({ type: "form.request", ...on, form: frame.form_request_id, schema: frame.form_schema });
+    return;
+  }
+  const { approval_key: key, tool_use_id: call, timeout_seconds, deadline, action_requests } = frame;
+  const due = {
+    ...(timeout_seconds === null ? {} : { timeout_seconds }),
+    ...(deadline === null ? {} : { deadline }),
+  };
+  const [first] = action_requests;
+  if (first?.name === QUESTION_TOOL) {
+    const questions = (first.args as { readonly questions: readonly Question[] }).questions;
+    scribe.write({ type: "question.request", ...on, key, call, questions, ...due });
+    return;
+  }
+  const editable = frame.review_configs.some((config) => config.allow_edit !== false);
+  scribe.write({
+    type: "approval.request",
+    ...on,
+    key,
+    call,
+    actions: actionsFrom(action_requests),
+    editable,
+    ...due,
+  });
+}
+
+type Requests = NonNullable<ResponsesFrameOf<"response.interaction_update">["action_requests"]>;
+
+function actionsFrom(requests: Requests): Action[] {
+  return requests.map(({ name, args, label }) => ({
+    name,
+    input: args,
+    ...(label === undefined ? {} : { label }),
+  }));
+}
+
+function idOf(frame: ResponsesFrameOf<"response.interaction_request">): string {
+  if (frame.interaction_type === "payment") return frame.payment.payment_request_id;
+  return "approval_key" in frame ? frame.approval_key : frame.form_request_id;
+}
+
+function interactionOf(scribe: Scribe, turn: string, id: string): Block | undefined {
+  return scribe.find(turn, (block) => {
+    if (!("version" in block)) return false;
+    return (block.kind === "form" ? block.form : block.kind === "payment" ? block.payment : block.key) === id;
+  });
+}
+
+function update(scribe: Scribe, turn: string, frame: ResponsesFrameOf<"response.interaction_update">): void {
+  const block = interactionOf(scribe, turn, frame.interaction_id);
+  if (block === undefined) return;
+  const { version, reason } = frame;
+  const on = { ...named(turn, block), version, ...(reason === undefined ? {} : { reason }) };
+  if (block.kind === "approval") {
+    const actions =
+      frame.action_requests === undefined ? {} : { actions: actionsFrom(frame.action_requests) };
+    scribe.write({
+      type: "approval.update",
+      ...on,
+      status: frame.status as EventOf<"approval.update">["status"],
+      ...actions,
+    });
+  } else if (block.kind === "question") {
+    const answers = frame.answers === undefined ? {} : { answers: frame.answers };
+    scribe.write({
+      type: "question.update",
+      ...on,
+      status: frame.status as EventOf<"question.update">["status"],
+      ...answers,
+    });
+  } else if (block.kind === "form") {
+    const values = frame.values === undefined ? {} : { values: frame.values };
+    scribe.write({
+      type: "form.update",
+      ...on,
+      status: frame.status as EventOf<"form.update">["status"],
+      ...values,
+    });
+  } else if (block.kind === "payment") {
+    scribe.write({
+      type: "payment.update",
+      ...on,
+      status: frame.status as EventOf<"payment.update">["status"],
+    });
+  }
+}
+
+function end(scribe: Scribe, turnId: string, completed: ResponsesDecoder["completed"]): void {
+  const turn = scribe.turn(turnId);
+  if (turn === undefined || turn.status !== "running") return;
+  endText(scribe, turnId, false);
+  const notice = scribe.find(turnId, (block) => block.kind === "notice");
+  const waits = scribe.find(turnId, (block) => block.kind === "form" || block.kind === "payment");
+  const stopped = completed?.stop_reason === "user_stopped";
+  if (stopped && notice === undefined)
+    scribe.write({ type: "notice.stopped", ...scribe.next(turnId), run: turnId, text: "" });
+  const open = completed === null && waits !== undefined ? "requires_interaction" : "end_turn";
+  const reason = stopped ? "user_stopped" : notice !== undefined ? "error" : open;
+  scribe.endTurn(turnId, reason, 0, usageFrom(completed?.usage).usage);
+}

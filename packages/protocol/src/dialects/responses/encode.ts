@@ -1,0 +1,234 @@
+/**
+ * Canonical events to frames of the `responses` dialect. Its encoder knows the folded session and how far
+ * the output text has got, which follows from the session.
+ */
+import { ERRORS } from "../../errors.ts";
+import type { Event } from "../../events/index.ts";
+import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
+import { fold } from "../../fold/fold.ts";
+import { isMain } from "../../legal/turn-facts.ts";
+import { isShown } from "../../quiet.ts";
+import type {
+  Block,
+  InteractionBlock,
+  SessionState,
+  ToolCallBlock,
+  ToolResultBlock,
+  Turn,
+  Usage,
+} from "../../state.ts";
+import { labelOf } from "../../view/label.ts";
+import { actionRequest, contentDeltas, paymentOf } from "../blocks/content.ts";
+import type { Encoded } from "../dialect.ts";
+import type { ResponsesFrame } from "./frames.ts";
+import { endOutput, extendOutput, type OutputText, outputTextAt, outputTextOf } from "./output-text.ts";
+
+export interface ResponsesOptions {
+  /** Whether `<tool ...>...</tool>` spans stay in the text; they don't by default. */
+  readonly include_tool_tags?: boolean;
+}
+
+export interface ResponsesEncoder {
+  readonly state: SessionState;
+  readonly text: OutputText;
+  readonly withTags: boolean;
+}
+
+export function attachResponses(state: SessionState, options: ResponsesOptions = {}): ResponsesEncoder {
+  const withTags = options.include_tool_tags ?? false;
+  return { state, withTags, text: outputTextAt(state, withTags) };
+}
+
+export function encodeResponses(
+  encoder: ResponsesEncoder,
+  event: Event,
+): Encoded<ResponsesEncoder, ResponsesFrame> {
+  const state = fold(encoder.state, event);
+  const { text, frames } = step(encoder, event, state);
+  const last = frames.at(-1);
+  const marked = last === undefined ? frames : [...frames.slice(0, -1), { ...last, event_id: event.id }];
+  return { encoder: { ...encoder, state, text }, frames: marked };
+}
+
+interface Step {
+  readonly text: OutputText;
+  readonly frames: readonly ResponsesFrame[];
+}
+
+function step(encoder: ResponsesEncoder, event: Event, state: SessionState): Step {
+  const { text, withTags } = encoder;
+  const named = "turn" in event && event.turn !== null ? event.turn : null;
+  const turn = named === null ? state.turns.last() : findTurn(state, named);
+  if (turn === undefined) return { text, frames: [] };
+  const common = { response_id: turn.id, chat_id: state.number };
+  if (event.type === "session.update") {
+    const frame = { type: "response.chat.title.updated", ...common, name: event.title } as const;
+    return { text, frames: state === encoder.state ? [] : [frame] };
+  }
+  if (named === null || turn === findTurn(encoder.state, named)) return { text, frames: [] };
+  const sent = (at: OutputText, delta: string): Step => ({
+    text: at,
+    frames: delta === "" ? [] : [{ type: "response.output_text.delta", ...common, delta }],
+  });
+  switch (event.type) {
+    // A new turn, and a takeover that made text void: where the text stands is read from the state again.
+    case "turn.start":
+      return { text: outputTextAt(state, withTags), frames: [created(state, turn)] };
+    case "turn.takeover":
+      return { text: outputTextAt(state, withTags), frames: [] };
+    case "text.delta": {
+      if (!isMain(turn, event.run)) return { text, frames: [] };
+      const { at, delta } = extendOutput(text, event.text, withTags);
+      return sent(at, delta);
+    }
+    case "text.end": {
+      if (!isMain(turn, event.run)) return { text, frames: [] };
+      const { at, delta } = endOutput(text);
+      return sent(at, delta);
+    }
+    case "turn.end":
+      return { text: outputTextAt(state, withTags), frames: endFrames(turn, common, withTags) };
+    default: {
+      const block = "block" in event ? blockAt(turn, event.index, event.block) : undefined;
+      if (block === undefined || !isShown(turn, block)) return { text, frames: [] };
+      return { text, frames: blockFrames(state, turn, block, event) };
+    }
+  }
+}
+
+interface Common {
+  readonly response_id: string;
+  readonly chat_id: number;
+}
+
+function created(state: SessionState, turn: Turn): ResponsesFrame {
+  return {
+    type: "response.created",
+    response_id: turn.id,
+    chat_id: state.number,
+    agent_id: turn.agent,
+    model: turn.model ?? "",
+    conversation_group_id: state.session,
+    user_conversation_id: turn.message_number,
+  };
+}
+
+function tokensOf(usage: Usage | null) {
+  return {
+    total_prompt_tokens: usage?.input_tokens ?? 0,
+    total_completion_tokens: usage?.output_tokens ?? 0,
+    total_tokens: usage?.total_tokens ?? 0,
+    total_calls: usage?.calls ?? 0,
+  };
+}
+
+/** After an error or a request for a form or payment, which were told already, only the end is left to tell. */
+function endFrames(turn: Turn, common: Common, withTags: boolean): ResponsesFrame[] {
+  const end: ResponsesFrame = { type: "[DONE]" };
+  if (turn.status !== "end_turn" && turn.status !== "user_stopped") return [end];
+  const final_text = outputTextOf(turn, withTags);
+  const usage = tokensOf(turn.usage);
+  return [
+    { type: "response.output_text.completed", ...common, final_text, usage, stop_reason: turn.status },
+    end,
+  ];
+}
+
+function blockFrames(state: SessionState, turn: Turn, block: Block, event: Event): ResponsesFrame[] {
+  const common = { response_id: turn.id, chat_id: state.number };
+  switch (event.type) {
+    case "tool_call.end":
+      return block.kind === "tool_call" ? [stepStart(turn, block, common)] : [];
+    case "tool_result.end":
+      return block.kind === "tool_result" ? [stepEnd(block, common)] : [];
+    case "notice.error": {
+      const { number: code, can_retry } = { ...ERRORS[event.code], can_retry: event.can_retry };
+      return [{ type: "response.error", ...common, message: event.text, code, error: event.code, can_retry }];
+    }
+    case "approval.request":
+    case "question.request":
+    case "form.request":
+    case "payment.request":
+      return "version" in block ? [interactionRequest(state, turn, block)] : [];
+    case "approval.update":
+    case "question.update":
+    case "form.update":
+    case "payment.update":
+      return "version" in block ? [interactionUpdate(block, common)] : [];
+    default:
+      return [];
+  }
+}
+
+function isoTime(at: number | null): string {
+  return new Date(at ?? 0).toISOString();
+}
+
+function stepStart(turn: Turn, block: ToolCallBlock, common: Common): ResponsesFrame {
+  const parent = findRun(turn, block.run)?.call ?? null;
+  return {
+    type: "response.reasoning_step.start",
+    ...common,
+    step: {
+      id: block.call,
+      content: labelOf(block),
+      tool_name: block.name,
+      args: block.input,
+      timestamp: isoTime(block.ended_at),
+      ...(parent === null ? {} : { parent_id: parent }),
+    },
+  };
+}
+
+function stepEnd(block: ToolResultBlock, common: Common): ResponsesFrame {
+  const status = block.status === "running" ? "cancelled" : block.status;
+  return {
+    type: "response.reasoning_step.end",
+    ...common,
+    step: {
+      id: block.call,
+      tool_name: block.name,
+      result: { success: status === "success", data: block.preview, status },
+      timestamp: isoTime(block.ended_at),
+      token_usage: tokensOf(block.usage),
+    },
+  };
+}
+
+function interactionRequest(state: SessionState, turn: Turn, block: InteractionBlock): ResponsesFrame {
+  const common = {
+    type: "response.interaction_request",
+    response_id: turn.id,
+    chat_id: state.number,
+    history_id: turn.number,
+    conversation_group_id: state.session,
+  } as const;
+  if (block.kind === "form") {
+    return { ...common, interaction_type: "form", form_request_id: block.form, form_schema: block.schema };
+  }
+  if (block.kind === "payment") return { ...common, interaction_type: "payment", payment: paymentOf(block) };
+  const [delta] = contentDeltas(block);
+  if (delta === undefined || !("action_requests" in delta))
+    throw new Error("an approval always has its request");
+  return { ...common, interaction_type: block.kind, approval_key: block.key, ...delta };
+}
+
+function interactionUpdate(block: InteractionBlock, common: Common): ResponsesFrame {
+  const interaction_id =
+    block.kind === "form" ? block.form : block.kind === "payment" ? block.payment : block.key;
+  const { kind: interaction_type, status, version } = block;
+  return {
+    type: "response.interaction_update",
+    ...common,
+    interaction_type,
+    interaction_id,
+    status,
+    version,
+    ...(block.reason === null ? {} : { reason: block.reason }),
+    ...(block.kind === "approval" && block.edited !== null
+      ? { action_requests: block.edited.map(actionRequest) }
+      : {}),
+    ...(block.kind === "question" && block.answers !== null ? { answers: block.answers } : {}),
+    ...(block.kind === "form" && block.values !== null ? { values: block.values } : {}),
+  };
+}

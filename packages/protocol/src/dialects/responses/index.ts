@@ -1,0 +1,32 @@
+/**
+ * The `responses` dialect: SSE with reasoning steps and output text, as in the source document 002.
+ */
+import type { Dialect } from "../dialect.ts";
+import { decodeResponses, type ResponsesDecoder, responsesStart } from "./decode.ts";
+import { attachResponses, encodeResponses, type ResponsesEncoder, type ResponsesOptions } from "./encode.ts";
+import type { ResponsesFrame } from "./frames.ts";
+
+export const responses: Dialect<ResponsesEncoder, ResponsesDecoder, ResponsesFrame, ResponsesOptions> = {
+  name: "responses",
+  cannotCarry: [
+    "ids, indexes and times of blocks (a decoder gives its own), and the order of steps among each other's starts and ends",
+    "thinking, groups, file processing, hidden blocks, artifacts, references, annotations, parts of results",
+    "which run a step belongs to, and the text of sub-agents",
+    "where one text block of the main agent ends and the next begins, parts and the final text alike",
+    "tool tags in the text, unless asked for",
+    "text that a takeover made void stays on the screen until `final_text` replaces it",
+    "the text of a stopped notice; type and details of an error; the duration of a turn and its mode",
+    "user messages, and which message a turn answers, resumes or retries; who decided, and the digest of an approval",
+  ],
+  attach: attachResponses,
+  encode: encodeResponses,
+  start: responsesStart,
+  decode: decodeResponses,
+};
+
+export type { ResponsesDecoder } from "./decode.ts";
+export type { ResponsesEncoder, ResponsesOptions } from "./encode.ts";
+export type { ResponsesFrame, ResponsesFrameOf } from "./frames.ts";
+export { outputTextOf } from "./output-text.ts";
+export { stripToolTags } from "./tool-tags.ts";
+export { responsesFromSse, responsesToSse } from "./wire.ts";

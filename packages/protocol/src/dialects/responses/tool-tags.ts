@@ -1,0 +1,148 @@
+/**
+ * Removes `<tool ...>...</tool>` spans from text that arrives in pieces. The output and the scanner depend on
+ * the text alone, not on how it was cut; text is released as soon as it is known to be text. Never looks at
+ * what a span says, and holds back at most one possible opening tag.
+ *
+ *   text ──`<`──▶ tag ──`>`──▶ span ──`</tool>`──▶ text
+ *     ▲            │ `/>`: an empty span
+ *     └────────────┴ not a tag after all: its `<` is text, and what follows is scanned afresh
+ *
+ * Scanning afresh stays linear: two tags that are possible at the same place differ in their open quote
+ * (none, " or '), so no character is looked at for more than three of them.
+ */
+
+export interface TagScanner {
+  readonly mode: "text" | "tag" | "span";
+  /** The text of what may become an opening tag, from its `<` on. */
+  readonly held: string;
+  /** The quote that is open in `held`, or "". */
+  readonly quote: string;
+  /** In a span: how much of `</tool` was just seen. White space after the whole of it changes nothing. */
+  readonly matched: number;
+}
+
+/** The working copy of one chunk. */
+interface Cursor {
+  chunk: string;
+  at: number;
+  mode: TagScanner["mode"];
+  /** What came before the chunk of the tag being read; "" once the tag begins in the chunk. */
+  held: string;
+  quote: string;
+  matched: number;
+  /** Where in the chunk the tag being read begins; 0 while there is something held. */
+  from: number;
+  text: string;
+}
+
+const OPENING = "<tool";
+const CLOSING = "</tool";
+const MAX_TAG = 4096;
+
+export const emptyTagScanner: TagScanner = { mode: "text", held: "", quote: "", matched: 0 };
+
+export function stripChunk(scanner: TagScanner, chunk: string): { scanner: TagScanner; text: string } {
+  const c: Cursor = { ...scanner, chunk, at: 0, from: 0, text: "" };
+  run(c);
+  const held = c.mode === "tag" ? c.held + c.chunk.slice(c.from) : "";
+  return { scanner: { mode: c.mode, held, quote: c.quote, matched: c.matched }, text: c.text };
+}
+
+/** What was held back and is text now that the block has ended; a span left open stays hidden. */
+export function stripEnd(scanner: TagScanner): string {
+  const c: Cursor = { ...scanner, chunk: "", at: 0, from: 0, text: "" };
+  while (c.mode === "tag") {
+    giveUpTag(c);
+    run(c);
+  }
+  return c.text;
+}
+
+export function stripToolTags(text: string): string {
+  const { scanner, text: stripped } = stripChunk(emptyTagScanner, text);
+  return stripped + stripEnd(scanner);
+}
+
+function run(c: Cursor): void {
+  while (c.at < c.chunk.length) {
+    if (c.mode === "text") readText(c);
+    else if (c.mode === "tag") readTag(c);
+    else readSpan(c);
+  }
+}
+
+function readText(c: Cursor): void {
+  const next = c.chunk.indexOf("<", c.at);
+  const end = next < 0 ? c.chunk.length : next;
+  c.text += c.chunk.slice(c.at, end);
+  c.at = end;
+  if (next < 0) return;
+  c.mode = "tag";
+  c.from = next;
+  c.at = next + 1;
+}
+
+function readTag(c: Cursor): void {
+  const { chunk } = c;
+  // Added to a place in the chunk, gives the place in the tag.
+  const offset = c.held.length - c.from;
+  for (; c.at < chunk.length; c.at += 1) {
+    const char = chunk.charAt(c.at);
+    const place = offset + c.at;
+    if (place < OPENING.length) {
+      if (char !== OPENING[place]) return giveUpTag(c);
+    } else if (c.quote !== "") {
+      if (char === c.quote) c.quote = "";
+    } else if (char === ">") {
+      return endTag(c);
+    } else if (char === "<" || (place === OPENING.length && char !== "/" && !isSpace(char))) {
+      return giveUpTag(c);
+    } else if (char === '"' || char === "'") {
+      c.quote = char;
+    }
+    if (place === MAX_TAG - 1) return giveUpTag(c);
+  }
+}
+
+function endTag(c: Cursor): void {
+  const before = c.at > c.from ? c.chunk[c.at - 1] : c.held.at(-1);
+  c.mode = before === "/" ? "text" : "span";
+  c.held = "";
+  c.at += 1;
+}
+
+/** Its `<` is text; all that came after it is looked at again. */
+function giveUpTag(c: Cursor): void {
+  if (c.held !== "") {
+    c.chunk = c.held + c.chunk;
+    c.held = "";
+  }
+  c.text += "<";
+  c.at = c.from + 1;
+  c.mode = "text";
+  c.quote = "";
+}
+
+function readSpan(c: Cursor): void {
+  if (c.matched === 0) {
+    const next = c.chunk.indexOf("<", c.at);
+    c.matched = next < 0 ? 0 : 1;
+    c.at = next < 0 ? c.chunk.length : next + 1;
+    return;
+  }
+  const char = c.chunk.charAt(c.at);
+  c.at += 1;
+  if (c.matched < CLOSING.length && char === CLOSING[c.matched]) {
+    c.matched += 1;
+  } else if (c.matched === CLOSING.length && char === ">") {
+    c.matched = 0;
+    c.mode = "text";
+  } else if (c.matched < CLOSING.length || !isSpace(char)) {
+    c.matched = char === "<" ? 1 : 0;
+  }
+}
+
+/** White space as in HTML. */
+function isSpace(char: string): boolean {
+  return char === " " || char === "\n" || char === "\t" || char === "\r" || char === "\f";
+}

@@ -1,0 +1,189 @@
+/**
+ * The part of the `tasks` decoder that reads one output item: its start, its pieces and its end.
+ */
+import { emptyPartialJson, finishJson, pushJson } from "../../partial-json.ts";
+import type { Annotation, Block, Reference } from "../../state.ts";
+import { errorWord } from "../blocks/decode-block.ts";
+import { named, type Scribe } from "../scribe.ts";
+import type { TaskAnnotation, TaskItem, TaskItemOf, TasksFrameOf } from "./frames.ts";
+
+/** Writes the start of an item; its canonical index. */
+export function addItem(scribe: Scribe, turn: string, run: string, item: TaskItem): number {
+  const on = { ...scribe.next(turn), run };
+  switch (item.type) {
+    case "reasoning":
+      scribe.write({ type: "thinking.start", ...on });
+      return on.index;
+    case "tool_call":
+      scribe.write({
+        type: "tool_call.start",
+        ...on,
+        call: item.call_id,
+        name: item.name,
+        label: item.label ?? "",
+      });
+      return on.index;
+    case "tool_result":
+      scribe.openResult(turn, item.call_id);
+      return scribe.find(turn, (b) => b.kind === "tool_result" && b.call === item.call_id)?.index ?? on.index;
+    case "message":
+      scribe.write({ type: "text.start", ...on, part: item.is_part ?? run !== turn });
+      return on.index;
+  }
+}
+
+export function endItem(
+  scribe: Scribe,
+  turn: string,
+  run: string,
+  item: TaskItem,
+  block: Block | undefined,
+): void {
+  if (item.type === "message" && item.notice !== undefined) {
+    writeNotice(scribe, turn, run, item, item.notice);
+    return;
+  }
+  if (block === undefined) return;
+  const on = named(turn, block);
+  if (block.kind === "thinking") scribe.write({ type: "thinking.end", ...on });
+  if (block.kind === "text" && item.type === "message") {
+    scribe.write({ type: "text.end", ...on, final: item.is_final ?? run === turn });
+  }
+  if (block.kind === "tool_call" && item.type === "tool_call") {
+    const differs = item.arguments !== block.args;
+    const input = differs ? finishJson(pushJson(emptyPartialJson, item.arguments)) : undefined;
+    const aborted = item.status === "cancelled" ? { aborted: true } : {};
+    scribe.write({ type: "tool_call.end", ...on, ...(input === undefined ? {} : { input }), ...aborted });
+  }
+  if (block.kind === "tool_result" && item.type === "tool_result") endResult(scribe, turn, item, block);
+}
+
+type Notice = NonNullable<TaskItemOf<"message">["notice"]>;
+
+function writeNotice(
+  scribe: Scribe,
+  turn: string,
+  run: string,
+  item: TaskItemOf<"message">,
+  notice: Notice,
+): void {
+  if (scribe.find(turn, (block) => block.kind === "notice") !== undefined) return;
+  const on = { ...scribe.next(turn), run };
+  const text = item.block_list.map((part) => (part.type === "text" ? part.text : "")).join("");
+  if (notice.type === "stopped") {
+    scribe.write({ type: "notice.stopped", ...on, text });
+    return;
+  }
+  const { code = "SERVER_ERROR", can_retry = false, error_type, details } = notice;
+  const known = error_type === "transient" ? "transient" : "terminal";
+  const more = details === undefined ? {} : { details };
+  scribe.write({
+    type: "notice.error",
+    ...on,
+    text,
+    code: errorWord(code),
+    can_retry,
+    error_type: known,
+    ...more,
+  });
+}
+
+function endResult(
+  scribe: Scribe,
+  turn: string,
+  item: TaskItemOf<"tool_result">,
+  block: Extract<Block, { kind: "tool_result" }>,
+): void {
+  const { status = "completed", artifact = null, whole, results, usage } = item;
+  const preview =
+    item.preview ?? block.parts.map((part) => (part.media === "text" ? part.data : "")).join("\n");
+  scribe.endRunOf(turn, block.call, status === "superseded" ? "cancelled" : status);
+  scribe.write({
+    type: "tool_result.end",
+    ...named(turn, block),
+    status: status === "completed" ? "success" : status === "failed" ? "error" : "cancelled",
+    preview: preview.slice(0, 4096),
+    artifact,
+    ...(whole === undefined ? {} : { whole }),
+    ...(results === undefined ? {} : { results }),
+    ...(usage === undefined ? {} : { usage }),
+  });
+}
+
+function annotationsFrom(notes: readonly TaskAnnotation[] | undefined): { annotations?: Annotation[] } {
+  if (notes === undefined || notes.length === 0) return {};
+  return {
+    annotations: notes.map((n) => ({ reference: n.reference_id, start: n.start_index, end: n.end_index })),
+  };
+}
+
+export function extendText(
+  scribe: Scribe,
+  turn: string,
+  block: Block,
+  frame: TasksFrameOf<"task.text.delta">,
+): void {
+  const on = named(turn, block);
+  if (block.kind === "text") {
+    scribe.write({ type: "text.delta", ...on, text: frame.delta, ...annotationsFrom(frame.annotations) });
+  } else if (block.kind === "tool_result") {
+    const { block_index: part, delta: data } = frame;
+    scribe.write({ type: "tool_result.delta", ...on, part, media: "text", data, done: false });
+  }
+}
+
+/** `.done` carries the whole: what the deltas did not bring is added, the rest is known. */
+export function finishText(
+  scribe: Scribe,
+  turn: string,
+  block: Block,
+  frame: TasksFrameOf<"task.text.done">,
+): void {
+  const on = named(turn, block);
+  const { item } = frame;
+  if (block.kind === "text") {
+    const text = item.text.slice(block.text.length);
+    const notes = item.annotations?.slice(block.annotations.length);
+    if (text !== "" || (notes !== undefined && notes.length > 0)) {
+      scribe.write({ type: "text.delta", ...on, text, ...annotationsFrom(notes) });
+    }
+  } else if (block.kind === "tool_result") {
+    const part = frame.block_index;
+    const data = item.text.slice(block.parts[part]?.data.length ?? 0);
+    scribe.write({
+      type: "tool_result.delta",
+      ...on,
+      part,
+      media: "text",
+      data,
+      done: true,
+      ...referenceFrom(item),
+    });
+  }
+}
+
+function referenceFrom(item: { id?: number; title?: string; url?: string }): { reference?: Reference } {
+  const { id, title, url } = item;
+  if (id === undefined) return {};
+  return {
+    reference: { id, ...(title === undefined ? {} : { title }), ...(url === undefined ? {} : { url }) },
+  };
+}
+
+type ImageFrame = TasksFrameOf<"task.image.delta" | "task.image.done">;
+
+export function readImage(scribe: Scribe, turn: string, block: Block, frame: ImageFrame): void {
+  if (block.kind !== "tool_result") return;
+  const { block_index: part, item } = frame;
+  const done = frame.type === "task.image.done";
+  const data = item.image_url.url;
+  scribe.write({
+    type: "tool_result.delta",
+    ...named(turn, block),
+    part,
+    media: "image",
+    data,
+    done,
+    ...referenceFrom(item),
+  });
+}

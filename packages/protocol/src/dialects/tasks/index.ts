@@ -1,0 +1,31 @@
+/**
+ * The `tasks` dialect: nested tasks with output items, as in the source document 001.
+ */
+import type { SessionState } from "../../state.ts";
+import type { Dialect } from "../dialect.ts";
+import { decodeTasks, type TasksDecoder, tasksStart } from "./decode.ts";
+import { encodeTasks } from "./encode.ts";
+import type { TasksFrame } from "./frames.ts";
+
+export const tasks: Dialect<SessionState, TasksDecoder, TasksFrame> = {
+  name: "tasks",
+  cannotCarry: [
+    "ids and indexes of blocks (a decoder gives its own), and the times of blocks",
+    "the order of items of different tasks",
+    "groups and their summaries",
+    "approvals, questions, forms and payments, and what became of them; file processing",
+    "user messages and the session's title and number",
+    "the turn's model, number, share mark, and which message it answers, resumes or retries",
+    "hidden blocks, and thinking in a turn whose mode is chat",
+    "whether a result with one text part had it as a part or only as its preview; how many pictures came before the last",
+    "labels and names on results, labels of runs, usage of the main run, who stopped a turn, the tool call behind a text",
+  ],
+  attach: (state) => state,
+  encode: encodeTasks,
+  start: tasksStart,
+  decode: decodeTasks,
+};
+
+export type { TasksDecoder } from "./decode.ts";
+export type { TaskItem, TasksFrame, TasksFrameOf } from "./frames.ts";
+export { taskState } from "./items.ts";

@@ -1,0 +1,104 @@
+/**
+ * The one table of error codes: the word (`blocks`, native, REST), the number (`responses`) and what it means.
+ * Types, schemas and the table in PROTOCOL.md follow from it. Never holds texts for end users.
+ */
+
+interface ErrorEntry {
+  readonly number: number;
+  readonly can_retry: boolean;
+  /** What happened and what the reader of the code can do about it. */
+  readonly meaning: string;
+}
+
+export const ERRORS = {
+  SERVER_ERROR: {
+    number: 10005,
+    can_retry: true,
+    meaning: "The server failed. Try again; if it stays, report it.",
+  },
+  BAD_REQUEST: {
+    number: 10006,
+    can_retry: false,
+    meaning: "The request or frame is malformed. Correct it first.",
+  },
+  UNAUTHENTICATED: {
+    number: 10007,
+    can_retry: false,
+    meaning: "No valid key or token came along. Sign in again.",
+  },
+  FORBIDDEN: { number: 10008, can_retry: false, meaning: "The key is valid but may not do this." },
+  NOT_FOUND: { number: 10009, can_retry: false, meaning: "There is no such thing, or not for this user." },
+  CONFLICT: { number: 10010, can_retry: false, meaning: "Somebody else was first. Read the current state." },
+  RATE_LIMITED: {
+    number: 10011,
+    can_retry: true,
+    meaning: "Too many requests. Wait as long as the answer says.",
+  },
+  TOO_LARGE: {
+    number: 10012,
+    can_retry: false,
+    meaning: "The message or file is over the limit. Send less.",
+  },
+  STREAM_TIMEOUT: {
+    number: 10013,
+    can_retry: true,
+    meaning: "A running turn gave no event for 180 seconds. Reconnect from the last event seen.",
+  },
+  CURSOR_INVALID: {
+    number: 10014,
+    can_retry: false,
+    meaning:
+      "The cursor is malformed, ahead of the log, or of another session or timeline. Load the state anew.",
+  },
+  CURSOR_EXPIRED: {
+    number: 10015,
+    can_retry: false,
+    meaning: "The log no longer reaches back to the cursor. Load the state anew.",
+  },
+  LLM_ERROR: { number: 11001, can_retry: true, meaning: "The model provider failed. Try the turn again." },
+  LLM_RATE_LIMITED: {
+    number: 11002,
+    can_retry: true,
+    meaning: "The model provider is out of capacity. Try later.",
+  },
+  LLM_REFUSED: {
+    number: 11003,
+    can_retry: false,
+    meaning: "The model provider refused the content. Rephrase it.",
+  },
+  CONTEXT_TOO_LONG: {
+    number: 11004,
+    can_retry: false,
+    meaning: "The conversation is too long for the model.",
+  },
+  TOOL_ERROR: { number: 12001, can_retry: true, meaning: "A tool failed and the turn could not go on." },
+  LIMIT_REACHED: {
+    number: 12002,
+    can_retry: false,
+    meaning: "The turn hit a limit of its agent (steps, tokens, time).",
+  },
+  OUTCOME_UNKNOWN: {
+    number: 12003,
+    can_retry: false,
+    meaning: "A tool that must not run twice was cut off. Check by hand whether it took effect.",
+  },
+  INTERACTION_CLOSED: {
+    number: 13001,
+    can_retry: false,
+    meaning: "The approval, question, form or payment is already decided or over its deadline.",
+  },
+  INTERACTION_MISMATCH: {
+    number: 13002,
+    can_retry: false,
+    meaning: "The decision is for something else than what was shown. Look again, then decide.",
+  },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorWord = keyof typeof ERRORS;
+
+export const ERROR_WORDS = Object.keys(ERRORS) as [ErrorWord, ...ErrorWord[]];
+
+/** The word of a number, or SERVER_ERROR for one that is not in the table. */
+export function errorWordOf(number: number): ErrorWord {
+  return ERROR_WORDS.find((word) => ERRORS[word].number === number) ?? "SERVER_ERROR";
+}

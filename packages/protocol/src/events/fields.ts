@@ -1,0 +1,48 @@
+/**
+ * Field groups that events share: the envelope, and what names a turn, a run and a block.
+ * Declares shapes only; never an event.
+ */
+import { z } from "zod";
+import { CURSOR_PATTERN } from "../cursor.ts";
+import type { Json } from "../json.ts";
+import { SCHEMA_VERSION } from "../version.ts";
+
+export const id = z.string().min(1).max(256);
+export const label = z.string().max(500);
+export const count = z.int().nonnegative();
+export const milliseconds = z.int().nonnegative();
+export const json: z.ZodType<Json> = z.json();
+
+export const envelope = {
+  v: z.literal(SCHEMA_VERSION).describe("schema version"),
+  id: z.string().regex(CURSOR_PATTERN).describe("position in the session's log, `<epoch>-<seq>`"),
+  at: milliseconds.describe("when it was written, milliseconds since 1970"),
+  first: z
+    .int()
+    .positive()
+    .exactOptional()
+    .describe("seq of the first event merged into this one by a replay"),
+};
+
+export const inTurn = { turn: id.describe("the turn: one answer to one user message") };
+export const inRun = { ...inTurn, run: id.describe("the run: one agent at work in the turn") };
+export const place = {
+  index: count.describe("number from the turn's counter, over all blocks and group markers"),
+};
+export const onBlock = { ...inRun, block: id.describe("the block, unique in the turn"), ...place };
+
+export const usage = z
+  .strictObject({
+    input_tokens: count,
+    output_tokens: count,
+    total_tokens: count,
+    calls: count.describe("model calls"),
+  })
+  .describe("tokens used");
+
+export const file = z.strictObject({
+  url: z.string().max(4096),
+  name: z.string().max(500).exactOptional(),
+  media_type: z.string().max(200).exactOptional(),
+  size: count.exactOptional(),
+});

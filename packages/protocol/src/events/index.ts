@@ -1,0 +1,26 @@
+/**
+ * Every canonical event, each declared once; all event types derive from this table.
+ * Import it as a value only where events are validated: it brings the schema library along.
+ */
+import { z } from "zod";
+import type { Immutable } from "../json.ts";
+import { blockEvents } from "./blocks.ts";
+import { interactionEvents } from "./interactions.ts";
+import { lifecycleEvents } from "./lifecycle.ts";
+
+export const eventSchemas = { ...lifecycleEvents, ...blockEvents, ...interactionEvents };
+
+export type EventType = keyof typeof eventSchemas;
+export type EventOf<T extends EventType> = T extends EventType
+  ? Immutable<z.infer<(typeof eventSchemas)[T]>>
+  : never;
+export type Event = EventOf<EventType>;
+
+type Unpositioned<E> = E extends Event ? Omit<E, "id" | "first"> : never;
+/** An event as a writer makes it, before the log has given it its position. */
+export type EventDraft = Unpositioned<Event>;
+
+const options = Object.values(eventSchemas) as unknown as readonly [z.ZodObject, ...z.ZodObject[]];
+
+/** Any event, told apart by `type`. */
+export const eventSchema = z.discriminatedUnion("type", options) as unknown as z.ZodType<Event>;

@@ -1,0 +1,162 @@
+/**
+ * Events of what a person must decide or do: approval, question, form, payment.
+ * A request is a block that arrives whole. Updates are versioned; the fold keeps the highest.
+ */
+import { z } from "zod";
+import { count, envelope, id, json, label, milliseconds, onBlock } from "./fields.ts";
+
+const key = id.describe("`<session>_<n>`, names the request to the person who answers");
+const deadline = {
+  timeout_seconds: count.exactOptional(),
+  deadline: milliseconds.exactOptional().describe("when the server decides by itself, by the server's clock"),
+};
+const action = z.strictObject({ name: id, label: label.exactOptional(), input: json });
+const actions = z.array(action).min(1).max(20).describe("what will be done; one tool call, as a rule");
+
+export const question = z.strictObject({
+  id,
+  text: z.string(),
+  options: z.array(z.strictObject({ id, label, description: label.exactOptional() })).max(50),
+  multiple: z.boolean(),
+  free_text: z.boolean(),
+});
+
+export const answer = z.strictObject({
+  question: id,
+  selected: z.array(id).max(50),
+  text: z.string().exactOptional(),
+});
+
+export const FIELD_TYPES = [
+  "text",
+  "shortText",
+  "longText",
+  "number",
+  "email",
+  "phone",
+  "date",
+  "select",
+  "multiSelect",
+  "checkbox",
+  "file",
+] as const;
+
+const formField = z.strictObject({
+  name: id,
+  label,
+  type: z.enum(FIELD_TYPES),
+  required: z.boolean(),
+  help: label.exactOptional(),
+  options: z
+    .array(z.strictObject({ value: z.string(), label }))
+    .max(500)
+    .exactOptional(),
+  min: z.number().exactOptional().describe("least number, length or count of choices"),
+  max: z.number().exactOptional(),
+});
+
+export const formSchema = z.strictObject({
+  id,
+  title: label,
+  description: z.string().exactOptional(),
+  fields: z.array(formField).max(200),
+});
+
+const change = {
+  version: z.int().positive().describe("rises with every change; the request itself is version 0"),
+  by: id.exactOptional().describe("the user who decided; absent when the server did"),
+  reason: z.string().max(4096).exactOptional(),
+};
+
+export const interactionEvents = {
+  "approval.request": z
+    .strictObject({
+      ...envelope,
+      type: z.literal("approval.request"),
+      ...onBlock,
+      key,
+      call: id.describe("the tool call that waits"),
+      actions,
+      editable: z.boolean(),
+      ...deadline,
+      digest: z.string().max(256).exactOptional().describe("binds the decision to what was shown"),
+    })
+    .describe("A tool call waits for a person's approval, inside the turn."),
+  "approval.update": z
+    .strictObject({
+      ...envelope,
+      type: z.literal("approval.update"),
+      ...onBlock,
+      ...change,
+      status: z.enum(["approved", "edited", "rejected", "timed_out", "cancelled"]),
+      actions: actions.exactOptional().describe("what will be done instead, when edited"),
+    })
+    .describe("The approval was decided, or nobody decided in time."),
+
+  "question.request": z
+    .strictObject({
+      ...envelope,
+      type: z.literal("question.request"),
+      ...onBlock,
+      key,
+      call: id,
+      questions: z.array(question).min(1).max(20),
+      ...deadline,
+    })
+    .describe("The agent asks the person, inside the turn."),
+  "question.update": z
+    .strictObject({
+      ...envelope,
+      type: z.literal("question.update"),
+      ...onBlock,
+      ...change,
+      status: z.enum(["answered", "dismissed", "timed_out", "cancelled"]),
+      answers: z.array(answer).max(20).exactOptional(),
+    })
+    .describe("The question was answered or went away."),
+
+  "form.request": z
+    .strictObject({
+      ...envelope,
+      type: z.literal("form.request"),
+      ...onBlock,
+      form: id.describe("`form_request_id`"),
+      call: id.exactOptional(),
+      schema: formSchema,
+    })
+    .describe("The agent needs a form filled in. The turn ends; a later one goes on."),
+  "form.update": z
+    .strictObject({
+      ...envelope,
+      type: z.literal("form.update"),
+      ...onBlock,
+      ...change,
+      status: z.enum(["submitted", "declined", "cancelled", "expired"]),
+      values: z.record(z.string(), json).exactOptional(),
+    })
+    .describe("The form was submitted, declined or withdrawn."),
+
+  "payment.request": z
+    .strictObject({
+      ...envelope,
+      type: z.literal("payment.request"),
+      ...onBlock,
+      payment: id.describe("`payment_request_id`"),
+      call: id.exactOptional(),
+      order_no: id,
+      amount: count.describe("in the smallest unit that the gateway takes for this currency"),
+      currency: z.string().length(3),
+      description: label,
+      checkout_url: z.string().max(4096),
+    })
+    .describe("The agent asks for a payment. The turn ends; the payment settles later."),
+  "payment.update": z
+    .strictObject({
+      ...envelope,
+      type: z.literal("payment.update"),
+      ...onBlock,
+      ...change,
+      status: z.enum(["processing", "succeeded", "failed", "cancelled", "expired"]),
+    })
+    .describe("The payment moved on, maybe long after its turn."),
+};

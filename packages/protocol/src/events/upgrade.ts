@@ -1,0 +1,22 @@
+/**
+ * Brings an event of the previous schema version to the current one, so that readers fold both.
+ * Writers never use it. When SCHEMA_VERSION rises, replace what is here by the new step.
+ *
+ * Version 1 -> 2: `tool_result.end` called its `preview` `content`, and `group.end` might lack `summary`.
+ */
+import { SCHEMA_VERSION } from "../version.ts";
+import type { Event } from "./index.ts";
+
+/** An event as a reader may meet it: of this version or the one before. */
+export type ReadableEvent = Event | { readonly v: number; readonly id: string; readonly type: string };
+
+export function upgrade(event: ReadableEvent): Event {
+  if (event.v !== SCHEMA_VERSION - 1) return event as Event;
+  const old = event as { readonly v: number; readonly type: string; readonly [field: string]: unknown };
+  if (old.type === "tool_result.end") {
+    const { content, ...rest } = old;
+    return { preview: content, ...rest, v: SCHEMA_VERSION } as unknown as Event;
+  }
+  if (old.type === "group.end") return { summary: "", ...old, v: SCHEMA_VERSION } as unknown as Event;
+  return { ...old, v: SCHEMA_VERSION } as unknown as Event;
+}

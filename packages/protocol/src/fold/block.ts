@@ -1,0 +1,261 @@
+/**
+ * Folds the events of blocks that stream or arrive from agents: start, delta, end.
+ * A turn that is over takes none of them.
+ */
+import type { EventOf } from "../events/index.ts";
+import { emptyPartialJson, finishJson, pushJson, readPartial } from "../partial-json.ts";
+import type {
+  Block,
+  BlockBase,
+  FilesBlock,
+  ResultPart,
+  ToolCallBlock,
+  ToolResultBlock,
+  Turn,
+} from "../state.ts";
+import { blockAt, changeRun, findRun, isFree, placeItem, withItem } from "./edit.ts";
+
+type StartEvent = EventOf<
+  | "thinking.start"
+  | "text.start"
+  | "tool_call.start"
+  | "tool_result.start"
+  | "files.start"
+  | "notice.stopped"
+  | "notice.error"
+>;
+type DeltaEvent = EventOf<
+  "thinking.delta" | "text.delta" | "tool_call.delta" | "tool_result.delta" | "files.delta"
+>;
+type EndEvent = EventOf<"thinking.end" | "text.end" | "tool_call.end" | "tool_result.end" | "files.end">;
+
+/** Blocks whose half a client may already have been shown, in every dialect. */
+export function showsHalf(kind: Block["kind"]): boolean {
+  return kind === "thinking" || kind === "text" || kind === "files";
+}
+
+export function startBlock(turn: Turn, event: StartEvent, seq: number): Turn {
+  const run = findRun(turn, event.run);
+  if (turn.status !== "running" || run?.status !== "running" || !isFree(turn, event.index)) return turn;
+  const block = newBlock(event, seq, run.outputs);
+  const placed = placeItem(turn, block);
+  const counted = isOutput(block)
+    ? changeRun(placed, run.id, (r) => ({ ...r, outputs: r.outputs + 1 }))
+    : placed;
+  return block.end === null ? opened(counted, block, 1) : counted;
+}
+
+function isOutput(block: Block): boolean {
+  return "output" in block && !("hidden" in block && block.hidden);
+}
+
+export function opened(turn: Turn, block: Block, by: 1 | -1): Turn {
+  return { ...turn, open: turn.open + by, half_shown: turn.half_shown + (showsHalf(block.kind) ? by : 0) };
+}
+
+/** What every block has when it starts; `whole` for those that arrive complete. */
+export function blockBase(
+  event: { readonly block: string; readonly run: string; readonly index: number; readonly at: number },
+  seq: number,
+  whole: boolean,
+): BlockBase {
+  return {
+    id: event.block,
+    run: event.run,
+    index: event.index,
+    start: seq,
+    started_at: event.at,
+    end: whole ? seq : null,
+    ended_at: whole ? event.at : null,
+    aborted: false,
+  };
+}
+
+function newBlock(event: StartEvent, seq: number, output: number): Block {
+  switch (event.type) {
+    case "thinking.start":
+      return { ...blockBase(event, seq, false), kind: "thinking", output, text: "" };
+    case "text.start":
+      return {
+        ...blockBase(event, seq, false),
+        kind: "text",
+        output,
+        text: "",
+        part: event.part,
+        final: false,
+        call: event.call ?? null,
+        annotations: [],
+      };
+    case "tool_call.start":
+      return {
+        ...blockBase(event, seq, false),
+        kind: "tool_call",
+        output,
+        call: event.call,
+        name: event.name,
+        label: event.label,
+        hidden: event.hidden ?? false,
+        args: "",
+        parsed: emptyPartialJson,
+        input: null,
+        given: false,
+      };
+    case "tool_result.start":
+      return {
+        ...blockBase(event, seq, false),
+        kind: "tool_result",
+        output,
+        call: event.call,
+        name: event.name,
+        label: event.label,
+        hidden: event.hidden ?? false,
+        parts: [],
+        status: "running",
+        preview: "",
+        artifact: null,
+        whole: null,
+        results: null,
+        usage: null,
+      };
+    case "files.start":
+      return {
+        ...blockBase(event, seq, false),
+        kind: "files",
+        files: event.files.map((file) => ({ ...file, status: "processing" })),
+        status: "processing",
+        message: "",
+      };
+    case "notice.stopped":
+      return {
+        ...blockBase(event, seq, true),
+        kind: "notice",
+        output,
+        notice: "stopped",
+        text: event.text,
+        by: event.by ?? null,
+        error: null,
+      };
+    case "notice.error": {
+      const { code, can_retry, error_type, details } = event;
+      const error = { code, can_retry, error_type, ...(details === undefined ? {} : { details }) };
+      return {
+        ...blockBase(event, seq, true),
+        kind: "notice",
+        output,
+        notice: "error",
+        text: event.text,
+        by: null,
+        error,
+      };
+    }
+  }
+}
+
+export function extendBlock(turn: Turn, event: DeltaEvent): Turn {
+  const block = blockAt(turn, event.index, event.block);
+  if (block === undefined || block.end !== null) return turn;
+  const extended = extensionOf(block, event);
+  return extended === block ? turn : withItem(turn, extended);
+}
+
+function extensionOf(block: Block, event: DeltaEvent): Block {
+  switch (event.type) {
+    case "thinking.delta":
+      return block.kind === "thinking" ? { ...block, text: block.text + event.text } : block;
+    case "text.delta": {
+      if (block.kind !== "text") return block;
+      const text = block.text + event.text;
+      if (event.annotations === undefined) return { ...block, text };
+      return { ...block, text, annotations: [...block.annotations, ...event.annotations] };
+    }
+    case "tool_call.delta":
+      if (block.kind !== "tool_call") return block;
+      return { ...block, args: block.args + event.args, parsed: pushJson(block.parsed, event.args) };
+    case "tool_result.delta":
+      return block.kind === "tool_result" ? withPart(block, event) : block;
+    case "files.delta":
+      return block.kind === "files" ? withProgress(block, event) : block;
+  }
+}
+
+function withPart(block: ToolResultBlock, event: EventOf<"tool_result.delta">): ToolResultBlock {
+  const { part: at, media, data, done } = event;
+  const old = block.parts[at];
+  if (at > block.parts.length || old?.done === true || (old !== undefined && old.media !== media))
+    return block;
+  const part: ResultPart = {
+    media,
+    data: media === "text" ? (old?.data ?? "") + data : data,
+    reference: event.reference ?? old?.reference ?? null,
+    done,
+    pictures: media === "image" ? (old?.pictures ?? 0) + 1 : 0,
+  };
+  return { ...block, parts: [...block.parts.slice(0, at), part, ...block.parts.slice(at + 1)] };
+}
+
+function withProgress(block: FilesBlock, event: EventOf<"files.delta">): FilesBlock {
+  // An empty message says nothing new.
+  const message = event.message || block.message;
+  if (event.file === undefined) return { ...block, status: event.status, message };
+  const files = block.files.map((file, n) => (n === event.file ? { ...file, status: event.status } : file));
+  return { ...block, files, message };
+}
+
+export function endBlock(turn: Turn, event: EndEvent, seq: number): Turn {
+  const block = blockAt(turn, event.index, event.block);
+  if (block === undefined || block.end !== null || turn.status !== "running") return turn;
+  const ended = endOf(block, event);
+  if (ended === block) return turn;
+  return opened(withItem(turn, { ...ended, end: seq, ended_at: event.at }), block, -1);
+}
+
+function endOf(block: Block, event: EndEvent): Block {
+  switch (event.type) {
+    case "thinking.end":
+      return block.kind === "thinking" ? { ...block } : block;
+    case "text.end":
+      return block.kind === "text" ? { ...block, final: event.final } : block;
+    case "tool_call.end":
+      return block.kind === "tool_call" ? endCall(block, event.input, event.aborted ?? false) : block;
+    case "tool_result.end":
+      if (block.kind !== "tool_result") return block;
+      return {
+        ...block,
+        parts: block.parts.map((part) => (part.done ? part : { ...part, done: true })),
+        status: event.status,
+        preview: event.preview,
+        artifact: event.artifact,
+        whole: event.whole ?? null,
+        results: event.results ?? null,
+        usage: event.usage ?? null,
+      };
+    case "files.end": {
+      if (block.kind !== "files") return block;
+      const { status } = event;
+      const message = event.message || block.message;
+      const files = block.files.map((file) => (file.status === "processing" ? { ...file, status } : file));
+      return { ...block, files, status, message };
+    }
+  }
+}
+
+/** The parser is let go: an ended call is read from `input`. */
+export function endCall(
+  block: ToolCallBlock,
+  input: ToolCallBlock["input"] | undefined,
+  aborted: boolean,
+): ToolCallBlock {
+  const streamed = finishJson(block.parsed) ?? readPartial(block.parsed) ?? (block.args === "" ? {} : null);
+  return {
+    ...block,
+    input: input ?? streamed,
+    given: input !== undefined,
+    parsed: emptyPartialJson,
+    aborted,
+  };
+}
+
+/** The arguments of a call: whole once it has ended, before that as far as they have streamed. */
+export function inputOf(block: ToolCallBlock): ToolCallBlock["input"] {
+  return block.end === null ? (readPartial(block.parsed) ?? null) : block.input;
+}

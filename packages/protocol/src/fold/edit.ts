@@ -1,0 +1,60 @@
+/**
+ * The few ways in which the fold changes a state: replace a turn, put an item in place, change a block.
+ * Each shares everything it doesn't touch, and gives back what it got where there is nothing to do.
+ */
+import { type Block, isBlock, type Item, type Run, type SessionState, type Turn } from "../state.ts";
+
+/** How far an index may run ahead of the items seen, so that a wild one can't fill the memory. */
+const MAX_INDEX_GAP = 1024;
+
+/** Where a turn stands in the state, or -1. The newest turn is nearly always the one. */
+export function turnSlot(state: SessionState, id: string): number {
+  for (let slot = state.turns.length - 1; slot >= 0; slot--) {
+    if (state.turns.at(slot)?.id === id) return slot;
+  }
+  return -1;
+}
+
+export function findTurn(state: SessionState, id: string): Turn | undefined {
+  return state.turns.at(turnSlot(state, id));
+}
+
+/** Applies `change` to a turn; the same state when there is no such turn or it stays as it is. */
+export function changeTurn(state: SessionState, id: string, change: (turn: Turn) => Turn): SessionState {
+  const slot = turnSlot(state, id);
+  const turn = state.turns.at(slot);
+  if (turn === undefined) return state;
+  const changed = change(turn);
+  return changed === turn ? state : { ...state, turns: state.turns.with(slot, changed) };
+}
+
+/** Whether the turn's counter can give out this index: not used yet, and not absurdly far ahead. */
+export function isFree(turn: Turn, index: number): boolean {
+  return index >= turn.items.length && index - turn.items.length <= MAX_INDEX_GAP;
+}
+
+/** Puts a new item at its index; the turn as it was when the place is taken. */
+export function placeItem(turn: Turn, item: Item): Turn {
+  if (!isFree(turn, item.index)) return turn;
+  let items = turn.items;
+  while (items.length < item.index) items = items.push(null);
+  return { ...turn, items: items.push(item) };
+}
+
+/** The block that an event names, if it stands where the event says. */
+export function blockAt(turn: Turn, index: number, id: string): Block | undefined {
+  const item = turn.items.at(index) ?? null;
+  return isBlock(item) && item.id === id ? item : undefined;
+}
+
+export function withItem(turn: Turn, item: Item): Turn {
+  return { ...turn, items: turn.items.with(item.index, item) };
+}
+
+export function findRun(turn: Turn, id: string): Run | undefined {
+  return turn.runs.find((run) => run.id === id);
+}
+
+export function changeRun(turn: Turn, id: string, change: (run: Run) => Run): Turn {
+  return { ...turn, runs: turn.runs.map((run) => (run.id === id ? change(run) : run)) };
+}

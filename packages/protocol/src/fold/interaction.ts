@@ -1,0 +1,107 @@
+/**
+ * Folds requests to a person and their versioned updates. An update counts when its version is higher
+ * and it doesn't bring back to life what was final.
+ */
+import type { EventOf } from "../events/index.ts";
+import type { InteractionBlock, Turn } from "../state.ts";
+import { blockBase } from "./block.ts";
+import { blockAt, findRun, placeItem, withItem } from "./edit.ts";
+
+type RequestEvent = EventOf<"approval.request" | "question.request" | "form.request" | "payment.request">;
+type UpdateEvent = EventOf<"approval.update" | "question.update" | "form.update" | "payment.update">;
+
+/** Whether a person (or, for a payment, its gateway) can still change it. */
+export function isPending(block: InteractionBlock): boolean {
+  return block.status === "pending" || block.status === "processing";
+}
+
+/** Forms and payments outlive their turn; approvals and questions wait inside it. */
+export function outlivesTurn(block: InteractionBlock): boolean {
+  return block.kind === "form" || block.kind === "payment";
+}
+
+export function requestInteraction(turn: Turn, event: RequestEvent, seq: number): Turn {
+  if (turn.status !== "running" || findRun(turn, event.run)?.status !== "running") return turn;
+  return placeItem(turn, newInteraction(event, seq));
+}
+
+function newInteraction(event: RequestEvent, seq: number): InteractionBlock {
+  const base = {
+    ...blockBase(event, seq, true),
+    call: event.call ?? null,
+    version: 0,
+    by: null,
+    reason: null,
+    decided_at: null,
+    status: "pending" as const,
+  };
+  switch (event.type) {
+    case "approval.request":
+      return {
+        ...base,
+        kind: "approval",
+        key: event.key,
+        actions: event.actions,
+        editable: event.editable,
+        timeout_seconds: event.timeout_seconds ?? null,
+        deadline: event.deadline ?? null,
+        digest: event.digest ?? null,
+        edited: null,
+      };
+    case "question.request":
+      return {
+        ...base,
+        kind: "question",
+        key: event.key,
+        questions: event.questions,
+        timeout_seconds: event.timeout_seconds ?? null,
+        deadline: event.deadline ?? null,
+        answers: null,
+      };
+    case "form.request":
+      return { ...base, kind: "form", form: event.form, schema: event.schema, values: null };
+    case "payment.request": {
+      const { payment, order_no, amount, currency, description, checkout_url } = event;
+      return { ...base, kind: "payment", payment, order_no, amount, currency, description, checkout_url };
+    }
+  }
+}
+
+export function updateInteraction(turn: Turn, event: UpdateEvent): Turn {
+  const block = blockAt(turn, event.index, event.block);
+  if (block === undefined || !("version" in block) || event.version <= block.version) return turn;
+  if (!isPending(block) && event.status === "processing") return turn;
+  if (turn.status !== "running" && !outlivesTurn(block)) return turn;
+  const updated = updateOf(block, event);
+  if (updated === block) return turn;
+  const { version, at: decided_at } = event;
+  return withItem(turn, {
+    ...updated,
+    version,
+    decided_at,
+    by: event.by ?? null,
+    reason: event.reason ?? null,
+  });
+}
+
+function updateOf(block: InteractionBlock, event: UpdateEvent): InteractionBlock {
+  switch (event.type) {
+    case "approval.update":
+      if (block.kind !== "approval") return block;
+      return { ...block, status: event.status, edited: event.actions ?? null };
+    case "question.update":
+      return block.kind === "question"
+        ? { ...block, status: event.status, answers: event.answers ?? null }
+        : block;
+    case "form.update":
+      return block.kind === "form" ? { ...block, status: event.status, values: event.values ?? null } : block;
+    case "payment.update":
+      return block.kind === "payment" ? { ...block, status: event.status } : block;
+  }
+}
+
+/** An approval or question whose turn ended without an answer. */
+export function withdraw(block: InteractionBlock, at: number): InteractionBlock {
+  if (outlivesTurn(block) || block.status !== "pending") return block;
+  return { ...block, status: "cancelled", decided_at: at } as InteractionBlock;
+}

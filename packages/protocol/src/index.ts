@@ -1,0 +1,49 @@
+/**
+ * `@turnstream/protocol`: events, fold, legality, hand-offs and views. Runs anywhere.
+ * Each dialect is a subpath of its own (`/blocks`, `/tasks`, `/responses`), and so is validation (`/schema`).
+ */
+export { coalesce } from "./coalesce.ts";
+export {
+  compareCursors,
+  comparePositions,
+  type Cursor,
+  formatCursor,
+  parseCursor,
+  type Position,
+  START_CURSOR,
+} from "./cursor.ts";
+export { ERRORS, type ErrorWord, errorWordOf } from "./errors.ts";
+export type { Event, EventDraft, EventOf, EventType } from "./events/index.ts";
+export { type ReadableEvent, upgrade } from "./events/upgrade.ts";
+export { inputOf } from "./fold/block.ts";
+export { findRun, findTurn } from "./fold/edit.ts";
+export { fold, foldAll } from "./fold/fold.ts";
+export { isPending, outlivesTurn } from "./fold/interaction.ts";
+export type { Json } from "./json.ts";
+export { TRANSITIONS } from "./legal/interactions.ts";
+export { legal } from "./legal/legal.ts";
+export { type Illegal, type Rule, RULES } from "./legal/rules.ts";
+export { foldQuiet, isQuiet, type QuietTrack, trackQuiet } from "./quiet.ts";
+export { Sequence } from "./sequence.ts";
+export {
+  restore,
+  restoreTurn,
+  type Snapshot,
+  snapshot,
+  turnSnapshot,
+  type TurnSnapshot,
+} from "./snapshot.ts";
+export * from "./sse.ts";
+export * from "./state.ts";
+export { SCHEMA_VERSION } from "./version.ts";
+export { type StatusDot, statusDot, toolItem, type ToolItem } from "./view/tool-item.ts";
+export {
+  type BlockItem,
+  brandBlock,
+  type GroupItem,
+  type ViewItem,
+  viewRun,
+  viewTurn,
+} from "./view/turn-view.ts";
+
+export type { Decoded, Dialect, Encoded } from "./dialects/dialect.ts";

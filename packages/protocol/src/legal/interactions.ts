@@ -1,0 +1,71 @@
+/**
+ * Rules for interactions: when one may be requested, and which change may follow which.
+ */
+import type { EventOf } from "../events/index.ts";
+import { blockAt } from "../fold/edit.ts";
+import { blocksOf, type InteractionBlock, type SessionState, type Turn } from "../state.ts";
+import { type Illegal, illegal } from "./rules.ts";
+import { callOf, isMain, pendingApprovalOf, resultOf } from "./turn-facts.ts";
+
+type RequestEvent = EventOf<"approval.request" | "question.request" | "form.request" | "payment.request">;
+type UpdateEvent = EventOf<"approval.update" | "question.update" | "form.update" | "payment.update">;
+
+/** The states an interaction can go to, from each of its states. What is not listed is final. */
+export const TRANSITIONS: Record<InteractionBlock["kind"], Record<string, readonly string[]>> = {
+  approval: { pending: ["approved", "edited", "rejected", "timed_out", "cancelled"] },
+  question: { pending: ["answered", "dismissed", "timed_out", "cancelled"] },
+  form: { pending: ["submitted", "declined", "cancelled", "expired"] },
+  payment: {
+    pending: ["processing", "cancelled", "expired"],
+    processing: ["succeeded", "failed", "expired"],
+  },
+};
+
+export function checkRequest(state: SessionState, turn: Turn, event: RequestEvent): Illegal | null {
+  const name = nameOf(event);
+  const taken = state.turns
+    .toArray()
+    .some((t) => blocksOf(t).some((b) => "version" in b && nameOf(b) === name));
+  if (taken) return illegal("L04", `interaction ${name} was there before`);
+  if (event.type !== "approval.request") {
+    if (turn.group !== null && isMain(turn, event.run)) {
+      return illegal("L13", `${event.type} while group ${turn.group} is open`);
+    }
+    return null;
+  }
+  const call = callOf(turn, event.call);
+  if (call === undefined || call.end === null)
+    return illegal("L19", `call ${event.call} is not there or not complete`);
+  if (call.run !== event.run) return illegal("L19", `call ${event.call} is another run's`);
+  if (resultOf(turn, event.call) !== undefined)
+    return illegal("L19", `call ${event.call} has started already`);
+  if (pendingApprovalOf(turn, event.call) !== undefined)
+    return illegal("L19", `call ${event.call} already waits`);
+  return null;
+}
+
+function nameOf(of: RequestEvent | InteractionBlock): string {
+  if ("key" in of) return of.key;
+  return "form" in of ? of.form : of.payment;
+}
+
+export function checkUpdate(turn: Turn, event: UpdateEvent): Illegal | null {
+  const block = blockAt(turn, event.index, event.block);
+  const [kind] = event.type.split(".");
+  if (block === undefined || !("version" in block) || block.kind !== kind) {
+    return illegal("L10", `there is no ${kind} ${event.block} at index ${event.index}`);
+  }
+  if (event.version <= block.version) {
+    return illegal("L20", `version ${event.version} is not above ${block.version}`);
+  }
+  if (!(TRANSITIONS[block.kind][block.status] ?? []).includes(event.status)) {
+    return illegal("L20", `a ${kind} can't go from ${block.status} to ${event.status}`);
+  }
+  if (block.kind === "approval" && event.type === "approval.update") {
+    const edits = event.actions !== undefined;
+    if (edits !== (event.status === "edited"))
+      return illegal("L20", "edited actions come with the status edited, only");
+    if (edits && !block.editable) return illegal("L20", `approval ${block.key} can't be edited`);
+  }
+  return null;
+}

@@ -1,0 +1,158 @@
+/**
+ * Which event may follow which: `legal` says what is wrong with an event at a position, in words.
+ * Apart from the fold on purpose: the fold takes anything, this judges. Never changes a state.
+ */
+import { parseCursor } from "../cursor.ts";
+import type { Event, EventOf } from "../events/index.ts";
+import { findRun, findTurn } from "../fold/edit.ts";
+import { isPending, outlivesTurn } from "../fold/interaction.ts";
+import { blocksOf, type SessionState, type Turn } from "../state.ts";
+import { checkContinue, checkGroup, checkPlace, checkStart } from "./blocks.ts";
+import { checkRequest, checkUpdate } from "./interactions.ts";
+import { type Illegal, illegal } from "./rules.ts";
+import { checkTakeover } from "./takeover.ts";
+import { callOf, isMain, resultOf, runOfCall, unansweredCalls } from "./turn-facts.ts";
+
+/** Null when `event` may follow in `state`; otherwise the rule it breaks and why. */
+export function legal(state: SessionState, event: Event): Illegal | null {
+  return checkPosition(state, event) ?? checkSession(state, event);
+}
+
+function checkPosition(state: SessionState, event: Event): Illegal | null {
+  const position = parseCursor(event.id);
+  if (position === null) return illegal("L02", `${event.id} is not a position`);
+  const { epoch, seq } = position;
+  if (epoch < state.epoch) return illegal("L03", `epoch ${epoch} is over, the log is in ${state.epoch}`);
+  const first = event.first ?? seq;
+  if (first !== state.seq + 1 || first > seq) return illegal("L02", `position ${seq} after ${state.seq}`);
+  const claims =
+    event.type === "session.start" || event.type === "turn.start" || event.type === "turn.takeover";
+  if (epoch > state.epoch && !claims) return illegal("L03", `${event.type} can't begin epoch ${epoch}`);
+  if (event.type === "turn.takeover" && epoch === state.epoch)
+    return illegal("L03", "a takeover begins a new epoch");
+  return null;
+}
+
+function checkSession(state: SessionState, event: Event): Illegal | null {
+  if (event.type === "session.start")
+    return state.seq === 0 ? null : illegal("L01", "session.start is not first");
+  if (state.session === "") return illegal("L01", `${event.type} before session.start`);
+  const running = state.turns.findLast((turn) => turn.status === "running");
+  switch (event.type) {
+    case "session.update":
+      return null;
+    case "message.add":
+      return isKnownMessage(state, event.message)
+        ? illegal("L04", `message ${event.message} was there before`)
+        : null;
+    case "turn.start":
+      return checkTurnStart(state, event, running);
+    case "turn.takeover":
+      if (event.turn === null)
+        return running === undefined ? null : illegal("L21", `turn ${running.id} is running`);
+      return running?.id === event.turn
+        ? checkTakeover(running, event)
+        : illegal("L06", `turn ${event.turn} is not running`);
+    default:
+      return checkInTurn(state, event, findTurn(state, event.turn));
+  }
+}
+
+function isKnownMessage(state: SessionState, id: string): boolean {
+  return (
+    state.waiting.some((message) => message.id === id) ||
+    state.turns.findLast((turn) => turn.message?.id === id) !== undefined
+  );
+}
+
+function checkTurnStart(
+  state: SessionState,
+  event: EventOf<"turn.start">,
+  running: Turn | undefined,
+): Illegal | null {
+  if (running !== undefined) return illegal("L05", `turn ${running.id} is still running`);
+  if (findTurn(state, event.turn) !== undefined) return illegal("L04", `turn ${event.turn} was there before`);
+  if (event.message === undefined || state.waiting.some((message) => message.id === event.message))
+    return null;
+  return illegal("L05", `message ${event.message} does not wait for a turn`);
+}
+
+type TurnEvent = Exclude<
+  Event,
+  EventOf<"session.start" | "session.update" | "message.add" | "turn.start" | "turn.takeover">
+>;
+
+function checkInTurn(state: SessionState, event: TurnEvent, turn: Turn | undefined): Illegal | null {
+  if (turn === undefined) return illegal("L06", `there is no turn ${event.turn}`);
+  if (event.type === "form.update" || event.type === "payment.update") return checkUpdate(turn, event);
+  if (turn.status !== "running") return illegal("L06", `turn ${turn.id} is over`);
+  switch (event.type) {
+    case "approval.update":
+    case "question.update":
+      return checkUpdate(turn, event);
+    case "turn.end":
+      return checkTurnEnd(turn, event);
+    case "run.start":
+      return checkRunStart(turn, event);
+    case "run.end":
+      return checkRunEnd(turn, event);
+    case "group.start":
+    case "group.end":
+      return checkPlace(turn, event) ?? checkGroup(turn, event);
+    case "approval.request":
+    case "question.request":
+    case "form.request":
+    case "payment.request":
+      return checkPlace(turn, event) ?? checkRequest(state, turn, event);
+    default: {
+      const continues = event.type.endsWith(".delta") || event.type.endsWith(".end");
+      return continues ? checkContinue(turn, event) : (checkPlace(turn, event) ?? checkStart(turn, event));
+    }
+  }
+}
+
+function checkRunStart(turn: Turn, event: EventOf<"run.start">): Illegal | null {
+  if (findRun(turn, event.run) !== undefined) return illegal("L04", `run ${event.run} was there before`);
+  const { parent, call } = event;
+  if (parent === undefined || call === undefined) {
+    if (parent !== undefined || call !== undefined)
+      return illegal("L07", "a sub-agent's run names its parent and its call");
+    return turn.runs.length === 0 ? null : illegal("L07", "the turn has its main run");
+  }
+  if (findRun(turn, parent)?.status !== "running")
+    return illegal("L07", `parent run ${parent} is not running`);
+  if (runOfCall(turn, call) !== undefined) return illegal("L07", `call ${call} has a run already`);
+  const result = resultOf(turn, call);
+  if (callOf(turn, call)?.run !== parent || result === undefined || result.end !== null) {
+    return illegal("L07", `call ${call} of run ${parent} has no open result for the run to stand in`);
+  }
+  return null;
+}
+
+function checkRunEnd(turn: Turn, event: EventOf<"run.end">): Illegal | null {
+  const run = findRun(turn, event.run);
+  if (run?.status !== "running") return illegal("L08", `run ${event.run} is not running`);
+  const open = blocksOf(turn).find((block) => block.run === run.id && block.end === null);
+  if (open !== undefined) return illegal("L08", `block ${open.id} of run ${run.id} is open`);
+  const [call] = unansweredCalls(turn, run.id);
+  if (call !== undefined) return illegal("L08", `call ${call.call} of run ${run.id} has no result`);
+  const waits = blocksOf(turn).find(
+    (b) => b.run === run.id && "version" in b && isPending(b) && !outlivesTurn(b),
+  );
+  return waits === undefined ? null : illegal("L08", `block ${waits.id} of run ${run.id} waits for a person`);
+}
+
+function checkTurnEnd(turn: Turn, event: EventOf<"turn.end">): Illegal | null {
+  const run = turn.runs.find((r) => r.status === "running");
+  if (run !== undefined) return illegal("L23", `run ${run.id} is still running`);
+  if (turn.group !== null) return illegal("L23", `group ${turn.group} is still open`);
+  if (turn.open > 0) return illegal("L23", `${turn.open} block(s) are still open`);
+  const last = blocksOf(turn).at(-1);
+  const notice = last?.kind === "notice" ? last.notice : null;
+  const asked = event.reason === "user_stopped" ? "stopped" : event.reason === "error" ? "error" : null;
+  if (notice !== asked) return illegal("L23", `reason ${event.reason} with the notice ${notice}`);
+  const interaction = blocksOf(turn).some((b) => b.kind === "form" || b.kind === "payment");
+  if (event.reason === "requires_interaction" && !interaction)
+    return illegal("L23", "no form or payment to wait for");
+  return turn.runs.some((r) => isMain(turn, r.id)) ? null : illegal("L23", "the turn never had a main run");
+}

@@ -1,0 +1,70 @@
+/**
+ * Rules for a takeover: whatever hangs on something void is void too, and nothing stays half-written.
+ */
+import type { EventOf } from "../events/index.ts";
+import { type Block, blocksOf, isBlock, type Turn } from "../state.ts";
+import { type Illegal, illegal } from "./rules.ts";
+import { mainRun } from "./turn-facts.ts";
+
+export function checkTakeover(turn: Turn, event: EventOf<"turn.takeover">): Illegal | null {
+  const blocks = new Set(event.blocks);
+  const runs = new Set(event.runs);
+  const groups = new Set(event.groups);
+  return (
+    checkNames(turn, blocks, runs, groups) ??
+    checkOpen(turn, blocks) ??
+    checkDependents(turn, blocks, runs, groups)
+  );
+}
+
+type Names = ReadonlySet<string>;
+
+function checkNames(turn: Turn, blocks: Names, runs: Names, groups: Names): Illegal | null {
+  const known = new Set(
+    turn.items.toArray().flatMap((item) => (item === null || item.kind === "superseded" ? [] : [item.id])),
+  );
+  for (const id of [...blocks, ...groups]) {
+    if (!known.has(id)) return illegal("L21", `there is no block or group ${id} to make void`);
+  }
+  for (const id of runs) {
+    if (mainRun(turn)?.id === id) return illegal("L21", "the main run is never void");
+    if (!turn.runs.some((run) => run.id === id)) return illegal("L21", `there is no run ${id} to make void`);
+  }
+  return null;
+}
+
+function checkOpen(turn: Turn, blocks: Names): Illegal | null {
+  // A result whose tool had started is committed elsewhere: it may stay open across the takeover.
+  const half = blocksOf(turn).find((b) => b.end === null && b.kind !== "tool_result" && !blocks.has(b.id));
+  return half === undefined ? null : illegal("L21", `the half-written block ${half.id} is not made void`);
+}
+
+function checkDependents(turn: Turn, blocks: Names, runs: Names, groups: Names): Illegal | null {
+  const all = blocksOf(turn);
+  const voidCalls = new Set(all.flatMap((b) => (b.kind === "tool_call" && blocks.has(b.id) ? [b.call] : [])));
+  const voidResults = new Set(
+    all.flatMap((b) => (b.kind === "tool_result" && blocks.has(b.id) ? [b.call] : [])),
+  );
+  const hangs = (block: Block): boolean =>
+    runs.has(block.run) ||
+    (block.kind !== "tool_call" && "call" in block && block.call !== null && voidCalls.has(block.call));
+  const left = all.find((block) => !blocks.has(block.id) && hangs(block));
+  if (left !== undefined) return illegal("L21", `block ${left.id} hangs on something void`);
+  for (const run of turn.runs) {
+    const orphan =
+      (run.call !== null && (voidCalls.has(run.call) || voidResults.has(run.call))) ||
+      (run.parent !== null && runs.has(run.parent));
+    if (orphan && run.status !== "superseded" && !runs.has(run.id)) {
+      return illegal("L21", `run ${run.id} hangs on something void`);
+    }
+  }
+  let inside: string | null = null;
+  for (const item of turn.items) {
+    if (item?.kind === "group_start") inside = item.id;
+    else if (item?.kind === "group_end") inside = null;
+    else if (isBlock(item) && inside !== null && groups.has(inside) && !blocks.has(item.id)) {
+      return illegal("L21", `block ${item.id} stands in the void group ${inside}`);
+    }
+  }
+  return null;
+}

@@ -1,0 +1,49 @@
+/**
+ * The quiet point: the hand-off for clients that can't take up a half-streamed block. It is the latest
+ * position where everything shown so far is whole. Such a client gets history as of that position and the
+ * stream after it; at worst that is just after the turn's start.
+ *
+ * An interaction that waits is whole, and so are a call or a result under way: the dialects that need this
+ * show those only once they have ended.
+ */
+import type { ReadableEvent } from "./events/upgrade.ts";
+import { fold } from "./fold/fold.ts";
+import { isBlock, type SessionState, type Turn } from "./state.ts";
+
+export function isQuiet(state: SessionState): boolean {
+  const turn = state.turns.last();
+  if (turn === undefined || turn.status !== "running") return true;
+  return turn.half_shown === 0 && !hasEmptyGroup(turn);
+}
+
+/** History marks a group on its first message, so a group that has none yet can't be handed over. */
+function hasEmptyGroup(turn: Turn): boolean {
+  if (turn.group === null) return false;
+  for (let index = turn.items.length - 1; index >= 0; index--) {
+    const item = turn.items.at(index) ?? null;
+    if (item?.kind === "group_start" && item.id === turn.group) return true;
+    if (isBlock(item) && item.end !== null && isShown(turn, item)) return false;
+  }
+  return true;
+}
+
+/** Whether clients of the source documents see the block at all. */
+export function isShown(turn: Turn, block: { readonly kind: string; readonly hidden?: boolean }): boolean {
+  return block.hidden !== true && (block.kind !== "thinking" || turn.mode === "agent");
+}
+
+/** A state, and the state at its latest quiet point. */
+export interface QuietTrack {
+  readonly state: SessionState;
+  readonly quiet: SessionState;
+}
+
+export function trackQuiet(state: SessionState): QuietTrack {
+  return { state, quiet: state };
+}
+
+/** Folds an event and remembers the quiet point; costs nothing beyond the fold, for the states share all. */
+export function foldQuiet(track: QuietTrack, event: ReadableEvent): QuietTrack {
+  const state = fold(track.state, event);
+  return { state, quiet: isQuiet(state) ? state : track.quiet };
+}

@@ -1,0 +1,59 @@
+/**
+ * Validation: the schemas of events, frames and commands, and readers for what comes from outside.
+ * A subpath of its own, because it brings the schema library along.
+ */
+import { z } from "zod";
+import { socketCommandSchema } from "./dialects/blocks/commands.ts";
+import { postMessage } from "./dialects/responses/commands.ts";
+import type { SocketCommand } from "./dialects/blocks/commands.ts";
+import type { PostMessage } from "./dialects/responses/commands.ts";
+import type { ErrorWord } from "./errors.ts";
+import { type Event, eventSchema } from "./events/index.ts";
+
+export { socketCommandSchema, socketCommands, socketReplies } from "./dialects/blocks/commands.ts";
+export type { SocketCommand, SocketReply } from "./dialects/blocks/commands.ts";
+export { blocksFrameSchema, blocksFrames } from "./dialects/blocks/frames.ts";
+export { errorReply, postMessage, postMessageReply } from "./dialects/responses/commands.ts";
+export type { ErrorReply, PostMessage, PostMessageReply } from "./dialects/responses/commands.ts";
+export { responsesFrameSchema, responsesFrames } from "./dialects/responses/frames.ts";
+export { tasksFrameSchema, tasksFrames } from "./dialects/tasks/frames.ts";
+export { eventSchema, eventSchemas } from "./events/index.ts";
+export { FIELD_TYPES } from "./events/interactions.ts";
+
+/** What was read, or why it can't be taken, in words for the one who sent it. */
+export type Read<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly code: Extract<ErrorWord, "BAD_REQUEST">; readonly message: string };
+
+/** Reads a command from a socket's text frame. */
+export function readSocketCommand(text: string): Read<SocketCommand> {
+  return readJson(socketCommandSchema, text);
+}
+
+/** Reads the body of a posted message. */
+export function readPostMessage(text: string): Read<PostMessage> {
+  return readJson(postMessage, text);
+}
+
+/** Reads an event of the current version, as a writer must make it. */
+export function readEvent(value: unknown): Read<Event> {
+  return readValue(eventSchema, value);
+}
+
+function readJson<T>(schema: z.ZodType<T>, text: string): Read<T> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { ok: false, code: "BAD_REQUEST", message: "This is not JSON." };
+  }
+  return readValue(schema, value);
+}
+
+function readValue<T>(schema: z.ZodType<T>, value: unknown): Read<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return { ok: true, value: result.data };
+  const issue = result.error.issues[0];
+  const where = issue === undefined || issue.path.length === 0 ? "" : `${issue.path.map(String).join(".")}: `;
+  return { ok: false, code: "BAD_REQUEST", message: `${where}${issue?.message ?? "not valid"}` };
+}

@@ -1,0 +1,135 @@
+/**
+ * A persistent vector: changing or adding one element copies O(log32 n) arrays of at most 32 slots and leaves
+ * every older version as it was. Used wherever folded state holds a list that grows while it streams.
+ *
+ *   Sequence<T> of 70:   tail    [64 .. 69]                     the last 1..32 elements
+ *                        blocks  Sequence<T[]> of 2             the full blocks of 32 before it
+ *                                  tail [[0 .. 31], [32 .. 63]]
+ *
+ * The shape follows from the length alone, so equal contents are deeply equal whatever their history.
+ * Never mutates an array it has handed to a Sequence; never takes negative indexes.
+ */
+
+const BITS = 5;
+const WIDTH = 1 << BITS;
+const MASK = WIDTH - 1;
+
+export class Sequence<T> implements Iterable<T> {
+  private static readonly none: Sequence<never> = new Sequence<never>(0, [], undefined);
+
+  readonly length: number;
+  private readonly tail: readonly T[];
+  private readonly blocks: Sequence<readonly T[]> | undefined;
+
+  private constructor(length: number, tail: readonly T[], blocks: Sequence<readonly T[]> | undefined) {
+    this.length = length;
+    this.tail = tail;
+    this.blocks = blocks;
+  }
+
+  static empty<T>(): Sequence<T> {
+    return Sequence.none;
+  }
+
+  static from<T>(items: Iterable<T>): Sequence<T> {
+    const array = Array.from(items);
+    const length = array.length;
+    if (length === 0) return Sequence.empty();
+    if (length <= WIDTH) return new Sequence(length, array, undefined);
+    const tailStart = ((length - 1) >>> BITS) << BITS;
+    const blocks: (readonly T[])[] = [];
+    for (let start = 0; start < tailStart; start += WIDTH) blocks.push(array.slice(start, start + WIDTH));
+    return new Sequence(length, array.slice(tailStart), Sequence.from(blocks));
+  }
+
+  /** The element at `index`, or undefined outside 0 .. length - 1. */
+  at(index: number): T | undefined {
+    if (!(index >= 0)) return undefined;
+    const tailStart = this.length - this.tail.length;
+    if (index >= tailStart) return this.tail[index - tailStart];
+    return this.blocks?.at(index >>> BITS)?.[index & MASK];
+  }
+
+  /** A sequence with `value` at `index`; the same sequence when that is what it holds already. */
+  with(index: number, value: T): Sequence<T> {
+    if (!Number.isInteger(index) || index < 0 || index >= this.length) {
+      throw new RangeError(`index ${index} is outside a sequence of ${this.length}`);
+    }
+    const tailStart = this.length - this.tail.length;
+    if (index >= tailStart) {
+      if (Object.is(this.tail[index - tailStart], value)) return this;
+      return new Sequence(this.length, this.tail.with(index - tailStart, value), this.blocks);
+    }
+    const block = this.block(index >>> BITS);
+    if (Object.is(block[index & MASK], value)) return this;
+    const changed = block.with(index & MASK, value);
+    return new Sequence(this.length, this.tail, this.blocks?.with(index >>> BITS, changed));
+  }
+
+  push(value: T): Sequence<T> {
+    const { tail, blocks } = this;
+    if (tail.length < WIDTH) return new Sequence(this.length + 1, append(tail, value), blocks);
+    return new Sequence(this.length + 1, [value], (blocks ?? Sequence.empty<readonly T[]>()).push(tail));
+  }
+
+  last(): T | undefined {
+    return this.tail[this.tail.length - 1];
+  }
+
+  findLast(matches: (value: T) => boolean): T | undefined {
+    const inTail = this.tail.findLastIndex(matches);
+    if (inTail >= 0) return this.tail[inTail];
+    for (let b = (this.blocks?.length ?? 0) - 1; b >= 0; b -= 1) {
+      const block = this.block(b);
+      const inBlock = block.findLastIndex(matches);
+      if (inBlock >= 0) return block[inBlock];
+    }
+    return undefined;
+  }
+
+  toArray(): T[] {
+    if (this.blocks === undefined) return this.tail.slice();
+    const out: T[] = [];
+    const full = this.blocks.length;
+    for (let b = 0; b <= full; b += 1) {
+      const block = this.block(b);
+      for (const value of block) out.push(value);
+    }
+    return out;
+  }
+
+  [Symbol.iterator](): Iterator<T> {
+    if (this.blocks === undefined) return this.tail[Symbol.iterator]();
+    let at = 0;
+    let block = this.block(0);
+    // A closure over the blocks: measured at a third of a generator's time, and it copies nothing.
+    return {
+      next: (): IteratorResult<T> => {
+        if (at >= this.length) return { done: true, value: undefined };
+        if ((at & MASK) === 0) block = this.block(at >>> BITS);
+        const value = block[at & MASK]!;
+        at += 1;
+        return { done: false, value };
+      },
+    };
+  }
+
+  /** Plain arrays in JSON, so that stringified state reads like the state it stands for. */
+  toJSON(): T[] {
+    return this.toArray();
+  }
+
+  /** The block that holds elements 32 b .. 32 b + 31; the one after the full blocks is the tail. */
+  private block(b: number): readonly T[] {
+    return this.blocks?.at(b) ?? this.tail;
+  }
+}
+
+/** `[...items, item]` by hand: half the time of a spread, and this is the hot path of every streamed list. */
+function append<T>(items: readonly T[], item: T): readonly T[] {
+  // oxlint-disable-next-line unicorn/no-new-array -- its final size at once is what makes it fast
+  const copy = new Array<T>(items.length + 1);
+  for (let i = 0; i < items.length; i += 1) copy[i] = items[i]!;
+  copy[items.length] = item;
+  return copy;
+}

@@ -1,0 +1,52 @@
+/**
+ * The open-part snapshot: a folded state as plain JSON, open blocks as they stand, and back.
+ * `restore(snapshot(state))` folds on exactly like `state`. Never reads a log.
+ */
+import { endCall } from "./fold/block.ts";
+import { emptyPartialJson, pushJson } from "./partial-json.ts";
+import { Sequence } from "./sequence.ts";
+import type { Item, SessionState, ToolCallBlock, Turn } from "./state.ts";
+
+/** The parser of a call's arguments is left out, and so is what it gives: both follow from `args`. */
+type CallSnapshot = Omit<ToolCallBlock, "parsed" | "input"> & Partial<Pick<ToolCallBlock, "input">>;
+type ItemSnapshot = Exclude<Item, ToolCallBlock> | CallSnapshot | null;
+export interface TurnSnapshot extends Omit<Turn, "items"> {
+  readonly items: readonly ItemSnapshot[];
+}
+export interface Snapshot extends Omit<SessionState, "turns"> {
+  readonly turns: readonly TurnSnapshot[];
+}
+
+/** @param turns how many of the newest turns to take; the older ones are only counted (`earlier`). */
+export function snapshot(state: SessionState, turns = Infinity): Snapshot {
+  const left = Math.max(0, state.turns.length - turns);
+  const kept = state.turns.toArray().slice(left);
+  return { ...state, earlier: state.earlier + left, turns: kept.map(turnSnapshot) };
+}
+
+/** One turn in the same form, for pages of older turns. */
+export function turnSnapshot(turn: Turn): TurnSnapshot {
+  return { ...turn, items: turn.items.toArray().map(itemSnapshot) };
+}
+
+function itemSnapshot(item: Item | null): ItemSnapshot {
+  if (item?.kind !== "tool_call") return item;
+  const { parsed: _, input, ...rest } = item;
+  return item.given ? { ...rest, input } : rest;
+}
+
+export function restore(from: Snapshot): SessionState {
+  return { ...from, turns: Sequence.from(from.turns.map(restoreTurn)) };
+}
+
+export function restoreTurn(from: TurnSnapshot): Turn {
+  return { ...from, items: Sequence.from(from.items.map(restoreItem)) };
+}
+
+function restoreItem(item: ItemSnapshot): Item | null {
+  if (item?.kind !== "tool_call") return item;
+  const parsed = item.given ? emptyPartialJson : pushJson(emptyPartialJson, item.args);
+  const block = { ...item, parsed, input: null };
+  if (item.end === null) return block;
+  return endCall(block, item.given ? item.input : undefined, item.aborted);
+}

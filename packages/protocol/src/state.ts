@@ -1,0 +1,283 @@
+/**
+ * The folded state of a session: what a log amounts to at one position. Types only, plus the empty state.
+ * It is plain data (a Sequence serialises as an array), never changed in place.
+ */
+import type { EventOf } from "./events/index.ts";
+import type { Json } from "./json.ts";
+import type { PartialJson } from "./partial-json.ts";
+import { Sequence } from "./sequence.ts";
+
+export type Usage = NonNullable<EventOf<"turn.end">["usage"]>;
+export type File = NonNullable<EventOf<"message.add">["files"]>[number];
+export type Annotation = NonNullable<EventOf<"text.delta">["annotations"]>[number];
+export type Reference = NonNullable<EventOf<"tool_result.delta">["reference"]>;
+export type Artifact = NonNullable<EventOf<"tool_result.end">["artifact"]>;
+export type Whole = NonNullable<EventOf<"tool_result.end">["whole"]>;
+export type Action = EventOf<"approval.request">["actions"][number];
+export type Question = EventOf<"question.request">["questions"][number];
+export type Answer = NonNullable<EventOf<"question.update">["answers"]>[number];
+export type FormSchema = EventOf<"form.request">["schema"];
+
+export interface UserMessage {
+  readonly id: string;
+  readonly text: string;
+  readonly files: readonly File[];
+  readonly by: string | null;
+  readonly resumes: string | null;
+  readonly at: number;
+}
+
+export interface SessionState {
+  /** The last position folded in. */
+  readonly epoch: number;
+  readonly seq: number;
+  readonly session: string;
+  readonly number: number;
+  readonly title: string | null;
+  /** User messages that no turn has taken up yet. */
+  readonly waiting: readonly UserMessage[];
+  /** How many turns came before the first one here, when the state is only a window on the session. */
+  readonly earlier: number;
+  readonly turns: Sequence<Turn>;
+}
+
+export type TurnStatus = "running" | EventOf<"turn.end">["reason"];
+
+export interface Turn {
+  readonly id: string;
+  readonly number: number;
+  readonly message: UserMessage | null;
+  readonly message_number: number;
+  readonly agent: string;
+  readonly model: string | null;
+  readonly mode: "agent" | "chat";
+  readonly from_share: boolean;
+  readonly resumes: string | null;
+  readonly retries: string | null;
+  readonly started_at: number;
+  readonly status: TurnStatus;
+  readonly duration_ms: number | null;
+  readonly usage: Usage | null;
+  readonly runs: readonly Run[];
+  /** By `index`: blocks, group markers, and null where the counter skipped a number. */
+  readonly items: Sequence<Item | null>;
+  /** The group that is open, if any. */
+  readonly group: string | null;
+  /** How many blocks have started and not ended. */
+  readonly open: number;
+  /** How many of those a client may already have seen half of, in every dialect: thinking, text, files. */
+  readonly half_shown: number;
+}
+
+export interface Run {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly call: string | null;
+  readonly agent: string;
+  readonly label: string | null;
+  readonly status: "running" | "completed" | "failed" | "cancelled" | "superseded";
+  readonly usage: Usage | null;
+  /** How many output items (thinking, text, tool call, tool result, notice; not hidden) it has begun. */
+  readonly outputs: number;
+}
+
+export interface ItemBase {
+  readonly id: string;
+  readonly run: string;
+  readonly index: number;
+  /** The seq of the event that started it. */
+  readonly start: number;
+  readonly started_at: number;
+}
+
+export interface BlockBase extends ItemBase {
+  /** The seq of the event that ended it; null while it is open. */
+  readonly end: number | null;
+  readonly ended_at: number | null;
+  /** The turn ended before the block did. */
+  readonly aborted: boolean;
+}
+
+/** A block that counts among its run's output items; `output` is its number there. */
+interface OutputBase extends BlockBase {
+  readonly output: number;
+}
+
+export interface ThinkingBlock extends OutputBase {
+  readonly kind: "thinking";
+  readonly text: string;
+}
+
+export interface TextBlock extends OutputBase {
+  readonly kind: "text";
+  readonly text: string;
+  readonly part: boolean;
+  readonly final: boolean;
+  readonly call: string | null;
+  readonly annotations: readonly Annotation[];
+}
+
+export interface ToolCallBlock extends OutputBase {
+  readonly kind: "tool_call";
+  readonly call: string;
+  readonly name: string;
+  readonly label: string;
+  readonly hidden: boolean;
+  /** The arguments as JSON text, as far as they have streamed. */
+  readonly args: string;
+  /** Parser of `args`; read it with `inputOf`. Not part of a snapshot. */
+  readonly parsed: PartialJson;
+  /** The arguments; null until the call has ended. */
+  readonly input: Json;
+  /** Whether `input` was given at the end, and not read from `args`. */
+  readonly given: boolean;
+}
+
+export interface ResultPart {
+  readonly media: "text" | "image";
+  readonly data: string;
+  readonly reference: Reference | null;
+  readonly done: boolean;
+  /** How many pictures an image part has had; numbers the partial ones. */
+  readonly pictures: number;
+}
+
+export interface ToolResultBlock extends OutputBase {
+  readonly kind: "tool_result";
+  readonly call: string;
+  readonly name: string;
+  readonly label: string;
+  readonly hidden: boolean;
+  readonly parts: readonly ResultPart[];
+  readonly status: "running" | EventOf<"tool_result.end">["status"];
+  readonly preview: string;
+  readonly artifact: Artifact | null;
+  readonly whole: Whole | null;
+  readonly results: number | null;
+  readonly usage: Usage | null;
+}
+
+export interface FilesBlock extends BlockBase {
+  readonly kind: "files";
+  readonly files: readonly (File & { readonly status: string })[];
+  readonly status: "processing" | "completed" | "failed";
+  readonly message: string;
+}
+
+export interface NoticeBlock extends OutputBase {
+  readonly kind: "notice";
+  readonly notice: "stopped" | "error";
+  readonly text: string;
+  readonly by: string | null;
+  readonly error: Pick<EventOf<"notice.error">, "code" | "can_retry" | "error_type" | "details"> | null;
+}
+
+interface InteractionBase extends BlockBase {
+  readonly call: string | null;
+  /** 0 while it is as requested. */
+  readonly version: number;
+  readonly by: string | null;
+  readonly reason: string | null;
+  readonly decided_at: number | null;
+}
+
+export interface ApprovalBlock extends InteractionBase {
+  readonly kind: "approval";
+  readonly key: string;
+  readonly actions: readonly Action[];
+  readonly editable: boolean;
+  readonly timeout_seconds: number | null;
+  readonly deadline: number | null;
+  readonly digest: string | null;
+  readonly status: "pending" | EventOf<"approval.update">["status"];
+  /** What will be done instead, when a person edited it. */
+  readonly edited: readonly Action[] | null;
+}
+
+export interface QuestionBlock extends InteractionBase {
+  readonly kind: "question";
+  readonly key: string;
+  readonly questions: readonly Question[];
+  readonly timeout_seconds: number | null;
+  readonly deadline: number | null;
+  readonly status: "pending" | EventOf<"question.update">["status"];
+  readonly answers: readonly Answer[] | null;
+}
+
+export interface FormBlock extends InteractionBase {
+  readonly kind: "form";
+  readonly form: string;
+  readonly schema: FormSchema;
+  readonly status: "pending" | EventOf<"form.update">["status"];
+  readonly values: Readonly<Record<string, Json>> | null;
+}
+
+export interface PaymentBlock extends InteractionBase {
+  readonly kind: "payment";
+  readonly payment: string;
+  readonly order_no: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly description: string;
+  readonly checkout_url: string;
+  readonly status: "pending" | EventOf<"payment.update">["status"];
+}
+
+export type InteractionBlock = ApprovalBlock | QuestionBlock | FormBlock | PaymentBlock;
+export type Block =
+  | ThinkingBlock
+  | TextBlock
+  | ToolCallBlock
+  | ToolResultBlock
+  | FilesBlock
+  | NoticeBlock
+  | InteractionBlock;
+
+export interface GroupStart extends ItemBase {
+  readonly kind: "group_start";
+}
+
+export interface GroupEnd extends ItemBase {
+  readonly kind: "group_end";
+  readonly summary: string;
+}
+
+/** What is left of a block or marker that a takeover made void: its place and its number. */
+export interface Superseded extends ItemBase {
+  readonly kind: "superseded";
+  readonly was: Exclude<Item["kind"], "superseded">;
+  /** Its number among its run's output items, if it was one. */
+  readonly output: number | null;
+  /** The tool call it belonged to, if any. */
+  readonly call: string | null;
+  readonly name: string | null;
+}
+
+export type Item = Block | GroupStart | GroupEnd | Superseded;
+
+export const emptyState: SessionState = {
+  epoch: 0,
+  seq: 0,
+  session: "",
+  number: 0,
+  title: null,
+  waiting: [],
+  earlier: 0,
+  turns: Sequence.empty<Turn>(),
+};
+
+export function isBlock(item: Item | null): item is Block {
+  return (
+    item !== null && item.kind !== "group_start" && item.kind !== "group_end" && item.kind !== "superseded"
+  );
+}
+
+/** Whether a block has started and not ended. Interactions arrive whole: one that waits is not open. */
+export function isOpen(block: Block): boolean {
+  return block.end === null;
+}
+
+/** The blocks of a turn that count, by index. */
+export function blocksOf(turn: Turn): Block[] {
+  return turn.items.toArray().filter(isBlock);
+}

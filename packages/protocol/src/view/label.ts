@@ -1,0 +1,13 @@
+/**
+ * What people are told that a tool does: its label, or words made from its name.
+ */
+
+/** `web_search` -> `Web search`. */
+export function fallbackLabel(name: string): string {
+  const words = name.replaceAll(/[_-]+/g, " ").trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export function labelOf(tool: { readonly label: string; readonly name: string }): string {
+  return tool.label === "" ? fallbackLabel(tool.name) : tool.label;
+}

@@ -1,0 +1,92 @@
+/**
+ * A turn as people see it: steps grouped by markers, results merged into their calls, sub-agents inside the
+ * call that started them. A pure function of a folded turn; open or closed on the screen is not its matter.
+ */
+import { isMain, mainRun } from "../legal/turn-facts.ts";
+import { isShown } from "../quiet.ts";
+import { type Block, isBlock, type Turn } from "../state.ts";
+import { labelOf } from "./label.ts";
+import { type ToolItem, toolItem } from "./tool-item.ts";
+
+export interface BlockItem {
+  readonly type: "block";
+  readonly block: Block;
+}
+
+export interface GroupItem {
+  readonly type: "group";
+  readonly id: string;
+  /** Whether more steps may come. */
+  readonly open: boolean;
+  /** The summary once the group has ended, before that the last tool's label; "" when there is neither. */
+  readonly header: string;
+  readonly items: readonly (BlockItem | ToolItem)[];
+}
+
+export type ViewItem = BlockItem | ToolItem | GroupItem;
+
+/** What the main run shows, in order; for a sub-agent's run, what stands inside its tool call. */
+export function viewRun(turn: Turn, run: string): ViewItem[] {
+  const view: ViewItem[] = [];
+  let group: { id: string; items: (BlockItem | ToolItem)[] } | null = null;
+  const close = (summary: string | null): void => {
+    if (group === null) return;
+    const { id, items } = group;
+    const open = summary === null && turn.status === "running";
+    view.push({ type: "group", id, items, open, header: summary || lastLabel(items) });
+    group = null;
+  };
+  for (const item of turn.items) {
+    if (item === null || item.kind === "superseded" || item.run !== run) continue;
+    if (item.kind === "group_start") {
+      close("");
+      group = { id: item.id, items: [] };
+    } else if (item.kind === "group_end") close(item.summary);
+    else if (isBlock(item)) {
+      const shown = viewBlock(turn, item);
+      if (shown === null) continue;
+      if (endsGroup(turn, item)) close("");
+      (group?.items ?? view).push(shown);
+    }
+  }
+  close(null);
+  return view;
+}
+
+export function viewTurn(turn: Turn): ViewItem[] {
+  const main = mainRun(turn);
+  return main === undefined ? [] : viewRun(turn, main.id);
+}
+
+/** Merged results are not shown again; an approval of a shown call stands in the call's item. */
+function viewBlock(turn: Turn, block: Block): BlockItem | ToolItem | null {
+  if (!isShown(turn, block) || block.kind === "tool_result") return null;
+  if (block.kind === "tool_call") return toolItem(turn, block);
+  if (block.kind === "approval" && isCallShown(turn, block.call)) return null;
+  return { type: "block", block };
+}
+
+function isCallShown(turn: Turn, call: string | null): boolean {
+  return turn.items
+    .toArray()
+    .some((item) => item?.kind === "tool_call" && item.call === call && !item.hidden);
+}
+
+/** W14: text that is not a part ends an open group, should its marker be missing. */
+function endsGroup(turn: Turn, block: Block): boolean {
+  return block.kind === "text" && !block.part && isMain(turn, block.run);
+}
+
+function lastLabel(items: readonly (BlockItem | ToolItem)[]): string {
+  const last = items.findLast((item): item is ToolItem => item.type === "tool");
+  return last === undefined ? "" : labelOf(last.call);
+}
+
+/** The block that shows the agent's brand header: the first that the main run shows (U06). */
+export function brandBlock(turn: Turn): string | null {
+  const main = mainRun(turn);
+  for (const item of turn.items) {
+    if (isBlock(item) && item.run === main?.id && isShown(turn, item)) return item.id;
+  }
+  return null;
+}

@@ -1,0 +1,113 @@
+/** Sequence against plain arrays: same answers, old versions untouched, one shape for one content. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Sequence } from "../src/sequence.ts";
+
+interface Box {
+  readonly n: number;
+}
+
+// Around the block sizes: 32 full blocks, and 32 of those.
+const length = fc.oneof(fc.nat(100), fc.integer({ min: 990, max: 1100 }));
+const boxes = (n: number): Box[] => Array.from({ length: n }, (_, i) => ({ n: i }));
+
+type Step = { readonly push: number } | { readonly at: number; readonly value: number };
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ push: fc.nat() }),
+  fc.record({ at: fc.nat(), value: fc.nat() }),
+);
+
+describe("Sequence", () => {
+  test("answers like an array, and every old version stays as it was", () => {
+    fc.assert(
+      fc.property(length, fc.array(step, { maxLength: 60 }), (n, steps) => {
+        let model = boxes(n);
+        let sequence = Sequence.from(model);
+        const versions: [Sequence<Box>, Box[]][] = [[sequence, model]];
+        for (const change of steps) {
+          if ("push" in change) {
+            const box = { n: change.push };
+            model = [...model, box];
+            sequence = sequence.push(box);
+          } else if (model.length > 0) {
+            const index = change.at % model.length;
+            const box = { n: change.value };
+            model = model.with(index, box);
+            sequence = sequence.with(index, box);
+          }
+          versions.push([sequence, model]);
+        }
+        for (const [version, expected] of versions) {
+          const items = version.toArray();
+          expect(version.length).toBe(expected.length);
+          expect(items.length === expected.length && items.every((item, i) => item === expected[i])).toBe(
+            true,
+          );
+        }
+      }),
+    );
+  });
+
+  test("reads the same by index, by iteration and from the end", () => {
+    fc.assert(
+      fc.property(length, fc.nat(1200), (n, wanted) => {
+        const model = boxes(n);
+        const sequence = Sequence.from(model);
+        expect([...sequence].every((item, i) => item === model[i])).toBe(true);
+        expect(model.every((item, i) => item === sequence.at(i))).toBe(true);
+        expect(sequence.last()).toBe(model.at(-1));
+        expect(sequence.findLast((box) => box.n <= wanted)).toBe(model.findLast((box) => box.n <= wanted));
+        expect(sequence.findLast(() => false)).toBeUndefined();
+      }),
+    );
+  });
+
+  test("has one shape for one content, whatever its history", () => {
+    fc.assert(
+      fc.property(length, fc.nat(), (n, at) => {
+        let pushed = Sequence.empty<Box | null>();
+        for (const box of boxes(n)) pushed = pushed.push(box);
+        expect(pushed).toStrictEqual(Sequence.from<Box | null>(boxes(n)));
+        if (n === 0) return;
+        const changed = pushed.with(at % n, null);
+        expect(changed).not.toEqual(pushed);
+        expect(changed.with(at % n, { n: at % n })).toStrictEqual(pushed);
+      }),
+    );
+  });
+
+  test("returns itself when nothing changes", () => {
+    const sequence = Sequence.from([Number.NaN, ...Array.from({ length: 99 }, (_, i) => i)]);
+    expect(sequence.with(0, Number.NaN)).toBe(sequence);
+    expect(sequence.with(99, 98)).toBe(sequence);
+    expect(sequence.with(1, -0)).not.toBe(sequence);
+  });
+
+  test.each([0, 1, 32, 33, 1024, 1056, 1057, 33_000])("finds nothing outside a length of %i", (n) => {
+    const sequence = Sequence.from(boxes(n));
+    for (const index of [-1, -(2 ** 32), n, n + 1, 2 ** 32, Number.NaN]) {
+      expect(sequence.at(index)).toBeUndefined();
+      expect(() => sequence.with(index, { n: 0 })).toThrow(RangeError);
+    }
+    expect(sequence.toArray()).toHaveLength(n);
+    expect(sequence.at(n - 1)).toBe(sequence.last());
+  });
+
+  test("is an array in JSON, and stops iterating early without harm", () => {
+    const sequence = Sequence.from([1, 2, 3]);
+    expect(JSON.stringify({ sequence, none: Sequence.empty() })).toBe('{"sequence":[1,2,3],"none":[]}');
+    const seen: number[] = [];
+    for (const value of Sequence.from(Array.from({ length: 100 }, (_, i) => i))) {
+      if (value === 40) break;
+      seen.push(value);
+    }
+    expect(seen).toHaveLength(40);
+  });
+
+  test("holds what looks like nothing", () => {
+    const sequence = Sequence.from([undefined, null, ...Array.from({ length: 40 }, () => undefined)]);
+    expect([...sequence]).toHaveLength(42);
+    expect(sequence.push(undefined)).toHaveLength(43);
+    expect(sequence.at(1)).toBeNull();
+  });
+});
