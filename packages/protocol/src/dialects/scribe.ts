@@ -80,13 +80,14 @@ export class Scribe {
     return run;
   }
 
-  /** Starts the result of a call, unless it has one. */
-  openResult(turnId: string, call: string, name = "", label = ""): void {
+  /** Starts the result of a call, unless it has one; `seen` is what is known where the call was not shown. */
+  openResult(turnId: string, call: string, seen: { run?: string; name?: string; label?: string } = {}): void {
     const turn = this.turn(turnId);
     if (turn === undefined || resultOf(turn, call) !== undefined) return;
     const caller = callOf(turn, call);
-    const tool = { call, name: caller?.name ?? name, label: caller?.label ?? label };
-    this.write({ type: "tool_result.start", ...this.next(turnId), run: caller?.run ?? turnId, ...tool });
+    const { run = caller?.run ?? turnId } = seen;
+    const tool = { call, name: caller?.name ?? seen.name ?? "", label: caller?.label ?? seen.label ?? "" };
+    this.write({ type: "tool_result.start", ...this.next(turnId), run, ...tool });
   }
 
   endRunOf(turnId: string, call: string, status: "completed" | "failed" | "cancelled"): void {

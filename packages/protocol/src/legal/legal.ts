@@ -126,6 +126,7 @@ function checkRunStart(turn: Turn, event: EventOf<"run.start">): Illegal | null 
   if (callOf(turn, call)?.run !== parent || result === undefined || result.end !== null) {
     return illegal("L07", `call ${call} of run ${parent} has no open result for the run to stand in`);
   }
+  if (result.hidden) return illegal("L07", `call ${call} is hidden, and a sub-agent's work is not`);
   return null;
 }
 

@@ -8,7 +8,7 @@ export const RULES = {
   L04: "an id (message, turn, run, block, group, call, key) is given once",
   L05: "one turn runs at a time, and a turn answers a message that waits",
   L06: "events belong to the turn that runs; only forms and payments change later",
-  L07: "a run starts once, the main run first, a sub-agent's under the open result of its parent's call",
+  L07: "a run starts once, the main run first, a sub-agent's under the open, shown result of its parent's call",
   L08: "a run ends when its blocks, calls and sub-runs have ended",
   L09: "index is the turn's next number, for blocks and group markers alike",
   L10: "a block takes deltas and its end while it is open, of its own kind and at its own index",

@@ -46,7 +46,8 @@ export function decodeStart(scribe: Scribe, turn: string, block: ContentBlock): 
       return null;
     case "form_request": {
       if (scribe.find(turn, (b) => b.kind === "form" && b.form === block.form_request_id)) return null;
-      const on = { ...scribe.next(turn), run: runFor(scribe, turn, block) };
+      const run = runFor(scribe, turn, block);
+      const on = { ...scribe.next(turn), run };
       scribe.write({ type: "form.request", ...on, form: block.form_request_id, schema: block.form_schema });
       return null;
     }
@@ -62,7 +63,8 @@ export function decodeStart(scribe: Scribe, turn: string, block: ContentBlock): 
 function toolUse(scribe: Scribe, turn: string, block: ContentBlockOf<"tool_use">): void {
   const call = block.tool_use_id ?? block.id;
   if (scribe.find(turn, (b) => b.kind === "tool_call" && b.call === call) !== undefined) return;
-  const on = { ...scribe.next(turn), run: runFor(scribe, turn, block) };
+  const run = runFor(scribe, turn, block);
+  const on = { ...scribe.next(turn), run };
   scribe.write({
     type: "tool_call.start",
     ...on,
@@ -75,8 +77,9 @@ function toolUse(scribe: Scribe, turn: string, block: ContentBlockOf<"tool_use">
 
 function toolResult(scribe: Scribe, turn: string, block: ContentBlockOf<"tool_result">): void {
   const call = block.tool_use_id;
-  runFor(scribe, turn, block);
-  scribe.openResult(turn, call, block.name ?? block.tool_name ?? "", block.tool_content_message ?? "");
+  const run = runFor(scribe, turn, block);
+  const { name = block.tool_name, tool_content_message: label = "" } = block;
+  scribe.openResult(turn, call, { run, name, label });
   const result = scribe.find(turn, (b) => b.kind === "tool_result" && b.call === call && b.end === null);
   if (result === undefined) return;
   const { status, content: preview, artifact = null, results, whole } = block;
@@ -96,10 +99,11 @@ function toolResult(scribe: Scribe, turn: string, block: ContentBlockOf<"tool_re
 function payment(scribe: Scribe, turn: string, block: ContentBlockOf<"payment_request">): void {
   const { payment: p } = block;
   if (scribe.find(turn, (b) => b.kind === "payment" && b.payment === p.payment_request_id)) return;
+  const run = runFor(scribe, turn, block);
   scribe.write({
     type: "payment.request",
     ...scribe.next(turn),
-    run: runFor(scribe, turn, block),
+    run,
     payment: p.payment_request_id,
     order_no: p.merchant_order_no,
     amount: p.amount ?? p.amount_twd ?? 0,

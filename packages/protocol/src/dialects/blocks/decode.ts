@@ -176,6 +176,8 @@ function readDelta(
 type TextExtras = NonNullable<Extract<DeltaFrame["delta"], { type: "text_delta" }>["extras"]>;
 
 function notice(scribe: Scribe, turn: string, text: string, extras: TextExtras): void {
+  // Told again after a cut between its frames.
+  if (scribe.find(turn, (block) => block.kind === "notice") !== undefined) return;
   const on = { ...scribe.next(turn), run: turn };
   if (extras.block_subtype === "user_stopped") {
     scribe.write({ type: "notice.stopped", ...on, text });
@@ -198,7 +200,8 @@ function request(
 ): void {
   const key = held.approval_key;
   if (scribe.find(turn, (block) => "key" in block && block.key === key) !== undefined) return;
-  const on = { ...scribe.next(turn), run: runFor(scribe, turn, held) };
+  const run = runFor(scribe, turn, held);
+  const on = { ...scribe.next(turn), run };
   const timeout = typeof delta.timeout_seconds === "number" ? { timeout_seconds: delta.timeout_seconds } : {};
   const deadline = typeof delta.deadline === "number" ? { deadline: delta.deadline } : {};
   const [first] = delta.action_requests;

@@ -35,20 +35,25 @@ export const responsesStart: ResponsesDecoder = {
 export function decodeResponses(decoder: ResponsesDecoder, frame: ResponsesFrame): Decoded<ResponsesDecoder> {
   const scribe = new Scribe(decoder);
   const turn = frame.type === "[DONE]" ? decoder.turn : frame.response_id;
-  const isNew = turn !== decoder.turn;
-  let completed = isNew ? null : decoder.completed;
+  // A payment of an older turn may change while another turn is told.
+  const isAside = frame.type === "response.interaction_update" && scribe.turn(turn)?.status !== "running";
+  let completed = turn === decoder.turn || isAside ? decoder.completed : null;
   if (frame.type === "[DONE]") end(scribe, turn, completed);
   else {
     const conversation =
       "conversation_group_id" in frame ? frame.conversation_group_id : `chat-${frame.chat_id}`;
     scribe.session(conversation, frame.chat_id);
     const model = frame.type === "response.created" ? { model: frame.model } : {};
-    scribe.begin(turn, frame.type === "response.created" ? frame.agent_id : "agent", model);
+    if (!isAside) scribe.begin(turn, frame.type === "response.created" ? frame.agent_id : "agent", model);
     if (frame.type === "response.output_text.completed") completed = frame;
     read(scribe, turn, frame);
   }
   const cursor = frame.event_id ?? decoder.cursor;
-  return { decoder: { state: scribe.state, at: scribe.at, cursor, turn, completed }, events: scribe.events };
+  const current = isAside ? decoder.turn : turn;
+  return {
+    decoder: { state: scribe.state, at: scribe.at, cursor, turn: current, completed },
+    events: scribe.events,
+  };
 }
 
 function read(scribe: Scribe, turn: string, frame: Exclude<ResponsesFrame, { type: "[DONE]" }>): void {
@@ -141,7 +146,7 @@ function startStep(scribe: Scribe, turn: string, step: StepStart): void {
 }
 
 function endStep(scribe: Scribe, turn: string, step: StepEnd): void {
-  scribe.openResult(turn, step.id, step.tool_name);
+  scribe.openResult(turn, step.id, { name: step.tool_name });
   const result = scribe.find(turn, (b) => b.kind === "tool_result" && b.call === step.id && b.end === null);
   if (result === undefined) return;
   const { success, data: preview, status = success ? "success" : "error" } = step.result;
@@ -278,6 +283,6 @@ function end(scribe: Scribe, turnId: string, completed: ResponsesDecoder["comple
   if (stopped && notice === undefined)
     scribe.write({ type: "notice.stopped", ...scribe.next(turnId), run: turnId, text: "" });
   const open = completed === null && waits !== undefined ? "requires_interaction" : "end_turn";
-  const reason = stopped ? "user_stopped" : notice !== undefined ? "error" : open;
+  const reason = stopped ? "user_stopped" : notice !== undefined && completed === null ? "error" : open;
   scribe.endTurn(turnId, reason, 0, usageFrom(completed?.usage).usage);
 }

@@ -6,16 +6,18 @@ import { ERRORS } from "../../errors.ts";
 import type { Event } from "../../events/index.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
-import { isMain } from "../../legal/turn-facts.ts";
+import { isPending } from "../../fold/interaction.ts";
+import { isMain, resultOf } from "../../legal/turn-facts.ts";
 import { isShown } from "../../quiet.ts";
-import type {
-  Block,
-  InteractionBlock,
-  SessionState,
-  ToolCallBlock,
-  ToolResultBlock,
-  Turn,
-  Usage,
+import {
+  type Block,
+  blocksOf,
+  type InteractionBlock,
+  type SessionState,
+  type ToolCallBlock,
+  type ToolResultBlock,
+  type Turn,
+  type Usage,
 } from "../../state.ts";
 import { labelOf } from "../../view/label.ts";
 import { actionRequest, contentDeltas, paymentOf } from "../blocks/content.ts";
@@ -75,7 +77,10 @@ function step(encoder: ResponsesEncoder, event: Event, state: SessionState): Ste
     case "turn.start":
       return { text: outputTextAt(state, withTags), frames: [created(state, turn)] };
     case "turn.takeover":
-      return { text: outputTextAt(state, withTags), frames: [] };
+      return {
+        text: outputTextAt(state, withTags),
+        frames: withdrawn(findTurn(encoder.state, named), turn, common),
+      };
     case "text.delta": {
       if (!isMain(turn, event.run)) return { text, frames: [] };
       const { at, delta } = extendOutput(text, event.text, withTags);
@@ -94,6 +99,33 @@ function step(encoder: ResponsesEncoder, event: Event, state: SessionState): Ste
       return { text, frames: blockFrames(state, turn, block, event) };
     }
   }
+}
+
+/** Requests and steps that a takeover made void: this wire can't take them back, but they must not stay open. */
+function withdrawn(before: Turn | undefined, turn: Turn, common: Common): ResponsesFrame[] {
+  if (before === undefined) return [];
+  const gone = blocksOf(before).filter(
+    (block) => turn.items.at(block.index)?.kind === "superseded" && isShown(turn, block),
+  );
+  const requests = gone.flatMap((block) => {
+    if (!("version" in block) || !isPending(block)) return [];
+    return [
+      interactionUpdate({ ...block, status: "cancelled", version: block.version + 1, reason: null }, common),
+    ];
+  });
+  const steps = gone.flatMap((block): ResponsesFrame[] => {
+    if (block.kind !== "tool_call" || block.end === null || hasEnded(before, block.call)) return [];
+    const { call: id, name: tool_name, ended_at } = block;
+    const result = { success: false, data: "", status: "cancelled" } as const;
+    const step = { id, tool_name, result, timestamp: isoTime(ended_at), token_usage: tokensOf(null) };
+    return [{ type: "response.reasoning_step.end", ...common, step }];
+  });
+  return [...requests, ...steps];
+}
+
+function hasEnded(turn: Turn, call: string): boolean {
+  const result = resultOf(turn, call);
+  return result !== undefined && result.end !== null;
 }
 
 interface Common {

@@ -14,7 +14,7 @@ export const responses: Dialect<ResponsesEncoder, ResponsesDecoder, ResponsesFra
     "which run a step belongs to, and the text of sub-agents",
     "where one text block of the main agent ends and the next begins, parts and the final text alike",
     "tool tags in the text, unless asked for",
-    "text that a takeover made void stays on the screen until `final_text` replaces it",
+    "what a takeover made void: its text stays until `final_text` replaces it, its steps end as cancelled, its errors stay",
     "the text of a stopped notice; type and details of an error; the duration of a turn and its mode",
     "user messages, and which message a turn answers, resumes or retries; who decided, and the digest of an approval",
   ],

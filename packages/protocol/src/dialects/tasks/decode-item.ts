@@ -24,7 +24,7 @@ export function addItem(scribe: Scribe, turn: string, run: string, item: TaskIte
       });
       return on.index;
     case "tool_result":
-      scribe.openResult(turn, item.call_id);
+      scribe.openResult(turn, item.call_id, { run });
       return scribe.find(turn, (b) => b.kind === "tool_result" && b.call === item.call_id)?.index ?? on.index;
     case "message":
       scribe.write({ type: "text.start", ...on, part: item.is_part ?? run !== turn });

@@ -1,0 +1,260 @@
+/**
+ * A plain `blocks` client, built only from what 000, 003 and 004 tell a client to do: one array of blocks per
+ * `message_id`, filled by frames, begun by history after a reload. It knows nothing of our other packages.
+ */
+
+type Data = Record<string, unknown>;
+export type PlainBlock = Data & { type: string };
+
+interface PlainMessage {
+  blocks: PlainBlock[];
+  inProgress: Map<number, PlainBlock>;
+  finished: Set<number>;
+  streaming: boolean;
+  reason: string | null;
+}
+
+/** A group as 004's scan builds it, or a block that stands alone. */
+export type PlainItem =
+  | PlainBlock
+  | { type: "group"; blocks: PlainBlock[]; summary: string; isOpen: boolean };
+
+export class BlocksClient {
+  readonly messages = new Map<string, PlainMessage>();
+  /** The last cursor seen: where this client resumes. */
+  cursor: string | null = null;
+  /** Frames that no client of the documents could make sense of. */
+  readonly problems: string[] = [];
+
+  private message(id: string): PlainMessage {
+    const known = this.messages.get(id);
+    if (known !== undefined) return known;
+    const fresh = {
+      blocks: [],
+      inProgress: new Map(),
+      finished: new Set<number>(),
+      streaming: true,
+      reason: null,
+    };
+    this.messages.set(id, fresh);
+    return fresh;
+  }
+
+  /** 004: history first, then the stream after its `last_event_id`, into the same array. */
+  load(history: { messages: readonly unknown[]; agent_status: string; last_event_id: string }): void {
+    for (const message of history.messages as Data[]) {
+      const id = message["message_id"];
+      if (typeof id !== "string") continue;
+      const into = this.message(id);
+      into.streaming = false;
+      loadMessage(into.blocks, message);
+    }
+    const last = (history.messages as Data[]).at(-1)?.["message_id"];
+    if (history.agent_status === "running" && typeof last === "string") this.message(last).streaming = true;
+    this.cursor = history.last_event_id;
+  }
+
+  handle(frame: Data): void {
+    const type = frame["type"] as string;
+    const id = frame["message_id"];
+    if (typeof id === "string") this.handleInMessage(type, id, frame);
+    else if (type !== "user_message" && type !== "session_title")
+      this.problems.push(`${type} without message_id`);
+    if (typeof frame["event_id"] === "string") this.cursor = frame["event_id"];
+  }
+
+  private handleInMessage(type: string, id: string, frame: Data): void {
+    if (type === "approval_result" || type === "interaction_update") return;
+    if (type === "message_start") this.messages.delete(id);
+    const message = this.message(id);
+    if (!message.streaming) this.problems.push(`${type} after the end of ${id}`);
+    const index = frame["index"] as number;
+    switch (type) {
+      case "content_block_start":
+        if (message.finished.has(index)) this.problems.push(`block ${index} starts again`);
+        message.inProgress.set(index, { ...(frame["content_block"] as PlainBlock) });
+        return;
+      case "content_block_delta": {
+        const block = message.inProgress.get(index);
+        if (block === undefined) this.problems.push(`delta for the unknown block ${index}`);
+        else applyDelta(block, frame["delta"] as Data);
+        return;
+      }
+      case "content_block_stop":
+        this.stop(message, index, frame);
+        return;
+      case "group_start":
+      case "group_end":
+        message.blocks.push({ type, ...(type === "group_end" ? { summary: frame["summary"] } : {}) });
+        return;
+      case "message_delta":
+        message.reason = (frame["delta"] as Data)["stop_reason"] as string;
+        return;
+      case "message_stop":
+        if (message.reason === null) this.problems.push("message_stop without message_delta");
+        if (message.inProgress.size > 0) this.problems.push("message_stop with blocks in progress");
+        message.streaming = false;
+    }
+  }
+
+  private stop(message: PlainMessage, index: number, frame: Data): void {
+    const block = message.inProgress.get(index);
+    if (block === undefined) {
+      this.problems.push(`stop of the unknown block ${index}`);
+      return;
+    }
+    message.inProgress.delete(index);
+    message.finished.add(index);
+    if (block.type === "text") block["is_final"] = frame["is_final"];
+    if (block.type !== "tool_result" || !mergeResult(message.blocks, block)) message.blocks.push(block);
+  }
+
+  /** What the person sees, in a form that is the same however the blocks got here. */
+  display(): Record<string, { items: unknown[]; half: unknown[]; streaming: boolean }> {
+    const shown: Record<string, { items: unknown[]; half: unknown[]; streaming: boolean }> = {};
+    for (const [id, message] of this.messages) {
+      const half = [...message.inProgress].sort(([a], [b]) => a - b).map(([, block]) => plain(block));
+      const items = buildGroups(message.blocks, message.streaming).flatMap((item) => {
+        if (item.type !== "group") return [plain(item as PlainBlock)];
+        const { blocks, ...group } = item as Extract<PlainItem, { blocks: PlainBlock[] }>;
+        // A group without steps shows nothing.
+        return blocks.length === 0 ? [] : [{ ...group, blocks: blocks.map(plain) }];
+      });
+      if (items.length + half.length > 0) shown[id] = { items, half, streaming: message.streaming };
+    }
+    return Object.fromEntries(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}
+
+/** 000: what a delta does to a block in progress. */
+function applyDelta(block: PlainBlock, delta: Data): void {
+  if (delta["type"] === "text_delta") {
+    block["text"] = `${block["text"] as string}${delta["text"] as string}`;
+    applyExtras(block, delta["extras"] as Data | undefined);
+  } else if (delta["type"] === "thinking_delta") {
+    block["thinking"] = `${block["thinking"] as string}${delta["thinking"] as string}`;
+  }
+  if (delta["action_requests"] !== undefined) {
+    block["action_requests"] = delta["action_requests"];
+    block["timeout_seconds"] = delta["timeout_seconds"];
+  }
+  if (delta["status"]) block["status"] = delta["status"];
+  if (delta["message"]) block["message"] = delta["message"];
+}
+
+/** 000: a text whose delta carries extras is a terminal block. */
+function applyExtras(block: PlainBlock, extras: Data | undefined): void {
+  if (extras?.["block_subtype"] === "user_stopped") block.type = "terminal_user_stopped";
+  if (extras?.["block_subtype"] === "error") {
+    block.type = "terminal_error";
+    block["extras"] = extras;
+  }
+}
+
+/** 003: the result goes into its call. */
+function mergeResult(blocks: PlainBlock[], result: PlainBlock): boolean {
+  const call = blocks.find((block) => block.type === "tool_use" && block["id"] === result["tool_use_id"]);
+  if (call === undefined) return false;
+  call["toolResult"] = result["content"];
+  call["toolResultError"] = result["status"] === "error" || result["status"] === "cancelled";
+  if (result["artifact"]) call["artifact"] = result["artifact"];
+  return true;
+}
+
+/** 004: one flat message to blocks and markers. */
+function loadMessage(blocks: PlainBlock[], message: Data): void {
+  const display = message["display_type"];
+  if (display === "group_start") blocks.push({ type: "group_start", summary: message["summary"] });
+  const author = { subagent: message["subagent"], parent_tool_use_id: message["parent_tool_use_id"] };
+  const content = message["content"] as PlainBlock[];
+  if (message["role"] === "tool") {
+    const text = content.map((part) => part["text"] as string).join("");
+    const { tool_call_id, name, status, tool_content_message, artifact } = message;
+    const result = { type: "tool_result", tool_use_id: tool_call_id, name, status, content: text, artifact };
+    if (!mergeResult(blocks, result)) blocks.push({ ...result, tool_content_message, ...author });
+  } else if (message["role"] === "user") blocks.push({ type: "user", content });
+  else {
+    for (const part of content) {
+      const { extras, ...block } = part;
+      const own = { ...author, ...block } as PlainBlock;
+      applyExtras(own, extras as Data | undefined);
+      blocks.push(own);
+    }
+    for (const call of (message["tool_calls"] as PlainBlock[] | undefined) ?? []) {
+      blocks.push({ ...author, ...call, type: "tool_use" });
+    }
+  }
+  if (display === "group_end" || message["group_closed"] === true)
+    blocks.push({ type: "group_end", summary: message["summary"] });
+}
+
+/** 004's scan, as it is printed there. */
+export function buildGroups(blocks: readonly PlainBlock[], isStreaming: boolean): PlainItem[] {
+  const items: PlainItem[] = [];
+  let group: Extract<PlainItem, { blocks: PlainBlock[] }> | null = null;
+  for (const block of blocks) {
+    if (block.type === "group_start") {
+      if (group !== null) items.push(group);
+      group = {
+        type: "group",
+        blocks: [],
+        summary: (block["summary"] as string | undefined) ?? "",
+        isOpen: true,
+      };
+    } else if (block.type === "group_end") {
+      if (group !== null) {
+        group.summary = (block["summary"] as string) || group.summary;
+        group.isOpen = false;
+        items.push(group);
+        group = null;
+      }
+    } else if (block.type === "user" || (block.type === "text" && block["is_part"] !== true)) {
+      if (group !== null) items.push(group);
+      group = null;
+      items.push(block);
+    } else if (group === null) items.push(block);
+    else group.blocks.push(block);
+  }
+  if (group !== null) {
+    if (!isStreaming) group.isOpen = false;
+    items.push(group);
+  }
+  return items;
+}
+
+/** The fields that the documents let a client show. */
+const SHOWN = [
+  "type",
+  "text",
+  "thinking",
+  "is_part",
+  "is_final",
+  "id",
+  "name",
+  "tool_content_message",
+  "input",
+  "toolResult",
+  "toolResultError",
+  "artifact",
+  "content",
+  "approval_key",
+  "action_requests",
+  "timeout_seconds",
+  "files",
+  "message",
+  "extras",
+  "form_request_id",
+  "form_schema",
+  "payment",
+  "subagent",
+  "parent_tool_use_id",
+];
+
+function plain(block: PlainBlock): Data {
+  const shown: Data = {};
+  for (const field of SHOWN)
+    if (block[field] !== undefined && block[field] !== null) shown[field] = block[field];
+  if (block.type === "file_processing") shown["status"] = block["status"];
+  if (block.type === "tool_result") shown["tool_use_id"] = block["tool_use_id"];
+  return shown;
+}

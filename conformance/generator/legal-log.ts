@@ -1,0 +1,26 @@
+/**
+ * Generated legal session logs, for properties: parallel tools, nested and parallel sub-agents, approvals and
+ * questions, stops, errors and takeovers at any moment, payments that settle late, several turns and writers.
+ */
+import type { Event } from "@turnstream/protocol";
+import fc from "fast-check";
+import { LogWriter } from "../support/log-writer.ts";
+import { type Choice, choices } from "./choice.ts";
+import { movesAt } from "./moves.ts";
+
+/** Legal logs of at most `maxEvents` events. A log may stop anywhere: a prefix of a legal log is legal. */
+export function legalLog(maxEvents: number, options: { check?: boolean } = {}): fc.Arbitrary<Event[]> {
+  return choices(maxEvents).map((list) => simulate(list, maxEvents, options.check ?? false));
+}
+
+export function simulate(list: readonly Choice[], maxEvents: number, check: boolean): Event[] {
+  const w = new LogWriter({ check }).session();
+  for (const choice of list) {
+    if (w.events.length >= maxEvents) break;
+    const moves = movesAt(w, choice);
+    let left = choice.move % moves.reduce((sum, [weight]) => sum + weight, 0);
+    const move = moves.find(([weight]) => (left -= weight) < 0);
+    move?.[1]();
+  }
+  return w.events.slice(0, maxEvents);
+}

@@ -1,0 +1,33 @@
+/**
+ * A takeover at a random point: everything from some index on is void, and with it all that hangs on it.
+ */
+import { blocksOf, type Turn } from "@turnstream/protocol";
+import type { LogWriter } from "../support/log-writer.ts";
+
+export function takeOver(w: LogWriter, turn: Turn, from: number): void {
+  const all = blocksOf(turn);
+  const blocks = new Set(
+    all.filter((b) => b.index >= from || (b.end === null && b.kind !== "tool_result")).map((b) => b.id),
+  );
+  const runs = new Set<string>();
+  for (let size = -1; size !== blocks.size + runs.size;) {
+    size = blocks.size + runs.size;
+    const isVoid = (b: (typeof all)[number]): boolean => blocks.has(b.id);
+    const calls = new Set(all.flatMap((b) => (b.kind === "tool_call" && isVoid(b) ? [b.call] : [])));
+    const results = new Set(all.flatMap((b) => (b.kind === "tool_result" && isVoid(b) ? [b.call] : [])));
+    for (const run of turn.runs) {
+      if (run.status === "superseded" || run.parent === null) continue;
+      const { call } = run;
+      if ((call !== null && (calls.has(call) || results.has(call))) || runs.has(run.parent)) runs.add(run.id);
+    }
+    for (const block of all) {
+      const call = "call" in block ? block.call : null;
+      if (runs.has(block.run) || (call !== null && block.kind !== "tool_call" && calls.has(call)))
+        blocks.add(block.id);
+    }
+  }
+  const groups = turn.items
+    .toArray()
+    .flatMap((item) => (item?.kind === "group_start" && item.index >= from ? [item.id] : []));
+  w.add({ type: "turn.takeover", turn: turn.id, blocks: [...blocks], groups, runs: [...runs] });
+}

@@ -1,0 +1,113 @@
+/** Properties of the `blocks` dialect: the same screen after any cut, reload or takeover. */
+import {
+  coalesce,
+  emptyState,
+  type Event,
+  foldQuiet,
+  legal,
+  fold,
+  type SessionState,
+  trackQuiet,
+} from "@turnstream/protocol";
+import { blocks, historyOf } from "@turnstream/protocol/blocks";
+import { describe, expect, test } from "vitest";
+import { BlocksClient } from "../clients/blocks-client.ts";
+import { eraseForBlocks } from "../support/erase.ts";
+import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
+import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
+
+function feed(client: BlocksClient, frames: readonly object[]): BlocksClient {
+  for (const frame of frames) client.handle(frame as Record<string, unknown>);
+  return client;
+}
+
+/** Only the turns that the reloaded client can have: the user's words stand in history, not in the stream. */
+function withoutUsers(display: ReturnType<BlocksClient["display"]>): unknown {
+  const shown = Object.entries(display).flatMap(([id, message]) => {
+    const items = message.items.filter((item) => (item as { type: string }).type !== "user");
+    return items.length + message.half.length === 0 ? [] : [[id, { ...message, items }]];
+  });
+  return Object.fromEntries(shown);
+}
+
+/** Reload: history as of the quiet point, then the stream after it. */
+export function reload(events: Event[], cuts: number[]): void {
+  const states = statesOf(events);
+  const uncut = feed(new BlocksClient(), framesFrom(blocks, emptyState, events));
+  expect(uncut.problems).toEqual([]);
+  const quiet = quietPoints(events);
+  for (const k of cuts) {
+    const from = quiet[k] as SessionState;
+    const client = new BlocksClient();
+    client.load(JSON.parse(JSON.stringify(historyOf(from))) as ReturnType<typeof historyOf>);
+    const replay = framesFrom(blocks, states[from.seq] as SessionState, coalesce(events.slice(from.seq, k)));
+    const live = framesFrom(blocks, states[k] as SessionState, events.slice(k));
+    feed(feed(client, replay), live);
+    expect(client.problems).toEqual([]);
+    expectSame(withoutUsers(client.display()), withoutUsers(uncut.display()));
+  }
+}
+
+function quietPoints(events: Event[]): SessionState[] {
+  let track = trackQuiet(emptyState);
+  return [track.quiet, ...events.map((event) => (track = foldQuiet(track, event)).quiet)];
+}
+
+describe("H03 H04 history at the quiet point and the stream after it show what an uncut connection shows", () => {
+  test("at every position of 500 logs", () => atEveryCut(reload));
+  test("at three positions of 10,000 logs", () => atThreeCuts(reload));
+});
+
+/** Reconnect without reload: cut between any two frames, go on from the last cursor seen. */
+export function reconnect(events: Event[], cuts: number[]): void {
+  const states = statesOf(events);
+  const frames = framesFrom(blocks, emptyState, events);
+  const uncut = feed(new BlocksClient(), frames).display();
+  for (const cut of cuts) {
+    const client = feed(new BlocksClient(), frames.slice(0, cut));
+    feed(client, resumeFrames(blocks, states, events, positionOf(client.cursor)));
+    expect(client.problems).toEqual([]);
+    expectSame(client.display(), uncut);
+  }
+}
+
+describe("W01 W03 a connection cut between any two frames goes on from its cursor without gap or overlap", () => {
+  test("at every frame of 500 logs", () => {
+    atEveryCut((events) => {
+      const frames = framesFrom(blocks, emptyState, events).length;
+      reconnect(
+        events,
+        Array.from({ length: frames + 1 }, (_, n) => n),
+      );
+    });
+  });
+  test("at three frames of 10,000 logs", () => atThreeCuts(reconnect));
+});
+
+export function roundTrip(events: Event[], cuts: number[]): void {
+  const states = statesOf(events);
+  const frames = framesFrom(blocks, emptyState, events);
+  const expected = eraseForBlocks(states.at(-1) as SessionState);
+  for (const cut of cuts) {
+    const seen = frames.slice(0, cut);
+    const at = positionOf(seen.findLast((frame) => frame.event_id !== undefined)?.event_id ?? null);
+    const { decoder } = decodeAll(blocks, [...seen, ...resumeFrames(blocks, states, events, at)]);
+    expectSame(eraseForBlocks(decoder.state), expected);
+  }
+}
+
+describe("what the blocks dialect carries survives encode and decode, whatever the cut", () => {
+  test("at every frame of 500 logs", () => atEveryCut(roundTrip));
+  test("at three frames of 10,000 logs", () => atThreeCuts(roundTrip));
+});
+
+test("decoded logs are legal", () => {
+  atEveryCut((events) => {
+    if (events.some((event) => "hidden" in event)) return;
+    let state = emptyState;
+    for (const event of decodeAll(blocks, framesFrom(blocks, emptyState, events)).events) {
+      expect(legal(state, event)).toBeNull();
+      state = fold(state, event);
+    }
+  });
+});

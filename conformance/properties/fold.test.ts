@@ -1,0 +1,134 @@
+/** Properties of the fold and the native hand-off: exact at every cut, whatever the log. */
+import {
+  blocksOf,
+  coalesce,
+  emptyState,
+  type Event,
+  fold,
+  foldAll,
+  isPending,
+  outlivesTurn,
+  restore,
+  snapshot,
+} from "@turnstream/protocol";
+import { eventSchema } from "@turnstream/protocol/schema";
+import { describe, expect, test } from "vitest";
+import { expectSame, statesOf } from "../support/replay.ts";
+import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
+
+function snapshotAndTail(events: Event[], cuts: number[]): void {
+  const states = statesOf(events);
+  const whole = snapshot(states.at(-1) ?? emptyState);
+  for (const k of cuts) {
+    const wire = JSON.parse(JSON.stringify(snapshot(states[k] ?? emptyState))) as ReturnType<typeof snapshot>;
+    const tail = events.slice(k);
+    expectSame(snapshot(foldAll(tail, restore(wire))), whole);
+    // What a replay sends is coalesced, and a client may get events twice.
+    const overlap = events.slice(Math.max(0, k - 3));
+    expectSame(snapshot(foldAll([...overlap, ...coalesce(tail)], restore(wire))), whole);
+  }
+}
+
+describe("H03 snapshot(k) and the events after k fold to the whole", () => {
+  test("at every position of 500 logs", () => atEveryCut(snapshotAndTail));
+  test("at three positions of 10,000 logs", () => atThreeCuts(snapshotAndTail));
+});
+
+test("a window on the newest turns folds on like the whole, for those turns", () => {
+  atThreeCuts((events, cuts) => {
+    const states = statesOf(events);
+    const whole = snapshot(states.at(-1) ?? emptyState);
+    for (const k of cuts) {
+      const from = snapshot(states[k] ?? emptyState, 1);
+      const folded = snapshot(foldAll(events.slice(k), restore(from)));
+      expect(folded.earlier + folded.turns.length).toBe(whole.turns.length);
+      expectSame(folded.turns, whole.turns.slice(folded.earlier));
+    }
+  }, 1000);
+});
+
+test("an event that changes nothing shares everything, and one that does shares the rest", () => {
+  atEveryCut((events) => {
+    let state = emptyState;
+    for (const event of events) {
+      const next = fold(state, event);
+      expect(fold(next, event)).toBe(next);
+      const turn = "turn" in event ? event.turn : null;
+      for (const [slot, before] of state.turns.toArray().entries()) {
+        if (before.id !== turn && event.type !== "turn.start") expect(next.turns.at(slot)).toBe(before);
+      }
+      if ("block" in event && state.turns.length === next.turns.length) {
+        const items = state.turns.last()?.items.toArray() ?? [];
+        const after = next.turns.last()?.items.toArray() ?? [];
+        for (const [index, item] of items.entries()) {
+          if (index !== event.index && state.turns.last()?.id === turn) expect(after[index]).toBe(item);
+        }
+      }
+      state = next;
+    }
+  }, 200);
+});
+
+test("H05 at the end of a turn nothing stays open, and nothing late revives it", () => {
+  atEveryCut((events) => {
+    let state = emptyState;
+    const ended = new Map<string, unknown>();
+    for (const event of events) {
+      state = fold(state, event);
+      const turn = state.turns.last();
+      if (turn === undefined || turn.status === "running") continue;
+      expect([turn.open, turn.half_shown, turn.group]).toEqual([0, 0, null]);
+      expect(turn.runs.filter((run) => run.status === "running")).toEqual([]);
+      const waiting = blocksOf(turn).filter((b) => "version" in b && isPending(b) && !outlivesTurn(b));
+      expect(waiting).toEqual([]);
+      if (event.type === "turn.end") ended.set(turn.id, turn);
+    }
+    // Every block event again, at positions after the end: a late writer that knows no better.
+    for (const event of events) {
+      if (!("block" in event) || event.type.endsWith(".update")) continue;
+      const late = { ...event, id: `99-${state.seq + 1}` };
+      const next = fold(state, late);
+      for (const turn of next.turns) {
+        if (ended.has(turn.id)) expect(turn).toBe(state.turns.toArray().find((t) => t.id === turn.id));
+      }
+    }
+  }, 200);
+});
+
+test("turn.end closes whatever a crashed writer left open", () => {
+  atThreeCuts((events, cuts) => {
+    for (const k of cuts) {
+      const state = foldAll(events.slice(0, k));
+      const turn = state.turns.last();
+      if (turn?.status !== "running") continue;
+      const end = {
+        v: 2,
+        id: `99-${state.seq + 1}`,
+        at: 1,
+        type: "turn.end",
+        turn: turn.id,
+        reason: "error",
+        duration_ms: 1,
+      } as const;
+      const closed = fold(state, end).turns.last();
+      expect([closed?.status, closed?.open, closed?.half_shown, closed?.group]).toEqual([
+        "error",
+        0,
+        0,
+        null,
+      ]);
+      expect(
+        closed?.items.toArray().filter((item) => item !== null && "end" in item && item.end === null),
+      ).toEqual([]);
+    }
+  }, 2000);
+});
+
+test("generated events validate by their schemas", () => {
+  atEveryCut((events) => {
+    for (const event of events) {
+      const result = eventSchema.safeParse(event);
+      if (!result.success) expect(result.error.issues).toEqual([]);
+    }
+  });
+});

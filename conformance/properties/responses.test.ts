@@ -1,0 +1,112 @@
+/** Properties of the `responses` dialect: a plain SSE reader, cut anywhere, ends with the same response. */
+import { emptyState, type Event, fold, legal, type SessionState } from "@turnstream/protocol";
+import {
+  type ResponsesFrame,
+  responses,
+  responsesFromSse,
+  responsesToSse,
+} from "@turnstream/protocol/responses";
+import { describe, expect, test } from "vitest";
+import { SseReader } from "../clients/sse-reader.ts";
+import { eraseForResponses, joinedText, takenTurns } from "../support/erase.ts";
+import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
+import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
+
+function feed(reader: SseReader, frames: readonly ResponsesFrame[]): SseReader {
+  for (const frame of frames) reader.push(responsesToSse(frame));
+  return reader;
+}
+
+export function reconnect(events: Event[], cuts: number[], include_tool_tags = false): void {
+  const states = statesOf(events);
+  const options = { include_tool_tags };
+  const frames = framesFrom(responses, emptyState, events, options);
+  const uncut = feed(new SseReader(), frames);
+  expect(uncut.problems).toEqual([]);
+  for (const cut of cuts) {
+    const reader = feed(new SseReader(), frames.slice(0, cut));
+    feed(reader, resumeFrames(responses, states, events, positionOf(reader.cursor), options));
+    expect(reader.problems).toEqual([]);
+    expectSame(reader.display(), uncut.display());
+  }
+}
+
+describe("S02 S05 S06 an SSE reader cut between any two messages ends with the response of an uncut one", () => {
+  test("at every message of 500 logs", () => {
+    atEveryCut((events) => {
+      const frames = framesFrom(responses, emptyState, events).length;
+      reconnect(
+        events,
+        Array.from({ length: frames + 1 }, (_, n) => n),
+      );
+    });
+  });
+  test("at three messages of 10,000 logs", () => atThreeCuts(reconnect));
+  test("with tool tags, at three messages of 1,000 logs", () => {
+    atThreeCuts((events, cuts) => reconnect(events, cuts, true), 1000);
+  });
+});
+
+test("S05 without a takeover, the deltas joined are the final text", () => {
+  atThreeCuts((events) => {
+    if (events.some((event) => event.type === "turn.takeover")) return;
+    let output = "";
+    for (const frame of framesFrom(responses, emptyState, events)) {
+      if (frame.type === "response.created") output = "";
+      if (frame.type === "response.output_text.delta") output += frame.delta;
+      if (frame.type === "response.output_text.completed") expect(frame.final_text).toBe(output);
+    }
+  }, 2000);
+});
+
+test("the encoder's place in the text follows from the state at every position", () => {
+  atEveryCut((events) => {
+    let encoder = responses.attach(emptyState, {});
+    for (const event of events) {
+      ({ encoder } = responses.encode(encoder, event));
+      expectSame(encoder.text, responses.attach(encoder.state, {}).text);
+    }
+  });
+});
+
+export function roundTrip(events: Event[], cuts: number[]): void {
+  const states = statesOf(events);
+  const frames = framesFrom(responses, emptyState, events);
+  const whole = states.at(-1) as SessionState;
+  const taken = takenTurns(whole);
+  const expected = eraseForResponses(whole, taken);
+  for (const cut of cuts) {
+    const seen = frames.slice(0, cut);
+    const at = positionOf(seen.findLast((frame) => frame.event_id !== undefined)?.event_id ?? null);
+    const all = [...seen, ...resumeFrames(responses, states, events, at)];
+    const { decoder } = decodeAll(responses, all);
+    expectSame(eraseForResponses(decoder.state, taken, joinedText), expected);
+  }
+}
+
+describe("what the responses dialect carries survives encode and decode, whatever the cut", () => {
+  test("at every message of 500 logs", () => atEveryCut(roundTrip));
+  test("at three messages of 10,000 logs", () => atThreeCuts(roundTrip));
+});
+
+test("S02 frames survive the SSE text", () => {
+  atThreeCuts((events) => {
+    for (const frame of framesFrom(responses, emptyState, events)) {
+      const lines = responsesToSse(frame).split("\n");
+      const data = lines.find((line) => line.startsWith("data: "))?.slice(6) ?? "";
+      const id = lines.find((line) => line.startsWith("id: "))?.slice(4);
+      expectSame(responsesFromSse({ data, id }), frame);
+    }
+  }, 500);
+});
+
+test("decoded logs are legal", () => {
+  atEveryCut((events) => {
+    if (events.some((event) => "hidden" in event)) return;
+    let state = emptyState;
+    for (const event of decodeAll(responses, framesFrom(responses, emptyState, events)).events) {
+      expect(legal(state, event)).toBeNull();
+      state = fold(state, event);
+    }
+  });
+});

@@ -1,0 +1,310 @@
+/** The `blocks` dialect, frame by frame: a turn's frame around it, thinking, text, tool calls and results. */
+import { emptyState, legal, SCHEMA_VERSION } from "@turnstream/protocol";
+import { blocks, historyOf } from "@turnstream/protocol/blocks";
+import { blocksFrameSchema } from "@turnstream/protocol/schema";
+import { describe, expect, test } from "vitest";
+import { LogWriter } from "../support/log-writer.ts";
+import { framesFrom } from "../support/replay.ts";
+import { bareFramesOf, framesOf } from "./frames.ts";
+
+const nobody = { subagent: null, parent_tool_use_id: null };
+
+/** A turn with one call, as in 000's whole example. */
+function trainTurn(mode: "agent" | "chat" = "agent"): LogWriter {
+  const log = new LogWriter().session("ses_rail").begin("When does the next train to Hue leave?", { mode });
+  log.think(["The timetable ", "will tell."]);
+  const args = ['{"to":', '"Hue"}'];
+  const call = log.call("find_train", args, { label: "Looking up trains to Hue", call: "toolu_7" });
+  log.result(call, "find_train", "SE3, 19:20, platform 2");
+  return log.text(["**SE3** leaves ", "at 19:20."], { final: true }).end();
+}
+
+describe("a whole turn", () => {
+  test("W01 W02 W03 W04 W05 W06 W07 is told in the frames and the order of 000", () => {
+    const log = trainTurn();
+    const message_id = log.turn;
+    const at = (index: number) => ({ message_id, index });
+    expect(bareFramesOf(blocks, log)).toEqual([
+      {
+        type: "user_message",
+        user_message_id: "msg_1",
+        text: "When does the next train to Hue leave?",
+        content_urls: [],
+      },
+      {
+        type: "message_start",
+        session_id: "ses_rail",
+        timestamp: 1_800_000_000.12,
+        display_mode: "agent",
+        is_new_session_from_share: false,
+        message_id,
+      },
+      {
+        type: "content_block_start",
+        ...at(0),
+        content_block: { type: "thinking", thinking: "", ...nobody },
+      },
+      {
+        type: "content_block_delta",
+        ...at(0),
+        delta: { type: "thinking_delta", thinking: "The timetable " },
+      },
+      { type: "content_block_delta", ...at(0), delta: { type: "thinking_delta", thinking: "will tell." } },
+      { type: "content_block_stop", ...at(0) },
+      {
+        type: "content_block_start",
+        ...at(1),
+        content_block: {
+          type: "tool_use",
+          id: "toolu_7",
+          name: "find_train",
+          tool_use_id: "toolu_7",
+          tool_content_message: "Looking up trains to Hue",
+          input: { to: "Hue" },
+          ...nobody,
+        },
+      },
+      { type: "content_block_stop", ...at(1) },
+      {
+        type: "content_block_start",
+        ...at(2),
+        content_block: {
+          type: "tool_result",
+          tool_use_id: "toolu_7",
+          name: "find_train",
+          tool_name: "find_train",
+          status: "success",
+          content: "SE3, 19:20, platform 2",
+          artifact: null,
+          tool_content_message: "Find train",
+          ...nobody,
+        },
+      },
+      { type: "content_block_stop", ...at(2) },
+      {
+        type: "content_block_start",
+        ...at(3),
+        content_block: { type: "text", text: "", ...nobody, is_part: false },
+      },
+      { type: "content_block_delta", ...at(3), delta: { type: "text_delta", text: "**SE3** leaves " } },
+      { type: "content_block_delta", ...at(3), delta: { type: "text_delta", text: "at 19:20." } },
+      { type: "content_block_stop", ...at(3), is_final: true },
+      { type: "message_delta", message_id, delta: { stop_reason: "end_turn" } },
+      { type: "message_stop", message_id, duration_ms: 2840 },
+    ]);
+  });
+
+  test("W01 every frame has a type, and every frame of the turn its message_id", () => {
+    const frames = framesOf(blocks, trainTurn());
+    const ofTurn = frames.filter((frame) => frame.type !== "user_message");
+    for (const frame of frames) expect(frame.type).toMatch(/^[a-z_]+$/);
+    expect(new Set(ofTurn.map((frame) => "message_id" in frame && frame.message_id))).toEqual(
+      new Set(["turn_2"]),
+    );
+    for (const frame of frames) expect(blocksFrameSchema.safeParse(frame).error).toBeUndefined();
+  });
+
+  test("W01 a second turn of the session has another message_id", () => {
+    const log = trainTurn().begin("And back?").text(["At 06:00."], { final: true }).end();
+    const starts = framesOf(blocks, log).flatMap((f) => (f.type === "message_start" ? [f.message_id] : []));
+    expect(starts).toHaveLength(2);
+    expect(new Set(starts).size).toBe(2);
+  });
+
+  test("W02 a session made from a share link says so in its message_start", () => {
+    const log = new LogWriter().session("ses_shared");
+    log.add({ type: "message.add", message: "m", text: "Hello" });
+    const turn = { turn: "t", number: 1, message: "m", message_number: 1, agent: "rail" };
+    log.add({ type: "turn.start", ...turn, mode: "chat", from_share: true });
+    expect(bareFramesOf(blocks, log).at(-1)).toEqual({
+      type: "message_start",
+      session_id: "ses_shared",
+      timestamp: 1_800_000_000.12,
+      display_mode: "chat",
+      is_new_session_from_share: true,
+      message_id: "t",
+    });
+  });
+
+  test("W03 the cursor is on the last frame of each event, and is the event's position", () => {
+    const log = trainTurn();
+    let encoder = emptyState;
+    for (const event of log.events) {
+      const frames = framesFrom(blocks, encoder, [event]);
+      encoder = blocks.encode(encoder, event).encoder;
+      const cursors = frames.map((frame) => frame.event_id);
+      if (frames.length > 0) expect(cursors).toEqual([...Array<undefined>(frames.length - 1), event.id]);
+    }
+  });
+});
+
+describe("thinking", () => {
+  test("W04 is not shown in chat mode, neither live nor in history", () => {
+    const log = trainTurn("chat");
+    const text = JSON.stringify([framesOf(blocks, log), historyOf(log.state)]);
+    expect(text).not.toContain("thinking");
+    expect(text).not.toContain("timetable");
+    expect(text).toContain("SE3");
+  });
+
+  test("W04 is the joined deltas, character by character", () => {
+    const whole = "Một chuyến tàu 🚆 sớm?";
+    const log = new LogWriter()
+      .session()
+      .begin("x")
+      .think([...whole]);
+    const deltas = framesOf(blocks, log).flatMap((frame) =>
+      frame.type === "content_block_delta" && "thinking" in frame.delta ? [frame.delta.thinking] : [],
+    );
+    expect(deltas.join("")).toBe(whole);
+    expect(deltas).toHaveLength([...whole].length);
+  });
+});
+
+describe("text", () => {
+  test("W05 says on its start that it is a part, and on its stop that it is not final", () => {
+    const log = new LogWriter().session().begin("x").text(["One moment."], { part: true });
+    const frames = bareFramesOf(blocks, log).slice(2);
+    expect(frames).toEqual([
+      {
+        type: "content_block_start",
+        message_id: log.turn,
+        index: 0,
+        content_block: { type: "text", text: "", ...nobody, is_part: true },
+      },
+      {
+        type: "content_block_delta",
+        message_id: log.turn,
+        index: 0,
+        delta: { type: "text_delta", text: "One moment." },
+      },
+      { type: "content_block_stop", message_id: log.turn, index: 0, is_final: false },
+    ]);
+  });
+
+  test("W05 that is final is followed by no tool call", () => {
+    const log = new LogWriter().session().begin("x").text(["Done."], { final: true });
+    const stamp = { v: SCHEMA_VERSION, id: `1-${log.state.seq + 1}`, at: 0 } as const;
+    const call = {
+      type: "tool_call.start",
+      ...log.place(),
+      call: "c",
+      name: "find_train",
+      label: "",
+    } as const;
+    expect(legal(log.state, { ...stamp, ...call })?.rule).toBe("L14");
+  });
+});
+
+describe("a tool call", () => {
+  /** The start of the only block that a log shows. */
+  function startOf(log: LogWriter): Record<string, unknown> {
+    const start = framesOf(blocks, log).find((frame) => frame.type === "content_block_start");
+    return { ...start?.content_block };
+  }
+
+  test("W06 has its whole input in the start, however it streamed, and no delta", () => {
+    const pieces = ['{"stops":["Vinh",', '"Huế"],"class":', "2", "}"];
+    const log = new LogWriter().session().begin("x");
+    log.call("plan_route", pieces, { label: "Planning" });
+    expect(startOf(log)["input"]).toEqual({ stops: ["Vinh", "Huế"], class: 2 });
+    expect(framesOf(blocks, log).map((frame) => frame.type)).toEqual([
+      "user_message",
+      "message_start",
+      "content_block_start",
+      "content_block_stop",
+    ]);
+  });
+
+  test("W06 has an empty input when it took no arguments", () => {
+    const log = new LogWriter().session().begin("x");
+    log.call("list_stations", []);
+    expect(startOf(log)["input"]).toEqual({});
+  });
+
+  test.each([
+    ["web_search", "Web search"],
+    ["list", "List"],
+    ["get-live_delays", "Get live delays"],
+  ])("W06 without a label is called after its name: %s", (name, label) => {
+    const log = new LogWriter().session().begin("x");
+    log.call(name, []);
+    expect(startOf(log)["tool_content_message"]).toBe(label);
+  });
+
+  test("W06 has one id under both names", () => {
+    const log = new LogWriter().session().begin("x");
+    log.call("web_search", [], { call: "toolu_9" });
+    expect(startOf(log)).toMatchObject({ id: "toolu_9", tool_use_id: "toolu_9", name: "web_search" });
+  });
+});
+
+describe("a tool result", () => {
+  function resultFrame(
+    preview: string,
+    more: Parameters<LogWriter["endResult"]>[2] = {},
+  ): Record<string, unknown> {
+    const log = new LogWriter().session().begin("x");
+    log.result(log.call("web_search", []), "web_search", preview, more);
+    const starts = framesOf(blocks, log).filter((frame) => frame.type === "content_block_start");
+    return { ...starts[1]?.content_block };
+  }
+
+  test.each(["success", "error", "cancelled"] as const)("W07 has the status %s", (status) => {
+    expect(resultFrame("", { status })).toMatchObject({ type: "tool_result", status, content: "" });
+  });
+
+  test("W07 has the tool's name under the names of 000 and 003", () => {
+    expect(resultFrame("found")).toMatchObject({ name: "web_search", tool_name: "web_search" });
+  });
+
+  test.each([
+    ["499 characters", "a".repeat(499), 499],
+    ["500 characters", "a".repeat(500), 500],
+    ["501 characters", "a".repeat(501), 500],
+    ["an emoji that ends at the cut", `${"a".repeat(498)}🚆b`, 500],
+    ["an emoji across the cut", `${"a".repeat(499)}🚆`, 499],
+    ["nothing but emoji", "🚆".repeat(300), 500],
+  ])("W07 is cut to 500 and never inside a surrogate pair: %s", (_, preview, length) => {
+    const content = resultFrame(preview)["content"] as string;
+    expect(content).toBe(preview.slice(0, length));
+    expect(content).not.toMatch(/\p{Surrogate}/u);
+  });
+
+  test.each([
+    { type: "chart", data: { labels: ["Mon", "Tue"], values: [41, 38] } },
+    { type: "table", data: { columns: ["train"], rows: [["SE3"]] } },
+    { type: "file", data: { url: "https://files.example/t.pdf" } },
+  ])("W07 brings its artifact along: $type", (artifact) => {
+    expect(resultFrame("made", { artifact })["artifact"]).toEqual(artifact);
+  });
+});
+
+describe("parallel calls", () => {
+  function twoTrains(): LogWriter {
+    const log = new LogWriter().session().begin("Compare two trains");
+    const a = log.call("find_train", ['{"no":"SE1"}'], { call: "toolu_a" });
+    const b = log.call("find_train", ['{"no":"SE3"}'], { call: "toolu_b" });
+    const [onA, onB] = [log.startResult(a, "find_train"), log.startResult(b, "find_train")];
+    return log.endResult(onB, "SE3 at 19:20").endResult(onA, "SE1 at 20:50");
+  }
+  const starts = (log: LogWriter) =>
+    framesOf(blocks, log).filter((frame) => frame.type === "content_block_start");
+
+  test("W08 have an index each, and a result is matched by its tool_use_id in whatever order", () => {
+    const shown = starts(twoTrains());
+    const blocksShown = shown.map((frame) => frame.content_block as unknown as Record<string, unknown>);
+    expect(blocksShown.map((block) => [block["type"], block["tool_use_id"], block["content"]])).toEqual([
+      ["tool_use", "toolu_a", undefined],
+      ["tool_use", "toolu_b", undefined],
+      ["tool_result", "toolu_b", "SE3 at 19:20"],
+      ["tool_result", "toolu_a", "SE1 at 20:50"],
+    ]);
+    expect(new Set(shown.map((frame) => frame.index)).size).toBe(4);
+  });
+
+  test("W03 W08 index rises from block to block, also when results end in another order than they began", () => {
+    const indexes = starts(twoTrains()).map((frame) => frame.index);
+    expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
+  });
+});

@@ -1,0 +1,160 @@
+/** What a client sends over the socket (W16): good commands are read as they are, bad ones are refused with a reason. */
+import { parseCursor } from "@turnstream/protocol";
+import { readSocketCommand, socketCommands, socketReplies } from "@turnstream/protocol/schema";
+import { describe, expect, test } from "vitest";
+
+const session_id = "ses_rail";
+
+const good: Record<keyof typeof socketCommands, object[]> = {
+  subscribe: [{ session_id }, { session_id, last_event_id: "3-141" }, { session_id, last_event_id: "0-0" }],
+  unsubscribe: [{ session_id }],
+  send: [
+    { session_id, client_message_id: "c-1", text: "When does it leave?" },
+    {
+      session_id,
+      client_message_id: "c-2",
+      text: "Read this 🎫",
+      content_urls: ["https://files.example/ticket.pdf"],
+      agent_id: "rail",
+      resume_form_request_id: "frm_1",
+    },
+  ],
+  stop: [{ session_id }, { session_id, message_id: "turn_2" }],
+  decide: [
+    { session_id, approval_key: "ses_rail_1", decision: "approve", digest: "sha256:ab" },
+    { session_id, approval_key: "ses_rail_1", decision: "edit", args: { seats: 1 } },
+    { session_id, approval_key: "ses_rail_1", decision: "reject", reason: "too dear" },
+  ],
+  answer: [
+    { session_id, approval_key: "ses_rail_2", answers: [{ question: "q", selected: ["a"], text: "please" }] },
+  ],
+  submit: [{ session_id, form_request_id: "frm_1", values: { email: "an@example.org", nights: 2 } }],
+  decline: [
+    { session_id, form_request_id: "frm_1" },
+    { session_id, form_request_id: "frm_1", reason: "no" },
+  ],
+};
+
+describe("a good command", () => {
+  const all = Object.entries(good).flatMap(([type, bodies]) => bodies.map((body) => ({ type, ...body })));
+
+  test.each(all)("W16 W13 is read as it is: %j", (command) => {
+    expect(readSocketCommand(JSON.stringify(command))).toEqual({ ok: true, value: command });
+    const named = { ...command, request_id: "r-1" };
+    expect(readSocketCommand(JSON.stringify(named))).toEqual({ ok: true, value: named });
+  });
+
+  test("W16 there is one of every type", () => {
+    expect(Object.keys(good)).toEqual(Object.keys(socketCommands));
+  });
+});
+
+const subscribe = (last_event_id: unknown) =>
+  JSON.stringify({ type: "subscribe", session_id, last_event_id });
+
+/** Cursors that are none. */
+const badCursors: [string, unknown][] = [
+  ["empty", ""],
+  ["a number", 7],
+  ["null", null],
+  ["negative", "1--4"],
+  ["a sign", "+1-4"],
+  ["2^64", "1-18446744073709551616"],
+  ["2^53", "1-9007199254740992"],
+  ["16 nines", "9999999999999999-0"],
+  ["leading zeros", "01-4"],
+  ["a fraction", "1-4.0"],
+  ["an exponent", "1-4e2"],
+  ["hexadecimal", "0x1-4"],
+  ["CR LF after it", "1-4\r\n"],
+  ["a line before it", "x\n1-4"],
+  ["NUL", "1-4\0"],
+  ["spaces", " 1-4 "],
+  ["full-width digits", "１-４"],
+  ["Arabic digits", "١-٤"],
+  ["three parts", "1-4-5"],
+  ["1 MB", `1-${"4".repeat(1_000_000)}`],
+];
+
+describe("a bad command", () => {
+  test.each([
+    ["nothing", ""],
+    ["no JSON", "hello"],
+    ["half of one", '{"type":"stop","session_id":"s"'],
+    ["no object", '["stop"]'],
+    ["null", "null"],
+    ["no type", '{"session_id":"s"}'],
+    ["an unknown type", '{"type":"format_disk","session_id":"s"}'],
+    ["a type that every object has", '{"type":"toString","session_id":"s"}'],
+    ["no session", '{"type":"stop"}'],
+    ["an empty session", '{"type":"stop","session_id":""}'],
+    ["a session that is too long", JSON.stringify({ type: "stop", session_id: "s".repeat(257) })],
+    ["an unknown field", '{"type":"stop","session_id":"s","force":true}'],
+    ["an empty message", '{"type":"send","session_id":"s","client_message_id":"c","text":""}'],
+    ["a message without an id", '{"type":"send","session_id":"s","text":"x"}'],
+    [
+      "a message that is too long",
+      JSON.stringify({ type: "send", session_id, client_message_id: "c", text: "x".repeat(1_000_001) }),
+    ],
+    [
+      "too many files",
+      JSON.stringify({
+        type: "send",
+        session_id,
+        client_message_id: "c",
+        text: "x",
+        content_urls: Array(101).fill("u"),
+      }),
+    ],
+    ["a decision that is none", '{"type":"decide","session_id":"s","approval_key":"k","decision":"maybe"}'],
+    ["a decision on nothing", '{"type":"decide","session_id":"s","decision":"approve"}'],
+    ["an edit without arguments", '{"type":"decide","session_id":"s","approval_key":"k","decision":"edit"}'],
+    [
+      "arguments without an edit",
+      '{"type":"decide","session_id":"s","approval_key":"k","decision":"approve","args":{}}',
+    ],
+    ["no answer", '{"type":"answer","session_id":"s","approval_key":"k","answers":[]}'],
+    ["values that are no object", '{"type":"submit","session_id":"s","form_request_id":"f","values":[1]}'],
+  ])("W16 W13 is refused with a reason: %s", (_, text) => {
+    const read = readSocketCommand(text);
+    expect(read).toMatchObject({ ok: false, code: "BAD_REQUEST" });
+    expect(read.ok ? "" : read.message).not.toBe("");
+  });
+
+  test.each(badCursors)("W16 H03 a last_event_id that is no cursor is refused: %s", (_, cursor) => {
+    expect(parseCursor(cursor)).toBeNull();
+    expect(readSocketCommand(subscribe(cursor))).toMatchObject({ ok: false, code: "BAD_REQUEST" });
+  });
+
+  test("W16 its reason names the field and stays short, whatever was sent", () => {
+    const read = readSocketCommand(subscribe("9".repeat(1_000_000)));
+    const message = read.ok ? "" : read.message;
+    expect(message).toContain("last_event_id");
+    expect(message.length).toBeLessThan(300);
+  });
+
+  test.each(["decide", "submit"])("W16 a __proto__ in %s reaches no prototype", (type) => {
+    const bad = '{"__proto__":{"admin":true},"seats":1}';
+    const text =
+      type === "decide"
+        ? `{"type":"decide","session_id":"s","approval_key":"k","decision":"edit","args":${bad}}`
+        : `{"type":"submit","session_id":"s","form_request_id":"f","values":${bad}}`;
+    const read = readSocketCommand(text);
+    expect(JSON.stringify(read)).not.toContain('"admin":true,"seats"');
+    const value = (read.ok ? read.value : {}) as { args?: { admin?: unknown }; values?: { admin?: unknown } };
+    expect((value.args ?? value.values)?.admin).toBeUndefined();
+    expect(({} as { admin?: unknown }).admin).toBeUndefined();
+  });
+});
+
+describe("the server's answers", () => {
+  test.each([
+    ["ack", { request_id: "r-1", message_id: "turn_2", event_id: "1-9" }],
+    ["ack", {}],
+    ["subscribed", { session_id, resumed: true, reason: "cursor" }],
+    ["subscribed", { session_id, resumed: false, reason: "expired" }],
+    ["error", { code: "INTERACTION_CLOSED", number: 13_001, message: "Decided already.", can_retry: false }],
+  ] as const)("W16 %s fits its schema: %j", (type, body) => {
+    expect(socketReplies[type].safeParse({ type, ...body }).error).toBeUndefined();
+  });
+});

@@ -1,0 +1,158 @@
+/** Events: each validates and folds, those of the version before fold too, and unknown ones do no harm. */
+import {
+  emptyState,
+  type Event,
+  fold,
+  foldAll,
+  legal,
+  type ReadableEvent,
+  SCHEMA_VERSION,
+  upgrade,
+} from "@turnstream/protocol";
+import { eventSchemas, readEvent } from "@turnstream/protocol/schema";
+import { describe, expect, test } from "vitest";
+import { LogWriter } from "../support/log-writer.ts";
+import { statesOf } from "../support/replay.ts";
+import { everyEvent } from "./every-event.ts";
+import { blocksIn, turnOf } from "./frames.ts";
+
+const { events } = everyEvent();
+const states = statesOf(events);
+
+describe("every type of event", () => {
+  test("is in the log that is to have all of them", () => {
+    expect(new Set(events.map((event) => event.type))).toEqual(new Set(Object.keys(eventSchemas)));
+  });
+
+  test.each(Object.keys(eventSchemas))("%s validates, is legal, and changes the state", (type) => {
+    for (const [k, event] of events.entries()) {
+      if (event.type !== type) continue;
+      const before = states[k] ?? emptyState;
+      const after = states[k + 1] ?? emptyState;
+      expect(readEvent(JSON.parse(JSON.stringify(event)))).toEqual({ ok: true, value: event });
+      expect(legal(before, event)).toBeNull();
+      expect(after.seq).toBe(before.seq + 1);
+      expect({ ...before, epoch: after.epoch, seq: after.seq }).not.toEqual(after);
+    }
+  });
+
+  test.each(Object.keys(eventSchemas))(
+    "%s is refused with a field too many, a field missing or another version",
+    (type) => {
+      const event = events.find((e) => e.type === type) as Event;
+      const { at: _, ...missing } = event;
+      expect(readEvent({ ...event, extra: 1 })).toMatchObject({ ok: false, code: "BAD_REQUEST" });
+      expect(readEvent(missing)).toMatchObject({ ok: false });
+      expect(readEvent({ ...event, v: SCHEMA_VERSION - 1 })).toMatchObject({ ok: false });
+    },
+  );
+
+  test("is refused when it is nothing of the kind", () => {
+    for (const value of [null, undefined, 7, "x", [], {}, { type: "toString" }, { type: "text.delta" }]) {
+      expect(readEvent(value)).toMatchObject({ ok: false, code: "BAD_REQUEST" });
+    }
+  });
+
+  test("H03 is folded once: again, late or of an older epoch it changes nothing", () => {
+    const last = states.at(-1) ?? emptyState;
+    for (const event of events) expect(fold(last, event)).toBe(last);
+  });
+});
+
+describe("events of the version before", () => {
+  const old = (event: object): ReadableEvent => ({ ...event, v: SCHEMA_VERSION - 1 }) as ReadableEvent;
+
+  test("tool_result.end called its preview content", () => {
+    const log = new LogWriter().session().begin("x");
+    const on = log.startResult(log.call("find_train", []), "find_train");
+    log.endResult(on, "SE3 at 19:20");
+    const { preview, ...rest } = log.events.at(-1) as Extract<Event, { type: "tool_result.end" }>;
+    const v1 = old({ ...rest, content: preview });
+    expect(upgrade(v1)).toEqual(log.events.at(-1));
+    expect(fold(foldAll(log.events.slice(0, -1)), v1)).toEqual(log.state);
+  });
+
+  test("group.end might lack its summary", () => {
+    const log = new LogWriter().session().begin("x").openGroup().think(["Hm."]).closeGroup("");
+    const { summary: _, ...rest } = log.events.at(-1) as Extract<Event, { type: "group.end" }>;
+    expect(upgrade(old(rest))).toEqual(log.events.at(-1));
+    expect(fold(foldAll(log.events.slice(0, -1)), old(rest))).toEqual(log.state);
+    const named = old({ ...rest, summary: "Thought" });
+    expect(upgrade(named)).toMatchObject({ summary: "Thought", v: SCHEMA_VERSION });
+  });
+
+  test("all others fold as they are", () => {
+    const v1 = events.map((event) => {
+      if (event.type !== "tool_result.end") return old(event);
+      const { preview: content, ...rest } = event;
+      return old({ ...rest, content });
+    });
+    expect(foldAll(v1)).toEqual(states.at(-1));
+    expect(v1.map(upgrade)).toEqual(events);
+  });
+
+  test("an event of the current version is upgraded to itself", () => {
+    for (const event of events) expect(upgrade(event)).toBe(event);
+  });
+});
+
+describe("what the fold does not know", () => {
+  const log = new LogWriter().session().begin("x").text(["One."], { part: true });
+  const next = `1-${log.state.seq + 1}`;
+
+  test("an event of a future type advances the position and changes nothing else", () => {
+    const future = {
+      v: SCHEMA_VERSION + 1,
+      id: next,
+      at: 1,
+      type: "hologram.start",
+      turn: log.turn,
+      block: "b",
+      index: 9,
+    };
+    const { seq, ...rest } = fold(log.state, future);
+    const { seq: before, ...same } = log.state;
+    expect(seq).toBe(before + 1);
+    expect(rest).toEqual(same);
+    expect(rest.turns).toBe(log.state.turns);
+  });
+
+  test.each(["", "x", "1", "-1-9", "1-9\n", "1-9007199254740993", "9-"])(
+    "an event without a position is passed over: %j",
+    (id) => {
+      const event = { v: SCHEMA_VERSION, id, at: 1, type: "session.update", title: "t" } as const;
+      expect(fold(log.state, event)).toBe(log.state);
+    },
+  );
+
+  test("an event for a turn, block or index that is not there only advances the position", () => {
+    const stamp = { v: SCHEMA_VERSION, id: next, at: 1 } as const;
+    const on = { turn: log.turn, run: log.main, block: "nobody", index: 0 };
+    const strays: Event[] = [
+      { ...stamp, type: "text.delta", ...on, text: "!" },
+      { ...stamp, type: "text.delta", ...on, turn: "no turn", text: "!" },
+      { ...stamp, type: "text.start", ...on, index: 1_000_000_000, part: false },
+      { ...stamp, type: "run.end", turn: log.turn, run: "no run", status: "failed" },
+      { ...stamp, type: "payment.update", ...on, version: 1, status: "succeeded" },
+      { ...stamp, type: "turn.end", turn: "no turn", reason: "error", duration_ms: 1 },
+    ];
+    for (const event of strays) {
+      expect(fold(log.state, event)).toEqual({ ...log.state, seq: log.state.seq + 1 });
+      expect(legal(log.state, event)).not.toBeNull();
+    }
+  });
+
+  test("nothing late revives a turn that is over", () => {
+    const ended = new LogWriter().session().begin("x").text(["One."], { final: true }).end();
+    const stamp = { v: SCHEMA_VERSION, id: `1-${ended.state.seq + 1}`, at: 1 } as const;
+    const [block] = blocksIn(ended.state);
+    const on = { turn: ended.turn, run: ended.main, block: block?.id ?? "", index: 0 };
+    for (const late of [
+      { ...stamp, type: "text.delta", ...on, text: "more" },
+      { ...stamp, type: "text.start", ...on, block: "b2", index: 1, part: false },
+      { ...stamp, type: "group.start", turn: ended.turn, run: ended.main, group: "g", index: 1 },
+    ] as const) {
+      expect(turnOf(fold(ended.state, late))).toBe(turnOf(ended.state));
+    }
+  });
+});

@@ -1,0 +1,79 @@
+/**
+ * What the suites have in common: the frames of a log without its cursors, and what a decoder makes of frames
+ * that are written down as the source documents print them. Every frame and event is held against its schema.
+ */
+import {
+  blocksOf,
+  type Block,
+  type Dialect,
+  emptyState,
+  type Event,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+import { readEvent } from "@turnstream/protocol/schema";
+import { decodeAll, framesFrom } from "../support/replay.ts";
+
+export interface AnyFrame {
+  readonly type: string;
+  readonly event_id?: string;
+}
+
+/** The frames of a whole log, cursors included. */
+export function framesOf<E, D, F extends AnyFrame, O>(
+  dialect: Dialect<E, D, F, O>,
+  log: { readonly events: readonly Event[] },
+  options?: O,
+): F[] {
+  return framesFrom(dialect, emptyState, log.events, options);
+}
+
+/** The same without the cursors, to be compared with frames as the documents have them. */
+export function bareFramesOf<E, D, F extends AnyFrame, O>(
+  dialect: Dialect<E, D, F, O>,
+  log: { readonly events: readonly Event[] },
+  options?: O,
+): Omit<F, "event_id">[] {
+  return framesOf(dialect, log, options).map(({ event_id: _, ...frame }) => frame);
+}
+
+export interface Reading {
+  readonly state: SessionState;
+  readonly events: readonly Event[];
+  /** Where this client would resume. */
+  readonly cursor: string | null;
+  /** What is wrong with the events, by their schemas. */
+  readonly problems: readonly string[];
+}
+
+/** Decodes frames as they come from any server: fields may be left out or unknown. */
+export function read<E, D extends { readonly state: SessionState; readonly cursor: string | null }, F, O>(
+  dialect: Dialect<E, D, F, O>,
+  frames: readonly object[],
+): Reading {
+  const { decoder, events } = decodeAll(dialect, frames as unknown as readonly F[]);
+  const problems = events.flatMap((event) => {
+    // As it would come out of a log: a field that is undefined is not there.
+    const result = readEvent(JSON.parse(JSON.stringify(event)));
+    return result.ok ? [] : [`${event.type}: ${result.message}`];
+  });
+  return { state: decoder.state, events, cursor: decoder.cursor, problems };
+}
+
+export function turnOf(state: SessionState): Turn {
+  const turn = state.turns.last();
+  if (turn === undefined) throw new Error("there is no turn");
+  return turn;
+}
+
+/** The blocks of a state's newest turn. */
+export function blocksIn(state: SessionState): Block[] {
+  return blocksOf(turnOf(state));
+}
+
+/** Chosen fields of things, for comparing what matters. */
+export function pick(things: readonly object[], ...fields: readonly string[]): Record<string, unknown>[] {
+  return things.map((thing) =>
+    Object.fromEntries(Object.entries(thing).filter(([field]) => fields.includes(field))),
+  );
+}

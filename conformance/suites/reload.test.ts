@@ -1,0 +1,290 @@
+/** Reload and hand-off (004): what a client finds at any moment of a turn, and how it goes on from there. */
+import {
+  blocksOf,
+  coalesce,
+  emptyState,
+  foldAll,
+  foldQuiet,
+  isQuiet,
+  restore,
+  type SessionState,
+  snapshot,
+  toolItem,
+  trackQuiet,
+  viewTurn,
+} from "@turnstream/protocol";
+import { blocks, historyOf } from "@turnstream/protocol/blocks";
+import { responses } from "@turnstream/protocol/responses";
+import { tasks } from "@turnstream/protocol/tasks";
+import { describe, expect, test } from "vitest";
+import { BlocksClient } from "../clients/blocks-client.ts";
+import { LogWriter } from "../support/log-writer.ts";
+import { framesFrom, statesOf } from "../support/replay.ts";
+import { pick, turnOf } from "./frames.ts";
+import { everyEvent } from "./every-event.ts";
+
+/** The state at the latest quiet point of a log: what history is made from. */
+function quietOf(log: LogWriter, upTo = log.events.length): SessionState {
+  let track = trackQuiet(emptyState);
+  for (const event of log.events.slice(0, upTo)) track = foldQuiet(track, event);
+  return track.quiet;
+}
+
+/** Payments as they were requested: this plain client does not follow their updates. */
+function asRequested(items: unknown): unknown {
+  const text = JSON.stringify(items, (key, value: unknown) =>
+    key === "payment" ? { ...(value as object), status: "pending" } : value,
+  );
+  return JSON.parse(text);
+}
+
+describe("the status beside history", () => {
+  test("H02 is idle before the first turn and after the last, running in between, and the cursor is the position", () => {
+    const log = new LogWriter().session();
+    expect(historyOf(log.state)).toEqual({
+      messages: [],
+      agent_status: "idle",
+      pending_approval: null,
+      pending: [],
+      waiting: [],
+      last_event_id: "1-1",
+    });
+    log.begin("x").text(["One."], { part: true });
+    expect(historyOf(log.state)).toMatchObject({
+      agent_status: "running",
+      last_event_id: `1-${log.events.length}`,
+    });
+    log.text(["Two."], { final: true }).end();
+    expect(historyOf(log.state)).toMatchObject({
+      agent_status: "idle",
+      last_event_id: `1-${log.events.length}`,
+    });
+  });
+
+  test("H02 a message that waits for its turn is there", () => {
+    const log = new LogWriter().session().begin("x");
+    log.add({
+      type: "message.add",
+      message: "later",
+      text: "And then?",
+      files: [{ url: "https://f.example/a" }],
+    });
+    expect(historyOf(log.state).waiting).toEqual([
+      {
+        role: "user",
+        message_id: null,
+        content: [
+          { type: "text", text: "And then?" },
+          { type: "file", url: "https://f.example/a" },
+        ],
+        display_type: "content",
+      },
+    ]);
+  });
+});
+
+describe("a reload while an approval waits", () => {
+  function waiting(): LogWriter {
+    const log = new LogWriter().session("ses_rail").begin("Buy it").openGroup();
+    const call = log.call("buy_ticket", ['{"seats":2}'], { call: "tc-1", label: "Buying" });
+    const actions = [{ name: "buy_ticket", input: { seats: 2 } }];
+    const due = { timeout_seconds: 300, deadline: 1_800_000_300_000 };
+    log.add({
+      type: "approval.request",
+      ...log.place(),
+      key: "ses_rail_1",
+      call,
+      actions,
+      editable: true,
+      ...due,
+    });
+    return log;
+  }
+
+  test("H02 H04 the agent runs, and the approval is there with all that is needed to answer it", () => {
+    const log = waiting();
+    expect(isQuiet(log.state)).toBe(true);
+    const history = historyOf(quietOf(log));
+    expect(history.agent_status).toBe("running");
+    expect(history.pending_approval).toEqual({
+      type: "approval_request",
+      approval_key: "ses_rail_1",
+      action_requests: [{ name: "buy_ticket", args: { seats: 2 } }],
+      review_configs: [{ require_approval: true, allow_edit: true }],
+      timeout_seconds: 300,
+      deadline: 1_800_000_300_000,
+      tool_use_id: "tc-1",
+      status: "pending",
+    });
+  });
+
+  test("H04 its group is open and the call in it pending", () => {
+    const log = waiting();
+    const { messages } = historyOf(quietOf(log));
+    expect(pick(messages, "display_type", "summary", "group_closed").slice(1)).toEqual([
+      { display_type: "group_start" },
+      { display_type: "group_item" },
+    ]);
+    expect(viewTurn(turnOf(restore(snapshot(log.state))))).toMatchObject([
+      {
+        type: "group",
+        open: true,
+        header: "Buying",
+        items: [{ dot: "pending", approvals: [{ status: "pending" }] }],
+      },
+    ]);
+  });
+
+  test("H04 once answered, the stream goes on: approval_result, tool_result, group_end", () => {
+    const log = waiting();
+    const from = log.events.length;
+    const quiet = quietOf(log);
+    const approval = blocksOf(turnOf(log.state)).find((block) => block.kind === "approval");
+    const on = { turn: log.turn, run: log.main, block: approval?.id ?? "", index: approval?.index ?? 0 };
+    log.add({ type: "approval.update", ...on, version: 1, status: "approved" });
+    log.result("tc-1", "buy_ticket", "bought").closeGroup("Bought");
+    const frames = framesFrom(blocks, quiet, log.events.slice(from));
+    const types = frames.map((f) => (f.type === "content_block_start" ? f.content_block.type : f.type));
+    expect(types).toEqual(["approval_result", "tool_result", "content_block_stop", "group_end"]);
+    expect(historyOf(log.state).pending_approval).toBeNull();
+  });
+});
+
+describe("the quiet point", () => {
+  test("H03 inside a text block, history ends before the text and the stream brings all of it", () => {
+    const log = new LogWriter().session().begin("x").text(["First."], { part: true });
+    const before = log.events.length;
+    const on = log.place();
+    log.add({ type: "text.start", ...on, part: false });
+    for (const text of ["one ", "two ", "three"]) log.add({ type: "text.delta", ...on, text });
+    const quiet = quietOf(log);
+    expect(historyOf(quiet).last_event_id).toBe(`1-${before}`);
+    const frames = framesFrom(blocks, quiet, coalesce(log.events.slice(before)));
+    expect(frames.map((frame) => (frame.type === "content_block_delta" ? frame.delta : frame.type))).toEqual([
+      "content_block_start",
+      { type: "text_delta", text: "one two three" },
+    ]);
+  });
+
+  test("H03 a call or result under way is no hindrance: it is shown once it has ended", () => {
+    const log = new LogWriter().session().begin("x").openGroup().think(["Hm."]);
+    log.startResult(log.call("get_tide", []), "get_tide");
+    expect(isQuiet(log.state)).toBe(true);
+    expect(historyOf(log.state).messages.map((message) => message.role)).toEqual([
+      "user",
+      "assistant",
+      "assistant",
+    ]);
+  });
+
+  test("H03 a group without a message yet waits for its first one", () => {
+    const log = new LogWriter().session().begin("x").openGroup();
+    expect(isQuiet(log.state)).toBe(false);
+    log.think(["Hm."]);
+    expect(isQuiet(log.state)).toBe(true);
+  });
+});
+
+describe("the hand-off at every position of a log with every kind of event", () => {
+  const { events } = everyEvent();
+  const states = statesOf(events);
+  const whole = states.at(-1);
+  const cuts = states.map((_, k) => k);
+
+  test("H03 native: the snapshot as JSON plus the events after it folds to the whole", () => {
+    for (const k of cuts) {
+      const from = restore(
+        JSON.parse(JSON.stringify(snapshot(states[k] ?? emptyState))) as ReturnType<typeof snapshot>,
+      );
+      expect(foldAll(events.slice(k), from)).toEqual(whole);
+    }
+  });
+
+  test("H03 native: an event folded twice, or again after the snapshot, changes nothing", () => {
+    for (const k of cuts) expect(foldAll(events.slice(0, k), states[k])).toBe(states[k]);
+  });
+
+  test.each([blocks, tasks, responses])(
+    "H03 $name: an encoder attached anywhere goes on as the uncut one does",
+    (dialect) => {
+      const after = (k: number) =>
+        JSON.stringify(framesFrom(dialect as typeof blocks, states[k] ?? emptyState, events.slice(k)));
+      const uncut = events.map((event, k) =>
+        JSON.stringify(framesFrom(dialect as typeof blocks, states[k] ?? emptyState, [event])),
+      );
+      for (const k of cuts) {
+        const rest = uncut.slice(k).flatMap((frames) => JSON.parse(frames) as unknown[]);
+        expect(after(k)).toBe(JSON.stringify(rest));
+      }
+    },
+  );
+
+  test("H03 H04 blocks: history at the quiet point and the frames after it show what the whole stream shows", () => {
+    const client = (history: ReturnType<typeof historyOf> | null, frames: readonly object[]) => {
+      const it = new BlocksClient();
+      if (history !== null) it.load(history);
+      for (const frame of frames) it.handle(frame as Record<string, unknown>);
+      expect(it.problems).toEqual([]);
+      return it.display();
+    };
+    const uncut = client(null, framesFrom(blocks, emptyState, events));
+    let track = trackQuiet(emptyState);
+    for (const k of cuts) {
+      const { quiet } = track;
+      const shown = client(historyOf(quiet), framesFrom(blocks, quiet, events.slice(quiet.seq)));
+      for (const [turn, message] of Object.entries(uncut)) {
+        const items = shown[turn]?.items.filter((item) => (item as { type: string }).type !== "user");
+        expect({ turn, k, items: asRequested(items) }).toEqual({
+          turn,
+          k,
+          items: asRequested(message.items),
+        });
+      }
+      const event = events[k];
+      if (event !== undefined) track = foldQuiet(track, event);
+    }
+  });
+});
+
+describe("a reload afterwards", () => {
+  test("H04 finds every group closed and nothing to subscribe to", () => {
+    const history = historyOf(everyEvent().state);
+    expect(history.agent_status).toBe("idle");
+    const opened = history.messages.filter((message) => message.display_type === "group_start");
+    const closed = history.messages.filter((m) => m.display_type === "group_end" || m.group_closed === true);
+    expect(opened.length).toBeGreaterThan(0);
+    expect(closed).toHaveLength(opened.length);
+  });
+});
+
+describe("a call without a result", () => {
+  const calling = () => {
+    const log = new LogWriter({ check: false }).session().begin("x");
+    log.call("get_tide", []);
+    return log;
+  };
+  const dots = (state: SessionState) =>
+    blocksOf(turnOf(state)).flatMap((b) => (b.kind === "tool_call" ? [toolItem(turnOf(state), b).dot] : []));
+
+  test("H05 U02 is pending while its turn runs, also after a reload", () => {
+    expect(dots(calling().state)).toEqual(["pending"]);
+    expect(dots(restore(snapshot(calling().state)))).toEqual(["pending"]);
+  });
+
+  test.each(["end_turn", "user_stopped", "error"] as const)(
+    "H05 U02 is stopped once its turn is over (%s), also after a reload",
+    (reason) => {
+      const { state } = calling().end(reason);
+      expect(dots(state)).toEqual(["stopped"]);
+      expect(dots(restore(snapshot(state)))).toEqual(["stopped"]);
+    },
+  );
+
+  test("H05 has no result in history either, so that a client of 004 shows it as stopped", () => {
+    const log = new LogWriter({ check: false }).session().begin("x");
+    log.startResult(log.call("get_tide", []), "get_tide");
+    log.end("error");
+    expect(dots(log.state)).toEqual(["stopped"]);
+    expect(historyOf(log.state).messages.map((message) => message.role)).toEqual(["user", "assistant"]);
+  });
+});

@@ -1,0 +1,369 @@
+/** The `responses` dialect (002), frame by frame: created, title, steps, text, tool tags, interactions, errors. */
+import { ERRORS, type ErrorWord } from "@turnstream/protocol";
+import { responses } from "@turnstream/protocol/responses";
+import { responsesFrameSchema } from "@turnstream/protocol/schema";
+import { describe, expect, test } from "vitest";
+import { LogWriter } from "../support/log-writer.ts";
+import { bareFramesOf, framesOf } from "./frames.ts";
+import { everyEvent } from "./every-event.ts";
+
+const zero = { total_prompt_tokens: 0, total_completion_tokens: 0, total_tokens: 0, total_calls: 0 };
+
+function begun(): LogWriter {
+  return new LogWriter().session("cvg-shop", 12_345).begin("When do you open?");
+}
+
+const common = (log: LogWriter) => ({ response_id: log.turn, chat_id: 12_345 });
+
+describe("the envelope", () => {
+  test("S02 every data has type, response_id and chat_id, and fits its schema", () => {
+    for (const frame of framesOf(responses, everyEvent())) {
+      expect(responsesFrameSchema.safeParse(frame).error).toBeUndefined();
+      if (frame.type === "[DONE]") continue;
+      expect(frame).toMatchObject({ response_id: expect.any(String) as string, chat_id: 77 });
+    }
+  });
+
+  test.each(["end_turn", "user_stopped", "error", "requires_interaction"] as const)(
+    "S02 every turn ends with [DONE]: %s",
+    (reason) => {
+      const log = begun();
+      if (reason === "user_stopped") log.add({ type: "notice.stopped", ...log.place(), text: "Stopped." });
+      const error = { code: "TOOL_ERROR", can_retry: true, error_type: "terminal" } as const;
+      if (reason === "error") log.add({ type: "notice.error", ...log.place(), text: "Failed.", ...error });
+      const schema = { id: "f", title: "F", fields: [] };
+      if (reason === "requires_interaction")
+        log.add({ type: "form.request", ...log.place(), form: "frm", schema });
+      const types = framesOf(responses, log.end(reason)).map((frame) => frame.type);
+      expect(types.at(-1)).toBe("[DONE]");
+      expect(types.filter((type) => type === "[DONE]")).toHaveLength(1);
+    },
+  );
+});
+
+describe("a turn", () => {
+  test("S03 S04 S05 is told in the frames of 002", () => {
+    const log = begun();
+    const call = log.call("retrieve_context_objs", ['{"query":"hours"}'], {
+      label: "Searching the handbook",
+      call: "step_1",
+    });
+    const on = log.startResult(call, "retrieve_context_objs");
+    const usage = { input_tokens: 150, output_tokens: 45, total_tokens: 195, calls: 1 };
+    log.add({ type: "tool_result.end", ...on, status: "success", preview: "2 pages", artifact: null, usage });
+    log.add({ type: "session.update", title: "Opening hours" });
+    log.text(["We open ", "at nine."], { final: true }).end();
+    const of = common(log);
+    expect(bareFramesOf(responses, log)).toEqual([
+      {
+        type: "response.created",
+        ...of,
+        agent_id: "market",
+        model: "scripted-1",
+        conversation_group_id: "cvg-shop",
+        user_conversation_id: 1,
+      },
+      {
+        type: "response.reasoning_step.start",
+        ...of,
+        step: {
+          id: "step_1",
+          content: "Searching the handbook",
+          tool_name: "retrieve_context_objs",
+          args: { query: "hours" },
+          timestamp: "2027-01-15T08:00:00.280Z",
+        },
+      },
+      {
+        type: "response.reasoning_step.end",
+        ...of,
+        step: {
+          id: "step_1",
+          tool_name: "retrieve_context_objs",
+          result: { success: true, data: "2 pages", status: "success" },
+          timestamp: "2027-01-15T08:00:00.360Z",
+          token_usage: {
+            total_prompt_tokens: 150,
+            total_completion_tokens: 45,
+            total_tokens: 195,
+            total_calls: 1,
+          },
+        },
+      },
+      { type: "response.chat.title.updated", ...of, name: "Opening hours" },
+      { type: "response.output_text.delta", ...of, delta: "We open " },
+      { type: "response.output_text.delta", ...of, delta: "at nine." },
+      {
+        type: "response.output_text.completed",
+        ...of,
+        final_text: "We open at nine.",
+        usage: { total_prompt_tokens: 120, total_completion_tokens: 45, total_tokens: 165, total_calls: 2 },
+        stop_reason: "end_turn",
+      },
+      { type: "[DONE]" },
+    ]);
+  });
+
+  test("S03 user_conversation_id counts the user's messages", () => {
+    const log = begun().text(["Nine."], { final: true }).end();
+    log.begin("And on Sundays?").text(["Ten."], { final: true }).end();
+    const created = framesOf(responses, log).flatMap((f) =>
+      f.type === "response.created" ? [f.user_conversation_id] : [],
+    );
+    expect(created).toEqual([1, 2]);
+  });
+
+  test.each([
+    ["error", { success: false, data: "no answer", status: "error" }],
+    ["cancelled", { success: false, data: "no answer", status: "cancelled" }],
+  ] as const)(
+    "S04 a step that ends as %s did not succeed, and used nothing it knows of",
+    (status, result) => {
+      const log = begun();
+      log.result(log.call("http_request", []), "http_request", "no answer", { status });
+      const end = framesOf(responses, log).find((frame) => frame.type === "response.reasoning_step.end");
+      expect(end?.step).toMatchObject({ tool_name: "http_request", result, token_usage: zero });
+    },
+  );
+
+  test("S04 a sub-agent's steps are steps too, its text is not output", () => {
+    const log = begun();
+    const call = log.call("call_agent", [], { call: "step_a" });
+    const on = log.startResult(call, "call_agent");
+    const run = log.startRun(call, "calendar");
+    log.result(log.call("search_web", [], { run, call: "step_b" }), "search_web", "ok", { run });
+    log.text(["Internal note."], { part: true, run }).endRun(run).endResult(on, "ok");
+    log.text(["Nine."], { final: true }).end();
+    const frames = framesOf(responses, log);
+    const steps = frames.flatMap((f) =>
+      f.type === "response.reasoning_step.start" ? [[f.step.id, f.step.parent_id]] : [],
+    );
+    expect(steps).toEqual([
+      ["step_a", undefined],
+      ["step_b", "step_a"],
+    ]);
+    expect(JSON.stringify(frames)).not.toContain("Internal note.");
+  });
+
+  test("S05 the deltas joined are the final text, with a blank line between blocks", () => {
+    const log = begun().text(["Let me ", "look."], { part: true });
+    log
+      .result(log.call("search_web", []), "search_web", "ok")
+      .text(["We open at nine."], { final: true })
+      .end();
+    const frames = framesOf(responses, log);
+    const joined = frames
+      .map((frame) => (frame.type === "response.output_text.delta" ? frame.delta : ""))
+      .join("");
+    expect(joined).toBe("Let me look.\n\nWe open at nine.");
+    expect(frames.at(-2)).toMatchObject({ final_text: joined });
+  });
+
+  test("S05 a takeover: what became void is not in the final text", () => {
+    const log = begun();
+    const on = log.place();
+    log.add({ type: "text.start", ...on, part: false });
+    log.add({ type: "text.delta", ...on, text: "We op" });
+    log.add({ type: "turn.takeover", turn: log.turn, blocks: [on.block], groups: [], runs: [] });
+    log.text(["We open at nine."], { final: true }).end();
+    expect(framesOf(responses, log).at(-2)).toMatchObject({ final_text: "We open at nine." });
+  });
+});
+
+describe("tool tags", () => {
+  /** The deltas and the final text of an answer that arrives in these pieces. */
+  function answer(pieces: readonly string[], include_tool_tags?: boolean) {
+    const log = begun().text(pieces, { final: true }).end();
+    const options = include_tool_tags === undefined ? {} : { include_tool_tags };
+    const frames = framesOf(responses, log, options);
+    const deltas = frames.flatMap((frame) =>
+      frame.type === "response.output_text.delta" ? [frame.delta] : [],
+    );
+    const completed = frames.find((frame) => frame.type === "response.output_text.completed");
+    return { deltas, final: completed?.final_text };
+  }
+
+  const tagged = 'Nine.<tool name="hours">{"open":9}</tool> See you!';
+
+  test("S06 are taken out of deltas and of the final text unless asked for", () => {
+    expect(answer([tagged])).toEqual({ deltas: ["Nine. See you!"], final: "Nine. See you!" });
+    expect(answer([tagged], false)).toEqual({ deltas: ["Nine. See you!"], final: "Nine. See you!" });
+    expect(answer([tagged], true)).toEqual({ deltas: [tagged], final: tagged });
+  });
+
+  test("S06 are taken out wherever the text is cut, and no delta is empty", () => {
+    for (let first = 0; first <= tagged.length; first++) {
+      for (let second = first; second <= tagged.length; second++) {
+        const pieces = [tagged.slice(0, first), tagged.slice(first, second), tagged.slice(second)];
+        const { deltas, final } = answer(pieces);
+        expect(deltas.join("")).toBe("Nine. See you!");
+        expect(final).toBe("Nine. See you!");
+        expect(deltas).not.toContain("");
+      }
+    }
+  });
+
+  test("S06 a delta that is only a tag sends nothing", () => {
+    expect(answer(["Nine.", "<tool>x</tool>", "<tool a='>'/>", " Bye."]).deltas).toEqual(["Nine.", " Bye."]);
+  });
+
+  test("S06 what only looks like a tag is text, also at the very end", () => {
+    const text = "if a <too or b < tool and <toolbox> <t";
+    expect(answer([...text]).deltas.join("")).toBe(text);
+    expect(answer([...text]).final).toBe(text);
+  });
+});
+
+describe("interaction requests", () => {
+  const schema = {
+    id: "contact_form",
+    title: "How to reach you",
+    fields: [
+      { name: "email", label: "Email", type: "shortText", required: true },
+      { name: "note", label: "Note", type: "text", required: false },
+    ],
+  } as const;
+
+  test("S07 a form has all fields of both of 002's shapes, and then the stream ends", () => {
+    const log = begun();
+    log.add({ type: "form.request", ...log.place(), form: "frm_1", schema });
+    log.end("requires_interaction");
+    expect(bareFramesOf(responses, log).slice(1)).toEqual([
+      {
+        type: "response.interaction_request",
+        ...common(log),
+        history_id: 1,
+        conversation_group_id: "cvg-shop",
+        interaction_type: "form",
+        form_request_id: "frm_1",
+        form_schema: schema,
+      },
+      { type: "[DONE]" },
+    ]);
+  });
+
+  const order = {
+    payment: "pay_1",
+    order_no: "SHOP0042",
+    description: "Consultation",
+    checkout_url: "https://pay.example/t",
+  };
+
+  test("S07 S08 a payment is nested under payment, and then the stream ends", () => {
+    const log = begun();
+    log.add({ type: "payment.request", ...log.place(), ...order, amount: 1200, currency: "TWD" });
+    log.end("requires_interaction");
+    expect(bareFramesOf(responses, log).slice(1)).toEqual([
+      {
+        type: "response.interaction_request",
+        ...common(log),
+        history_id: 1,
+        conversation_group_id: "cvg-shop",
+        interaction_type: "payment",
+        payment: {
+          payment_request_id: "pay_1",
+          checkout_url: "https://pay.example/t",
+          merchant_order_no: "SHOP0042",
+          amount_twd: 1200,
+          amount: 1200,
+          currency: "TWD",
+          status: "pending",
+          item_desc: "Consultation",
+        },
+      },
+      { type: "[DONE]" },
+    ]);
+  });
+
+  test("S07 amount_twd is only said of an amount in TWD", () => {
+    const log = begun();
+    log.add({ type: "payment.request", ...log.place(), ...order, amount: 990, currency: "EUR" });
+    const request = framesOf(responses, log).at(-1);
+    expect(request).toMatchObject({ payment: { amount: 990, currency: "EUR" } });
+    expect(JSON.stringify(request)).not.toContain("amount_twd");
+  });
+
+  test("S07 an approval and a question are requests of ours, and their end is told", () => {
+    const log = begun();
+    const call = log.call("http_request", ['{"url":"https://shop.example"}'], { call: "step_1" });
+    const on = log.place();
+    const actions = [{ name: "http_request", input: { url: "https://shop.example" } }];
+    log.add({
+      type: "approval.request",
+      ...on,
+      key: "cvg-shop_1",
+      call,
+      actions,
+      editable: true,
+      timeout_seconds: 300,
+    });
+    log.add({ type: "approval.update", ...on, version: 1, status: "rejected", reason: "not now" });
+    log.result(call, "http_request", "refused", { status: "error" });
+    const asked = log.place();
+    const questions = [{ id: "q", text: "Which day?", options: [], multiple: false, free_text: true }];
+    log.add({ type: "question.request", ...asked, key: "cvg-shop_2", call: "step_2", questions });
+    const frames = bareFramesOf(responses, log).filter((frame) =>
+      frame.type.startsWith("response.interaction"),
+    );
+    const request = {
+      type: "response.interaction_request",
+      ...common(log),
+      history_id: 1,
+      conversation_group_id: "cvg-shop",
+    };
+    expect(frames).toEqual([
+      {
+        ...request,
+        interaction_type: "approval",
+        approval_key: "cvg-shop_1",
+        action_requests: [{ name: "http_request", args: { url: "https://shop.example" } }],
+        review_configs: [{ require_approval: true, allow_edit: true }],
+        timeout_seconds: 300,
+        deadline: null,
+        tool_use_id: "step_1",
+      },
+      {
+        type: "response.interaction_update",
+        ...common(log),
+        interaction_type: "approval",
+        interaction_id: "cvg-shop_1",
+        status: "rejected",
+        version: 1,
+        reason: "not now",
+      },
+      {
+        ...request,
+        interaction_type: "question",
+        approval_key: "cvg-shop_2",
+        action_requests: [{ name: "ask_user_question", args: { questions } }],
+        review_configs: [{ require_approval: false }],
+        timeout_seconds: null,
+        deadline: null,
+        tool_use_id: "step_2",
+      },
+    ]);
+  });
+});
+
+describe("errors", () => {
+  test.each(Object.keys(ERRORS) as ErrorWord[])(
+    "S09 %s has its message and its number, then [DONE]",
+    (code) => {
+      const log = begun();
+      const error = { code, can_retry: ERRORS[code].can_retry, error_type: "terminal" } as const;
+      log.add({ type: "notice.error", ...log.place(), text: "That did not work.", ...error });
+      log.end("error");
+      expect(bareFramesOf(responses, log).slice(1)).toEqual([
+        {
+          type: "response.error",
+          ...common(log),
+          message: "That did not work.",
+          code: ERRORS[code].number,
+          error: code,
+          can_retry: ERRORS[code].can_retry,
+        },
+        { type: "[DONE]" },
+      ]);
+    },
+  );
+});

@@ -1,0 +1,82 @@
+/**
+ * What the properties have in common: the states of a log at every position, the frames of a dialect from
+ * any of them, and how to compare quickly.
+ */
+import {
+  coalesce,
+  type Dialect,
+  emptyState,
+  type Event,
+  fold,
+  type SessionState,
+} from "@turnstream/protocol";
+
+/** The states at every position, the empty one first: `states[k]` is the fold of the first k events. */
+export function statesOf(events: readonly Event[]): SessionState[] {
+  const states = [emptyState];
+  let state = emptyState;
+  for (const event of events) {
+    state = fold(state, event);
+    states.push(state);
+  }
+  return states;
+}
+
+/** Where a cursor stands: the number of events up to it. A generated log has no gaps, so that is its seq. */
+export function positionOf(cursor: string | null): number {
+  return cursor === null ? 0 : Number(cursor.slice(cursor.indexOf("-") + 1));
+}
+
+/** The frames that a client of a dialect gets when it attaches at a state; replays are coalesced. */
+export function framesFrom<E, D, F, O>(
+  dialect: Dialect<E, D, F, O>,
+  state: SessionState,
+  events: readonly Event[],
+  options?: O,
+): F[] {
+  let encoder = dialect.attach(state, options);
+  const frames: F[] = [];
+  for (const event of events) {
+    const step = dialect.encode(encoder, event);
+    encoder = step.encoder;
+    frames.push(...step.frames);
+  }
+  return frames;
+}
+
+/** The frames after a resume at position k. */
+export function resumeFrames<E, D, F, O>(
+  dialect: Dialect<E, D, F, O>,
+  states: readonly SessionState[],
+  events: readonly Event[],
+  k: number,
+  options?: O,
+): F[] {
+  return framesFrom(dialect, states[k] ?? emptyState, coalesce(events.slice(k)), options);
+}
+
+/** Folds what a dialect's decoder makes of frames. */
+export function decodeAll<E, D extends { readonly state: SessionState }, F, O>(
+  dialect: Dialect<E, D, F, O>,
+  frames: readonly F[],
+): { decoder: D; events: Event[] } {
+  let decoder = dialect.start;
+  const events: Event[] = [];
+  for (const frame of frames) {
+    const step = dialect.decode(decoder, frame);
+    decoder = step.decoder;
+    events.push(...step.events);
+  }
+  return { decoder, events };
+}
+
+/** Equality of plain data. Says where the first difference is; quick, because shrinking compares thousands. */
+export function expectSame(actual: unknown, expected: unknown): void {
+  const a = JSON.stringify(actual);
+  const b = JSON.stringify(expected);
+  if (a === b) return;
+  let at = 0;
+  while (a[at] === b[at]) at++;
+  const around = (text: string): string => text.slice(Math.max(0, at - 200), at + 200);
+  throw new Error(`not the same\n  actual:   ...${around(a)}\n  expected: ...${around(b)}`);
+}

@@ -1,0 +1,17 @@
+/** Reads every test file of the repository, for the comparison with the numbered promises. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { TestSource } from "../coverage.ts";
+
+const root = join(import.meta.dirname, "../..");
+const TESTS = [
+  "packages/*/test/**/*.test.{ts,tsx}",
+  "conformance/**/*.test.ts",
+  "examples/**/*.test.{ts,tsx}",
+];
+
+export function readTestSources(): TestSource[] {
+  const paths = globSync(TESTS, { cwd: root, exclude: ["**/node_modules"] }).toSorted();
+  return paths.map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+}
