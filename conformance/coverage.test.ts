@@ -7,10 +7,10 @@ import { readTestSources } from "./support/test-sources.ts";
 
 const sources = readTestSources();
 
-describe("the numbered promises", () => {
-  const range = (letter: string, count: number) =>
-    Array.from({ length: count }, (_, n) => `${letter}${String(n + 1).padStart(2, "0")}`);
+const range = (letter: string, count: number) =>
+  Array.from({ length: count }, (_, n) => `${letter}${String(n + 1).padStart(2, "0")}`);
 
+describe("the numbered promises", () => {
   test("are all there, once, in order", () => {
     const ids = [...range("W", 16), ...range("H", 5), ...range("T", 9), ...range("S", 11), ...range("U", 9)];
     expect(REQUIREMENTS.map(({ id }) => id)).toEqual(ids);
@@ -35,9 +35,10 @@ describe("the numbered promises", () => {
   });
 });
 
+// The ids are put together here, so that this file does not cite them itself.
+const id = (number: number) => `W${String(number).padStart(2, "0")}`;
+
 describe("the comparison", () => {
-  // The ids are put together here, so that this file does not cite them itself.
-  const id = (number: number) => `W${String(number).padStart(2, "0")}`;
   const promises: readonly Requirement[] = [
     { id: id(1), text: "", provedBy: "protocol" },
     { id: id(2), text: "", provedBy: "protocol" },

@@ -10,7 +10,7 @@ import {
   trackQuiet,
 } from "@turnstream/protocol";
 import { blocks, historyOf } from "@turnstream/protocol/blocks";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";
 import { eraseForBlocks } from "../support/erase.ts";
 import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
@@ -31,7 +31,7 @@ function withoutUsers(display: ReturnType<BlocksClient["display"]>): unknown {
 }
 
 /** Reload: history as of the quiet point, then the stream after it. */
-export function reload(events: Event[], cuts: number[]): void {
+function reload(events: Event[], cuts: number[]): void {
   const states = statesOf(events);
   const uncut = feed(new BlocksClient(), framesFrom(blocks, emptyState, events));
   expect(uncut.problems).toEqual([]);
@@ -53,13 +53,12 @@ function quietPoints(events: Event[]): SessionState[] {
   return [track.quiet, ...events.map((event) => (track = foldQuiet(track, event)).quiet)];
 }
 
-describe("H03 H04 history at the quiet point and the stream after it show what an uncut connection shows", () => {
-  test("at every position of 500 logs", () => atEveryCut(reload));
-  test("at three positions of 10,000 logs", () => atThreeCuts(reload));
+test("H03 H04 at every position of 500 logs, history at the quiet point and the stream after it show what an uncut connection shows", () => {
+  atEveryCut(reload);
 });
 
 /** Reconnect without reload: cut between any two frames, go on from the last cursor seen. */
-export function reconnect(events: Event[], cuts: number[]): void {
+function reconnect(events: Event[], cuts: number[]): void {
   const states = statesOf(events);
   const frames = framesFrom(blocks, emptyState, events);
   const uncut = feed(new BlocksClient(), frames).display();
@@ -71,20 +70,17 @@ export function reconnect(events: Event[], cuts: number[]): void {
   }
 }
 
-describe("W01 W03 a connection cut between any two frames goes on from its cursor without gap or overlap", () => {
-  test("at every frame of 500 logs", () => {
-    atEveryCut((events) => {
-      const frames = framesFrom(blocks, emptyState, events).length;
-      reconnect(
-        events,
-        Array.from({ length: frames + 1 }, (_, n) => n),
-      );
-    });
+test("W01 W03 at every frame of 500 logs, a connection that is cut goes on from its cursor without gap or overlap", () => {
+  atEveryCut((events) => {
+    const frames = framesFrom(blocks, emptyState, events).length;
+    reconnect(
+      events,
+      Array.from({ length: frames + 1 }, (_, n) => n),
+    );
   });
-  test("at three frames of 10,000 logs", () => atThreeCuts(reconnect));
 });
 
-export function roundTrip(events: Event[], cuts: number[]): void {
+function roundTrip(events: Event[], cuts: number[]): void {
   const states = statesOf(events);
   const frames = framesFrom(blocks, emptyState, events);
   const expected = eraseForBlocks(states.at(-1) as SessionState);
@@ -96,9 +92,16 @@ export function roundTrip(events: Event[], cuts: number[]): void {
   }
 }
 
-describe("what the blocks dialect carries survives encode and decode, whatever the cut", () => {
-  test("at every frame of 500 logs", () => atEveryCut(roundTrip));
-  test("at three frames of 10,000 logs", () => atThreeCuts(roundTrip));
+test("at every frame of 500 logs, what the blocks dialect carries survives encode and decode", () => {
+  atEveryCut(roundTrip);
+});
+
+test("H03 all of this at three positions of 10,000 logs", () => {
+  atThreeCuts((events, cuts) => {
+    reload(events, cuts);
+    reconnect(events, cuts);
+    roundTrip(events, cuts);
+  });
 });
 
 test("decoded logs are legal", () => {

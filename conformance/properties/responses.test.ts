@@ -6,7 +6,7 @@ import {
   responsesFromSse,
   responsesToSse,
 } from "@turnstream/protocol/responses";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { SseReader } from "../clients/sse-reader.ts";
 import { eraseForResponses, joinedText, takenTurns } from "../support/erase.ts";
 import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
@@ -17,7 +17,7 @@ function feed(reader: SseReader, frames: readonly ResponsesFrame[]): SseReader {
   return reader;
 }
 
-export function reconnect(events: Event[], cuts: number[], include_tool_tags = false): void {
+function reconnect(events: Event[], cuts: number[], include_tool_tags = false): void {
   const states = statesOf(events);
   const options = { include_tool_tags };
   const frames = framesFrom(responses, emptyState, events, options);
@@ -31,20 +31,18 @@ export function reconnect(events: Event[], cuts: number[], include_tool_tags = f
   }
 }
 
-describe("S02 S05 S06 an SSE reader cut between any two messages ends with the response of an uncut one", () => {
-  test("at every message of 500 logs", () => {
-    atEveryCut((events) => {
-      const frames = framesFrom(responses, emptyState, events).length;
-      reconnect(
-        events,
-        Array.from({ length: frames + 1 }, (_, n) => n),
-      );
-    });
+test("S02 S05 S06 at every message of 500 logs, a reader that is cut off ends with the response of an uncut one", () => {
+  atEveryCut((events) => {
+    const frames = framesFrom(responses, emptyState, events).length;
+    reconnect(
+      events,
+      Array.from({ length: frames + 1 }, (_, n) => n),
+    );
   });
-  test("at three messages of 10,000 logs", () => atThreeCuts(reconnect));
-  test("with tool tags, at three messages of 1,000 logs", () => {
-    atThreeCuts((events, cuts) => reconnect(events, cuts, true), 1000);
-  });
+});
+
+test("S06 the same with tool tags, at three messages of 1,000 logs", () => {
+  atThreeCuts((events, cuts) => reconnect(events, cuts, true), 1000);
 });
 
 test("S05 without a takeover, the deltas joined are the final text", () => {
@@ -69,7 +67,7 @@ test("the encoder's place in the text follows from the state at every position",
   });
 });
 
-export function roundTrip(events: Event[], cuts: number[]): void {
+function roundTrip(events: Event[], cuts: number[]): void {
   const states = statesOf(events);
   const frames = framesFrom(responses, emptyState, events);
   const whole = states.at(-1) as SessionState;
@@ -84,9 +82,15 @@ export function roundTrip(events: Event[], cuts: number[]): void {
   }
 }
 
-describe("what the responses dialect carries survives encode and decode, whatever the cut", () => {
-  test("at every message of 500 logs", () => atEveryCut(roundTrip));
-  test("at three messages of 10,000 logs", () => atThreeCuts(roundTrip));
+test("at every message of 500 logs, what the responses dialect carries survives encode and decode", () => {
+  atEveryCut(roundTrip);
+});
+
+test("H03 all of this at three positions of 10,000 logs", () => {
+  atThreeCuts((events, cuts) => {
+    reconnect(events, cuts);
+    roundTrip(events, cuts);
+  });
 });
 
 test("S02 frames survive the SSE text", () => {

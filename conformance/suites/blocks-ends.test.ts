@@ -34,13 +34,16 @@ const atTheEnd = [
   "message_stop",
 ];
 
-describe("a stop", () => {
-  function stopped(): LogWriter {
-    const log = cutShort();
-    log.add({ type: "notice.stopped", ...log.place(), text: "You stopped this answer.", by: "usr_an" });
-    return log.end("user_stopped");
-  }
+function stopped(): LogWriter {
+  const log = cutShort();
+  log.add({ type: "notice.stopped", ...log.place(), text: "You stopped this answer.", by: "usr_an" });
+  return log.end("user_stopped");
+}
 
+const notice = (log: LogWriter) => () =>
+  log.add({ type: "notice.stopped", ...log.place(), text: "Stopped." });
+
+describe("a stop", () => {
   test("W02 W10 comes as cancelled results, group_end, terminal block, message_delta, message_stop", () => {
     expect(order(framesOf(blocks, stopped())).slice(-6)).toEqual(atTheEnd);
   });
@@ -79,8 +82,6 @@ describe("a stop", () => {
   });
 
   test("W02 W10 is refused while a block or a group is open, or a call has no result", () => {
-    const notice = (log: LogWriter) => () =>
-      log.add({ type: "notice.stopped", ...log.place(), text: "Stopped." });
     const grouped = new LogWriter().session().begin("x").openGroup().think(["Hm."]);
     expect(notice(grouped)).toThrow("L22");
     const calling = new LogWriter().session().begin("x");
@@ -116,15 +117,15 @@ describe("a stop", () => {
   });
 });
 
-describe("an error", () => {
-  function failed(code: ErrorWord = "LLM_ERROR"): LogWriter {
-    const log = cutShort();
-    const details = { error: "429 from the provider" };
-    const error = { code, can_retry: true, error_type: "terminal", details } as const;
-    log.add({ type: "notice.error", ...log.place(), text: "That did not work. Try again.", ...error });
-    return log.end("error");
-  }
+function failed(code: ErrorWord = "LLM_ERROR"): LogWriter {
+  const log = cutShort();
+  const details = { error: "429 from the provider" };
+  const error = { code, can_retry: true, error_type: "terminal", details } as const;
+  log.add({ type: "notice.error", ...log.place(), text: "That did not work. Try again.", ...error });
+  return log.end("error");
+}
 
+describe("an error", () => {
   test("W02 W11 comes in the same order as a stop", () => {
     expect(order(framesOf(blocks, failed())).slice(-6)).toEqual(atTheEnd);
   });

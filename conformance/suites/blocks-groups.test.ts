@@ -153,22 +153,22 @@ describe("tools kept off the stream", () => {
   });
 });
 
-describe("sub-agents", () => {
-  /** The main agent asks a sub-agent, inside a group. */
-  function delegated(): { log: LogWriter; run: string } {
-    const log = new LogWriter().session().begin("x").openGroup();
-    const call = log.call("call_agent", ['{"agent":"timetable"}'], { call: "toolu_main" });
-    const on = log.startResult(call, "call_agent");
-    const run = log.startRun(call, "timetable");
-    log.think(["Which line?"], run);
-    const inner = log.call("find_train", [], { run, call: "toolu_sub" });
-    log.result(inner, "find_train", "SE3", { run });
-    log.text(["SE3 it is."], { part: true, run }).endRun(run);
-    log.endResult(on, "SE3 it is.").closeGroup("Asked the timetable");
-    log.text(["Take SE3."], { final: true }).end();
-    return { log, run };
-  }
+/** The main agent asks a sub-agent, inside a group. */
+function delegated(): { log: LogWriter; run: string } {
+  const log = new LogWriter().session().begin("x").openGroup();
+  const call = log.call("call_agent", ['{"agent":"timetable"}'], { call: "toolu_main" });
+  const on = log.startResult(call, "call_agent");
+  const run = log.startRun(call, "timetable");
+  log.think(["Which line?"], run);
+  const inner = log.call("find_train", [], { run, call: "toolu_sub" });
+  log.result(inner, "find_train", "SE3", { run });
+  log.text(["SE3 it is."], { part: true, run }).endRun(run);
+  log.endResult(on, "SE3 it is.").closeGroup("Asked the timetable");
+  log.text(["Take SE3."], { final: true }).end();
+  return { log, run };
+}
 
+describe("sub-agents", () => {
   test("W09 blocks say which sub-agent wrote them and under which call", () => {
     const starts = framesOf(blocks, delegated().log).filter((f) => f.type === "content_block_start");
     const authors = starts.map((frame) => {

@@ -59,9 +59,9 @@ describe("every type of event", () => {
   });
 });
 
-describe("events of the version before", () => {
-  const old = (event: object): ReadableEvent => ({ ...event, v: SCHEMA_VERSION - 1 }) as ReadableEvent;
+const old = (event: object): ReadableEvent => ({ ...event, v: SCHEMA_VERSION - 1 }) as ReadableEvent;
 
+describe("events of the version before", () => {
   test("tool_result.end called its preview content", () => {
     const log = new LogWriter().session().begin("x");
     const on = log.startResult(log.call("find_train", []), "find_train");

@@ -185,13 +185,13 @@ describe("messages", () => {
   });
 });
 
-describe("what became of it", () => {
-  /** The one assistant message of kind `type`. */
-  function partOf(log: LogWriter, type: string): Record<string, unknown> | undefined {
-    const parts = historyOf(log.state).messages.flatMap((message) => message.content);
-    return parts.find((part) => part.type === type);
-  }
+/** The one assistant message of kind `type`. */
+function partOf(log: LogWriter, type: string): Record<string, unknown> | undefined {
+  const parts = historyOf(log.state).messages.flatMap((message) => message.content);
+  return parts.find((part) => part.type === type);
+}
 
+describe("what became of it", () => {
   test("H01 H03 U04 a result keeps its count and where the whole is, as on the stream", () => {
     const log = new LogWriter().session().begin("x");
     const on = log.startResult(log.call("web_search", []), "web_search");

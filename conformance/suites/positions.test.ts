@@ -97,6 +97,23 @@ describe("merged deltas", () => {
   });
 });
 
+const order = {
+  payment: "p",
+  order_no: "O",
+  amount: 1,
+  currency: "TWD",
+  description: "",
+  checkout_url: "u",
+};
+
+/** A payment that a turn has asked for and ended with. */
+function requested() {
+  const log = new LogWriter().session().begin("x");
+  const on = log.place();
+  log.add({ type: "payment.request", ...on, ...order });
+  return { log: log.end("requires_interaction"), on };
+}
+
 describe("the states of a payment", () => {
   const all = ["pending", "processing", "succeeded", "failed", "cancelled", "expired"] as const;
   const allowed = ["pending processing", "pending cancelled", "pending expired"].concat([
@@ -112,30 +129,15 @@ describe("the states of a payment", () => {
     },
   );
 
-  const order = {
-    payment: "p",
-    order_no: "O",
-    amount: 1,
-    currency: "TWD",
-    description: "",
-    checkout_url: "u",
-  };
-
   test("S08 a payment settles after its turn, is cancelled only while pending, and never comes back", () => {
-    const begin = () => {
-      const log = new LogWriter().session().begin("x");
-      const on = log.place();
-      log.add({ type: "payment.request", ...on, ...order });
-      return { log: log.end("requires_interaction"), on };
-    };
-    const paid = begin();
+    const paid = requested();
     paid.log.add({ type: "payment.update", ...paid.on, version: 1, status: "processing" });
     const cancel = { type: "payment.update", ...paid.on, version: 2, status: "cancelled" } as const;
     expect(() => paid.log.add(cancel)).toThrow("L20");
     paid.log.add({ type: "payment.update", ...paid.on, version: 2, status: "succeeded" });
     const again = { type: "payment.update", ...paid.on, version: 3, status: "processing" } as const;
     expect(() => paid.log.add(again)).toThrow("L20");
-    const left = begin();
+    const left = requested();
     left.log.add({ type: "payment.update", ...left.on, version: 1, status: "cancelled" });
     expect(() =>
       left.log.add({ type: "payment.update", ...left.on, version: 2, status: "processing" }),

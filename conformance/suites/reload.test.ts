@@ -83,24 +83,24 @@ describe("the status beside history", () => {
   });
 });
 
-describe("a reload while an approval waits", () => {
-  function waiting(): LogWriter {
-    const log = new LogWriter().session("ses_rail").begin("Buy it").openGroup();
-    const call = log.call("buy_ticket", ['{"seats":2}'], { call: "tc-1", label: "Buying" });
-    const actions = [{ name: "buy_ticket", input: { seats: 2 } }];
-    const due = { timeout_seconds: 300, deadline: 1_800_000_300_000 };
-    log.add({
-      type: "approval.request",
-      ...log.place(),
-      key: "ses_rail_1",
-      call,
-      actions,
-      editable: true,
-      ...due,
-    });
-    return log;
-  }
+function waiting(): LogWriter {
+  const log = new LogWriter().session("ses_rail").begin("Buy it").openGroup();
+  const call = log.call("buy_ticket", ['{"seats":2}'], { call: "tc-1", label: "Buying" });
+  const actions = [{ name: "buy_ticket", input: { seats: 2 } }];
+  const due = { timeout_seconds: 300, deadline: 1_800_000_300_000 };
+  log.add({
+    type: "approval.request",
+    ...log.place(),
+    key: "ses_rail_1",
+    call,
+    actions,
+    editable: true,
+    ...due,
+  });
+  return log;
+}
 
+describe("a reload while an approval waits", () => {
   test("H02 H04 the agent runs, and the approval is there with all that is needed to answer it", () => {
     const log = waiting();
     expect(isQuiet(log.state)).toBe(true);
@@ -185,6 +185,14 @@ describe("the quiet point", () => {
   });
 });
 
+const client = (history: ReturnType<typeof historyOf> | null, frames: readonly object[]) => {
+  const it = new BlocksClient();
+  if (history !== null) it.load(history);
+  for (const frame of frames) it.handle(frame as Record<string, unknown>);
+  expect(it.problems).toEqual([]);
+  return it.display();
+};
+
 describe("the hand-off at every position of a log with every kind of event", () => {
   const { events } = everyEvent();
   const states = statesOf(events);
@@ -220,13 +228,6 @@ describe("the hand-off at every position of a log with every kind of event", () 
   );
 
   test("H03 H04 blocks: history at the quiet point and the frames after it show what the whole stream shows", () => {
-    const client = (history: ReturnType<typeof historyOf> | null, frames: readonly object[]) => {
-      const it = new BlocksClient();
-      if (history !== null) it.load(history);
-      for (const frame of frames) it.handle(frame as Record<string, unknown>);
-      expect(it.problems).toEqual([]);
-      return it.display();
-    };
     const uncut = client(null, framesFrom(blocks, emptyState, events));
     let track = trackQuiet(emptyState);
     for (const k of cuts) {
@@ -257,15 +258,16 @@ describe("a reload afterwards", () => {
   });
 });
 
-describe("a call without a result", () => {
-  const calling = () => {
-    const log = new LogWriter({ check: false }).session().begin("x");
-    log.call("get_tide", []);
-    return log;
-  };
-  const dots = (state: SessionState) =>
-    blocksOf(turnOf(state)).flatMap((b) => (b.kind === "tool_call" ? [toolItem(turnOf(state), b).dot] : []));
+const calling = () => {
+  const log = new LogWriter({ check: false }).session().begin("x");
+  log.call("get_tide", []);
+  return log;
+};
 
+const dots = (state: SessionState) =>
+  blocksOf(turnOf(state)).flatMap((b) => (b.kind === "tool_call" ? [toolItem(turnOf(state), b).dot] : []));
+
+describe("a call without a result", () => {
   test("H05 U02 is pending while its turn runs, also after a reload", () => {
     expect(dots(calling().state)).toEqual(["pending"]);
     expect(dots(restore(snapshot(calling().state)))).toEqual(["pending"]);

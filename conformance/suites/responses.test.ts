@@ -1,5 +1,4 @@
-/** The `responses` dialect (002), frame by frame: created, title, steps, text, tool tags, interactions, errors. */
-import { ERRORS, type ErrorWord } from "@turnstream/protocol";
+/** The `responses` dialect (002), frame by frame: created, title, steps, text, tool tags. */
 import { responses } from "@turnstream/protocol/responses";
 import { responsesFrameSchema } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
@@ -170,19 +169,19 @@ describe("a turn", () => {
   });
 });
 
-describe("tool tags", () => {
-  /** The deltas and the final text of an answer that arrives in these pieces. */
-  function answer(pieces: readonly string[], include_tool_tags?: boolean) {
-    const log = begun().text(pieces, { final: true }).end();
-    const options = include_tool_tags === undefined ? {} : { include_tool_tags };
-    const frames = framesOf(responses, log, options);
-    const deltas = frames.flatMap((frame) =>
-      frame.type === "response.output_text.delta" ? [frame.delta] : [],
-    );
-    const completed = frames.find((frame) => frame.type === "response.output_text.completed");
-    return { deltas, final: completed?.final_text };
-  }
+/** The deltas and the final text of an answer that arrives in these pieces. */
+function answer(pieces: readonly string[], include_tool_tags?: boolean) {
+  const log = begun().text(pieces, { final: true }).end();
+  const options = include_tool_tags === undefined ? {} : { include_tool_tags };
+  const frames = framesOf(responses, log, options);
+  const deltas = frames.flatMap((frame) =>
+    frame.type === "response.output_text.delta" ? [frame.delta] : [],
+  );
+  const completed = frames.find((frame) => frame.type === "response.output_text.completed");
+  return { deltas, final: completed?.final_text };
+}
 
+describe("tool tags", () => {
   const tagged = 'Nine.<tool name="hours">{"open":9}</tool> See you!';
 
   test("S06 are taken out of deltas and of the final text unless asked for", () => {
@@ -209,161 +208,7 @@ describe("tool tags", () => {
 
   test("S06 what only looks like a tag is text, also at the very end", () => {
     const text = "if a <too or b < tool and <toolbox> <t";
-    expect(answer([...text]).deltas.join("")).toBe(text);
-    expect(answer([...text]).final).toBe(text);
+    expect(answer(Array.from(text)).deltas.join("")).toBe(text);
+    expect(answer(Array.from(text)).final).toBe(text);
   });
-});
-
-describe("interaction requests", () => {
-  const schema = {
-    id: "contact_form",
-    title: "How to reach you",
-    fields: [
-      { name: "email", label: "Email", type: "shortText", required: true },
-      { name: "note", label: "Note", type: "text", required: false },
-    ],
-  } as const;
-
-  test("S07 a form has all fields of both of 002's shapes, and then the stream ends", () => {
-    const log = begun();
-    log.add({ type: "form.request", ...log.place(), form: "frm_1", schema });
-    log.end("requires_interaction");
-    expect(bareFramesOf(responses, log).slice(1)).toEqual([
-      {
-        type: "response.interaction_request",
-        ...common(log),
-        history_id: 1,
-        conversation_group_id: "cvg-shop",
-        interaction_type: "form",
-        form_request_id: "frm_1",
-        form_schema: schema,
-      },
-      { type: "[DONE]" },
-    ]);
-  });
-
-  const order = {
-    payment: "pay_1",
-    order_no: "SHOP0042",
-    description: "Consultation",
-    checkout_url: "https://pay.example/t",
-  };
-
-  test("S07 S08 a payment is nested under payment, and then the stream ends", () => {
-    const log = begun();
-    log.add({ type: "payment.request", ...log.place(), ...order, amount: 1200, currency: "TWD" });
-    log.end("requires_interaction");
-    expect(bareFramesOf(responses, log).slice(1)).toEqual([
-      {
-        type: "response.interaction_request",
-        ...common(log),
-        history_id: 1,
-        conversation_group_id: "cvg-shop",
-        interaction_type: "payment",
-        payment: {
-          payment_request_id: "pay_1",
-          checkout_url: "https://pay.example/t",
-          merchant_order_no: "SHOP0042",
-          amount_twd: 1200,
-          amount: 1200,
-          currency: "TWD",
-          status: "pending",
-          item_desc: "Consultation",
-        },
-      },
-      { type: "[DONE]" },
-    ]);
-  });
-
-  test("S07 amount_twd is only said of an amount in TWD", () => {
-    const log = begun();
-    log.add({ type: "payment.request", ...log.place(), ...order, amount: 990, currency: "EUR" });
-    const request = framesOf(responses, log).at(-1);
-    expect(request).toMatchObject({ payment: { amount: 990, currency: "EUR" } });
-    expect(JSON.stringify(request)).not.toContain("amount_twd");
-  });
-
-  test("S07 an approval and a question are requests of ours, and their end is told", () => {
-    const log = begun();
-    const call = log.call("http_request", ['{"url":"https://shop.example"}'], { call: "step_1" });
-    const on = log.place();
-    const actions = [{ name: "http_request", input: { url: "https://shop.example" } }];
-    log.add({
-      type: "approval.request",
-      ...on,
-      key: "cvg-shop_1",
-      call,
-      actions,
-      editable: true,
-      timeout_seconds: 300,
-    });
-    log.add({ type: "approval.update", ...on, version: 1, status: "rejected", reason: "not now" });
-    log.result(call, "http_request", "refused", { status: "error" });
-    const asked = log.place();
-    const questions = [{ id: "q", text: "Which day?", options: [], multiple: false, free_text: true }];
-    log.add({ type: "question.request", ...asked, key: "cvg-shop_2", call: "step_2", questions });
-    const frames = bareFramesOf(responses, log).filter((frame) =>
-      frame.type.startsWith("response.interaction"),
-    );
-    const request = {
-      type: "response.interaction_request",
-      ...common(log),
-      history_id: 1,
-      conversation_group_id: "cvg-shop",
-    };
-    expect(frames).toEqual([
-      {
-        ...request,
-        interaction_type: "approval",
-        approval_key: "cvg-shop_1",
-        action_requests: [{ name: "http_request", args: { url: "https://shop.example" } }],
-        review_configs: [{ require_approval: true, allow_edit: true }],
-        timeout_seconds: 300,
-        deadline: null,
-        tool_use_id: "step_1",
-      },
-      {
-        type: "response.interaction_update",
-        ...common(log),
-        interaction_type: "approval",
-        interaction_id: "cvg-shop_1",
-        status: "rejected",
-        version: 1,
-        reason: "not now",
-      },
-      {
-        ...request,
-        interaction_type: "question",
-        approval_key: "cvg-shop_2",
-        action_requests: [{ name: "ask_user_question", args: { questions } }],
-        review_configs: [{ require_approval: false }],
-        timeout_seconds: null,
-        deadline: null,
-        tool_use_id: "step_2",
-      },
-    ]);
-  });
-});
-
-describe("errors", () => {
-  test.each(Object.keys(ERRORS) as ErrorWord[])(
-    "S09 %s has its message and its number, then [DONE]",
-    (code) => {
-      const log = begun();
-      const error = { code, can_retry: ERRORS[code].can_retry, error_type: "terminal" } as const;
-      log.add({ type: "notice.error", ...log.place(), text: "That did not work.", ...error });
-      log.end("error");
-      expect(bareFramesOf(responses, log).slice(1)).toEqual([
-        {
-          type: "response.error",
-          ...common(log),
-          message: "That did not work.",
-          code: ERRORS[code].number,
-          error: code,
-          can_retry: ERRORS[code].can_retry,
-        },
-        { type: "[DONE]" },
-      ]);
-    },
-  );
 });

@@ -102,6 +102,8 @@ const done = (task: string, index: number, item: object) => ({
   item,
 });
 
+const image = (url: string) => ({ type: "image", image_url: { url }, id: 1 });
+
 /** A thought of two summary items, a call, a result with text and picture, and an answer, as 001 streams them. */
 function printed(task: string, prefix: string, call: string): object[] {
   const rs = `${prefix}rs_1`;
@@ -114,7 +116,6 @@ function printed(task: string, prefix: string, call: string): object[] {
   const reasoning = inTask(task, 0, rs);
   const result = inTask(task, 2, fco);
   const text = { type: "text", text: '{"rain":false}', id: 1 };
-  const image = (url: string) => ({ type: "image", image_url: { url }, id: 1 });
   const annotations = [{ type: "reference_to_block", reference_id: 1, start_index: 13, end_index: 17 }];
   const answer = { type: "text", text: "It stays dry.[^1]", id: 1, annotations };
   return [

@@ -1,11 +1,10 @@
-/** The `tasks` dialect (001), frame by frame: reasoning, tool calls, results by size, messages, citations. */
-import { type Annotation, blocksOf, type ResultPart } from "@turnstream/protocol";
-import { tasks, taskState } from "@turnstream/protocol/tasks";
+/** The `tasks` dialect (001), frame by frame: reasoning, tool calls, and results by size. */
+import type { ResultPart } from "@turnstream/protocol";
+import { tasks } from "@turnstream/protocol/tasks";
 import { tasksFrameSchema } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
-import { TasksClient } from "../clients/tasks-client.ts";
 import { LogWriter } from "../support/log-writer.ts";
-import { bareFramesOf, blocksIn, framesOf, read, turnOf } from "./frames.ts";
+import { bareFramesOf, blocksIn, framesOf } from "./frames.ts";
 import { everyEvent } from "./every-event.ts";
 
 /** The frames of the items alone, without those that we add around them. */
@@ -94,6 +93,10 @@ describe("a tool call", () => {
   });
 });
 
+const picture = (n: number) => `data:image/png;base64,AAA${n}`;
+
+const image = (url: string) => ({ type: "image", image_url: { url }, id: 1 });
+
 describe("a tool result", () => {
   interface Piece {
     readonly part: number;
@@ -117,9 +120,7 @@ describe("a tool result", () => {
       inItem: { task_id: log.turn, output_index: 1, item_id: on.block },
     };
   }
-  const picture = (n: number) => `data:image/png;base64,AAA${n}`;
   const reference = { id: 1 };
-  const image = (url: string) => ({ type: "image", image_url: { url }, id: 1 });
 
   test("T05 T06 small text goes in one done, and the item's done has the whole block_list and no content", () => {
     const text = '{"rain":false}';
@@ -202,136 +203,5 @@ describe("a tool result", () => {
     const log = begun();
     log.result(log.call("get_weather", []), "get_weather", "", { status });
     expect(itemFrames(log).at(-1)).toMatchObject({ item: { type: "tool_result", status: told } });
-  });
-});
-
-describe("a message", () => {
-  test("T02 T05 T07 streams as text with its citations, and is done whole", () => {
-    const log = begun();
-    const on = log.place();
-    log.add({ type: "text.start", ...on, part: false });
-    log.add({ type: "text.delta", ...on, text: "It stays dry." });
-    log.add({ type: "text.delta", ...on, text: "[^1]", annotations: [{ reference: 1, start: 13, end: 17 }] });
-    log.add({ type: "text.end", ...on, final: true });
-    const of = { task_id: log.turn, output_index: 0 };
-    const at = { ...of, item_id: on.block, block_index: 0 };
-    const item = { type: "message", id: on.block, role: "assistant", is_part: false };
-    const annotations = [{ type: "reference_to_block", reference_id: 1, start_index: 13, end_index: 17 }];
-    const whole = { type: "text", text: "It stays dry.[^1]", annotations };
-    expect(itemFrames(log)).toEqual([
-      { type: "task.output_item.added", ...of, item: { ...item, block_list: [] } },
-      { type: "task.text.added", ...at, item: { type: "text", text: "" } },
-      { type: "task.text.delta", ...at, delta: "It stays dry." },
-      { type: "task.text.delta", ...at, delta: "[^1]", annotations },
-      { type: "task.text.done", ...at, item: whole },
-      { type: "task.output_item.done", ...of, item: { ...item, block_list: [whole], is_final: true } },
-    ]);
-  });
-
-  test.each([
-    ["001's own sentence", "The weather in Paris is sunny with a temperature of 15C.[^1]", 56, 60],
-    ["emoji before the marker", "Dry ☀️🏖️👨‍👩‍👧 today.[^1]", 24, 28],
-    ["Vietnamese in composed and decomposed letters", "Huế: nắng.[^1] Hue\u0302\u0301.", 10, 14],
-    ["an id of two digits", "Dry.[^12]", 4, 9],
-  ])("T07 an annotation covers exactly its marker in UTF-16 units: %s", (_, text, start, end) => {
-    const log = begun();
-    const on = log.place();
-    const reference = Number(/\[\^(\d+)\]/.exec(text)?.[1]);
-    log.add({ type: "text.start", ...on, part: false });
-    log.add({ type: "text.delta", ...on, text, annotations: [{ reference, start, end }] });
-    log.add({ type: "text.end", ...on, final: true });
-    const frame = framesOf(tasks, log).find((f) => f.type === "task.text.done");
-    const note = frame?.item.annotations?.[0];
-    expect(frame?.item.text.slice(note?.start_index, note?.end_index)).toBe(`[^${reference}]`);
-    const { state } = read(tasks, framesOf(tasks, log));
-    const [block] = blocksIn(state);
-    const notes: readonly Annotation[] = block?.kind === "text" ? block.annotations : [];
-    expect(notes).toEqual([{ reference, start, end }]);
-  });
-
-  test("T07 an annotation outside the text, or empty, is refused", () => {
-    const delta = (start: number, end: number) => () => {
-      const log = begun();
-      const on = log.place();
-      log.add({ type: "text.start", ...on, part: false });
-      log.add({ type: "text.delta", ...on, text: "Dry.[^1]", annotations: [{ reference: 1, start, end }] });
-    };
-    expect(delta(4, 8)).not.toThrow();
-    expect(delta(4, 9)).toThrow("L18");
-    expect(delta(4, 4)).toThrow("L18");
-  });
-});
-
-describe("what a client of 001 has in the end", () => {
-  /** The outputs of a plain client, after all frames. */
-  function folded(log: LogWriter): Record<string, unknown> {
-    const client = new TasksClient();
-    for (const frame of framesOf(tasks, log)) client.handle({ ...frame });
-    expect(client.problems).toEqual([]);
-    return client.display();
-  }
-  /** The same by the server: without the emptied items, which a takeover leaves. */
-  function stated(log: LogWriter): Record<string, unknown> {
-    const all = log.state.turns.toArray().flatMap((turn) => turn.runs.map((run) => taskState(turn, run)));
-    return Object.fromEntries(all.map(({ task_id, output }) => [task_id, output]));
-  }
-
-  test("T01 T06 is {task_id, output} of four kinds of items, and nothing for the model", () => {
-    const log = begun().think(["Hm."]);
-    const on = log.startResult(log.call("get_weather", ["{}"]), "get_weather");
-    log.add({ type: "tool_result.delta", ...on, part: 0, media: "text", data: "dry", done: true });
-    log.endResult(on, "dry").text(["It stays dry."], { final: true }).end();
-    const turn = turnOf(log.state);
-    const [main] = turn.runs;
-    if (main === undefined) throw new Error("no main run");
-    const { task_id, output } = taskState(turn, main);
-    expect(task_id).toBe(log.turn);
-    expect(output.map((item) => item.type)).toEqual(["reasoning", "tool_call", "tool_result", "message"]);
-    expect(folded(log)).toEqual({ [task_id]: output });
-    expect(JSON.stringify([output, framesOf(tasks, log)])).not.toContain('"content"');
-  });
-
-  test("T01 T02 output_index counts from 0 without gaps, also where thinking is not shown", () => {
-    const log = new LogWriter().session().begin("x", { mode: "chat" });
-    log.think(["Not shown."]).text(["Dry."], { final: true }).end();
-    const added = framesOf(tasks, log).flatMap((f) =>
-      f.type === "task.output_item.added" ? [f.output_index] : [],
-    );
-    expect(added).toEqual([0]);
-    expect(folded(log)).toEqual(stated(log));
-  });
-
-  test("T01 a stop and an error are messages, told apart by a mark of ours", () => {
-    const log = begun();
-    log.add({ type: "notice.stopped", ...log.place(), text: "You stopped it." });
-    log.end("user_stopped");
-    expect(itemFrames(log).at(-1)).toMatchObject({
-      item: {
-        type: "message",
-        block_list: [{ type: "text", text: "You stopped it." }],
-        notice: { type: "stopped" },
-      },
-    });
-    expect(folded(log)).toEqual(stated(log));
-    const { state } = read(tasks, framesOf(tasks, log));
-    expect(blocksOf(turnOf(state))).toMatchObject([{ kind: "notice", notice: "stopped" }]);
-  });
-
-  test("T02 what a takeover makes void is emptied in its place", () => {
-    const log = begun();
-    const on = log.place();
-    log.add({ type: "text.start", ...on, part: false });
-    log.add({ type: "text.delta", ...on, text: "It will r" });
-    log.add({ type: "turn.takeover", turn: log.turn, blocks: [on.block], groups: [], runs: [] });
-    log.text(["It stays dry."], { final: true }).end();
-    const [gone, answer] = folded(log)[log.turn] as object[];
-    expect(gone).toEqual({
-      type: "message",
-      id: on.block,
-      role: "assistant",
-      block_list: [],
-      status: "superseded",
-    });
-    expect(answer).toMatchObject({ block_list: [{ text: "It stays dry." }] });
   });
 });

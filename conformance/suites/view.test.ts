@@ -194,13 +194,13 @@ describe("a group", () => {
   });
 });
 
-describe("the brand header", () => {
-  const brandOf = (log: LogWriter) => {
-    const turn = findTurn(log.state, log.turn);
-    const id = turn === undefined ? null : brandBlock(turn);
-    return turn?.items.toArray().find((item) => item?.id === id)?.kind ?? null;
-  };
+const brandOf = (log: LogWriter) => {
+  const turn = findTurn(log.state, log.turn);
+  const id = turn === undefined ? null : brandBlock(turn);
+  return turn?.items.toArray().find((item) => item?.id === id)?.kind ?? null;
+};
 
+describe("the brand header", () => {
   test("U06 is on the first block that the main agent shows", () => {
     const log = new LogWriter().session().begin("x");
     expect(brandOf(log)).toBeNull();

@@ -1,0 +1,161 @@
+/**
+ * Bench `fold`: what the fold costs beside parsing its frames, and how that grows. All figures are ratios of
+ * medians measured side by side.
+ */
+import { emptyState, type Event, fold, inputOf, type SessionState } from "@turnstream/protocol";
+import { alternate, type Measurement, round } from "./measure.ts";
+import { longAnswer, longArguments, longCall, manyRecords, turnAfter, typicalTurn } from "./workloads.ts";
+
+/** Growth is told from runs long enough that the machine's noise is small beside them. */
+const LONGER = 5;
+
+/** Keeps results alive, so that no work is optimised away. */
+let kept: unknown;
+
+function parseAll(frames: readonly string[]): void {
+  for (const frame of frames) kept = JSON.parse(frame);
+}
+
+function parsed(frames: readonly string[]): Event[] {
+  return frames.map((frame) => JSON.parse(frame) as Event);
+}
+
+function foldEvents(events: readonly Event[], from: SessionState = emptyState): SessionState {
+  let state = from;
+  for (const event of events) state = fold(state, event);
+  kept = state;
+  return state;
+}
+
+/** Parses, folds, and reads the arguments of the newest block after every delta. */
+function parseFoldRead(frames: readonly string[]): void {
+  let state = emptyState;
+  for (const frame of frames) {
+    state = fold(state, JSON.parse(frame) as Event);
+    const block = state.turns.last()?.items.last();
+    if (block?.kind === "tool_call") kept = inputOf(block);
+  }
+}
+
+/** The floor: parse every frame and append its text to one string per block. */
+function parseAndJoin(frames: readonly string[]): void {
+  const texts = new Map<string, string>();
+  for (const frame of frames) {
+    const event = JSON.parse(frame) as { block?: string; text?: string; args?: string };
+    const text = event.text ?? event.args;
+    if (event.block !== undefined && text !== undefined)
+      texts.set(event.block, (texts.get(event.block) ?? "") + text);
+  }
+  kept = texts;
+}
+
+function growth(small: number, large: number, factor: number): number {
+  return Math.log(large / small) / Math.log(factor);
+}
+
+export function benchFold(): Measurement[] {
+  const w1 = typicalTurn();
+  const w1Events = parsed(w1);
+  const typical = alternate({
+    parse: () => parseAll(w1),
+    fold: () => foldEvents(w1Events),
+    floor: () => parseAndJoin(w1),
+    both: () => {
+      let state = emptyState;
+      for (const frame of w1) state = fold(state, JSON.parse(frame) as Event);
+      kept = state;
+    },
+  });
+
+  const short = parsed(longAnswer(2_000));
+  const long = parsed(longAnswer(20_000));
+  const answers = alternate({
+    // Ten times as many short ones, so that both candidates run about as long.
+    short: () => {
+      for (let n = 0; n < 10 * LONGER; n++) foldEvents(short);
+    },
+    long: () => {
+      for (let n = 0; n < LONGER; n++) foldEvents(long);
+    },
+  });
+
+  const text = calls("one long string", longArguments);
+  const records = calls("many records", manyRecords);
+
+  const alone = parsed(turnAfter(0, 2_000));
+  const crowded = parsed(turnAfter(200, 2_000));
+  const prefix = crowded.length - alone.length;
+  const before = foldEvents(crowded.slice(0, prefix));
+  const tail = crowded.slice(prefix);
+  const threads = alternate({ alone: () => foldEvents(alone), crowded: () => foldEvents(tail, before) });
+
+  return [
+    {
+      measure: "typical turn: fold / JSON.parse of its frames",
+      value: ratio(typical, "fold", "parse"),
+      atMost: 2,
+    },
+    {
+      measure: "typical turn: parse and fold / parse and join (goal 3)",
+      value: ratio(typical, "both", "floor"),
+      atMost: 3,
+    },
+    {
+      measure: "growth exponent, 2,000 to 20,000 text deltas",
+      value: round(growth((answers["short"] ?? 0) / 10, answers["long"] ?? 0, 10)),
+      atMost: 1.1,
+    },
+    ...text,
+    ...records,
+    {
+      measure: "2,000 deltas after 200 turns / in an empty session",
+      value: ratio(threads, "crowded", "alone"),
+      atMost: 1.5,
+      note: "the fold of a delta must not depend on what came before",
+    },
+  ];
+}
+
+function ratio(times: Readonly<Record<string, number>>, a: string, b: string): number {
+  return round((times[a] ?? Number.NaN) / (times[b] ?? Number.NaN));
+}
+
+/** 4,000 argument deltas of 40 kB in all, of one shape. */
+function calls(shape: string, make: (length: number) => string[]): Measurement[] {
+  const w2 = longCall(make(40_000));
+  const events = parsed(w2);
+  const small = parsed(longCall(make(10_000)));
+  const large = parsed(longCall(make(80_000)));
+  const times = alternate({
+    parse: () => parseAll(w2),
+    fold: () => foldEvents(events),
+    floor: () => parseAndJoin(w2),
+    read: () => parseFoldRead(w2),
+  });
+  const sizes = alternate({
+    small: () => {
+      for (let n = 0; n < 8 * LONGER; n++) foldEvents(small);
+    },
+    large: () => {
+      for (let n = 0; n < LONGER; n++) foldEvents(large);
+    },
+  });
+  return [
+    {
+      measure: `4,000 argument deltas, ${shape}: fold / JSON.parse of its frames`,
+      value: ratio(times, "fold", "parse"),
+      atMost: 3,
+      note: `${w2.length} frames`,
+    },
+    {
+      measure: `4,000 argument deltas, ${shape}: parse, fold and read the partial value at every delta / parse and join (goal 4)`,
+      value: ratio(times, "read", "floor"),
+      ...(shape === "one long string" ? { atMost: 4 } : {}),
+    },
+    {
+      measure: `4,000 argument deltas, ${shape}: growth exponent from 10 kB to 80 kB (goal 1.05)`,
+      value: round(growth((sizes["small"] ?? 0) / 8, sizes["large"] ?? 0, 8)),
+      atMost: 1.1,
+    },
+  ];
+}

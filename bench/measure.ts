@@ -1,0 +1,44 @@
+/**
+ * How the benches measure: candidates take turns, so that a noisy machine is noisy for all of them, and the
+ * median of each counts. Ratios inside one run are what a bench may promise; never absolute times.
+ */
+
+/** Median milliseconds of each candidate over alternating repetitions, after warming all of them up. */
+export function alternate(
+  candidates: Readonly<Record<string, () => unknown>>,
+  repetitions = 5,
+  warmUps = 5,
+): Record<string, number> {
+  const names = Object.keys(candidates);
+  const times: Record<string, number[]> = Object.fromEntries(names.map((name) => [name, []]));
+  for (let n = 0; n < warmUps; n++) for (const name of names) candidates[name]?.();
+  for (let n = 0; n < repetitions; n++) {
+    for (const name of names) {
+      const start = performance.now();
+      candidates[name]?.();
+      times[name]?.push(performance.now() - start);
+    }
+  }
+  return Object.fromEntries(names.map((name) => [name, median(times[name] ?? [])]));
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** One measurement: what it is, its figure, and the bound it is held against, if any. */
+export interface Measurement {
+  readonly measure: string;
+  readonly value: number;
+  readonly atMost?: number;
+  readonly note?: string;
+}
+
+export function isOk(measurement: Measurement): boolean {
+  return measurement.atMost === undefined || measurement.value <= measurement.atMost;
+}
+
+export function round(value: number): number {
+  return Number(value.toPrecision(3));
+}

@@ -1,0 +1,33 @@
+/**
+ * `npm run bench -- NAME`: prints one JSON object per measurement and a last line that sums up.
+ * With `--check` the exit code tells whether every bound was kept.
+ */
+import { benchFold } from "./fold.ts";
+import { isOk, type Measurement } from "./measure.ts";
+
+const BENCHES: Readonly<Record<string, () => Measurement[]>> = { fold: benchFold };
+
+const HELP = `npm run bench -- NAME [--check]
+
+Benches: ${Object.keys(BENCHES).join(", ")}
+  --check   exit with 1 when a figure is over its bound
+
+Example: npm run bench -- fold --check`;
+
+const [name] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+const bench = name === undefined ? undefined : BENCHES[name];
+
+if (bench === undefined || process.argv.includes("--help")) {
+  console.log(HELP);
+  process.exitCode = bench === undefined && name !== undefined ? 2 : 0;
+} else {
+  const measurements = bench();
+  for (const measurement of measurements) {
+    console.log(JSON.stringify({ bench: name, ...measurement, ok: isOk(measurement) }));
+  }
+  const missed = measurements.filter((measurement) => !isOk(measurement)).map(({ measure }) => measure);
+  console.log(
+    JSON.stringify({ bench: name, ok: missed.length === 0, measured: measurements.length, missed }),
+  );
+  if (missed.length > 0 && process.argv.includes("--check")) process.exitCode = 1;
+}

@@ -1,0 +1,162 @@
+/** The `blocks` decoder on tool blocks as 003 prints them and on groups as 004 does, with data of our own. */
+import { viewTurn } from "@turnstream/protocol";
+import { blocks } from "@turnstream/protocol/blocks";
+import { describe, expect, test } from "vitest";
+import { blocksIn, pick, read, turnOf } from "./frames.ts";
+
+const start = {
+  type: "message_start",
+  session_id: "ses-9",
+  timestamp: 1_710_000_000.0,
+  display_mode: "agent",
+  message_id: "msg-1",
+};
+const block = (index: number, content_block: object) => ({
+  type: "content_block_start",
+  index,
+  content_block,
+});
+const delta = (index: number, inner: object) => ({ type: "content_block_delta", index, delta: inner });
+const stop = (index: number, more: object = {}) => ({ type: "content_block_stop", index, ...more });
+
+/** A call, and its result, as 003 prints them: without authors, the result without a name. */
+const tool = (index: number, id: string, name: string) => [
+  block(index, { type: "tool_use", id, name, input: { for: id }, tool_content_message: `Label of ${name}` }),
+  stop(index),
+];
+const done = (index: number, id: string, content = "ok") => [
+  block(index, { type: "tool_result", tool_use_id: id, content, status: "success" }),
+  stop(index),
+];
+
+describe("tool blocks of 003", () => {
+  const call = block(2, {
+    type: "tool_use",
+    id: "toolu_02",
+    name: "get_tide",
+    input: { port: "Vung Tau" },
+    tool_content_message: "Reading the tide table",
+  });
+  const result = (more: object) =>
+    block(3, {
+      type: "tool_result",
+      tool_use_id: "toolu_02",
+      tool_name: "get_tide",
+      artifact: null,
+      ...more,
+    });
+
+  test.each([
+    [{ content: "high at 02:40", status: "success" }, "done", false],
+    [{ content: "Error: no such port", status: "error" }, "error", true],
+    [{ content: "", status: "cancelled" }, "error", true],
+  ])("W07 U01 U02 a result %j", (more, dot, toolResultError) => {
+    const { state, problems } = read(blocks, [start, call, stop(2), result(more), stop(3)]);
+    expect(problems).toEqual([]);
+    const toolResult = more.content;
+    expect(viewTurn(turnOf(state))).toMatchObject([{ type: "tool", dot, toolResult, toolResultError }]);
+  });
+
+  test.each(["name", "tool_name"])(
+    "W07 takes the tool's name from %s when it has not seen the call",
+    (field) => {
+      const orphan = {
+        type: "tool_result",
+        tool_use_id: "toolu_x",
+        [field]: "get_tide",
+        status: "success",
+        content: "ok",
+      };
+      const { state, problems } = read(blocks, [start, block(0, orphan), stop(0)]);
+      expect(problems).toEqual([]);
+      expect(blocksIn(state)).toMatchObject([{ kind: "tool_result", name: "get_tide" }]);
+    },
+  );
+
+  test("W07 an artifact comes along", () => {
+    const artifact = { type: "chart", data: { labels: ["Mon", "Tue"], values: [3.1, 3.4] } };
+    const { state } = read(blocks, [
+      start,
+      call,
+      stop(2),
+      result({ content: "drawn", status: "success", artifact }),
+      stop(3),
+    ]);
+    expect(viewTurn(turnOf(state))).toMatchObject([{ artifact }]);
+  });
+
+  test("W08 parallel results find their calls by tool_use_id, in any order and without a name", () => {
+    const frames = [
+      start,
+      ...tool(1, "a", "get_tide"),
+      ...tool(2, "b", "get_tide"),
+      ...done(3, "b", "tide of b"),
+      ...done(4, "a", "tide of a"),
+    ];
+    const { state, problems } = read(blocks, frames);
+    expect(problems).toEqual([]);
+    expect(pick(viewTurn(turnOf(state)), "input", "toolResult")).toEqual([
+      { input: { for: "a" }, toolResult: "tide of a" },
+      { input: { for: "b" }, toolResult: "tide of b" },
+    ]);
+  });
+});
+
+describe("groups of 004", () => {
+  test("W14 markers group what stands between them, under the summary", () => {
+    const { state, problems } = read(blocks, [
+      start,
+      { type: "group_start", index: 5, message_id: "msg-1" },
+      ...tool(6, "a", "write_todos"),
+      ...tool(7, "b", "web_search"),
+      ...done(8, "a"),
+      ...done(9, "b"),
+      { type: "group_end", index: 10, summary: "Looked for tides", message_id: "msg-1" },
+    ]);
+    expect(problems).toEqual([]);
+    expect(viewTurn(turnOf(state))).toMatchObject([
+      { type: "group", open: false, header: "Looked for tides", items: [{ dot: "done" }, { dot: "done" }] },
+    ]);
+  });
+
+  test("W14 a text that is not a part, or a new group, ends a group whose end is missing", () => {
+    const { state } = read(blocks, [
+      start,
+      { type: "group_start", index: 0 },
+      ...tool(1, "a", "web_search"),
+      { type: "group_start", index: 2 },
+      ...tool(3, "b", "get_tide"),
+      block(4, { type: "text", text: "" }),
+      delta(4, { type: "text_delta", text: "So." }),
+    ]);
+    expect(viewTurn(turnOf(state))).toMatchObject([
+      { type: "group", open: false, header: "Label of web_search", items: [{}] },
+      { type: "group", open: false, header: "Label of get_tide", items: [{}] },
+      { type: "block", block: { text: "So." } },
+    ]);
+  });
+
+  test("W09 W14 a sub-agent's blocks stand inside its call, and its text in the group", () => {
+    const author = { subagent: "tides", parent_tool_use_id: "a" };
+    const { state, problems } = read(blocks, [
+      start,
+      { type: "group_start", index: 0 },
+      ...tool(1, "a", "ask_tides"),
+      block(2, { type: "text", text: "", is_part: true, ...author }),
+      delta(2, { type: "text_delta", text: "High at five." }),
+      stop(2),
+      ...done(3, "a"),
+      { type: "group_end", index: 4, summary: "Asked" },
+    ]);
+    expect(problems).toEqual([]);
+    const [group] = viewTurn(turnOf(state));
+    expect(group).toMatchObject({
+      type: "group",
+      items: [{ type: "tool", run: { agent: "tides", call: "a" } }],
+    });
+    expect(blocksIn(state).find((b) => b.kind === "text")).toMatchObject({
+      text: "High at five.",
+      part: true,
+    });
+  });
+});
