@@ -22,7 +22,7 @@ export function alternate(
   return Object.fromEntries(names.map((name) => [name, median(times[name] ?? [])]));
 }
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -32,9 +32,12 @@ export function longArguments(length: number): string[] {
   return inPieces(JSON.stringify({ path: "src/main.ts", content }), 10);
 }
 
+function row(n: number): object {
+  return { id: n, symbol: `S${n % 97}`, price: n * 1.5, tags: ["a", "b"] };
+}
+
 /** The same size as a list of small records: many containers, many keys. */
 export function manyRecords(length: number): string[] {
-  const row = (n: number): object => ({ id: n, symbol: `S${n % 97}`, price: n * 1.5, tags: ["a", "b"] });
   const size = JSON.stringify(row(100)).length + 1;
   return inPieces(
     JSON.stringify({ rows: Array.from({ length: Math.ceil(length / size) }, (_, n) => row(n)) }),

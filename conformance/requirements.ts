@@ -4,13 +4,7 @@
  */
 
 /** A package, or a part of one, whose tests prove a promise. */
-export type Package =
-  | "protocol"
-  | "server/gateway"
-  | "server/runtime"
-  | "server/payments"
-  | "client"
-  | "react";
+type Package = "protocol" | "server/gateway" | "server/runtime" | "server/payments" | "client" | "react";
 
 interface Promised {
   readonly id: string;
@@ -18,7 +12,7 @@ interface Promised {
 }
 
 /** Proved by tests that are there. `later` is the share of it that a package still to come will prove. */
-export interface ProvedRequirement extends Promised {
+interface ProvedRequirement extends Promised {
   readonly provedBy: Package;
   readonly later?: { readonly package: Package; readonly text: string };
 }

@@ -4,20 +4,19 @@
  */
 
 type Data = Record<string, unknown>;
-export type PlainBlock = Data & { type: string };
+type PlainBlock = Data & { type: string };
 
 interface PlainMessage {
   blocks: PlainBlock[];
   inProgress: Map<number, PlainBlock>;
   finished: Set<number>;
+  highest: number;
   streaming: boolean;
   reason: string | null;
 }
 
 /** A group as 004's scan builds it, or a block that stands alone. */
-export type PlainItem =
-  | PlainBlock
-  | { type: "group"; blocks: PlainBlock[]; summary: string; isOpen: boolean };
+type PlainItem = PlainBlock | { type: "group"; blocks: PlainBlock[]; summary: string; isOpen: boolean };
 
 export class BlocksClient {
   readonly messages = new Map<string, PlainMessage>();
@@ -33,6 +32,7 @@ export class BlocksClient {
       blocks: [],
       inProgress: new Map(),
       finished: new Set<number>(),
+      highest: -1,
       streaming: true,
       reason: null,
     };
@@ -69,6 +69,12 @@ export class BlocksClient {
     const message = this.message(id);
     if (!message.streaming) this.problems.push(`${type} after the end of ${id}`);
     const index = frame["index"] as number;
+    const isNew = type === "group_start" || type === "group_end" || type === "content_block_start";
+    // 000: the index rises over all blocks of a turn. A start that is told again is the one in progress.
+    if (isNew && !message.inProgress.has(index)) {
+      if (index <= message.highest) this.problems.push(`index ${index} after ${message.highest}`);
+      message.highest = index;
+    }
     switch (type) {
       case "content_block_start":
         if (message.finished.has(index)) this.problems.push(`block ${index} starts again`);
@@ -113,16 +119,16 @@ export class BlocksClient {
   display(): Record<string, { items: unknown[]; half: unknown[]; streaming: boolean }> {
     const shown: Record<string, { items: unknown[]; half: unknown[]; streaming: boolean }> = {};
     for (const [id, message] of this.messages) {
-      const half = [...message.inProgress].sort(([a], [b]) => a - b).map(([, block]) => plain(block));
+      const half = [...message.inProgress].toSorted(([a], [b]) => a - b).map(([, block]) => plain(block));
       const items = buildGroups(message.blocks, message.streaming).flatMap((item) => {
-        if (item.type !== "group") return [plain(item as PlainBlock)];
+        if (item.type !== "group") return [plain(item)];
         const { blocks, ...group } = item as Extract<PlainItem, { blocks: PlainBlock[] }>;
         // A group without steps shows nothing.
         return blocks.length === 0 ? [] : [{ ...group, blocks: blocks.map(plain) }];
       });
       if (items.length + half.length > 0) shown[id] = { items, half, streaming: message.streaming };
     }
-    return Object.fromEntries(Object.entries(shown).sort(([a], [b]) => (a < b ? -1 : 1)));
+    return Object.fromEntries(Object.entries(shown).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 }
 
@@ -189,7 +195,7 @@ function loadMessage(blocks: PlainBlock[], message: Data): void {
 }
 
 /** 004's scan, as it is printed there. */
-export function buildGroups(blocks: readonly PlainBlock[], isStreaming: boolean): PlainItem[] {
+function buildGroups(blocks: readonly PlainBlock[], isStreaming: boolean): PlainItem[] {
   const items: PlainItem[] = [];
   let group: Extract<PlainItem, { blocks: PlainBlock[] }> | null = null;
   for (const block of blocks) {
@@ -256,5 +262,7 @@ function plain(block: PlainBlock): Data {
     if (block[field] !== undefined && block[field] !== null) shown[field] = block[field];
   if (block.type === "file_processing") shown["status"] = block["status"];
   if (block.type === "tool_result") shown["tool_use_id"] = block["tool_use_id"];
+  // The documents know no frame that changes a payment's state.
+  if (block["payment"] !== undefined) shown["payment"] = { ...(block["payment"] as Data), status: null };
   return shown;
 }

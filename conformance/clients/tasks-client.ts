@@ -48,7 +48,7 @@ export class TasksClient {
 
   /** `{task_id, output}` of every task. */
   display(): Record<string, unknown> {
-    return Object.fromEntries([...this.outputs].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return Object.fromEntries([...this.outputs].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 }
 

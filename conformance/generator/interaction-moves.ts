@@ -13,7 +13,7 @@ import {
 import type { LogWriter } from "../support/log-writer.ts";
 import { on } from "./close.ts";
 import type { Choice } from "./choice.ts";
-import { type Move, pickOne, unanswered } from "./moves.ts";
+import { type Move, pickOne, unanswered } from "./move.ts";
 
 export function interactionMoves(w: LogWriter, turn: Turn | undefined, choice: Choice): Move[] {
   const moves: Move[] = [];

@@ -3,7 +3,7 @@
  * questions, stops, errors and takeovers at any moment, payments that settle late, several turns and writers.
  */
 import type { Event } from "@turnstream/protocol";
-import fc from "fast-check";
+import type fc from "fast-check";
 import { LogWriter } from "../support/log-writer.ts";
 import { type Choice, choices } from "./choice.ts";
 import { movesAt } from "./moves.ts";
@@ -13,7 +13,7 @@ export function legalLog(maxEvents: number, options: { check?: boolean } = {}): 
   return choices(maxEvents).map((list) => simulate(list, maxEvents, options.check ?? false));
 }
 
-export function simulate(list: readonly Choice[], maxEvents: number, check: boolean): Event[] {
+function simulate(list: readonly Choice[], maxEvents: number, check: boolean): Event[] {
   const w = new LogWriter({ check }).session();
   for (const choice of list) {
     if (w.events.length >= maxEvents) break;

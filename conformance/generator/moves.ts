@@ -16,18 +16,13 @@ import type { LogWriter } from "../support/log-writer.ts";
 import { closeAll, endBlock, on, running } from "./close.ts";
 import type { Choice } from "./choice.ts";
 import { interactionMoves } from "./interaction-moves.ts";
+import { type Move, pickOne, unanswered } from "./move.ts";
 import { takeOver } from "./takeover.ts";
-
-export type Move = readonly [weight: number, act: () => void];
 
 const MAX_DEPTH = 5;
 const MAX_OPEN_CALLS = 6;
 /** How much likelier work is than an end of the turn, a takeover or another writer. */
 const WORK_WEIGHT = 8;
-
-export function pickOne<T>(list: readonly T[], which: number): T | undefined {
-  return list[which % Math.max(1, list.length)];
-}
 
 export function movesAt(w: LogWriter, choice: Choice): Move[] {
   const turn = running(w);
@@ -85,16 +80,6 @@ function subRuns(turn: Turn): number {
 
 function waits(turn: Turn): boolean {
   return blocksOf(turn).some((b) => "version" in b && isPending(b) && !outlivesTurn(b));
-}
-
-export function unanswered(turn: Turn, run?: string): ToolCallBlock[] {
-  const results = new Set(
-    blocksOf(turn).flatMap((b) => (b.kind === "tool_result" && b.end !== null ? [b.call] : [])),
-  );
-  return blocksOf(turn).filter(
-    (b): b is ToolCallBlock =>
-      b.kind === "tool_call" && !results.has(b.call) && (run === undefined || b.run === run),
-  );
 }
 
 function endings(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {

@@ -3,7 +3,7 @@
  */
 import { emptyState, type Event, fold, type Turn } from "@turnstream/protocol";
 
-export interface LogFacts {
+interface LogFacts {
   readonly threeOpen: boolean;
   readonly nestedRuns: boolean;
   readonly parallelRuns: boolean;
@@ -18,7 +18,7 @@ export interface LogFacts {
   readonly resultsOutOfOrder: boolean;
 }
 
-export function factsOf(events: readonly Event[]): LogFacts {
+function factsOf(events: readonly Event[]): LogFacts {
   let state = emptyState;
   const facts = {
     threeOpen: false,

@@ -120,6 +120,41 @@ describe("terminal blocks, files and approvals of 000", () => {
     expect(blocksIn(state)).toMatchObject([{ kind: "notice", notice: "stopped", text: "You stopped it." }]);
   });
 
+  test.each([
+    ["user_stopped", "user_stopped"],
+    ["error", "error"],
+  ])(
+    "W02 W10 W11 a %s block tells how the turn ended, for 000 has no stop_reason but end_turn",
+    (subtype, status) => {
+      const extras = {
+        block_subtype: subtype,
+        code: "LLM_ERROR",
+        can_retry: true,
+        error_type: "terminal",
+        details: {},
+      };
+      const { state } = read(blocks, [
+        start,
+        block(4, { type: "text", text: "" }),
+        delta(4, { type: "text_delta", text: "Over.", extras }),
+        stop(4),
+        { type: "message_delta", delta: { stop_reason: "end_turn" } },
+        { type: "message_stop", duration_ms: 10, message_id: "msg-1" },
+      ]);
+      expect(turnOf(state).status).toBe(status);
+    },
+  );
+
+  test("W02 a stop_reason that nobody defined ends the turn normally", () => {
+    const { state, problems } = read(blocks, [
+      start,
+      { type: "message_delta", delta: { stop_reason: "max_tokens" } },
+      { type: "message_stop", duration_ms: 10, message_id: "msg-1" },
+    ]);
+    expect(problems).toEqual([]);
+    expect(turnOf(state).status).toBe("end_turn");
+  });
+
   test("W11 an error becomes a notice with code, retry, type and details", () => {
     const details = { error: "over quota" };
     const extras = {

@@ -163,7 +163,8 @@ describe("a question", () => {
 
   test("W15 is an approval_request whose action is ask_user_question", () => {
     const { log } = questioned();
-    const at = { message_id: log.turn, index: 1 };
+    // The hidden call takes no number on this wire.
+    const at = { message_id: log.turn, index: 0 };
     expect(bareFramesOf(blocks, log).slice(2)).toEqual([
       {
         type: "content_block_start",
@@ -194,7 +195,7 @@ describe("a question", () => {
     expect(last).toEqual({
       type: "approval_result",
       message_id: log.turn,
-      index: 1,
+      index: 0,
       approval_key: "ses_rail_2",
       status: "answered",
       version: 1,

@@ -115,6 +115,7 @@ describe("a reload while an approval waits", () => {
       deadline: 1_800_000_300_000,
       tool_use_id: "tc-1",
       status: "pending",
+      version: 0,
     });
   });
 

@@ -22,7 +22,7 @@ function order(a: unknown, b: unknown): number {
 
 function without(from: object, ...fields: string[]): Fields {
   const kept = Object.entries(from).filter(([field]) => !fields.includes(field));
-  return Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(kept.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function mainOf(turn: Turn): string | undefined {
@@ -39,7 +39,19 @@ function isShown(turn: Turn, block: Block): boolean {
   return !("hidden" in block && block.hidden) && (block.kind !== "thinking" || turn.mode === "agent");
 }
 
-const OWN = ["id", "index", "run", "start", "end", "started_at", "ended_at", "output", "decided_at", "by"];
+const OWN = [
+  "id",
+  "index",
+  "shown",
+  "run",
+  "start",
+  "end",
+  "started_at",
+  "ended_at",
+  "output",
+  "decided_at",
+  "by",
+];
 
 export function eraseForBlocks(state: SessionState): unknown {
   return { title: state.title, turns: state.turns.toArray().map(blocksTurn) };
@@ -61,9 +73,9 @@ function blocksTurn(turn: Turn): Fields {
     ];
   });
   // Blocks still open have no order among each other: a client may learn of them in any.
-  shown.sort((a, b) => (a.at === b.at ? order(a.item, b.item) : a.at < b.at ? -1 : 1));
+  const inOrder = shown.toSorted((a, b) => (a.at === b.at ? order(a.item, b.item) : a.at < b.at ? -1 : 1));
   const { id, mode, from_share, started_at, status, duration_ms } = turn;
-  return { id, mode, from_share, started_at, status, duration_ms, items: shown.map(({ item }) => item) };
+  return { id, mode, from_share, started_at, status, duration_ms, items: inOrder.map(({ item }) => item) };
 }
 
 function blocksBlock(block: Block): Fields {
@@ -119,7 +131,7 @@ export function eraseForTasks(state: SessionState): unknown {
         status,
         duration_ms,
         usage,
-        tasks: runs.map((run) => tasksRun(turn, run)).sort(byTask),
+        tasks: runs.map((run) => tasksRun(turn, run)).toSorted(byTask),
       },
     ];
   });
@@ -211,7 +223,7 @@ function responsesBlocks(turn: Turn): Fields {
     if ("version" in b) interactions.push(without(b, ...OWN, "call", "digest", "aborted"));
     if (b.kind === "notice" && b.error !== null) errors.push([b.text, b.error.code, b.error.can_retry]);
   }
-  return { steps: steps.sort(order), results: results.sort(order), interactions, errors };
+  return { steps: steps.toSorted(order), results: results.toSorted(order), interactions, errors };
 }
 
 /** The turns of which a takeover made something void. */

@@ -8,8 +8,8 @@ import { legalLog } from "../generator/legal-log.ts";
 
 export const MAX_EVENTS = 150;
 /** Logs that are cut at every position, and logs that are cut at three. */
-export const EVERY_CUT = 500;
-export const THREE_CUTS = 10_000;
+const EVERY_CUT = 500;
+const THREE_CUTS = 10_000;
 
 const seed = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
 

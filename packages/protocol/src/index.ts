@@ -18,7 +18,7 @@ export { type ReadableEvent, upgrade } from "./events/upgrade.ts";
 export { inputOf } from "./fold/block.ts";
 export { findRun, findTurn } from "./fold/edit.ts";
 export { fold, foldAll } from "./fold/fold.ts";
-export { isPending, outlivesTurn } from "./fold/interaction.ts";
+export { interactionId, isPending, outlivesTurn } from "./fold/interaction.ts";
 export type { Json } from "./json.ts";
 export { TRANSITIONS } from "./legal/interactions.ts";
 export { legal } from "./legal/legal.ts";

@@ -22,14 +22,9 @@ function hasEmptyGroup(turn: Turn): boolean {
   for (let index = turn.items.length - 1; index >= 0; index--) {
     const item = turn.items.at(index) ?? null;
     if (item?.kind === "group_start" && item.id === turn.group) return true;
-    if (isBlock(item) && item.end !== null && isShown(turn, item)) return false;
+    if (isBlock(item) && item.end !== null && item.shown !== null) return false;
   }
   return true;
-}
-
-/** Whether clients of the source documents see the block at all. */
-export function isShown(turn: Turn, block: { readonly kind: string; readonly hidden?: boolean }): boolean {
-  return block.hidden !== true && (block.kind !== "thinking" || turn.mode === "agent");
 }
 
 /** A state, and the state at its latest quiet point. */

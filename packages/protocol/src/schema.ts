@@ -2,7 +2,7 @@
  * Validation: the schemas of events, frames and commands, and readers for what comes from outside.
  * A subpath of its own, because it brings the schema library along.
  */
-import { z } from "zod";
+import type { z } from "zod";
 import { socketCommandSchema } from "./dialects/blocks/commands.ts";
 import { postMessage } from "./dialects/responses/commands.ts";
 import type { SocketCommand } from "./dialects/blocks/commands.ts";
@@ -43,11 +43,20 @@ export function readEvent(value: unknown): Read<Event> {
 function readJson<T>(schema: z.ZodType<T>, text: string): Read<T> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
-    return { ok: false, code: "BAD_REQUEST", message: "This is not JSON." };
+    value = JSON.parse(text, refuseProto);
+  } catch (error) {
+    const message = error instanceof ProtoKeyError ? error.message : "This is not JSON.";
+    return { ok: false, code: "BAD_REQUEST", message };
   }
   return readValue(schema, value);
+}
+
+class ProtoKeyError extends Error {}
+
+/** A key that would be dropped or change a prototype somewhere down the line is refused, not ignored. */
+function refuseProto(key: string, value: unknown): unknown {
+  if (key === "__proto__") throw new ProtoKeyError('The key "__proto__" is not allowed.');
+  return value;
 }
 
 function readValue<T>(schema: z.ZodType<T>, value: unknown): Read<T> {

@@ -67,6 +67,8 @@ export interface Turn {
   readonly open: number;
   /** How many of those a client may already have seen half of, in every dialect: thinking, text, files. */
   readonly half_shown: number;
+  /** How many items clients of the source documents have been shown so far. */
+  readonly shown: number;
 }
 
 export interface Run {
@@ -88,6 +90,11 @@ export interface ItemBase {
   /** The seq of the event that started it. */
   readonly start: number;
   readonly started_at: number;
+  /**
+   * Its number among what clients of the source documents are shown; null while they see nothing of it.
+   * They see calls and results only once those have ended, and never what is hidden.
+   */
+  readonly shown: number | null;
 }
 
 export interface BlockBase extends ItemBase {
@@ -280,4 +287,9 @@ export function isOpen(block: Block): boolean {
 /** The blocks of a turn that count, by index. */
 export function blocksOf(turn: Turn): Block[] {
   return turn.items.toArray().filter(isBlock);
+}
+
+/** Whether people see the block at all: not when it is hidden, nor thinking in a chat. */
+export function isShown(turn: Turn, block: { readonly kind: string; readonly hidden?: boolean }): boolean {
+  return block.hidden !== true && (block.kind !== "thinking" || turn.mode === "agent");
 }

@@ -8,5 +8,6 @@ const folder = new URL("../schemas/", import.meta.url);
 test("the schema files are up to date (npm run schemas writes them)", () => {
   const files = schemaFiles();
   expect(readdirSync(folder).toSorted()).toEqual([...files.keys()].toSorted());
-  for (const [name, text] of files) expect(readFileSync(new URL(name, folder), "utf8") === text, name).toBe(true);
+  for (const [name, text] of files)
+    expect(readFileSync(new URL(name, folder), "utf8") === text, name).toBe(true);
 });

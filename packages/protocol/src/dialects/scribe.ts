@@ -5,7 +5,7 @@
 import type { Event } from "../events/index.ts";
 import { findRun, findTurn } from "../fold/edit.ts";
 import { fold } from "../fold/fold.ts";
-import { callOf, isMain, mainRun, resultOf, runOfCall } from "../legal/turn-facts.ts";
+import { callOf, isMain, mainRun, resultOf, runOfCall } from "../turn-facts.ts";
 import { type Block, blocksOf, isBlock, type SessionState, type Turn } from "../state.ts";
 import { SCHEMA_VERSION } from "../version.ts";
 
@@ -60,9 +60,9 @@ export class Scribe {
     if (this.turn(id) !== undefined) return;
     const number = this.state.turns.length + 1;
     const message = this.state.waiting[0];
-    const named = message === undefined ? {} : { message: message.id };
+    const answers = message === undefined ? {} : { message: message.id };
     const { mode = "agent", from_share = false, model } = more;
-    const turn = { turn: id, number, message_number: number, agent, mode, from_share, ...named };
+    const turn = { turn: id, number, message_number: number, agent, mode, from_share, ...answers };
     this.write({ type: "turn.start", ...turn, ...(model === undefined ? {} : { model }) });
     this.write({ type: "run.start", turn: id, run: id, agent });
   }

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { ERROR_WORDS } from "../errors.ts";
+import { MAX_PREVIEW } from "../limits.ts";
 import { count, envelope, file, id, json, label, onBlock, usage } from "./fields.ts";
 
 export const annotation = z
@@ -107,7 +108,7 @@ export const blockEvents = {
       type: z.literal("tool_result.end"),
       ...onBlock,
       status: z.enum(["success", "error", "cancelled"]),
-      preview: z.string().max(4096).describe("the result in short; may be empty"),
+      preview: z.string().max(MAX_PREVIEW).describe("the result in short; may be empty"),
       artifact: artifact.nullable(),
       whole: whole.exactOptional(),
       results: count.exactOptional().describe("how many things were found"),

@@ -13,7 +13,7 @@ const deadline = {
 const action = z.strictObject({ name: id, label: label.exactOptional(), input: json });
 const actions = z.array(action).min(1).max(20).describe("what will be done; one tool call, as a rule");
 
-export const question = z.strictObject({
+const question = z.strictObject({
   id,
   text: z.string(),
   options: z.array(z.strictObject({ id, label, description: label.exactOptional() })).max(50),

@@ -4,16 +4,18 @@
  */
 import type { EventOf } from "../events/index.ts";
 import { emptyPartialJson, finishJson, pushJson, readPartial } from "../partial-json.ts";
-import type {
-  Block,
-  BlockBase,
-  FilesBlock,
-  ResultPart,
-  ToolCallBlock,
-  ToolResultBlock,
-  Turn,
+import {
+  type Block,
+  type BlockBase,
+  type FilesBlock,
+  type ResultPart,
+  type ToolCallBlock,
+  type ToolResultBlock,
+  type Turn,
+  isBlock,
+  isShown,
 } from "../state.ts";
-import { blockAt, changeRun, findRun, isFree, placeItem, withItem } from "./edit.ts";
+import { blockAt, changeRun, findRun, isFree, placeItem, showItem, withItem } from "./edit.ts";
 
 type StartEvent = EventOf<
   | "thinking.start"
@@ -39,14 +41,39 @@ export function startBlock(turn: Turn, event: StartEvent, seq: number): Turn {
   if (turn.status !== "running" || run?.status !== "running" || !isFree(turn, event.index)) return turn;
   const block = newBlock(event, seq, run.outputs);
   const placed = placeItem(turn, block);
-  const counted = isOutput(block)
+  const counted = isOutput(turn, block)
     ? changeRun(placed, run.id, (r) => ({ ...r, outputs: r.outputs + 1 }))
     : placed;
-  return block.end === null ? opened(counted, block, 1) : counted;
+  const shown = showsHalf(block.kind) || block.kind === "notice" ? show(counted, block) : counted;
+  return block.end === null ? opened(shown, block, 1) : endAll(shown, block, seq, event.at);
 }
 
-function isOutput(block: Block): boolean {
-  return "output" in block && !("hidden" in block && block.hidden);
+function show(turn: Turn, block: Block): Turn {
+  return isShown(turn, block) ? showItem(turn, block) : turn;
+}
+
+/** A notice is the last word: whatever a writer left open stops streaming at once. */
+function endAll(turn: Turn, notice: Block, seq: number, at: number): Turn {
+  let next = turn;
+  for (const item of turn.items) {
+    if (isBlock(item) && item.end === null && item.index !== notice.index) {
+      next = opened(withItem(next, abort(item, seq, at)), item, -1);
+    }
+  }
+  return next;
+}
+
+/** The block as it stands, ended by something else than its own end. */
+export function abort(block: Block, seq: number, at: number): Block {
+  const ended = { end: seq, ended_at: at, aborted: true };
+  if (block.kind === "tool_call") return { ...endCall(block, undefined, true), ...ended };
+  if (block.kind === "tool_result") return { ...block, ...ended, status: "cancelled" };
+  if (block.kind === "files") return { ...block, ...ended, status: "failed" };
+  return { ...block, ...ended };
+}
+
+function isOutput(turn: Turn, block: Block): boolean {
+  return "output" in block && isShown(turn, block);
 }
 
 export function opened(turn: Turn, block: Block, by: 1 | -1): Turn {
@@ -65,6 +92,7 @@ export function blockBase(
     index: event.index,
     start: seq,
     started_at: event.at,
+    shown: null,
     end: whole ? seq : null,
     ended_at: whole ? event.at : null,
     aborted: false,
@@ -206,7 +234,9 @@ export function endBlock(turn: Turn, event: EndEvent, seq: number): Turn {
   if (block === undefined || block.end !== null || turn.status !== "running") return turn;
   const ended = endOf(block, event);
   if (ended === block) return turn;
-  return opened(withItem(turn, { ...ended, end: seq, ended_at: event.at }), block, -1);
+  const closed = { ...ended, end: seq, ended_at: event.at };
+  const next = opened(withItem(turn, closed), block, -1);
+  return showsHalf(block.kind) ? next : show(next, closed);
 }
 
 function endOf(block: Block, event: EndEvent): Block {

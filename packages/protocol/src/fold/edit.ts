@@ -41,6 +41,12 @@ export function placeItem(turn: Turn, item: Item): Turn {
   return { ...turn, items: items.push(item) };
 }
 
+/** Gives an item its number among what is shown. */
+export function showItem(turn: Turn, item: Item): Turn {
+  const items = turn.items.with(item.index, { ...item, shown: turn.shown });
+  return { ...turn, items, shown: turn.shown + 1 };
+}
+
 /** The block that an event names, if it stands where the event says. */
 export function blockAt(turn: Turn, index: number, id: string): Block | undefined {
   const item = turn.items.at(index) ?? null;

@@ -23,7 +23,20 @@ export function fold(state: SessionState, readable: ReadableEvent): SessionState
   const { epoch, seq } = position;
   // A merged event that starts at or before this position would repeat text: leaving it out shows as a gap.
   if (epoch < state.epoch || seq <= state.seq || (event.first ?? seq) <= state.seq) return state;
-  return { ...apply(state, event, seq), epoch, seq };
+  return {
+    ...(event.v === SCHEMA_VERSION ? apply(state, event, seq) : applyForeign(state, event, seq)),
+    epoch,
+    seq,
+  };
+}
+
+/** A newer version may have dropped a field that we rely on; what can't be read is nothing we know how to show. */
+function applyForeign(state: SessionState, event: Event, seq: number): SessionState {
+  try {
+    return apply(state, event, seq);
+  } catch {
+    return state;
+  }
 }
 
 /** Folds a list of events into a state, by default the empty one. */

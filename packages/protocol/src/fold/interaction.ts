@@ -5,7 +5,7 @@
 import type { EventOf } from "../events/index.ts";
 import type { InteractionBlock, Turn } from "../state.ts";
 import { blockBase } from "./block.ts";
-import { blockAt, findRun, placeItem, withItem } from "./edit.ts";
+import { blockAt, findRun, isFree, placeItem, showItem, withItem } from "./edit.ts";
 
 type RequestEvent = EventOf<"approval.request" | "question.request" | "form.request" | "payment.request">;
 type UpdateEvent = EventOf<"approval.update" | "question.update" | "form.update" | "payment.update">;
@@ -20,9 +20,18 @@ export function outlivesTurn(block: InteractionBlock): boolean {
   return block.kind === "form" || block.kind === "payment";
 }
 
+type Named = { readonly key: string } | { readonly form: string } | { readonly payment: string };
+
+/** The id by which people and commands name an interaction. */
+export function interactionId(of: Named): string {
+  return "key" in of ? of.key : "form" in of ? of.form : of.payment;
+}
+
 export function requestInteraction(turn: Turn, event: RequestEvent, seq: number): Turn {
   if (turn.status !== "running" || findRun(turn, event.run)?.status !== "running") return turn;
-  return placeItem(turn, newInteraction(event, seq));
+  if (!isFree(turn, event.index)) return turn;
+  const block = newInteraction(event, seq);
+  return showItem(placeItem(turn, block), block);
 }
 
 function newInteraction(event: RequestEvent, seq: number): InteractionBlock {
@@ -103,5 +112,5 @@ function updateOf(block: InteractionBlock, event: UpdateEvent): InteractionBlock
 /** An approval or question whose turn ended without an answer. */
 export function withdraw(block: InteractionBlock, at: number): InteractionBlock {
   if (outlivesTurn(block) || block.status !== "pending") return block;
-  return { ...block, status: "cancelled", decided_at: at } as InteractionBlock;
+  return { ...block, status: "cancelled", decided_at: at };
 }

@@ -5,8 +5,8 @@
 import type { EventOf } from "../events/index.ts";
 import { Sequence } from "../sequence.ts";
 import { type Block, isBlock, type Item, type SessionState, type Superseded, type Turn } from "../state.ts";
-import { endCall, opened } from "./block.ts";
-import { changeRun, changeTurn, findRun, isFree, placeItem, turnSlot } from "./edit.ts";
+import { abort, opened } from "./block.ts";
+import { changeRun, changeTurn, findRun, isFree, placeItem, showItem, turnSlot } from "./edit.ts";
 import { withdraw } from "./interaction.ts";
 
 export function startTurn(state: SessionState, event: EventOf<"turn.start">, seq: number): SessionState {
@@ -32,6 +32,7 @@ export function startTurn(state: SessionState, event: EventOf<"turn.start">, seq
     group: null,
     open: 0,
     half_shown: 0,
+    shown: 0,
   };
   // One turn at a time: a turn that was left running can't go on beside a new one.
   const before = state.turns.last();
@@ -65,12 +66,7 @@ function closeTurn(turn: Turn, status: Exclude<Turn["status"], "running">, seq: 
 
 function closeBlock(block: Block, seq: number, at: number): Block {
   if ("version" in block) return withdraw(block, at);
-  if (block.end !== null) return block;
-  const ended = { end: seq, ended_at: at, aborted: true };
-  if (block.kind === "tool_call") return { ...endCall(block, undefined, true), ...ended };
-  if (block.kind === "tool_result") return { ...block, ...ended, status: "cancelled" };
-  if (block.kind === "files") return { ...block, ...ended, status: "failed" };
-  return { ...block, ...ended };
+  return block.end === null ? abort(block, seq, at) : block;
 }
 
 export function takeOver(turn: Turn, event: EventOf<"turn.takeover">): Turn {
@@ -94,7 +90,19 @@ function superseded(item: Exclude<Item, Superseded>): Superseded {
   const output = "output" in item && !("hidden" in item && item.hidden) ? item.output : null;
   const call = "call" in item ? item.call : null;
   const name = "name" in item ? item.name : null;
-  return { kind: "superseded", was: item.kind, id, run, index, start, started_at, output, call, name };
+  return {
+    kind: "superseded",
+    was: item.kind,
+    id,
+    run,
+    index,
+    start,
+    started_at,
+    shown: null,
+    output,
+    call,
+    name,
+  };
 }
 
 export function startRun(turn: Turn, event: EventOf<"run.start">): Turn {
@@ -120,14 +128,13 @@ export function endRun(turn: Turn, event: EventOf<"run.end">): Turn {
 export function startGroup(turn: Turn, event: EventOf<"group.start">, seq: number): Turn {
   if (turn.status !== "running" || !isFree(turn, event.index)) return turn;
   const { group: id, run, index, at: started_at } = event;
-  return { ...placeItem(turn, { kind: "group_start", id, run, index, start: seq, started_at }), group: id };
+  const marker = { kind: "group_start", id, run, index, start: seq, started_at, shown: null } as const;
+  return { ...showItem(placeItem(turn, marker), marker), group: id };
 }
 
 export function endGroup(turn: Turn, event: EventOf<"group.end">, seq: number): Turn {
   if (turn.status !== "running" || turn.group !== event.group || !isFree(turn, event.index)) return turn;
   const { group: id, run, index, at: started_at, summary } = event;
-  return {
-    ...placeItem(turn, { kind: "group_end", id, run, index, start: seq, started_at, summary }),
-    group: null,
-  };
+  const marker = { kind: "group_end", id, run, index, start: seq, started_at, shown: null, summary } as const;
+  return { ...showItem(placeItem(turn, marker), marker), group: null };
 }

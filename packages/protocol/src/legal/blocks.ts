@@ -5,7 +5,7 @@ import type { Event, EventOf } from "../events/index.ts";
 import { blockAt, findRun } from "../fold/edit.ts";
 import { blocksOf, isBlock, type Turn } from "../state.ts";
 import { type Illegal, illegal } from "./rules.ts";
-import { callOf, isMain, pendingApprovalOf, resultOf, runOfCall, unansweredCalls } from "./turn-facts.ts";
+import { callOf, isMain, pendingApprovalOf, resultOf, runOfCall, unansweredCalls } from "../turn-facts.ts";
 
 export type BlockEvent = Extract<Event, { readonly block: string }>;
 type PlacedEvent = BlockEvent | EventOf<"group.start" | "group.end">;
@@ -68,8 +68,10 @@ export function checkStart(turn: Turn, event: BlockEvent): Illegal | null {
     case "tool_result.start":
       return checkResult(turn, event);
     case "files.start": {
-      const first = turn.items.toArray().find(isBlock);
-      return first === undefined ? null : illegal("L15", `files after the block ${first.id}`);
+      const first = turn.items.toArray().find((item) => item !== null && item.kind !== "superseded");
+      return first === undefined || first === null
+        ? null
+        : illegal("L15", `files after ${first.kind} ${first.id}`);
     }
     case "notice.stopped":
     case "notice.error": {

@@ -3,9 +3,10 @@
  */
 import type { EventOf } from "../events/index.ts";
 import { blockAt } from "../fold/edit.ts";
+import { interactionId } from "../fold/interaction.ts";
 import { blocksOf, type InteractionBlock, type SessionState, type Turn } from "../state.ts";
 import { type Illegal, illegal } from "./rules.ts";
-import { callOf, isMain, pendingApprovalOf, resultOf } from "./turn-facts.ts";
+import { callOf, isMain, pendingApprovalOf, resultOf } from "../turn-facts.ts";
 
 type RequestEvent = EventOf<"approval.request" | "question.request" | "form.request" | "payment.request">;
 type UpdateEvent = EventOf<"approval.update" | "question.update" | "form.update" | "payment.update">;
@@ -22,10 +23,10 @@ export const TRANSITIONS: Record<InteractionBlock["kind"], Record<string, readon
 };
 
 export function checkRequest(state: SessionState, turn: Turn, event: RequestEvent): Illegal | null {
-  const name = nameOf(event);
+  const name = interactionId(event);
   const taken = state.turns
     .toArray()
-    .some((t) => blocksOf(t).some((b) => "version" in b && nameOf(b) === name));
+    .some((t) => blocksOf(t).some((b) => "version" in b && interactionId(b) === name));
   if (taken) return illegal("L04", `interaction ${name} was there before`);
   if (event.type !== "approval.request") {
     if (turn.group !== null && isMain(turn, event.run)) {
@@ -42,11 +43,6 @@ export function checkRequest(state: SessionState, turn: Turn, event: RequestEven
   if (pendingApprovalOf(turn, event.call) !== undefined)
     return illegal("L19", `call ${event.call} already waits`);
   return null;
-}
-
-function nameOf(of: RequestEvent | InteractionBlock): string {
-  if ("key" in of) return of.key;
-  return "form" in of ? of.form : of.payment;
 }
 
 export function checkUpdate(turn: Turn, event: UpdateEvent): Illegal | null {

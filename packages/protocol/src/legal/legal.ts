@@ -11,7 +11,7 @@ import { checkContinue, checkGroup, checkPlace, checkStart } from "./blocks.ts";
 import { checkRequest, checkUpdate } from "./interactions.ts";
 import { type Illegal, illegal } from "./rules.ts";
 import { checkTakeover } from "./takeover.ts";
-import { callOf, isMain, resultOf, runOfCall, unansweredCalls } from "./turn-facts.ts";
+import { callOf, isMain, resultOf, runOfCall, unansweredCalls } from "../turn-facts.ts";
 
 /** Null when `event` may follow in `state`; otherwise the rule it breaks and why. */
 export function legal(state: SessionState, event: Event): Illegal | null {

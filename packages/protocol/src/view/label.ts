@@ -3,7 +3,7 @@
  */
 
 /** `web_search` -> `Web search`. */
-export function fallbackLabel(name: string): string {
+function fallbackLabel(name: string): string {
   const words = name.replaceAll(/[_-]+/g, " ").trim();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

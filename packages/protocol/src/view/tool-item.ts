@@ -2,7 +2,6 @@
  * A tool call and its result as one thing to show (U01, U02), with its approvals and the sub-agent it started.
  */
 import { inputOf } from "../fold/block.ts";
-import { runOfCall } from "../legal/turn-facts.ts";
 import type { Json } from "../json.ts";
 import {
   type ApprovalBlock,
@@ -37,14 +36,38 @@ export interface ToolItem {
 export function statusDot(turn: Turn, result: ToolResultBlock | null): StatusDot {
   if (result !== null && result.end !== null && !result.aborted)
     return result.status === "success" ? "done" : "error";
-  return turn.status === "running" ? "pending" : "stopped";
+  const isOver = turn.status !== "running" || turn.items.last()?.kind === "notice";
+  return isOver ? "stopped" : "pending";
 }
 
-export function toolItem(turn: Turn, call: ToolCallBlock): ToolItem {
-  const blocks = blocksOf(turn);
-  const result =
-    blocks.find((b): b is ToolResultBlock => b.kind === "tool_result" && b.call === call.call) ?? null;
-  const approvals = blocks.filter((b): b is ApprovalBlock => b.kind === "approval" && b.call === call.call);
+/** Results, approvals and runs by call, so that a view of a long turn looks through it once. */
+export interface CallIndex {
+  readonly results: ReadonlyMap<string, ToolResultBlock>;
+  readonly approvals: ReadonlyMap<string, readonly ApprovalBlock[]>;
+  readonly runs: ReadonlyMap<string, Run>;
+  /** Calls that are shown. */
+  readonly shown: ReadonlySet<string>;
+}
+
+export function indexCalls(turn: Turn): CallIndex {
+  const results = new Map<string, ToolResultBlock>();
+  const approvals = new Map<string, ApprovalBlock[]>();
+  const runs = new Map<string, Run>();
+  const shown = new Set<string>();
+  for (const block of blocksOf(turn)) {
+    if (block.kind === "tool_call" && !block.hidden) shown.add(block.call);
+    if (block.kind === "tool_result") results.set(block.call, block);
+    if (block.kind === "approval" && block.call !== null) {
+      approvals.set(block.call, [...(approvals.get(block.call) ?? []), block]);
+    }
+  }
+  for (const run of turn.runs) if (run.call !== null && run.status !== "superseded") runs.set(run.call, run);
+  return { results, approvals, runs, shown };
+}
+
+export function toolItem(turn: Turn, call: ToolCallBlock, calls: CallIndex = indexCalls(turn)): ToolItem {
+  const result = calls.results.get(call.call) ?? null;
+  const approvals = calls.approvals.get(call.call) ?? [];
   const edited = approvals.findLast((approval) => approval.edited !== null)?.edited ?? null;
   const isThere = result !== null && result.end !== null && !result.aborted;
   return {
@@ -52,7 +75,7 @@ export function toolItem(turn: Turn, call: ToolCallBlock): ToolItem {
     call,
     result,
     approvals,
-    run: runOfCall(turn, call.call) ?? null,
+    run: calls.runs.get(call.call) ?? null,
     dot: statusDot(turn, result),
     input: edited?.[0]?.input ?? inputOf(call),
     edited: edited !== null,

@@ -2,11 +2,10 @@
  * A turn as people see it: steps grouped by markers, results merged into their calls, sub-agents inside the
  * call that started them. A pure function of a folded turn; open or closed on the screen is not its matter.
  */
-import { isMain, mainRun } from "../legal/turn-facts.ts";
-import { isShown } from "../quiet.ts";
-import { type Block, isBlock, type Turn } from "../state.ts";
+import { isMain, mainRun } from "../turn-facts.ts";
+import { type Block, isBlock, type Turn, isShown } from "../state.ts";
 import { labelOf } from "./label.ts";
-import { type ToolItem, toolItem } from "./tool-item.ts";
+import { type CallIndex, indexCalls, type ToolItem, toolItem } from "./tool-item.ts";
 
 export interface BlockItem {
   readonly type: "block";
@@ -28,6 +27,7 @@ export type ViewItem = BlockItem | ToolItem | GroupItem;
 /** What the main run shows, in order; for a sub-agent's run, what stands inside its tool call. */
 export function viewRun(turn: Turn, run: string): ViewItem[] {
   const view: ViewItem[] = [];
+  const calls = indexCalls(turn);
   let group: { id: string; items: (BlockItem | ToolItem)[] } | null = null;
   const close = (summary: string | null): void => {
     if (group === null) return;
@@ -43,7 +43,7 @@ export function viewRun(turn: Turn, run: string): ViewItem[] {
       group = { id: item.id, items: [] };
     } else if (item.kind === "group_end") close(item.summary);
     else if (isBlock(item)) {
-      const shown = viewBlock(turn, item);
+      const shown = viewBlock(turn, item, calls);
       if (shown === null) continue;
       if (endsGroup(turn, item)) close("");
       (group?.items ?? view).push(shown);
@@ -59,17 +59,11 @@ export function viewTurn(turn: Turn): ViewItem[] {
 }
 
 /** Merged results are not shown again; an approval of a shown call stands in the call's item. */
-function viewBlock(turn: Turn, block: Block): BlockItem | ToolItem | null {
+function viewBlock(turn: Turn, block: Block, calls: CallIndex): BlockItem | ToolItem | null {
   if (!isShown(turn, block) || block.kind === "tool_result") return null;
-  if (block.kind === "tool_call") return toolItem(turn, block);
-  if (block.kind === "approval" && isCallShown(turn, block.call)) return null;
+  if (block.kind === "tool_call") return toolItem(turn, block, calls);
+  if (block.kind === "approval" && block.call !== null && calls.shown.has(block.call)) return null;
   return { type: "block", block };
-}
-
-function isCallShown(turn: Turn, call: string | null): boolean {
-  return turn.items
-    .toArray()
-    .some((item) => item?.kind === "tool_call" && item.call === call && !item.hidden);
 }
 
 /** W14: text that is not a part ends an open group, should its marker be missing. */

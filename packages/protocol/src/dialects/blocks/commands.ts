@@ -12,7 +12,7 @@ import type { Immutable } from "../../json.ts";
 /** Comes back on the answer, so that a client can tell which command it is for. */
 const request = { request_id: id.exactOptional() };
 const session = { session_id: id };
-const messageText = z.string().min(1).max(1_000_000);
+const messageText = z.string().max(1_000_000);
 
 export const socketCommands = {
   subscribe: z
@@ -37,6 +37,10 @@ export const socketCommands = {
       agent_id: id.exactOptional(),
       resume_form_request_id: id.exactOptional(),
     })
+    .refine(
+      (send) => send.text !== "" || (send.content_urls ?? []).length > 0,
+      "a message needs text or files",
+    )
     .describe("A message. It starts a turn, or waits for the running one to end."),
   stop: z
     .strictObject({ type: z.literal("stop"), ...request, ...session, message_id: id.exactOptional() })
@@ -51,6 +55,10 @@ export const socketCommands = {
       args: json.exactOptional().describe("with edit: the arguments to use instead"),
       reason: z.string().max(4096).exactOptional(),
       digest: z.string().max(256).exactOptional().describe("of what was shown"),
+    })
+    .refine((decide) => (decide.decision === "edit") === (decide.args !== undefined), {
+      message: "args come with the decision edit, and only with it",
+      path: ["args"],
     })
     .describe("The decision on an approval."),
   answer: z

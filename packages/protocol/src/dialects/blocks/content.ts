@@ -2,6 +2,7 @@
  * How one block looks in the `blocks` dialect: its start, its deltas, its stop. Live frames, resyncs and
  * history are all made from these, so that they can't differ.
  */
+import { cutText } from "../../cut-text.ts";
 import { findRun } from "../../fold/edit.ts";
 import type { Action, Block, PaymentBlock, Question, Turn } from "../../state.ts";
 import { labelOf } from "../../view/label.ts";
@@ -9,13 +10,6 @@ import type { ContentBlock, ContentDelta } from "./frames.ts";
 
 /** How much of a result goes over this wire, in UTF-16 units. */
 const MAX_CONTENT = 500;
-
-/** Cuts without leaving half of a surrogate pair. */
-export function cutContent(text: string): string {
-  if (text.length <= MAX_CONTENT) return text;
-  const last = text.charCodeAt(MAX_CONTENT - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? MAX_CONTENT - 1 : MAX_CONTENT);
-}
 
 export function authorOf(
   turn: Turn,
@@ -54,7 +48,7 @@ export function contentStart(turn: Turn, block: Block): ContentBlock {
         name: block.name,
         tool_name: block.name,
         status: block.status === "running" ? "cancelled" : block.status,
-        content: cutContent(block.preview),
+        content: cutText(block.preview, MAX_CONTENT),
         artifact: block.artifact,
         tool_content_message: labelOf(block),
         ...(block.results === null ? {} : { results: block.results }),

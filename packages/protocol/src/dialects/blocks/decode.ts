@@ -3,13 +3,11 @@
  * speaks it. Liberal: takes the frames of the source documents as they are printed there, with fields left
  * out, and ignores what it doesn't know. Block ids and indexes are the decoder's own.
  */
-import type { Json } from "../../json.ts";
-import { unansweredCalls } from "../../legal/turn-facts.ts";
-import { type Action, emptyState, type Question } from "../../state.ts";
+import { emptyState } from "../../state.ts";
+import { changeInteraction, requestApproval } from "../decode-interaction.ts";
 import type { Decoded } from "../dialect.ts";
 import { type Decoding, named, Scribe } from "../scribe.ts";
-import { decodeStart, decodeUpdate, errorWord, runFor } from "./decode-block.ts";
-import { QUESTION_TOOL } from "./content.ts";
+import { decodeStart, errorWord, runFor } from "./decode-block.ts";
 import type { BlocksFrame, BlocksFrameOf, ContentBlock } from "./frames.ts";
 
 export interface BlocksDecoder extends Decoding {
@@ -23,6 +21,23 @@ export interface BlocksDecoder extends Decoding {
   readonly held: Readonly<Record<number, ContentBlock>>;
   readonly reason: BlocksFrameOf<"message_delta">["delta"]["stop_reason"];
 }
+
+const REASONS: ReadonlySet<string> = new Set(["end_turn", "user_stopped", "error", "requires_interaction"]);
+
+export const BLOCKS_FRAME_TYPES: ReadonlySet<BlocksFrame["type"]> = new Set<BlocksFrame["type"]>([
+  "message_start",
+  "content_block_start",
+  "content_block_delta",
+  "content_block_stop",
+  "group_start",
+  "group_end",
+  "message_delta",
+  "message_stop",
+  "approval_result",
+  "interaction_update",
+  "user_message",
+  "session_title",
+]);
 
 export const blocksStart: BlocksDecoder = {
   state: emptyState,
@@ -61,13 +76,22 @@ function read(scribe: Scribe, decoder: BlocksDecoder, frame: BlocksFrame): Parti
       return {};
     }
     case "message_delta":
-      return { reason: frame.delta.stop_reason };
-    case "message_stop":
-      scribe.endTurn(frame.message_id ?? decoder.message, decoder.reason, frame.duration_ms);
+      return { reason: REASONS.has(frame.delta.stop_reason) ? frame.delta.stop_reason : "end_turn" };
+    case "message_stop": {
+      const turn = frame.message_id ?? decoder.message;
+      scribe.endTurn(turn, reasonOf(scribe, turn, decoder.reason), frame.duration_ms);
       return {};
+    }
     default:
       return readInMessage(scribe, decoder, frame);
   }
+}
+
+/** 000's servers say `end_turn` whatever happened; a terminal block tells better. */
+function reasonOf(scribe: Scribe, turn: string, told: BlocksDecoder["reason"]): BlocksDecoder["reason"] {
+  const notice = scribe.findLast(turn, (block) => block.kind === "notice");
+  if (notice?.kind !== "notice") return told;
+  return notice.notice === "stopped" ? "user_stopped" : "error";
 }
 
 function readMessageStart(
@@ -110,7 +134,12 @@ function readInMessage(scribe: Scribe, decoder: BlocksDecoder, frame: InMessage)
     }
     case "approval_result":
     case "interaction_update":
-      decodeUpdate(scribe, turn, frame);
+      changeInteraction(
+        scribe,
+        turn,
+        frame.type === "approval_result" ? frame.approval_key : frame.interaction_id,
+        frame,
+      );
       return {};
     case "content_block_start": {
       const { index, content_block } = frame;
@@ -149,7 +178,7 @@ function readDelta(
   const held = decoder.held[index];
   let changes: Partial<BlocksDecoder> = {};
   if (held?.type === "approval_request" && "action_requests" in delta) {
-    request(scribe, turn, held, delta);
+    requestApproval(scribe, { turn, run: runFor(scribe, turn, held) }, held.approval_key, delta);
     return release(decoder, index, null);
   }
   if (held?.type === "text") {
@@ -166,6 +195,10 @@ function readDelta(
     scribe.write({ type: "files.delta", ...on, status: delta.status, message: delta.message ?? "" });
   else if ("type" in delta && delta.type === "thinking_delta") {
     scribe.write({ type: "thinking.delta", ...on, text: delta.thinking ?? "" });
+  } else if ("type" in delta && delta.extras !== undefined) {
+    // A text that turns out to be a notice after it began: what it said so far stays text.
+    scribe.write({ type: "text.end", ...on, final: false });
+    notice(scribe, turn, delta.text, delta.extras);
   } else if ("type" in delta) {
     const annotations = delta.annotations === undefined ? {} : { annotations: delta.annotations };
     scribe.write({ type: "text.delta", ...on, text: delta.text ?? "", ...annotations });
@@ -188,42 +221,6 @@ function notice(scribe: Scribe, turn: string, text: string, extras: TextExtras):
   const code = errorWord(extras.code);
   const more = details === null || details === undefined ? {} : { details };
   scribe.write({ type: "notice.error", ...on, text, code, can_retry, error_type: known, ...more });
-}
-
-type RequestDelta = Extract<DeltaFrame["delta"], { readonly action_requests: unknown }>;
-
-function request(
-  scribe: Scribe,
-  turn: string,
-  held: Extract<ContentBlock, { type: "approval_request" }>,
-  delta: RequestDelta,
-): void {
-  const key = held.approval_key;
-  if (scribe.find(turn, (block) => "key" in block && block.key === key) !== undefined) return;
-  const run = runFor(scribe, turn, held);
-  const on = { ...scribe.next(turn), run };
-  const timeout = typeof delta.timeout_seconds === "number" ? { timeout_seconds: delta.timeout_seconds } : {};
-  const deadline = typeof delta.deadline === "number" ? { deadline: delta.deadline } : {};
-  const [first] = delta.action_requests;
-  const call = delta.tool_use_id ?? waitingCall(scribe, turn, first?.name) ?? key;
-  if (first?.name === QUESTION_TOOL) {
-    const questions = (first.args as { readonly questions?: readonly Question[] }).questions ?? [];
-    scribe.write({ type: "question.request", ...on, key, call, questions, ...timeout, ...deadline });
-    return;
-  }
-  const actions: Action[] = delta.action_requests.map(({ name, args, label }) => ({
-    name,
-    input: args as Json,
-    ...(label === undefined ? {} : { label }),
-  }));
-  const editable = delta.review_configs?.some((config) => config.allow_edit !== false) ?? true;
-  scribe.write({ type: "approval.request", ...on, key, call, actions, editable, ...timeout, ...deadline });
-}
-
-/** Servers that don't say which call waits: the newest one of that tool without a result. */
-function waitingCall(scribe: Scribe, turnId: string, name: string | undefined): string | undefined {
-  const turn = scribe.turn(turnId);
-  return turn === undefined ? undefined : unansweredCalls(turn).findLast((call) => call.name === name)?.call;
 }
 
 function readStop(

@@ -3,14 +3,16 @@
  */
 import { formatCursor } from "../../cursor.ts";
 import type { Event } from "../../events/index.ts";
+import { showsHalf } from "../../fold/block.ts";
 import { blockAt, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
-import { isShown } from "../../quiet.ts";
+import { interactionId } from "../../fold/interaction.ts";
 import {
   type Block,
   type GroupEnd,
   type GroupStart,
   type InteractionBlock,
+  type Item,
   isBlock,
   type SessionState,
   type Turn,
@@ -65,13 +67,12 @@ function turnEventFrames(state: SessionState, turn: Turn, event: Event): BlocksF
     case "turn.takeover":
       return turnFrames(state, turn);
     case "group.start":
-      return [{ type: "group_start", message_id: turn.id, index: event.index }];
     case "group.end":
-      return [{ type: "group_end", message_id: turn.id, index: event.index, summary: event.summary }];
+      return markerFrames(turn, event.index);
     default: {
       if (!("block" in event)) return [];
       const block = blockAt(turn, event.index, event.block);
-      return block !== undefined && isShown(turn, block) ? blockEventFrames(turn, block, event) : [];
+      return block === undefined || block.shown === null ? [] : blockEventFrames(turn, block, event);
     }
   }
 }
@@ -95,28 +96,38 @@ function endFrames(turn: Turn): BlocksFrame[] {
   ];
 }
 
+/** Where an item stands on this wire: numbered as shown, so that indexes rise however results overtake each other. */
+function placeOf(turn: Turn, item: Item): { message_id: string; index: number } {
+  return { message_id: turn.id, index: item.shown ?? item.index };
+}
+
+function markerFrames(turn: Turn, index: number): BlocksFrame[] {
+  const marker = turn.items.at(index);
+  if (marker?.kind === "group_start") return [{ type: "group_start", ...placeOf(turn, marker) }];
+  if (marker?.kind !== "group_end") return [];
+  return [{ type: "group_end", ...placeOf(turn, marker), summary: marker.summary }];
+}
+
 function startFrame(turn: Turn, block: Block): BlocksFrame {
-  const content_block = contentStart(turn, block);
-  return { type: "content_block_start", message_id: turn.id, index: block.index, content_block };
+  return { type: "content_block_start", ...placeOf(turn, block), content_block: contentStart(turn, block) };
 }
 
 function deltaFrame(
   turn: Turn,
-  index: number,
+  block: Block,
   delta: BlocksFrameOf<"content_block_delta">["delta"],
 ): BlocksFrame {
-  return { type: "content_block_delta", message_id: turn.id, index, delta };
+  return { type: "content_block_delta", ...placeOf(turn, block), delta };
 }
 
 function stopFrame(turn: Turn, block: Block): BlocksFrame {
   const is_final = block.kind === "text" ? { is_final: block.final } : {};
-  return { type: "content_block_stop", message_id: turn.id, index: block.index, ...is_final };
+  return { type: "content_block_stop", ...placeOf(turn, block), ...is_final };
 }
 
-/** A block as it stands: with its stop when it has ended. */
-function wholeFrames(turn: Turn, block: Block): BlocksFrame[] {
-  const deltas = contentDeltas(block).map((delta) => deltaFrame(turn, block.index, delta));
-  return [startFrame(turn, block), ...deltas, ...(block.end === null ? [] : [stopFrame(turn, block)])];
+/** The start of a block and what there is of it. */
+function soFar(turn: Turn, block: Block): BlocksFrame[] {
+  return [startFrame(turn, block), ...contentDeltas(block).map((delta) => deltaFrame(turn, block, delta))];
 }
 
 function blockEventFrames(turn: Turn, block: Block, event: Event): BlocksFrame[] {
@@ -126,18 +137,15 @@ function blockEventFrames(turn: Turn, block: Block, event: Event): BlocksFrame[]
     case "files.start":
       return [startFrame(turn, block)];
     case "thinking.delta":
-      return [deltaFrame(turn, block.index, { type: "thinking_delta", thinking: event.text })];
+      return [deltaFrame(turn, block, { type: "thinking_delta", thinking: event.text })];
     case "text.delta": {
       const annotations = event.annotations === undefined ? {} : { annotations: event.annotations };
-      return [deltaFrame(turn, block.index, { type: "text_delta", text: event.text, ...annotations })];
+      return [deltaFrame(turn, block, { type: "text_delta", text: event.text, ...annotations })];
     }
     case "files.delta":
-      return contentDeltas(block).map((delta) => deltaFrame(turn, block.index, delta));
+      return contentDeltas(block).map((delta) => deltaFrame(turn, block, delta));
     case "files.end":
-      return [
-        ...contentDeltas(block).map((delta) => deltaFrame(turn, block.index, delta)),
-        stopFrame(turn, block),
-      ];
+      return [...contentDeltas(block).map((delta) => deltaFrame(turn, block, delta)), stopFrame(turn, block)];
     case "thinking.end":
     case "text.end":
       return [stopFrame(turn, block)];
@@ -149,7 +157,7 @@ function blockEventFrames(turn: Turn, block: Block, event: Event): BlocksFrame[]
     case "question.request":
     case "form.request":
     case "payment.request":
-      return wholeFrames(turn, block);
+      return [...soFar(turn, block), stopFrame(turn, block)];
     case "approval.update":
     case "question.update":
     case "form.update":
@@ -163,16 +171,15 @@ function blockEventFrames(turn: Turn, block: Block, event: Event): BlocksFrame[]
 /** What became of an interaction; nothing while it is as requested. */
 function updateFrames(turn: Turn, block: InteractionBlock): BlocksFrame[] {
   if (block.version === 0 && block.status === "pending") return [];
-  const { index, version } = block;
+  const { version } = block;
   const common = {
-    message_id: turn.id,
-    index,
+    ...placeOf(turn, block),
     version,
     ...(block.reason === null ? {} : { reason: block.reason }),
   };
   if (block.kind === "form" || block.kind === "payment") {
     const { kind: interaction_type, status } = block;
-    const interaction_id = block.kind === "form" ? block.form : block.payment;
+    const interaction_id = interactionId(block);
     const values = block.kind === "form" && block.values !== null ? { values: block.values } : {};
     return [{ type: "interaction_update", ...common, interaction_type, interaction_id, status, ...values }];
   }
@@ -191,27 +198,34 @@ function updateFrames(turn: Turn, block: InteractionBlock): BlocksFrame[] {
  * the position of their end, markers by their own; blocks still open come last.
  */
 export function shownItems(turn: Turn): (Block | GroupStart | GroupEnd)[] {
-  const shown: { at: number; item: Block | GroupStart | GroupEnd }[] = [];
-  for (const item of turn.items) {
-    if (item === null || item.kind === "superseded") continue;
-    if (isBlock(item)) {
-      const half = item.end === null && item.kind !== "tool_call" && item.kind !== "tool_result";
-      if (isShown(turn, item) && (item.end !== null || half)) shown.push({ at: item.end ?? Infinity, item });
-    } else shown.push({ at: item.start, item });
-  }
-  return shown
-    .sort((a, b) => (a.at === b.at ? a.item.index - b.item.index : a.at - b.at))
-    .map(({ item }) => item);
+  const items = turn.items.toArray().filter(isShownItem);
+  const wholeAt = (item: Block | GroupStart | GroupEnd): number =>
+    "end" in item ? (item.end ?? Infinity) : item.start;
+  return items.toSorted((a, b) =>
+    wholeAt(a) < wholeAt(b) ? -1 : wholeAt(a) > wholeAt(b) ? 1 : a.index - b.index,
+  );
 }
 
+function isShownItem(item: Item | null): item is Block | GroupStart | GroupEnd {
+  return item !== null && item.kind !== "superseded" && item.shown !== null;
+}
+
+/** The turn told again: starts and stops in the order in which they first came, deltas in one piece. */
 function turnFrames(state: SessionState, turn: Turn): BlocksFrame[] {
-  const frames = [messageStart(state, turn)];
-  for (const item of shownItems(turn)) {
-    if (item.kind === "group_start")
-      frames.push({ type: "group_start", message_id: turn.id, index: item.index });
-    else if (item.kind === "group_end") {
-      frames.push({ type: "group_end", message_id: turn.id, index: item.index, summary: item.summary });
-    } else frames.push(...wholeFrames(turn, item), ...("version" in item ? updateFrames(turn, item) : []));
+  const told: { at: number; frames: BlocksFrame[] }[] = [];
+  for (const item of turn.items.toArray().filter(isShownItem)) {
+    if (!isBlock(item)) told.push({ at: item.start, frames: markerFrames(turn, item.index) });
+    else if (showsHalf(item.kind)) {
+      told.push({ at: item.start, frames: soFar(turn, item) });
+      if (item.end !== null) told.push({ at: item.end, frames: [stopFrame(turn, item)] });
+    } else {
+      const update = "version" in item ? updateFrames(turn, item) : [];
+      told.push({
+        at: item.end ?? item.start,
+        frames: [...soFar(turn, item), stopFrame(turn, item), ...update],
+      });
+    }
   }
-  return turn.status === "running" ? frames : [...frames, ...endFrames(turn)];
+  const frames = told.toSorted((a, b) => a.at - b.at).flatMap((part) => part.frames);
+  return [messageStart(state, turn), ...frames, ...(turn.status === "running" ? [] : endFrames(turn))];
 }

@@ -6,8 +6,9 @@ import { formatCursor } from "../../cursor.ts";
 import { isPending } from "../../fold/interaction.ts";
 import type { Json } from "../../json.ts";
 import { type Block, blocksOf, type SessionState, type Turn, type UserMessage } from "../../state.ts";
-import { authorOf, contentDeltas, contentStart } from "./content.ts";
+import { actionRequest, authorOf, contentDeltas, contentStart, paymentOf } from "./content.ts";
 import { shownItems } from "./encode.ts";
+import type { ContentBlockOf } from "./frames.ts";
 
 /** One part of a message: `text`, `thinking`, or (ours) any other content block with its delta merged in. */
 export type HistoryPart = { readonly type: string; readonly [field: string]: unknown };
@@ -24,6 +25,9 @@ export interface HistoryMessage {
   readonly status?: string;
   readonly tool_content_message?: string;
   readonly artifact?: Json;
+  /** Ours: how many things were found, and where the whole result is. */
+  readonly results?: number;
+  readonly whole?: Json;
   readonly subagent?: string | null;
   readonly parent_tool_use_id?: string | null;
   readonly display_type: "content" | "group_start" | "group_item" | "group_end";
@@ -107,24 +111,15 @@ function blockMessage(turn: Turn, block: Block, message_type: "chat" | "step"): 
   const common = { message_id: turn.id, ...authorOf(turn, block.run), display_type: "content" } as const;
   if (block.kind === "tool_result") {
     const { call: tool_call_id, name, status } = block;
-    const { content, tool_content_message, artifact } = contentStart(turn, block) as Extract<
-      ReturnType<typeof contentStart>,
-      { type: "tool_result" }
-    >;
+    const start = contentStart(turn, block) as ContentBlockOf<"tool_result">;
+    const { content, tool_content_message, artifact, results, whole } = start;
+    const more = { ...(results === undefined ? {} : { results }), ...(whole === undefined ? {} : { whole }) };
     const text = [{ type: "text", text: content }];
-    return {
-      role: "tool",
-      ...common,
-      tool_call_id,
-      name,
-      status,
-      tool_content_message,
-      content: text,
-      artifact,
-    };
+    const tool = { tool_call_id, name, status, tool_content_message };
+    return { role: "tool", ...common, ...tool, content: text, artifact, ...more };
   }
   if (block.kind === "tool_call") {
-    const start = contentStart(turn, block) as Extract<ReturnType<typeof contentStart>, { type: "tool_use" }>;
+    const start = contentStart(turn, block) as ContentBlockOf<"tool_use">;
     const { id, name, tool_content_message, input } = start;
     return {
       role: "assistant",
@@ -137,17 +132,33 @@ function blockMessage(turn: Turn, block: Block, message_type: "chat" | "step"): 
   return { role: "assistant", message_type, ...common, content: [partOf(turn, block)] };
 }
 
-/** A block as one content part: what a client has once start, deltas and stop are merged. */
+/** A block as one content part: what a client has once start, deltas, stop and updates are merged. */
 function partOf(turn: Turn, block: Block): HistoryPart {
-  const {
-    subagent: _,
-    parent_tool_use_id: __,
-    ...start
-  } = { subagent: null, parent_tool_use_id: null, ...contentStart(turn, block) };
-  const merged: Record<string, unknown> = { ...start };
-  for (const { type: __, ...delta } of contentDeltas(block).map((d) => ({ type: "", ...d })))
-    Object.assign(merged, delta);
-  if (block.kind === "text") merged["is_final"] = block.final;
-  if ("version" in block) merged["status"] = block.status;
-  return { ...merged, type: start.type };
+  const start: Record<string, unknown> = contentStart(turn, block);
+  const deltas: Record<string, unknown>[] = contentDeltas(block);
+  const merged = Object.assign({}, start, ...deltas, became(block), { type: start["type"] }) as HistoryPart;
+  // Who wrote it stands on the message.
+  const { subagent: _, parent_tool_use_id: __, ...part } = merged;
+  return part as HistoryPart;
+}
+
+/** How a text ended, and what became of an interaction. */
+function became(block: Block): Record<string, unknown> {
+  if (block.kind === "text") return { is_final: block.final };
+  if (!("version" in block)) return {};
+  const reason = block.reason === null ? {} : { reason: block.reason };
+  const common = { status: block.status, version: block.version, ...reason };
+  switch (block.kind) {
+    case "approval":
+      return {
+        ...common,
+        ...(block.edited === null ? {} : { edited_requests: block.edited.map(actionRequest) }),
+      };
+    case "question":
+      return { ...common, ...(block.answers === null ? {} : { answers: block.answers }) };
+    case "form":
+      return { ...common, ...(block.values === null ? {} : { values: block.values }) };
+    case "payment":
+      return { ...common, payment: paymentOf(block) };
+  }
 }

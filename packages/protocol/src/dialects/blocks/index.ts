@@ -3,7 +3,8 @@
  */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
-import { blocksStart, type BlocksDecoder, decodeBlocks } from "./decode.ts";
+import { forgiving } from "../forgiving.ts";
+import { BLOCKS_FRAME_TYPES, blocksStart, type BlocksDecoder, decodeBlocks } from "./decode.ts";
 import { encodeBlocks } from "./encode.ts";
 import type { BlocksFrame } from "./frames.ts";
 
@@ -23,7 +24,7 @@ export const blocks: Dialect<SessionState, BlocksDecoder, BlocksFrame> = {
   attach: (state) => state,
   encode: encodeBlocks,
   start: blocksStart,
-  decode: decodeBlocks,
+  decode: forgiving(BLOCKS_FRAME_TYPES, decodeBlocks),
 };
 
 export type { BlocksDecoder } from "./decode.ts";

@@ -2,18 +2,11 @@
  * Frames of the `responses` dialect to canonical events. Liberal: takes the frames of 002 as they are
  * printed there. Every step and text becomes the main run's, for the wire doesn't tell runs apart.
  */
+import { cutText } from "../../cut-text.ts";
 import { errorWordOf } from "../../errors.ts";
-import type { EventOf } from "../../events/index.ts";
-import {
-  type Action,
-  type Block,
-  blocksOf,
-  emptyState,
-  type Question,
-  type TextBlock,
-  type Usage,
-} from "../../state.ts";
-import { QUESTION_TOOL } from "../blocks/content.ts";
+import { MAX_PREVIEW } from "../../limits.ts";
+import { blocksOf, emptyState, type TextBlock, type Usage } from "../../state.ts";
+import { changeInteraction, requestApproval, requestForm, requestPayment } from "../decode-interaction.ts";
 import type { Decoded } from "../dialect.ts";
 import { type Decoding, named, Scribe } from "../scribe.ts";
 import type { ResponsesFrame, ResponsesFrameOf } from "./frames.ts";
@@ -23,6 +16,19 @@ export interface ResponsesDecoder extends Decoding {
   /** What `.completed` said, for the turn's end. */
   readonly completed: ResponsesFrameOf<"response.output_text.completed"> | null;
 }
+
+export const RESPONSES_FRAME_TYPES: ReadonlySet<ResponsesFrame["type"]> = new Set<ResponsesFrame["type"]>([
+  "response.created",
+  "response.chat.title.updated",
+  "response.reasoning_step.start",
+  "response.reasoning_step.end",
+  "response.interaction_request",
+  "response.interaction_update",
+  "response.output_text.delta",
+  "response.output_text.completed",
+  "response.error",
+  "[DONE]",
+]);
 
 export const responsesStart: ResponsesDecoder = {
   state: emptyState,
@@ -79,7 +85,7 @@ function read(scribe: Scribe, turn: string, frame: Exclude<ResponsesFrame, { typ
       request(scribe, turn, frame);
       return;
     case "response.interaction_update":
-      update(scribe, turn, frame);
+      changeInteraction(scribe, turn, frame.interaction_id, frame);
       return;
     case "response.error": {
       if (scribe.find(turn, (block) => block.kind === "notice") !== undefined) return;
@@ -149,9 +155,10 @@ function endStep(scribe: Scribe, turn: string, step: StepEnd): void {
   scribe.openResult(turn, step.id, { name: step.tool_name });
   const result = scribe.find(turn, (b) => b.kind === "tool_result" && b.call === step.id && b.end === null);
   if (result === undefined) return;
-  const { success, data: preview, status = success ? "success" : "error" } = step.result;
+  const { success, data: preview } = step.result;
+  const status = step.result.status ?? (success ? "success" : "error");
   const usage = usageFrom(step.token_usage);
-  const more = { status, preview: preview.slice(0, 4096), artifact: null };
+  const more = { status, preview: cutText(preview, MAX_PREVIEW), artifact: null };
   scribe.write({ type: "tool_result.end", ...named(turn, result), ...more, ...usage });
 }
 
@@ -168,109 +175,11 @@ function request(
   turn: string,
   frame: ResponsesFrameOf<"response.interaction_request">,
 ): void {
-  if (interactionOf(scribe, turn, idOf(frame)) !== undefined) return;
-  const on = { ...scribe.next(turn), run: turn };
-  if (frame.interaction_type === "payment") {
-    const { payment: p } = frame;
-    scribe.write({
-      type: "payment.request",
-      ...on,
-      payment: p.payment_request_id,
-      order_no: p.merchant_order_no,
-      amount: p.amount ?? p.amount_twd ?? 0,
-      currency: p.currency,
-      description: p.item_desc,
-      checkout_url: p.checkout_url,
-    });
-    return;
-  }
+  const where = { turn, run: turn };
   // 002 once shows a form without its interaction_type.
-  if ("form_request_id" in frame) {
-    scribe.write({ type: "form.request", ...on, form: frame.form_request_id, schema: frame.form_schema });
-    return;
-  }
-  const { approval_key: key, tool_use_id: call, timeout_seconds, deadline, action_requests } = frame;
-  const due = {
-    ...(timeout_seconds === null ? {} : { timeout_seconds }),
-    ...(deadline === null ? {} : { deadline }),
-  };
-  const [first] = action_requests;
-  if (first?.name === QUESTION_TOOL) {
-    const questions = (first.args as { readonly questions: readonly Question[] }).questions;
-    scribe.write({ type: "question.request", ...on, key, call, questions, ...due });
-    return;
-  }
-  const editable = frame.review_configs.some((config) => config.allow_edit !== false);
-  scribe.write({
-    type: "approval.request",
-    ...on,
-    key,
-    call,
-    actions: actionsFrom(action_requests),
-    editable,
-    ...due,
-  });
-}
-
-type Requests = NonNullable<ResponsesFrameOf<"response.interaction_update">["action_requests"]>;
-
-function actionsFrom(requests: Requests): Action[] {
-  return requests.map(({ name, args, label }) => ({
-    name,
-    input: args,
-    ...(label === undefined ? {} : { label }),
-  }));
-}
-
-function idOf(frame: ResponsesFrameOf<"response.interaction_request">): string {
-  if (frame.interaction_type === "payment") return frame.payment.payment_request_id;
-  return "approval_key" in frame ? frame.approval_key : frame.form_request_id;
-}
-
-function interactionOf(scribe: Scribe, turn: string, id: string): Block | undefined {
-  return scribe.find(turn, (block) => {
-    if (!("version" in block)) return false;
-    return (block.kind === "form" ? block.form : block.kind === "payment" ? block.payment : block.key) === id;
-  });
-}
-
-function update(scribe: Scribe, turn: string, frame: ResponsesFrameOf<"response.interaction_update">): void {
-  const block = interactionOf(scribe, turn, frame.interaction_id);
-  if (block === undefined) return;
-  const { version, reason } = frame;
-  const on = { ...named(turn, block), version, ...(reason === undefined ? {} : { reason }) };
-  if (block.kind === "approval") {
-    const actions =
-      frame.action_requests === undefined ? {} : { actions: actionsFrom(frame.action_requests) };
-    scribe.write({
-      type: "approval.update",
-      ...on,
-      status: frame.status as EventOf<"approval.update">["status"],
-      ...actions,
-    });
-  } else if (block.kind === "question") {
-    const answers = frame.answers === undefined ? {} : { answers: frame.answers };
-    scribe.write({
-      type: "question.update",
-      ...on,
-      status: frame.status as EventOf<"question.update">["status"],
-      ...answers,
-    });
-  } else if (block.kind === "form") {
-    const values = frame.values === undefined ? {} : { values: frame.values };
-    scribe.write({
-      type: "form.update",
-      ...on,
-      status: frame.status as EventOf<"form.update">["status"],
-      ...values,
-    });
-  } else if (block.kind === "payment") {
-    scribe.write({
-      type: "payment.update",
-      ...on,
-      status: frame.status as EventOf<"payment.update">["status"],
-    });
-  }
+  if ("form_request_id" in frame) requestForm(scribe, where, frame.form_request_id, frame.form_schema);
+  else if ("payment" in frame) requestPayment(scribe, where, frame.payment);
+  else requestApproval(scribe, where, frame.approval_key, frame);
 }
 
 function end(scribe: Scribe, turnId: string, completed: ResponsesDecoder["completed"]): void {

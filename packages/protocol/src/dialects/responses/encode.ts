@@ -6,9 +6,8 @@ import { ERRORS } from "../../errors.ts";
 import type { Event } from "../../events/index.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
-import { isPending } from "../../fold/interaction.ts";
-import { isMain, resultOf } from "../../legal/turn-facts.ts";
-import { isShown } from "../../quiet.ts";
+import { interactionId, isPending } from "../../fold/interaction.ts";
+import { isMain, resultOf } from "../../turn-facts.ts";
 import {
   type Block,
   blocksOf,
@@ -18,6 +17,7 @@ import {
   type ToolResultBlock,
   type Turn,
   type Usage,
+  isShown,
 } from "../../state.ts";
 import { labelOf } from "../../view/label.ts";
 import { actionRequest, contentDeltas, paymentOf } from "../blocks/content.ts";
@@ -117,8 +117,8 @@ function withdrawn(before: Turn | undefined, turn: Turn, common: Common): Respon
     if (block.kind !== "tool_call" || block.end === null || hasEnded(before, block.call)) return [];
     const { call: id, name: tool_name, ended_at } = block;
     const result = { success: false, data: "", status: "cancelled" } as const;
-    const step = { id, tool_name, result, timestamp: isoTime(ended_at), token_usage: tokensOf(null) };
-    return [{ type: "response.reasoning_step.end", ...common, step }];
+    const cancelled = { id, tool_name, result, timestamp: isoTime(ended_at), token_usage: tokensOf(null) };
+    return [{ type: "response.reasoning_step.end", ...common, step: cancelled }];
   });
   return [...requests, ...steps];
 }
@@ -253,7 +253,7 @@ function interactionUpdate(block: InteractionBlock, common: Common): ResponsesFr
     type: "response.interaction_update",
     ...common,
     interaction_type,
-    interaction_id,
+    interaction_id: interactionId(block),
     status,
     version,
     ...(block.reason === null ? {} : { reason: block.reason }),

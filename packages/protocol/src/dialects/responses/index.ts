@@ -2,7 +2,8 @@
  * The `responses` dialect: SSE with reasoning steps and output text, as in the source document 002.
  */
 import type { Dialect } from "../dialect.ts";
-import { decodeResponses, type ResponsesDecoder, responsesStart } from "./decode.ts";
+import { forgiving } from "../forgiving.ts";
+import { decodeResponses, RESPONSES_FRAME_TYPES, type ResponsesDecoder, responsesStart } from "./decode.ts";
 import { attachResponses, encodeResponses, type ResponsesEncoder, type ResponsesOptions } from "./encode.ts";
 import type { ResponsesFrame } from "./frames.ts";
 
@@ -21,7 +22,7 @@ export const responses: Dialect<ResponsesEncoder, ResponsesDecoder, ResponsesFra
   attach: attachResponses,
   encode: encodeResponses,
   start: responsesStart,
-  decode: decodeResponses,
+  decode: forgiving(RESPONSES_FRAME_TYPES, decodeResponses),
 };
 
 export type { ResponsesDecoder } from "./decode.ts";

@@ -1,6 +1,8 @@
 /**
  * The part of the `tasks` decoder that reads one output item: its start, its pieces and its end.
  */
+import { cutText } from "../../cut-text.ts";
+import { MAX_PREVIEW } from "../../limits.ts";
 import { emptyPartialJson, finishJson, pushJson } from "../../partial-json.ts";
 import type { Annotation, Block, Reference } from "../../state.ts";
 import { errorWord } from "../blocks/decode-block.ts";
@@ -95,19 +97,22 @@ function endResult(
   block: Extract<Block, { kind: "tool_result" }>,
 ): void {
   const { status = "completed", artifact = null, whole, results, usage } = item;
-  const preview =
-    item.preview ?? block.parts.map((part) => (part.media === "text" ? part.data : "")).join("\n");
+  const preview = item.preview ?? (item.block_list === undefined ? "" : textOf(block));
   scribe.endRunOf(turn, block.call, status === "superseded" ? "cancelled" : status);
   scribe.write({
     type: "tool_result.end",
     ...named(turn, block),
     status: status === "completed" ? "success" : status === "failed" ? "error" : "cancelled",
-    preview: preview.slice(0, 4096),
+    preview: cutText(preview, MAX_PREVIEW),
     artifact,
     ...(whole === undefined ? {} : { whole }),
     ...(results === undefined ? {} : { results }),
     ...(usage === undefined ? {} : { usage }),
   });
+}
+
+function textOf(block: Extract<Block, { kind: "tool_result" }>): string {
+  return block.parts.flatMap((part) => (part.media === "text" ? [part.data] : [])).join("\n");
 }
 
 function annotationsFrom(notes: readonly TaskAnnotation[] | undefined): { annotations?: Annotation[] } {

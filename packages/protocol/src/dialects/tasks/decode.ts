@@ -2,7 +2,7 @@
  * Frames of the `tasks` dialect to canonical events. Liberal: takes the frames of 001 as they are printed
  * there, without our additions, and ignores what it doesn't know.
  */
-import { callOf } from "../../legal/turn-facts.ts";
+import { callOf } from "../../turn-facts.ts";
 import { type Block, emptyState } from "../../state.ts";
 import type { Decoded } from "../dialect.ts";
 import { type Decoding, named, Scribe } from "../scribe.ts";
@@ -13,13 +13,31 @@ export interface TasksDecoder extends Decoding {
   /** The turn that the root task of the stream stands for. */
   readonly turn: string;
   readonly session: string;
-  /** Canonical index of each item of that turn, by `item_id`. */
+  /** Canonical index of each item of that turn, by task and `item_id`. */
   readonly indexes: Readonly<Record<string, number>>;
-  /** Notices whose text has not come yet, by `item_id`. */
+  /** Notices whose text has not come yet, in the same way. */
   readonly notices: Readonly<Record<string, TaskItemOf<"message">>>;
   /** Items and tasks declared void, until the last frame of the takeover says that these are all. */
   readonly voided: { readonly blocks: readonly string[]; readonly runs: readonly string[] };
 }
+
+export const TASKS_FRAME_TYPES: ReadonlySet<TasksFrame["type"]> = new Set<TasksFrame["type"]>([
+  "task.created",
+  "task.done",
+  "task.output_item.added",
+  "task.output_item.done",
+  "task.reasoning_summary_item.added",
+  "task.reasoning_summary_text.delta",
+  "task.reasoning_summary_item.done",
+  "task.tool_call_arguments.delta",
+  "task.tool_call_arguments.done",
+  "task.text.added",
+  "task.text.delta",
+  "task.text.done",
+  "task.image.added",
+  "task.image.delta",
+  "task.image.done",
+]);
 
 export const tasksStart: TasksDecoder = {
   state: emptyState,
@@ -59,24 +77,29 @@ function unique(ids: readonly string[]): string[] {
 
 function read(scribe: Scribe, decoder: TasksDecoder, frame: TasksFrame): Partial<TasksDecoder> {
   if (frame.type === "task.created") return readCreated(scribe, decoder, frame);
-  const { turn, run, ...fresh } = taskOf(scribe, decoder, frame.task_id);
-  if (frame.type === "task.done") return { ...fresh, ...readDone(scribe, decoder, turn, run, frame) };
+  const task = taskOf(scribe, decoder, frame.task_id);
+  const { turn, run, begun } = task;
+  const known = { ...decoder, ...begun };
+  if (frame.type === "task.done") return { ...begun, ...readDone(scribe, known, turn, run, frame) };
   if (frame.type === "task.output_item.added") {
     const { item } = frame;
-    if (decoder.indexes[item.id] !== undefined || decoder.notices[item.id] !== undefined) return fresh;
+    const key = keyOf(frame.task_id, item.id);
+    if (known.indexes[key] !== undefined || known.notices[key] !== undefined) return begun;
     if (item.type === "message" && item.notice !== undefined) {
-      return { ...fresh, notices: { ...decoder.notices, [item.id]: item } };
+      return { ...begun, notices: { ...known.notices, [key]: item } };
     }
-    return {
-      ...fresh,
-      indexes: { ...(fresh.indexes ?? decoder.indexes), [item.id]: addItem(scribe, turn, run, item) },
-    };
+    return { ...begun, indexes: { ...known.indexes, [key]: addItem(scribe, turn, run, item) } };
   }
   if (frame.type === "task.output_item.done")
-    return { ...fresh, ...readItemDone(scribe, decoder, turn, run, frame) };
-  const block = scribe.blockAt(turn, decoder.indexes[frame.item_id]);
+    return { ...begun, ...readItemDone(scribe, known, task, frame) };
+  const block = scribe.blockAt(turn, known.indexes[keyOf(frame.task_id, frame.item_id)]);
   if (block !== undefined) readInner(scribe, turn, block, frame);
-  return fresh;
+  return begun;
+}
+
+/** 001 gives items of different tasks the same id. */
+function keyOf(task: string, item: string): string {
+  return `${task}/${item}`;
 }
 
 function readCreated(
@@ -90,24 +113,41 @@ function readCreated(
     scribe.subRun(decoder.turn, frame.task_id, frame.agent);
     return {};
   }
-  scribe.begin(frame.task_id, frame.agent, { mode: frame.display_mode });
-  return { turn: frame.task_id, session: frame.session_id, indexes: {}, notices: {} };
+  // Told again after a reload: the turn is there.
+  if (frame.task_id === decoder.turn) return {};
+  const begun = beginTurn(scribe, decoder, frame.task_id, frame.agent, { mode: frame.display_mode });
+  return { ...begun, session: frame.session_id };
 }
 
-interface Task extends Partial<TasksDecoder> {
+interface Task {
   readonly turn: string;
   readonly run: string;
+  /** What changes in the decoder when the task is a new turn. */
+  readonly begun: Partial<TasksDecoder>;
 }
 
 /** Which turn and run a task is; 001's own streams name a task first by its items. */
 function taskOf(scribe: Scribe, decoder: TasksDecoder, task: string): Task {
-  if (task === decoder.turn) return { turn: task, run: task };
+  if (task === decoder.turn) return { turn: task, run: task, begun: {} };
   const turn = scribe.turn(decoder.turn);
   const call = turn === undefined ? undefined : callOf(turn, task);
-  if (call !== undefined) return { turn: decoder.turn, run: scribe.subRun(decoder.turn, task, call.name) };
+  if (call !== undefined)
+    return { turn: decoder.turn, run: scribe.subRun(decoder.turn, task, call.name), begun: {} };
+  return { turn: task, run: task, begun: beginTurn(scribe, decoder, task, "agent", {}) };
+}
+
+/** A new root task ends the one before it, for 001 has no event that does. */
+function beginTurn(
+  scribe: Scribe,
+  decoder: TasksDecoder,
+  turn: string,
+  agent: string,
+  more: Parameters<Scribe["begin"]>[2],
+): Partial<TasksDecoder> {
   scribe.session(decoder.session || "session", 0);
-  scribe.begin(task, "agent");
-  return { turn: task, run: task, indexes: {}, notices: {} };
+  scribe.endTurn(decoder.turn, "end_turn", 0);
+  scribe.begin(turn, agent, more);
+  return { turn, indexes: {}, notices: {} };
 }
 
 function readDone(
@@ -135,17 +175,17 @@ function readDone(
 function readItemDone(
   scribe: Scribe,
   decoder: TasksDecoder,
-  turn: string,
-  run: string,
+  { turn, run }: Task,
   frame: TasksFrameOf<"task.output_item.done">,
 ): Partial<TasksDecoder> {
   const { item } = frame;
-  const notice = decoder.notices[item.id];
+  const key = keyOf(frame.task_id, item.id);
+  const notice = decoder.notices[key];
   if (item.status !== "superseded" && item.type === "message" && notice !== undefined) {
     endItem(scribe, turn, run, item, undefined);
     return {};
   }
-  const block = scribe.blockAt(turn, decoder.indexes[item.id]);
+  const block = scribe.blockAt(turn, decoder.indexes[key]);
   if (block === undefined) return {};
   if (item.status === "superseded") {
     return { voided: { ...decoder.voided, blocks: [...decoder.voided.blocks, block.id] } };

@@ -4,9 +4,16 @@
 import type { Event, EventOf } from "../../events/index.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
-import { runOfCall } from "../../legal/turn-facts.ts";
-import { isShown } from "../../quiet.ts";
-import type { ResultPart, Run, SessionState, TextBlock, ToolResultBlock, Turn } from "../../state.ts";
+import { runOfCall } from "../../turn-facts.ts";
+import {
+  type ResultPart,
+  type Run,
+  type SessionState,
+  type TextBlock,
+  type ToolResultBlock,
+  type Turn,
+  isShown,
+} from "../../state.ts";
 import type { Encoded } from "../dialect.ts";
 import type { TasksFrame, TasksFrameOf } from "./frames.ts";
 import {

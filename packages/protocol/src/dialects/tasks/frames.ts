@@ -44,7 +44,7 @@ const block = z.discriminatedUnion("type", [textBlock, imageBlock]);
 /** Ours: absent while the item is under way; `superseded` empties an item that no longer counts. */
 const status = z.enum(["completed", "failed", "cancelled", "superseded"]).exactOptional();
 
-export const taskItems = {
+const taskItems = {
   reasoning: z.strictObject({
     type: z.literal("reasoning"),
     id: z.string(),

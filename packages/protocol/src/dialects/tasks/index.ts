@@ -3,7 +3,8 @@
  */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
-import { decodeTasks, type TasksDecoder, tasksStart } from "./decode.ts";
+import { forgiving } from "../forgiving.ts";
+import { decodeTasks, TASKS_FRAME_TYPES, type TasksDecoder, tasksStart } from "./decode.ts";
 import { encodeTasks } from "./encode.ts";
 import type { TasksFrame } from "./frames.ts";
 
@@ -23,7 +24,7 @@ export const tasks: Dialect<SessionState, TasksDecoder, TasksFrame> = {
   attach: (state) => state,
   encode: encodeTasks,
   start: tasksStart,
-  decode: decodeTasks,
+  decode: forgiving(TASKS_FRAME_TYPES, decodeTasks),
 };
 
 export type { TasksDecoder } from "./decode.ts";

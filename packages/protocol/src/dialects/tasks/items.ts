@@ -1,7 +1,7 @@
 /**
  * How one block looks as an output item of the `tasks` dialect, and what a whole task looks like (T01).
  */
-import { runOfCall } from "../../legal/turn-facts.ts";
+import { runOfCall } from "../../turn-facts.ts";
 import type {
   Annotation,
   Block,
@@ -12,7 +12,7 @@ import type {
   ToolCallBlock,
   Turn,
 } from "../../state.ts";
-import { blocksOf } from "../../state.ts";
+import { blocksOf, isShown } from "../../state.ts";
 import type { TaskAnnotation, TaskBlock, TaskItem, TaskItemOf } from "./frames.ts";
 
 export type OutputBlock = Extract<Block, { readonly output: number }>;
@@ -57,7 +57,7 @@ export function argumentsOf(block: ToolCallBlock): string {
 }
 
 /** What people see of a result: its parts, or its preview when it has none. */
-export function blockListOf(block: Extract<Block, { kind: "tool_result" }>): TaskBlock[] {
+function blockListOf(block: Extract<Block, { kind: "tool_result" }>): TaskBlock[] {
   if (block.parts.length > 0) return block.parts.map(partOf);
   return block.preview === "" ? [] : [{ type: "text", text: block.preview }];
 }
@@ -115,7 +115,7 @@ export function wholeItem(turn: Turn, block: OutputBlock): TaskItem {
   }
 }
 
-export const RESULT_STATUS = {
+const RESULT_STATUS = {
   success: "completed",
   error: "failed",
   cancelled: "cancelled",
@@ -124,14 +124,15 @@ export const RESULT_STATUS = {
 
 function resultItem(turn: Turn, block: Extract<Block, { kind: "tool_result" }>): TaskItemOf<"tool_result"> {
   const { id, call: call_id, preview, artifact, whole, results, usage } = block;
+  // What a sub-agent did has already passed under its own task id: only the status is news.
+  const isFilled = runOfCall(turn, block.call) !== undefined;
   return {
     type: "tool_result",
     id,
     call_id,
-    // What a sub-agent did has already passed under its own task id.
-    ...(runOfCall(turn, block.call) === undefined ? { block_list: blockListOf(block) } : {}),
+    ...(isFilled ? {} : { block_list: blockListOf(block) }),
     status: RESULT_STATUS[block.status],
-    preview,
+    ...(isFilled && preview === "" ? {} : { preview }),
     ...(artifact === null ? {} : { artifact }),
     ...(whole === null ? {} : { whole }),
     ...(results === null ? {} : { results }),
@@ -159,10 +160,10 @@ export function supersededItem(item: Superseded): TaskItem | null {
   }
 }
 
-/** The end state of a task as 001 has it: what folding its frames gives. Sub-agents have their own. */
+/** The end state of a task as 001 has it, without what a takeover made void. Sub-agents have their own. */
 export function taskState(turn: Turn, run: Run): { task_id: string; output: TaskItem[] } {
   const own = blocksOf(turn).filter(
-    (block): block is OutputBlock => block.run === run.id && isOutputBlock(block),
+    (block): block is OutputBlock => block.run === run.id && isOutputBlock(block) && isShown(turn, block),
   );
   return { task_id: taskIdOf(turn, run), output: own.map((block) => wholeItem(turn, block)) };
 }

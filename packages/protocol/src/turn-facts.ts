@@ -1,8 +1,8 @@
 /**
- * Questions that the rules ask about a turn. Reads only; each is linear in the turn's items at the most,
- * which is why `legal` is for writers, tests and tools and not for the path of every delta to a screen.
+ * Questions about a turn that rules, dialects and views ask: who is the main run, which result belongs to a
+ * call. Reads only; most are linear in the turn's items, so none is on the path of a delta.
  */
-import { isPending } from "../fold/interaction.ts";
+import { isPending } from "./fold/interaction.ts";
 import {
   type ApprovalBlock,
   type Block,
@@ -11,7 +11,7 @@ import {
   type ToolCallBlock,
   type ToolResultBlock,
   type Turn,
-} from "../state.ts";
+} from "./state.ts";
 
 export function mainRun(turn: Turn): Run | undefined {
   return turn.runs.find((run) => run.parent === null);

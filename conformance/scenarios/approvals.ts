@@ -1,0 +1,75 @@
+/** Scenarios of approvals, inside their group: approved, edited, rejected, and not answered in time. */
+import type { Action } from "@turnstream/protocol";
+import { Story } from "./story.ts";
+
+type Place = ReturnType<Story["place"]>;
+
+function request(log: Story, key: string, call: string, action: Action, editable: boolean): Place {
+  const on = log.place();
+  const due = { timeout_seconds: 300, deadline: log.now + 300_000 };
+  log.add({
+    type: "approval.request",
+    ...on,
+    key,
+    call,
+    actions: [action],
+    editable,
+    ...due,
+    digest: `d_${key}`,
+  });
+  return on;
+}
+
+/** Two calls in one group: the first is approved as it is, the arguments of the second are edited. */
+export function approvedAndEdited(): Story {
+  const log = new Story().session("ses_mail", 106);
+  log.begin("给王老师发邮件，并订明天的会议室").openGroup();
+  const mail = log.call("send_email", ['{"to":"wang@', 'example.com"}'], { label: "发邮件" });
+  const sending = { name: "send_email", label: "发邮件给王老师", input: { to: "wang@example.com" } };
+  const first = request(log, "ses_mail_1", mail, sending, false);
+  log.wait(9);
+  log.add({ type: "approval.update", ...first, version: 1, by: "usr_an", status: "approved" });
+  log.result(mail, "send_email", "已发送 ✉️");
+  const room = log.call("book_room", ['{"room":"A","people":12}'], { label: "订会议室" });
+  const second = request(
+    log,
+    "ses_mail_2",
+    room,
+    { name: "book_room", input: { room: "A", people: 12 } },
+    true,
+  );
+  log.wait(31);
+  log.add({
+    type: "approval.update",
+    ...second,
+    version: 1,
+    by: "usr_an",
+    reason: "A 太小了",
+    status: "edited",
+    actions: [{ name: "book_room", input: { room: "B", people: 12 } }],
+  });
+  log.result(room, "book_room", "B 室已订").closeGroup("发了邮件，订了会议室");
+  log.text(["邮件已发，B 室已订好。"], { final: true }).end();
+  return log;
+}
+
+/** One is rejected by a person, one by the clock: each tool ends with an error and the agent goes on. */
+export function rejectedAndTimedOut(): Story {
+  const log = new Story().session("ses_files", 107);
+  log.begin("Clean up my disk").openGroup();
+  const remove = log.call("delete_files", ['{"path":"/tmp/old"}']);
+  const path = { name: "delete_files", input: { path: "/tmp/old" } };
+  const first = request(log, "ses_files_1", remove, path, true);
+  log.wait(15);
+  const reason = "Not that folder!";
+  log.add({ type: "approval.update", ...first, version: 1, by: "usr_an", reason, status: "rejected" });
+  log.result(remove, "delete_files", "rejected: Not that folder!", { status: "error" });
+  log.closeGroup("Could not delete").openGroup();
+  const empty = log.call("empty_bin", ["{}"]);
+  const second = request(log, "ses_files_2", empty, { name: "empty_bin", input: {} }, true);
+  log.wait(300);
+  log.add({ type: "approval.update", ...second, version: 1, status: "timed_out" });
+  log.result(empty, "empty_bin", "nobody approved in time", { status: "error" }).closeGroup("Waited in vain");
+  log.text(["I changed nothing."], { final: true }).end();
+  return log;
+}

@@ -1,0 +1,170 @@
+/** Examples for the rules of groups, texts, files, results and approvals: L12 to L19. */
+import { begun, called, delegated, type Judge } from "./judge.ts";
+
+const QUESTIONS = [{ id: "q", text: "?", options: [], multiple: false, free_text: true }];
+const SCHEMA = { id: "f", title: "F", fields: [] };
+
+export function judgeOrder(judge: Judge): void {
+  groups(judge);
+  texts(judge);
+  results(judge);
+  parts(judge);
+  approvals(judge);
+}
+
+function groups(judge: Judge): void {
+  const { log, call, on, run } = delegated();
+  const { turn, main } = log;
+  const marker = (of: string) =>
+    ({ type: "group.start", turn, run: of, group: "g", index: log.place().index }) as const;
+  judge.wrong(log, "L12", "a sub-agent opens a group", marker(run));
+  judge.wrong(log, "L12", "a group while a result is open", marker(main));
+  log.endRun(run).endResult(on, "");
+  judge.fine(log, "a group when all is closed", marker(main));
+  const waits = called();
+  const { index } = waits.log.place();
+  const other = { turn: waits.log.turn, run: waits.log.main, index };
+  judge.wrong(waits.log, "L12", "a group while a call has no result", {
+    type: "group.start",
+    ...other,
+    group: "g",
+  });
+
+  log.openGroup();
+  judge.wrong(log, "L12", "a group inside a group", marker(main));
+  const end = () => ({ ...marker(main), type: "group.end", summary: "" }) as const;
+  const group = log.state.turns.last()?.group ?? "";
+  judge.wrong(log, "L12", "the end of a group that is not open", end());
+  const next = log.call("look_up", []);
+  judge.wrong(log, "L12", "a group ends while a call has no result", { ...end(), group });
+  log.result(next, "look_up", "");
+  judge.fine(log, "a group ends when all is closed", { ...end(), group });
+
+  judge.wrong(log, "L13", "an answer inside a group", { type: "text.start", ...log.place(), part: false });
+  judge.fine(log, "a part of text inside a group", { type: "text.start", ...log.place(), part: true });
+  const question = { type: "question.request", key: "k_1", call, questions: QUESTIONS } as const;
+  judge.wrong(log, "L13", "a question inside a group", { ...question, ...log.place() });
+  const form = { type: "form.request", form: "form_1", schema: SCHEMA } as const;
+  judge.wrong(log, "L13", "a form inside a group", { ...form, ...log.place() });
+  const payment = {
+    type: "payment.request",
+    payment: "p",
+    order_no: "1",
+    amount: 5,
+    currency: "USD",
+  } as const;
+  const item = { description: "", checkout_url: "https://pay.example" };
+  judge.wrong(log, "L13", "a payment inside a group", { ...payment, ...item, ...log.place() });
+  const helped = log.call("call_agent", []);
+  log.startResult(helped, "call_agent");
+  const helper = log.startRun(helped, "helper");
+  judge.fine(log, "a sub-agent's question, a group being open", { ...question, ...log.place(helper) });
+}
+
+function texts(judge: Judge): void {
+  const { log, run } = delegated();
+  judge.wrong(log, "L14", "a sub-agent's text that is no part", {
+    type: "text.start",
+    ...log.place(run),
+    part: false,
+  });
+  const on = log.place(run);
+  log.add({ type: "text.start", ...on, part: true });
+  judge.wrong(log, "L14", "a sub-agent's final text", { type: "text.end", ...on, final: true });
+  judge.fine(log, "a sub-agent's text", { type: "text.end", ...on, final: false });
+  const final = begun().text(["Done."], { final: true });
+  const tool = { type: "tool_call.start", call: "call_9", name: "look_up", label: "" } as const;
+  judge.wrong(final, "L14", "a call after the final text", { ...tool, ...final.place() });
+  const notFinal = begun().text(["Wait."]);
+  judge.fine(notFinal, "a call after a text that is not final", { ...tool, ...notFinal.place() });
+
+  const first = begun();
+  const files = [{ url: "https://files.example/a.pdf" }];
+  judge.fine(first, "files first", { type: "files.start", ...first.place(), files });
+  const grouped = begun().openGroup();
+  judge.wrong(grouped, "L15", "files in a group", { type: "files.start", ...grouped.place(), files });
+  first.think(["hm"]);
+  judge.wrong(first, "L15", "files after a thought", { type: "files.start", ...first.place(), files });
+
+  const cited = begun();
+  const text = cited.place();
+  cited.add({ type: "text.start", ...text, part: false });
+  const delta = { type: "text.delta", ...text, text: "🌊[^1]" } as const;
+  judge.fine(cited, "an annotation up to the end, in UTF-16 units", { ...delta, ...note(2, 6) });
+  judge.wrong(cited, "L18", "an annotation beyond the text", { ...delta, ...note(3, 7) });
+  judge.wrong(cited, "L18", "an annotation over nothing", { ...delta, ...note(2, 2) });
+}
+
+function note(start: number, end: number) {
+  return { annotations: [{ reference: 1, start, end }] };
+}
+
+function results(judge: Judge): void {
+  const log = begun();
+  const on = log.place();
+  const tool = { call: "call_1", name: "look_up", label: "" };
+  const result = { type: "tool_result.start", ...tool } as const;
+  judge.wrong(log, "L16", "a result without a call", { ...result, ...on });
+  log.add({ type: "tool_call.start", ...on, ...tool });
+  judge.wrong(log, "L16", "a result before its call has ended", { ...result, ...log.place() });
+  log.add({ type: "tool_call.end", ...on });
+  judge.fine(log, "a result after its call", { ...result, ...log.place() });
+  judge.wrong(log, "L16", "a result of another tool", { ...result, ...log.place(), name: "look_down" });
+  const asked = log.place();
+  const actions = [{ name: "look_up", input: {} }];
+  log.add({ type: "approval.request", ...asked, key: "k_1", call: "call_1", actions, editable: false });
+  judge.wrong(log, "L16", "a result while its approval waits", { ...result, ...log.place() });
+  log.add({ type: "approval.update", ...asked, version: 1, status: "rejected" });
+  judge.fine(log, "a result after its approval was decided", { ...result, ...log.place() });
+  log.startResult("call_1", "look_up");
+  judge.wrong(log, "L16", "a second result", { ...result, ...log.place() });
+  const sub = delegated();
+  const call = sub.log.call("look_up", [], { run: sub.run });
+  judge.wrong(sub.log, "L16", "a result in another run", { ...result, ...sub.log.place(), call });
+  judge.fine(sub.log, "a result in the run of its call", { ...result, ...sub.log.place(sub.run), call });
+}
+
+function parts(judge: Judge): void {
+  const { log, call } = called();
+  const on = log.startResult(call, "look_up");
+  const delta = { type: "tool_result.delta", ...on, media: "text", data: "x", done: false } as const;
+  judge.fine(log, "the first part", { ...delta, part: 0 });
+  judge.wrong(log, "L17", "the first part is left out", { ...delta, part: 1 });
+  log.add({ ...delta, part: 0 });
+  judge.fine(log, "more of the part", { ...delta, part: 0 });
+  judge.wrong(log, "L17", "the next part while this one is not done", { ...delta, part: 1 });
+  judge.wrong(log, "L17", "a part becomes a picture", { ...delta, part: 0, media: "image" });
+  log.add({ ...delta, part: 0, done: true });
+  judge.wrong(log, "L17", "more of a part that is done", { ...delta, part: 0 });
+  judge.fine(log, "the next part", { ...delta, part: 1, media: "image" });
+  log.add({ ...delta, part: 1 });
+  judge.wrong(log, "L17", "an earlier part again", { ...delta, part: 0 });
+}
+
+function approvals(judge: Judge): void {
+  const log = begun();
+  const actions = [{ name: "look_up", input: {} }];
+  const approval = { type: "approval.request", key: "k_1", call: "call_1", actions, editable: true } as const;
+  const on = log.place();
+  judge.wrong(log, "L19", "an approval of no call", { ...approval, ...on });
+  log.add({ type: "tool_call.start", ...on, call: "call_1", name: "look_up", label: "" });
+  judge.wrong(log, "L19", "an approval of a call that has not ended", { ...approval, ...log.place() });
+  log.add({ type: "tool_call.end", ...on });
+  judge.fine(log, "an approval of a call that has ended", { ...approval, ...log.place() });
+  log.add({ ...approval, ...log.place() });
+  judge.wrong(log, "L19", "a second approval while the first waits", {
+    ...approval,
+    ...log.place(),
+    key: "k_2",
+  });
+  const { log: other, call } = called();
+  other.startResult(call, "look_up");
+  judge.wrong(other, "L19", "an approval of a call that runs", { ...approval, ...other.place(), call });
+  const sub = delegated();
+  const inner = sub.log.call("look_up", [], { run: sub.run });
+  judge.wrong(sub.log, "L19", "an approval of another run's call", {
+    ...approval,
+    ...sub.log.place(),
+    call: inner,
+  });
+}

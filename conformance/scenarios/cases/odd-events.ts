@@ -1,0 +1,62 @@
+/**
+ * A log as a reader may meet it when things went wrong or are older or newer than the reader: repeated,
+ * overlapping, late, unknown and illegal events. The fold takes all of them; most change nothing but the
+ * position. Not legal, and never used where a legal log is asked for.
+ */
+import type { Event } from "@turnstream/protocol";
+
+type Odd = { readonly id: string; readonly type: string; readonly [field: string]: unknown };
+
+const turn = "turn_1";
+const on = { turn, run: "run_1" };
+const text = { ...on, block: "blk_1", index: 0 };
+const call = { ...on, block: "blk_2", index: 3 };
+const tool = { call: "call_1", name: "look_up", label: "" };
+const result = { ...on, block: "blk_3", index: 4 };
+const start = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false };
+
+const odd: Odd[] = [
+  { id: "1-1", type: "session.start", session: "ses_odd", number: 9, title: "Odd" },
+  { id: "1-2", type: "session.start", session: "ses_other", number: 8 },
+  { id: "1-3", type: "turn.start", turn, ...start },
+  { id: "1-4", type: "run.start", ...on, agent: "a" },
+  { id: "1-5", type: "text.start", ...text, part: false },
+  { id: "1-6", type: "text.delta", ...text, text: "one " },
+  // The same event again, and one of an epoch that is over.
+  { id: "1-6", type: "text.delta", ...text, text: "one " },
+  { id: "0-7", type: "text.delta", ...text, text: "zombie " },
+  // Merged events: one that repeats what is there is left out whole, one that fits is taken.
+  { id: "1-8", first: 6, type: "text.delta", ...text, text: "one two " },
+  { id: "1-8", first: 7, type: "text.delta", ...text, text: "two " },
+  // From a newer writer: a type, and a field, that this reader doesn't know.
+  { id: "1-9", type: "mood.change", turn, mood: "sunny ☀️" },
+  { id: "1-10", type: "text.delta", ...text, text: "three", pace: "slow" },
+  // For a block, an index, a run or a turn that is not there.
+  { id: "1-11", type: "text.delta", ...text, block: "blk_9", text: "lost" },
+  { id: "1-12", type: "thinking.delta", ...text, text: "lost" },
+  { id: "1-13", type: "thinking.start", ...on, block: "blk_8", index: 0 },
+  { id: "1-14", type: "thinking.start", ...on, run: "run_9", block: "blk_8", index: 1 },
+  { id: "1-15", type: "text.delta", ...text, turn: "turn_9", text: "lost" },
+  // An index ahead of the counter leaves places empty; one absurdly far ahead is not taken.
+  { id: "1-16", type: "tool_call.start", ...call, ...tool },
+  { id: "1-17", type: "thinking.start", ...on, block: "blk_8", index: 4000 },
+  { id: "1-18", type: "tool_call.delta", ...call, args: '{"q":"né' },
+  { id: "1-19", type: "tool_call.end", ...call },
+  { id: "1-20", type: "tool_result.start", ...result, ...tool },
+  { id: "1-21", type: "tool_result.delta", ...result, part: 2, media: "text", data: "lost", done: true },
+  // Of the schema version before: `content` is what is now `preview`.
+  { v: 1, id: "1-22", type: "tool_result.end", ...result, status: "success", content: "old", artifact: null },
+  { id: "1-23", type: "group.start", ...on, group: "grp_1", index: 5 },
+  { v: 1, id: "1-24", type: "group.end", ...on, group: "grp_1", index: 6 },
+  { id: "1-25", type: "payment.update", ...text, version: 1, status: "succeeded" },
+  // A new turn closes one that was left running; what comes late for that one changes nothing.
+  { id: "2-26", type: "turn.start", turn: "turn_2", ...start, number: 2, message: "msg_9" },
+  { id: "2-27", type: "text.delta", ...text, text: " late" },
+  { id: "2-28", type: "turn.end", turn, reason: "end_turn", duration_ms: 1 },
+  { id: "not-a-position", type: "session.update", title: "Nowhere" },
+  { id: "2-40", type: "session.update", title: "After a gap" },
+];
+
+export function oddEvents(): readonly Event[] {
+  return odd.map((event, n) => ({ v: 2, at: 1_800_000_000_000 + n * 40, ...event }) as unknown as Event);
+}

@@ -1,0 +1,89 @@
+/**
+ * Every scenario by name, with one line that says what it is about. The vectors are made from these, and
+ * tests may use them as examples. Each is written anew at every call and always comes out the same.
+ */
+import type { Event } from "@turnstream/protocol";
+import { hiddenToolInChatMode, plainAnswer, sharedThoughtAndQuestion, toolTags } from "./answers.ts";
+import { approvedAndEdited, rejectedAndTimedOut } from "./approvals.ts";
+import { errorAndRetry, stopped } from "./endings.ts";
+import { formAndResume, paymentSettlesLater, severalTurns } from "./later.ts";
+import type { Story } from "./story.ts";
+import { subAgents, takeover } from "./sub-agents.ts";
+import { filesAndOversizedResult, parallelTools, toolsInGroup } from "./tools.ts";
+
+export interface Scenario {
+  readonly description: string;
+  readonly write: () => Story;
+}
+
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  "plain-answer": {
+    description: "A thought and an answer, streamed. The one to start with.",
+    write: plainAnswer,
+  },
+  "tools-in-group": {
+    description: "Two tool calls in one group; arguments stream, or come whole at the end of the call.",
+    write: toolsInGroup,
+  },
+  "parallel-tools": {
+    description: "Three calls at once; their results come in another order, and one is an error.",
+    write: parallelTools,
+  },
+  "sub-agents": {
+    description: "Sub-agents side by side and two deep, with citations and pictures that sharpen.",
+    write: subAgents,
+  },
+  "approved-and-edited": {
+    description: "Two approvals inside a group: one approved, one with its arguments edited.",
+    write: approvedAndEdited,
+  },
+  "rejected-and-timed-out": {
+    description: "Two approvals, each in a group: one rejected, one not answered in time.",
+    write: rejectedAndTimedOut,
+  },
+  "shared-thought-and-question": {
+    description: "A shared thought as a part of text, and a question outside the group that is answered.",
+    write: sharedThoughtAndQuestion,
+  },
+  "form-and-resume": {
+    description: "A form ends the turn; it is submitted, and the next turn goes on from it.",
+    write: formAndResume,
+  },
+  "payment-settles-later": {
+    description: "A payment ends its turn, is processed, and succeeds while another turn is told.",
+    write: paymentSettlesLater,
+  },
+  stopped: {
+    description: "A person stops the turn while calls, results, a sub-agent and a group are open.",
+    write: stopped,
+  },
+  "error-and-retry": {
+    description: "The turn fails in the middle of its text; a second turn tries it again.",
+    write: errorAndRetry,
+  },
+  takeover: {
+    description: "Two takeovers: of a sub-agent and half-written blocks in an open group, and of an answer.",
+    write: takeover,
+  },
+  "files-and-oversized-result": {
+    description: "Files are read first, one fails; a large result is a preview with the whole elsewhere.",
+    write: filesAndOversizedResult,
+  },
+  "hidden-tool-in-chat-mode": {
+    description: "Chat mode shows no thinking; a hidden tool is in the log and on no screen.",
+    write: hiddenToolInChatMode,
+  },
+  "tool-tags": {
+    description: "`<tool>` spans in the text, cut over deltas; `responses` takes them out unless asked.",
+    write: toolTags,
+  },
+  "several-turns": {
+    description: "Three turns: a message that waited, and a title that changes.",
+    write: severalTurns,
+  },
+};
+
+/** The log of a scenario. */
+export function eventsOf(scenario: Scenario): readonly Event[] {
+  return scenario.write().events;
+}

@@ -1,0 +1,81 @@
+/** Scenarios that outlive a turn: a form that a later turn resumes from, a payment that settles, a queue. */
+import { Story } from "./story.ts";
+
+/** The form ends the turn; it is submitted, and the next message goes on from it. */
+export function formAndResume(): Story {
+  const log = new Story().session("ses_visa", 111);
+  log.begin("我想申请签证");
+  const call = log.call("request_form", ['{"form":"visa"}']);
+  log.result(call, "request_form", "form shown");
+  const on = log.place();
+  const fields = [
+    { name: "full_name", label: "姓名", type: "shortText", required: true },
+    { name: "purpose", label: "目的", type: "text", required: false, help: "一句话即可" },
+    {
+      name: "entry",
+      label: "入境次数",
+      type: "select",
+      required: true,
+      options: [
+        { value: "1", label: "单次" },
+        { value: "n", label: "多次" },
+      ],
+    },
+    { name: "days", label: "天数", type: "number", required: true, min: 1, max: 90 },
+  ] as const;
+  const schema = { id: "visa", title: "签证申请表", description: "约 2 分钟", fields };
+  log.add({ type: "form.request", ...on, form: "form_visa_1", call, schema });
+  log.end("requires_interaction").wait(130);
+  const values = { full_name: "Nguyễn An", purpose: "", entry: "n", days: 30 };
+  log.add({ type: "form.update", ...on, version: 1, by: "usr_an", status: "submitted", values });
+  log.next({ resumes: "form_visa_1" }).begin("表格填好了 ✅");
+  log.text(["收到，Nguyễn An，", "30 天多次签证。"], { final: true }).end();
+  return log;
+}
+
+/** The payment ends its turn and moves on while nothing runs, and while another turn is told. */
+export function paymentSettlesLater(): Story {
+  const log = new Story().session("ses_shop", 113);
+  log.begin("買兩張演唱會門票");
+  log.text(["共 3,200 元，請付款。"]);
+  const on = log.place();
+  log.add({
+    type: "payment.request",
+    ...on,
+    payment: "pay_1",
+    order_no: "TS20270115001",
+    amount: 3200,
+    currency: "TWD",
+    description: "演唱會門票 x2 🎫",
+    checkout_url: "https://pay.example/checkout/pay_1",
+  });
+  log.end("requires_interaction").wait(20);
+  log.add({ type: "payment.update", ...on, version: 1, status: "processing" });
+  log.wait(30).begin("付好了嗎？");
+  const text = log.place();
+  log.add({ type: "text.start", ...text, part: false });
+  log.add({ type: "text.delta", ...text, text: "還在處理，" });
+  log.add({ type: "payment.update", ...on, version: 2, status: "succeeded", reason: "gateway notify" });
+  log.add({ type: "text.delta", ...text, text: "稍等… 已付款 🎉" });
+  log.add({ type: "text.end", ...text, final: true });
+  log.end();
+  return log;
+}
+
+/** A message waits while a turn runs and is taken up afterwards; the session gets its title, then another. */
+export function severalTurns(): Story {
+  const log = new Story().session("ses_book", 114);
+  log.begin("Recommend a novel");
+  const on = log.place();
+  log.add({ type: "text.start", ...on, part: false });
+  log.add({ type: "text.delta", ...on, text: "Try “The Sorrow " });
+  const waiting = log.queue("và một cuốn thơ?");
+  log.add({ type: "text.delta", ...on, text: "of War”." });
+  log.add({ type: "session.update", title: "Novels 📚" });
+  log.add({ type: "text.end", ...on, final: true });
+  log.end().takeUp(waiting);
+  log.text(["“Truyện Kiều”."], { final: true }).end();
+  log.add({ type: "session.update", title: "Novels and poems 📚" });
+  log.wait(3600).begin("谢谢").text(["不客气！"], { final: true }).end();
+  return log;
+}

@@ -1,0 +1,70 @@
+/**
+ * The log writer with what a story needs beside the events themselves: time that passes, details of the next
+ * turn, and a turn that takes up a message which was waiting. Deterministic; never reads a clock.
+ */
+import type { Event, EventOf } from "@turnstream/protocol";
+import { type Draft, LogWriter } from "../support/log-writer.ts";
+
+const STARTED_AT = 1_800_000_000_000;
+const STEP_MS = 40;
+
+type TurnDetails = Partial<
+  Pick<EventOf<"turn.start">, "agent" | "model" | "from_share" | "resumes" | "retries">
+>;
+
+export class Story extends LogWriter {
+  private passed = 0;
+  private turnDetails: TurnDetails = {};
+  private messageDetails: { readonly resumes?: string } = {};
+  private takenUp: string | null = null;
+
+  /** What the next event's time will be. */
+  get now(): number {
+    return STARTED_AT + (this.state.seq + 1) * STEP_MS + this.passed;
+  }
+
+  /** Lets time pass before the next event. */
+  wait(seconds: number): this {
+    this.passed += seconds * 1000;
+    return this;
+  }
+
+  /** What is special about the turn that `begin` starts next. */
+  next(details: TurnDetails): this {
+    this.turnDetails = details;
+    if (details.resumes !== undefined) this.messageDetails = { resumes: details.resumes };
+    return this;
+  }
+
+  /** A message that has to wait, because a turn is running; its id. */
+  queue(text: string): string {
+    const message = this.id("msg");
+    this.add({ type: "message.add", message, text, by: "usr_an" });
+    return message;
+  }
+
+  /** Starts the turn that answers a waiting message. */
+  takeUp(message: string): this {
+    this.takenUp = message;
+    this.begin("");
+    return this;
+  }
+
+  override add(draft: Draft): Event {
+    const at = { at: this.now };
+    if (draft.type === "message.add" && this.takenUp !== null) return this.events.at(-1) as Event;
+    if (draft.type === "message.add" && this.messageDetails.resumes !== undefined) {
+      const details = this.messageDetails;
+      this.messageDetails = {};
+      return super.add({ ...draft, ...details, ...at });
+    }
+    if (draft.type === "turn.start") {
+      const message = this.takenUp === null ? {} : { message: this.takenUp };
+      const details = this.turnDetails;
+      this.takenUp = null;
+      this.turnDetails = {};
+      return super.add({ ...draft, ...message, ...details, ...at });
+    }
+    return super.add({ ...draft, ...at });
+  }
+}

@@ -1,0 +1,48 @@
+/** Verifies fold and legality vectors through the public functions. */
+import { emptyState, fold, foldAll, legal, restore, RULES, snapshot } from "@turnstream/protocol";
+import type { FoldVector, LegalVector } from "../vector-types.ts";
+import { applyPatch } from "./patch.ts";
+import type { Report } from "./report.ts";
+
+export function verifyFold(report: Report, vector: FoldVector): void {
+  report.same("empty", snapshot(emptyState), vector.empty);
+  report.same("number of patches", vector.patches.length, vector.events.length);
+  const patched = structuredClone(vector.empty) as unknown as Record<string, unknown>;
+  let state = emptyState;
+  for (const [n, event] of vector.events.entries()) {
+    state = fold(state, event);
+    report.attempt(`patch ${n}`, () => applyPatch(patched, vector.patches[n] ?? []));
+    report.same(`after event ${n}`, snapshot(state), patched);
+  }
+  report.same("state", snapshot(state), vector.state);
+  report.same("restored", snapshot(restore(vector.state)), vector.state);
+}
+
+/** A log of a scenario is legal as well. */
+export function verifyLegalLog(report: Report, vector: FoldVector): void {
+  let state = emptyState;
+  for (const event of vector.events) {
+    report.same(`${event.id} is legal`, legal(state, event), null);
+    state = fold(state, event);
+  }
+}
+
+export function verifyLegal(report: Report, vector: LegalVector): void {
+  report.same("rules", RULES, vector.rules);
+  for (const example of vector.cases) {
+    let state = emptyState;
+    for (const event of example.events) {
+      report.same(`${example.name}: ${event.id}`, legal(state, event), null);
+      state = fold(state, event);
+    }
+    const rule = legal(foldAll(example.events), example.event)?.rule ?? null;
+    report.same(`${example.name}: rule`, rule, example.legal ? null : example.rule);
+    report.same(`${example.name}: legal`, rule === null, example.legal);
+  }
+  const broken = new Set<string>(vector.cases.map((example) => (example.legal ? "" : example.rule)));
+  report.same(
+    "rules without an example",
+    Object.keys(RULES).filter((rule) => !broken.has(rule)),
+    [],
+  );
+}

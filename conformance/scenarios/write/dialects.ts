@@ -1,0 +1,43 @@
+/** Writes the frames that a log makes in a dialect, event by event, and what decoding them gives. */
+import { type Dialect, emptyState, type Event, type SessionState } from "@turnstream/protocol";
+import { blocks } from "@turnstream/protocol/blocks";
+import { responses, type ResponsesFrame, responsesToSse } from "@turnstream/protocol/responses";
+import { tasks } from "@turnstream/protocol/tasks";
+import { decodeAll } from "../../support/replay.ts";
+import type { DialectVector, Frame } from "../vector-types.ts";
+
+function vectorOf<E, D extends { readonly state: SessionState }, F extends Frame, O>(
+  dialect: Dialect<E, D, F, O>,
+  description: string,
+  events: readonly Event[],
+  options?: O,
+): DialectVector & { readonly frames: readonly (readonly F[])[] } {
+  const frames: (readonly F[])[] = [];
+  let encoder = dialect.attach(emptyState, options);
+  for (const event of events) {
+    const step = dialect.encode(encoder, event);
+    encoder = step.encoder;
+    frames.push(step.frames);
+  }
+  const decoded = decodeAll(dialect, frames.flat()).events;
+  return { description, dialect: dialect.name, events, frames, decoded };
+}
+
+export function blocksVector(description: string, events: readonly Event[]): DialectVector {
+  return vectorOf(blocks, description, events);
+}
+
+export function tasksVector(description: string, events: readonly Event[]): DialectVector {
+  return vectorOf(tasks, description, events);
+}
+
+export function responsesVector(
+  description: string,
+  events: readonly Event[],
+  include_tool_tags: boolean,
+): DialectVector {
+  const options = { include_tool_tags };
+  const { decoded, ...vector } = vectorOf(responses, description, events, options);
+  const sse = vector.frames.flat().map((frame: ResponsesFrame) => responsesToSse(frame));
+  return { ...vector, options, sse, decoded };
+}

@@ -1,0 +1,41 @@
+/** Every vector file: its path below `vectors/` and its text. Pure; the script and the test do the reading and writing. */
+import { RULES } from "@turnstream/protocol";
+import { legalCases } from "../cases/legal.ts";
+import { oddEvents } from "../cases/odd-events.ts";
+import { eventsOf, SCENARIOS } from "../index.ts";
+import type { LegalVector } from "../vector-types.ts";
+import { blocksVector, responsesVector, tasksVector } from "./dialects.ts";
+import { foldVector } from "./fold.ts";
+import { handoffVector } from "./handoff.ts";
+import { layOut } from "./layout.ts";
+import { cursorsVector, partialJsonVector, sseVector, toolTagsVector } from "./small.ts";
+
+export function vectorFiles(): Map<string, string> {
+  const files = new Map<string, string>();
+  const put = (path: string, value: unknown): void => void files.set(`${path}.json`, layOut(value));
+  for (const [name, scenario] of Object.entries(SCENARIOS)) {
+    const { description } = scenario;
+    const events = eventsOf(scenario);
+    put(`fold/${name}`, foldVector(description, events));
+    put(`dialects/blocks/${name}`, blocksVector(description, events));
+    put(`dialects/tasks/${name}`, tasksVector(description, events));
+    put(`dialects/responses/${name}`, responsesVector(description, events, false));
+    put(`handoff/${name}`, handoffVector(name, description, events));
+    if (name === "tool-tags")
+      put(`dialects/responses/${name}.included`, responsesVector(description, events, true));
+  }
+  const odd = "Repeated, overlapping, late, unknown and illegal events: the fold takes them all.";
+  put("fold/odd-events", foldVector(odd, oddEvents()));
+  put("legal", legalVector());
+  put("sse", sseVector());
+  put("partial-json", partialJsonVector());
+  put("tool-tags", toolTagsVector());
+  put("cursors", cursorsVector());
+  return files;
+}
+
+function legalVector(): LegalVector {
+  const description =
+    "For each rule: an event that may follow the given ones, or may not, and by which rule.";
+  return { description, rules: RULES, cases: legalCases() };
+}

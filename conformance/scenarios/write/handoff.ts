@@ -1,0 +1,127 @@
+/**
+ * Writes the hand-offs of a log at its cuts: the open-part snapshot, history at the quiet point, the resync
+ * of a slow client, and the resume of each dialect. What several cuts have in common is written once: the
+ * replay of the whole log, into which every rest runs, and what belongs to one cursor.
+ */
+import {
+  coalesce,
+  type Dialect,
+  emptyState,
+  type Event,
+  foldQuiet,
+  formatCursor,
+  type SessionState,
+  snapshot,
+  START_CURSOR,
+  trackQuiet,
+} from "@turnstream/protocol";
+import { blocks, historyOf, resyncBlocks } from "@turnstream/protocol/blocks";
+import { responses } from "@turnstream/protocol/responses";
+import { tasks } from "@turnstream/protocol/tasks";
+import { framesFrom, positionOf, resumeFrames, statesOf } from "../../support/replay.ts";
+import type { Frame, HandoffVector, Rest, ResumePoint } from "../vector-types.ts";
+import { cutsOf, situation } from "./cuts.ts";
+
+interface Log {
+  readonly events: readonly Event[];
+  /** The state after k events, at k. */
+  readonly states: readonly SessionState[];
+  readonly cuts: readonly number[];
+}
+
+export function handoffVector(
+  scenario: string,
+  description: string,
+  events: readonly Event[],
+): HandoffVector {
+  const states = statesOf(events);
+  const log: Log = { events, states, cuts: cutsOf(states) };
+  const replay = {
+    native: coalesce(events),
+    blocks: after(log, blocks, 0),
+    tasks: after(log, tasks, 0),
+    responses: after(log, responses, 0),
+  };
+  return {
+    description,
+    scenario,
+    replay,
+    native: log.cuts.map((k) => ({
+      k,
+      where: situation(stateAt(log, k)),
+      cursor: formatCursor(stateAt(log, k)),
+      snapshot: snapshot(stateAt(log, k)),
+      ...shortened(coalesce(events.slice(k)), replay.native),
+    })),
+    reload: reloads(log, replay.blocks),
+    resync: log.cuts.flatMap((k) => {
+      const turn = stateAt(log, k).turns.last();
+      if (turn?.status !== "running") return [];
+      const frames = resyncBlocks(stateAt(log, k), turn);
+      return [{ k, frames, ...shortened(after(log, blocks, k), replay.blocks) }];
+    }),
+    resume: {
+      blocks: resumePoints(log, blocks, replay.blocks),
+      tasks: resumePoints(log, tasks, replay.tasks),
+      responses: resumePoints(log, responses, replay.responses),
+    },
+  };
+}
+
+function stateAt(log: Log, k: number): SessionState {
+  return log.states[k] ?? emptyState;
+}
+
+/** The frames that a client gets which resumes at position k. */
+function after<E, D, F extends Frame, O>(log: Log, dialect: Dialect<E, D, F, O>, k: number): F[] {
+  return resumeFrames(dialect, log.states, log.events, k);
+}
+
+/** Leaves out of a rest what it has in common with the end of the replay. */
+function shortened<Item>(rest: readonly Item[], replay: readonly Item[]): Rest<Item> {
+  let same = 0;
+  while (same < rest.length && same < replay.length && isSame(rest.at(-1 - same), replay.at(-1 - same)))
+    same++;
+  return { rest: rest.slice(0, rest.length - same), replay_from: replay.length - same };
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function reloads(log: Log, replay: readonly Frame[]): HandoffVector["reload"] {
+  let track = trackQuiet(emptyState);
+  const quiet = [track.quiet, ...log.events.map((event) => (track = foldQuiet(track, event)).quiet)];
+  return [...grouped(log.cuts, (k) => quiet[k] ?? emptyState)].map(([from, k]) => ({
+    k,
+    last_event_id: formatCursor(from),
+    history: historyOf(from),
+    ...shortened(after(log, blocks, from.seq), replay),
+  }));
+}
+
+/** A client that has seen the frames of the first k events resumes from the last cursor on them. */
+function resumePoints<E, D, F extends Frame, O>(
+  log: Log,
+  dialect: Dialect<E, D, F, O>,
+  replay: readonly Frame[],
+): ResumePoint[] {
+  const cursorAt = (k: number): string => {
+    const seen = framesFrom(dialect, emptyState, log.events.slice(0, k));
+    return seen.findLast((frame) => frame.event_id !== undefined)?.event_id ?? START_CURSOR;
+  };
+  return [...grouped(log.cuts, cursorAt)].map(([cursor, k]) => ({
+    k,
+    cursor,
+    ...shortened<Frame>(after(log, dialect, positionOf(cursor)), replay),
+  }));
+}
+
+function grouped<Key>(cuts: readonly number[], keyOf: (k: number) => Key): Map<Key, number[]> {
+  const groups = new Map<Key, number[]>();
+  for (const k of cuts) {
+    const key = keyOf(k);
+    groups.set(key, [...(groups.get(key) ?? []), k]);
+  }
+  return groups;
+}

@@ -1,0 +1,74 @@
+/** What every decoder promises: it takes anything. One frame after the other is spoilt, a field at a time. */
+import { type Dialect, type SessionState } from "@turnstream/protocol";
+import { blocks } from "@turnstream/protocol/blocks";
+import { responses } from "@turnstream/protocol/responses";
+import { tasks } from "@turnstream/protocol/tasks";
+import { expect, test } from "vitest";
+import { everyEvent } from "./every-event.ts";
+import { framesOf } from "./frames.ts";
+
+type Data = Record<string, unknown>;
+
+interface Spoilt {
+  readonly what: string;
+  readonly value: unknown;
+}
+
+/** A value with one of its fields, at any depth, missing or of another kind. The frame's type stays. */
+function spoil(value: unknown, path = ""): Spoilt[] {
+  if (typeof value !== "object" || value === null) return [];
+  const from = value as Data;
+  return Object.keys(from).flatMap((field) => {
+    const at = `${path}.${field}`;
+    if (at === ".type") return [];
+    const { [field]: inner, ...rest } = from;
+    const put = (what: string, instead: unknown): Spoilt => {
+      const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...from }) as Data;
+      copy[field] = instead;
+      return { what, value: copy };
+    };
+    const gone = Array.isArray(value) ? [] : [{ what: `${at} gone`, value: rest }];
+    const changed = [null, 7, "x", [], {}].map((bad) => put(`${at} = ${JSON.stringify(bad)}`, bad));
+    return [...gone, ...changed, ...spoil(inner, at).map((s) => put(s.what, s.value))];
+  });
+}
+
+/** The ways of spoiling a frame that make the decoder throw, where its own frames have brought it. */
+function throwing<E, D extends { readonly state: SessionState }, F extends { readonly type: string }, O>(
+  dialect: Dialect<E, D, F, O>,
+): { tried: number; thrown: string[] } {
+  const thrown = new Set<string>();
+  let tried = 0;
+  let decoder = dialect.start;
+  for (const frame of framesOf(dialect, everyEvent())) {
+    for (const { what, value } of spoil(frame)) {
+      tried++;
+      try {
+        const after = dialect.decode(decoder, value as F).decoder;
+        dialect.decode(after, frame);
+      } catch (error) {
+        thrown.add(`${frame.type}${what}: ${String(error)}`);
+      }
+    }
+    decoder = dialect.decode(decoder, frame).decoder;
+  }
+  return { tried, thrown: [...thrown] };
+}
+
+test("W01 the decoder of blocks throws at no frame, whatever is wrong with it", () => {
+  const { tried, thrown } = throwing(blocks);
+  expect(tried).toBeGreaterThan(1000);
+  expect(thrown).toEqual([]);
+});
+
+test("T01 the decoder of tasks throws at no frame, whatever is wrong with it", () => {
+  const { tried, thrown } = throwing(tasks);
+  expect(tried).toBeGreaterThan(1000);
+  expect(thrown).toEqual([]);
+});
+
+test("S02 the decoder of responses throws at no frame, whatever is wrong with it", () => {
+  const { tried, thrown } = throwing(responses);
+  expect(tried).toBeGreaterThan(1000);
+  expect(thrown).toEqual([]);
+});

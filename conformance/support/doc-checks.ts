@@ -1,0 +1,260 @@
+/**
+ * Checks of PROTOCOL.md, part one: events, fields, rules, state and errors. A check takes the text and says
+ * what is wrong with it. Reads the published JSON Schemas and the code; never the other documents.
+ */
+import { readFileSync } from "node:fs";
+import {
+  emptyState,
+  ERRORS,
+  type Event,
+  fold,
+  legal,
+  RULES,
+  snapshot,
+  TRANSITIONS,
+} from "@turnstream/protocol";
+import { readEvent } from "@turnstream/protocol/schema";
+import { codeIn, fencesOf, jsonIn, linksOf, tablesOf } from "./markdown.ts";
+import { statesOf } from "./replay.ts";
+
+/** What is wrong with a document; nothing, when it is true. */
+export type Check = (text: string) => string[];
+
+/** Compares what is written with what is so, both ways. */
+export function bothWays(what: string, written: Iterable<string>, real: Iterable<string>): string[] {
+  const [there, so] = [new Set(written), new Set(real)];
+  const wrong = [...there].filter((x) => !so.has(x)).map((x) => `${what}: only written: ${x}`);
+  return [...wrong, ...[...so].filter((x) => !there.has(x)).map((x) => `${what}: not written: ${x}`)];
+}
+
+/** The rows of all tables with this first column, code marks left in. */
+export function rowsOf(text: string, name: string): (readonly string[])[] {
+  const tables = tablesOf(text, name);
+  if (tables.length === 0) throw new Error(`there is no table ${name}`);
+  return tables.flat();
+}
+
+export const bare = (cell: string | undefined): string => (cell ?? "").replaceAll("`", "");
+
+/** The JSON values of the fenced blocks with this mark. */
+export function examplesOf(text: string, mark: string): unknown[] {
+  return fencesOf(text).flatMap(({ info, body }) => (info === `json ${mark}` ? jsonIn(body) : []));
+}
+
+export const logOf = (text: string): Event[] => examplesOf(text, "event") as Event[];
+
+export interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly enum?: readonly string[];
+  readonly const?: string;
+  readonly pattern?: string;
+  readonly [limit: string]: unknown;
+}
+
+/** The published schemas of a set, by `type`. */
+export function schemasOf(name: string): Record<string, Schema> {
+  const url = new URL(`../../packages/protocol/schemas/${name}.json`, import.meta.url);
+  return (JSON.parse(readFileSync(url, "utf8")) as { $defs: Record<string, Schema> }).$defs;
+}
+
+const EVENTS = schemasOf("events");
+const ENVELOPE = ["v", "id", "at", "first", "type"];
+
+/** The fields of an object, those that may be absent with a question mark. */
+export function fieldsOf(schema: Schema, without: readonly string[] = []): string[] {
+  const fields = Object.keys(schema.properties ?? {}).filter((field) => !without.includes(field));
+  return fields.map((field) => (schema.required?.includes(field) === true ? field : `${field}?`));
+}
+
+export const checkExamples: Check = (text) => {
+  const wrong: string[] = [];
+  let state = emptyState;
+  for (const event of logOf(text)) {
+    const result = readEvent(event);
+    if (!result.ok) wrong.push(`${event.type} ${event.id}: ${result.message}`);
+    const illegal = legal(state, event);
+    if (illegal !== null) wrong.push(`${event.type} ${event.id}: ${illegal.rule} ${illegal.message}`);
+    state = fold(state, event);
+  }
+  const types = logOf(text).map((event) => event.type);
+  return [...wrong, ...bothWays("example of an event", types, Object.keys(EVENTS))];
+};
+
+/** The fields that place an event, by the word in the column `on`. */
+function placesOf(text: string): Map<string, string[]> {
+  return new Map(rowsOf(text, "on").map(([on = "", fields = ""]) => [on, codeIn(fields)]));
+}
+
+export const checkEvents: Check = (text) => {
+  const places = placesOf(text);
+  const written = rowsOf(text, "event").map(([event, on = "", own = "", says]) => {
+    const fields = [...(places.get(on) ?? ["?"]), ...codeIn(own)].toSorted();
+    return `${bare(event)} ${fields.join()} ${says}`;
+  });
+  const real = Object.entries(EVENTS).map(
+    ([type, schema]) => `${type} ${fieldsOf(schema, ENVELOPE).toSorted().join()} ${schema.description}`,
+  );
+  const envelope = rowsOf(text, "envelope").map(([field]) => bare(field));
+  const every = Object.values(EVENTS).flatMap((schema) =>
+    fieldsOf(schema).filter((f) => ENVELOPE.includes(f.replace("?", ""))),
+  );
+  return [...bothWays("event", written, real), ...bothWays("envelope", envelope, every)];
+};
+
+/** Shapes that stand inside fields of events, and where one of each is found. */
+const SHAPES: Readonly<Record<string, string>> = {
+  usage: "turn.end/usage",
+  file: "message.add/files",
+  annotation: "text.delta/annotations",
+  reference: "tool_result.delta/reference",
+  artifact: "tool_result.end/artifact",
+  whole: "tool_result.end/whole",
+  action: "approval.request/actions",
+  question: "question.request/questions",
+  option: "question.request/questions/options",
+  answer: "question.update/answers",
+  form: "form.request/schema",
+  form_field: "form.request/schema/fields",
+  choice: "form.request/schema/fields/options",
+};
+
+function shapeAt(path: string): Schema {
+  const [type = "", ...fields] = path.split("/");
+  let schema = EVENTS[type] ?? {};
+  for (const field of fields) {
+    schema = schema.properties?.[field] ?? {};
+    schema = schema.items ?? schema.anyOf?.[0] ?? schema;
+  }
+  return schema;
+}
+
+/** What kind of value a schema asks for, in the words of PROTOCOL.md. */
+function kindOf(schema: Schema): string {
+  const { minLength: least, maxLength: most, minItems, maxItems } = schema;
+  if (schema.anyOf !== undefined)
+    return schema.anyOf.map((s) => (s.type === "null" ? "null" : kindOf(s))).join(" or ");
+  if (schema.enum !== undefined) {
+    return schema.enum.join() === Object.keys(ERRORS).join()
+      ? "error word"
+      : `one of ${schema.enum.join(", ")}`;
+  }
+  switch (schema.type) {
+    case undefined:
+      return "any JSON";
+    case "string":
+      if (least === 1 && most === 256) return "id";
+      if (least !== undefined) return `text of ${String(least)}`;
+      return most === undefined ? "text" : most === 500 ? "label" : `text, at most ${String(most)}`;
+    case "integer":
+      return schema["minimum"] === 0 ? "count" : "count from 1";
+    case "array": {
+      const limits =
+        minItems === undefined
+          ? `, at most ${String(maxItems)}`
+          : `, ${String(minItems)} to ${String(maxItems)}`;
+      return `list of ${kindOf(schema.items ?? {})}${maxItems === undefined ? "" : limits}`;
+    }
+    case "object": {
+      const same = (path: string): boolean => fieldsOf(shapeAt(path)).join() === fieldsOf(schema).join();
+      if (schema.properties === undefined) return "object";
+      return Object.entries(SHAPES).find(([, path]) => same(path))?.[0] ?? "a shape without a name";
+    }
+    default:
+      return schema.type;
+  }
+}
+
+function kindsOf(name: string, schema: Schema, without: readonly string[]): string[] {
+  const kinds = Object.values(schema.properties ?? {}).map(kindOf);
+  const names = fieldsOf(schema).map((field, n) => [field, kinds[n]] as const);
+  const own = names.filter(([field]) => !without.includes(field.replace("?", "")));
+  return own.map(([field, kind]) => `${name} ${field} ${kind}`);
+}
+
+export const checkFields: Check = (text) => {
+  const places = [...placesOf(text).values()];
+  const written = rowsOf(text, "field").flatMap(([field, of = "", is]) =>
+    codeIn(of).map((type) => `${type} ${bare(field)} ${bare(is)}`),
+  );
+  const real = Object.entries(EVENTS).flatMap(([type, schema]) => {
+    const all = fieldsOf(schema);
+    const place = places
+      .filter((p) => p.every((f) => all.includes(f)))
+      .toSorted((a, b) => b.length - a.length);
+    return kindsOf(type, schema, [...ENVELOPE, ...(place[0] ?? [])]);
+  });
+  const shapes = rowsOf(text, "shape").map((row) => row.slice(0, 3).map(bare).join(" "));
+  const realShapes = Object.entries(SHAPES).flatMap(([name, path]) => kindsOf(name, shapeAt(path), []));
+  return [...bothWays("field", written, real), ...bothWays("shape", shapes, realShapes)];
+};
+
+export const checkRules: Check = (text) => {
+  const written = rowsOf(text, "rule").map(([rule, words]) => `${rule} ${words}`);
+  const promises = rowsOf(text, "promise");
+  const numbers = ["F", "X"].flatMap((letter) =>
+    promises
+      .filter(([id]) => id?.startsWith(letter))
+      .map((_, n) => `${letter}${String(n + 1).padStart(2, "0")}`),
+  );
+  const proofs = promises.filter(([, , proof = ""]) => linksOf(proof).length === 0);
+  return [
+    ...bothWays(
+      "rule",
+      written,
+      Object.entries(RULES).map(([rule, words]) => `${rule} ${words}`),
+    ),
+    ...bothWays(
+      "promise",
+      promises.map(([id = ""]) => id),
+      numbers,
+    ),
+    ...proofs.map(([id]) => `${id} is proved nowhere`),
+  ];
+};
+
+export const checkErrors: Check = (text) =>
+  bothWays(
+    "error",
+    rowsOf(text, "word").map((row) => row.map(bare).join(" | ")),
+    Object.entries(ERRORS).map(([word, { number, can_retry, meaning }]) =>
+      [word, number, can_retry ? "yes" : "no", meaning].join(" | "),
+    ),
+  );
+
+export const checkStates: Check = (text) => {
+  const states = statesOf(logOf(text)).map((state) => snapshot(state));
+  const turns = states.flatMap((state) => state.turns);
+  const names = (table: string): string[] => rowsOf(text, table).map(([field]) => bare(field));
+  const seen = (things: readonly (object | null)[]): string[] => things.flatMap((x) => Object.keys(x ?? {}));
+  const items = turns.flatMap((turn) => turn.items.filter((item) => item !== null));
+  const bases = new Map(rowsOf(text, "base").map(([base = "", fields = ""]) => [base, codeIn(fields)]));
+  const parts = items.flatMap((item) => (item.kind === "tool_result" ? item.parts : []));
+  const kinds = rowsOf(text, "kind").filter((row) => row.length === 4);
+  const written = kinds.flatMap(([kind, has = "", own = ""]) => {
+    const base = has.split(" ").flatMap((name) => bases.get(name) ?? ["?"]);
+    return ["kind", ...base, ...codeIn(own)].map((field) => `${bare(kind)}.${field.replace("?", "")}`);
+  });
+  const real = items.flatMap((item) => Object.keys(item).map((field) => `${item.kind}.${field}`));
+  const steps = rowsOf(text, "kind").filter((row) => row.length === 3);
+  return [
+    ...bothWays("session", names("session"), seen(states)),
+    ...bothWays("turn", names("turn"), seen(turns)),
+    ...bothWays("run", names("run"), seen(turns.flatMap((turn) => turn.runs))),
+    ...bothWays("user message", names("user message"), seen(states.flatMap((state) => state.waiting))),
+    ...bothWays("item", written, real),
+    ...bothWays("part", names("part"), seen(parts)),
+    ...bothWays(
+      "transition",
+      steps.flatMap(([kind, from, to = ""]) => codeIn(to).map((next) => `${kind} ${bare(from)} ${next}`)),
+      Object.entries(TRANSITIONS).flatMap(([kind, all]) =>
+        Object.entries(all).flatMap(([from, to]) => to.map((next) => `${kind} ${from} ${next}`)),
+      ),
+    ),
+  ];
+};

@@ -1,0 +1,102 @@
+/**
+ * Reads those parts of our Markdown files that tests hold against the code: fenced blocks, tables, lists and
+ * links. Knows only the Markdown that we write; never renders anything.
+ */
+
+export interface Fence {
+  /** What stands after the three backticks. */
+  readonly info: string;
+  readonly body: string;
+  /** The line of the file where the body begins. */
+  readonly line: number;
+}
+
+/** A table without its header and its line of dashes. */
+export type Rows = readonly (readonly string[])[];
+
+export function fencesOf(text: string): Fence[] {
+  const fences: Fence[] = [];
+  let open: { info: string; line: number; body: string[] } | null = null;
+  for (const [at, line] of text.split("\n").entries()) {
+    if (open === null) {
+      if (line.startsWith("```")) open = { info: line.slice(3).trim(), line: at + 2, body: [] };
+    } else if (line === "```") {
+      fences.push({ info: open.info, line: open.line, body: open.body.join("\n") });
+      open = null;
+    } else open.body.push(line);
+  }
+  return fences;
+}
+
+/** The text with the bodies of its fenced blocks blanked, so that what they show is not taken for the text. */
+function withoutFences(text: string): string {
+  return text.replaceAll(/^```[^\n]*\n.*?^```$/gms, "");
+}
+
+/** The tables whose first column has this name. */
+export function tablesOf(text: string, name: string): Rows[] {
+  const tables: string[][][] = [];
+  let rows: string[][] | null = null;
+  for (const line of withoutFences(text).split("\n")) {
+    if (!line.startsWith("|")) rows = null;
+    else {
+      const cells = cellsOf(line);
+      if (rows === null && cells[0] === name) tables.push((rows = []));
+      else if (rows !== null && !/^-+$/.test(cells[0] ?? "")) rows.push(cells);
+      // A table of another name: its rows are passed over.
+      else rows ??= [];
+    }
+  }
+  return tables;
+}
+
+function cellsOf(line: string): string[] {
+  const cells = line
+    .trim()
+    .slice(1, -1)
+    .split(/(?<!\\)\|/);
+  return cells.map((cell) => cell.trim().replaceAll(String.raw`\|`, "|"));
+}
+
+/** The spans of code in a cell or sentence, in order. */
+export function codeIn(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
+}
+
+/** The items of the first list after a heading; an item may go on over several lines. */
+export function listUnder(text: string, heading: string): string[] {
+  const [, after = ""] = text.split(`\n${heading}\n`);
+  const [section = ""] = after.split(/^#/m);
+  const items = section.match(/^- .*(\n {2}.*)*/gm) ?? [];
+  return items.map((item) => item.slice(2).replaceAll(/\s+/g, " ").trim());
+}
+
+/** Where the text links to, outside fenced blocks. */
+export function linksOf(text: string): string[] {
+  return [...withoutFences(text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? "");
+}
+
+/** The anchors of the text's headings, as code hosts make them. */
+export function anchorsOf(text: string): Set<string> {
+  const headings = withoutFences(text).match(/^#+ .*$/gm) ?? [];
+  const words = headings.map((heading) => heading.replace(/^#+ /, "").toLowerCase());
+  return new Set(words.map((word) => word.replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")));
+}
+
+/** JSON values that stand below each other, each on one line or on several. */
+export function jsonIn(body: string): unknown[] {
+  const values: unknown[] = [];
+  let pending = "";
+  for (const line of body.split("\n")) {
+    pending += `${line}\n`;
+    if (!/^[\]}]|[\]}]$/.test(line)) continue;
+    try {
+      values.push(JSON.parse(pending));
+      pending = "";
+    } catch {
+      // Not whole yet.
+    }
+  }
+  if (pending.trim() !== "") values.push(JSON.parse(pending));
+  return values;
+}

@@ -1,0 +1,118 @@
+/**
+ * The vectors: the files are what the script writes, they hold when they are read as any other language
+ * would read them, damage to them is noticed, and a reader that is not ours (Python) agrees.
+ */
+import { spawnSync } from "node:child_process";
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventSchema, eventSchemas } from "@turnstream/protocol/schema";
+import { describe, expect, test } from "vitest";
+import { eventsOf, SCENARIOS } from "./scenarios/index.ts";
+import { damaged, promises, sample } from "./scenarios/verify/damage.ts";
+import { verifyFile } from "./scenarios/verify/files.ts";
+import { vectorFiles } from "./scenarios/write/files.ts";
+
+const folder = join(import.meta.dirname, "vectors");
+const paths = globSync("**/*.json", { cwd: folder }).toSorted();
+const texts = new Map(paths.map((path) => [path, readFileSync(join(folder, path), "utf8")]));
+const vectors = new Map([...texts].map(([path, text]) => [path, JSON.parse(text) as unknown]));
+
+describe("the scenarios", () => {
+  const logs = Object.entries(SCENARIOS).map(([name, scenario]) => ({ name, events: eventsOf(scenario) }));
+
+  test("have every type of event between them, each as its schema has it", () => {
+    const events = logs.flatMap((log) => log.events);
+    const types = new Set<string>(events.map((event) => event.type));
+    expect(Object.keys(eventSchemas).filter((type) => !types.has(type))).toEqual([]);
+    for (const event of events) expect(eventSchema.safeParse(event).error?.issues ?? []).toEqual([]);
+  });
+
+  test("T07 cite where the marker stands, in UTF-16 units", () => {
+    const written = new Map<string, string>();
+    let citations = 0;
+    for (const event of logs.flatMap((log) => log.events)) {
+      if (event.type !== "text.delta") continue;
+      const text = (written.get(`${event.turn}/${event.block}`) ?? "") + event.text;
+      written.set(`${event.turn}/${event.block}`, text);
+      for (const { reference, start, end } of event.annotations ?? []) {
+        expect(text.slice(start, end)).toBe(`[^${reference}]`);
+        citations++;
+      }
+    }
+    expect(citations).toBeGreaterThan(3);
+  });
+});
+
+describe("the vector files", () => {
+  test("are what the script writes; `npm run vectors` writes them anew", () => {
+    const written = vectorFiles();
+    expect(paths).toEqual([...written.keys()].toSorted());
+    expect(paths.filter((path) => texts.get(path) !== written.get(path))).toEqual([]);
+  });
+
+  test("stay small enough to read", () => {
+    const bytes = [...texts.values()].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    expect(bytes).toBeLessThan(3.2 * 1024 * 1024);
+  });
+
+  test("H03 hold when they are read back, each through the public functions", () => {
+    let checks = 0;
+    for (const path of paths) {
+      const report = verifyFile(path, vectors);
+      expect(report.problems, path).toEqual([]);
+      expect(report.checks, path).toBeGreaterThan(10);
+      checks += report.checks;
+    }
+    console.log(`${paths.length} vector files, ${checks} checks`);
+    expect(checks).toBeGreaterThan(10_000);
+  });
+
+  test("can't be damaged unnoticed", () => {
+    let planted = 0;
+    for (const [path, vector] of vectors) {
+      for (const place of sample(promises(vector), path.startsWith("handoff/") ? 8 : 16)) {
+        const { problems } = verifyFile(path, new Map([...vectors, [path, damaged(vector, place)]]));
+        expect(problems.length, `${path}: ${place.join("/")}`).toBeGreaterThan(0);
+        planted++;
+      }
+    }
+    expect(planted).toBeGreaterThan(1000);
+  });
+});
+
+describe("the reader in Python", () => {
+  const check = (where: string) =>
+    spawnSync("python3", [join(folder, "check.py"), where], { encoding: "utf8" });
+
+  test("agrees with every vector that it reads", () => {
+    const { status, stdout, stderr } = check(folder);
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    const checks = Number(/^(\d+) checks passed$/m.exec(stdout)?.[1]);
+    expect(checks).toBeGreaterThan(1000);
+  });
+
+  test.each([
+    ["handoff/takeover.json", '"history": {', '"history": { "lost": true,'],
+    ["handoff/plain-answer.json", "Chào bạn 👋! Tôi tra cứu giá", "Chào bạn!"],
+    [
+      "fold/plain-answer.json",
+      '"op": "replace", "path": "/seq", "value": 7',
+      '"op": "replace", "path": "/seq", "value": 8',
+    ],
+    ["sse.json", '"messages": [{ "data": "a\\nb\\nc" }', '"messages": [{ "data": "a\\nb" }'],
+    ["cursors.json", '"bad": [', '"bad": ["1-1",'],
+  ])("notices damage to %s", (path, from, to) => {
+    const copy = mkdtempSync(join(tmpdir(), "turnstream-vectors-"));
+    try {
+      cpSync(folder, copy, { recursive: true });
+      const text = texts.get(path) ?? "";
+      expect(text).toContain(from);
+      writeFileSync(join(copy, path), text.replace(from, to));
+      expect(check(copy).status).toBe(1);
+    } finally {
+      rmSync(copy, { recursive: true });
+    }
+  });
+});

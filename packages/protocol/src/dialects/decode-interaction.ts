@@ -1,0 +1,154 @@
+/**
+ * How decoders read interactions: the dialects that carry them share these shapes. Everything here may be
+ * told twice (a cut between two frames of one event), and counts once.
+ */
+import type { EventOf } from "../events/index.ts";
+import { interactionId } from "../fold/interaction.ts";
+import type { Json } from "../json.ts";
+import type { Action, Answer, Block, FormSchema, Question } from "../state.ts";
+import { unansweredCalls } from "../turn-facts.ts";
+import { QUESTION_TOOL } from "./blocks/content.ts";
+import { named, type Scribe } from "./scribe.ts";
+
+interface ActionRequest {
+  readonly name: string;
+  readonly args: Json;
+  readonly label?: string;
+}
+
+/** Where in a turn a request stands. */
+interface Where {
+  readonly turn: string;
+  readonly run: string;
+}
+
+function findInteraction(scribe: Scribe, turn: string, id: string): Block | undefined {
+  return scribe.find(turn, (block) => "version" in block && interactionId(block) === id);
+}
+
+/** What servers tell of an approval or question; older ones leave out our additions. */
+export interface ApprovalRequest {
+  readonly action_requests: readonly ActionRequest[];
+  readonly review_configs?: readonly { readonly allow_edit?: boolean }[];
+  readonly timeout_seconds?: number | null;
+  readonly deadline?: number | null;
+  readonly tool_use_id?: string;
+}
+
+export function requestApproval(
+  scribe: Scribe,
+  { turn, run }: Where,
+  key: string,
+  request: ApprovalRequest,
+): void {
+  if (findInteraction(scribe, turn, key) !== undefined) return;
+  const { action_requests, timeout_seconds, deadline } = request;
+  const due = {
+    ...(typeof timeout_seconds === "number" ? { timeout_seconds } : {}),
+    ...(typeof deadline === "number" ? { deadline } : {}),
+  };
+  const [first] = action_requests;
+  const call = request.tool_use_id ?? waitingCall(scribe, turn, first?.name) ?? key;
+  const on = { ...scribe.next(turn), run, key, call, ...due };
+  if (first?.name === QUESTION_TOOL) {
+    const { questions = [] } = first.args as { readonly questions?: readonly Question[] };
+    scribe.write({ type: "question.request", ...on, questions });
+  } else {
+    const editable = request.review_configs?.some((config) => config.allow_edit !== false) ?? true;
+    scribe.write({ type: "approval.request", ...on, actions: action_requests.map(actionFrom), editable });
+  }
+}
+
+function actionFrom({ name, args, label }: ActionRequest): Action {
+  return { name, input: args, ...(label === undefined ? {} : { label }) };
+}
+
+/** Servers that don't say which call waits: the newest one of that tool without a result. */
+function waitingCall(scribe: Scribe, turnId: string, name: string | undefined): string | undefined {
+  const turn = scribe.turn(turnId);
+  return turn === undefined ? undefined : unansweredCalls(turn).findLast((call) => call.name === name)?.call;
+}
+
+/** 002 shows a form whose schema has no id and whose fields don't say whether they are required. */
+export function requestForm(scribe: Scribe, { turn, run }: Where, form: string, told: FormSchema): void {
+  if (findInteraction(scribe, turn, form) !== undefined) return;
+  const fields = told.fields.map((field) => ({ ...field, required: field.required ?? false }));
+  const schema = { ...told, id: told.id ?? form, fields };
+  scribe.write({ type: "form.request", ...scribe.next(turn), run, form, schema });
+}
+
+interface PaymentRequest {
+  readonly payment_request_id: string;
+  readonly checkout_url: string;
+  readonly merchant_order_no: string;
+  readonly amount_twd?: number;
+  readonly amount?: number;
+  readonly currency: string;
+  readonly item_desc: string;
+}
+
+export function requestPayment(scribe: Scribe, { turn, run }: Where, request: PaymentRequest): void {
+  if (findInteraction(scribe, turn, request.payment_request_id) !== undefined) return;
+  scribe.write({
+    type: "payment.request",
+    ...scribe.next(turn),
+    run,
+    payment: request.payment_request_id,
+    order_no: request.merchant_order_no,
+    amount: request.amount ?? request.amount_twd ?? 0,
+    currency: request.currency,
+    description: request.item_desc,
+    checkout_url: request.checkout_url,
+  });
+}
+
+export interface InteractionChange {
+  readonly status: string;
+  readonly version?: number;
+  readonly reason?: string;
+  readonly action_requests?: readonly ActionRequest[];
+  readonly answers?: readonly Answer[];
+  readonly values?: Readonly<Record<string, Json>>;
+}
+
+/** What the wire says of the status is taken at its word; the fold knows which changes count. */
+export function changeInteraction(scribe: Scribe, turn: string, id: string, change: InteractionChange): void {
+  const block = findInteraction(scribe, turn, id);
+  if (block === undefined || !("version" in block)) return;
+  const { status, version = block.version + 1, reason, action_requests, answers, values } = change;
+  const on = { ...named(turn, block), version, ...(reason === undefined ? {} : { reason }) };
+  switch (block.kind) {
+    case "approval": {
+      const actions = action_requests === undefined ? {} : { actions: action_requests.map(actionFrom) };
+      scribe.write({
+        type: "approval.update",
+        ...on,
+        status: status as EventOf<"approval.update">["status"],
+        ...actions,
+      });
+      return;
+    }
+    case "question": {
+      const given = answers === undefined ? {} : { answers };
+      scribe.write({
+        type: "question.update",
+        ...on,
+        status: status as EventOf<"question.update">["status"],
+        ...given,
+      });
+      return;
+    }
+    case "form": {
+      const given = values === undefined ? {} : { values };
+      scribe.write({
+        type: "form.update",
+        ...on,
+        status: status as EventOf<"form.update">["status"],
+        ...given,
+      });
+      return;
+    }
+    case "payment":
+      scribe.write({ type: "payment.update", ...on, status: status as EventOf<"payment.update">["status"] });
+  }
+}
