@@ -1,287 +1,230 @@
 /**
- * The documents are true: every table, list and example of PROTOCOL.md is held against the code, links lead
- * somewhere, and code in Markdown compiles and runs. A check takes the text of a document and says what is
- * wrong with it; the last tests plant errors and see that they are noticed.
+ * The documents are true: the tables and examples of PROTOCOL.md say what the code says, links lead somewhere,
+ * and code in Markdown compiles and runs. The last tests plant errors and see that they are noticed.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import {
-  coalesce,
-  emptyState,
-  ERRORS,
-  type Event,
-  fold,
-  foldAll,
-  isQuiet,
-  legal,
-  restore,
-  RULES,
-  type SessionState,
-  snapshot,
-  TRANSITIONS,
-} from "@turnstream/protocol";
-import { blocks, historyOf } from "@turnstream/protocol/blocks";
-import { responses, responsesToSse } from "@turnstream/protocol/responses";
-import {
-  blocksFrameSchema,
-  errorReply,
-  postMessage,
-  postMessageReply,
-  readEvent,
-  responsesFrameSchema,
-  socketCommandSchema,
-  socketReplies,
-  tasksFrameSchema,
-} from "@turnstream/protocol/schema";
+import { emptyState, type Event, fold, foldAll, restore, type SessionState, snapshot } from "@turnstream/protocol";
+import { blocks } from "@turnstream/protocol/blocks";
+import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
-import { anchorsOf, codeIn, fencesOf, jsonIn, linksOf, listUnder, tablesOf } from "./support/markdown.ts";
-import { framesFrom, statesOf } from "./support/replay.ts";
+import {
+  type Check,
+  checkErrors,
+  checkEvents,
+  checkExamples,
+  checkFields,
+  checkRules,
+  checkStates,
+  logOf,
+} from "./support/doc-checks.ts";
+import {
+  checkCommands,
+  checkFrameFields,
+  checkFrames,
+  checkHistory,
+  checkLimits,
+  checkMappings,
+  checkSse,
+} from "./support/doc-dialects.ts";
+import { anchorsOf, fencesOf, linksOf } from "./support/markdown.ts";
+import { decodeAll, framesFrom, statesOf } from "./support/replay.ts";
 
 const root = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
-const PROTOCOL = read("PROTOCOL.md");
 const DOCUMENTS = globSync(["*.md", "docs/**/*.md"], { cwd: root }).toSorted();
 
-/** What is wrong with a document; nothing, when it is true. */
-type Check = (text: string) => string[];
-
-/** Compares what is written with what is so, both ways. */
-function bothWays(what: string, written: Iterable<string>, real: Iterable<string>): string[] {
-  const [there, so] = [new Set(written), new Set(real)];
-  const wrong = [...there].filter((x) => !so.has(x)).map((x) => `${what}: only written: ${x}`);
-  return [...wrong, ...[...so].filter((x) => !there.has(x)).map((x) => `${what}: not written: ${x}`)];
-}
-
-/** The rows of all tables with this first column, code marks left in. */
-function rowsOf(text: string, name: string): (readonly string[])[] {
-  const tables = tablesOf(text, name);
-  if (tables.length === 0) throw new Error(`there is no table ${name}`);
-  return tables.flat();
-}
-
-const bare = (cell: string | undefined): string => (cell ?? "").replaceAll("`", "");
-
-/** The JSON values of the fenced blocks with this mark. */
-function examplesOf(text: string, mark: string): unknown[] {
-  return fencesOf(text).flatMap(({ info, body }) => (info === `json ${mark}` ? jsonIn(body) : []));
-}
-
-const logOf = (text: string): Event[] => examplesOf(text, "event") as Event[];
-
-interface Schema {
-  readonly type?: string;
-  readonly description?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-  readonly enum?: readonly string[];
-  readonly const?: string;
-  readonly pattern?: string;
-  readonly [limit: string]: unknown;
-}
-
-function schemasOf(name: string): Record<string, Schema> {
-  return (JSON.parse(read(`packages/protocol/schemas/${name}.json`)) as { $defs: Record<string, Schema> })
-    .$defs;
-}
-
-const EVENTS = schemasOf("events");
-const ENVELOPE = ["v", "id", "at", "first", "type"];
-
-/** The fields of an object, those that may be absent with a question mark. */
-function fieldsOf(schema: Schema, without: readonly string[] = []): string[] {
-  const fields = Object.keys(schema.properties ?? {}).filter((field) => !without.includes(field));
-  return fields.map((field) => (schema.required?.includes(field) === true ? field : `${field}?`));
-}
-
-const checkExamples: Check = (text) => {
-  const wrong: string[] = [];
-  let state = emptyState;
-  for (const event of logOf(text)) {
-    const result = readEvent(event);
-    if (!result.ok) wrong.push(`${event.type} ${event.id}: ${result.message}`);
-    const illegal = legal(state, event);
-    if (illegal !== null) wrong.push(`${event.type} ${event.id}: ${illegal.rule} ${illegal.message}`);
-    state = fold(state, event);
-  }
-  const types = logOf(text).map((event) => event.type);
-  return [...wrong, ...bothWays("example of an event", types, Object.keys(EVENTS))];
-};
-
-/** The fields that place an event, by the word in the column `on`. */
-function placesOf(text: string): Map<string, string[]> {
-  return new Map(rowsOf(text, "on").map(([on = "", fields = ""]) => [on, codeIn(fields)]));
-}
-
-const checkEvents: Check = (text) => {
-  const places = placesOf(text);
-  const written = rowsOf(text, "event").map(([event, on = "", own = "", says]) => {
-    const fields = [...(places.get(on) ?? ["?"]), ...codeIn(own)].toSorted();
-    return `${bare(event)} ${fields.join()} ${says}`;
+/** Links to files and headings that are not there; addresses on the web are not looked at. */
+function checkLinks(text: string, path: string): string[] {
+  return linksOf(text).flatMap((link) => {
+    if (/^[a-z]+:/.test(link)) return [];
+    const [file = "", anchor] = link.split("#");
+    const target = file === "" ? join(root, path) : join(root, dirname(path), file);
+    if (!existsSync(target)) return [`${path} links to ${link}`];
+    if (anchor === undefined) return [];
+    const there = file === "" ? text : readFileSync(target, "utf8");
+    return anchorsOf(there).has(anchor) ? [] : [`${path} links to the heading ${link}`];
   });
-  const real = Object.entries(EVENTS).map(
-    ([type, schema]) => `${type} ${fieldsOf(schema, ENVELOPE).toSorted().join()} ${schema.description}`,
-  );
-  const envelope = rowsOf(text, "envelope").map(([field]) => bare(field));
-  const every = Object.values(EVENTS).flatMap((schema) =>
-    fieldsOf(schema).filter((f) => ENVELOPE.includes(f.replace("?", ""))),
-  );
-  return [...bothWays("event", written, real), ...bothWays("envelope", envelope, every)];
-};
-
-/** Shapes that stand inside fields of events, and where one of each is found. */
-const SHAPES: Readonly<Record<string, string>> = {
-  usage: "turn.end/usage",
-  file: "message.add/files",
-  annotation: "text.delta/annotations",
-  reference: "tool_result.delta/reference",
-  artifact: "tool_result.end/artifact",
-  whole: "tool_result.end/whole",
-  action: "approval.request/actions",
-  question: "question.request/questions",
-  option: "question.request/questions/options",
-  answer: "question.update/answers",
-  form: "form.request/schema",
-  form_field: "form.request/schema/fields",
-  choice: "form.request/schema/fields/options",
-};
-
-function shapeAt(path: string): Schema {
-  const [type = "", ...fields] = path.split("/");
-  let schema = EVENTS[type] ?? {};
-  for (const field of fields) {
-    schema = schema.properties?.[field] ?? {};
-    schema = schema.items ?? schema.anyOf?.[0] ?? schema;
-  }
-  return schema;
 }
 
-/** What kind of value a schema asks for, in the words of PROTOCOL.md. */
-function kindOf(schema: Schema): string {
-  const { minLength: least, maxLength: most, minItems, maxItems } = schema;
-  if (schema.anyOf !== undefined)
-    return schema.anyOf.map((s) => (s.type === "null" ? "null" : kindOf(s))).join(" or ");
-  if (schema.enum !== undefined) {
-    return schema.enum.join() === Object.keys(ERRORS).join()
-      ? "error word"
-      : `one of ${schema.enum.join(", ")}`;
+/** Commands of npm that a document names and package.json doesn't have. */
+const checkScripts: Check = (text) => {
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  const named = [...text.matchAll(/\bnpm (?:run |(?=test))([a-z]+)/g)].map((match) => match[1] ?? "");
+  return named.filter((name) => scripts[name] === undefined).map((name) => `there is no npm script ${name}`);
+};
+
+/** What the compiler says about the TypeScript in a document, as if each block were a file of this package. */
+const checkCode: Check = (text) => {
+  const config = ts.getParsedCommandLineOfConfigFile(join(root, "conformance/tsconfig.json"), {}, {
+    ...ts.sys,
+    onUnRecoverableConfigFileDiagnostic: () => {},
+  });
+  const sources = new Map(
+    fencesOf(text)
+      .filter(({ info }) => info === "ts")
+      .map(({ body, line }) => [join(root, "conformance", `line-${line}.ts`), body]),
+  );
+  if (sources.size === 0) return [];
+  const options = { ...config?.options, noEmit: true, emitDeclarationOnly: false, composite: false };
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile } = host;
+  host.fileExists = (file) => sources.has(file) || fileExists(file);
+  host.readFile = (file) => sources.get(file) ?? readFile(file);
+  const program = ts.createProgram([...sources.keys()], options, host);
+  return ts
+    .getPreEmitDiagnostics(program)
+    .map(({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`);
+};
+
+/** Runs each TypeScript block that is followed by its output, and compares the two. */
+const checkOutput: Check = (text) => {
+  const fences = fencesOf(text);
+  mkdirSync(join(root, ".tsc"), { recursive: true });
+  const folder = mkdtempSync(join(root, ".tsc/docs-"));
+  try {
+    return fences.flatMap(({ info, body, line }, n) => {
+      const next = fences[n + 1];
+      if (info !== "ts" || next?.info !== "text") return [];
+      const file = join(folder, `line-${line}.ts`);
+      writeFileSync(file, body);
+      const output = execFileSync(process.execPath, ["--conditions=@turnstream/source", file], { encoding: "utf8" });
+      return output.trimEnd() === next.body ? [] : [`the program in line ${line} prints ${output}`];
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
   }
-  switch (schema.type) {
-    case undefined:
-      return "any JSON";
-    case "string":
-      if (least === 1 && most === 256) return "id";
-      if (least !== undefined) return `text of ${String(least)}`;
-      return most === undefined ? "text" : most === 500 ? "label" : `text, at most ${String(most)}`;
-    case "integer":
-      return schema["minimum"] === 0 ? "count" : "count from 1";
-    case "array": {
-      const limits =
-        minItems === undefined
-          ? `, at most ${String(maxItems)}`
-          : `, ${String(minItems)} to ${String(maxItems)}`;
-      return `list of ${kindOf(schema.items ?? {})}${maxItems === undefined ? "" : limits}`;
+};
+
+/** The files of a token's life: at most eight, in order, all there. */
+const checkLife: Check = (text) => {
+  const [, after = ""] = text.split("\n## Life of a token\n");
+  const files = linksOf(after.split(/^## /m)[0] ?? "");
+  const many = files.length >= 1 && files.length <= 8 ? [] : [`${files.length} files`];
+  return [...many, ...files.filter((file) => !existsSync(join(root, "docs", file)))];
+};
+
+const PROTOCOL: readonly [string, Check][] = [
+  ["one example of every event, together a legal log", checkExamples],
+  ["the events and their fields", checkEvents],
+  ["the kinds of all fields", checkFields],
+  ["the rules and promises by number", checkRules],
+  ["the state, and how interactions go on", checkStates],
+  ["frames that the log gives, one example of every type", checkFrames],
+  ["which event becomes which frames", checkMappings],
+  ["the fields of frames", checkFrameFields],
+  ["what a dialect can't carry", checkLimits],
+  ["history and quiet positions", checkHistory],
+  ["frames as SSE", checkSse],
+  ["commands, replies and bodies", checkCommands],
+  ["the error codes", checkErrors],
+];
+
+describe("PROTOCOL.md is true about", () => {
+  test.each(PROTOCOL)("%s", (_, check) => {
+    expect(check(read("PROTOCOL.md"))).toEqual([]);
+  });
+});
+
+describe.each(DOCUMENTS)("%s", (path) => {
+  test("links to files and headings that are there", () => {
+    expect(checkLinks(read(path), path)).toEqual([]);
+  });
+
+  test("names npm scripts that are there", () => {
+    expect(checkScripts(read(path))).toEqual([]);
+  });
+
+  test("has TypeScript that compiles and prints what it says", () => {
+    expect([...checkCode(read(path)), ...checkOutput(read(path))]).toEqual([]);
+  });
+});
+
+test("README.md has a program, and docs/architecture.md the life of a token", () => {
+  expect(fencesOf(read("README.md")).map(({ info }) => info)).toContain("ts");
+  expect(checkLife(read("docs/architecture.md"))).toEqual([]);
+});
+
+describe("on the log of PROTOCOL.md", () => {
+  const log = logOf(read("PROTOCOL.md"));
+  const states = statesOf(log);
+  const whole = states.at(-1) ?? emptyState;
+  const end = (state: SessionState) => `9-${state.seq + 1}`;
+
+  test("F01 the fold changes neither the state nor the event", () => {
+    let state = emptyState;
+    for (const event of log) state = frozen(fold(state, frozen(structuredClone(event))));
+    expect(snapshot(state)).toEqual(snapshot(whole));
+  });
+
+  test("F02 F08 every event at every position gives a state, and one that finds no place changes nothing", () => {
+    for (const state of states) {
+      for (const event of log) {
+        const { id: _, first: __, ...rest } = event;
+        const next = fold(state, { ...rest, id: end(state) } as Event);
+        expect([next.epoch, next.seq]).toEqual([9, state.seq + 1]);
+        if ("block" in event && event.type.endsWith(".start") && state === whole) expect(next.turns).toBe(state.turns);
+      }
     }
-    case "object": {
-      const same = (path: string): boolean => fieldsOf(shapeAt(path)).join() === fieldsOf(schema).join();
-      if (schema.properties === undefined) return "object";
-      return Object.entries(SHAPES).find(([, path]) => same(path))?.[0] ?? "a shape without a name";
+  });
+
+  test("F08 an index may skip 1024 numbers and no more", () => {
+    const state = states.find(({ turns }) => turns.last()?.runs.length === 1) ?? emptyState;
+    const at = (index: number) => {
+      const start = { v: 2, at: 0, turn: "t1", run: "r1", block: "far", index, id: end(state) } as const;
+      return fold(state, { ...start, type: "thinking.start" }).turns.last()?.items;
+    };
+    expect(at(1024)?.toArray().slice(-2)).toMatchObject([null, { id: "far" }]);
+    expect(at(1025)?.length).toBe(0);
+  });
+
+  test("F06 a turn that was left running is closed by the next one", () => {
+    const state = states.find(({ turns }) => turns.last()?.open === 1) ?? emptyState;
+    const start = log.find((event) => event.type === "turn.start");
+    const next = fold(state, { ...start, turn: "later", id: end(state) } as Event);
+    expect(next.turns.toArray().map(({ status, open }) => [status, open])).toEqual([
+      ["error", 0],
+      ["running", 0],
+    ]);
+  });
+
+  test("F10 a void block keeps its place and its number", () => {
+    const { index } = log.find((event) => "block" in event && event.block === "b12") as { index: number };
+    const item = whole.turns.at(0)?.items.at(index);
+    expect(item).toMatchObject({ kind: "superseded", was: "text", id: "b12", index });
+  });
+
+  test("X01 a snapshot at any position, and the events after it, fold to the whole", () => {
+    for (const [k, state] of states.entries()) {
+      const wire = JSON.parse(JSON.stringify(snapshot(state))) as ReturnType<typeof snapshot>;
+      expect(snapshot(foldAll(log.slice(k), restore(wire)))).toEqual(snapshot(whole));
     }
-    default:
-      return schema.type;
+  });
+
+  test("X04 at any position, a client of any dialect can go on in another", () => {
+    for (const [k, state] of states.entries()) {
+      const rest = log.slice(k);
+      expect(framesFrom(blocks, state, rest)).toEqual(tail(framesFrom(blocks, emptyState, log), state));
+      expect(framesFrom(tasks, state, rest)).toEqual(tail(framesFrom(tasks, emptyState, log), state));
+      expect(framesFrom(responses, state, rest)).toEqual(tail(framesFrom(responses, emptyState, log), state));
+    }
+  });
+});
+
+/** Freezes plain data, all the way down. */
+function frozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) frozen(inner);
   }
+  return value;
 }
 
-function kindsOf(name: string, schema: Schema, without: readonly string[]): string[] {
-  const kinds = Object.values(schema.properties ?? {}).map(kindOf);
-  const names = fieldsOf(schema).map((field, n) => [field, kinds[n]] as const);
-  const own = names.filter(([field]) => !without.includes(field.replace("?", "")));
-  return own.map(([field, kind]) => `${name} ${field} ${kind}`);
+/** The frames after a position: those of later events, up to the one with the cursor. */
+function tail<F extends { readonly event_id?: string }>(frames: F[], { seq }: SessionState): F[] {
+  const seen = frames.findLastIndex(({ event_id: id }) => id !== undefined && Number(id.split("-")[1]) <= seq);
+  return frames.slice(seen + 1);
 }
-
-const checkFields: Check = (text) => {
-  const places = [...placesOf(text).values()];
-  const written = rowsOf(text, "field").flatMap(([field, of = "", is]) =>
-    codeIn(of).map((type) => `${type} ${bare(field)} ${bare(is)}`),
-  );
-  const real = Object.entries(EVENTS).flatMap(([type, schema]) => {
-    const all = fieldsOf(schema);
-    const place = places
-      .filter((p) => p.every((f) => all.includes(f)))
-      .toSorted((a, b) => b.length - a.length);
-    return kindsOf(type, schema, [...ENVELOPE, ...(place[0] ?? [])]);
-  });
-  const shapes = rowsOf(text, "shape").map((row) => row.slice(0, 3).map(bare).join(" "));
-  const realShapes = Object.entries(SHAPES).flatMap(([name, path]) => kindsOf(name, shapeAt(path), []));
-  return [...bothWays("field", written, real), ...bothWays("shape", shapes, realShapes)];
-};
-
-const checkRules: Check = (text) => {
-  const written = rowsOf(text, "rule").map(([rule, words]) => `${rule} ${words}`);
-  const promises = rowsOf(text, "promise");
-  const numbers = ["F", "X"].flatMap((letter) =>
-    promises
-      .filter(([id]) => id?.startsWith(letter))
-      .map((_, n) => `${letter}${String(n + 1).padStart(2, "0")}`),
-  );
-  const proofs = promises.filter(([, , proof = ""]) => linksOf(proof).length === 0);
-  return [
-    ...bothWays(
-      "rule",
-      written,
-      Object.entries(RULES).map(([rule, words]) => `${rule} ${words}`),
-    ),
-    ...bothWays(
-      "promise",
-      promises.map(([id = ""]) => id),
-      numbers,
-    ),
-    ...proofs.map(([id]) => `${id} is proved nowhere`),
-  ];
-};
-
-const checkErrors: Check = (text) =>
-  bothWays(
-    "error",
-    rowsOf(text, "word").map((row) => row.map(bare).join(" | ")),
-    Object.entries(ERRORS).map(([word, { number, can_retry, meaning }]) =>
-      [word, number, can_retry ? "yes" : "no", meaning].join(" | "),
-    ),
-  );
-
-const checkStates: Check = (text) => {
-  const states = statesOf(logOf(text)).map((state) => snapshot(state));
-  const turns = states.flatMap((state) => state.turns);
-  const names = (table: string): string[] => rowsOf(text, table).map(([field]) => bare(field));
-  const seen = (things: readonly (object | null)[]): string[] => things.flatMap((x) => Object.keys(x ?? {}));
-  const items = turns.flatMap((turn) => turn.items.filter((item) => item !== null));
-  const bases = new Map(rowsOf(text, "base").map(([base = "", fields = ""]) => [base, codeIn(fields)]));
-  const parts = items.flatMap((item) => (item.kind === "tool_result" ? item.parts : []));
-  const kinds = rowsOf(text, "kind").filter((row) => row.length === 4);
-  const written = kinds.flatMap(([kind, has = "", own = ""]) => {
-    const base = has.split(" ").flatMap((name) => bases.get(name) ?? ["?"]);
-    return ["kind", ...base, ...codeIn(own)].map((field) => `${bare(kind)}.${field.replace("?", "")}`);
-  });
-  const real = items.flatMap((item) => Object.keys(item).map((field) => `${item.kind}.${field}`));
-  const steps = rowsOf(text, "kind").filter((row) => row.length === 3);
-  return [
-    ...bothWays("session", names("session"), seen(states)),
-    ...bothWays("turn", names("turn"), seen(turns)),
-    ...bothWays("run", names("run"), seen(turns.flatMap((turn) => turn.runs))),
-    ...bothWays("user message", names("user message"), seen(states.flatMap((state) => state.waiting))),
-    ...bothWays("item", written, real),
-    ...bothWays("part", names("part"), seen(parts)),
-    ...bothWays(
-      "transition",
-      steps.flatMap(([kind, from, to = ""]) => codeIn(to).map((next) => `${kind} ${bare(from)} ${next}`)),
-      Object.entries(TRANSITIONS).flatMap(([kind, all]) =>
-        Object.entries(all).flatMap(([from, to]) => to.map((next) => `${kind} ${from} ${next}`)),
-      ),
-    ),
-  ];
-};
