@@ -5,7 +5,15 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { emptyState, type Event, fold, foldAll, restore, type SessionState, snapshot } from "@turnstream/protocol";
+import {
+  emptyState,
+  type Event,
+  fold,
+  foldAll,
+  restore,
+  type SessionState,
+  snapshot,
+} from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
@@ -31,7 +39,7 @@ import {
   checkSse,
 } from "./support/doc-dialects.ts";
 import { anchorsOf, fencesOf, linksOf } from "./support/markdown.ts";
-import { decodeAll, framesFrom, statesOf } from "./support/replay.ts";
+import { framesFrom, statesOf } from "./support/replay.ts";
 
 const root = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -59,10 +67,14 @@ const checkScripts: Check = (text) => {
 
 /** What the compiler says about the TypeScript in a document, as if each block were a file of this package. */
 const checkCode: Check = (text) => {
-  const config = ts.getParsedCommandLineOfConfigFile(join(root, "conformance/tsconfig.json"), {}, {
-    ...ts.sys,
-    onUnRecoverableConfigFileDiagnostic: () => {},
-  });
+  const config = ts.getParsedCommandLineOfConfigFile(
+    join(root, "conformance/tsconfig.json"),
+    {},
+    {
+      ...ts.sys,
+      onUnRecoverableConfigFileDiagnostic: () => {},
+    },
+  );
   const sources = new Map(
     fencesOf(text)
       .filter(({ info }) => info === "ts")
@@ -77,7 +89,9 @@ const checkCode: Check = (text) => {
   const program = ts.createProgram([...sources.keys()], options, host);
   return ts
     .getPreEmitDiagnostics(program)
-    .map(({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`);
+    .map(
+      ({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`,
+    );
 };
 
 /** Runs each TypeScript block that is followed by its output, and compares the two. */
@@ -91,7 +105,9 @@ const checkOutput: Check = (text) => {
       if (info !== "ts" || next?.info !== "text") return [];
       const file = join(folder, `line-${line}.ts`);
       writeFileSync(file, body);
-      const output = execFileSync(process.execPath, ["--conditions=@turnstream/source", file], { encoding: "utf8" });
+      const output = execFileSync(process.execPath, ["--conditions=@turnstream/source", file], {
+        encoding: "utf8",
+      });
       return output.trimEnd() === next.body ? [] : [`the program in line ${line} prints ${output}`];
     });
   } finally {
@@ -160,18 +176,19 @@ describe("on the log of PROTOCOL.md", () => {
     expect(snapshot(state)).toEqual(snapshot(whole));
   });
 
-  test("F02 F08 every event at every position gives a state, and one that finds no place changes nothing", () => {
+  test("F02 F08 F09 every event at every position gives a state, and one that finds no place changes nothing", () => {
     for (const state of states) {
       for (const event of log) {
         const { id: _, first: __, ...rest } = event;
         const next = fold(state, { ...rest, id: end(state) } as Event);
         expect([next.epoch, next.seq]).toEqual([9, state.seq + 1]);
-        if ("block" in event && event.type.endsWith(".start") && state === whole) expect(next.turns).toBe(state.turns);
+        if ("block" in event && event.type.endsWith(".start") && state === whole)
+          expect(next.turns).toBe(state.turns);
       }
     }
   });
 
-  test("F08 an index may skip 1024 numbers and no more", () => {
+  test("F09 an index may skip 1024 numbers and no more", () => {
     const state = states.find(({ turns }) => turns.last()?.runs.length === 1) ?? emptyState;
     const at = (index: number) => {
       const start = { v: 2, at: 0, turn: "t1", run: "r1", block: "far", index, id: end(state) } as const;
@@ -181,7 +198,7 @@ describe("on the log of PROTOCOL.md", () => {
     expect(at(1025)?.length).toBe(0);
   });
 
-  test("F06 a turn that was left running is closed by the next one", () => {
+  test("F07 a turn that was left running is closed by the next one", () => {
     const state = states.find(({ turns }) => turns.last()?.open === 1) ?? emptyState;
     const start = log.find((event) => event.type === "turn.start");
     const next = fold(state, { ...start, turn: "later", id: end(state) } as Event);
@@ -191,7 +208,20 @@ describe("on the log of PROTOCOL.md", () => {
     ]);
   });
 
-  test("F10 a void block keeps its place and its number", () => {
+  test("F06 a notice ends what is open, as if each had been cut off", () => {
+    const state = states.find(({ turns }) => turns.last()?.half_shown === 1) ?? emptyState;
+    const stop = { v: 2, at: 0, turn: "t1", run: "r1", block: "stop", index: 1, id: end(state) } as const;
+    const turn = fold(state, { ...stop, type: "notice.stopped", text: "" }).turns.last();
+    expect([turn?.open, turn?.half_shown]).toEqual([0, 0]);
+    expect(turn?.items.at(0)).toMatchObject({
+      kind: "files",
+      aborted: true,
+      status: "failed",
+      end: state.seq + 1,
+    });
+  });
+
+  test("F11 a void block keeps its place and its number", () => {
     const { index } = log.find((event) => "block" in event && event.block === "b12") as { index: number };
     const item = whole.turns.at(0)?.items.at(index);
     expect(item).toMatchObject({ kind: "superseded", was: "text", id: "b12", index });
@@ -214,6 +244,122 @@ describe("on the log of PROTOCOL.md", () => {
   });
 });
 
+/** Errors of every sort, each planted into a true document; the check must find something. */
+const PLANTED: readonly [string, Check, string, string | RegExp, string][] = [
+  [
+    "a field of an event that there is not",
+    checkExamples,
+    "PROTOCOL.md",
+    '"mode": "agent"',
+    '"mood": "agent"',
+  ],
+  ["an event out of order", checkExamples, "PROTOCOL.md", '"index": 9,', '"index": 8,'],
+  [
+    "a type of event without an example",
+    checkExamples,
+    "PROTOCOL.md",
+    /^\{[^\n]*"session.update"[^\n]*\n/m,
+    "",
+  ],
+  ["an event too few", checkEvents, "PROTOCOL.md", /\| `group.start` \| group [^\n]*\n/, ""],
+  ["an optional field that is not", checkEvents, "PROTOCOL.md", "| `part` `call?` |", "| `part` `call` |"],
+  ["a sentence that the schema doesn't say", checkEvents, "PROTOCOL.md", "| More text. |", "| Text. |"],
+  [
+    "a field of another kind",
+    checkFields,
+    "PROTOCOL.md",
+    "| `run.start` | label |",
+    "| `run.start` | text |",
+  ],
+  ["a shape with a field too few", checkFields, "PROTOCOL.md", /\| `choice` \| `value` [^\n]*\n/, ""],
+  ["a rule in other words", checkRules, "PROTOCOL.md", "files come first in a turn", "files come first"],
+  ["a promise with a wrong number", checkRules, "PROTOCOL.md", "| F03 |", "| F33 |"],
+  ["a promise without a proof", checkRules, "PROTOCOL.md", /(\| X02 .*) \| \[fold\].*$/m, "$1 | |"],
+  ["a state field too few", checkStates, "PROTOCOL.md", /\| `half_shown` [^\n]*\n/, ""],
+  [
+    "a field of an item that there is not",
+    checkStates,
+    "PROTOCOL.md",
+    "| `notice` `text` `by`",
+    "| `notice` `text` `who`",
+  ],
+  [
+    "a step that an interaction can't take",
+    checkStates,
+    "PROTOCOL.md",
+    "`processing` `cancelled` `expired`",
+    "`processing`",
+  ],
+  [
+    "a frame that the log doesn't give",
+    checkFrames,
+    "PROTOCOL.md",
+    '"stop_reason": "end_turn" }',
+    '"stop_reason": "error" }',
+  ],
+  [
+    "a frame that is not valid",
+    checkFrames,
+    "PROTOCOL.md",
+    '"type": "message_stop"',
+    '"type": "message_end"',
+  ],
+  [
+    "a frame that an event doesn't become",
+    checkMappings,
+    "PROTOCOL.md",
+    "| `group.end` | `group_end` |",
+    "| `group.end` | `group_start` |",
+  ],
+  [
+    "a field of a frame that there is not",
+    checkFrameFields,
+    "PROTOCOL.md",
+    "`final_text` `usage`",
+    "`final_text` `tokens`",
+  ],
+  ["a limit too few", checkLimits, "PROTOCOL.md", "- groups and their summaries\n", ""],
+  [
+    "a history that is not so",
+    checkHistory,
+    "PROTOCOL.md",
+    '"display_type": "group_start"',
+    '"display_type": "content"',
+  ],
+  ["a position that is quiet", checkHistory, "PROTOCOL.md", '["1-5", ', '["1-4", "1-5", '],
+  ["a line of SSE that is not so", checkSse, "PROTOCOL.md", "id: 2-48", "id: 2-49"],
+  ["a command that is refused", checkCommands, "PROTOCOL.md", '"decision": "edit", ', '"decision": "keep", '],
+  ["a reply with a field too few", checkCommands, "PROTOCOL.md", '"resumed": true, ', ""],
+  ["an error too few", checkErrors, "PROTOCOL.md", /\| `LLM_REFUSED` [^\n]*\n/, ""],
+  ["an error with another number", checkErrors, "PROTOCOL.md", "| 10014 |", "| 10041 |"],
+  ["a link to nothing", (text) => checkLinks(text, "README.md"), "README.md", "(PROTOCOL.md)", "(SPEC.md)"],
+  [
+    "a link to no heading",
+    (text) => checkLinks(text, "PROTOCOL.md"),
+    "PROTOCOL.md",
+    "(#2-events)",
+    "(#2-event)",
+  ],
+  ["an npm script that there is not", checkScripts, "README.md", "npm run vectors", "npm run vector"],
+  ["code that doesn't compile", checkCode, "README.md", "blocks.attach(", "blocks.atach("],
+  [
+    "output that is not so",
+    checkOutput,
+    "README.md",
+    "The ridge path is open.\n",
+    "The ridge path is closed.\n",
+  ],
+  ["a file that there is not", checkLife, "docs/architecture.md", "fold/block.ts)", "fold/blocks.ts)"],
+];
+
+describe("the checks notice", () => {
+  test.each(PLANTED)("%s", (_, check, path, from, to) => {
+    const planted = read(path).replace(from, to);
+    expect(planted).not.toBe(read(path));
+    expect(check(planted)).not.toEqual([]);
+  });
+});
+
 /** Freezes plain data, all the way down. */
 function frozen<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
@@ -225,6 +371,8 @@ function frozen<T>(value: T): T {
 
 /** The frames after a position: those of later events, up to the one with the cursor. */
 function tail<F extends { readonly event_id?: string }>(frames: F[], { seq }: SessionState): F[] {
-  const seen = frames.findLastIndex(({ event_id: id }) => id !== undefined && Number(id.split("-")[1]) <= seq);
+  const seen = frames.findLastIndex(
+    ({ event_id: id }) => id !== undefined && Number(id.split("-")[1]) <= seq,
+  );
   return frames.slice(seen + 1);
 }

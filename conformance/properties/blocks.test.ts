@@ -4,8 +4,6 @@ import {
   emptyState,
   type Event,
   foldQuiet,
-  legal,
-  fold,
   type SessionState,
   trackQuiet,
 } from "@turnstream/protocol";
@@ -13,7 +11,8 @@ import { blocks, historyOf } from "@turnstream/protocol/blocks";
 import { expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";
 import { eraseForBlocks } from "../support/erase.ts";
-import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
+import { atEveryFrame, decodesLegally, roundTrip } from "../support/dialect-checks.ts";
+import { expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
 
 function feed(client: BlocksClient, frames: readonly object[]): BlocksClient {
@@ -71,46 +70,23 @@ function reconnect(events: Event[], cuts: number[]): void {
 }
 
 test("W01 W03 at every frame of 500 logs, a connection that is cut goes on from its cursor without gap or overlap", () => {
-  atEveryCut((events) => {
-    const frames = framesFrom(blocks, emptyState, events).length;
-    reconnect(
-      events,
-      Array.from({ length: frames + 1 }, (_, n) => n),
-    );
-  });
+  atEveryCut(atEveryFrame(blocks, reconnect));
 });
 
-function roundTrip(events: Event[], cuts: number[]): void {
-  const states = statesOf(events);
-  const frames = framesFrom(blocks, emptyState, events);
-  const expected = eraseForBlocks(states.at(-1) as SessionState);
-  for (const cut of cuts) {
-    const seen = frames.slice(0, cut);
-    const at = positionOf(seen.findLast((frame) => frame.event_id !== undefined)?.event_id ?? null);
-    const { decoder } = decodeAll(blocks, [...seen, ...resumeFrames(blocks, states, events, at)]);
-    expectSame(eraseForBlocks(decoder.state), expected);
-  }
-}
+const encodeAndDecode = roundTrip(blocks, eraseForBlocks);
 
 test("at every frame of 500 logs, what the blocks dialect carries survives encode and decode", () => {
-  atEveryCut(roundTrip);
+  atEveryCut(encodeAndDecode);
 });
 
 test("H03 all of this at three positions of 10,000 logs", () => {
   atThreeCuts((events, cuts) => {
     reload(events, cuts);
     reconnect(events, cuts);
-    roundTrip(events, cuts);
+    encodeAndDecode(events, cuts);
   });
 });
 
 test("decoded logs are legal", () => {
-  atEveryCut((events) => {
-    if (events.some((event) => "hidden" in event)) return;
-    let state = emptyState;
-    for (const event of decodeAll(blocks, framesFrom(blocks, emptyState, events)).events) {
-      expect(legal(state, event)).toBeNull();
-      state = fold(state, event);
-    }
-  });
+  atEveryCut(decodesLegally(blocks));
 });

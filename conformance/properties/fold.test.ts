@@ -132,3 +132,14 @@ test("generated events validate by their schemas", () => {
     }
   });
 });
+
+test("a writer of an earlier epoch changes nothing, whatever position it claims", () => {
+  atEveryCut((events) => {
+    const state = foldAll(events);
+    if (state.epoch === 1) return;
+    for (const event of events) {
+      const zombie = { ...event, id: `${state.epoch - 1}-${state.seq + 1}` };
+      expect(fold(state, zombie)).toBe(state);
+    }
+  }, 100);
+});

@@ -1,5 +1,5 @@
 /** Properties of the `responses` dialect: a plain SSE reader, cut anywhere, ends with the same response. */
-import { emptyState, type Event, fold, legal, type SessionState } from "@turnstream/protocol";
+import { emptyState, type Event } from "@turnstream/protocol";
 import {
   type ResponsesFrame,
   responses,
@@ -9,7 +9,8 @@ import {
 import { expect, test } from "vitest";
 import { SseReader } from "../clients/sse-reader.ts";
 import { eraseForResponses, joinedText, takenTurns } from "../support/erase.ts";
-import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
+import { atEveryFrame, decodesLegally, roundTrip } from "../support/dialect-checks.ts";
+import { expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
 
 function feed(reader: SseReader, frames: readonly ResponsesFrame[]): SseReader {
@@ -32,13 +33,7 @@ function reconnect(events: Event[], cuts: number[], include_tool_tags = false): 
 }
 
 test("S02 S05 S06 at every message of 500 logs, a reader that is cut off ends with the response of an uncut one", () => {
-  atEveryCut((events) => {
-    const frames = framesFrom(responses, emptyState, events).length;
-    reconnect(
-      events,
-      Array.from({ length: frames + 1 }, (_, n) => n),
-    );
-  });
+  atEveryCut(atEveryFrame(responses, (events, cuts) => reconnect(events, cuts)));
 });
 
 test("S06 the same with tool tags, at three messages of 1,000 logs", () => {
@@ -67,29 +62,19 @@ test("the encoder's place in the text follows from the state at every position",
   });
 });
 
-function roundTrip(events: Event[], cuts: number[]): void {
-  const states = statesOf(events);
-  const frames = framesFrom(responses, emptyState, events);
-  const whole = states.at(-1) as SessionState;
-  const taken = takenTurns(whole);
-  const expected = eraseForResponses(whole, taken);
-  for (const cut of cuts) {
-    const seen = frames.slice(0, cut);
-    const at = positionOf(seen.findLast((frame) => frame.event_id !== undefined)?.event_id ?? null);
-    const all = [...seen, ...resumeFrames(responses, states, events, at)];
-    const { decoder } = decodeAll(responses, all);
-    expectSame(eraseForResponses(decoder.state, taken, joinedText), expected);
-  }
-}
+const encodeAndDecode = roundTrip(responses, (state, whole) => {
+  // A decoder's blocks already hold what stands between the blocks of the log.
+  return eraseForResponses(state, takenTurns(whole), state === whole ? undefined : joinedText);
+});
 
 test("at every message of 500 logs, what the responses dialect carries survives encode and decode", () => {
-  atEveryCut(roundTrip);
+  atEveryCut(encodeAndDecode);
 });
 
 test("H03 all of this at three positions of 10,000 logs", () => {
   atThreeCuts((events, cuts) => {
     reconnect(events, cuts);
-    roundTrip(events, cuts);
+    encodeAndDecode(events, cuts);
   });
 });
 
@@ -105,12 +90,5 @@ test("S02 frames survive the SSE text", () => {
 });
 
 test("decoded logs are legal", () => {
-  atEveryCut((events) => {
-    if (events.some((event) => "hidden" in event)) return;
-    let state = emptyState;
-    for (const event of decodeAll(responses, framesFrom(responses, emptyState, events)).events) {
-      expect(legal(state, event)).toBeNull();
-      state = fold(state, event);
-    }
-  });
+  atEveryCut(decodesLegally(responses));
 });

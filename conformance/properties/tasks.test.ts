@@ -1,10 +1,11 @@
 /** Properties of the `tasks` dialect: exact resume at every frame, for plain clients and through decode. */
-import { emptyState, type Event, fold, legal, type SessionState } from "@turnstream/protocol";
+import { emptyState, type Event } from "@turnstream/protocol";
 import { tasks } from "@turnstream/protocol/tasks";
 import { expect, test } from "vitest";
 import { TasksClient } from "../clients/tasks-client.ts";
 import { eraseForTasks } from "../support/erase.ts";
-import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
+import { atEveryFrame, decodesLegally, roundTrip } from "../support/dialect-checks.ts";
+import { expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
 
 function feed(client: TasksClient, frames: readonly object[]): TasksClient {
@@ -29,48 +30,25 @@ function reconnect(events: Event[], cuts: number[]): void {
 }
 
 test("T02 T08 at every frame of 500 logs, a client that is cut off ends with the output of an uncut one", () => {
-  atEveryCut((events) => {
-    const frames = framesFrom(tasks, emptyState, events).length;
-    reconnect(
-      events,
-      Array.from({ length: frames + 1 }, (_, n) => n),
-    );
-  });
+  atEveryCut(atEveryFrame(tasks, reconnect));
 });
 
-function roundTrip(events: Event[], cuts: number[]): void {
-  const states = statesOf(events);
-  const frames = framesFrom(tasks, emptyState, events);
-  const expected = eraseForTasks(states.at(-1) as SessionState);
-  for (const cut of cuts) {
-    const seen = frames.slice(0, cut);
-    const at = positionOf(seen.findLast((frame) => frame.event_id !== undefined)?.event_id ?? null);
-    const { decoder } = decodeAll(tasks, [...seen, ...resumeFrames(tasks, states, events, at)]);
-    expectSame(eraseForTasks(decoder.state), expected);
-  }
-}
+const encodeAndDecode = roundTrip(tasks, eraseForTasks);
 
 test("at every frame of 500 logs, what the tasks dialect carries survives encode and decode", () => {
-  atEveryCut(roundTrip);
+  atEveryCut(encodeAndDecode);
 });
 
 test("H03 all of this at three positions of 10,000 logs", () => {
   atThreeCuts((events, cuts) => {
     reconnect(events, cuts);
-    roundTrip(events, cuts);
+    encodeAndDecode(events, cuts);
   });
 });
 
 test("decoded logs are legal", () => {
-  atEveryCut((events) => {
-    if (events.some((event) => "hidden" in event)) return;
-    let state = emptyState;
-    for (const event of decodeAll(tasks, framesFrom(tasks, emptyState, events)).events) {
-      const wrong = legal(state, event);
-      // The reason is carried, the form or payment that it speaks of is not.
-      const isKnown = event.type === "turn.end" && event.reason === "requires_interaction";
-      if (wrong !== null && !isKnown) expect(wrong).toBeNull();
-      state = fold(state, event);
-    }
-  });
+  // The reason is carried, the form or payment that it speaks of is not.
+  atEveryCut(
+    decodesLegally(tasks, (event) => event.type === "turn.end" && event.reason === "requires_interaction"),
+  );
 });

@@ -221,7 +221,9 @@ export const checkRules: Check = (text) => {
 export const checkErrors: Check = (text) =>
   bothWays(
     "error",
-    rowsOf(text, "word").map((row) => row.map(bare).join(" | ")),
+    rowsOf(text, "word")
+      .filter((row) => row.length === 4)
+      .map((row) => row.map(bare).join(" | ")),
     Object.entries(ERRORS).map(([word, { number, can_retry, meaning }]) =>
       [word, number, can_retry ? "yes" : "no", meaning].join(" | "),
     ),

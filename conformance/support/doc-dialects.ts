@@ -119,7 +119,9 @@ export const checkMappings: Check = (text) =>
     );
     const real = frames(text).flatMap((step) => step.frames.map((frame) => `${step.event} to ${frame.type}`));
     const wrong = bothWays(name, written, real);
-    return wrong.filter((line) => !(line.includes("only written") && [...VARIES].some((e) => line.includes(e))));
+    return wrong.filter(
+      (line) => !(line.includes("only written") && [...VARIES].some((e) => line.includes(e))),
+    );
   });
 
 /** The objects that a schema allows, each with its name: `type`, or the name given. */
@@ -150,7 +152,11 @@ function partOf(set: string, ...path: string[]): Schema {
 export const checkFrameFields: Check = (text) => {
   const frames = DIALECTS.flatMap(({ name }) => {
     const all = Object.entries(schemasOf(`${name}-frames`));
-    return checkTable(text, `${name} frame`, all.flatMap(([type, s]) => variantsOf(type, s)));
+    return checkTable(
+      text,
+      `${name} frame`,
+      all.flatMap(([type, s]) => variantsOf(type, s)),
+    );
   });
   const items = variantsOf("", partOf("tasks-frames", "task.output_item.done", "item"));
   const pieces = ["task.text.done", "task.image.done"].flatMap((type) =>
@@ -158,7 +164,11 @@ export const checkFrameFields: Check = (text) => {
   );
   return [
     ...frames,
-    ...checkTable(text, "content block", variantsOf("", partOf("blocks-frames", "content_block_start", "content_block"))),
+    ...checkTable(
+      text,
+      "content block",
+      variantsOf("", partOf("blocks-frames", "content_block_start", "content_block")),
+    ),
     ...checkTable(text, "delta", variantsOf("", partOf("blocks-frames", "content_block_delta", "delta"))),
     ...checkTable(text, "tasks item", items),
     ...checkTable(text, "tasks block", pieces),
@@ -202,7 +212,12 @@ function notQuiet(text: string): string[] {
 
 export const checkSse: Check = (text) => {
   const given = DIALECTS.filter(({ name }) => name === responses.name).flatMap(({ frames }) => frames(text));
-  const real = given.map(({ frames }) => frames.map((f) => responsesToSse(f as never)).join("").trimEnd());
+  const real = given.map(({ frames }) =>
+    frames
+      .map((f) => responsesToSse(f as never))
+      .join("")
+      .trimEnd(),
+  );
   const shown = fencesOf(text).filter(({ info }) => info === "sse");
   const wrong = shown.filter(({ body }) => !real.includes(body)).map(({ line }) => `SSE in line ${line}`);
   return shown.length > 0 ? wrong : ["there is no SSE"];
@@ -224,15 +239,25 @@ export const checkCommands: Check = (text) => {
       Object.entries(all).map(([type, s]) => `${type} ${fieldsOf(s, without).join()} ${s.description}`),
     );
   const http = schemasOf("http");
-  const bodies = Object.fromEntries(Object.entries(BODIES).map(([mark, { name }]) => [mark, http[name] ?? {}]));
+  const bodies = Object.fromEntries(
+    Object.entries(BODIES).map(([mark, { name }]) => [mark, http[name] ?? {}]),
+  );
   return [
     ...problemsOf("command", socketCommandSchema, commands),
     ...replies.flatMap((reply) => {
       const schema = Object.entries(socketReplies).find(([type]) => type === reply.type)?.[1];
       return schema === undefined ? [`reply ${reply.type}`] : problemsOf("reply", schema, [reply]);
     }),
-    ...bothWays("example of a command", commands.map((c) => c.type), Object.keys(schemasOf("socket-commands"))),
-    ...bothWays("example of a reply", replies.map((r) => r.type), Object.keys(socketReplies)),
+    ...bothWays(
+      "example of a command",
+      commands.map((c) => c.type),
+      Object.keys(schemasOf("socket-commands")),
+    ),
+    ...bothWays(
+      "example of a reply",
+      replies.map((r) => r.type),
+      Object.keys(socketReplies),
+    ),
     ...Object.entries(BODIES).flatMap(([mark, { validator }]) => {
       const shown = examplesOf(text, mark);
       return shown.length === 0 ? [`there is no ${mark}`] : problemsOf(mark, validator, shown);

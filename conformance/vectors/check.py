@@ -134,7 +134,10 @@ class BlocksClient:
 
     def handle(self, frame):
         kind, message_id, index = frame["type"], frame.get("message_id"), frame.get("index")
-        if message_id is not None and kind not in ("approval_result", "interaction_update"):
+        if kind in ("approval_result", "interaction_update"):  # maybe long after the turn
+            for block in self.message(message_id)["blocks"]:
+                apply_update(block, frame)
+        elif message_id is not None:
             if kind == "message_start":  # also after a takeover or a resync: forget what was there
                 self.messages.pop(message_id, None)
             message = self.message(message_id)
@@ -148,6 +151,8 @@ class BlocksClient:
                 block = message["open"].pop(index)
                 if block["type"] == "text":
                     block["is_final"] = frame["is_final"]
+                if block["type"] in ("approval_request", "form_request", "payment_request"):
+                    block.update({"status": "pending", "version": 0})
                 add_block(message["blocks"], block)
             elif kind in ("group_start", "group_end"):
                 message["blocks"].append({"type": kind, "summary": frame.get("summary", "")})
@@ -188,9 +193,24 @@ def apply_delta(block, delta):
 
 def apply_extras(block, extras):
     """A text with extras is a terminal block: the turn was stopped, or failed."""
-    if extras:
-        stopped = extras["block_subtype"] == "user_stopped"
-        block.update({"type": "terminal_user_stopped"} if stopped else {"type": "terminal_error", "extras": extras})
+    if extras and extras["block_subtype"] == "user_stopped":
+        block["type"] = "terminal_user_stopped"
+    elif extras:
+        block.update({"type": "terminal_error", "extras": extras})
+
+
+def apply_update(block, frame):
+    """What became of an approval, question, form or payment. Its version only rises."""
+    names = {"approval_request": block.get("approval_key"), "form_request": block.get("form_request_id"),
+             "payment_request": block.get("payment", {}).get("payment_request_id")}
+    name = frame.get("approval_key", frame.get("interaction_id"))
+    if names.get(block["type"]) != name or frame["version"] <= block["version"]:
+        return
+    for key in ("status", "version", "reason", "answers", "values"):
+        block[key] = frame.get(key)
+    block["edited_requests"] = frame.get("action_requests")
+    if "payment" in block:
+        block["payment"] = {**block["payment"], "status": frame["status"]}
 
 
 def add_block(blocks, block):
@@ -244,9 +264,12 @@ def build_groups(blocks, streaming):
     return [item for item in items if item["type"] != "group" or item["blocks"]]
 
 
-SHOWN = """type text thinking is_part is_final id name tool_content_message input toolResult toolResultError artifact
-content approval_key action_requests timeout_seconds files message extras form_request_id form_schema payment
-subagent parent_tool_use_id""".split()
+SHOWN = """
+    type text thinking is_part is_final subagent parent_tool_use_id files message extras
+    id name tool_content_message input toolResult toolResultError artifact content
+    approval_key action_requests review_configs timeout_seconds deadline edited_requests answers
+    form_request_id form_schema values payment status version reason
+""".split()
 
 
 def visible(block):
@@ -265,7 +288,7 @@ class Checks:
     def same(self, what, actual, expected):
         self.count += 1
         if not same(actual, expected):
-            self.failures.append("%s:\n  %.300s\n  and not\n  %.300s" % (what, ascii(actual), ascii(expected)))
+            self.failures.append("%s\n  is  %.400s\n  not %.400s" % (what, ascii(actual), ascii(expected)))
 
     def fold(self, name):
         vector = self.read("fold/" + name)
@@ -291,6 +314,10 @@ class Checks:
             rest = point["rest"] + replay[point["replay_from"]:]
             shown = self.shown(name, [point["history"]], rest)
             self.same("handoff/%s reload at %s" % (name, point["last_event_id"]), shown, uncut)
+        for point in vector["resync"]:
+            rest = point["frames"] + point["rest"] + replay[point["replay_from"]:]
+            shown = self.shown(name, [], self.before(name, point["k"]) + rest)
+            self.same("handoff/%s resync at %d" % (name, point["k"]), shown, uncut)
         for point in vector["resume"]["blocks"]:
             rest = point["rest"] + replay[point["replay_from"]:]
             cursors = [frame.get("event_id") for frame in frames]
@@ -302,6 +329,15 @@ class Checks:
                 if seen >= len(frames) or cursors[seen] is not None:
                     break
                 seen += 1
+
+    def before(self, name, k):
+        """What a slow client has seen before a resync at k: it lacks up to three events of the turn."""
+        vector = self.read("dialects/blocks/" + name)
+        events, seen = vector["events"], k
+        turn = [event["turn"] for event in events[:k] if event["type"] == "turn.start"][-1]
+        while k - seen < 3 and events[seen - 1]["type"] != "turn.start" and events[seen - 1].get("turn") == turn:
+            seen -= 1
+        return [frame for made in vector["frames"][:seen] for frame in made]
 
     def shown(self, name, histories, frames):
         client = BlocksClient()

@@ -24,6 +24,7 @@ import type { Report } from "./report.ts";
 export type DialectVectors = Readonly<Record<DialectName, DialectVector>>;
 
 function restOf<Item>(cut: Rest<Item>, replay: readonly Item[]): Item[] {
+  if (cut.replay_from > replay.length) throw new Error(`the replay ends before ${cut.replay_from}`);
   return [...cut.rest, ...replay.slice(cut.replay_from)];
 }
 
@@ -94,13 +95,21 @@ function verifyResync(report: Report, vector: HandoffVector, log: FoldVector, wh
     report.same(`frames of the resync at ${point.k}`, again, point.frames);
     const rest = restOf(point, vector.replay.blocks);
     report.same(`rest after the resync at ${point.k}`, framesAfter("blocks", state, log.events), rest);
-    // A slow client: it has seen the turn's start, and misses up to three events before the resync.
-    const begun = log.events.slice(0, point.k).findLastIndex((event) => event.type === "turn.start") + 1;
-    const client = fed(new BlocksClient(), whole.frames.slice(0, Math.max(begun, point.k - 3)).flat());
+    const seen = seenBefore(log.events, point.k, turn?.id ?? "");
+    const client = fed(new BlocksClient(), whole.frames.slice(0, seen).flat());
     fed(fed(client, point.frames), rest);
     report.same(`problems after the resync at ${point.k}`, client.problems, []);
     report.same(`resync at ${point.k}`, client.display(), uncut.display());
   }
+}
+
+/** How many events a slow client has seen before a resync at k: it lacks up to three of the turn that runs. */
+function seenBefore(events: readonly Event[], k: number, turn: string): number {
+  let seen = k;
+  const isOfTurn = (event: Event | undefined): boolean =>
+    event !== undefined && event.type !== "turn.start" && "turn" in event && event.turn === turn;
+  while (k - seen < 3 && isOfTurn(events[seen - 1])) seen--;
+  return seen;
 }
 
 function verifyReplay(report: Report, vector: HandoffVector, log: FoldVector, name: DialectName): void {

@@ -1,0 +1,62 @@
+/**
+ * Checks that every dialect must pass, whatever its frames look like. The properties feed them generated logs.
+ */
+import { type Dialect, emptyState, type Event, fold, legal, type SessionState } from "@turnstream/protocol";
+import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "./replay.ts";
+
+type Check = (events: Event[], cuts: number[]) => void;
+
+/** Applies a check at every frame of a log, where the property only gives positions. */
+export function atEveryFrame<E, D, F, O>(
+  dialect: Dialect<E, D, F, O>,
+  check: Check,
+): (events: Event[]) => void {
+  return (events) => {
+    const { length } = framesFrom(dialect, emptyState, events);
+    check(
+      events,
+      Array.from({ length: length + 1 }, (_, cut) => cut),
+    );
+  };
+}
+
+/**
+ * Encode, cut off after some frames, resume from the last cursor seen, decode it all, fold: the same as the log,
+ * but for what the dialect can't carry.
+ */
+export function roundTrip<
+  E,
+  D extends { readonly state: SessionState },
+  F extends { readonly event_id?: string },
+  O,
+>(dialect: Dialect<E, D, F, O>, erase: (state: SessionState, whole: SessionState) => unknown): Check {
+  return (events, cuts) => {
+    const states = statesOf(events);
+    const whole = states.at(-1) ?? emptyState;
+    const frames = framesFrom(dialect, emptyState, events);
+    const expected = erase(whole, whole);
+    for (const cut of cuts) {
+      const seen = frames.slice(0, cut);
+      const cursor = seen.findLast((frame) => frame.event_id !== undefined)?.event_id ?? null;
+      const rest = resumeFrames(dialect, states, events, positionOf(cursor));
+      expectSame(erase(decodeAll(dialect, [...seen, ...rest]).decoder.state, whole), expected);
+    }
+  };
+}
+
+/** What a decoder writes is a legal log. A call without its result, when one of them is hidden, can't be. */
+export function decodesLegally<E, D extends { readonly state: SessionState }, F, O>(
+  dialect: Dialect<E, D, F, O>,
+  isExcused: (event: Event) => boolean = () => false,
+): (events: Event[]) => void {
+  return (events) => {
+    if (events.some((event) => "hidden" in event)) return;
+    let state = emptyState;
+    for (const event of decodeAll(dialect, framesFrom(dialect, emptyState, events)).events) {
+      const wrong = legal(state, event);
+      if (wrong !== null && !isExcused(event))
+        throw new Error(`${wrong.rule} ${event.type}: ${wrong.message}`);
+      state = fold(state, event);
+    }
+  };
+}
