@@ -65,33 +65,31 @@ const checkScripts: Check = (text) => {
   return named.filter((name) => scripts[name] === undefined).map((name) => `there is no npm script ${name}`);
 };
 
+const config = ts.getParsedCommandLineOfConfigFile(
+  join(root, "conformance/tsconfig.json"),
+  { noEmit: true, emitDeclarationOnly: false, composite: false },
+  { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => {} },
+);
+/** The last program, so that the next one need not read everything again. */
+let program: ts.Program | undefined;
+
 /** What the compiler says about the TypeScript in a document, as if each block were a file of this package. */
 const checkCode: Check = (text) => {
-  const config = ts.getParsedCommandLineOfConfigFile(
-    join(root, "conformance/tsconfig.json"),
-    {},
-    {
-      ...ts.sys,
-      onUnRecoverableConfigFileDiagnostic: () => {},
-    },
-  );
+  const code = fencesOf(text).filter(({ info }) => info === "ts");
+  if (config === undefined || code.length === 0) return [];
   const sources = new Map(
-    fencesOf(text)
-      .filter(({ info }) => info === "ts")
-      .map(({ body, line }) => [join(root, "conformance", `line-${line}.ts`), body]),
+    code.map(({ body, line }) => [join(root, "conformance", `line-${line}.ts`), body] as const),
   );
-  if (sources.size === 0) return [];
-  const options = { ...config?.options, noEmit: true, emitDeclarationOnly: false, composite: false };
-  const host = ts.createCompilerHost(options);
-  const { fileExists, readFile } = host;
-  host.fileExists = (file) => sources.has(file) || fileExists(file);
-  host.readFile = (file) => sources.get(file) ?? readFile(file);
-  const program = ts.createProgram([...sources.keys()], options, host);
-  return ts
-    .getPreEmitDiagnostics(program)
-    .map(
-      ({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`,
-    );
+  const host = ts.createCompilerHost(config.options);
+  host.fileExists = (file) => sources.has(file) || ts.sys.fileExists(file);
+  host.readFile = (file) => sources.get(file) ?? ts.sys.readFile(file);
+  const next = ts.createProgram([...sources.keys()], config.options, host, program);
+  program = next;
+  return [...sources.keys()].flatMap((name) => {
+    const file = next.getSourceFile(name);
+    const found = [...next.getSyntacticDiagnostics(file), ...next.getSemanticDiagnostics(file)];
+    return found.map(({ messageText }) => `${name}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`);
+  });
 };
 
 /** Runs each TypeScript block that is followed by its output, and compares the two. */
@@ -168,7 +166,6 @@ describe("on the log of PROTOCOL.md", () => {
   const log = logOf(read("PROTOCOL.md"));
   const states = statesOf(log);
   const whole = states.at(-1) ?? emptyState;
-  const end = (state: SessionState) => `9-${state.seq + 1}`;
 
   test("F01 the fold changes neither the state nor the event", () => {
     let state = emptyState;
@@ -180,7 +177,7 @@ describe("on the log of PROTOCOL.md", () => {
     for (const state of states) {
       for (const event of log) {
         const { id: _, first: __, ...rest } = event;
-        const next = fold(state, { ...rest, id: end(state) } as Event);
+        const next = fold(state, { ...rest, id: positionAfter(state) });
         expect([next.epoch, next.seq]).toEqual([9, state.seq + 1]);
         if ("block" in event && event.type.endsWith(".start") && state === whole)
           expect(next.turns).toBe(state.turns);
@@ -191,7 +188,15 @@ describe("on the log of PROTOCOL.md", () => {
   test("F09 an index may skip 1024 numbers and no more", () => {
     const state = states.find(({ turns }) => turns.last()?.runs.length === 1) ?? emptyState;
     const at = (index: number) => {
-      const start = { v: 2, at: 0, turn: "t1", run: "r1", block: "far", index, id: end(state) } as const;
+      const start = {
+        v: 2,
+        at: 0,
+        turn: "t1",
+        run: "r1",
+        block: "far",
+        index,
+        id: positionAfter(state),
+      } as const;
       return fold(state, { ...start, type: "thinking.start" }).turns.last()?.items;
     };
     expect(at(1024)?.toArray().slice(-2)).toMatchObject([null, { id: "far" }]);
@@ -201,7 +206,7 @@ describe("on the log of PROTOCOL.md", () => {
   test("F07 a turn that was left running is closed by the next one", () => {
     const state = states.find(({ turns }) => turns.last()?.open === 1) ?? emptyState;
     const start = log.find((event) => event.type === "turn.start");
-    const next = fold(state, { ...start, turn: "later", id: end(state) } as Event);
+    const next = fold(state, { ...start, turn: "later", id: positionAfter(state) } as Event);
     expect(next.turns.toArray().map(({ status, open }) => [status, open])).toEqual([
       ["error", 0],
       ["running", 0],
@@ -210,7 +215,15 @@ describe("on the log of PROTOCOL.md", () => {
 
   test("F06 a notice ends what is open, as if each had been cut off", () => {
     const state = states.find(({ turns }) => turns.last()?.half_shown === 1) ?? emptyState;
-    const stop = { v: 2, at: 0, turn: "t1", run: "r1", block: "stop", index: 1, id: end(state) } as const;
+    const stop = {
+      v: 2,
+      at: 0,
+      turn: "t1",
+      run: "r1",
+      block: "stop",
+      index: 1,
+      id: positionAfter(state),
+    } as const;
     const turn = fold(state, { ...stop, type: "notice.stopped", text: "" }).turns.last();
     expect([turn?.open, turn?.half_shown]).toEqual([0, 0]);
     expect(turn?.items.at(0)).toMatchObject({
@@ -244,121 +257,80 @@ describe("on the log of PROTOCOL.md", () => {
   });
 });
 
-/** Errors of every sort, each planted into a true document; the check must find something. */
-const PLANTED: readonly [string, Check, string, string | RegExp, string][] = [
-  [
-    "a field of an event that there is not",
-    checkExamples,
-    "PROTOCOL.md",
-    '"mode": "agent"',
-    '"mood": "agent"',
-  ],
-  ["an event out of order", checkExamples, "PROTOCOL.md", '"index": 9,', '"index": 8,'],
-  [
-    "a type of event without an example",
-    checkExamples,
-    "PROTOCOL.md",
-    /^\{[^\n]*"session.update"[^\n]*\n/m,
-    "",
-  ],
-  ["an event too few", checkEvents, "PROTOCOL.md", /\| `group.start` \| group [^\n]*\n/, ""],
-  ["an optional field that is not", checkEvents, "PROTOCOL.md", "| `part` `call?` |", "| `part` `call` |"],
-  ["a sentence that the schema doesn't say", checkEvents, "PROTOCOL.md", "| More text. |", "| Text. |"],
-  [
-    "a field of another kind",
-    checkFields,
-    "PROTOCOL.md",
-    "| `run.start` | label |",
-    "| `run.start` | text |",
-  ],
-  ["a shape with a field too few", checkFields, "PROTOCOL.md", /\| `choice` \| `value` [^\n]*\n/, ""],
-  ["a rule in other words", checkRules, "PROTOCOL.md", "files come first in a turn", "files come first"],
-  ["a promise with a wrong number", checkRules, "PROTOCOL.md", "| F03 |", "| F33 |"],
-  ["a promise without a proof", checkRules, "PROTOCOL.md", /(\| X02 .*) \| \[fold\].*$/m, "$1 | |"],
-  ["a state field too few", checkStates, "PROTOCOL.md", /\| `half_shown` [^\n]*\n/, ""],
-  [
-    "a field of an item that there is not",
-    checkStates,
-    "PROTOCOL.md",
-    "| `notice` `text` `by`",
-    "| `notice` `text` `who`",
-  ],
-  [
-    "a step that an interaction can't take",
-    checkStates,
-    "PROTOCOL.md",
-    "`processing` `cancelled` `expired`",
-    "`processing`",
-  ],
-  [
-    "a frame that the log doesn't give",
-    checkFrames,
-    "PROTOCOL.md",
-    '"stop_reason": "end_turn" }',
-    '"stop_reason": "error" }',
-  ],
-  [
-    "a frame that is not valid",
-    checkFrames,
-    "PROTOCOL.md",
-    '"type": "message_stop"',
-    '"type": "message_end"',
-  ],
-  [
-    "a frame that an event doesn't become",
-    checkMappings,
-    "PROTOCOL.md",
-    "| `group.end` | `group_end` |",
-    "| `group.end` | `group_start` |",
-  ],
-  [
-    "a field of a frame that there is not",
-    checkFrameFields,
-    "PROTOCOL.md",
-    "`final_text` `usage`",
-    "`final_text` `tokens`",
-  ],
-  ["a limit too few", checkLimits, "PROTOCOL.md", "- groups and their summaries\n", ""],
-  [
-    "a history that is not so",
-    checkHistory,
-    "PROTOCOL.md",
-    '"display_type": "group_start"',
-    '"display_type": "content"',
-  ],
-  ["a position that is quiet", checkHistory, "PROTOCOL.md", '["1-5", ', '["1-4", "1-5", '],
-  ["a line of SSE that is not so", checkSse, "PROTOCOL.md", "id: 2-48", "id: 2-49"],
-  ["a command that is refused", checkCommands, "PROTOCOL.md", '"decision": "edit", ', '"decision": "keep", '],
-  ["a reply with a field too few", checkCommands, "PROTOCOL.md", '"resumed": true, ', ""],
-  ["an error too few", checkErrors, "PROTOCOL.md", /\| `LLM_REFUSED` [^\n]*\n/, ""],
-  ["an error with another number", checkErrors, "PROTOCOL.md", "| 10014 |", "| 10041 |"],
-  ["a link to nothing", (text) => checkLinks(text, "README.md"), "README.md", "(PROTOCOL.md)", "(SPEC.md)"],
-  [
-    "a link to no heading",
-    (text) => checkLinks(text, "PROTOCOL.md"),
-    "PROTOCOL.md",
-    "(#2-events)",
-    "(#2-event)",
-  ],
-  ["an npm script that there is not", checkScripts, "README.md", "npm run vectors", "npm run vector"],
-  ["code that doesn't compile", checkCode, "README.md", "blocks.attach(", "blocks.atach("],
-  [
-    "output that is not so",
-    checkOutput,
-    "README.md",
-    "The ridge path is open.\n",
-    "The ridge path is closed.\n",
-  ],
-  ["a file that there is not", checkLife, "docs/architecture.md", "fold/block.ts)", "fold/blocks.ts)"],
-];
+/** An error to plant: what it is, who must notice it, what to look for and what to put there. */
+type Planted = [name: string, check: Check, from: string | RegExp, to: string];
 
-describe("the checks notice", () => {
-  test.each(PLANTED)("%s", (_, check, path, from, to) => {
-    const planted = read(path).replace(from, to);
-    expect(planted).not.toBe(read(path));
-    expect(check(planted)).not.toEqual([]);
+const PLANTED: Readonly<Record<string, readonly Planted[]>> = {
+  "PROTOCOL.md": [
+    ["a field of an event that there is not", checkExamples, '"mode": "agent"', '"mood": "agent"'],
+    ["an event out of order", checkExamples, '"index": 9,', '"index": 8,'],
+    ["a type of event without an example", checkExamples, /^\{.*"session.update".*\n/m, ""],
+    ["an event too few", checkEvents, /\| `group.start` \| group .*\n/, ""],
+    ["an optional field that is not", checkEvents, "| `part` `call?` |", "| `part` `call` |"],
+    ["a sentence that the schema doesn't say", checkEvents, "| More text. |", "| Text. |"],
+    ["a field of another kind", checkFields, "| `run.start` | label |", "| `run.start` | text |"],
+    ["a shape with a field too few", checkFields, /\| `choice` \| `value` .*\n/, ""],
+    ["a rule in other words", checkRules, "files come first in a turn", "files come first"],
+    ["a promise with a wrong number", checkRules, "| F03 |", "| F33 |"],
+    ["a promise without a proof", checkRules, /(\| X02 .*) \| \[fold\].*$/m, "$1 | |"],
+    ["a field of the state too few", checkStates, /\| `half_shown` .*\n/, ""],
+    [
+      "a field of an item that there is not",
+      checkStates,
+      "| `notice` `text` `by`",
+      "| `notice` `text` `who`",
+    ],
+    ["a step of an interaction too few", checkStates, "`processing` `cancelled` `expired`", "`processing`"],
+    [
+      "a frame that the log doesn't give",
+      checkFrames,
+      '"stop_reason": "end_turn" }',
+      '"stop_reason": "error" }',
+    ],
+    ["a frame that is not valid", checkFrames, '"type": "message_stop"', '"type": "message_end"'],
+    [
+      "a frame that an event doesn't become",
+      checkMappings,
+      "| `group.end` | `group_end` |",
+      "| `group.end` | - |",
+    ],
+    [
+      "a field of a frame that there is not",
+      checkFrameFields,
+      "`final_text` `usage`",
+      "`final_text` `tokens`",
+    ],
+    ["a limit too few", checkLimits, "- groups and their summaries\n", ""],
+    ["a history that is not so", checkHistory, '"display_type": "group_start"', '"display_type": "content"'],
+    ["a position that is quiet", checkHistory, '["1-5", ', '["1-4", "1-5", '],
+    ["a line of SSE that is not so", checkSse, "id: 2-48", "id: 2-49"],
+    ["a command that is refused", checkCommands, '"decision": "edit"', '"decision": "keep"'],
+    ["a reply with a field too few", checkCommands, '"resumed": true, ', ""],
+    ["an error too few", checkErrors, /\| `LLM_REFUSED` .*\n/, ""],
+    ["an error with another number", checkErrors, "| 10014 |", "| 10041 |"],
+    ["a link to no heading", (text) => checkLinks(text, "PROTOCOL.md"), "(#2-events)", "(#2-event)"],
+  ],
+  "README.md": [
+    ["a link to nothing", (text) => checkLinks(text, "README.md"), "(PROTOCOL.md)", "(SPEC.md)"],
+    ["an npm script that there is not", checkScripts, "npm run vectors", "npm run vector"],
+    ["code that doesn't compile", checkCode, "blocks.attach(", "blocks.atach("],
+    ["output that is not so", checkOutput, "The ridge path is open.\n", "The ridge path is closed.\n"],
+  ],
+  "docs/architecture.md": [["a file that there is not", checkLife, "fold/block.ts)", "fold/blocks.ts)"]],
+};
+
+describe.each(Object.entries(PLANTED))("a check of %s notices", (path, planted) => {
+  test.each(planted)("%s", (_, check, from, to) => {
+    const text = read(path).replace(from, to);
+    expect(text).not.toBe(read(path));
+    expect(check(text)).not.toEqual([]);
   });
 });
+
+/** A position right after a state, in an epoch of its own. */
+function positionAfter(state: SessionState): string {
+  return `9-${state.seq + 1}`;
+}
 
 /** Freezes plain data, all the way down. */
 function frozen<T>(value: T): T {

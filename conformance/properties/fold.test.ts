@@ -85,8 +85,9 @@ test("H05 at the end of a turn nothing stays open, and nothing late revives it",
     }
     // Every block event again, at positions after the end: a late writer that knows no better.
     for (const event of events) {
-      if (!("block" in event) || event.type.endsWith(".update")) continue;
-      const late = { ...event, id: `99-${state.seq + 1}` };
+      if (!("block" in event) || event.type === "form.update" || event.type === "payment.update") continue;
+      const decided = "version" in event ? { version: event.version + 10 } : {};
+      const late = { ...event, ...decided, id: `99-${state.seq + 1}` } as Event;
       const next = fold(state, late);
       for (const turn of next.turns) {
         if (ended.has(turn.id)) expect(turn).toBe(state.turns.toArray().find((t) => t.id === turn.id));
@@ -142,4 +143,18 @@ test("a writer of an earlier epoch changes nothing, whatever position it claims"
       expect(fold(state, zombie)).toBe(state);
     }
   }, 100);
+});
+
+test("an event told again at a later position changes nothing but the position", () => {
+  atEveryCut((events) => {
+    const state = foldAll(events);
+    const { seq: _, epoch: __, ...before } = snapshot(state);
+    for (const event of events) {
+      // More text for an open block, or another title, is news and not a repeat.
+      if (event.type.endsWith(".delta") || event.type === "session.update") continue;
+      const again = fold(state, { ...event, id: `${state.epoch}-${state.seq + 1}` });
+      const { seq: ___, epoch: ____, ...after } = snapshot(again);
+      expectSame(after, before);
+    }
+  }, 200);
 });

@@ -34,6 +34,7 @@ export function rowsOf(text: string, name: string): (readonly string[])[] {
   return tables.flat();
 }
 
+/** A cell without its marks of code. */
 export const bare = (cell: string | undefined): string => (cell ?? "").replaceAll("`", "");
 
 /** The JSON values of the fenced blocks with this mark. */
@@ -41,8 +42,10 @@ export function examplesOf(text: string, mark: string): unknown[] {
   return fencesOf(text).flatMap(({ info, body }) => (info === `json ${mark}` ? jsonIn(body) : []));
 }
 
+/** The log that the examples of events make up. */
 export const logOf = (text: string): Event[] => examplesOf(text, "event") as Event[];
 
+/** As much of JSON Schema as our schemas use. */
 export interface Schema {
   readonly type?: string;
   readonly description?: string;
@@ -53,8 +56,11 @@ export interface Schema {
   readonly oneOf?: readonly Schema[];
   readonly enum?: readonly string[];
   readonly const?: string;
-  readonly pattern?: string;
-  readonly [limit: string]: unknown;
+  readonly minimum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
 }
 
 /** The published schemas of a set, by `type`. */
@@ -149,15 +155,12 @@ function kindOf(schema: Schema): string {
       return "any JSON";
     case "string":
       if (least === 1 && most === 256) return "id";
-      if (least !== undefined) return `text of ${String(least)}`;
-      return most === undefined ? "text" : most === 500 ? "label" : `text, at most ${String(most)}`;
+      if (least !== undefined) return `text of ${least}`;
+      return most === undefined ? "text" : most === 500 ? "label" : `text, at most ${most}`;
     case "integer":
-      return schema["minimum"] === 0 ? "count" : "count from 1";
+      return schema.minimum === 0 ? "count" : "count from 1";
     case "array": {
-      const limits =
-        minItems === undefined
-          ? `, at most ${String(maxItems)}`
-          : `, ${String(minItems)} to ${String(maxItems)}`;
+      const limits = minItems === undefined ? `, at most ${maxItems}` : `, ${minItems} to ${maxItems}`;
       return `list of ${kindOf(schema.items ?? {})}${maxItems === undefined ? "" : limits}`;
     }
     case "object": {
@@ -221,29 +224,29 @@ export const checkRules: Check = (text) => {
 export const checkErrors: Check = (text) =>
   bothWays(
     "error",
-    rowsOf(text, "word")
-      .filter((row) => row.length === 4)
-      .map((row) => row.map(bare).join(" | ")),
+    rowsOf(text, "word").map((row) => row.map(bare).join(" | ")),
     Object.entries(ERRORS).map(([word, { number, can_retry, meaning }]) =>
       [word, number, can_retry ? "yes" : "no", meaning].join(" | "),
     ),
   );
 
+/** The fields that things have, all together. */
+function seen(things: readonly object[]): string[] {
+  return things.flatMap((thing) => Object.keys(thing));
+}
+
 export const checkStates: Check = (text) => {
   const states = statesOf(logOf(text)).map((state) => snapshot(state));
   const turns = states.flatMap((state) => state.turns);
   const names = (table: string): string[] => rowsOf(text, table).map(([field]) => bare(field));
-  const seen = (things: readonly (object | null)[]): string[] => things.flatMap((x) => Object.keys(x ?? {}));
   const items = turns.flatMap((turn) => turn.items.filter((item) => item !== null));
   const bases = new Map(rowsOf(text, "base").map(([base = "", fields = ""]) => [base, codeIn(fields)]));
   const parts = items.flatMap((item) => (item.kind === "tool_result" ? item.parts : []));
-  const kinds = rowsOf(text, "kind").filter((row) => row.length === 4);
-  const written = kinds.flatMap(([kind, has = "", own = ""]) => {
+  const written = rowsOf(text, "kind").flatMap(([kind, has = "", own = ""]) => {
     const base = has.split(" ").flatMap((name) => bases.get(name) ?? ["?"]);
     return ["kind", ...base, ...codeIn(own)].map((field) => `${bare(kind)}.${field.replace("?", "")}`);
   });
   const real = items.flatMap((item) => Object.keys(item).map((field) => `${item.kind}.${field}`));
-  const steps = rowsOf(text, "kind").filter((row) => row.length === 3);
   return [
     ...bothWays("session", names("session"), seen(states)),
     ...bothWays("turn", names("turn"), seen(turns)),
@@ -253,7 +256,9 @@ export const checkStates: Check = (text) => {
     ...bothWays("part", names("part"), seen(parts)),
     ...bothWays(
       "transition",
-      steps.flatMap(([kind, from, to = ""]) => codeIn(to).map((next) => `${kind} ${bare(from)} ${next}`)),
+      rowsOf(text, "interaction").flatMap(([kind, from, to = ""]) =>
+        codeIn(to).map((next) => `${kind} ${bare(from)} ${next}`),
+      ),
       Object.entries(TRANSITIONS).flatMap(([kind, all]) =>
         Object.entries(all).flatMap(([from, to]) => to.map((next) => `${kind} ${from} ${next}`)),
       ),

@@ -18,8 +18,8 @@ import { verifyCursors, verifyPartialJson, verifySse, verifyToolTags } from "./s
 export type Vectors = ReadonlyMap<string, unknown>;
 
 /** Verifies one file; a hand-off is held against the fold and dialect files of its scenario. */
-export function verifyFile(path: string, vectors: Vectors): Report {
-  const report = new Report();
+export function verifyFile(path: string, vectors: Vectors, stopAtFirst = false): Report {
+  const report = new Report(stopAtFirst);
   report.attempt(path, () => verify(report, path, vectors));
   return report;
 }

@@ -1,16 +1,24 @@
-/** What a verifier has to say: how much it checked, and what is not as the vector says. Never throws on a mismatch. */
+/** What a verifier has to say: how much it checked, and what is not as the vector says. */
 
 export class Report {
   checks = 0;
   readonly problems: string[] = [];
+  private readonly stopAtFirst: boolean;
+
+  /** @param stopAtFirst whether one problem is enough: it is thrown, and `attempt` takes it down */
+  constructor(stopAtFirst = false) {
+    this.stopAtFirst = stopAtFirst;
+  }
 
   same(what: string, actual: unknown, expected: unknown): void {
     this.checks++;
     const where = difference(actual, expected);
-    if (where !== null) this.problems.push(`${what}${where}`);
+    if (where === null) return;
+    if (this.stopAtFirst) throw new Error(`${what}${where}`);
+    this.problems.push(`${what}${where}`);
   }
 
-  /** Runs a step that a damaged vector may make throw. */
+  /** Runs a step that a damaged vector may make throw, and takes down why. */
   attempt(what: string, step: () => void): void {
     try {
       step();
@@ -21,7 +29,7 @@ export class Report {
 }
 
 /** Where two plain values first differ, in words; null when they are the same. The order of keys is nothing. */
-export function difference(actual: unknown, expected: unknown, path = ""): string | null {
+function difference(actual: unknown, expected: unknown, path = ""): string | null {
   if (Object.is(actual, expected)) return null;
   const say = `${path}: ${JSON.stringify(actual)?.slice(0, 200)} and not ${JSON.stringify(expected)?.slice(0, 200)}`;
   if (!isContainer(actual) || !isContainer(expected)) return say;
