@@ -4,7 +4,33 @@
 import { blocksOf, type Turn } from "@turnstream/protocol";
 import type { LogWriter } from "../support/log-writer.ts";
 
-export function takeOver(w: LogWriter, turn: Turn, from: number): void {
+export function takeOver(w: LogWriter, turn: Turn, wanted: number): void {
+  // What a person was asked is committed, and what it stands on: nothing before the last of these is void.
+  let from = wanted;
+  let gone = voidFrom(turn, from);
+  for (let asked = lastAsked(turn, gone.blocks); asked >= 0; asked = lastAsked(turn, gone.blocks)) {
+    from = Math.max(from, asked) + 1;
+    gone = voidFrom(turn, from);
+  }
+  const groups = turn.items
+    .toArray()
+    .flatMap((item) => (item?.kind === "group_start" && item.index >= from ? [item.id] : []));
+  const { blocks, runs } = gone;
+  w.add({ type: "turn.takeover", turn: turn.id, blocks: [...blocks], groups, runs: [...runs] });
+}
+
+interface Void {
+  readonly blocks: Set<string>;
+  readonly runs: Set<string>;
+}
+
+/** The index of the last interaction among the blocks, or -1. */
+function lastAsked(turn: Turn, blocks: ReadonlySet<string>): number {
+  return blocksOf(turn).findLast((block) => "version" in block && blocks.has(block.id))?.index ?? -1;
+}
+
+/** Everything from an index on, every half-written block, and all that hangs on them. */
+function voidFrom(turn: Turn, from: number): Void {
   const all = blocksOf(turn);
   const blocks = new Set(
     all.filter((b) => b.index >= from || (b.end === null && b.kind !== "tool_result")).map((b) => b.id),
@@ -26,8 +52,5 @@ export function takeOver(w: LogWriter, turn: Turn, from: number): void {
         blocks.add(block.id);
     }
   }
-  const groups = turn.items
-    .toArray()
-    .flatMap((item) => (item?.kind === "group_start" && item.index >= from ? [item.id] : []));
-  w.add({ type: "turn.takeover", turn: turn.id, blocks: [...blocks], groups, runs: [...runs] });
+  return { blocks, runs };
 }

@@ -69,7 +69,11 @@ export interface HandoffVector {
     readonly last_event_id: string;
     readonly history: History;
   })[];
-  readonly resync: readonly (Rest<Frame> & { readonly k: number; readonly frames: readonly Frame[] })[];
+  readonly resync: readonly (Rest<Frame> & {
+    readonly k: number;
+    readonly since: number;
+    readonly frames: readonly Frame[];
+  })[];
   readonly resume: Readonly<Record<"blocks" | "tasks" | "responses", readonly ResumePoint[]>>;
 }
 

@@ -110,7 +110,12 @@ export const checkEvents: Check = (text) => {
   const every = Object.values(EVENTS).flatMap((schema) =>
     fieldsOf(schema).filter((f) => ENVELOPE.includes(f.replace("?", ""))),
   );
-  return [...bothWays("event", written, real), ...bothWays("envelope", envelope, every)];
+  const folded = rowsOf(text, "event folded").flatMap(([types = ""]) => codeIn(types));
+  return [
+    ...bothWays("event", written, real),
+    ...bothWays("envelope", envelope, every),
+    ...bothWays("event folded", folded, Object.keys(EVENTS)),
+  ];
 };
 
 /** Shapes that stand inside fields of events, and where one of each is found. */

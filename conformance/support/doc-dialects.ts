@@ -85,12 +85,18 @@ function problemsOf(what: string, schema: Validator, values: readonly unknown[])
 export const checkFrames: Check = (text) =>
   DIALECTS.flatMap(({ name, schema, frames }) => {
     const shown = examplesOf(text, `${name}-frame`) as AnyFrame[];
-    const given = frames(text).flatMap((step) => step.frames.map(sorted));
-    const invented = shown.filter((frame) => !given.includes(sorted(frame)));
+    const given = frames(text).flatMap((step) => step.frames);
+    const known = new Set(given.map(sorted));
+    const invented = shown.filter((frame) => !known.has(sorted(frame)));
     const types = shown.map((frame) => frame.type);
     return [
       ...problemsOf(name, schema, shown),
-      ...invented.map((frame) => `${name}: the log does not give ${JSON.stringify(frame)}`),
+      ...invented.map((frame) => {
+        const alike = given.filter(
+          ({ type, event_id }) => type === frame.type && event_id === frame.event_id,
+        );
+        return `${name}: not ${JSON.stringify(frame)} but ${alike.map((f) => JSON.stringify(f)).join(" or ")}`;
+      }),
       ...bothWays(`example of ${name}`, types, Object.keys(schemasOf(`${name}-frames`))),
     ];
   });

@@ -316,7 +316,7 @@ class Checks:
             self.same("handoff/%s reload at %s" % (name, point["last_event_id"]), shown, uncut)
         for point in vector["resync"]:
             rest = point["frames"] + point["rest"] + replay[point["replay_from"]:]
-            shown = self.shown(name, [], self.before(name, point["k"]) + rest)
+            shown = self.shown(name, [], self.before(name, point["since"]) + rest)
             self.same("handoff/%s resync at %d" % (name, point["k"]), shown, uncut)
         for point in vector["resume"]["blocks"]:
             rest = point["rest"] + replay[point["replay_from"]:]
@@ -330,14 +330,10 @@ class Checks:
                     break
                 seen += 1
 
-    def before(self, name, k):
-        """What a slow client has seen before a resync at k: it lacks up to three events of the turn."""
-        vector = self.read("dialects/blocks/" + name)
-        events, seen = vector["events"], k
-        turn = [event["turn"] for event in events[:k] if event["type"] == "turn.start"][-1]
-        while k - seen < 3 and events[seen - 1]["type"] != "turn.start" and events[seen - 1].get("turn") == turn:
-            seen -= 1
-        return [frame for made in vector["frames"][:seen] for frame in made]
+    def before(self, name, since):
+        """What a slow client has seen before a resync: the frames of the first events."""
+        made = self.read("dialects/blocks/" + name)["frames"][:since]
+        return [frame for frames in made for frame in frames]
 
     def shown(self, name, histories, frames):
         client = BlocksClient()

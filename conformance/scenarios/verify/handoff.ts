@@ -90,26 +90,15 @@ function verifyResync(report: Report, vector: HandoffVector, log: FoldVector, wh
   const uncut = fed(new BlocksClient(), whole.frames.flat());
   for (const point of vector.resync) {
     const state = foldAll(log.events.slice(0, point.k));
-    const turn = state.turns.last();
-    const again = turn === undefined ? [] : resyncBlocks(state, turn);
+    const again = resyncBlocks(state, point.since);
     report.same(`frames of the resync at ${point.k}`, again, point.frames);
     const rest = restOf(point, vector.replay.blocks);
     report.same(`rest after the resync at ${point.k}`, framesAfter("blocks", state, log.events), rest);
-    const seen = seenBefore(log.events, point.k, turn?.id ?? "");
-    const client = fed(new BlocksClient(), whole.frames.slice(0, seen).flat());
+    const client = fed(new BlocksClient(), whole.frames.slice(0, point.since).flat());
     fed(fed(client, point.frames), rest);
     report.same(`problems after the resync at ${point.k}`, client.problems, []);
     report.same(`resync at ${point.k}`, client.display(), uncut.display());
   }
-}
-
-/** How many events a slow client has seen before a resync at k: it lacks up to three of the turn that runs. */
-function seenBefore(events: readonly Event[], k: number, turn: string): number {
-  let seen = k;
-  const isOfTurn = (event: Event | undefined): boolean =>
-    event !== undefined && event.type !== "turn.start" && "turn" in event && event.turn === turn;
-  while (k - seen < 3 && isOfTurn(events[seen - 1])) seen--;
-  return seen;
 }
 
 function verifyReplay(report: Report, vector: HandoffVector, log: FoldVector, name: DialectName): void {

@@ -29,6 +29,9 @@ interface Log {
   readonly cuts: readonly number[];
 }
 
+/** How many events a slow client has missed when it is brought up to date. */
+const MISSED = 4;
+
 export function handoffVector(
   scenario: string,
   description: string,
@@ -54,11 +57,14 @@ export function handoffVector(
       ...shortened(coalesce(events.slice(k)), replay.native),
     })),
     reload: reloads(log, replay.blocks),
-    resync: log.cuts.flatMap((k) => {
-      const turn = stateAt(log, k).turns.last();
-      if (turn?.status !== "running") return [];
-      const frames = resyncBlocks(stateAt(log, k), turn);
-      return [{ k, frames, ...shortened(after(log, blocks, k), replay.blocks) }];
+    resync: log.cuts.map((k) => {
+      const since = Math.max(0, k - MISSED);
+      return {
+        k,
+        since,
+        frames: resyncBlocks(stateAt(log, k), since),
+        ...shortened(after(log, blocks, k), replay.blocks),
+      };
     }),
     resume: {
       blocks: resumePoints(log, blocks, replay.blocks),

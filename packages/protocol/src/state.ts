@@ -54,6 +54,9 @@ export interface Turn {
   readonly from_share: boolean;
   readonly resumes: string | null;
   readonly retries: string | null;
+  /** The seq of its start, and of its end; null while it runs. */
+  readonly start: number;
+  readonly end: number | null;
   readonly started_at: number;
   readonly status: TurnStatus;
   readonly duration_ms: number | null;

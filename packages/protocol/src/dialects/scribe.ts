@@ -86,7 +86,7 @@ export class Scribe {
     if (turn === undefined || resultOf(turn, call) !== undefined) return;
     const caller = callOf(turn, call);
     const { run = caller?.run ?? turnId } = seen;
-    const tool = { call, name: caller?.name ?? seen.name ?? "", label: caller?.label ?? seen.label ?? "" };
+    const tool = { call, name: seen.name ?? caller?.name ?? "", label: seen.label ?? caller?.label ?? "" };
     this.write({ type: "tool_result.start", ...this.next(turnId), run, ...tool });
   }
 

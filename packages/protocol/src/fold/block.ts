@@ -278,7 +278,7 @@ export function endCall(
   const streamed = finishJson(block.parsed) ?? readPartial(block.parsed) ?? (block.args === "" ? {} : null);
   return {
     ...block,
-    input: input ?? streamed,
+    input: input === undefined ? streamed : input,
     given: input !== undefined,
     parsed: emptyPartialJson,
     aborted,

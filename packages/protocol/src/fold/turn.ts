@@ -23,6 +23,8 @@ export function startTurn(state: SessionState, event: EventOf<"turn.start">, seq
     from_share: event.from_share,
     resumes: event.resumes ?? null,
     retries: event.retries ?? null,
+    start: seq,
+    end: null,
     started_at: event.at,
     status: "running",
     duration_ms: null,
@@ -61,7 +63,7 @@ function closeTurn(turn: Turn, status: Exclude<Turn["status"], "running">, seq: 
   const runs = turn.runs.map((run) =>
     run.status === "running" ? { ...run, status: "cancelled" as const } : run,
   );
-  return { ...turn, status, items, runs, group: null, open: 0, half_shown: 0 };
+  return { ...turn, status, end: seq, items, runs, group: null, open: 0, half_shown: 0 };
 }
 
 function closeBlock(block: Block, seq: number, at: number): Block {

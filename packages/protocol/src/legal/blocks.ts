@@ -3,6 +3,7 @@
  */
 import type { Event, EventOf } from "../events/index.ts";
 import { blockAt, findRun } from "../fold/edit.ts";
+import { isPending, outlivesTurn } from "../fold/interaction.ts";
 import { blocksOf, isBlock, type Turn } from "../state.ts";
 import { type Illegal, illegal } from "./rules.ts";
 import { callOf, isMain, pendingApprovalOf, resultOf, runOfCall, unansweredCalls } from "../turn-facts.ts";
@@ -78,9 +79,11 @@ export function checkStart(turn: Turn, event: BlockEvent): Illegal | null {
       if (turn.open > 0 || turn.group !== null)
         return illegal("L22", "a notice while a block or group is open");
       const [waiting] = unansweredCalls(turn);
-      return waiting === undefined
+      if (waiting !== undefined) return illegal("L22", `a notice while call ${waiting.call} has no result`);
+      const asked = blocksOf(turn).find((b) => "version" in b && isPending(b) && !outlivesTurn(b));
+      return asked === undefined
         ? null
-        : illegal("L22", `a notice while call ${waiting.call} has no result`);
+        : illegal("L22", `a notice while ${asked.kind} ${asked.id} waits for a person`);
     }
     default:
       return null;
@@ -125,8 +128,10 @@ export function checkContinue(turn: Turn, event: BlockEvent): Illegal | null {
     const bad = event.annotations?.find((note) => note.start >= note.end || note.end > length);
     if (bad !== undefined) return illegal("L18", `annotation ${bad.start}-${bad.end} in a text of ${length}`);
   }
-  if (event.type === "text.end" && event.final && !isMain(turn, event.run)) {
-    return illegal("L14", `final text from the sub-agent run ${event.run}`);
+  if (event.type === "text.end" && event.final) {
+    if (!isMain(turn, event.run)) return illegal("L14", `final text from the sub-agent run ${event.run}`);
+    const final = blocksOf(turn).find((b) => b.kind === "text" && b.final);
+    if (final !== undefined) return illegal("L14", `a second final text after ${final.id}`);
   }
   if (event.type === "tool_result.end" && block.kind === "tool_result") {
     const run = runOfCall(turn, block.call);

@@ -15,15 +15,15 @@ export const RULES = {
   L11: "a run has at most one thinking and one text block open",
   L12: "groups are the main run's, don't overlap, and start and end while no block is open and no call waits",
   L13: "while a group is open the main run writes no text but parts, and asks no question, form or payment",
-  L14: "a sub-agent's text is a part and never final; no tool call follows a final text",
+  L14: "a sub-agent's text is a part and never final; a turn has one final text, and no tool call follows it",
   L15: "files come first in a turn",
   L16: "a result starts once, after its call ended and its approval was decided, in the same run",
   L17: "parts of a result come one after the other",
   L18: "an annotation lies inside the text",
   L19: "an approval is for a call that ended and has no result yet",
   L20: "an interaction changes with a higher version, and only as its states allow",
-  L21: "a takeover names everything that hangs on what it makes void, and every half-written block",
-  L22: "a notice is the last block of its turn, written when all else is closed",
+  L21: "a takeover names everything that hangs on what it makes void, and every half-written block, but no interaction",
+  L22: "a notice is the last block of its turn, written when all else is closed and nobody is asked",
   L23: "a turn ends when all is closed, and with the block that its reason asks for",
 } as const;
 

@@ -11,6 +11,7 @@ export function checkTakeover(turn: Turn, event: EventOf<"turn.takeover">): Ille
   const runs = new Set(event.runs);
   const groups = new Set(event.groups);
   return (
+    checkCommitted(turn, blocks) ??
     checkNames(turn, blocks, runs, groups) ??
     checkOpen(turn, blocks) ??
     checkDependents(turn, blocks, runs, groups)
@@ -18,6 +19,12 @@ export function checkTakeover(turn: Turn, event: EventOf<"turn.takeover">): Ille
 }
 
 type Names = ReadonlySet<string>;
+
+/** What was asked of a person is committed elsewhere, and so is the call it is about. */
+function checkCommitted(turn: Turn, blocks: Names): Illegal | null {
+  const asked = blocksOf(turn).find((block) => "version" in block && blocks.has(block.id));
+  return asked === undefined ? null : illegal("L21", `the ${asked.kind} ${asked.id} can't become void`);
+}
 
 function checkNames(turn: Turn, blocks: Names, runs: Names, groups: Names): Illegal | null {
   const known = new Set(

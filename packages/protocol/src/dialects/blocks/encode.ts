@@ -14,6 +14,8 @@ import {
   type InteractionBlock,
   type Item,
   isBlock,
+  blocksOf,
+  type UserMessage,
   type SessionState,
   type Turn,
 } from "../../state.ts";
@@ -26,9 +28,26 @@ export function encodeBlocks(before: SessionState, event: Event): Encoded<Sessio
   return { encoder: after, frames: withCursor(framesOf(before, event, after), event.id) };
 }
 
-/** A whole turn again, for a client that can only append and must forget what it has: it clears on `message_start`. */
-export function resyncBlocks(state: SessionState, turn: Turn): BlocksFrame[] {
-  return withCursor(turnFrames(state, turn), formatCursor(state));
+/**
+ * What brings a client that can only append up to date, after it missed everything behind `since`: the turns
+ * that went on, told again (it clears on `message_start`), and what changed outside them.
+ */
+export function resyncBlocks(state: SessionState, since: number): BlocksFrame[] {
+  const frames: BlocksFrame[] = [];
+  if (state.title !== null)
+    frames.push({ type: "session_title", session_id: state.session, title: state.title });
+  for (const turn of state.turns) {
+    if (turn.end === null || turn.end > since) frames.push(...turnFrames(state, turn));
+    else
+      for (const block of blocksOf(turn)) if ("version" in block) frames.push(...updateFrames(turn, block));
+  }
+  for (const message of state.waiting) frames.push(userMessage(message));
+  return withCursor(frames, formatCursor(state));
+}
+
+function userMessage(message: UserMessage): BlocksFrame {
+  const content_urls = message.files.map((file) => file.url);
+  return { type: "user_message", user_message_id: message.id, text: message.text, content_urls };
 }
 
 function withCursor(frames: BlocksFrame[], event_id: string): BlocksFrame[] {
@@ -43,9 +62,8 @@ function framesOf(before: SessionState, event: Event, after: SessionState): Bloc
         ? []
         : [{ type: "session_title", session_id: after.session, title: event.title }];
     case "message.add": {
-      if (before.waiting === after.waiting) return [];
-      const content_urls = (event.files ?? []).map((file) => file.url);
-      return [{ type: "user_message", user_message_id: event.message, text: event.text, content_urls }];
+      const added = after.waiting.at(-1);
+      return before.waiting === after.waiting || added === undefined ? [] : [userMessage(added)];
     }
     case "session.start":
       return [];

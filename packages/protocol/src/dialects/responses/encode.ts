@@ -6,7 +6,7 @@ import { ERRORS } from "../../errors.ts";
 import type { Event } from "../../events/index.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
-import { interactionId, isPending } from "../../fold/interaction.ts";
+import { interactionId } from "../../fold/interaction.ts";
 import { isMain, resultOf } from "../../turn-facts.ts";
 import {
   type Block,
@@ -101,26 +101,17 @@ function step(encoder: ResponsesEncoder, event: Event, state: SessionState): Ste
   }
 }
 
-/** Requests and steps that a takeover made void: this wire can't take them back, but they must not stay open. */
+/** Steps that a takeover made void: this wire can't take them back, but they must not stay open. */
 function withdrawn(before: Turn | undefined, turn: Turn, common: Common): ResponsesFrame[] {
   if (before === undefined) return [];
-  const gone = blocksOf(before).filter(
-    (block) => turn.items.at(block.index)?.kind === "superseded" && isShown(turn, block),
-  );
-  const requests = gone.flatMap((block) => {
-    if (!("version" in block) || !isPending(block)) return [];
-    return [
-      interactionUpdate({ ...block, status: "cancelled", version: block.version + 1, reason: null }, common),
-    ];
-  });
-  const steps = gone.flatMap((block): ResponsesFrame[] => {
-    if (block.kind !== "tool_call" || block.end === null || hasEnded(before, block.call)) return [];
+  return blocksOf(before).flatMap((block): ResponsesFrame[] => {
+    if (block.kind !== "tool_call" || block.end === null || !isShown(turn, block)) return [];
+    if (turn.items.at(block.index)?.kind !== "superseded" || hasEnded(before, block.call)) return [];
     const { call: id, name: tool_name, ended_at } = block;
     const result = { success: false, data: "", status: "cancelled" } as const;
     const cancelled = { id, tool_name, result, timestamp: isoTime(ended_at), token_usage: tokensOf(null) };
     return [{ type: "response.reasoning_step.end", ...common, step: cancelled }];
   });
-  return [...requests, ...steps];
 }
 
 function hasEnded(turn: Turn, call: string): boolean {
