@@ -4,7 +4,7 @@
 import type { Event, EventOf } from "../events/index.ts";
 import { blockAt, findRun } from "../fold/edit.ts";
 import { isPending, outlivesTurn } from "../fold/interaction.ts";
-import { blocksOf, isBlock, type Turn } from "../state.ts";
+import { blocksOf, type Turn } from "../state.ts";
 import { type Illegal, illegal } from "./rules.ts";
 import { callOf, isMain, pendingApprovalOf, resultOf, runOfCall, unansweredCalls } from "../turn-facts.ts";
 

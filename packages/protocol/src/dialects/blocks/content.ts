@@ -4,7 +4,15 @@
  */
 import { cutText } from "../../cut-text.ts";
 import { findRun } from "../../fold/edit.ts";
-import type { Action, Block, PaymentBlock, Question, Turn } from "../../state.ts";
+import type {
+  Action,
+  ApprovalBlock,
+  Block,
+  PaymentBlock,
+  Question,
+  QuestionBlock,
+  Turn,
+} from "../../state.ts";
 import { labelOf } from "../../view/label.ts";
 import type { ContentBlock, ContentDelta } from "./frames.ts";
 
@@ -100,34 +108,9 @@ export function contentDeltas(block: Block): ContentDelta[] {
     case "files":
       if (block.status === "processing" && block.message === "") return [];
       return [{ status: block.status, message: block.message }];
-    case "approval": {
-      const { actions, timeout_seconds, deadline } = block;
-      const review_configs = actions.map(() => ({ require_approval: true, allow_edit: block.editable }));
-      const tool_use_id = block.call ?? "";
-      return [
-        {
-          action_requests: actions.map(actionRequest),
-          review_configs,
-          timeout_seconds,
-          deadline,
-          tool_use_id,
-        },
-      ];
-    }
-    case "question": {
-      const { timeout_seconds, deadline } = block;
-      const action_requests = [questionRequest(block.questions)];
-      const tool_use_id = block.call ?? "";
-      return [
-        {
-          action_requests,
-          review_configs: [{ require_approval: false }],
-          timeout_seconds,
-          deadline,
-          tool_use_id,
-        },
-      ];
-    }
+    case "approval":
+    case "question":
+      return [approvalRequest(block)];
     default:
       return [];
   }
@@ -141,6 +124,21 @@ function noticeExtras(
   if (error === null) return { block_subtype: "user_stopped" };
   const { code, can_retry, error_type, details } = error;
   return { block_subtype: "error", code, can_retry, error_type, details: details ?? null };
+}
+
+/** What a person is asked to approve or to answer. */
+export function approvalRequest(block: ApprovalBlock | QuestionBlock) {
+  const { timeout_seconds, deadline } = block;
+  const due = { timeout_seconds, deadline, tool_use_id: block.call ?? "" };
+  if (block.kind === "question") {
+    return {
+      action_requests: [questionRequest(block.questions)],
+      review_configs: [{ require_approval: false }],
+      ...due,
+    };
+  }
+  const review_configs = block.actions.map(() => ({ require_approval: true, allow_edit: block.editable }));
+  return { action_requests: block.actions.map(actionRequest), review_configs, ...due };
 }
 
 /** The name by which 004's clients tell a question from an approval. */

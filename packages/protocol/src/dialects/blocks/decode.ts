@@ -89,9 +89,9 @@ function read(scribe: Scribe, decoder: BlocksDecoder, frame: BlocksFrame): Parti
 
 /** 000's servers say `end_turn` whatever happened; a terminal block tells better. */
 function reasonOf(scribe: Scribe, turn: string, told: BlocksDecoder["reason"]): BlocksDecoder["reason"] {
-  const notice = scribe.findLast(turn, (block) => block.kind === "notice");
-  if (notice?.kind !== "notice") return told;
-  return notice.notice === "stopped" ? "user_stopped" : "error";
+  const last = scribe.findLast(turn, (block) => block.kind === "notice");
+  if (last?.kind !== "notice") return told;
+  return last.notice === "stopped" ? "user_stopped" : "error";
 }
 
 function readMessageStart(

@@ -217,11 +217,13 @@ function updateFrames(turn: Turn, block: InteractionBlock): BlocksFrame[] {
  */
 export function shownItems(turn: Turn): (Block | GroupStart | GroupEnd)[] {
   const items = turn.items.toArray().filter(isShownItem);
-  const wholeAt = (item: Block | GroupStart | GroupEnd): number =>
-    "end" in item ? (item.end ?? Infinity) : item.start;
   return items.toSorted((a, b) =>
     wholeAt(a) < wholeAt(b) ? -1 : wholeAt(a) > wholeAt(b) ? 1 : a.index - b.index,
   );
+}
+
+function wholeAt(item: Block | GroupStart | GroupEnd): number {
+  return "end" in item ? (item.end ?? Infinity) : item.start;
 }
 
 function isShownItem(item: Item | null): item is Block | GroupStart | GroupEnd {

@@ -139,7 +139,7 @@ function partOf(turn: Turn, block: Block): HistoryPart {
   const merged = Object.assign({}, start, ...deltas, became(block), { type: start["type"] }) as HistoryPart;
   // Who wrote it stands on the message.
   const { subagent: _, parent_tool_use_id: __, ...part } = merged;
-  return part as HistoryPart;
+  return part;
 }
 
 /** How a text ended, and what became of an interaction. */

@@ -20,7 +20,7 @@ import {
   isShown,
 } from "../../state.ts";
 import { labelOf } from "../../view/label.ts";
-import { actionRequest, contentDeltas, paymentOf } from "../blocks/content.ts";
+import { actionRequest, approvalRequest, paymentOf } from "../blocks/content.ts";
 import type { Encoded } from "../dialect.ts";
 import type { ResponsesFrame } from "./frames.ts";
 import { endOutput, extendOutput, type OutputText, outputTextAt, outputTextOf } from "./output-text.ts";
@@ -230,15 +230,10 @@ function interactionRequest(state: SessionState, turn: Turn, block: InteractionB
     return { ...common, interaction_type: "form", form_request_id: block.form, form_schema: block.schema };
   }
   if (block.kind === "payment") return { ...common, interaction_type: "payment", payment: paymentOf(block) };
-  const [delta] = contentDeltas(block);
-  if (delta === undefined || !("action_requests" in delta))
-    throw new Error("an approval always has its request");
-  return { ...common, interaction_type: block.kind, approval_key: block.key, ...delta };
+  return { ...common, interaction_type: block.kind, approval_key: block.key, ...approvalRequest(block) };
 }
 
 function interactionUpdate(block: InteractionBlock, common: Common): ResponsesFrame {
-  const interaction_id =
-    block.kind === "form" ? block.form : block.kind === "payment" ? block.payment : block.key;
   const { kind: interaction_type, status, version } = block;
   return {
     type: "response.interaction_update",
