@@ -66,6 +66,13 @@ export const written = [
     to: { pathNot: ["^packages/", ...npm("zod", "eventsource-parser")] },
   },
   {
+    name: "dialects-apart",
+    severity: "error",
+    comment: "a dialect never leans on another; what they share stands beside them",
+    from: { path: "^packages/protocol/src/dialects/([^/]+)/" },
+    to: { path: "^packages/protocol/src/dialects/[^/]+/", pathNot: "^packages/protocol/src/dialects/$1/" },
+  },
+  {
     name: "src-not-to-test",
     severity: "error",
     comment: "what is published never imports what only we run",
@@ -100,7 +107,8 @@ export const atRunTime = [
       path: "^packages/protocol/src/",
       pathNot: [
         "^packages/protocol/src/events/",
-        "^packages/protocol/src/dialects/[^/]+/(frames|commands)[.]ts$",
+        "^packages/protocol/src/commands/",
+        "^packages/protocol/src/dialects/([^/]+/frames|shapes)[.]ts$",
         "^packages/protocol/src/schema[^/]*[.]ts$",
       ],
     },

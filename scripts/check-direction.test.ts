@@ -59,7 +59,7 @@ const clean: Tree = {
     export const session = z;
     export type SessionEvent = ReturnType<typeof fold>;`,
   "packages/protocol/src/dialects/blocks/frames.ts": `export { z as frames } from "zod";`,
-  "packages/protocol/src/dialects/blocks/commands.ts": `export { z as commands } from "zod";`,
+  "packages/protocol/src/commands/socket.ts": `export { z as commands } from "zod";`,
   "packages/protocol/test/fold.test.ts": `import { z } from "vitest"; import "../src/index.ts"; z;`,
   ...workspace("server", ["@turnstream/protocol"]),
   "packages/server/src/index.ts": `import "./runtime/turn.ts"; import "./gateway/http.ts";`,
@@ -118,6 +118,12 @@ const breaches: [rule: string, planted: Tree][] = [
   ["log-and-store-at-the-bottom", { "packages/server/src/log/x.ts": `import "../runtime/turn.ts";` }],
   ["protocol-imports-little", { "packages/protocol/src/x.ts": `import "node:fs";` }],
   ["protocol-imports-little", { "packages/protocol/src/x.ts": `import "vitest";` }],
+  [
+    "dialects-apart",
+    {
+      "packages/protocol/src/dialects/tasks/encode.ts": `export * from "../blocks/frames.ts";`,
+    },
+  ],
   ["src-not-to-undeclared", { "packages/protocol/src/x.ts": `import "vitest";` }],
   ["src-not-to-undeclared", { "packages/server/src/x.ts": `import "zod";` }],
   ["src-not-to-test", { "packages/protocol/src/x.ts": `import "../test/fold.test.ts";` }],

@@ -46,7 +46,15 @@ function closeRuns(w: LogWriter, turn: () => Turn, parent: string | null): void 
     for (const call of calls) {
       if (call.kind !== "tool_call" || hasResult(turn(), call.call)) continue;
       const place = w.place(run.id);
-      w.add({ type: "tool_result.start", ...place, call: call.call, name: call.name, label: call.label });
+      const hidden = call.hidden ? { hidden: true } : {};
+      w.add({
+        type: "tool_result.start",
+        ...place,
+        call: call.call,
+        name: call.name,
+        label: call.label,
+        ...hidden,
+      });
       w.add({ type: "tool_result.end", ...place, status: "cancelled", preview: "", artifact: null });
     }
     if (parent !== null) w.add({ type: "run.end", turn: turn().id, run: run.id, status: "cancelled" });

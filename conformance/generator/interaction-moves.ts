@@ -49,8 +49,8 @@ function update(w: LogWriter, turn: Turn, block: InteractionBlock, { which, text
   switch (block.kind) {
     case "approval": {
       const known = status === "edited" && !block.editable ? "approved" : status;
-      const edited =
-        known === "edited" ? { actions: [{ name: "execute_trade", input: { quantity: which } }] } : {};
+      const actions = block.actions.map((action) => ({ ...action, input: { quantity: which } }));
+      const edited = known === "edited" ? { actions } : {};
       w.add({ type: "approval.update", ...at, status: known as "approved", ...edited });
       return;
     }

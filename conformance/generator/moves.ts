@@ -228,7 +228,10 @@ function resultMoves(w: LogWriter, turn: Turn, block: ToolResultBlock, which: nu
   const reference = which % 4 === 0 ? { reference: { id: which % 7, title: text } } : {};
   const moves: Move[] = [];
   if (run?.status !== "running") {
-    const status = pickOne(["success", "success", "error", "cancelled"] as const, which) ?? "success";
+    const outcomes = isRefused(turn, block.call)
+      ? (["error"] as const)
+      : (["success", "success", "error", "cancelled"] as const);
+    const status = pickOne<"success" | "error" | "cancelled">(outcomes, which) ?? "success";
     const artifact = which % 6 === 0 ? { type: "chart", data: { labels: [text], values: [which] } } : null;
     const more =
       which % 7 === 0
@@ -244,6 +247,11 @@ function resultMoves(w: LogWriter, turn: Turn, block: ToolResultBlock, which: nu
   if (run === undefined && !block.hidden && depthOf(turn, block.run) < MAX_DEPTH)
     moves.push([16, () => w.startRun(block.call, "researcher", block.run)]);
   return moves;
+}
+
+function isRefused(turn: Turn, call: string): boolean {
+  const approval = blocksOf(turn).findLast((b) => b.kind === "approval" && b.call === call);
+  return approval?.kind === "approval" && approval.status !== "approved" && approval.status !== "edited";
 }
 
 function depthOf(turn: Turn, id: string): number {

@@ -1,15 +1,15 @@
 /**
  * A takeover at a random point: everything from some index on is void, and with it all that hangs on it.
  */
-import { blocksOf, type Turn } from "@turnstream/protocol";
+import { type Block, blocksOf, type Turn } from "@turnstream/protocol";
 import type { LogWriter } from "../support/log-writer.ts";
 
 export function takeOver(w: LogWriter, turn: Turn, wanted: number): void {
-  // What a person was asked is committed, and what it stands on: nothing before the last of these is void.
+  // What a person was asked is committed, and so is a run that ended: nothing before the last of these is void.
   let from = wanted;
   let gone = voidFrom(turn, from);
-  for (let asked = lastAsked(turn, gone.blocks); asked >= 0; asked = lastAsked(turn, gone.blocks)) {
-    from = Math.max(from, asked) + 1;
+  for (let last = lastCommitted(turn, gone); last >= 0; last = lastCommitted(turn, gone)) {
+    from = Math.max(from, last) + 1;
     gone = voidFrom(turn, from);
   }
   const groups = turn.items
@@ -24,9 +24,13 @@ interface Void {
   readonly runs: Set<string>;
 }
 
-/** The index of the last interaction among the blocks, or -1. */
-function lastAsked(turn: Turn, blocks: ReadonlySet<string>): number {
-  return blocksOf(turn).findLast((block) => "version" in block && blocks.has(block.id))?.index ?? -1;
+/** The index of the last void block that is committed elsewhere (an interaction, or of a run that ended), or -1. */
+function lastCommitted(turn: Turn, { blocks, runs }: Void): number {
+  const over = new Set(
+    turn.runs.filter((run) => run.status !== "running" && !runs.has(run.id)).map((run) => run.id),
+  );
+  const isIt = (block: Block): boolean => blocks.has(block.id) && ("version" in block || over.has(block.run));
+  return blocksOf(turn).findLast(isIt)?.index ?? -1;
 }
 
 /** Everything from an index on, every half-written block, and all that hangs on them. */

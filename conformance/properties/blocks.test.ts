@@ -12,6 +12,7 @@ import { expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";
 import { eraseForBlocks } from "../support/erase.ts";
 import { atEveryFrame, decodesLegally, roundTrip } from "../support/dialect-checks.ts";
+import { crashed } from "../support/crash.ts";
 import { expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
 
@@ -49,7 +50,8 @@ function reload(events: Event[], cuts: number[]): void {
 
 function quietPoints(events: Event[]): SessionState[] {
   let track = trackQuiet(emptyState);
-  return [track.quiet, ...events.map((event) => (track = foldQuiet(track, event)).quiet)];
+  const points = [track.quiet, ...events.map((event) => (track = foldQuiet(track, event)).quiet)];
+  return points.map((point) => point ?? emptyState);
 }
 
 test("H03 H04 at every position of 500 logs, history at the quiet point and the stream after it show what an uncut connection shows", () => {
@@ -111,4 +113,14 @@ test("decoded logs are legal", () => {
   // When a server tells a turn again, what people were asked is void too and asked again, and a payment is told
   // as it is now, without the states it went through.
   atEveryCut(decodesLegally(blocks, ({ type }) => type === "turn.takeover" || type === "payment.update"));
+});
+
+test("W02 a turn that ends over open blocks leaves nothing in progress on the wire", () => {
+  atThreeCuts((events, cuts) => {
+    for (const k of cuts) {
+      const client = feed(new BlocksClient(), framesFrom(blocks, emptyState, crashed(events.slice(0, k))));
+      expect(client.problems).toEqual([]);
+      expect(Object.values(client.display()).flatMap((message) => message.half)).toEqual([]);
+    }
+  }, 2000);
 });

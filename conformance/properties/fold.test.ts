@@ -8,12 +8,17 @@ import {
   foldAll,
   isPending,
   outlivesTurn,
+  placeOf,
   restore,
   snapshot,
 } from "@turnstream/protocol";
 import { eventSchema } from "@turnstream/protocol/schema";
+import { blocks } from "@turnstream/protocol/blocks";
+import { responses } from "@turnstream/protocol/responses";
+import { tasks } from "@turnstream/protocol/tasks";
 import { describe, expect, test } from "vitest";
-import { expectSame, statesOf } from "../support/replay.ts";
+import { crashed } from "../support/crash.ts";
+import { expectSame, framesFrom, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
 
 function snapshotAndTail(events: Event[], cuts: number[]): void {
@@ -34,15 +39,32 @@ describe("H03 snapshot(k) and the events after k fold to the whole", () => {
   test("at three positions of 10,000 logs", () => atThreeCuts(snapshotAndTail));
 });
 
-test("a window on the newest turns folds on like the whole, for those turns", () => {
+test("a window on the newest turns folds on like the whole, for the turns it has", () => {
   atThreeCuts((events, cuts) => {
     const states = statesOf(events);
     const whole = snapshot(states.at(-1) ?? emptyState);
     for (const k of cuts) {
-      const from = snapshot(states[k] ?? emptyState, 1);
-      const folded = snapshot(foldAll(events.slice(k), restore(from)));
+      const folded = snapshot(foldAll(events.slice(k), restore(snapshot(states[k] ?? emptyState, 1))));
       expect(folded.earlier + folded.turns.length).toBe(whole.turns.length);
-      expectSame(folded.turns, whole.turns.slice(folded.earlier));
+      for (const turn of folded.turns)
+        expectSame(
+          turn,
+          whole.turns.find(({ id }) => id === turn.id),
+        );
+    }
+  }, 1000);
+});
+
+test("X04 frames don't depend on how much of the past is in the window", () => {
+  atThreeCuts((events, cuts) => {
+    const states = statesOf(events);
+    for (const k of cuts) {
+      const state = states[k] ?? emptyState;
+      const window = restore(snapshot(state, 1));
+      const after = events.slice(k);
+      expectSame(framesFrom(blocks, window, after), framesFrom(blocks, state, after));
+      expectSame(framesFrom(tasks, window, after), framesFrom(tasks, state, after));
+      expectSame(framesFrom(responses, window, after), framesFrom(responses, state, after));
     }
   }, 1000);
 });
@@ -99,19 +121,8 @@ test("H05 at the end of a turn nothing stays open, and nothing late revives it",
 test("turn.end closes whatever a crashed writer left open", () => {
   atThreeCuts((events, cuts) => {
     for (const k of cuts) {
-      const state = foldAll(events.slice(0, k));
-      const turn = state.turns.last();
-      if (turn?.status !== "running") continue;
-      const end = {
-        v: 2,
-        id: `99-${state.seq + 1}`,
-        at: 1,
-        type: "turn.end",
-        turn: turn.id,
-        reason: "error",
-        duration_ms: 1,
-      } as const;
-      const closed = fold(state, end).turns.last();
+      if (foldAll(events.slice(0, k)).turns.last()?.status !== "running") continue;
+      const closed = foldAll(crashed(events.slice(0, k))).turns.last();
       expect([closed?.status, closed?.open, closed?.half_shown, closed?.group]).toEqual([
         "error",
         0,
@@ -141,6 +152,22 @@ test("a writer of an earlier epoch changes nothing, whatever position it claims"
     for (const event of events) {
       const zombie = { ...event, id: `${state.epoch - 1}-${state.seq + 1}` };
       expect(fold(state, zombie)).toBe(state);
+    }
+  }, 100);
+});
+
+test("a log that was rebuilt is never taken for the one that was read", () => {
+  atEveryCut((events) => {
+    const state = foldAll(events);
+    for (const event of events) {
+      // The new epoch gives out positions that this reader already has, and then goes on past them.
+      const rebuilt = { ...event, id: `${state.epoch + 1}-${state.seq}` };
+      const beyond = { ...event, id: `${state.epoch + 1}-${state.seq + 1}` };
+      expect(placeOf(state, rebuilt)).toBe("diverged");
+      expect(fold(state, rebuilt)).toBe(state);
+      if (["session.start", "turn.start", "turn.takeover"].includes(event.type)) continue;
+      expect(placeOf(state, beyond)).toBe("diverged");
+      expect(fold(state, beyond)).toBe(state);
     }
   }, 100);
 });

@@ -1,5 +1,5 @@
 /** The `blocks` dialect: how a turn ends when a person stops it, when it fails, and when it must wait. */
-import { blocksOf, ERRORS, type ErrorWord, toolItem } from "@turnstream/protocol";
+import { blocksOf, toolItem, TURN_ERROR_WORDS, type TurnErrorWord } from "@turnstream/protocol";
 import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";
@@ -117,7 +117,7 @@ describe("a stop", () => {
   });
 });
 
-function failed(code: ErrorWord = "LLM_ERROR"): LogWriter {
+function failed(code: TurnErrorWord = "LLM_ERROR"): LogWriter {
   const log = cutShort();
   const details = { error: "429 from the provider" };
   const error = { code, can_retry: true, error_type: "terminal", details } as const;
@@ -163,7 +163,7 @@ describe("an error", () => {
     expect(message?.items.at(-1)).toMatchObject({ type: "terminal_error", extras: { code: "LLM_ERROR" } });
   });
 
-  test.each(Object.keys(ERRORS) as ErrorWord[])("W11 the word %s goes over the wire and back", (code) => {
+  test.each(TURN_ERROR_WORDS)("W11 the word %s goes over the wire and back", (code) => {
     const { state, problems } = read(blocks, framesOf(blocks, failed(code)));
     expect(problems).toEqual([]);
     expect(blocksOf(turnOf(state)).at(-1)).toMatchObject({

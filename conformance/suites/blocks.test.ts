@@ -37,6 +37,7 @@ describe("a whole turn", () => {
         timestamp: 1_800_000_000.12,
         display_mode: "agent",
         is_new_session_from_share: false,
+        user_message_id: "msg_1",
         message_id,
       },
       {
@@ -122,6 +123,7 @@ describe("a whole turn", () => {
       timestamp: 1_800_000_000.12,
       display_mode: "chat",
       is_new_session_from_share: true,
+      user_message_id: "m",
       message_id: "t",
     });
   });

@@ -153,7 +153,7 @@ describe("the server's answers", () => {
     ["ack", {}],
     ["subscribed", { session_id, resumed: true, reason: "cursor" }],
     ["subscribed", { session_id, resumed: false, reason: "expired" }],
-    ["error", { code: "INTERACTION_CLOSED", number: 13_001, message: "Decided already.", can_retry: false }],
+    ["error", { error: "INTERACTION_CLOSED", code: 13_001, message: "Decided already.", can_retry: false }],
   ] as const)("W16 %s fits its schema: %j", (type, body) => {
     expect(socketReplies[type].safeParse({ type, ...body }).error).toBeUndefined();
   });

@@ -8,6 +8,8 @@ export function everyEvent(): LogWriter {
   const log = new LogWriter().session("ses_sea", 77);
   answered(log);
   log.add({ type: "session.update", title: "Sailing to Hue" });
+  log.add({ type: "message.add", message: "msg_mistaken", text: "Never mind" });
+  log.add({ type: "message.remove", message: "msg_mistaken" });
   takenOver(log);
   stopped(log);
   failed(log);

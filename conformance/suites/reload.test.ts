@@ -27,7 +27,7 @@ import { everyEvent } from "./every-event.ts";
 function quietOf(log: LogWriter, upTo = log.events.length): SessionState {
   let track = trackQuiet(emptyState);
   for (const event of log.events.slice(0, upTo)) track = foldQuiet(track, event);
-  return track.quiet;
+  return track.quiet ?? emptyState;
 }
 
 /** Payments as they were requested: this plain client does not follow their updates. */
@@ -42,6 +42,7 @@ describe("the status beside history", () => {
   test("H02 is idle before the first turn and after the last, running in between, and the cursor is the position", () => {
     const log = new LogWriter().session();
     expect(historyOf(log.state)).toEqual({
+      title: null,
       messages: [],
       agent_status: "idle",
       pending_approval: null,
@@ -232,7 +233,7 @@ describe("the hand-off at every position of a log with every kind of event", () 
     const uncut = client(null, framesFrom(blocks, emptyState, events));
     let track = trackQuiet(emptyState);
     for (const k of cuts) {
-      const { quiet } = track;
+      const quiet = track.quiet ?? emptyState;
       const shown = client(historyOf(quiet), framesFrom(blocks, quiet, events.slice(quiet.seq)));
       for (const [turn, message] of Object.entries(uncut)) {
         const items = shown[turn]?.items.filter((item) => (item as { type: string }).type !== "user");

@@ -1,4 +1,5 @@
 /** The `responses` decoder on frames as 002 prints them, with data of our own. */
+import { ERRORS } from "@turnstream/protocol";
 import { responses } from "@turnstream/protocol/responses";
 import { describe, expect, test } from "vitest";
 import { blocksIn, read, turnOf } from "./frames.ts";
@@ -171,6 +172,21 @@ describe("the decoder on frames of 002", () => {
     expect(blocksIn(state)).toMatchObject([
       { kind: "notice", notice: "error", text: "No.", error: { code: word } },
     ]);
+  });
+
+  test("S10 a connection that fails does not end the turn: it goes on after the reconnect", () => {
+    const timeout = {
+      type: "response.error",
+      ...of,
+      message: "Silence.",
+      code: ERRORS.STREAM_TIMEOUT.number,
+    };
+    const text = { type: "response.output_text.delta", ...of, delta: "Half " };
+    const rest = { ...text, delta: "an answer." };
+    const { state, problems } = read(responses, [created, text, timeout, end, rest]);
+    expect(problems).toEqual([]);
+    expect(turnOf(state).status).toBe("running");
+    expect(blocksIn(state)).toMatchObject([{ kind: "text", text: "Half an answer.", end: null }]);
   });
 
   test.each([{ type: "ping" }, { type: "response.something_new", ...of }])(

@@ -1,5 +1,5 @@
 /** The `responses` dialect (002), frame by frame: what a person must do, and errors. */
-import { ERRORS, type ErrorWord } from "@turnstream/protocol";
+import { ERRORS, TURN_ERROR_WORDS } from "@turnstream/protocol";
 import { responses } from "@turnstream/protocol/responses";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
@@ -143,24 +143,21 @@ describe("interaction requests", () => {
 });
 
 describe("errors", () => {
-  test.each(Object.keys(ERRORS) as ErrorWord[])(
-    "S09 %s has its message and its number, then [DONE]",
-    (code) => {
-      const log = begun();
-      const error = { code, can_retry: ERRORS[code].can_retry, error_type: "terminal" } as const;
-      log.add({ type: "notice.error", ...log.place(), text: "That did not work.", ...error });
-      log.end("error");
-      expect(bareFramesOf(responses, log).slice(1)).toEqual([
-        {
-          type: "response.error",
-          ...common(log),
-          message: "That did not work.",
-          code: ERRORS[code].number,
-          error: code,
-          can_retry: ERRORS[code].can_retry,
-        },
-        { type: "[DONE]" },
-      ]);
-    },
-  );
+  test.each(TURN_ERROR_WORDS)("S09 %s has its message and its number, then [DONE]", (code) => {
+    const log = begun();
+    const error = { code, can_retry: ERRORS[code].can_retry, error_type: "terminal" } as const;
+    log.add({ type: "notice.error", ...log.place(), text: "That did not work.", ...error });
+    log.end("error");
+    expect(bareFramesOf(responses, log).slice(1)).toEqual([
+      {
+        type: "response.error",
+        ...common(log),
+        message: "That did not work.",
+        code: ERRORS[code].number,
+        error: code,
+        can_retry: ERRORS[code].can_retry,
+      },
+      { type: "[DONE]" },
+    ]);
+  });
 });

@@ -2,6 +2,7 @@
  * Checks that every dialect must pass, whatever its frames look like. The properties feed them generated logs.
  */
 import { type Dialect, emptyState, type Event, fold, legal, type SessionState } from "@turnstream/protocol";
+import { readEvent } from "@turnstream/protocol/schema";
 import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "./replay.ts";
 
 type Check = (events: Event[], cuts: number[]) => void;
@@ -39,7 +40,9 @@ export function roundTrip<
       const seen = frames.slice(0, cut);
       const cursor = seen.findLast((frame) => frame.event_id !== undefined)?.event_id ?? null;
       const rest = resumeFrames(dialect, states, events, positionOf(cursor));
-      expectSame(erase(decodeAll(dialect, [...seen, ...rest]).decoder.state, whole), expected);
+      const { decoder, problems } = decodeAll(dialect, [...seen, ...rest]);
+      expectSame(problems, []);
+      expectSame(erase(decoder.state, whole), expected);
     }
   };
 }
@@ -53,6 +56,8 @@ export function decodesLegally<E, D extends { readonly state: SessionState }, F,
     if (events.some((event) => "hidden" in event)) return;
     let state = emptyState;
     for (const event of decodeAll(dialect, framesFrom(dialect, emptyState, events)).events) {
+      const valid = readEvent(event);
+      if (!valid.ok) throw new Error(`${event.type} is not valid: ${valid.message}`);
       const wrong = legal(state, event);
       if (wrong !== null && !isExcused(event))
         throw new Error(`${wrong.rule} ${event.type}: ${wrong.message}`);

@@ -193,7 +193,7 @@ export const checkHistory: Check = (text) => {
     return sorted(real) === sorted(history) ? [] : [`history at ${at} is ${JSON.stringify(real)}`];
   });
   let track = trackQuiet(emptyState);
-  const all = logOf(text).map((event) => historyOf((track = foldQuiet(track, event)).quiet));
+  const all = logOf(text).map((event) => historyOf((track = foldQuiet(track, event)).quiet ?? emptyState));
   const messages = all.flatMap((history) => [...history.messages, ...history.waiting]);
   const always = messages.reduce((keys, m) => keys.filter((key) => key in m), Object.keys(messages[0] ?? {}));
   const keys = messages.flatMap((m) => Object.keys(m).map((key) => (always.includes(key) ? key : `${key}?`)));

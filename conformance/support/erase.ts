@@ -51,6 +51,7 @@ const OWN = [
   "output",
   "decided_at",
   "by",
+  "changed",
 ];
 
 export function eraseForBlocks(state: SessionState): unknown {
@@ -81,7 +82,10 @@ function blocksTurn(turn: Turn): Fields {
 function blocksBlock(block: Block): Fields {
   switch (block.kind) {
     case "tool_call":
-      return { ...without(block, ...OWN, "args", "parsed", "given", "aborted"), label: labelOf(block) };
+      return {
+        ...without(block, ...OWN, "args", "parsed", "given", "aborted", "whole"),
+        label: labelOf(block),
+      };
     case "tool_result":
       return {
         ...without(block, ...OWN, "parts", "usage"),
@@ -94,6 +98,8 @@ function blocksBlock(block: Block): Fields {
       return without(block, ...OWN, "call");
     case "approval":
       return without(block, ...OWN, "digest");
+    case "question":
+      return without(block, ...OWN, "message");
     case "files":
       return { ...without(block, ...OWN), files: block.files.map((file) => without(file, "status")) };
     case "notice":
@@ -165,7 +171,7 @@ function tasksRun(turn: Turn, run: Run): Fields {
     const streamed = open && block.kind === "tool_call" ? { arguments: block.args } : {};
     return [
       {
-        ...without(item, "id", "label", ...(open ? ["status", "is_final"] : [])),
+        ...without(item, "id", ...(open ? ["status", "is_final"] : [])),
         ...parts,
         ...streamed,
         open,
@@ -220,7 +226,7 @@ function responsesBlocks(turn: Turn): Fields {
   for (const b of blocks) {
     if (b.kind === "tool_call" && b.end !== null) steps.push([b.call, b.name, labelOf(b), b.input]);
     if (b.kind === "tool_result" && b.end !== null) results.push([b.call, b.status, b.preview]);
-    if ("version" in b) interactions.push(without(b, ...OWN, "call", "digest", "aborted"));
+    if ("version" in b) interactions.push(without(b, ...OWN, "call", "digest", "aborted", "message"));
     if (b.kind === "notice" && b.error !== null) errors.push([b.text, b.error.code, b.error.can_retry]);
   }
   return { steps: steps.toSorted(order), results: results.toSorted(order), interactions, errors };

@@ -59,15 +59,17 @@ export function resumeFrames<E, D, F, O>(
 export function decodeAll<E, D extends { readonly state: SessionState }, F, O>(
   dialect: Dialect<E, D, F, O>,
   frames: readonly F[],
-): { decoder: D; events: Event[] } {
+): { decoder: D; events: Event[]; problems: string[] } {
   let decoder = dialect.start;
   const events: Event[] = [];
+  const problems: string[] = [];
   for (const frame of frames) {
     const step = dialect.decode(decoder, frame);
     decoder = step.decoder;
     events.push(...step.events);
+    if (step.problem !== null) problems.push(step.problem);
   }
-  return { decoder, events };
+  return { decoder, events, problems };
 }
 
 /** Equality of plain data. Says where the first difference is; quick, because shrinking compares thousands. */

@@ -3,7 +3,7 @@
  * and a cut after any of its events is a position of the log. Never reorders: an append-only client that
  * stops between two events holds exactly a prefix.
  */
-import { seqOf } from "./cursor.ts";
+import { parseCursor, seqOf } from "./cursor.ts";
 import type { Event } from "./events/index.ts";
 
 /** How long a merged delta may get, in UTF-16 units, so that one event never holds the loop or a frame. */
@@ -22,6 +22,8 @@ export function coalesce(events: readonly Event[], maxLength = MAX_MERGED): Even
 function merge(a: Event | undefined, b: Event, maxLength: number): Event | null {
   if (a === undefined || !("block" in a) || !("block" in b) || a.block !== b.block || a.turn !== b.turn)
     return null;
+  // Over a gap, or from one epoch to the next, the merged event would hide that something is missing.
+  if (!follows(a, b)) return null;
   const span = { first: a.first ?? seqOf(a.id), id: b.id, at: b.at };
   if (a.type === "thinking.delta" && b.type === "thinking.delta") {
     const text = a.text + b.text;
@@ -43,6 +45,12 @@ function merge(a: Event | undefined, b: Event, maxLength: number): Event | null 
     return data.length > maxLength ? null : { ...a, ...b, ...span, data, ...referenceOf(a, b) };
   }
   return null;
+}
+
+function follows(a: Event, b: Event): boolean {
+  const before = parseCursor(a.id);
+  const after = parseCursor(b.id);
+  return before?.epoch === after?.epoch && before?.seq === (b.first ?? after?.seq ?? 0) - 1;
 }
 
 type ResultDelta = Extract<Event, { type: "tool_result.delta" }>;

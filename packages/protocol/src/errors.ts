@@ -6,6 +6,8 @@
 interface ErrorEntry {
   readonly number: number;
   readonly can_retry: boolean;
+  /** What failed: the turn (or what was asked), or only the connection, while the turn goes on. */
+  readonly about: "turn" | "connection";
   /** What happened and what the reader of the code can do about it. */
   readonly meaning: string;
 }
@@ -13,82 +15,122 @@ interface ErrorEntry {
 export const ERRORS = {
   SERVER_ERROR: {
     number: 10005,
+    about: "turn",
     can_retry: true,
     meaning: "The server failed. Try again; if it stays, report it.",
   },
   BAD_REQUEST: {
     number: 10006,
+    about: "turn",
     can_retry: false,
     meaning: "The request or frame is malformed. Correct it first.",
   },
   UNAUTHENTICATED: {
     number: 10007,
+    about: "connection",
     can_retry: false,
     meaning: "No valid key or token came along. Sign in again.",
   },
-  FORBIDDEN: { number: 10008, can_retry: false, meaning: "The key is valid but may not do this." },
-  NOT_FOUND: { number: 10009, can_retry: false, meaning: "There is no such thing, or not for this user." },
-  CONFLICT: { number: 10010, can_retry: false, meaning: "Somebody else was first. Read the current state." },
+  FORBIDDEN: {
+    number: 10008,
+    about: "turn",
+    can_retry: false,
+    meaning: "The key is valid but may not do this.",
+  },
+  NOT_FOUND: {
+    number: 10009,
+    about: "turn",
+    can_retry: false,
+    meaning: "There is no such thing, or not for this user.",
+  },
+  CONFLICT: {
+    number: 10010,
+    about: "turn",
+    can_retry: false,
+    meaning: "Somebody else was first. Read the current state.",
+  },
   RATE_LIMITED: {
     number: 10011,
+    about: "connection",
     can_retry: true,
     meaning: "Too many requests. Wait as long as the answer says.",
   },
   TOO_LARGE: {
     number: 10012,
+    about: "turn",
     can_retry: false,
     meaning: "The message or file is over the limit. Send less.",
   },
   STREAM_TIMEOUT: {
     number: 10013,
+    about: "connection",
     can_retry: true,
     meaning: "A running turn gave no event for 180 seconds. Reconnect from the last event seen.",
   },
   CURSOR_INVALID: {
     number: 10014,
+    about: "connection",
     can_retry: false,
     meaning:
       "The cursor is malformed, ahead of the log, or of another session or timeline. Load the state anew.",
   },
   CURSOR_EXPIRED: {
     number: 10015,
+    about: "connection",
     can_retry: false,
     meaning: "The log no longer reaches back to the cursor. Load the state anew.",
   },
-  LLM_ERROR: { number: 11001, can_retry: true, meaning: "The model provider failed. Try the turn again." },
+  LLM_ERROR: {
+    number: 11001,
+    about: "turn",
+    can_retry: true,
+    meaning: "The model provider failed. Try the turn again.",
+  },
   LLM_RATE_LIMITED: {
     number: 11002,
+    about: "turn",
     can_retry: true,
     meaning: "The model provider is out of capacity. Try later.",
   },
   LLM_REFUSED: {
     number: 11003,
+    about: "turn",
     can_retry: false,
     meaning: "The model provider refused the content. Rephrase it.",
   },
   CONTEXT_TOO_LONG: {
     number: 11004,
+    about: "turn",
     can_retry: false,
     meaning: "The conversation is too long for the model.",
   },
-  TOOL_ERROR: { number: 12001, can_retry: true, meaning: "A tool failed and the turn could not go on." },
+  TOOL_ERROR: {
+    number: 12001,
+    about: "turn",
+    can_retry: true,
+    meaning: "A tool failed and the turn could not go on.",
+  },
   LIMIT_REACHED: {
     number: 12002,
+    about: "turn",
     can_retry: false,
     meaning: "The turn hit a limit of its agent (steps, tokens, time).",
   },
   OUTCOME_UNKNOWN: {
     number: 12003,
+    about: "turn",
     can_retry: false,
     meaning: "A tool that must not run twice was cut off. Check by hand whether it took effect.",
   },
   INTERACTION_CLOSED: {
     number: 13001,
+    about: "turn",
     can_retry: false,
     meaning: "The approval, question, form or payment is already decided or over its deadline.",
   },
   INTERACTION_MISMATCH: {
     number: 13002,
+    about: "turn",
     can_retry: false,
     meaning: "The decision is for something else than what was shown. Look again, then decide.",
   },
@@ -97,6 +139,24 @@ export const ERRORS = {
 export type ErrorWord = keyof typeof ERRORS;
 
 export const ERROR_WORDS = Object.keys(ERRORS) as [ErrorWord, ...ErrorWord[]];
+
+type TurnErrorWordOf<W> = W extends ErrorWord
+  ? (typeof ERRORS)[W]["about"] extends "turn"
+    ? W
+    : never
+  : never;
+/** What a turn can fail with. */
+export type TurnErrorWord = TurnErrorWordOf<ErrorWord>;
+
+export const TURN_ERROR_WORDS = ERROR_WORDS.filter((word) => ERRORS[word].about === "turn") as [
+  TurnErrorWord,
+  ...TurnErrorWord[],
+];
+
+/** A code that came from outside, as something that a turn can fail with. */
+export function turnErrorFrom(code: string): TurnErrorWord {
+  return TURN_ERROR_WORDS.find((word) => word === code) ?? "SERVER_ERROR";
+}
 
 /** The word of a number, or SERVER_ERROR for one that is not in the table. */
 export function errorWordOf(number: number): ErrorWord {

@@ -12,15 +12,15 @@ export {
   type Position,
   START_CURSOR,
 } from "./cursor.ts";
-export { ERRORS, type ErrorWord, errorWordOf } from "./errors.ts";
+export { ERRORS, type ErrorWord, errorWordOf, TURN_ERROR_WORDS, type TurnErrorWord } from "./errors.ts";
 export type { Event, EventDraft, EventOf, EventType } from "./events/index.ts";
 export { type ReadableEvent, upgrade } from "./events/upgrade.ts";
 export { inputOf } from "./fold/block.ts";
 export { findRun, findTurn } from "./fold/edit.ts";
 export { fold, foldAll } from "./fold/fold.ts";
-export { interactionId, isPending, outlivesTurn } from "./fold/interaction.ts";
+export { interactionId, isPending, outlivesTurn, TRANSITIONS } from "./fold/interaction.ts";
+export { type Place, placeOf } from "./fold/place.ts";
 export type { Json } from "./json.ts";
-export { TRANSITIONS } from "./legal/interactions.ts";
 export { legal } from "./legal/legal.ts";
 export { type Illegal, type Rule, RULES } from "./legal/rules.ts";
 export { foldQuiet, isQuiet, type QuietTrack, trackQuiet } from "./quiet.ts";

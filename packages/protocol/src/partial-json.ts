@@ -113,7 +113,7 @@ export function readPartial(state: PartialJson): Json | undefined {
 /** The value of the whole text, if the text ends here and is one JSON document; undefined otherwise. */
 export function finishJson(state: PartialJson): Json | undefined {
   if (state.broken || state.frame !== undefined) return undefined;
-  return endsNumber(state.mode) ? Number(state.token) : state.value;
+  return endsNumber(state.mode) ? toNumber(state.token) : state.value;
 }
 
 /**
@@ -256,7 +256,7 @@ function readNumber(c: Cursor, begun: NumberMode): void {
   c.at = at;
   if (at === chunk.length) return;
   // Not before a delimiter that fits: in `[12x` or `[12}` the 12 never was a number of the array.
-  if (endsNumber(mode) && mayFollowValue(c.frame, chunk.charAt(at))) put(c, Number(c.token));
+  if (endsNumber(mode) && mayFollowValue(c.frame, chunk.charAt(at))) put(c, toNumber(c.token));
   else fail(c);
 }
 
@@ -338,6 +338,12 @@ function readsKey(frame: Frame | undefined): frame is Frame {
 function mayFollowValue(frame: Frame | undefined, char: string): boolean {
   if (isSpace(char)) return true;
   return frame !== undefined && (char === "," || char === (frame.kind === "array" ? "]" : "}"));
+}
+
+/** A number too large for a double has no JSON of its own any more. */
+function toNumber(text: string): number | null {
+  const number = Number(text);
+  return Number.isFinite(number) ? number : null;
 }
 
 function endsNumber(mode: Mode): boolean {

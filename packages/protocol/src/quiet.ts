@@ -30,14 +30,15 @@ function hasEmptyGroup(turn: Turn): boolean {
 /** A state, and the state at its latest quiet point. */
 export interface QuietTrack {
   readonly state: SessionState;
-  readonly quiet: SessionState;
+  /** Null while none has been seen: who begins in mid-block has to begin further back. */
+  readonly quiet: SessionState | null;
 }
 
 export function trackQuiet(state: SessionState): QuietTrack {
-  return { state, quiet: state };
+  return { state, quiet: isQuiet(state) ? state : null };
 }
 
-/** Folds an event and remembers the quiet point; costs nothing beyond the fold, for the states share all. */
+/** Folds an event and remembers the quiet point; keeping it is cheap, for the states share nearly all. */
 export function foldQuiet(track: QuietTrack, event: ReadableEvent): QuietTrack {
   const state = fold(track.state, event);
   return { state, quiet: isQuiet(state) ? state : track.quiet };

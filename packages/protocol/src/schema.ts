@@ -3,18 +3,18 @@
  * A subpath of its own, because it brings the schema library along.
  */
 import type { z } from "zod";
-import { socketCommandSchema } from "./dialects/blocks/commands.ts";
-import { postMessage } from "./dialects/responses/commands.ts";
-import type { SocketCommand } from "./dialects/blocks/commands.ts";
-import type { PostMessage } from "./dialects/responses/commands.ts";
+import { socketCommandSchema } from "./commands/socket.ts";
+import { postMessage } from "./commands/http.ts";
+import type { SocketCommand } from "./commands/socket.ts";
+import type { PostMessage } from "./commands/http.ts";
 import type { ErrorWord } from "./errors.ts";
 import { type Event, eventSchema } from "./events/index.ts";
 
-export { socketCommandSchema, socketCommands, socketReplies } from "./dialects/blocks/commands.ts";
-export type { SocketCommand, SocketReply } from "./dialects/blocks/commands.ts";
+export { socketCommandSchema, socketCommands, socketReplies } from "./commands/socket.ts";
+export type { SocketCommand, SocketReply } from "./commands/socket.ts";
 export { blocksFrameSchema, blocksFrames } from "./dialects/blocks/frames.ts";
-export { errorReply, postMessage, postMessageReply } from "./dialects/responses/commands.ts";
-export type { ErrorReply, PostMessage, PostMessageReply } from "./dialects/responses/commands.ts";
+export { errorReply, postMessage, postMessageReply } from "./commands/http.ts";
+export type { ErrorReply, PostMessage, PostMessageReply } from "./commands/http.ts";
 export { responsesFrameSchema, responsesFrames } from "./dialects/responses/frames.ts";
 export { tasksFrameSchema, tasksFrames } from "./dialects/tasks/frames.ts";
 export { eventSchema, eventSchemas } from "./events/index.ts";
@@ -60,7 +60,12 @@ function refuseProto(key: string, value: unknown): unknown {
 }
 
 function readValue<T>(schema: z.ZodType<T>, value: unknown): Read<T> {
-  const result = schema.safeParse(value);
+  let result: z.ZodSafeParseResult<T>;
+  try {
+    result = schema.safeParse(value);
+  } catch {
+    return { ok: false, code: "BAD_REQUEST", message: "This is nested too deeply." };
+  }
   if (result.success) return { ok: true, value: result.data };
   const issue = result.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? "" : `${issue.path.map(String).join(".")}: `;

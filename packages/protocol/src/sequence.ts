@@ -120,6 +120,22 @@ export class Sequence<T> implements Iterable<T> {
   }
 }
 
+/** How far an index may run ahead of a sequence, so that a wild one can't fill the memory. */
+const MAX_GAP = 1024;
+
+export function isWithinReach(sequence: Sequence<unknown>, at: number): boolean {
+  return at <= sequence.length + MAX_GAP;
+}
+
+/** Puts a value at an index, with fillers before it where the sequence is too short; too far ahead changes nothing. */
+export function placedAt<T>(sequence: Sequence<T>, at: number, value: T, filler: T): Sequence<T> {
+  if (at < sequence.length) return sequence.with(at, value);
+  if (!isWithinReach(sequence, at)) return sequence;
+  let grown = sequence;
+  while (grown.length < at) grown = grown.push(filler);
+  return grown.push(value);
+}
+
 /** `[...items, item]` by hand: half the time of a spread, and this is the hot path of every streamed list. */
 function append<T>(items: readonly T[], item: T): readonly T[] {
   // oxlint-disable-next-line unicorn/no-new-array -- its final size at once is what makes it fast

@@ -3,9 +3,11 @@
  * `restore(snapshot(state))` folds on exactly like `state`. Never reads a log.
  */
 import { endCall } from "./fold/block.ts";
+import { isPending, outlivesTurn } from "./fold/interaction.ts";
 import { emptyPartialJson, pushJson } from "./partial-json.ts";
 import { Sequence } from "./sequence.ts";
-import type { Item, SessionState, ToolCallBlock, Turn } from "./state.ts";
+import { blocksOf, type Item, type SessionState, type ToolCallBlock, type Turn } from "./state.ts";
+import { SCHEMA_VERSION } from "./version.ts";
 
 /** The parser of a call's arguments is left out, and so is what it gives: both follow from `args`. */
 type CallSnapshot = Omit<ToolCallBlock, "parsed" | "input"> & Partial<Pick<ToolCallBlock, "input">>;
@@ -14,14 +16,28 @@ export interface TurnSnapshot extends Omit<Turn, "items"> {
   readonly items: readonly ItemSnapshot[];
 }
 export interface Snapshot extends Omit<SessionState, "turns"> {
+  /** The schema version of the one who made it: a reader of another version asks for events instead. */
+  readonly v: number;
   readonly turns: readonly TurnSnapshot[];
 }
 
-/** @param turns how many of the newest turns to take; the older ones are only counted (`earlier`). */
+/**
+ * @param turns how many of the newest turns to take. Of the older ones only those are kept in which a form or
+ *   payment is still open, so that what becomes of it has a place; the others are counted (`earlier`).
+ */
 export function snapshot(state: SessionState, turns = Infinity): Snapshot {
-  const left = Math.max(0, state.turns.length - turns);
-  const kept = state.turns.toArray().slice(left);
-  return { ...state, earlier: state.earlier + left, turns: kept.map(turnSnapshot) };
+  const all = state.turns.toArray();
+  const kept = all.filter((turn, n) => n >= all.length - turns || hasOpenEnds(turn));
+  return {
+    v: SCHEMA_VERSION,
+    ...state,
+    earlier: state.earlier + all.length - kept.length,
+    turns: kept.map(turnSnapshot),
+  };
+}
+
+function hasOpenEnds(turn: Turn): boolean {
+  return blocksOf(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
 }
 
 /** One turn in the same form, for pages of older turns. */
@@ -36,7 +52,8 @@ function itemSnapshot(item: Item | null): ItemSnapshot {
 }
 
 export function restore(from: Snapshot): SessionState {
-  return { ...from, turns: Sequence.from(from.turns.map(restoreTurn)) };
+  const { v: _, ...state } = from;
+  return { ...state, turns: Sequence.from(from.turns.map(restoreTurn)) };
 }
 
 export function restoreTurn(from: TurnSnapshot): Turn {

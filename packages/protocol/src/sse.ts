@@ -34,7 +34,7 @@ export interface SseParserOptions {
    * How long the data of one message, or a line not yet ended, may be; 8 MB unless told. Counted in UTF-16
    * units, and a text never has more of them than UTF-8 bytes: no frame of ours within the limit is refused.
    */
-  readonly maxBytes?: number;
+  readonly maxLength?: number;
 }
 
 /** A field that would break its line, or that a parser would drop, was about to be sent. */
@@ -53,15 +53,15 @@ export class SseFieldError extends Error {
 export class SseTooLargeError extends Error {
   override readonly name = "SseTooLargeError";
   readonly code = "TOO_LARGE" satisfies ErrorWord;
-  readonly maxBytes: number;
+  readonly maxLength: number;
 
-  constructor(maxBytes: number) {
-    super(`SSE message over ${maxBytes} bytes`);
-    this.maxBytes = maxBytes;
+  constructor(maxLength: number) {
+    super(`SSE message over ${maxLength} characters`);
+    this.maxLength = maxLength;
   }
 }
 
-const DEFAULT_MAX_BYTES = 8 * 1024 * 1024;
+const DEFAULT_MAX_LENGTH = 8 * 1024 * 1024;
 const NEWLINE = /\r\n|\r|\n/;
 const DATA = "data: ";
 
@@ -92,12 +92,12 @@ export function createSseParser(
   onMessage: (message: SseMessage) => void,
   options: SseParserOptions = {},
 ): SseParser {
-  const { onComment, onRetry, onError, maxBytes = DEFAULT_MAX_BYTES } = options;
+  const { onComment, onRetry, onError, maxLength = DEFAULT_MAX_LENGTH } = options;
   let over = false;
   const refuse = (): void => {
     if (over) return;
     over = true;
-    onError?.(new SseTooLargeError(maxBytes));
+    onError?.(new SseTooLargeError(maxLength));
   };
   const parser = createParser({
     onComment,
@@ -108,11 +108,11 @@ export function createSseParser(
     },
     onEvent: ({ event, data, id }) => {
       // The library looks at what it holds between two pushes; a message whole in one push is checked here.
-      if (data.length > maxBytes) refuse();
+      if (data.length > maxLength) refuse();
       if (over) return;
       onMessage({ ...(event !== undefined && { event }), data, ...(id !== undefined && { id }) });
     },
-    maxBufferSize: maxBytes + DATA.length,
+    maxBufferSize: maxLength + DATA.length,
   });
   return {
     push: (text) => {

@@ -22,6 +22,8 @@ export interface UserMessage {
   readonly id: string;
   readonly text: string;
   readonly files: readonly File[];
+  /** Where the whole is, when `text` is only its beginning. */
+  readonly whole: Whole | null;
   readonly by: string | null;
   readonly resumes: string | null;
   readonly at: number;
@@ -36,7 +38,7 @@ export interface SessionState {
   readonly title: string | null;
   /** User messages that no turn has taken up yet. */
   readonly waiting: readonly UserMessage[];
-  /** How many turns came before the first one here, when the state is only a window on the session. */
+  /** How many older turns are not here, when the state is only a window on the session. */
   readonly earlier: number;
   readonly turns: Sequence<Turn>;
 }
@@ -71,7 +73,7 @@ export interface Turn {
   /** How many of those a client may already have seen half of, in every dialect: thinking, text, files. */
   readonly half_shown: number;
   /** How many items clients of the source documents have been shown so far. */
-  readonly shown: number;
+  readonly shown_count: number;
 }
 
 export interface Run {
@@ -80,6 +82,7 @@ export interface Run {
   readonly call: string | null;
   readonly agent: string;
   readonly label: string | null;
+  readonly started_at: number;
   readonly status: "running" | "completed" | "failed" | "cancelled" | "superseded";
   readonly usage: Usage | null;
   /** How many output items (thinking, text, tool call, tool result, notice; not hidden) it has begun. */
@@ -141,6 +144,8 @@ export interface ToolCallBlock extends OutputBase {
   readonly input: Json;
   /** Whether `input` was given at the end, and not read from `args`. */
   readonly given: boolean;
+  /** Where the whole of the arguments is, when `input` is only a preview. */
+  readonly whole: Whole | null;
 }
 
 export interface ResultPart {
@@ -186,6 +191,8 @@ interface InteractionBase extends BlockBase {
   readonly call: string | null;
   /** 0 while it is as requested. */
   readonly version: number;
+  /** The seq of its last change, or of the request. */
+  readonly changed: number;
   readonly by: string | null;
   readonly reason: string | null;
   readonly decided_at: number | null;
@@ -212,6 +219,8 @@ export interface QuestionBlock extends InteractionBase {
   readonly deadline: number | null;
   readonly status: "pending" | EventOf<"question.update">["status"];
   readonly answers: readonly Answer[] | null;
+  /** The user message that was the answer. */
+  readonly message: string | null;
 }
 
 export interface FormBlock extends InteractionBase {

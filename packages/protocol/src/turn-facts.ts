@@ -38,6 +38,13 @@ export function pendingApprovalOf(turn: Turn, call: string): ApprovalBlock | und
   return blocksOf(turn).find(isIt) as ApprovalBlock | undefined;
 }
 
+/** The last approval of a call, when it was not given. */
+export function refusalOf(turn: Turn, call: string): ApprovalBlock | undefined {
+  const isIt = (block: Block): boolean => block.kind === "approval" && block.call === call;
+  const last = blocksOf(turn).findLast(isIt) as ApprovalBlock | undefined;
+  return last === undefined || last.status === "approved" || last.status === "edited" ? undefined : last;
+}
+
 /** Tool calls that have no finished result yet, of one run or of the whole turn. */
 export function unansweredCalls(turn: Turn, run?: string): ToolCallBlock[] {
   const blocks = blocksOf(turn);

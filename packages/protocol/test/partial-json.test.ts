@@ -23,6 +23,13 @@ const stringPart = fc.oneof(
   hex.map((digits) => `\\u${digits}`),
 );
 const stringText = fc.array(stringPart, { maxLength: 4 }).map((parts) => `"${parts.join("")}"`);
+/** JSON.parse, but for numbers too large for a double, which have no JSON any more. */
+function parseJson(text: string): unknown {
+  return JSON.parse(text, (_key, value: unknown) =>
+    value === Infinity || value === -Infinity ? null : value,
+  );
+}
+
 // Where an object has had a backslash in a key, V8's JSON.parse misreads other escaped keys from then on
 // (nodejs/node#63785). It is the oracle here, so such keys are kept from it and have a test of their own.
 const misleading = /\\\\|\\u005c/i;
@@ -93,7 +100,7 @@ function deepFreeze<T>(value: T): T {
 
 function parseOrUndefined(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }
@@ -119,8 +126,8 @@ describe("finishJson", () => {
     fc.assert(
       fc.property(jsonText, sizes, (text, lengths) => {
         const value = finishJson(parse(cut(text, lengths)));
-        expect(value).toStrictEqual(JSON.parse(text));
-        expect(JSON.stringify(value)).toBe(JSON.stringify(JSON.parse(text)));
+        expect(value).toStrictEqual(parseJson(text));
+        expect(JSON.stringify(value)).toBe(JSON.stringify(parseJson(text)));
       }),
       { numRuns: 1000 },
     );
@@ -132,7 +139,7 @@ describe("finishJson", () => {
       fc.property(fc.jsonValue({ stringUnit: "binary" }), indent, sizes, (value, by, lengths) => {
         const text = JSON.stringify(value, null, by);
         fc.pre(!misleading.test(text));
-        expect(finishJson(parse(cut(text, lengths)))).toStrictEqual(JSON.parse(text));
+        expect(finishJson(parse(cut(text, lengths)))).toStrictEqual(parseJson(text));
       }),
       { numRuns: 500 },
     );

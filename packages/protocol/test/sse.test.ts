@@ -76,10 +76,13 @@ function readSimply(chunks: readonly string[]): unknown[] {
   return events;
 }
 
-function readLimited(chunks: readonly string[], maxBytes: number): { messages: number; errors: unknown[] } {
+function readLimited(chunks: readonly string[], maxLength: number): { messages: number; errors: unknown[] } {
   let messages = 0;
   const errors: unknown[] = [];
-  const parser = createSseParser(() => (messages += 1), { maxBytes, onError: (error) => errors.push(error) });
+  const parser = createSseParser(() => (messages += 1), {
+    maxLength,
+    onError: (error) => errors.push(error),
+  });
   for (const chunk of chunks) parser.push(chunk);
   return { messages, errors };
 }
@@ -196,13 +199,13 @@ describe("createSseParser", () => {
       const { messages, errors } = readLimited(cut(small + large + small, [size]), 100);
       expect(messages).toBe(1);
       expect(errors).toEqual([expect.any(SseTooLargeError)]);
-      expect(errors).toEqual([expect.objectContaining({ code: "TOO_LARGE", maxBytes: 100 })]);
+      expect(errors).toEqual([expect.objectContaining({ code: "TOO_LARGE", maxLength: 100 })]);
     });
 
     test.each(["data: ", "event: ", "id: ", ": "])("refuses a line %j without end", (start) => {
       const errors: unknown[] = [];
       const parser = createSseParser(() => undefined, {
-        maxBytes: 100,
+        maxLength: 100,
         onComment: () => undefined,
         onError: (error) => errors.push(error),
       });

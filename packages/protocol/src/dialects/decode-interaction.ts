@@ -7,7 +7,7 @@ import { interactionId } from "../fold/interaction.ts";
 import type { Json } from "../json.ts";
 import type { Action, Answer, Block, FormSchema, Question } from "../state.ts";
 import { unansweredCalls } from "../turn-facts.ts";
-import { QUESTION_TOOL } from "./blocks/content.ts";
+import { QUESTION_TOOL } from "./interactions.ts";
 import { named, type Scribe } from "./scribe.ts";
 
 interface ActionRequest {

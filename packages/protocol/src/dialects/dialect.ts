@@ -12,6 +12,8 @@ export interface Encoded<EncoderState, Frame> {
 export interface Decoded<DecoderState> {
   readonly decoder: DecoderState;
   readonly events: readonly Event[];
+  /** Why the frame said nothing to this decoder, in words; null when it was read. */
+  readonly problem: string | null;
 }
 
 export interface Dialect<EncoderState, DecoderState, Frame, Options = object> {
@@ -23,8 +25,10 @@ export interface Dialect<EncoderState, DecoderState, Frame, Options = object> {
   /**
    * The frames of one event. Where there are several, the cursor is on the last: a client that is cut off
    * between them gets them all again, and that is harmless to it.
+   * @param after the fold of the event, from a caller that has it: who serves several dialects folds once and
+   *   keeps one state
    */
-  encode(encoder: EncoderState, event: Event): Encoded<EncoderState, Frame>;
+  encode(encoder: EncoderState, event: Event, after?: SessionState): Encoded<EncoderState, Frame>;
   /** A decoder that has seen nothing. */
   readonly start: DecoderState;
   /** The events of one frame, at positions of the decoder's own. Takes anything; ignores what it doesn't know. */

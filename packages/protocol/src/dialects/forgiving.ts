@@ -11,9 +11,10 @@ export function forgiving<D, F extends { readonly type: string }>(
   return (decoder, frame) => {
     try {
       if (known.has(frame.type)) return decode(decoder, frame);
-    } catch {
+      return { decoder, events: [], problem: `frames of type ${frame.type} are not known here` };
+    } catch (error) {
       // Events are written to a scribe of this call only: nothing is half said.
+      return { decoder, events: [], problem: error instanceof Error ? error.message : String(error) };
     }
-    return { decoder, events: [] };
   };
 }

@@ -55,12 +55,12 @@ export class Scribe {
   begin(
     id: string,
     agent: string,
-    more: { mode?: "agent" | "chat"; from_share?: boolean; model?: string } = {},
+    more: { mode?: "agent" | "chat"; from_share?: boolean; model?: string; message?: string } = {},
   ): void {
     if (this.turn(id) !== undefined) return;
     const number = this.state.turns.length + 1;
-    const message = this.state.waiting[0];
-    const answers = message === undefined ? {} : { message: message.id };
+    const message = more.message ?? this.state.waiting[0]?.id;
+    const answers = message === undefined ? {} : { message };
     const { mode = "agent", from_share = false, model } = more;
     const turn = { turn: id, number, message_number: number, agent, mode, from_share, ...answers };
     this.write({ type: "turn.start", ...turn, ...(model === undefined ? {} : { model }) });

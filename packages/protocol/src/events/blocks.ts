@@ -3,9 +3,9 @@
  * What people must decide or do is in `interactions.ts`.
  */
 import { z } from "zod";
-import { ERROR_WORDS } from "../errors.ts";
+import { TURN_ERROR_WORDS } from "../errors.ts";
 import { MAX_PREVIEW } from "../limits.ts";
-import { count, envelope, file, id, json, label, onBlock, usage } from "./fields.ts";
+import { count, envelope, file, id, json, label, onBlock, usage, whole } from "./fields.ts";
 
 export const annotation = z
   .strictObject({
@@ -20,12 +20,13 @@ const reference = z
   .describe("makes the part citable");
 
 export const artifact = z
-  .strictObject({ type: z.string().max(100), title: label.exactOptional(), data: json })
+  .strictObject({
+    type: z.string().max(100),
+    title: label.exactOptional(),
+    data: json,
+    whole: whole.exactOptional(),
+  })
   .describe("a chart, table, file, image or piece of code");
-
-export const whole = z
-  .strictObject({ blob: id, size: count, media_type: z.string().max(200) })
-  .describe("where the whole is, when the event only holds a preview");
 
 const ofTool = { call: id.describe("the tool call"), name: id.describe("the tool"), label };
 const hidden = z.boolean().exactOptional().describe("kept for the record, shown to nobody");
@@ -83,6 +84,7 @@ export const blockEvents = {
       type: z.literal("tool_call.end"),
       ...onBlock,
       input: json.exactOptional().describe("the arguments, when they did not stream or were repaired"),
+      whole: whole.exactOptional(),
       aborted: z.boolean().exactOptional().describe("the call was cut off; its arguments may be incomplete"),
     })
     .describe("The call is complete. The tool has not started yet."),
@@ -159,7 +161,7 @@ export const blockEvents = {
       type: z.literal("notice.error"),
       ...onBlock,
       text: z.string(),
-      code: z.enum(ERROR_WORDS),
+      code: z.enum(TURN_ERROR_WORDS),
       can_retry: z.boolean(),
       error_type: z.enum(["terminal", "transient"]),
       details: json.exactOptional(),

@@ -46,3 +46,7 @@ export const file = z.strictObject({
   media_type: z.string().max(200).exactOptional(),
   size: count.exactOptional(),
 });
+
+export const whole = z
+  .strictObject({ blob: id, size: count, media_type: z.string().max(200) })
+  .describe("where the whole is, when the event only holds a preview");

@@ -112,6 +112,9 @@ export const interactionEvents = {
       ...change,
       status: z.enum(["answered", "dismissed", "timed_out", "cancelled"]),
       answers: z.array(answer).max(20).exactOptional(),
+      message: id
+        .exactOptional()
+        .describe("the waiting user message that was the answer; it waits no longer"),
     })
     .describe("The question was answered or went away."),
 

@@ -2,7 +2,19 @@
  * Events about the session, its user messages, turns, runs and groups: everything around the blocks.
  */
 import { z } from "zod";
-import { count, envelope, file, id, inRun, inTurn, label, milliseconds, place, usage } from "./fields.ts";
+import {
+  count,
+  envelope,
+  file,
+  id,
+  inRun,
+  inTurn,
+  label,
+  milliseconds,
+  place,
+  usage,
+  whole,
+} from "./fields.ts";
 
 export const lifecycleEvents = {
   "session.start": z
@@ -26,10 +38,15 @@ export const lifecycleEvents = {
       message: id,
       text: z.string(),
       files: z.array(file).max(100).exactOptional(),
+      whole: whole.exactOptional(),
       by: id.exactOptional().describe("the user who wrote it"),
       resumes: id.exactOptional().describe("the form or payment this message goes on from"),
     })
     .describe("A user message. It waits until a turn names it."),
+
+  "message.remove": z
+    .strictObject({ ...envelope, type: z.literal("message.remove"), message: id })
+    .describe("A message that waited was withdrawn before any turn took it up."),
 
   "turn.start": z
     .strictObject({

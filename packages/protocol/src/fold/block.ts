@@ -77,7 +77,8 @@ function isOutput(turn: Turn, block: Block): boolean {
 }
 
 export function opened(turn: Turn, block: Block, by: 1 | -1): Turn {
-  return { ...turn, open: turn.open + by, half_shown: turn.half_shown + (showsHalf(block.kind) ? by : 0) };
+  const isHalfShown = showsHalf(block.kind) && isShown(turn, block);
+  return { ...turn, open: turn.open + by, half_shown: turn.half_shown + (isHalfShown ? by : 0) };
 }
 
 /** What every block has when it starts; `whole` for those that arrive complete. */
@@ -127,6 +128,7 @@ function newBlock(event: StartEvent, seq: number, output: number): Block {
         parsed: emptyPartialJson,
         input: null,
         given: false,
+        whole: null,
       };
     case "tool_result.start":
       return {
@@ -246,7 +248,9 @@ function endOf(block: Block, event: EndEvent): Block {
     case "text.end":
       return block.kind === "text" ? { ...block, final: event.final } : block;
     case "tool_call.end":
-      return block.kind === "tool_call" ? endCall(block, event.input, event.aborted ?? false) : block;
+      return block.kind === "tool_call"
+        ? { ...endCall(block, event.input, event.aborted ?? false), whole: event.whole ?? null }
+        : block;
     case "tool_result.end":
       if (block.kind !== "tool_result") return block;
       return {

@@ -2,10 +2,8 @@
  * The few ways in which the fold changes a state: replace a turn, put an item in place, change a block.
  * Each shares everything it doesn't touch, and gives back what it got where there is nothing to do.
  */
+import { isWithinReach, placedAt } from "../sequence.ts";
 import { type Block, isBlock, type Item, type Run, type SessionState, type Turn } from "../state.ts";
-
-/** How far an index may run ahead of the items seen, so that a wild one can't fill the memory. */
-const MAX_INDEX_GAP = 1024;
 
 /** Where a turn stands in the state, or -1. The newest turn is nearly always the one. */
 export function turnSlot(state: SessionState, id: string): number {
@@ -30,21 +28,18 @@ export function changeTurn(state: SessionState, id: string, change: (turn: Turn)
 
 /** Whether the turn's counter can give out this index: not used yet, and not absurdly far ahead. */
 export function isFree(turn: Turn, index: number): boolean {
-  return index >= turn.items.length && index - turn.items.length <= MAX_INDEX_GAP;
+  return index >= turn.items.length && isWithinReach(turn.items, index);
 }
 
 /** Puts a new item at its index; the turn as it was when the place is taken. */
 export function placeItem(turn: Turn, item: Item): Turn {
-  if (!isFree(turn, item.index)) return turn;
-  let items = turn.items;
-  while (items.length < item.index) items = items.push(null);
-  return { ...turn, items: items.push(item) };
+  return isFree(turn, item.index) ? { ...turn, items: placedAt(turn.items, item.index, item, null) } : turn;
 }
 
 /** Gives an item its number among what is shown. */
 export function showItem(turn: Turn, item: Item): Turn {
-  const items = turn.items.with(item.index, { ...item, shown: turn.shown });
-  return { ...turn, items, shown: turn.shown + 1 };
+  const items = turn.items.with(item.index, { ...item, shown: turn.shown_count });
+  return { ...turn, items, shown_count: turn.shown_count + 1 };
 }
 
 /** The block that an event names, if it stands where the event says. */

@@ -14,6 +14,7 @@ import { SCHEMA_VERSION } from "../version.ts";
 import { endBlock, extendBlock, startBlock } from "./block.ts";
 import { changeTurn } from "./edit.ts";
 import { requestInteraction, updateInteraction } from "./interaction.ts";
+import { placeAt } from "./place.ts";
 import { endGroup, endRun, endTurn, startGroup, startRun, startTurn, takeOver } from "./turn.ts";
 
 export function fold(state: SessionState, readable: ReadableEvent): SessionState {
@@ -21,17 +22,14 @@ export function fold(state: SessionState, readable: ReadableEvent): SessionState
   const position = parseCursor(event.id);
   if (position === null) return state;
   const { epoch, seq } = position;
-  // A merged event that starts at or before this position would repeat text: leaving it out shows as a gap.
-  if (epoch < state.epoch || seq <= state.seq || (event.first ?? seq) <= state.seq) return state;
-  return {
-    ...(event.v === SCHEMA_VERSION ? apply(state, event, seq) : applyForeign(state, event, seq)),
-    epoch,
-    seq,
-  };
+  const place = placeAt(state, event, position);
+  // After a gap the state is incomplete, but what is there is better than nothing; `placeOf` tells of it.
+  if (place !== "next" && place !== "gap") return state;
+  return { ...applySafely(state, event, seq), epoch, seq };
 }
 
-/** A newer version may have dropped a field that we rely on; what can't be read is nothing we know how to show. */
-function applyForeign(state: SessionState, event: Event, seq: number): SessionState {
+/** An event that is not what its type says (a newer version may have dropped a field) is nothing to show. */
+function applySafely(state: SessionState, event: Event, seq: number): SessionState {
   try {
     return apply(state, event, seq);
   } catch {
@@ -77,7 +75,7 @@ function apply(state: SessionState, event: Event, seq: number): SessionState {
     case "question.update":
     case "form.update":
     case "payment.update":
-      return changeTurn(state, event.turn, (turn) => updateInteraction(turn, event));
+      return changeTurn(taken(state, event), event.turn, (turn) => updateInteraction(turn, event, seq));
     case "group.start":
       return changeTurn(state, event.turn, (turn) => startGroup(turn, event, seq));
     case "group.end":
@@ -94,6 +92,8 @@ function apply(state: SessionState, event: Event, seq: number): SessionState {
       return event.turn === null ? state : changeTurn(state, event.turn, (turn) => takeOver(turn, event));
     case "message.add":
       return addMessage(state, event);
+    case "message.remove":
+      return withoutWaiting(state, event.message);
     case "session.start":
       if (state.session !== "") return state;
       return { ...state, session: event.session, number: event.number, title: event.title ?? null };
@@ -115,9 +115,22 @@ function addMessage(state: SessionState, event: Extract<Event, { type: "message.
     id,
     text,
     files: event.files ?? [],
+    whole: event.whole ?? null,
     by: event.by ?? null,
     resumes: event.resumes ?? null,
     at,
   };
   return { ...state, waiting: [...state.waiting, message] };
+}
+
+function withoutWaiting(state: SessionState, id: string): SessionState {
+  const waiting = state.waiting.filter((message) => message.id !== id);
+  return waiting.length === state.waiting.length ? state : { ...state, waiting };
+}
+
+/** A plain message that answered a question waits no longer. */
+function taken(state: SessionState, event: Event): SessionState {
+  return event.type === "question.update" && event.message !== undefined
+    ? withoutWaiting(state, event.message)
+    : state;
 }

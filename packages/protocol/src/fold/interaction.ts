@@ -12,13 +12,26 @@ type UpdateEvent = EventOf<"approval.update" | "question.update" | "form.update"
 
 /** Whether a person (or, for a payment, its gateway) can still change it. */
 export function isPending(block: InteractionBlock): boolean {
-  return block.status === "pending" || block.status === "processing";
+  return block.status in TRANSITIONS[block.kind];
 }
 
 /** Forms and payments outlive their turn; approvals and questions wait inside it. */
 export function outlivesTurn(block: InteractionBlock): boolean {
   return block.kind === "form" || block.kind === "payment";
 }
+
+/** The states an interaction can go to, from each of its states. What is not listed is final. */
+export const TRANSITIONS: Readonly<
+  Record<InteractionBlock["kind"], Readonly<Record<string, readonly string[]>>>
+> = {
+  approval: { pending: ["approved", "edited", "rejected", "timed_out", "cancelled"] },
+  question: { pending: ["answered", "dismissed", "timed_out", "cancelled"] },
+  form: { pending: ["submitted", "declined", "cancelled", "expired"] },
+  payment: {
+    pending: ["processing", "cancelled", "expired"],
+    processing: ["succeeded", "failed", "expired"],
+  },
+};
 
 type Named = { readonly key: string } | { readonly form: string } | { readonly payment: string };
 
@@ -39,6 +52,7 @@ function newInteraction(event: RequestEvent, seq: number): InteractionBlock {
     ...blockBase(event, seq, true),
     call: event.call ?? null,
     version: 0,
+    changed: seq,
     by: null,
     reason: null,
     decided_at: null,
@@ -66,6 +80,7 @@ function newInteraction(event: RequestEvent, seq: number): InteractionBlock {
         timeout_seconds: event.timeout_seconds ?? null,
         deadline: event.deadline ?? null,
         answers: null,
+        message: null,
       };
     case "form.request":
       return { ...base, kind: "form", form: event.form, schema: event.schema, values: null };
@@ -76,10 +91,11 @@ function newInteraction(event: RequestEvent, seq: number): InteractionBlock {
   }
 }
 
-export function updateInteraction(turn: Turn, event: UpdateEvent): Turn {
+export function updateInteraction(turn: Turn, event: UpdateEvent, seq: number): Turn {
   const block = blockAt(turn, event.index, event.block);
   if (block === undefined || !("version" in block) || event.version <= block.version) return turn;
-  if (!isPending(block) && event.status === "processing") return turn;
+  // What is final stays: a later version of it can only be a writer that did not look.
+  if (!isPending(block)) return turn;
   if (turn.status !== "running" && !outlivesTurn(block)) return turn;
   const updated = updateOf(block, event);
   if (updated === block) return turn;
@@ -87,6 +103,7 @@ export function updateInteraction(turn: Turn, event: UpdateEvent): Turn {
   return withItem(turn, {
     ...updated,
     version,
+    changed: seq,
     decided_at,
     by: event.by ?? null,
     reason: event.reason ?? null,
@@ -100,7 +117,7 @@ function updateOf(block: InteractionBlock, event: UpdateEvent): InteractionBlock
       return { ...block, status: event.status, edited: event.actions ?? null };
     case "question.update":
       return block.kind === "question"
-        ? { ...block, status: event.status, answers: event.answers ?? null }
+        ? { ...block, status: event.status, answers: event.answers ?? null, message: event.message ?? null }
         : block;
     case "form.update":
       return block.kind === "form" ? { ...block, status: event.status, values: event.values ?? null } : block;
@@ -110,7 +127,7 @@ function updateOf(block: InteractionBlock, event: UpdateEvent): InteractionBlock
 }
 
 /** An approval or question whose turn ended without an answer. */
-export function withdraw(block: InteractionBlock, at: number): InteractionBlock {
+export function withdraw(block: InteractionBlock, seq: number, at: number): InteractionBlock {
   if (outlivesTurn(block) || block.status !== "pending") return block;
-  return { ...block, status: "cancelled", decided_at: at };
+  return { ...block, status: "cancelled", version: block.version + 1, changed: seq, decided_at: at };
 }

@@ -4,7 +4,15 @@
  */
 import type { EventOf } from "../events/index.ts";
 import { Sequence } from "../sequence.ts";
-import { type Block, isBlock, type Item, type SessionState, type Superseded, type Turn } from "../state.ts";
+import {
+  type Block,
+  isBlock,
+  isShown,
+  type Item,
+  type SessionState,
+  type Superseded,
+  type Turn,
+} from "../state.ts";
 import { abort, opened } from "./block.ts";
 import { changeRun, changeTurn, findRun, isFree, placeItem, showItem, turnSlot } from "./edit.ts";
 import { withdraw } from "./interaction.ts";
@@ -34,7 +42,7 @@ export function startTurn(state: SessionState, event: EventOf<"turn.start">, seq
     group: null,
     open: 0,
     half_shown: 0,
-    shown: 0,
+    shown_count: 0,
   };
   // One turn at a time: a turn that was left running can't go on beside a new one.
   const before = state.turns.last();
@@ -67,7 +75,7 @@ function closeTurn(turn: Turn, status: Exclude<Turn["status"], "running">, seq: 
 }
 
 function closeBlock(block: Block, seq: number, at: number): Block {
-  if ("version" in block) return withdraw(block, at);
+  if ("version" in block) return withdraw(block, seq, at);
   return block.end === null ? abort(block, seq, at) : block;
 }
 
@@ -80,16 +88,20 @@ export function takeOver(turn: Turn, event: EventOf<"turn.takeover">): Turn {
     if (item === null || item.kind === "superseded") continue;
     const isMarker = item.kind === "group_start" || item.kind === "group_end";
     if (!(isMarker ? groups : blocks).has(item.id)) continue;
-    next = { ...next, items: next.items.with(item.index, superseded(item)) };
+    next = { ...next, items: next.items.with(item.index, superseded(turn, item)) };
     if (!isMarker && item.end === null) next = opened(next, item, -1);
   }
-  for (const run of event.runs) next = changeRun(next, run, (r) => ({ ...r, status: "superseded" }));
+  for (const id of event.runs) {
+    const run = findRun(next, id);
+    if (run !== undefined && run.status !== "superseded")
+      next = changeRun(next, id, (r) => ({ ...r, status: "superseded" }));
+  }
   return next.group !== null && groups.has(next.group) ? { ...next, group: null } : next;
 }
 
-function superseded(item: Exclude<Item, Superseded>): Superseded {
+function superseded(turn: Turn, item: Exclude<Item, Superseded>): Superseded {
   const { id, run, index, start, started_at } = item;
-  const output = "output" in item && !("hidden" in item && item.hidden) ? item.output : null;
+  const output = "output" in item && isShown(turn, item) ? item.output : null;
   const call = "call" in item ? item.call : null;
   const name = "name" in item ? item.name : null;
   return {
@@ -115,6 +127,7 @@ export function startRun(turn: Turn, event: EventOf<"run.start">): Turn {
     call: event.call ?? null,
     agent: event.agent,
     label: event.label ?? null,
+    started_at: event.at,
     status: "running" as const,
     usage: null,
     outputs: 0,

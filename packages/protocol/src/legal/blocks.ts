@@ -6,7 +6,15 @@ import { blockAt, findRun } from "../fold/edit.ts";
 import { isPending, outlivesTurn } from "../fold/interaction.ts";
 import { blocksOf, type Turn } from "../state.ts";
 import { type Illegal, illegal } from "./rules.ts";
-import { callOf, isMain, pendingApprovalOf, resultOf, runOfCall, unansweredCalls } from "../turn-facts.ts";
+import {
+  callOf,
+  isMain,
+  pendingApprovalOf,
+  refusalOf,
+  resultOf,
+  runOfCall,
+  unansweredCalls,
+} from "../turn-facts.ts";
 
 export type BlockEvent = Extract<Event, { readonly block: string }>;
 type PlacedEvent = BlockEvent | EventOf<"group.start" | "group.end">;
@@ -32,7 +40,7 @@ export function checkGroup(turn: Turn, event: EventOf<"group.start" | "group.end
   if (!isMain(turn, event.run))
     return illegal("L12", `run ${event.run} is a sub-agent's and opens no groups`);
   if (turn.open > 0) return illegal("L12", `${event.type} while ${turn.open} block(s) are open`);
-  const [waiting] = unansweredCalls(turn);
+  const waiting = unansweredCalls(turn).find((call) => !call.hidden);
   if (waiting !== undefined) return illegal("L12", `${event.type} while call ${waiting.call} has no result`);
   if (event.type === "group.end") {
     return turn.group === event.group
@@ -97,6 +105,8 @@ function checkResult(turn: Turn, event: EventOf<"tool_result.start">): Illegal |
   if (call.run !== event.run || call.name !== event.name) {
     return illegal("L16", `the result of call ${event.call} is of another run or tool`);
   }
+  if (call.hidden && event.hidden !== true)
+    return illegal("L16", `the result of the hidden call ${event.call} is shown`);
   if (resultOf(turn, event.call) !== undefined)
     return illegal("L16", `call ${event.call} has a result already`);
   const approval = pendingApprovalOf(turn, event.call);
@@ -134,6 +144,10 @@ export function checkContinue(turn: Turn, event: BlockEvent): Illegal | null {
     if (final !== undefined) return illegal("L14", `a second final text after ${final.id}`);
   }
   if (event.type === "tool_result.end" && block.kind === "tool_result") {
+    const refused = refusalOf(turn, block.call);
+    if (refused !== undefined && event.status === "success") {
+      return illegal("L16", `call ${block.call} succeeds although its approval was ${refused.status}`);
+    }
     const run = runOfCall(turn, block.call);
     if (run?.status === "running")
       return illegal("L08", `run ${run.id} goes on under the result ${block.id}`);

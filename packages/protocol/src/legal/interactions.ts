@@ -3,24 +3,13 @@
  */
 import type { EventOf } from "../events/index.ts";
 import { blockAt } from "../fold/edit.ts";
-import { interactionId } from "../fold/interaction.ts";
+import { interactionId, TRANSITIONS } from "../fold/interaction.ts";
 import { blocksOf, type InteractionBlock, type SessionState, type Turn } from "../state.ts";
 import { type Illegal, illegal } from "./rules.ts";
 import { callOf, isMain, pendingApprovalOf, resultOf } from "../turn-facts.ts";
 
 type RequestEvent = EventOf<"approval.request" | "question.request" | "form.request" | "payment.request">;
 type UpdateEvent = EventOf<"approval.update" | "question.update" | "form.update" | "payment.update">;
-
-/** The states an interaction can go to, from each of its states. What is not listed is final. */
-export const TRANSITIONS: Record<InteractionBlock["kind"], Record<string, readonly string[]>> = {
-  approval: { pending: ["approved", "edited", "rejected", "timed_out", "cancelled"] },
-  question: { pending: ["answered", "dismissed", "timed_out", "cancelled"] },
-  form: { pending: ["submitted", "declined", "cancelled", "expired"] },
-  payment: {
-    pending: ["processing", "cancelled", "expired"],
-    processing: ["succeeded", "failed", "expired"],
-  },
-};
 
 export function checkRequest(state: SessionState, turn: Turn, event: RequestEvent): Illegal | null {
   const name = interactionId(event);
@@ -57,10 +46,18 @@ export function checkUpdate(turn: Turn, event: UpdateEvent): Illegal | null {
   if (!(TRANSITIONS[block.kind][block.status] ?? []).includes(event.status)) {
     return illegal("L20", `a ${kind} can't go from ${block.status} to ${event.status}`);
   }
+  const brings = "answers" in event || "values" in event;
+  const isAnswer = event.status === "answered" || event.status === "submitted";
+  if (brings !== isAnswer)
+    return illegal("L20", "answers come with answered, values with submitted, and only then");
   if (block.kind === "approval" && event.type === "approval.update") {
     const edits = event.actions !== undefined;
     if (edits !== (event.status === "edited"))
       return illegal("L20", "edited actions come with the status edited, only");
+    const isSame = event.actions?.every((action, n) => action.name === block.actions[n]?.name) ?? true;
+    if (edits && (!isSame || event.actions.length !== block.actions.length)) {
+      return illegal("L20", "an edit changes arguments, not which tools are called");
+    }
     if (edits && !block.editable) return illegal("L20", `approval ${block.key} can't be edited`);
   }
   return null;

@@ -6,6 +6,7 @@ import { parseCursor } from "../cursor.ts";
 import type { Event, EventOf } from "../events/index.ts";
 import { findRun, findTurn } from "../fold/edit.ts";
 import { isPending, outlivesTurn } from "../fold/interaction.ts";
+import { claimsEpoch } from "../fold/place.ts";
 import { blocksOf, type SessionState, type Turn } from "../state.ts";
 import { checkContinue, checkGroup, checkPlace, checkStart } from "./blocks.ts";
 import { checkRequest, checkUpdate } from "./interactions.ts";
@@ -25,9 +26,8 @@ function checkPosition(state: SessionState, event: Event): Illegal | null {
   if (epoch < state.epoch) return illegal("L03", `epoch ${epoch} is over, the log is in ${state.epoch}`);
   const first = event.first ?? seq;
   if (first !== state.seq + 1 || first > seq) return illegal("L02", `position ${seq} after ${state.seq}`);
-  const claims =
-    event.type === "session.start" || event.type === "turn.start" || event.type === "turn.takeover";
-  if (epoch > state.epoch && !claims) return illegal("L03", `${event.type} can't begin epoch ${epoch}`);
+  if (epoch > state.epoch && !claimsEpoch(event.type))
+    return illegal("L03", `${event.type} can't begin epoch ${epoch}`);
   if (event.type === "turn.takeover" && epoch === state.epoch)
     return illegal("L03", "a takeover begins a new epoch");
   return null;
@@ -45,6 +45,10 @@ function checkSession(state: SessionState, event: Event): Illegal | null {
       return isKnownMessage(state, event.message)
         ? illegal("L04", `message ${event.message} was there before`)
         : null;
+    case "message.remove":
+      return state.waiting.some((message) => message.id === event.message)
+        ? null
+        : illegal("L05", `message ${event.message} does not wait`);
     case "turn.start":
       return checkTurnStart(state, event, running);
     case "turn.takeover":
@@ -79,7 +83,9 @@ function checkTurnStart(
 
 type TurnEvent = Exclude<
   Event,
-  EventOf<"session.start" | "session.update" | "message.add" | "turn.start" | "turn.takeover">
+  EventOf<
+    "session.start" | "session.update" | "message.add" | "message.remove" | "turn.start" | "turn.takeover"
+  >
 >;
 
 function checkInTurn(state: SessionState, event: TurnEvent, turn: Turn | undefined): Illegal | null {

@@ -17,7 +17,7 @@ export const RULES = {
   L13: "while a group is open the main run writes no text but parts, and asks no question, form or payment",
   L14: "a sub-agent's text is a part and never final; a turn has one final text, and no tool call follows it",
   L15: "files come first in a turn",
-  L16: "a result starts once, after its call ended and its approval was decided, in the same run",
+  L16: "a result starts once, after its call ended and its approval was decided, in the same run, and is no success after a refusal",
   L17: "parts of a result come one after the other",
   L18: "an annotation lies inside the text",
   L19: "an approval is for a call that ended and has no result yet",

@@ -2,7 +2,7 @@
  * Rules for a takeover: whatever hangs on something void is void too, and nothing stays half-written.
  */
 import type { EventOf } from "../events/index.ts";
-import { type Block, blocksOf, isBlock, type Turn } from "../state.ts";
+import { type Block, blocksOf, isBlock, type Run, type Turn } from "../state.ts";
 import { type Illegal, illegal } from "./rules.ts";
 import { mainRun } from "../turn-facts.ts";
 
@@ -11,7 +11,7 @@ export function checkTakeover(turn: Turn, event: EventOf<"turn.takeover">): Ille
   const runs = new Set(event.runs);
   const groups = new Set(event.groups);
   return (
-    checkCommitted(turn, blocks) ??
+    checkCommitted(turn, blocks, runs) ??
     checkNames(turn, blocks, runs, groups) ??
     checkOpen(turn, blocks) ??
     checkDependents(turn, blocks, runs, groups)
@@ -21,9 +21,16 @@ export function checkTakeover(turn: Turn, event: EventOf<"turn.takeover">): Ille
 type Names = ReadonlySet<string>;
 
 /** What was asked of a person is committed elsewhere, and so is the call it is about. */
-function checkCommitted(turn: Turn, blocks: Names): Illegal | null {
+function checkCommitted(turn: Turn, blocks: Names, runs: Names): Illegal | null {
   const asked = blocksOf(turn).find((block) => "version" in block && blocks.has(block.id));
-  return asked === undefined ? null : illegal("L21", `the ${asked.kind} ${asked.id} can't become void`);
+  if (asked !== undefined) return illegal("L21", `the ${asked.kind} ${asked.id} can't become void`);
+  const isOver = (run: Run): boolean =>
+    run.status !== "running" && run.status !== "superseded" && !runs.has(run.id);
+  const over = new Set(turn.runs.filter(isOver).map((run) => run.id));
+  const lost = blocksOf(turn).find((block) => over.has(block.run) && blocks.has(block.id));
+  return lost === undefined
+    ? null
+    : illegal("L21", `block ${lost.id} of run ${lost.run}, which has ended, can't become void`);
 }
 
 function checkNames(turn: Turn, blocks: Names, runs: Names, groups: Names): Illegal | null {

@@ -4,7 +4,7 @@
  */
 import { isMain, mainRun } from "../turn-facts.ts";
 import { type Block, isBlock, type Turn, isShown } from "../state.ts";
-import { labelOf } from "./label.ts";
+import { labelOf } from "../label.ts";
 import { type CallIndex, indexCalls, type ToolItem, toolItem } from "./tool-item.ts";
 
 export interface BlockItem {

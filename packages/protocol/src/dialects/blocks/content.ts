@@ -13,7 +13,8 @@ import type {
   QuestionBlock,
   Turn,
 } from "../../state.ts";
-import { labelOf } from "../../view/label.ts";
+import { labelOf } from "../../label.ts";
+import { approvalRequest, paymentOf } from "../interactions.ts";
 import type { ContentBlock, ContentDelta } from "./frames.ts";
 
 /** How much of a result goes over this wire, in UTF-16 units. */
@@ -80,19 +81,6 @@ export function contentStart(turn: Turn, block: Block): ContentBlock {
   }
 }
 
-export function paymentOf(block: PaymentBlock) {
-  return {
-    payment_request_id: block.payment,
-    checkout_url: block.checkout_url,
-    merchant_order_no: block.order_no,
-    ...(block.currency === "TWD" ? { amount_twd: block.amount } : {}),
-    amount: block.amount,
-    currency: block.currency,
-    status: block.status,
-    item_desc: block.description,
-  };
-}
-
 /** The deltas that bring a client from a block's start to the block as it stands. */
 export function contentDeltas(block: Block): ContentDelta[] {
   switch (block.kind) {
@@ -124,31 +112,4 @@ function noticeExtras(
   if (error === null) return { block_subtype: "user_stopped" };
   const { code, can_retry, error_type, details } = error;
   return { block_subtype: "error", code, can_retry, error_type, details: details ?? null };
-}
-
-/** What a person is asked to approve or to answer. */
-export function approvalRequest(block: ApprovalBlock | QuestionBlock) {
-  const { timeout_seconds, deadline } = block;
-  const due = { timeout_seconds, deadline, tool_use_id: block.call ?? "" };
-  if (block.kind === "question") {
-    return {
-      action_requests: [questionRequest(block.questions)],
-      review_configs: [{ require_approval: false }],
-      ...due,
-    };
-  }
-  const review_configs = block.actions.map(() => ({ require_approval: true, allow_edit: block.editable }));
-  return { action_requests: block.actions.map(actionRequest), review_configs, ...due };
-}
-
-/** The name by which 004's clients tell a question from an approval. */
-export const QUESTION_TOOL = "ask_user_question";
-
-export function actionRequest(action: Action) {
-  const label = action.label === undefined ? {} : { label: action.label };
-  return { name: action.name, args: action.input, ...label };
-}
-
-function questionRequest(questions: readonly Question[]) {
-  return { name: QUESTION_TOOL, args: { questions } };
 }

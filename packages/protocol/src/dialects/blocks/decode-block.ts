@@ -1,14 +1,9 @@
 /**
  * The part of the `blocks` decoder that reads one content block's start.
  */
-import { ERRORS, type ErrorWord } from "../../errors.ts";
 import { requestForm, requestPayment } from "../decode-interaction.ts";
 import { named, type Scribe } from "../scribe.ts";
 import type { ContentBlock, ContentBlockOf } from "./frames.ts";
-
-export function errorWord(code: string): ErrorWord {
-  return Object.hasOwn(ERRORS, code) ? (code as ErrorWord) : "SERVER_ERROR";
-}
 
 interface Author {
   readonly subagent?: string | null;
@@ -72,23 +67,23 @@ function toolUse(scribe: Scribe, turn: string, block: ContentBlockOf<"tool_use">
     name: block.name,
     label: block.tool_content_message ?? "",
   });
-  scribe.write({ type: "tool_call.end", ...on, input: block.input });
+  scribe.write({ type: "tool_call.end", ...on, input: block.input ?? {} });
 }
 
 function toolResult(scribe: Scribe, turn: string, block: ContentBlockOf<"tool_result">): void {
   const call = block.tool_use_id;
   const run = runFor(scribe, turn, block);
-  scribe.openResult(turn, call, {
-    run,
-    name: block.name ?? block.tool_name,
-    label: block.tool_content_message ?? "",
-  });
+  const name = block.name ?? block.tool_name;
+  const label = block.tool_content_message;
+  scribe.openResult(turn, call, { run, ...(name ? { name } : {}), ...(label ? { label } : {}) });
   const result = scribe.find(turn, (b) => b.kind === "tool_result" && b.call === call && b.end === null);
   if (result === undefined) return;
-  const { status, content: preview, results, whole } = block;
+  const { results, whole } = block;
+  const status = block.status ?? "success";
+  const preview = block.content ?? "";
   const artifact = block.artifact ?? null;
   const runStatus = { success: "completed", error: "failed", cancelled: "cancelled" } as const;
-  scribe.endRunOf(turn, call, runStatus[status] ?? "completed");
+  scribe.endRunOf(turn, call, runStatus[status]);
   scribe.write({
     type: "tool_result.end",
     ...named(turn, result),

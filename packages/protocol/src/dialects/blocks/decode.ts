@@ -3,11 +3,13 @@
  * speaks it. Liberal: takes the frames of the source documents as they are printed there, with fields left
  * out, and ignores what it doesn't know. Block ids and indexes are the decoder's own.
  */
+import { turnErrorFrom } from "../../errors.ts";
+import { placedAt, Sequence } from "../../sequence.ts";
 import { emptyState } from "../../state.ts";
 import { changeInteraction, requestApproval } from "../decode-interaction.ts";
 import type { Decoded } from "../dialect.ts";
 import { type Decoding, named, Scribe } from "../scribe.ts";
-import { decodeStart, errorWord, runFor } from "./decode-block.ts";
+import { decodeStart, runFor } from "./decode-block.ts";
 import type { BlocksFrame, BlocksFrameOf, ContentBlock } from "./frames.ts";
 
 export interface BlocksDecoder extends Decoding {
@@ -15,8 +17,8 @@ export interface BlocksDecoder extends Decoding {
   readonly message: string;
   /** The session named by the last frame that named one. */
   readonly session: string;
-  /** Canonical index of each block of that turn, by the index on the wire. */
-  readonly indexes: Readonly<Record<number, number>>;
+  /** Canonical index of each block of that turn, by the index on the wire; null where there is none. */
+  readonly indexes: Sequence<number | null>;
   /** Starts whose kind or content only the first delta tells: texts (or notices) and approvals. */
   readonly held: Readonly<Record<number, ContentBlock>>;
   readonly reason: BlocksFrameOf<"message_delta">["delta"]["stop_reason"];
@@ -45,7 +47,7 @@ export const blocksStart: BlocksDecoder = {
   cursor: null,
   message: "",
   session: "",
-  indexes: {},
+  indexes: Sequence.empty<number | null>(),
   held: {},
   reason: "end_turn",
 };
@@ -57,6 +59,7 @@ export function decodeBlocks(decoder: BlocksDecoder, frame: BlocksFrame): Decode
   return {
     decoder: { ...decoder, ...changes, state: scribe.state, at: scribe.at, cursor },
     events: scribe.events,
+    problem: null,
   };
 }
 
@@ -105,8 +108,9 @@ function readMessageStart(
   const again = scribe.turn(message);
   if (again?.status === "running") scribe.restart(again);
   const { display_mode: mode, is_new_session_from_share: from_share } = frame;
-  scribe.begin(message, "agent", { mode, from_share: from_share ?? false });
-  return { message, session: frame.session_id, indexes: {}, held: {}, reason: "end_turn" };
+  const answers = frame.user_message_id === undefined ? {} : { message: frame.user_message_id };
+  scribe.begin(message, "agent", { mode, from_share: from_share ?? false, ...answers });
+  return { message, session: frame.session_id, indexes: blocksStart.indexes, held: {}, reason: "end_turn" };
 }
 
 type InMessage = Exclude<
@@ -116,6 +120,9 @@ type InMessage = Exclude<
 
 function readInMessage(scribe: Scribe, decoder: BlocksDecoder, frame: InMessage): Partial<BlocksDecoder> {
   const turn = frame.message_id ?? decoder.message;
+  // A form or payment of a turn that this client has not seen: it begins nothing.
+  const isAside = frame.type === "approval_result" || frame.type === "interaction_update";
+  if (isAside && scribe.turn(turn) === undefined) return {};
   // A client that attaches in mid-turn never sees the start.
   scribe.session(decoder.session || "session", 0);
   scribe.begin(turn, "agent");
@@ -145,7 +152,7 @@ function readInMessage(scribe: Scribe, decoder: BlocksDecoder, frame: InMessage)
       const { index, content_block } = frame;
       if (isHeld(content_block)) return { held: { ...decoder.held, [index]: content_block } };
       const own = decodeStart(scribe, turn, content_block);
-      return own === null ? {} : { indexes: { ...decoder.indexes, [index]: own } };
+      return own === null ? {} : { indexes: placedAt(decoder.indexes, index, own, null) };
     }
     case "content_block_delta":
       return readDelta(scribe, decoder, turn, frame);
@@ -163,7 +170,7 @@ function isHeld(block: ContentBlock): boolean {
 
 function release(decoder: BlocksDecoder, index: number, own: number | null): Partial<BlocksDecoder> {
   const { [index]: _, ...held } = decoder.held;
-  return { held, ...(own === null ? {} : { indexes: { ...decoder.indexes, [index]: own } }) };
+  return { held, ...(own === null ? {} : { indexes: placedAt(decoder.indexes, index, own, null) }) };
 }
 
 type DeltaFrame = BlocksFrameOf<"content_block_delta">;
@@ -188,7 +195,7 @@ function readDelta(
     }
     changes = release(decoder, index, decodeStart(scribe, turn, held));
   }
-  const block = scribe.blockAt(turn, (changes.indexes ?? decoder.indexes)[index]);
+  const block = scribe.blockAt(turn, (changes.indexes ?? decoder.indexes).at(index) ?? undefined);
   if (block === undefined) return changes;
   const on = named(turn, block);
   if ("status" in delta)
@@ -218,7 +225,7 @@ function notice(scribe: Scribe, turn: string, text: string, extras: TextExtras):
   }
   const { can_retry, error_type, details } = extras;
   const known = error_type === "transient" ? "transient" : "terminal";
-  const code = errorWord(extras.code);
+  const code = turnErrorFrom(extras.code);
   const more = details === null || details === undefined ? {} : { details };
   scribe.write({ type: "notice.error", ...on, text, code, can_retry, error_type: known, ...more });
 }
@@ -231,7 +238,7 @@ function readStop(
 ): Partial<BlocksDecoder> {
   const held = decoder.held[frame.index];
   const changes = held?.type === "text" ? release(decoder, frame.index, decodeStart(scribe, turn, held)) : {};
-  const block = scribe.blockAt(turn, (changes.indexes ?? decoder.indexes)[frame.index]);
+  const block = scribe.blockAt(turn, (changes.indexes ?? decoder.indexes).at(frame.index) ?? undefined);
   if (block === undefined || block.end !== null) return changes;
   const on = named(turn, block);
   if (block.kind === "thinking") scribe.write({ type: "thinking.end", ...on });

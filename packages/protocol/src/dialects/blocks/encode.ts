@@ -20,11 +20,15 @@ import {
   type Turn,
 } from "../../state.ts";
 import type { Encoded } from "../dialect.ts";
-import { actionRequest, contentDeltas, contentStart } from "./content.ts";
+import { actionRequest } from "../interactions.ts";
+import { contentDeltas, contentStart } from "./content.ts";
 import type { BlocksFrame, BlocksFrameOf } from "./frames.ts";
 
-export function encodeBlocks(before: SessionState, event: Event): Encoded<SessionState, BlocksFrame> {
-  const after = fold(before, event);
+export function encodeBlocks(
+  before: SessionState,
+  event: Event,
+  after: SessionState = fold(before, event),
+): Encoded<SessionState, BlocksFrame> {
   return { encoder: after, frames: withCursor(framesOf(before, event, after), event.id) };
 }
 
@@ -37,9 +41,12 @@ export function resyncBlocks(state: SessionState, since: number): BlocksFrame[] 
   if (state.title !== null)
     frames.push({ type: "session_title", session_id: state.session, title: state.title });
   for (const turn of state.turns) {
+    if (turn.start > since && turn.message !== null) frames.push(userMessage(turn.message));
     if (turn.end === null || turn.end > since) frames.push(...turnFrames(state, turn));
-    else
-      for (const block of blocksOf(turn)) if ("version" in block) frames.push(...updateFrames(turn, block));
+    else {
+      const changed = blocksOf(turn).filter((block) => "version" in block && block.changed > since);
+      frames.push(...changed.flatMap((block) => ("version" in block ? updateFrames(turn, block) : [])));
+    }
   }
   for (const message of state.waiting) frames.push(userMessage(message));
   return withCursor(frames, formatCursor(state));
@@ -65,13 +72,15 @@ function framesOf(before: SessionState, event: Event, after: SessionState): Bloc
       const added = after.waiting.at(-1);
       return before.waiting === after.waiting || added === undefined ? [] : [userMessage(added)];
     }
+    case "message.remove":
     case "session.start":
       return [];
     default: {
       const turn = event.turn === null ? undefined : findTurn(after, event.turn);
+      const was = event.turn === null ? undefined : findTurn(before, event.turn);
       // What the fold took as nothing to do is nothing to tell.
-      if (turn === undefined || turn === findTurn(before, turn.id)) return [];
-      return turnEventFrames(after, turn, event);
+      if (turn === undefined || turn === was) return [];
+      return [...(was === undefined ? [] : cutShort(was, turn)), ...turnEventFrames(after, turn, event)];
     }
   }
 }
@@ -95,6 +104,20 @@ function turnEventFrames(state: SessionState, turn: Turn, event: Event): BlocksF
   }
 }
 
+/** Blocks that a notice or the end of the turn ended, because their writer did not. */
+function cutShort(was: Turn, turn: Turn): BlocksFrame[] {
+  if (was.half_shown === 0 || turn.half_shown > 0) return [];
+  return blocksOf(turn).flatMap((block) => {
+    const isCut = block.aborted && showsHalf(block.kind) && block.shown !== null;
+    return isCut && isOpenAt(was, block.index) ? [stopFrame(turn, block)] : [];
+  });
+}
+
+function isOpenAt(turn: Turn, index: number): boolean {
+  const item = turn.items.at(index) ?? null;
+  return isBlock(item) && item.end === null;
+}
+
 function messageStart(state: SessionState, turn: Turn): BlocksFrame {
   return {
     type: "message_start",
@@ -102,6 +125,7 @@ function messageStart(state: SessionState, turn: Turn): BlocksFrame {
     timestamp: turn.started_at / 1000,
     display_mode: turn.mode,
     is_new_session_from_share: turn.from_share,
+    ...(turn.message === null ? {} : { user_message_id: turn.message.id }),
     message_id: turn.id,
   };
 }

@@ -4,38 +4,17 @@
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../../cursor.ts";
-import { annotation, artifact, whole } from "../../events/blocks.ts";
-import { file, json } from "../../events/fields.ts";
+import { annotation, artifact } from "../../events/blocks.ts";
+import { file, json, whole } from "../../events/fields.ts";
 import { answer, formSchema } from "../../events/interactions.ts";
 import type { Immutable } from "../../json.ts";
+import { actionRequest, paymentFields, reviewConfig } from "../shapes.ts";
 
 /** Ours: the cursor to resume from, on the last frame of each event. */
 const cursor = { event_id: z.string().regex(CURSOR_PATTERN).exactOptional() };
 const ofMessage = { message_id: z.string() };
 const atIndex = { ...ofMessage, index: z.int().nonnegative() };
 const author = { subagent: z.string().nullable(), parent_tool_use_id: z.string().nullable() };
-
-export const reviewConfig = z.strictObject({
-  require_approval: z.boolean(),
-  /** Ours: whether the arguments may be edited. */
-  allow_edit: z.boolean().exactOptional(),
-});
-export const actionRequest = z.strictObject({
-  name: z.string(),
-  args: json,
-  label: z.string().exactOptional(),
-});
-export const paymentFields = z.strictObject({
-  payment_request_id: z.string(),
-  checkout_url: z.string(),
-  merchant_order_no: z.string(),
-  /** Only for payments in TWD; `amount` (ours) is always there. */
-  amount_twd: z.int().exactOptional(),
-  amount: z.int(),
-  currency: z.string(),
-  status: z.string(),
-  item_desc: z.string(),
-});
 
 const startOf = {
   thinking: z.strictObject({ type: z.literal("thinking"), thinking: z.literal(""), ...author }),
@@ -121,6 +100,8 @@ export const blocksFrames = {
     timestamp: z.number(),
     display_mode: z.enum(["agent", "chat"]),
     is_new_session_from_share: z.boolean(),
+    /** Ours: the user message that this turn answers. */
+    user_message_id: z.string().exactOptional(),
     ...ofMessage,
     ...cursor,
   }),

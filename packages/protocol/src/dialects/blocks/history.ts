@@ -6,7 +6,8 @@ import { formatCursor } from "../../cursor.ts";
 import { isPending } from "../../fold/interaction.ts";
 import type { Json } from "../../json.ts";
 import { type Block, blocksOf, type SessionState, type Turn, type UserMessage } from "../../state.ts";
-import { actionRequest, authorOf, contentDeltas, contentStart, paymentOf } from "./content.ts";
+import { actionRequest, paymentOf } from "../interactions.ts";
+import { authorOf, contentDeltas, contentStart } from "./content.ts";
 import { shownItems } from "./encode.ts";
 import type { ContentBlockOf } from "./frames.ts";
 
@@ -36,10 +37,12 @@ export interface HistoryMessage {
 }
 
 export interface History {
+  /** Ours. */
+  readonly title: string | null;
   readonly messages: readonly HistoryMessage[];
   readonly agent_status: "running" | "idle";
   readonly pending_approval: HistoryPart | null;
-  /** Ours: further approvals and questions that wait, and forms and payments. */
+  /** Ours: everything that waits for a person, the pending approval included. */
   readonly pending: readonly HistoryPart[];
   /** Ours: messages that no turn has taken up yet. */
   readonly waiting: readonly HistoryMessage[];
@@ -52,6 +55,7 @@ export function historyOf(state: SessionState): History {
     blocksOf(turn).flatMap((block) => ("version" in block && isPending(block) ? [partOf(turn, block)] : [])),
   );
   return {
+    title: state.title,
     messages: turns.flatMap(turnMessages),
     agent_status: turns.at(-1)?.status === "running" ? "running" : "idle",
     pending_approval: pending.find((part) => part.type === "approval_request") ?? null,

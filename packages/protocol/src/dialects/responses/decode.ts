@@ -3,7 +3,7 @@
  * printed there. Every step and text becomes the main run's, for the wire doesn't tell runs apart.
  */
 import { cutText } from "../../cut-text.ts";
-import { errorWordOf } from "../../errors.ts";
+import { ERRORS, errorWordOf, turnErrorFrom } from "../../errors.ts";
 import { MAX_PREVIEW } from "../../limits.ts";
 import { blocksOf, emptyState, type TextBlock, type Usage } from "../../state.ts";
 import { changeInteraction, requestApproval, requestForm, requestPayment } from "../decode-interaction.ts";
@@ -13,6 +13,8 @@ import type { ResponsesFrame, ResponsesFrameOf } from "./frames.ts";
 
 export interface ResponsesDecoder extends Decoding {
   readonly turn: string;
+  /** The connection failed, not the turn: the `[DONE]` that follows ends only the stream. */
+  readonly interrupted: boolean;
   /** What `.completed` said, for the turn's end. */
   readonly completed: ResponsesFrameOf<"response.output_text.completed"> | null;
 }
@@ -35,6 +37,7 @@ export const responsesStart: ResponsesDecoder = {
   at: 0,
   cursor: null,
   turn: "",
+  interrupted: false,
   completed: null,
 };
 
@@ -44,8 +47,11 @@ export function decodeResponses(decoder: ResponsesDecoder, frame: ResponsesFrame
   // A payment of an older turn may change while another turn is told.
   const isAside = frame.type === "response.interaction_update" && scribe.turn(turn)?.status !== "running";
   let completed = turn === decoder.turn || isAside ? decoder.completed : null;
-  if (frame.type === "[DONE]") end(scribe, turn, completed);
-  else {
+  const interrupted =
+    frame.type === "response.error" && ERRORS[errorWordOf(frame.code)].about === "connection";
+  if (frame.type === "[DONE]") {
+    if (!decoder.interrupted) end(scribe, turn, completed);
+  } else if (!interrupted) {
     const conversation =
       "conversation_group_id" in frame ? frame.conversation_group_id : `chat-${frame.chat_id}`;
     scribe.session(conversation, frame.chat_id);
@@ -57,8 +63,9 @@ export function decodeResponses(decoder: ResponsesDecoder, frame: ResponsesFrame
   const cursor = frame.event_id ?? decoder.cursor;
   const current = isAside ? decoder.turn : turn;
   return {
-    decoder: { state: scribe.state, at: scribe.at, cursor, turn: current, completed },
+    decoder: { state: scribe.state, at: scribe.at, cursor, turn: current, interrupted, completed },
     events: scribe.events,
+    problem: null,
   };
 }
 
@@ -90,7 +97,7 @@ function read(scribe: Scribe, turn: string, frame: Exclude<ResponsesFrame, { typ
     case "response.error": {
       if (scribe.find(turn, (block) => block.kind === "notice") !== undefined) return;
       endText(scribe, turn, false);
-      const code = errorWordOf(frame.code);
+      const code = turnErrorFrom(errorWordOf(frame.code));
       const can_retry = frame.can_retry ?? false;
       const on = { ...scribe.next(turn), run: turn };
       scribe.write({

@@ -7,7 +7,7 @@ import type { Event } from "../../events/index.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
 import { interactionId } from "../../fold/interaction.ts";
-import { isMain, resultOf } from "../../turn-facts.ts";
+import { isMain } from "../../turn-facts.ts";
 import {
   type Block,
   blocksOf,
@@ -19,8 +19,8 @@ import {
   type Usage,
   isShown,
 } from "../../state.ts";
-import { labelOf } from "../../view/label.ts";
-import { actionRequest, approvalRequest, paymentOf } from "../blocks/content.ts";
+import { labelOf } from "../../label.ts";
+import { actionRequest, approvalRequest, paymentOf } from "../interactions.ts";
 import type { Encoded } from "../dialect.ts";
 import type { ResponsesFrame } from "./frames.ts";
 import { endOutput, extendOutput, type OutputText, outputTextAt, outputTextOf } from "./output-text.ts";
@@ -44,8 +44,8 @@ export function attachResponses(state: SessionState, options: ResponsesOptions =
 export function encodeResponses(
   encoder: ResponsesEncoder,
   event: Event,
+  state: SessionState = fold(encoder.state, event),
 ): Encoded<ResponsesEncoder, ResponsesFrame> {
-  const state = fold(encoder.state, event);
   const { text, frames } = step(encoder, event, state);
   const last = frames.at(-1);
   const marked = last === undefined ? frames : [...frames.slice(0, -1), { ...last, event_id: event.id }];
@@ -104,19 +104,18 @@ function step(encoder: ResponsesEncoder, event: Event, state: SessionState): Ste
 /** Steps that a takeover made void: this wire can't take them back, but they must not stay open. */
 function withdrawn(before: Turn | undefined, turn: Turn, common: Common): ResponsesFrame[] {
   if (before === undefined) return [];
-  return blocksOf(before).flatMap((block): ResponsesFrame[] => {
+  const blocks = blocksOf(before);
+  const answered = new Set(
+    blocks.flatMap((b) => (b.kind === "tool_result" && b.end !== null ? [b.call] : [])),
+  );
+  return blocks.flatMap((block): ResponsesFrame[] => {
     if (block.kind !== "tool_call" || block.end === null || !isShown(turn, block)) return [];
-    if (turn.items.at(block.index)?.kind !== "superseded" || hasEnded(before, block.call)) return [];
+    if (turn.items.at(block.index)?.kind !== "superseded" || answered.has(block.call)) return [];
     const { call: id, name: tool_name, ended_at } = block;
     const result = { success: false, data: "", status: "cancelled" } as const;
     const cancelled = { id, tool_name, result, timestamp: isoTime(ended_at), token_usage: tokensOf(null) };
     return [{ type: "response.reasoning_step.end", ...common, step: cancelled }];
   });
-}
-
-function hasEnded(turn: Turn, call: string): boolean {
-  const result = resultOf(turn, call);
-  return result !== undefined && result.end !== null;
 }
 
 interface Common {

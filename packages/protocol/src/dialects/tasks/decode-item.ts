@@ -2,32 +2,26 @@
  * The part of the `tasks` decoder that reads one output item: its start, its pieces and its end.
  */
 import { cutText } from "../../cut-text.ts";
+import { turnErrorFrom } from "../../errors.ts";
 import { MAX_PREVIEW } from "../../limits.ts";
 import { emptyPartialJson, finishJson, pushJson } from "../../partial-json.ts";
 import type { Annotation, Block, Reference } from "../../state.ts";
-import { errorWord } from "../blocks/decode-block.ts";
 import { named, type Scribe } from "../scribe.ts";
 import type { TaskAnnotation, TaskItem, TaskItemOf, TasksFrameOf } from "./frames.ts";
 
-/** Writes the start of an item; its canonical index. */
-export function addItem(scribe: Scribe, turn: string, run: string, item: TaskItem): number {
+/** Writes the start of an item, of the given call if it is a call or a result; its canonical index. */
+export function addItem(scribe: Scribe, turn: string, run: string, item: TaskItem, call: string): number {
   const on = { ...scribe.next(turn), run };
   switch (item.type) {
     case "reasoning":
       scribe.write({ type: "thinking.start", ...on });
       return on.index;
     case "tool_call":
-      scribe.write({
-        type: "tool_call.start",
-        ...on,
-        call: item.call_id,
-        name: item.name,
-        label: item.label ?? "",
-      });
+      scribe.write({ type: "tool_call.start", ...on, call, name: item.name, label: item.label ?? "" });
       return on.index;
     case "tool_result":
-      scribe.openResult(turn, item.call_id, { run });
-      return scribe.find(turn, (b) => b.kind === "tool_result" && b.call === item.call_id)?.index ?? on.index;
+      scribe.openResult(turn, call, { run });
+      return scribe.find(turn, (b) => b.kind === "tool_result" && b.call === call)?.index ?? on.index;
     case "message":
       scribe.write({ type: "text.start", ...on, part: item.is_part ?? run !== turn });
       return on.index;
@@ -83,7 +77,7 @@ function writeNotice(
     type: "notice.error",
     ...on,
     text,
-    code: errorWord(code),
+    code: turnErrorFrom(code),
     can_retry,
     error_type: known,
     ...more,

@@ -2,23 +2,31 @@
  * Frames of the `tasks` dialect to canonical events. Liberal: takes the frames of 001 as they are printed
  * there, without our additions, and ignores what it doesn't know.
  */
-import { callOf } from "../../turn-facts.ts";
+import { placedAt, Sequence } from "../../sequence.ts";
 import { type Block, emptyState } from "../../state.ts";
 import type { Decoded } from "../dialect.ts";
 import { type Decoding, named, Scribe } from "../scribe.ts";
 import { addItem, endItem, extendText, finishText, readImage } from "./decode-item.ts";
-import type { TaskItemOf, TasksFrame, TasksFrameOf } from "./frames.ts";
+import type { TasksFrame, TasksFrameOf } from "./frames.ts";
 
 export interface TasksDecoder extends Decoding {
   /** The turn that the root task of the stream stands for. */
   readonly turn: string;
   readonly session: string;
-  /** Canonical index of each item of that turn, by task and `item_id`. */
-  readonly indexes: Readonly<Record<string, number>>;
-  /** Notices whose text has not come yet, in the same way. */
-  readonly notices: Readonly<Record<string, TaskItemOf<"message">>>;
+  /** The run of each task of that turn. */
+  readonly runs: Readonly<Record<string, string>>;
+  /** The items of each task, by `output_index`. */
+  readonly items: Readonly<Record<string, Sequence<TaskEntry>>>;
+  /** The calls of the turn by task and wire id: 001 gives a sub-agent's call the id of the call it works for. */
+  readonly calls: Readonly<Record<string, string>>;
   /** Items and tasks declared void, until the last frame of the takeover says that these are all. */
   readonly voided: { readonly blocks: readonly string[]; readonly runs: readonly string[] };
+}
+
+/** An item of a task: its wire id and its canonical index; null for a notice, which is written when it is whole. */
+interface TaskEntry {
+  readonly id: string;
+  readonly index: number | null;
 }
 
 export const TASKS_FRAME_TYPES: ReadonlySet<TasksFrame["type"]> = new Set<TasksFrame["type"]>([
@@ -45,8 +53,9 @@ export const tasksStart: TasksDecoder = {
   cursor: null,
   turn: "",
   session: "",
-  indexes: {},
-  notices: {},
+  runs: {},
+  items: {},
+  calls: {},
   voided: { blocks: [], runs: [] },
 };
 
@@ -59,6 +68,7 @@ export function decodeTasks(decoder: TasksDecoder, frame: TasksFrame): Decoded<T
   };
   const { blocks, runs } = next.voided;
   if (frame.event_id !== undefined && blocks.length + runs.length > 0) {
+    const gone = new Set(runs);
     scribe.write({
       type: "turn.takeover",
       turn: next.turn,
@@ -66,9 +76,10 @@ export function decodeTasks(decoder: TasksDecoder, frame: TasksFrame): Decoded<T
       groups: [],
       runs: unique(runs),
     });
-    next = { ...next, voided: tasksStart.voided };
+    const left = Object.entries(next.runs).filter(([, run]) => !gone.has(run));
+    next = { ...next, runs: Object.fromEntries(left), voided: tasksStart.voided };
   }
-  return { decoder: { ...next, state: scribe.state, at: scribe.at }, events: scribe.events };
+  return { decoder: { ...next, state: scribe.state, at: scribe.at }, events: scribe.events, problem: null };
 }
 
 function unique(ids: readonly string[]): string[] {
@@ -77,29 +88,22 @@ function unique(ids: readonly string[]): string[] {
 
 function read(scribe: Scribe, decoder: TasksDecoder, frame: TasksFrame): Partial<TasksDecoder> {
   if (frame.type === "task.created") return readCreated(scribe, decoder, frame);
-  const task = taskOf(scribe, decoder, frame.task_id);
-  const { turn, run, begun } = task;
+  const { turn, run, begun } = taskOf(scribe, decoder, frame.task_id);
   const known = { ...decoder, ...begun };
-  if (frame.type === "task.done") return { ...begun, ...readDone(scribe, known, turn, run, frame) };
-  if (frame.type === "task.output_item.added") {
-    const { item } = frame;
-    const key = keyOf(frame.task_id, item.id);
-    if (known.indexes[key] !== undefined || known.notices[key] !== undefined) return begun;
-    if (item.type === "message" && item.notice !== undefined) {
-      return { ...begun, notices: { ...known.notices, [key]: item } };
+  switch (frame.type) {
+    case "task.done":
+      return { ...begun, ...readDone(scribe, known, turn, run, frame) };
+    case "task.output_item.added":
+      return { ...begun, ...readAdded(scribe, known, run, frame) };
+    case "task.output_item.done":
+      return { ...begun, ...readItemDone(scribe, known, run, frame) };
+    default: {
+      const entry = known.items[frame.task_id]?.at(frame.output_index);
+      const block = scribe.blockAt(turn, entry?.index ?? undefined);
+      if (block !== undefined && entry?.id === frame.item_id) readInner(scribe, turn, block, frame);
+      return begun;
     }
-    return { ...begun, indexes: { ...known.indexes, [key]: addItem(scribe, turn, run, item) } };
   }
-  if (frame.type === "task.output_item.done")
-    return { ...begun, ...readItemDone(scribe, known, task, frame) };
-  const block = scribe.blockAt(turn, known.indexes[keyOf(frame.task_id, frame.item_id)]);
-  if (block !== undefined) readInner(scribe, turn, block, frame);
-  return begun;
-}
-
-/** 001 gives items of different tasks the same id. */
-function keyOf(task: string, item: string): string {
-  return `${task}/${item}`;
 }
 
 function readCreated(
@@ -107,33 +111,34 @@ function readCreated(
   decoder: TasksDecoder,
   frame: TasksFrameOf<"task.created">,
 ): Partial<TasksDecoder> {
+  const { task_id: task, agent } = frame;
   scribe.at = Math.round(frame.timestamp * 1000);
   scribe.session(frame.session_id, 0);
-  if (frame.parent_task_id !== undefined) {
-    scribe.subRun(decoder.turn, frame.task_id, frame.agent);
-    return {};
-  }
+  if (frame.parent_task_id !== undefined) return beginRun(scribe, decoder, task, agent, frame.parent_task_id);
   // Told again after a reload: the turn is there.
-  if (frame.task_id === decoder.turn) return {};
-  const begun = beginTurn(scribe, decoder, frame.task_id, frame.agent, { mode: frame.display_mode });
-  return { ...begun, session: frame.session_id };
+  if (task === decoder.turn) return {};
+  return { ...beginTurn(scribe, decoder, task, agent, frame.display_mode), session: frame.session_id };
 }
 
 interface Task {
   readonly turn: string;
   readonly run: string;
-  /** What changes in the decoder when the task is a new turn. */
+  /** What changes in the decoder when the task is new to it. */
   readonly begun: Partial<TasksDecoder>;
 }
 
 /** Which turn and run a task is; 001's own streams name a task first by its items. */
 function taskOf(scribe: Scribe, decoder: TasksDecoder, task: string): Task {
-  if (task === decoder.turn) return { turn: task, run: task, begun: {} };
-  const turn = scribe.turn(decoder.turn);
-  const call = turn === undefined ? undefined : callOf(turn, task);
-  if (call !== undefined)
-    return { turn: decoder.turn, run: scribe.subRun(decoder.turn, task, call.name), begun: {} };
-  return { turn: task, run: task, begun: beginTurn(scribe, decoder, task, "agent", {}) };
+  const { turn } = decoder;
+  const run = decoder.runs[task];
+  if (run !== undefined) return { turn, run, begun: {} };
+  const isCall = Object.keys(decoder.calls).some((key) => key.endsWith(`/${task}`));
+  // Our servers announce a turn: an unknown task inside one is a sub-agent whose start was before this client's.
+  if (isCall || (decoder.cursor !== null && scribe.turn(turn)?.status === "running")) {
+    const begun = beginRun(scribe, decoder, task, task, undefined);
+    return { turn, run: begun.runs?.[task] ?? task, begun };
+  }
+  return { turn: task, run: task, begun: beginTurn(scribe, decoder, task, "agent", "agent") };
 }
 
 /** A new root task ends the one before it, for 001 has no event that does. */
@@ -142,12 +147,53 @@ function beginTurn(
   decoder: TasksDecoder,
   turn: string,
   agent: string,
-  more: Parameters<Scribe["begin"]>[2],
+  mode: "agent" | "chat",
 ): Partial<TasksDecoder> {
   scribe.session(decoder.session || "session", 0);
   scribe.endTurn(decoder.turn, "end_turn", 0);
-  scribe.begin(turn, agent, more);
-  return { turn, indexes: {}, notices: {} };
+  scribe.begin(turn, agent, { mode });
+  return { turn, runs: { [turn]: turn }, items: {}, calls: {} };
+}
+
+function beginRun(
+  scribe: Scribe,
+  decoder: TasksDecoder,
+  task: string,
+  agent: string,
+  parent: string | undefined,
+): Partial<TasksDecoder> {
+  if (decoder.runs[task] !== undefined) return {};
+  const suffix = parent === undefined ? `/${task}` : callKey(parent, task);
+  const known = Object.entries(decoder.calls).find(([key]) => key.endsWith(suffix));
+  const run = scribe.subRun(decoder.turn, known?.[1] ?? task, agent);
+  return { runs: { ...decoder.runs, [task]: run } };
+}
+
+function callKey(task: string, call: string): string {
+  return `${task}/${call}`;
+}
+
+function readAdded(
+  scribe: Scribe,
+  decoder: TasksDecoder,
+  run: string,
+  frame: TasksFrameOf<"task.output_item.added">,
+): Partial<TasksDecoder> {
+  const { item, task_id: task, output_index } = frame;
+  const { turn } = decoder;
+  const entries = decoder.items[task] ?? Sequence.empty<TaskEntry>();
+  if (entries.at(output_index)?.id === item.id) return {};
+  const isNotice = item.type === "message" && item.notice !== undefined;
+  let { calls } = decoder;
+  let call = "call_id" in item ? (calls[callKey(task, item.call_id)] ?? item.call_id) : "";
+  if (item.type === "tool_call") {
+    if (scribe.find(turn, (b) => b.kind === "tool_call" && b.call === call) !== undefined)
+      call = callKey(task, call);
+    calls = { ...calls, [callKey(task, item.call_id)]: call };
+  }
+  const index = isNotice ? null : addItem(scribe, turn, run, item, call);
+  const placed = placedAt(entries, output_index, { id: item.id, index }, { id: "", index: null });
+  return { calls, items: { ...decoder.items, [task]: placed } };
 }
 
 function readDone(
@@ -175,22 +221,19 @@ function readDone(
 function readItemDone(
   scribe: Scribe,
   decoder: TasksDecoder,
-  { turn, run }: Task,
+  run: string,
   frame: TasksFrameOf<"task.output_item.done">,
 ): Partial<TasksDecoder> {
   const { item } = frame;
-  const key = keyOf(frame.task_id, item.id);
-  const notice = decoder.notices[key];
-  if (item.status !== "superseded" && item.type === "message" && notice !== undefined) {
-    endItem(scribe, turn, run, item, undefined);
-    return {};
-  }
-  const block = scribe.blockAt(turn, decoder.indexes[key]);
-  if (block === undefined) return {};
+  const { turn } = decoder;
+  const entry = decoder.items[frame.task_id]?.at(frame.output_index);
+  const block = scribe.blockAt(turn, entry?.index ?? undefined);
+  if (entry?.id !== item.id) return {};
   if (item.status === "superseded") {
+    if (block === undefined) return {};
     return { voided: { ...decoder.voided, blocks: [...decoder.voided.blocks, block.id] } };
   }
-  if (block.end === null) endItem(scribe, turn, run, item, block);
+  if (block === undefined || block.end === null) endItem(scribe, turn, run, item, block);
   return {};
 }
 

@@ -13,6 +13,7 @@ import {
   type ToolResultBlock,
   type Turn,
   isShown,
+  blocksOf,
 } from "../../state.ts";
 import type { Encoded } from "../dialect.ts";
 import type { TasksFrame, TasksFrameOf } from "./frames.ts";
@@ -29,19 +30,43 @@ import {
   wholeItem,
 } from "./items.ts";
 
-export function encodeTasks(before: SessionState, event: Event): Encoded<SessionState, TasksFrame> {
-  const after = fold(before, event);
+export function encodeTasks(
+  before: SessionState,
+  event: Event,
+  after: SessionState = fold(before, event),
+): Encoded<SessionState, TasksFrame> {
   const frames = framesOf(before, event, after);
   const last = frames.at(-1);
   if (last === undefined) return { encoder: after, frames };
   return { encoder: after, frames: [...frames.slice(0, -1), { ...last, event_id: event.id }] };
 }
 
+type TurnEvent = Extract<Event, { readonly turn: string | null }>;
+
 function framesOf(before: SessionState, event: Event, after: SessionState): TasksFrame[] {
   if (!("turn" in event) || event.turn === null) return [];
   const turn = findTurn(after, event.turn);
   const was = findTurn(before, event.turn);
   if (turn === undefined || turn === was) return [];
+  const cut = was === undefined || was.open === 0 ? [] : cutShort(was, turn);
+  return [...cut, ...eventFrames(was, event, after, turn)];
+}
+
+/** Items that a notice or the end of the turn ended, because their writer did not. */
+function cutShort(was: Turn, turn: Turn): TasksFrame[] {
+  return blocksOf(turn).flatMap((block): TasksFrame[] => {
+    const old = blockAt(was, block.index, block.id);
+    const run = findRun(turn, block.run);
+    if (!block.aborted || old?.end !== null || run === undefined) return [];
+    if (!isOutputBlock(block) || !isShown(turn, block)) return [];
+    const item = wholeItem(turn, block);
+    return [
+      { type: "task.output_item.done", task_id: taskIdOf(turn, run), output_index: block.output, item },
+    ];
+  });
+}
+
+function eventFrames(was: Turn | undefined, event: TurnEvent, after: SessionState, turn: Turn): TasksFrame[] {
   switch (event.type) {
     case "run.start":
       return [created(after, turn, event)];
@@ -72,7 +97,7 @@ function created(state: SessionState, turn: Turn, event: EventOf<"run.start">): 
     session_id: state.session,
     agent: event.agent,
     ...(parent === undefined ? {} : { parent_task_id: taskIdOf(turn, parent) }),
-    timestamp: turn.started_at / 1000,
+    timestamp: (parent === undefined ? turn.started_at : event.at) / 1000,
     display_mode: turn.mode,
   };
 }

@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../../cursor.ts";
-import { artifact, whole } from "../../events/blocks.ts";
-import { json, usage } from "../../events/fields.ts";
+import { artifact } from "../../events/blocks.ts";
+import { json, usage, whole } from "../../events/fields.ts";
 import type { Immutable } from "../../json.ts";
 
 /** Ours: the cursor to resume from, on the last frame of each event. Over SSE it is the `id:` line. */

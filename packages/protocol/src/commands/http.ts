@@ -2,14 +2,14 @@
  * The body of `POST /api/v1/chats/{chat_id}/messages`, and its answer when `stream` is false (S01).
  */
 import { z } from "zod";
-import { ERROR_WORDS } from "../../errors.ts";
-import { id } from "../../events/fields.ts";
-import type { Immutable } from "../../json.ts";
-import { responsesFrames } from "./frames.ts";
+import { id } from "../events/fields.ts";
+import type { Immutable } from "../json.ts";
+import { errorFields } from "./socket.ts";
+import { responsesFrames } from "../dialects/responses/frames.ts";
 
 export const postMessage = z
   .strictObject({
-    message: z.string().min(1).max(1_000_000),
+    message: z.string().max(1_000_000),
     stream: z.boolean().default(false),
     agent_id: id.exactOptional(),
     include_tool_tags: z.boolean().default(false),
@@ -18,6 +18,10 @@ export const postMessage = z
     content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
     client_message_id: id.exactOptional(),
   })
+  .refine(
+    (post) => post.message !== "" || (post.content_urls ?? []).length > 0,
+    "a message needs text or files",
+  )
   .describe("A message to a chat.");
 
 const completed = responsesFrames["response.output_text.completed"].shape;
@@ -35,9 +39,7 @@ export const postMessageReply = z
   })
   .describe("The turn's end state, when it was not streamed.");
 
-export const errorReply = z
-  .strictObject({ error: z.enum(ERROR_WORDS), code: z.int(), message: z.string(), can_retry: z.boolean() })
-  .describe("Why the request was refused.");
+export const errorReply = z.strictObject(errorFields).describe("Why the request was refused.");
 
 export type PostMessage = Immutable<z.infer<typeof postMessage>>;
 export type PostMessageReply = Immutable<z.infer<typeof postMessageReply>>;

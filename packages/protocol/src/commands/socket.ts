@@ -3,15 +3,23 @@
  * documents imply these and don't spell them out; `native` and `tasks` sockets take the same ones.
  */
 import { z } from "zod";
-import { CURSOR_PATTERN } from "../../cursor.ts";
-import { ERROR_WORDS } from "../../errors.ts";
-import { id, json } from "../../events/fields.ts";
-import { answer } from "../../events/interactions.ts";
-import type { Immutable } from "../../json.ts";
+import { CURSOR_PATTERN } from "../cursor.ts";
+import { ERROR_WORDS } from "../errors.ts";
+import { id, json } from "../events/fields.ts";
+import { answer } from "../events/interactions.ts";
+import type { Immutable } from "../json.ts";
 
 /** Comes back on the answer, so that a client can tell which command it is for. */
 const request = { request_id: id.exactOptional() };
 const session = { session_id: id };
+/** Why something was refused: the same fields over sockets and HTTP. */
+export const errorFields = {
+  error: z.enum(ERROR_WORDS),
+  code: z.int().describe("the same as a number"),
+  message: z.string().describe("in words, for the one who sent it"),
+  can_retry: z.boolean(),
+  retry_after_seconds: z.int().nonnegative().exactOptional(),
+};
 const messageText = z.string().max(1_000_000);
 
 export const socketCommands = {
@@ -96,6 +104,7 @@ export const socketReplies = {
       type: z.literal("ack"),
       ...request,
       message_id: id.exactOptional().describe("the turn, where the command started or stopped one"),
+      user_message_id: id.exactOptional().describe("the message, where the command sent one"),
       event_id: z.string().regex(CURSOR_PATTERN).exactOptional().describe("where the log shows it"),
     })
     .describe("Done, durably."),
@@ -112,10 +121,7 @@ export const socketReplies = {
     .strictObject({
       type: z.literal("error"),
       ...request,
-      code: z.enum(ERROR_WORDS),
-      number: z.int(),
-      message: z.string(),
-      can_retry: z.boolean(),
+      ...errorFields,
     })
     .describe("The command was not carried out."),
 };

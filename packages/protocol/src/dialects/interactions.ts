@@ -1,0 +1,44 @@
+/**
+ * How what people are asked goes over a wire, in the dialects that carry it.
+ */
+import type { Action, ApprovalBlock, PaymentBlock, Question, QuestionBlock } from "../state.ts";
+
+/** What a person is asked to approve or to answer. */
+export function approvalRequest(block: ApprovalBlock | QuestionBlock) {
+  const { timeout_seconds, deadline } = block;
+  const due = { timeout_seconds, deadline, tool_use_id: block.call ?? "" };
+  if (block.kind === "question") {
+    return {
+      action_requests: [questionRequest(block.questions)],
+      review_configs: [{ require_approval: false }],
+      ...due,
+    };
+  }
+  const review_configs = block.actions.map(() => ({ require_approval: true, allow_edit: block.editable }));
+  return { action_requests: block.actions.map(actionRequest), review_configs, ...due };
+}
+
+/** The name by which 004's clients tell a question from an approval. */
+export const QUESTION_TOOL = "ask_user_question";
+
+export function actionRequest(action: Action) {
+  const label = action.label === undefined ? {} : { label: action.label };
+  return { name: action.name, args: action.input, ...label };
+}
+
+function questionRequest(questions: readonly Question[]) {
+  return { name: QUESTION_TOOL, args: { questions } };
+}
+
+export function paymentOf(block: PaymentBlock) {
+  return {
+    payment_request_id: block.payment,
+    checkout_url: block.checkout_url,
+    merchant_order_no: block.order_no,
+    ...(block.currency === "TWD" ? { amount_twd: block.amount } : {}),
+    amount: block.amount,
+    currency: block.currency,
+    status: block.status,
+    item_desc: block.description,
+  };
+}
