@@ -3,7 +3,7 @@
  * medians measured side by side.
  */
 import { emptyState, type Event, fold, inputOf, type SessionState } from "@turnstream/protocol";
-import { alternate, type Measurement, round } from "./measure.ts";
+import { alternate, growth, type Measurement, ratio, round } from "./measure.ts";
 import { longAnswer, longArguments, longCall, manyRecords, turnAfter, typicalTurn } from "./workloads.ts";
 
 /** Growth is told from runs long enough that the machine's noise is small beside them. */
@@ -47,10 +47,6 @@ function parseAndJoin(frames: readonly string[]): void {
       texts.set(event.block, (texts.get(event.block) ?? "") + text);
   }
   sink.kept = texts;
-}
-
-function growth(small: number, large: number, factor: number): number {
-  return Math.log(large / small) / Math.log(factor);
 }
 
 export function benchFold(): Measurement[] {
@@ -114,10 +110,6 @@ export function benchFold(): Measurement[] {
       note: "the fold of a delta must not depend on what came before",
     },
   ];
-}
-
-function ratio(times: Readonly<Record<string, number>>, a: string, b: string): number {
-  return round((times[a] ?? Number.NaN) / (times[b] ?? Number.NaN));
 }
 
 /** 4,000 argument deltas of 40 kB in all, of one shape. */

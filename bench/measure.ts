@@ -42,3 +42,13 @@ export function isOk(measurement: Measurement): boolean {
 export function round(value: number): number {
   return Number(value.toPrecision(3));
 }
+
+/** How a cost grows: 1 when it is proportional to the size, 2 when it is quadratic. */
+export function growth(small: number, large: number, factor: number): number {
+  return Math.log(large / small) / Math.log(factor);
+}
+
+/** How many times one candidate takes what another takes. */
+export function ratio(times: Readonly<Record<string, number>>, a: string, b: string): number {
+  return round((times[a] ?? Number.NaN) / (times[b] ?? Number.NaN));
+}

@@ -2,10 +2,11 @@
  * `npm run bench -- NAME`: prints one JSON object per measurement and a last line that sums up.
  * With `--check` the exit code tells whether every bound was kept.
  */
+import { benchDialects } from "./dialects.ts";
 import { benchFold } from "./fold.ts";
 import { isOk, type Measurement } from "./measure.ts";
 
-const BENCHES: Readonly<Record<string, () => Measurement[]>> = { fold: benchFold };
+const BENCHES: Readonly<Record<string, () => Measurement[]>> = { fold: benchFold, dialects: benchDialects };
 
 const HELP = `npm run bench -- NAME [--check]
 

@@ -84,3 +84,18 @@ export function turnAfter(turns: number, deltas: number): string[] {
   for (let n = 0; n < turns; n++) log.begin("again").text(pieces(3), { final: true }).end();
   return frames(log.begin("and now?").text(pieces(deltas), { final: true }).end());
 }
+
+/** A turn of many short steps: a call, its result, a little text from a sub-agent every tenth time. */
+export function manySteps(count: number): string[] {
+  const log = new LogWriter({ check: false }).session().begin("Do it all").openGroup();
+  for (let n = 0; n < count; n++) {
+    const call = log.call("search_stock", ['{"symbol":', `"S${n}"}`]);
+    const result = log.startResult(call, "search_stock");
+    if (n % 10 === 0) {
+      const run = log.startRun(call, "researcher");
+      log.text(["Found ", "it."], { part: true, run }).endRun(run);
+    }
+    log.endResult(result, "found");
+  }
+  return frames(log.closeGroup("Did it all").text(["Done."], { final: true }).end());
+}

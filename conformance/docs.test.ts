@@ -10,6 +10,7 @@ import {
   type Event,
   fold,
   foldAll,
+  formatCursor,
   restore,
   type SessionState,
   snapshot,
@@ -25,6 +26,7 @@ import {
   checkEvents,
   checkExamples,
   checkFields,
+  checkPlaces,
   checkRules,
   checkStates,
   logOf,
@@ -122,6 +124,7 @@ const checkLife: Check = (text) => {
 };
 
 const PROTOCOL: readonly [string, Check][] = [
+  ["where an event stands", checkPlaces],
   ["one example of every event, together a legal log", checkExamples],
   ["the events and their fields", checkEvents],
   ["the kinds of all fields", checkFields],
@@ -178,9 +181,22 @@ describe("on the log of PROTOCOL.md", () => {
       for (const event of log) {
         const { id: _, first: __, ...rest } = event;
         const next = fold(state, { ...rest, id: positionAfter(state) });
-        expect([next.epoch, next.seq]).toEqual([9, state.seq + 1]);
+        expect([next.epoch, next.seq]).toEqual([state.epoch, state.seq + 1]);
         if ("block" in event && event.type.endsWith(".start") && state === whole)
           expect(next.turns).toBe(state.turns);
+      }
+    }
+  });
+
+  test("F02 an event with a field missing, or with something else in it, gives a state too", () => {
+    for (const [k, event] of log.entries()) {
+      const state = states[k] ?? emptyState;
+      for (const field of Object.keys(event).filter((name) => name !== "id" && name !== "first")) {
+        for (const wrong of [undefined, null, 5, {}]) {
+          const next = fold(state, { ...event, [field]: wrong });
+          const isClaimed = event.id.startsWith(`${state.epoch}-`) || field !== "type";
+          expect(next.seq).toBe(isClaimed ? states[k + 1]?.seq : state.seq);
+        }
       }
     }
   });
@@ -262,6 +278,8 @@ type Planted = [name: string, check: Check, from: string | RegExp, to: string];
 
 const PLANTED: Readonly<Record<string, readonly Planted[]>> = {
   "PROTOCOL.md": [
+    ["an event that stands elsewhere", checkPlaces, "| `text.delta` | `gap` |", "| `text.delta` | `next` |"],
+    ["a place too few", checkPlaces, /\| `stale` \| has .*\n/, ""],
     ["a field of an event that there is not", checkExamples, '"mode": "agent"', '"mood": "agent"'],
     ["an event out of order", checkExamples, '"index": 9,', '"index": 8,'],
     ["a type of event without an example", checkExamples, /^\{.*"session.update".*\n/m, ""],
@@ -307,6 +325,7 @@ const PLANTED: Readonly<Record<string, readonly Planted[]>> = {
     ["a command that is refused", checkCommands, '"decision": "edit"', '"decision": "keep"'],
     ["a reply with a field too few", checkCommands, '"resumed": true, ', ""],
     ["an error too few", checkErrors, /\| `LLM_REFUSED` .*\n/, ""],
+    ["an error about something else", checkErrors, "| 10013 | connection |", "| 10013 | turn |"],
     ["an error with another number", checkErrors, "| 10014 |", "| 10041 |"],
     ["a link to no heading", (text) => checkLinks(text, "PROTOCOL.md"), "(#2-events)", "(#2-event)"],
   ],
@@ -327,9 +346,9 @@ describe.each(Object.entries(PLANTED))("a check of %s notices", (path, planted) 
   });
 });
 
-/** A position right after a state, in an epoch of its own. */
-function positionAfter(state: SessionState): string {
-  return `9-${state.seq + 1}`;
+/** The position right after a state, in the same epoch. */
+function positionAfter({ epoch, seq }: SessionState): string {
+  return formatCursor({ epoch, seq: seq + 1 });
 }
 
 /** Freezes plain data, all the way down. */

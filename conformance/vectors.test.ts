@@ -114,6 +114,14 @@ describe("the reader in Python", () => {
     ],
     ["sse.json", '"messages": [{ "data": "a\\nb\\nc" }', '"messages": [{ "data": "a\\nb" }'],
     ["cursors.json", '"bad": [', '"bad": ["1-1",'],
+    ["places.json", '"place": "diverged"', '"place": "next"'],
+    ["places.json", '"place": "stale"', '"place": "known"'],
+    [
+      "fold/odd-events.json",
+      '"id": "2-26", "type": "session.update"',
+      '"id": "1-26", "type": "session.update"',
+    ],
+    ["dialects/blocks/odd-events.json", '"type": "content_block_stop"', '"type": "content_block_stopped"'],
   ])("notices damage to %s", (path, from, to) => {
     const copy = mkdtempSync(join(tmpdir(), "turnstream-vectors-"));
     try {

@@ -69,6 +69,47 @@ export function sharedThoughtAndQuestion(): Story {
   return log;
 }
 
+/** A plain message comes while a question waits: it is the answer, and no turn takes it up. */
+export function questionAnsweredByMessage(): Story {
+  const log = new Story().session("ses_gift", 117);
+  log.begin("Order flowers for my mother");
+  const asked = log.place();
+  log.add({
+    type: "question.request",
+    ...asked,
+    key: "ses_gift_1",
+    call: log.id("call"),
+    questions: [
+      {
+        id: "kind",
+        text: "Which flowers?",
+        options: [
+          { id: "lotus", label: "Lotus 🪷" },
+          { id: "rose", label: "Roses" },
+        ],
+        multiple: false,
+        free_text: true,
+      },
+    ],
+  });
+  log.wait(20);
+  const text = "whatever is in season";
+  const message = log.queue(text);
+  log.add({
+    type: "question.update",
+    ...asked,
+    version: 1,
+    by: "usr_an",
+    status: "answered",
+    answers: [{ question: "kind", selected: [], text }],
+    message,
+  });
+  const call = log.call("order_flowers", ['{"kind":"peach ', 'blossom"}']);
+  log.result(call, "order_flowers", "ordered");
+  log.text(["Peach blossom is on its way 🌸"], { final: true }).end();
+  return log;
+}
+
 /** Spans of `<tool ...>` that are cut over deltas; `<` that is no tag; one that the block's end leaves open. */
 export function toolTags(): Story {
   const log = new Story().session("ses_tags", 108);

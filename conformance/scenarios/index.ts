@@ -3,7 +3,13 @@
  * tests may use them as examples. Each is written anew at every call and always comes out the same.
  */
 import type { Event } from "@turnstream/protocol";
-import { hiddenToolInChatMode, plainAnswer, sharedThoughtAndQuestion, toolTags } from "./answers.ts";
+import {
+  hiddenToolInChatMode,
+  plainAnswer,
+  questionAnsweredByMessage,
+  sharedThoughtAndQuestion,
+  toolTags,
+} from "./answers.ts";
 import { approvedAndEdited, rejectedAndTimedOut } from "./approvals.ts";
 import { errorAndRetry, stopped } from "./endings.ts";
 import { formAndResume, paymentSettlesLater, severalTurns } from "./later.ts";
@@ -45,6 +51,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     description: "A shared thought as a part of text, and a question outside the group that is answered.",
     write: sharedThoughtAndQuestion,
   },
+  "question-answered-by-message": {
+    description: "A plain message comes while a question waits: it is the answer, and gets no turn.",
+    write: questionAnsweredByMessage,
+  },
   "form-and-resume": {
     description: "A form ends the turn; it is submitted, and the next turn goes on from it.",
     write: formAndResume,
@@ -66,7 +76,8 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     write: takeover,
   },
   "files-and-oversized-result": {
-    description: "Files are read first, one fails; a large result is a preview with the whole elsewhere.",
+    description:
+      "Files are read first, one fails; large ones (message, arguments, result, artifact) are elsewhere.",
     write: filesAndOversizedResult,
   },
   "hidden-tool-in-chat-mode": {
@@ -78,7 +89,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     write: toolTags,
   },
   "several-turns": {
-    description: "Three turns: a message that waited, and a title that changes.",
+    description: "Three turns: a message that waited, one that was withdrawn, and a title that changes.",
     write: severalTurns,
   },
 };

@@ -62,7 +62,7 @@ export function paymentSettlesLater(): Story {
   return log;
 }
 
-/** A message waits while a turn runs and is taken up afterwards; the session gets its title, then another. */
+/** Of two messages that wait while a turn runs one is withdrawn, one taken up afterwards; the session gets its title, then another. */
 export function severalTurns(): Story {
   const log = new Story().session("ses_book", 114);
   log.begin("Recommend a novel");
@@ -70,7 +70,9 @@ export function severalTurns(): Story {
   log.add({ type: "text.start", ...on, part: false });
   log.add({ type: "text.delta", ...on, text: "Try “The Sorrow " });
   const waiting = log.queue("và một cuốn thơ?");
+  const withdrawn = log.queue("no, wait");
   log.add({ type: "text.delta", ...on, text: "of War”." });
+  log.add({ type: "message.remove", message: withdrawn });
   log.add({ type: "session.update", title: "Novels 📚" });
   log.add({ type: "text.end", ...on, final: true });
   log.end().takeUp(waiting);

@@ -61,7 +61,7 @@ export function parallelTools(): Story {
   return log;
 }
 
-/** The message's files are read first, one fails; a result too large for the log goes by reference. */
+/** Files are read first, one fails; a message, arguments and a result too large for the log go by reference. */
 export function filesAndOversizedResult(): Story {
   const log = new Story().session("ses_report", 109);
   const files = [
@@ -73,7 +73,16 @@ export function filesAndOversizedResult(): Story {
     },
     { url: "https://files.example/scan.tiff" },
   ];
-  log.begin("Tóm tắt hai tệp này", { files });
+  const message = log.id("msg");
+  log.add({
+    type: "message.add",
+    message,
+    text: "Tóm tắt hai tệp này, theo mẫu sau: I. Doanh thu",
+    files,
+    whole: { blob: "blob_21c0", size: 300_112, media_type: "text/plain" },
+    by: "usr_an",
+  });
+  log.takeUp(message);
   const on = log.place();
   log.add({ type: "files.start", ...on, files });
   log.add({ type: "files.delta", ...on, status: "processing", message: "Đang đọc Quý 3.pdf" });
@@ -81,7 +90,15 @@ export function filesAndOversizedResult(): Story {
   log.add({ type: "files.delta", ...on, status: "failed", message: "Không đọc được scan.tiff", file: 1 });
   log.add({ type: "files.end", ...on, status: "completed", message: "Đã đọc 1 trên 2 tệp" });
   log.openGroup();
-  const call = log.call("lookup_attachments", ['{"file":0,"pages":"all"}']);
+  const call = log.id("call");
+  const called = log.place();
+  log.add({ type: "tool_call.start", ...called, call, name: "lookup_attachments", label: "" });
+  log.add({
+    type: "tool_call.end",
+    ...called,
+    input: { file: 0, pages: "all", outline: "I. Doanh thu" },
+    whole: { blob: "blob_5e01", size: 299_876, media_type: "application/json" },
+  });
   const result = log.startResult(call, "lookup_attachments");
   // Longer than the 500 characters that `blocks` carries, with a surrogate pair on the cut.
   const preview = `${"Doanh thu tăng. ".repeat(31)}abc📊${" Chi phí giảm.".repeat(4)}`;
@@ -90,7 +107,12 @@ export function filesAndOversizedResult(): Story {
     ...result,
     status: "success",
     preview,
-    artifact: { type: "file", title: "Quý 3", data: { url: "https://files.example/quy-3.txt" } },
+    artifact: {
+      type: "table",
+      title: "Quý 3",
+      data: { columns: ["tháng", "doanh thu"], rows: [["7", 118.2]] },
+      whole: { blob: "blob_90bd", size: 524_288, media_type: "application/json" },
+    },
     whole: { blob: "blob_7f3a", size: 1_048_576, media_type: "text/plain" },
     results: 120,
   });

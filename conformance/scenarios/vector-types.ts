@@ -2,7 +2,16 @@
  * The shapes of the vector files, as the writer makes them and the verifier reads them. Types only;
  * the README beside the files says the same in words.
  */
-import type { Event, Json, Rule, Snapshot, SseFrame, SseMessage } from "@turnstream/protocol";
+import type {
+  Event,
+  Json,
+  Place,
+  Position,
+  Rule,
+  Snapshot,
+  SseFrame,
+  SseMessage,
+} from "@turnstream/protocol";
 import type { History } from "@turnstream/protocol/blocks";
 
 /** One operation of a JSON Patch (RFC 6902). */
@@ -112,6 +121,16 @@ export interface ToolTagsVector {
     readonly released: readonly string[];
     readonly at_end: string;
     readonly text: string;
+  }[];
+}
+
+export interface PlacesVector {
+  readonly description: string;
+  readonly cases: readonly {
+    readonly name: string;
+    readonly last: Position;
+    readonly event: { readonly id: string; readonly type: string; readonly first?: number };
+    readonly place: Place;
   }[];
 }
 

@@ -297,3 +297,91 @@ describe("the decoder on streams of 001", () => {
     },
   );
 });
+
+/** The sub-agent's own call has the id of the call that started it, and the items have the same ids too. */
+const outerTask = "task_root";
+const innerTask = "call_1";
+const printedItem = (
+  task_id: string,
+  output_index: number,
+  kind: "added" | "done",
+  body: object,
+): object => ({
+  type: `task.output_item.${kind}`,
+  task_id,
+  output_index,
+  item: body,
+});
+const printedCall = (name: string, args: string): object => ({
+  type: "tool_call",
+  id: "fc",
+  call_id: "call_1",
+  name,
+  arguments: args,
+});
+const printedResult = (more: object): object => ({
+  type: "tool_result",
+  id: "fco",
+  call_id: "call_1",
+  ...more,
+});
+const printedText = { type: "text", text: "12 degrees", id: 1 };
+const printedMessage = (said: string): object => ({
+  type: "message",
+  id: "msg",
+  role: "assistant",
+  block_list: [{ type: "text", text: said }],
+});
+const printedWords = (task_id: string, output_index: number, words: string): object => ({
+  type: "task.text.done",
+  task_id,
+  item_id: "msg",
+  output_index,
+  block_index: 0,
+  item: { type: "text", text: words },
+});
+
+describe("001's nested stream as it is printed", () => {
+  test("T08 T09 keeps the inner call and result apart from the outer ones", () => {
+    const { state, problems } = read(tasks, [
+      printedItem(outerTask, 0, "added", printedCall("ask_for_help", "")),
+      printedItem(outerTask, 0, "done", printedCall("ask_for_help", '{"name":"weather"}')),
+      printedItem(outerTask, 1, "added", printedResult({ block_list: [] })),
+      printedItem(innerTask, 0, "added", printedCall("get_weather", "")),
+      printedItem(innerTask, 0, "done", printedCall("get_weather", '{"place":"Hue"}')),
+      printedItem(innerTask, 1, "added", printedResult({ block_list: [] })),
+      {
+        type: "task.text.done",
+        task_id: innerTask,
+        item_id: "fco",
+        output_index: 1,
+        block_index: 0,
+        item: printedText,
+      },
+      printedItem(innerTask, 1, "done", printedResult({ block_list: [printedText] })),
+      printedItem(innerTask, 2, "added", { ...printedMessage(""), block_list: [] }),
+      printedWords(innerTask, 2, "It is cool."),
+      printedItem(innerTask, 2, "done", printedMessage("It is cool.")),
+      printedItem(outerTask, 1, "done", printedResult({ status: "completed" })),
+      printedItem(outerTask, 2, "added", { ...printedMessage(""), block_list: [] }),
+      printedWords(outerTask, 2, "Take a coat."),
+      printedItem(outerTask, 2, "done", printedMessage("Take a coat.")),
+    ]);
+    expect(problems).toEqual([]);
+    const turn = turnOf(state);
+    const main = viewTurn(turn);
+    expect(main).toMatchObject([
+      { type: "tool", call: { name: "ask_for_help", input: { name: "weather" } }, dot: "done" },
+      { type: "block", block: { kind: "text", text: "Take a coat." } },
+    ]);
+    const run = turn.runs.find((r) => r.parent !== null)?.id ?? "";
+    expect(viewRun(turn, run)).toMatchObject([
+      {
+        type: "tool",
+        call: { name: "get_weather", input: { place: "Hue" } },
+        result: { preview: "12 degrees" },
+      },
+      { type: "block", block: { kind: "text", text: "It is cool." } },
+    ]);
+  });
+});

@@ -9,9 +9,12 @@ import {
   type Event,
   fold,
   legal,
+  parseCursor,
+  placeOf,
   RULES,
   snapshot,
   TRANSITIONS,
+  TURN_ERROR_WORDS,
 } from "@turnstream/protocol";
 import { readEvent } from "@turnstream/protocol/schema";
 import { codeIn, fencesOf, jsonIn, linksOf, tablesOf } from "./markdown.ts";
@@ -92,6 +95,26 @@ export const checkExamples: Check = (text) => {
   return [...wrong, ...bothWays("example of an event", types, Object.keys(EVENTS))];
 };
 
+/** Where the examples stand beside a reader, and that each place has a row and an example. */
+export const checkPlaces: Check = (text) => {
+  const examples = rowsOf(text, "reader at").map((row) => row.map(bare));
+  const wrong = examples.flatMap(([at = "", id = "", first = "-", type = "", place]) => {
+    const last = parseCursor(at);
+    if (last === null) return [`${at} is not a position`];
+    const real = placeOf(last, { id, type, ...(first === "-" ? {} : { first: Number(first) }) });
+    return real === place ? [] : [`${id} stands ${real} beside ${at}`];
+  });
+  const places = rowsOf(text, "place").map(([place]) => bare(place));
+  return [
+    ...wrong,
+    ...bothWays(
+      "place",
+      places,
+      examples.map((row) => row[4] ?? ""),
+    ),
+  ];
+};
+
 /** The fields that place an event, by the word in the column `on`. */
 function placesOf(text: string): Map<string, string[]> {
   return new Map(rowsOf(text, "on").map(([on = "", fields = ""]) => [on, codeIn(fields)]));
@@ -151,9 +174,7 @@ function kindOf(schema: Schema): string {
   if (schema.anyOf !== undefined)
     return schema.anyOf.map((s) => (s.type === "null" ? "null" : kindOf(s))).join(" or ");
   if (schema.enum !== undefined) {
-    return schema.enum.join() === Object.keys(ERRORS).join()
-      ? "error word"
-      : `one of ${schema.enum.join(", ")}`;
+    return schema.enum.join() === TURN_ERROR_WORDS.join() ? "turn error" : `one of ${schema.enum.join(", ")}`;
   }
   switch (schema.type) {
     case undefined:
@@ -230,8 +251,8 @@ export const checkErrors: Check = (text) =>
   bothWays(
     "error",
     rowsOf(text, "word").map((row) => row.map(bare).join(" | ")),
-    Object.entries(ERRORS).map(([word, { number, can_retry, meaning }]) =>
-      [word, number, can_retry ? "yes" : "no", meaning].join(" | "),
+    Object.entries(ERRORS).map(([word, { number, about, can_retry, meaning }]) =>
+      [word, number, about, can_retry ? "yes" : "no", meaning].join(" | "),
     ),
   );
 

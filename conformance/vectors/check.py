@@ -4,8 +4,8 @@
     python3 check.py [folder of the vectors]
 
 It is a place to start from: a plain client of the `blocks` dialect with reload and resume, a parser of
-server-sent events, cursors, and JSON Patch. It checks what these can check (`handoff` for `blocks`, the
-patches of `fold`, `sse.json`, `cursors.json`) and exits with 1 when something is not as the vectors say.
+server-sent events, cursors, places, and JSON Patch. It checks what these can check (`handoff` for `blocks`, the
+patches of `fold`, `sse.json`, `cursors.json`, `places.json`) and exits with 1 when something is not as the vectors say.
 It knows nothing of the fold itself, of legality, of `tasks`, or of tool tags.
 """
 import copy
@@ -61,6 +61,27 @@ def parse_cursor(value):
 def compare_cursors(a, b):
     x, y = parse_cursor(a) or (-1, -1), parse_cursor(b) or (-1, -1)
     return (x > y) - (x < y)
+
+
+CLAIMS = ("session.start", "turn.start", "turn.takeover")
+
+
+def place_of(last, event):
+    """Where an event stands beside the last position (epoch, seq): only `next` is to be handled as it is."""
+    position = parse_cursor(event["id"])
+    if position is None:
+        return "unreadable"
+    (epoch, seq), (last_epoch, last_seq) = position, last
+    first = event.get("first", seq)
+    if seq <= last_seq:  # there is something at this position; in a higher epoch it is something else
+        return "diverged" if epoch > last_epoch else "known"
+    if epoch < last_epoch:  # its writer did not know that another had taken over
+        return "stale"
+    if first <= last_seq:
+        return "diverged"
+    if first > last_seq + 1:
+        return "gap"
+    return "diverged" if epoch > last_epoch and event["type"] not in CLAIMS else "next"
 
 
 # ---- server-sent events
@@ -294,11 +315,17 @@ class Checks:
         vector = self.read("fold/" + name)
         state, states = copy.deepcopy(vector["empty"]), [vector["empty"]]
         for event, patch in zip(vector["events"], vector["patches"]):
+            before = (state["epoch"], state["seq"])
+            place = place_of(before, event)
+            if name != "odd-events.json":
+                self.same("fold/%s place of %s" % (name, event["id"]), place, "next")
             apply_patch(state, patch)
             states.append(copy.deepcopy(state))
-            if name != "odd-events.json":
-                cursor = "%d-%d" % (state["epoch"], state["seq"])
-                self.same("fold/%s after %s" % (name, event["id"]), cursor, event["id"])
+            after = parse_cursor(event["id"]) if place in ("next", "gap") else before
+            what = "fold/%s after %s, %s" % (name, event["id"], place)
+            self.same(what, [state["epoch"], state["seq"]], list(after))
+            if after == before:
+                self.same(what + ", changes nothing", patch, [])
         self.same("fold/%s at the end" % name, state, vector["state"])
         return states
 
@@ -330,6 +357,17 @@ class Checks:
                     break
                 seen += 1
 
+    def odd_frames(self):
+        """Whatever its writer left open is closed for the client when the turn ends."""
+        client = BlocksClient()
+        for frames in self.read("dialects/blocks/odd-events.json")["frames"]:
+            for frame in frames:
+                client.handle(frame)
+        self.same("odd events: problems", client.problems, [])
+        for message_id, message in client.messages.items():
+            if not message["streaming"]:
+                self.same("odd events: open in " + message_id, message["open"], {})
+
     def before(self, name, since):
         """What a slow client has seen before a resync: the frames of the first events."""
         made = self.read("dialects/blocks/" + name)["frames"][:since]
@@ -358,6 +396,11 @@ class Checks:
                 expected = {key: example[key] for key in read}
                 self.same("sse.json parse: %s, cut at %d" % (example["name"], cut), read, expected)
 
+    def places(self):
+        for case in self.read("places.json")["cases"]:
+            last = (case["last"]["epoch"], case["last"]["seq"])
+            self.same("places.json: " + case["name"], place_of(last, case["event"]), case["place"])
+
     def cursors(self):
         vector = self.read("cursors.json")
         for good in vector["good"]:
@@ -375,6 +418,8 @@ def main():
         checks.handoff(path.name, states[path.name])
     checks.sse()
     checks.cursors()
+    checks.places()
+    checks.odd_frames()
     for failure in checks.failures[:20]:
         print(failure)
     if checks.failures:

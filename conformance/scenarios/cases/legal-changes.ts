@@ -3,8 +3,11 @@ import { begun, called, delegated, type Judge } from "./judge.ts";
 
 export function judgeChanges(judge: Judge): void {
   approvalChanges(judge);
+  questionChanges(judge);
+  formChanges(judge);
   paymentChanges(judge);
   takeovers(judge);
+  committed(judge);
   voidGroups(judge);
   notices(judge);
   turnEnds(judge);
@@ -35,13 +38,64 @@ function approvalChanges(judge: Judge): void {
     actions,
     editable: true,
   });
+  const edit = { type: "approval.update", ...place, version: 1, status: "edited" } as const;
   judge.fine(editable.log, "an approval is edited", {
-    type: "approval.update",
-    ...place,
-    version: 1,
-    status: "edited",
-    actions,
+    ...edit,
+    actions: [{ name: "look_up", input: { q: "other" } }],
   });
+  judge.wrong(editable.log, "L20", "an edit calls another tool", {
+    ...edit,
+    actions: [{ name: "look_down", input: {} }],
+  });
+  judge.wrong(editable.log, "L20", "an edit adds an action", { ...edit, actions: [...actions, ...actions] });
+  judge.wrong(editable.log, "L20", "an edit takes an action away", { ...edit, actions: [] });
+}
+
+const QUESTIONS = [{ id: "q", text: "?", options: [], multiple: false, free_text: true }];
+const ANSWERS = [{ question: "q", selected: [], text: "yes" }];
+
+function questionChanges(judge: Judge): void {
+  const log = begun();
+  const on = log.place();
+  log.add({ type: "question.request", ...on, key: "k_1", call: "call_1", questions: QUESTIONS });
+  const update = { type: "question.update", ...on, version: 1 } as const;
+  judge.fine(log, "a question is answered", { ...update, status: "answered", answers: ANSWERS });
+  judge.wrong(log, "L20", "answered without answers", { ...update, status: "answered" });
+  judge.fine(log, "a question is dismissed", { ...update, status: "dismissed" });
+  judge.wrong(log, "L20", "answers without answered", { ...update, status: "dismissed", answers: ANSWERS });
+  judge.wrong(log, "L20", "answers after the deadline", { ...update, status: "timed_out", answers: ANSWERS });
+  const message = log.queue("yes");
+  const answered = { ...update, status: "answered", answers: ANSWERS, message } as const;
+  judge.fine(log, "a question is answered by a message", answered);
+  log.add(answered);
+  judge.wrong(log, "L20", "an answer is final", { ...answered, version: 2 });
+  judge.wrong(log, "L20", "an answered question is dismissed", {
+    ...update,
+    version: 2,
+    status: "dismissed",
+  });
+  judge.wrong(log, "L05", "a message that was an answer is withdrawn", { type: "message.remove", message });
+}
+
+function formChanges(judge: Judge): void {
+  const log = begun();
+  const on = log.place();
+  log.add({ type: "form.request", ...on, form: "f", schema: { id: "f", title: "F", fields: [] } });
+  log.end("requires_interaction");
+  const update = { type: "form.update", ...on, version: 1 } as const;
+  const submitted = { ...update, status: "submitted", values: { a: 1 } } as const;
+  judge.fine(log, "a form is submitted", submitted);
+  judge.wrong(log, "L20", "submitted without values", { ...update, status: "submitted" });
+  judge.fine(log, "a form is declined", { ...update, status: "declined" });
+  judge.wrong(log, "L20", "values without submitted", { ...update, status: "declined", values: { a: 1 } });
+  judge.wrong(log, "L20", "values of a form that expired", {
+    ...update,
+    status: "expired",
+    values: { a: 1 },
+  });
+  log.add(submitted);
+  judge.wrong(log, "L20", "a form is submitted again", { ...submitted, version: 2 });
+  judge.wrong(log, "L20", "a submitted form expires", { ...update, version: 2, status: "expired" });
 }
 
 function paymentChanges(judge: Judge): void {
@@ -98,6 +152,46 @@ function takeovers(judge: Judge): void {
   judge.fine(log, "a call and all that hangs on it become void", { ...takeover, blocks: all, runs: [run] });
 }
 
+/** What was asked of a person, and what an ended run left, is committed. */
+function committed(judge: Judge): void {
+  const { log, call } = called();
+  const before = log.events.findLast((event) => event.type === "tool_call.end");
+  const asking = before?.type === "tool_call.end" ? before.block : "";
+  const on = log.place();
+  const actions = [{ name: "look_up", input: {} }];
+  log.add({ type: "approval.request", ...on, key: "k_1", call, actions, editable: false });
+  const takeover = {
+    type: "turn.takeover",
+    turn: log.turn,
+    blocks: NONE,
+    groups: NONE,
+    runs: NONE,
+  } as const;
+  judge.fine(log, "an approval waits across a takeover", takeover);
+  judge.wrong(log, "L21", "an approval becomes void", { ...takeover, blocks: [on.block] });
+  judge.wrong(log, "L21", "the call of an approval becomes void", { ...takeover, blocks: [asking] });
+  judge.wrong(log, "L21", "an approval and its call become void", {
+    ...takeover,
+    blocks: [asking, on.block],
+  });
+  const asked = begun();
+  const question = asked.place();
+  asked.add({ type: "question.request", ...question, key: "k_1", call: "call_1", questions: QUESTIONS });
+  asked.add({ type: "question.update", ...question, version: 1, status: "answered", answers: ANSWERS });
+  const ofAsked = { ...takeover, turn: asked.turn };
+  judge.wrong(asked, "L21", "an answered question becomes void", { ...ofAsked, blocks: [question.block] });
+
+  const sub = delegated();
+  const said = sub.log.place(sub.run);
+  sub.log.add({ type: "text.start", ...said, part: true });
+  sub.log.add({ type: "text.end", ...said, final: false });
+  const ofSub = { ...takeover, turn: sub.log.turn, blocks: [said.block] };
+  judge.fine(sub.log, "a block of a run that goes on becomes void", ofSub);
+  sub.log.endRun(sub.run);
+  judge.wrong(sub.log, "L21", "a block of a run that has ended becomes void", ofSub);
+  judge.fine(sub.log, "a run that has ended becomes void, and its blocks", { ...ofSub, runs: [sub.run] });
+}
+
 function voidGroups(judge: Judge): void {
   const log = begun().openGroup().think(["hm"]);
   const turn = log.state.turns.last();
@@ -126,6 +220,18 @@ function notices(judge: Judge): void {
     ...error,
     error_type: "transient",
     ...calling.place(),
+  });
+  const asking = begun();
+  const asked = asking.place();
+  asking.add({ type: "question.request", ...asked, key: "k_1", call: "call_1", questions: QUESTIONS });
+  judge.wrong(asking, "L22", "a notice while a question waits", { ...notice, ...asking.place() });
+  asking.add({ type: "question.update", ...asked, version: 1, status: "cancelled" });
+  judge.fine(asking, "a notice when the question is withdrawn", { ...notice, ...asking.place() });
+  const schema = { id: "f", title: "F", fields: [] };
+  asking.add({ type: "form.request", ...asking.place(), form: "f", schema });
+  judge.fine(asking, "a notice while a form waits, which outlives the turn", {
+    ...notice,
+    ...asking.place(),
   });
 }
 

@@ -108,7 +108,7 @@ function interactionIds(judge: Judge): void {
   log.add({ type: "approval.update", ...on, version: 1, status: "rejected" });
   judge.wrong(log, "L04", "an approval's key again", { ...approval, ...log.place(), key: "k_1" });
   judge.fine(log, "another approval of the same call", { ...approval, ...log.place(), key: "k_2" });
-  log.result(call, "look_up", "");
+  log.result(call, "look_up", "", { status: "error" });
   const schema = { id: "f", title: "F", fields: [] };
   const form = { type: "form.request", form: "form_1", schema } as const;
   log.add({ ...form, ...log.place() });
@@ -128,6 +128,7 @@ function turns(judge: Judge): void {
   judge.fine(log, "a turn without a message", next);
   const message = log.queue("More");
   judge.fine(log, "a turn for a message that waits", { ...next, message });
+  withdrawals(judge, log, message);
 
   const text = { type: "text.start", run: main, block: "blk_9", index: 1, part: false } as const;
   judge.wrong(log, "L06", "a block of a turn that is over", { ...text, turn });
@@ -149,6 +150,21 @@ function turns(judge: Judge): void {
   laterChanges(judge);
 }
 
+function withdrawals(judge: Judge, log: Story, message: string): void {
+  const remove = { type: "message.remove", message } as const;
+  judge.fine(log, "a message that waits is withdrawn", remove);
+  judge.wrong(log, "L05", "a message that nobody wrote is withdrawn", { ...remove, message: "msg_9" });
+  judge.wrong(log, "L05", "a message that has its turn is withdrawn", { ...remove, message: "msg_1" });
+  const gone = begun();
+  const waited = gone.queue("Never mind");
+  judge.fine(gone, "a message is withdrawn while a turn runs", { ...remove, message: waited });
+  gone.add({ ...remove, message: waited });
+  judge.wrong(gone, "L05", "a message is withdrawn twice", { ...remove, message: waited });
+  gone.text(["Hi"], { final: true }).end();
+  const next = { type: "turn.start", turn: "turn_9", ...TURN } as const;
+  judge.wrong(gone, "L05", "a turn for a message that was withdrawn", { ...next, message: waited });
+}
+
 function laterChanges(judge: Judge): void {
   const log = begun();
   const asked = log.place();
@@ -158,8 +174,13 @@ function laterChanges(judge: Judge): void {
   const form = log.place();
   log.add({ type: "form.request", ...form, form: "form_1", schema: { id: "f", title: "F", fields: [] } });
   log.end("requires_interaction");
-  const answered = { type: "question.update", ...asked, version: 2, status: "answered" } as const;
-  judge.wrong(log, "L06", "an answer after the turn", answered);
+  judge.wrong(log, "L06", "an answer after the turn", {
+    type: "question.update",
+    ...asked,
+    version: 2,
+    status: "answered",
+    answers: [],
+  });
   judge.fine(log, "a form is submitted after its turn", {
     type: "form.update",
     ...form,

@@ -6,8 +6,10 @@ const SCHEMA = { id: "f", title: "F", fields: [] };
 
 export function judgeOrder(judge: Judge): void {
   groups(judge);
+  hiddenCalls(judge);
   texts(judge);
   results(judge);
+  refusals(judge);
   parts(judge);
   approvals(judge);
 }
@@ -61,6 +63,26 @@ function groups(judge: Judge): void {
   judge.fine(log, "a sub-agent's question, a group being open", { ...question, ...log.place(helper) });
 }
 
+function hiddenCalls(judge: Judge): void {
+  const log = begun();
+  const tool = { call: "call_h", name: "memory", label: "" };
+  const on = log.place();
+  log.add({ type: "tool_call.start", ...on, ...tool, hidden: true });
+  log.add({ type: "tool_call.end", ...on });
+  const { turn, run, index } = log.place();
+  judge.fine(log, "a group while a hidden call has no result", {
+    type: "group.start",
+    turn,
+    run,
+    group: "g",
+    index,
+  });
+  const result = { type: "tool_result.start", ...tool, ...log.place() } as const;
+  judge.wrong(log, "L16", "the result of a hidden call is shown", result);
+  judge.wrong(log, "L16", "the result of a hidden call is not hidden", { ...result, hidden: false });
+  judge.fine(log, "the result of a hidden call is hidden", { ...result, hidden: true });
+}
+
 function texts(judge: Judge): void {
   const { log, run } = delegated();
   judge.wrong(log, "L14", "a sub-agent's text that is no part", {
@@ -77,6 +99,10 @@ function texts(judge: Judge): void {
   judge.wrong(final, "L14", "a call after the final text", { ...tool, ...final.place() });
   const notFinal = begun().text(["Wait."]);
   judge.fine(notFinal, "a call after a text that is not final", { ...tool, ...notFinal.place() });
+  const more = final.place();
+  final.add({ type: "text.start", ...more, part: false });
+  judge.wrong(final, "L14", "a second final text", { type: "text.end", ...more, final: true });
+  judge.fine(final, "a text after the final one", { type: "text.end", ...more, final: false });
 
   const first = begun();
   const files = [{ url: "https://files.example/a.pdf" }];
@@ -122,6 +148,46 @@ function results(judge: Judge): void {
   const call = sub.log.call("look_up", [], { run: sub.run });
   judge.wrong(sub.log, "L16", "a result in another run", { ...result, ...sub.log.place(), call });
   judge.fine(sub.log, "a result in the run of its call", { ...result, ...sub.log.place(sub.run), call });
+}
+
+/** Who was refused, by a person or by the clock, ends without success. */
+function refusals(judge: Judge): void {
+  const actions = [{ name: "look_up", input: {} }];
+  const decided = (status: "approved" | "rejected" | "timed_out" | "cancelled") => {
+    const { log, call } = called();
+    const on = log.place();
+    log.add({ type: "approval.request", ...on, key: "k_1", call, actions, editable: false });
+    log.add({ type: "approval.update", ...on, version: 1, status });
+    return { log, call };
+  };
+  const end = { type: "tool_result.end", preview: "", artifact: null } as const;
+  for (const status of ["rejected", "timed_out", "cancelled"] as const) {
+    const { log, call } = decided(status);
+    const on = log.startResult(call, "look_up");
+    judge.wrong(log, "L16", `a success although the approval was ${status}`, {
+      ...end,
+      ...on,
+      status: "success",
+    });
+    judge.fine(log, `an error after the approval was ${status}`, { ...end, ...on, status: "error" });
+    judge.fine(log, `a call is cancelled after its approval was ${status}`, {
+      ...end,
+      ...on,
+      status: "cancelled",
+    });
+  }
+  const approved = decided("approved");
+  const on = approved.log.startResult(approved.call, "look_up");
+  judge.fine(approved.log, "a success after the approval", { ...end, ...on, status: "success" });
+  const { log, call } = decided("rejected");
+  const again = log.place();
+  log.add({ type: "approval.request", ...again, key: "k_2", call, actions, editable: false });
+  log.add({ type: "approval.update", ...again, version: 1, status: "approved" });
+  judge.fine(log, "a success when the second approval was given", {
+    ...end,
+    ...log.startResult(call, "look_up"),
+    status: "success",
+  });
 }
 
 function parts(judge: Judge): void {

@@ -1,6 +1,6 @@
 /**
  * A log as a reader may meet it when things went wrong or are older or newer than the reader: repeated,
- * overlapping, late, unknown and illegal events. The fold takes all of them; most change nothing but the
+ * overlapping, late, diverged, unknown and illegal events. The fold takes all of them; most change nothing but the
  * position. Not legal, and never used where a legal log is asked for.
  */
 import type { Event } from "@turnstream/protocol";
@@ -13,6 +13,9 @@ const text = { ...on, block: "blk_1", index: 0 };
 const call = { ...on, block: "blk_2", index: 3 };
 const tool = { call: "call_1", name: "look_up", label: "" };
 const result = { ...on, block: "blk_3", index: 4 };
+const last = { turn: "turn_2", run: "run_2" };
+const asked = { ...last, block: "blk_13", index: 3 };
+const third = { turn: "turn_3", run: "run_3" };
 const start = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false };
 
 const odd: Odd[] = [
@@ -25,7 +28,7 @@ const odd: Odd[] = [
   // The same event again, and one of an epoch that is over.
   { id: "1-6", type: "text.delta", ...text, text: "one " },
   { id: "0-7", type: "text.delta", ...text, text: "zombie " },
-  // Merged events: one that repeats what is there is left out whole, one that fits is taken.
+  // Merged events: one that reaches back over what is there is left out whole, one that fits is taken.
   { id: "1-8", first: 6, type: "text.delta", ...text, text: "one two " },
   { id: "1-8", first: 7, type: "text.delta", ...text, text: "two " },
   // From a newer writer: a type, and a field, that this reader doesn't know.
@@ -49,12 +52,42 @@ const odd: Odd[] = [
   { id: "1-23", type: "group.start", ...on, group: "grp_1", index: 5 },
   { v: 1, id: "1-24", type: "group.end", ...on, group: "grp_1", index: 6 },
   { id: "1-25", type: "payment.update", ...text, version: 1, status: "succeeded" },
+  // Of another timeline: a higher epoch at a position that is taken, and one that nobody claimed.
+  { id: "2-10", type: "text.delta", ...text, text: "diverged" },
+  { id: "2-25", type: "turn.start", turn: "turn_7", ...start },
+  { id: "2-26", type: "session.update", title: "Diverged" },
+  { id: "2-26", type: "text.delta", ...text, text: "diverged" },
   // A new turn closes one that was left running; what comes late for that one changes nothing.
   { id: "2-26", type: "turn.start", turn: "turn_2", ...start, number: 2, message: "msg_9" },
   { id: "2-27", type: "text.delta", ...text, text: " late" },
   { id: "2-28", type: "turn.end", turn, reason: "end_turn", duration_ms: 1 },
   { id: "not-a-position", type: "session.update", title: "Nowhere" },
   { id: "2-40", type: "session.update", title: "After a gap" },
+  { id: "1-41", type: "session.update", title: "Stale" },
+  // The end of a turn closes what its writer left open; what comes late for that changes nothing.
+  { id: "2-41", type: "run.start", ...last, agent: "a" },
+  { id: "2-42", type: "thinking.start", ...last, block: "blk_10", index: 0 },
+  { id: "2-43", type: "thinking.delta", ...last, block: "blk_10", index: 0, text: "half a thou" },
+  { id: "2-44", type: "text.start", ...last, block: "blk_11", index: 1, part: false },
+  { id: "2-45", type: "text.delta", ...last, block: "blk_11", index: 1, text: "half an ans" },
+  { id: "2-46", type: "tool_call.start", ...last, block: "blk_12", index: 2, ...tool, call: "call_2" },
+  { id: "2-47", type: "tool_call.delta", ...last, block: "blk_12", index: 2, args: '{"half":"ar' },
+  { id: "2-48", type: "question.request", ...asked, key: "key_1", call: "call_3", questions: [] },
+  { id: "2-49", type: "turn.end", turn: "turn_2", reason: "end_turn", duration_ms: 5 },
+  { id: "2-50", type: "text.delta", ...last, block: "blk_11", index: 1, text: "late" },
+  { id: "2-51", type: "question.update", ...asked, version: 2, status: "answered", answers: [] },
+  // A notice closes what is open as well.
+  { id: "2-52", type: "turn.start", turn: "turn_3", ...start, number: 3 },
+  { id: "2-53", type: "run.start", turn: "turn_3", run: "run_3", agent: "a" },
+  { id: "2-54", type: "text.start", ...third, block: "blk_14", index: 0, part: false },
+  { id: "2-55", type: "text.delta", ...third, block: "blk_14", index: 0, text: "half" },
+  { id: "2-56", type: "notice.stopped", ...third, block: "blk_15", index: 1, text: "Stopped." },
+  { id: "2-57", type: "turn.end", turn: "turn_3", reason: "user_stopped", duration_ms: 5 },
+  // Withdrawn: what nobody wrote, what waits, and the same again.
+  { id: "2-58", type: "message.remove", message: "msg_9" },
+  { id: "2-59", type: "message.add", message: "msg_10", text: "Never mind" },
+  { id: "2-60", type: "message.remove", message: "msg_10" },
+  { id: "2-61", type: "message.remove", message: "msg_10" },
 ];
 
 export function oddEvents(): readonly Event[] {

@@ -13,6 +13,7 @@ const GIVEN = new Set([
   "options",
   "events",
   "event",
+  "last",
   "chunks",
   "frame",
   "comment",

@@ -45,6 +45,7 @@ function verifyWith<E, D, F, O>(
     const step = dialect.decode(decoder, frame as F);
     decoder = step.decoder;
     decoded.push(...step.events);
+    report.same(`${frame.type} is read`, step.problem, null);
   }
   report.same("decoded", decoded, vector.decoded);
 }

@@ -6,6 +6,7 @@ import type {
   HandoffVector,
   LegalVector,
   PartialJsonVector,
+  PlacesVector,
   SseVector,
   ToolTagsVector,
 } from "../vector-types.ts";
@@ -13,7 +14,7 @@ import { verifyDialect } from "./dialects.ts";
 import { verifyFold, verifyLegal, verifyLegalLog } from "./fold.ts";
 import { verifyHandoff } from "./handoff.ts";
 import { Report } from "./report.ts";
-import { verifyCursors, verifyPartialJson, verifySse, verifyToolTags } from "./small.ts";
+import { verifyCursors, verifyPartialJson, verifyPlaces, verifySse, verifyToolTags } from "./small.ts";
 
 export type Vectors = ReadonlyMap<string, unknown>;
 
@@ -42,5 +43,6 @@ function verify(report: Report, path: string, vectors: Vectors): void {
   else if (path === "partial-json.json") verifyPartialJson(report, vector as PartialJsonVector);
   else if (path === "tool-tags.json") verifyToolTags(report, vector as ToolTagsVector);
   else if (path === "cursors.json") verifyCursors(report, vector as CursorsVector);
+  else if (path === "places.json") verifyPlaces(report, vector as PlacesVector);
   else throw new Error(`nothing verifies ${path}`);
 }

@@ -1,18 +1,28 @@
-/** Verifies the vectors of the smallest parts: SSE text cut everywhere, partial JSON, tool tags, cursors. */
+/** Verifies the vectors of the smallest parts: SSE text cut everywhere, partial JSON, tool tags, cursors, places. */
 import {
   compareCursors,
   createSseParser,
+  emptyState,
+  fold,
   formatCursor,
   formatSse,
   formatSseComment,
   parseCursor,
+  placeOf,
+  SCHEMA_VERSION,
   SseFieldError,
   type SseFrame,
   type SseMessage,
   toWireJson,
 } from "@turnstream/protocol";
 import { argumentsOf, releasedBy } from "../one-block.ts";
-import type { CursorsVector, PartialJsonVector, SseVector, ToolTagsVector } from "../vector-types.ts";
+import type {
+  CursorsVector,
+  PartialJsonVector,
+  PlacesVector,
+  SseVector,
+  ToolTagsVector,
+} from "../vector-types.ts";
 import type { Report } from "./report.ts";
 
 export function verifySse(report: Report, vector: SseVector): void {
@@ -66,6 +76,16 @@ export function verifyToolTags(report: Report, vector: ToolTagsVector): void {
     report.same(`${name}: joined`, [...released, at_end].join(""), text);
     const alone = releasedBy(chunks.join("").split(""));
     report.same(`${name}, every unit alone`, [...alone.released, alone.at_end].join(""), text);
+  }
+}
+
+export function verifyPlaces(report: Report, vector: PlacesVector): void {
+  for (const { name, last, event, place } of vector.cases) {
+    report.same(name, placeOf(last, event), place);
+    // The fold goes by it: what is next, or after a gap, moves the position, and nothing else does.
+    const { epoch, seq } = fold({ ...emptyState, ...last }, { v: SCHEMA_VERSION, ...event });
+    const isTaken = place === "next" || place === "gap";
+    report.same(`${name}: position`, formatCursor({ epoch, seq }), isTaken ? event.id : formatCursor(last));
   }
 }
 

@@ -8,7 +8,7 @@ import { blocksVector, responsesVector, tasksVector } from "./dialects.ts";
 import { foldVector } from "./fold.ts";
 import { handoffVector } from "./handoff.ts";
 import { layOut } from "./layout.ts";
-import { cursorsVector, partialJsonVector, sseVector, toolTagsVector } from "./small.ts";
+import { cursorsVector, partialJsonVector, placesVector, sseVector, toolTagsVector } from "./small.ts";
 
 export function vectorFiles(): Map<string, string> {
   const files = new Map<string, string>();
@@ -24,13 +24,17 @@ export function vectorFiles(): Map<string, string> {
     if (name === "tool-tags")
       put(`dialects/responses/${name}.included`, responsesVector(description, events, true));
   }
-  const odd = "Repeated, overlapping, late, unknown and illegal events: the fold takes them all.";
+  const odd = "Repeated, overlapping, late, diverged, unknown and illegal events: the fold takes them all.";
   put("fold/odd-events", foldVector(odd, oddEvents()));
+  put("dialects/blocks/odd-events", blocksVector(odd, oddEvents()));
+  put("dialects/tasks/odd-events", tasksVector(odd, oddEvents()));
+  put("dialects/responses/odd-events", responsesVector(odd, oddEvents(), false));
   put("legal", legalVector());
   put("sse", sseVector());
   put("partial-json", partialJsonVector());
   put("tool-tags", toolTagsVector());
   put("cursors", cursorsVector());
+  put("places", placesVector());
   return files;
 }
 

@@ -1,17 +1,25 @@
-/** Writes the vectors of the smallest parts: SSE text, partial JSON, tool tags, cursors. */
+/** Writes the vectors of the smallest parts: SSE text, partial JSON, tool tags, cursors, places. */
 import {
   compareCursors,
   createSseParser,
   formatSse,
   formatSseComment,
   parseCursor,
+  placeOf,
   type SseMessage,
   toWireJson,
 } from "@turnstream/protocol";
 import { BAD_CURSORS, CURSOR_PAIRS, GOOD_CURSORS, PARTIAL_JSON, TOOL_TAGS } from "../cases/small.ts";
+import { PLACES } from "../cases/places.ts";
 import { COMMENTS, FRAMES, REFUSED, TEXTS, VALUES } from "../cases/sse.ts";
 import { argumentsOf, releasedBy } from "../one-block.ts";
-import type { CursorsVector, PartialJsonVector, SseVector, ToolTagsVector } from "../vector-types.ts";
+import type {
+  CursorsVector,
+  PartialJsonVector,
+  PlacesVector,
+  SseVector,
+  ToolTagsVector,
+} from "../vector-types.ts";
 
 export function sseVector(): SseVector {
   return {
@@ -51,6 +59,13 @@ export function toolTagsVector(): ToolTagsVector {
   return {
     description: "Text with <tool> spans taken out while it streams: what each chunk and the end release.",
     cases: TOOL_TAGS.map(({ name, chunks }) => ({ name, chunks, ...releasedBy(chunks) })),
+  };
+}
+
+export function placesVector(): PlacesVector {
+  return {
+    description: "Where an event stands beside the last position: what a client takes, drops or reloads on.",
+    cases: PLACES.map(({ name, last, event }) => ({ name, last, event, place: placeOf(last, event) })),
   };
 }
 

@@ -7,7 +7,9 @@ import {
   type ApprovalBlock,
   type Block,
   blocksOf,
+  isBlock,
   type Run,
+  type SessionState,
   type ToolCallBlock,
   type ToolResultBlock,
   type Turn,
@@ -21,27 +23,46 @@ export function isMain(turn: Turn, run: string): boolean {
   return mainRun(turn)?.id === run;
 }
 
-export function callOf(turn: Turn, call: string): ToolCallBlock | undefined {
-  return blocksOf(turn).find((block) => block.kind === "tool_call" && block.call === call) as
-    | ToolCallBlock
-    | undefined;
+/** The newest block that passes a test, not older than an index; quick when it is among the last. */
+export function findBlock<B extends Block>(
+  turn: Turn,
+  test: (block: Block) => block is B,
+  downTo = 0,
+): B | undefined {
+  for (let index = turn.items.length - 1; index >= downTo; index--) {
+    const item = turn.items.at(index) ?? null;
+    if (isBlock(item) && test(item)) return item;
+  }
+  return undefined;
 }
 
+export function callOf(turn: Turn, call: string): ToolCallBlock | undefined {
+  return findBlock(
+    turn,
+    (block): block is ToolCallBlock => block.kind === "tool_call" && block.call === call,
+  );
+}
+
+/** The result of a call; it stands behind the call. */
 export function resultOf(turn: Turn, call: string): ToolResultBlock | undefined {
-  const isResult = (block: Block): boolean => block.kind === "tool_result" && block.call === call;
-  return blocksOf(turn).find(isResult) as ToolResultBlock | undefined;
+  const isIt = (block: Block): block is ToolResultBlock =>
+    block.kind === "tool_result" && block.call === call;
+  return findBlock(turn, isIt, callOf(turn, call)?.index);
 }
 
 export function pendingApprovalOf(turn: Turn, call: string): ApprovalBlock | undefined {
-  const isIt = (block: Block): boolean =>
-    block.kind === "approval" && block.call === call && isPending(block);
-  return blocksOf(turn).find(isIt) as ApprovalBlock | undefined;
+  return findBlock(
+    turn,
+    (block): block is ApprovalBlock => block.kind === "approval" && block.call === call && isPending(block),
+  );
 }
 
 /** The last approval of a call, when it was not given. */
 export function refusalOf(turn: Turn, call: string): ApprovalBlock | undefined {
-  const isIt = (block: Block): boolean => block.kind === "approval" && block.call === call;
-  const last = blocksOf(turn).findLast(isIt) as ApprovalBlock | undefined;
+  const last = findBlock(
+    turn,
+    (block): block is ApprovalBlock => block.kind === "approval" && block.call === call,
+  );
   return last === undefined || last.status === "approved" || last.status === "edited" ? undefined : last;
 }
 
@@ -59,4 +80,11 @@ export function unansweredCalls(turn: Turn, run?: string): ToolCallBlock[] {
 
 export function runOfCall(turn: Turn, call: string): Run | undefined {
   return turn.runs.find((run) => run.call === call && run.status !== "superseded");
+}
+
+/** The turn that a new turn found running and ended, as it was and as it is; null as a rule. */
+export function leftRunning(before: SessionState, after: SessionState): { was: Turn; turn: Turn } | null {
+  const was = before.turns.last();
+  const turn = after.turns.at(before.turns.length - 1);
+  return was?.status === "running" && turn !== undefined && turn.status !== "running" ? { was, turn } : null;
 }

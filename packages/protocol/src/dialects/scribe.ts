@@ -5,7 +5,7 @@
 import type { Event } from "../events/index.ts";
 import { findRun, findTurn } from "../fold/edit.ts";
 import { fold } from "../fold/fold.ts";
-import { callOf, isMain, mainRun, resultOf, runOfCall } from "../turn-facts.ts";
+import { callOf, findBlock, isMain, mainRun, resultOf, runOfCall } from "../turn-facts.ts";
 import { type Block, blocksOf, isBlock, type SessionState, type Turn } from "../state.ts";
 import { SCHEMA_VERSION } from "../version.ts";
 
@@ -19,6 +19,9 @@ export interface Decoding {
 
 type Unstamped<E> = E extends Event ? Omit<E, "v" | "id" | "at" | "first"> : never;
 export type Draft = Unstamped<Event>;
+
+/** How many items back a repeat may reach. */
+const RECENT = 64;
 
 export class Scribe {
   readonly events: Event[] = [];
@@ -55,12 +58,13 @@ export class Scribe {
   begin(
     id: string,
     agent: string,
-    more: { mode?: "agent" | "chat"; from_share?: boolean; model?: string; message?: string } = {},
+    more: { mode?: "agent" | "chat"; from_share?: boolean; model?: string; message?: string | null } = {},
   ): void {
     if (this.turn(id) !== undefined) return;
     const number = this.state.turns.length + 1;
-    const message = more.message ?? this.state.waiting[0]?.id;
-    const answers = message === undefined ? {} : { message };
+    // Servers that don't say which message a turn answers take them in order.
+    const message = more.message === undefined ? (this.state.waiting[0]?.id ?? null) : more.message;
+    const answers = message === null ? {} : { message };
     const { mode = "agent", from_share = false, model } = more;
     const turn = { turn: id, number, message_number: number, agent, mode, from_share, ...answers };
     this.write({ type: "turn.start", ...turn, ...(model === undefined ? {} : { model }) });
@@ -88,6 +92,13 @@ export class Scribe {
     const { run = caller?.run ?? turnId } = seen;
     const tool = { call, name: seen.name ?? caller?.name ?? "", label: seen.label ?? caller?.label ?? "" };
     this.write({ type: "tool_result.start", ...this.next(turnId), run, ...tool });
+  }
+
+  /** The result of a call, while it is open. */
+  openResultOf(turnId: string, call: string): Block | undefined {
+    const turn = this.turn(turnId);
+    const result = turn === undefined ? undefined : resultOf(turn, call);
+    return result?.end === null ? result : undefined;
   }
 
   endRunOf(turnId: string, call: string, status: "completed" | "failed" | "cancelled"): void {
@@ -132,19 +143,17 @@ export class Scribe {
     return isBlock(item) ? item : undefined;
   }
 
-  /** The newest block of a kind; quick when it is among the last. */
-  findLast(turnId: string, test: (block: Block) => boolean): Block | undefined {
-    const items = this.turn(turnId)?.items;
-    for (let index = (items?.length ?? 0) - 1; index >= 0; index--) {
-      const item = items?.at(index) ?? null;
-      if (isBlock(item) && test(item)) return item;
-    }
-    return undefined;
+  /** Like `find`, among the newest blocks only: what a server tells twice, it tells twice in a row. */
+  findRecent(turnId: string, test: (block: Block) => boolean): Block | undefined {
+    const turn = this.turn(turnId);
+    if (turn === undefined) return undefined;
+    return findBlock(turn, (block): block is Block => test(block), Math.max(0, turn.items.length - RECENT));
   }
 
+  /** The newest block that passes a test. */
   find(turnId: string, test: (block: Block) => boolean): Block | undefined {
     const turn = this.turn(turnId);
-    return turn === undefined ? undefined : blocksOf(turn).find(test);
+    return turn === undefined ? undefined : findBlock(turn, (block): block is Block => test(block));
   }
 }
 

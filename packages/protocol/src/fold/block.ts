@@ -52,6 +52,11 @@ function show(turn: Turn, block: Block): Turn {
   return isShown(turn, block) ? showItem(turn, block) : turn;
 }
 
+/** Whether an event ends whatever is still open in its turn. */
+export function endsAll(event: { readonly type: string }): boolean {
+  return event.type === "turn.end" || event.type === "notice.stopped" || event.type === "notice.error";
+}
+
 /** A notice is the last word: whatever a writer left open stops streaming at once. */
 function endAll(turn: Turn, notice: Block, seq: number, at: number): Turn {
   let next = turn;

@@ -75,7 +75,11 @@ function apply(state: SessionState, event: Event, seq: number): SessionState {
     case "question.update":
     case "form.update":
     case "payment.update":
-      return changeTurn(taken(state, event), event.turn, (turn) => updateInteraction(turn, event, seq));
+      return taken(
+        state,
+        event,
+        changeTurn(state, event.turn, (turn) => updateInteraction(turn, event, seq)),
+      );
     case "group.start":
       return changeTurn(state, event.turn, (turn) => startGroup(turn, event, seq));
     case "group.end":
@@ -129,8 +133,7 @@ function withoutWaiting(state: SessionState, id: string): SessionState {
 }
 
 /** A plain message that answered a question waits no longer. */
-function taken(state: SessionState, event: Event): SessionState {
-  return event.type === "question.update" && event.message !== undefined
-    ? withoutWaiting(state, event.message)
-    : state;
+function taken(before: SessionState, event: Event, after: SessionState): SessionState {
+  if (after === before || event.type !== "question.update" || event.message === undefined) return after;
+  return withoutWaiting(after, event.message);
 }

@@ -4,7 +4,7 @@
 import type { EventOf } from "../events/index.ts";
 import { blockAt } from "../fold/edit.ts";
 import { interactionId, TRANSITIONS } from "../fold/interaction.ts";
-import { blocksOf, type InteractionBlock, type SessionState, type Turn } from "../state.ts";
+import { blocksOf, type SessionState, type Turn } from "../state.ts";
 import { type Illegal, illegal } from "./rules.ts";
 import { callOf, isMain, pendingApprovalOf, resultOf } from "../turn-facts.ts";
 

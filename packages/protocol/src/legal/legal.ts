@@ -93,8 +93,9 @@ function checkInTurn(state: SessionState, event: TurnEvent, turn: Turn | undefin
   if (event.type === "form.update" || event.type === "payment.update") return checkUpdate(turn, event);
   if (turn.status !== "running") return illegal("L06", `turn ${turn.id} is over`);
   switch (event.type) {
-    case "approval.update":
     case "question.update":
+      return checkUpdate(turn, event) ?? checkAnswer(state, event);
+    case "approval.update":
       return checkUpdate(turn, event);
     case "turn.end":
       return checkTurnEnd(turn, event);
@@ -115,6 +116,15 @@ function checkInTurn(state: SessionState, event: TurnEvent, turn: Turn | undefin
       return continues ? checkContinue(turn, event) : (checkPlace(turn, event) ?? checkStart(turn, event));
     }
   }
+}
+
+/** A message that answers a question has waited until then. */
+function checkAnswer(state: SessionState, { message, status }: EventOf<"question.update">): Illegal | null {
+  if (message === undefined) return null;
+  if (status !== "answered") return illegal("L20", "a message comes with answered, only");
+  return state.waiting.some(({ id }) => id === message)
+    ? null
+    : illegal("L05", `message ${message} does not wait`);
 }
 
 function checkRunStart(turn: Turn, event: EventOf<"run.start">): Illegal | null {

@@ -4,15 +4,7 @@
  */
 import { cutText } from "../../cut-text.ts";
 import { findRun } from "../../fold/edit.ts";
-import type {
-  Action,
-  ApprovalBlock,
-  Block,
-  PaymentBlock,
-  Question,
-  QuestionBlock,
-  Turn,
-} from "../../state.ts";
+import type { Block, Turn } from "../../state.ts";
 import { labelOf } from "../../label.ts";
 import { approvalRequest, paymentOf } from "../interactions.ts";
 import type { ContentBlock, ContentDelta } from "./frames.ts";

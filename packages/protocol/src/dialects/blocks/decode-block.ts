@@ -57,7 +57,7 @@ export function decodeStart(scribe: Scribe, turn: string, block: ContentBlock): 
 /** A repeat of the call or result after a cut between its frames says nothing new. */
 function toolUse(scribe: Scribe, turn: string, block: ContentBlockOf<"tool_use">): void {
   const call = block.tool_use_id ?? block.id;
-  if (scribe.find(turn, (b) => b.kind === "tool_call" && b.call === call) !== undefined) return;
+  if (scribe.findRecent(turn, (b) => b.kind === "tool_call" && b.call === call) !== undefined) return;
   const run = runFor(scribe, turn, block);
   const on = { ...scribe.next(turn), run };
   scribe.write({
@@ -76,7 +76,7 @@ function toolResult(scribe: Scribe, turn: string, block: ContentBlockOf<"tool_re
   const name = block.name ?? block.tool_name;
   const label = block.tool_content_message;
   scribe.openResult(turn, call, { run, ...(name ? { name } : {}), ...(label ? { label } : {}) });
-  const result = scribe.find(turn, (b) => b.kind === "tool_result" && b.call === call && b.end === null);
+  const result = scribe.openResultOf(turn, call);
   if (result === undefined) return;
   const { results, whole } = block;
   const status = block.status ?? "success";

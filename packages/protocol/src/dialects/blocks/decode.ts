@@ -92,7 +92,7 @@ function read(scribe: Scribe, decoder: BlocksDecoder, frame: BlocksFrame): Parti
 
 /** 000's servers say `end_turn` whatever happened; a terminal block tells better. */
 function reasonOf(scribe: Scribe, turn: string, told: BlocksDecoder["reason"]): BlocksDecoder["reason"] {
-  const last = scribe.findLast(turn, (block) => block.kind === "notice");
+  const last = scribe.find(turn, (block) => block.kind === "notice");
   if (last?.kind !== "notice") return told;
   return last.notice === "stopped" ? "user_stopped" : "error";
 }
@@ -108,7 +108,8 @@ function readMessageStart(
   const again = scribe.turn(message);
   if (again?.status === "running") scribe.restart(again);
   const { display_mode: mode, is_new_session_from_share: from_share } = frame;
-  const answers = frame.user_message_id === undefined ? {} : { message: frame.user_message_id };
+  const isOurs = frame.event_id !== undefined || decoder.cursor !== null;
+  const answers = isOurs ? { message: frame.user_message_id ?? null } : {};
   scribe.begin(message, "agent", { mode, from_share: from_share ?? false, ...answers });
   return { message, session: frame.session_id, indexes: blocksStart.indexes, held: {}, reason: "end_turn" };
 }

@@ -3,7 +3,7 @@
  */
 import { formatCursor } from "../../cursor.ts";
 import type { Event } from "../../events/index.ts";
-import { showsHalf } from "../../fold/block.ts";
+import { endsAll, showsHalf } from "../../fold/block.ts";
 import { blockAt, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
 import { interactionId } from "../../fold/interaction.ts";
@@ -19,6 +19,7 @@ import {
   type SessionState,
   type Turn,
 } from "../../state.ts";
+import { leftRunning } from "../../turn-facts.ts";
 import type { Encoded } from "../dialect.ts";
 import { actionRequest } from "../interactions.ts";
 import { contentDeltas, contentStart } from "./content.ts";
@@ -80,7 +81,10 @@ function framesOf(before: SessionState, event: Event, after: SessionState): Bloc
       const was = event.turn === null ? undefined : findTurn(before, event.turn);
       // What the fold took as nothing to do is nothing to tell.
       if (turn === undefined || turn === was) return [];
-      return [...(was === undefined ? [] : cutShort(was, turn)), ...turnEventFrames(after, turn, event)];
+      const left = event.type === "turn.start" ? leftRunning(before, after) : null;
+      const last = left === null ? [] : [...cutShort(left.was, left.turn), ...endFrames(left.turn)];
+      const cut = was === undefined || !endsAll(event) ? [] : cutShort(was, turn);
+      return [...last, ...cut, ...turnEventFrames(after, turn, event)];
     }
   }
 }
@@ -104,18 +108,14 @@ function turnEventFrames(state: SessionState, turn: Turn, event: Event): BlocksF
   }
 }
 
-/** Blocks that a notice or the end of the turn ended, because their writer did not. */
+/** What a notice or the end of the turn ended, because its writer did not: open blocks, and what waited. */
 function cutShort(was: Turn, turn: Turn): BlocksFrame[] {
-  if (was.half_shown === 0 || turn.half_shown > 0) return [];
   return blocksOf(turn).flatMap((block) => {
-    const isCut = block.aborted && showsHalf(block.kind) && block.shown !== null;
-    return isCut && isOpenAt(was, block.index) ? [stopFrame(turn, block)] : [];
+    const old = blockAt(was, block.index, block.id);
+    if (old === undefined || old === block || block.shown === null) return [];
+    if ("version" in block) return updateFrames(turn, block);
+    return old.end === null && block.aborted && showsHalf(block.kind) ? [stopFrame(turn, block)] : [];
   });
-}
-
-function isOpenAt(turn: Turn, index: number): boolean {
-  const item = turn.items.at(index) ?? null;
-  return isBlock(item) && item.end === null;
 }
 
 function messageStart(state: SessionState, turn: Turn): BlocksFrame {

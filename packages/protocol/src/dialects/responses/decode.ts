@@ -44,8 +44,10 @@ export const responsesStart: ResponsesDecoder = {
 export function decodeResponses(decoder: ResponsesDecoder, frame: ResponsesFrame): Decoded<ResponsesDecoder> {
   const scribe = new Scribe(decoder);
   const turn = frame.type === "[DONE]" ? decoder.turn : frame.response_id;
-  // A payment of an older turn may change while another turn is told.
-  const isAside = frame.type === "response.interaction_update" && scribe.turn(turn)?.status !== "running";
+  // A title, or a payment of an older turn, may change while another turn is told: it begins and ends nothing.
+  const isUpdate =
+    frame.type === "response.interaction_update" || frame.type === "response.chat.title.updated";
+  const isAside = isUpdate && scribe.turn(turn)?.status !== "running";
   let completed = turn === decoder.turn || isAside ? decoder.completed : null;
   const interrupted =
     frame.type === "response.error" && ERRORS[errorWordOf(frame.code)].about === "connection";
@@ -116,7 +118,7 @@ function read(scribe: Scribe, turn: string, frame: Exclude<ResponsesFrame, { typ
 }
 
 function openText(scribe: Scribe, turn: string): TextBlock | undefined {
-  return scribe.findLast(turn, (block) => block.kind === "text" && block.end === null) as
+  return scribe.findRecent(turn, (block) => block.kind === "text" && block.end === null) as
     | TextBlock
     | undefined;
 }
@@ -151,7 +153,7 @@ type StepStart = ResponsesFrameOf<"response.reasoning_step.start">["step"];
 type StepEnd = ResponsesFrameOf<"response.reasoning_step.end">["step"];
 
 function startStep(scribe: Scribe, turn: string, step: StepStart): void {
-  if (scribe.find(turn, (block) => block.kind === "tool_call" && block.call === step.id) !== undefined)
+  if (scribe.findRecent(turn, (block) => block.kind === "tool_call" && block.call === step.id) !== undefined)
     return;
   const on = { ...scribe.next(turn), run: turn };
   scribe.write({ type: "tool_call.start", ...on, call: step.id, name: step.tool_name, label: step.content });
@@ -160,7 +162,7 @@ function startStep(scribe: Scribe, turn: string, step: StepStart): void {
 
 function endStep(scribe: Scribe, turn: string, step: StepEnd): void {
   scribe.openResult(turn, step.id, { name: step.tool_name });
-  const result = scribe.find(turn, (b) => b.kind === "tool_result" && b.call === step.id && b.end === null);
+  const result = scribe.openResultOf(turn, step.id);
   if (result === undefined) return;
   const { success, data: preview } = step.result;
   const status = step.result.status ?? (success ? "success" : "error");

@@ -7,7 +7,7 @@ import type { Event } from "../../events/index.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
 import { interactionId } from "../../fold/interaction.ts";
-import { isMain } from "../../turn-facts.ts";
+import { isMain, leftRunning } from "../../turn-facts.ts";
 import {
   type Block,
   blocksOf,
@@ -75,7 +75,10 @@ function step(encoder: ResponsesEncoder, event: Event, state: SessionState): Ste
   switch (event.type) {
     // A new turn, and a takeover that made text void: where the text stands is read from the state again.
     case "turn.start":
-      return { text: outputTextAt(state, withTags), frames: [created(state, turn)] };
+      return {
+        text: outputTextAt(state, withTags),
+        frames: [...endOfLast(encoder, state), created(state, turn)],
+      };
     case "turn.takeover":
       return {
         text: outputTextAt(state, withTags),
@@ -99,6 +102,13 @@ function step(encoder: ResponsesEncoder, event: Event, state: SessionState): Ste
       return { text, frames: blockFrames(state, turn, block, event) };
     }
   }
+}
+
+/** A turn that was left running ends when another begins. */
+function endOfLast({ state: before, withTags }: ResponsesEncoder, after: SessionState): ResponsesFrame[] {
+  const left = leftRunning(before, after);
+  const common = { response_id: left?.turn.id ?? "", chat_id: after.number };
+  return left === null ? [] : endFrames(left.turn, common, withTags);
 }
 
 /** Steps that a takeover made void: this wire can't take them back, but they must not stay open. */

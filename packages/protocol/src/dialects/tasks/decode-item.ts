@@ -21,7 +21,7 @@ export function addItem(scribe: Scribe, turn: string, run: string, item: TaskIte
       return on.index;
     case "tool_result":
       scribe.openResult(turn, call, { run });
-      return scribe.find(turn, (b) => b.kind === "tool_result" && b.call === call)?.index ?? on.index;
+      return scribe.openResultOf(turn, call)?.index ?? on.index;
     case "message":
       scribe.write({ type: "text.start", ...on, part: item.is_part ?? run !== turn });
       return on.index;

@@ -3,6 +3,7 @@
  * there, without our additions, and ignores what it doesn't know.
  */
 import { placedAt, Sequence } from "../../sequence.ts";
+import { callOf } from "../../turn-facts.ts";
 import { type Block, emptyState } from "../../state.ts";
 import type { Decoded } from "../dialect.ts";
 import { type Decoding, named, Scribe } from "../scribe.ts";
@@ -17,7 +18,7 @@ export interface TasksDecoder extends Decoding {
   readonly runs: Readonly<Record<string, string>>;
   /** The items of each task, by `output_index`. */
   readonly items: Readonly<Record<string, Sequence<TaskEntry>>>;
-  /** The calls of the turn by task and wire id: 001 gives a sub-agent's call the id of the call it works for. */
+  /** Calls that go by another id here: 001 gives a sub-agent's call the id of the call it works for. */
   readonly calls: Readonly<Record<string, string>>;
   /** Items and tasks declared void, until the last frame of the takeover says that these are all. */
   readonly voided: { readonly blocks: readonly string[]; readonly runs: readonly string[] };
@@ -132,9 +133,10 @@ function taskOf(scribe: Scribe, decoder: TasksDecoder, task: string): Task {
   const { turn } = decoder;
   const run = decoder.runs[task];
   if (run !== undefined) return { turn, run, begun: {} };
-  const isCall = Object.keys(decoder.calls).some((key) => key.endsWith(`/${task}`));
+  const known = scribe.turn(turn);
+  const isCall = known !== undefined && callOf(known, task) !== undefined;
   // Our servers announce a turn: an unknown task inside one is a sub-agent whose start was before this client's.
-  if (isCall || (decoder.cursor !== null && scribe.turn(turn)?.status === "running")) {
+  if (isCall || (decoder.cursor !== null && known?.status === "running")) {
     const begun = beginRun(scribe, decoder, task, task, undefined);
     return { turn, run: begun.runs?.[task] ?? task, begun };
   }
@@ -163,9 +165,8 @@ function beginRun(
   parent: string | undefined,
 ): Partial<TasksDecoder> {
   if (decoder.runs[task] !== undefined) return {};
-  const suffix = parent === undefined ? `/${task}` : callKey(parent, task);
-  const known = Object.entries(decoder.calls).find(([key]) => key.endsWith(suffix));
-  const run = scribe.subRun(decoder.turn, known?.[1] ?? task, agent);
+  const call = parent === undefined ? task : (decoder.calls[callKey(parent, task)] ?? task);
+  const run = scribe.subRun(decoder.turn, call, agent);
   return { runs: { ...decoder.runs, [task]: run } };
 }
 
@@ -185,12 +186,10 @@ function readAdded(
   if (entries.at(output_index)?.id === item.id) return {};
   const isNotice = item.type === "message" && item.notice !== undefined;
   let { calls } = decoder;
-  let call = "call_id" in item ? (calls[callKey(task, item.call_id)] ?? item.call_id) : "";
-  if (item.type === "tool_call") {
-    if (scribe.find(turn, (b) => b.kind === "tool_call" && b.call === call) !== undefined)
-      call = callKey(task, call);
-    calls = { ...calls, [callKey(task, item.call_id)]: call };
+  if (item.type === "tool_call" && item.call_id === task) {
+    calls = { ...calls, [callKey(task, item.call_id)]: callKey(task, item.call_id) };
   }
+  const call = "call_id" in item ? (calls[callKey(task, item.call_id)] ?? item.call_id) : "";
   const index = isNotice ? null : addItem(scribe, turn, run, item, call);
   const placed = placedAt(entries, output_index, { id: item.id, index }, { id: "", index: null });
   return { calls, items: { ...decoder.items, [task]: placed } };

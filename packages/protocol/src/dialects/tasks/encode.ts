@@ -2,9 +2,10 @@
  * Canonical events to frames of the `tasks` dialect. The encoder's only state is the folded session.
  */
 import type { Event, EventOf } from "../../events/index.ts";
+import { endsAll } from "../../fold/block.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
-import { runOfCall } from "../../turn-facts.ts";
+import { leftRunning, runOfCall } from "../../turn-facts.ts";
 import {
   type ResultPart,
   type Run,
@@ -48,8 +49,10 @@ function framesOf(before: SessionState, event: Event, after: SessionState): Task
   const turn = findTurn(after, event.turn);
   const was = findTurn(before, event.turn);
   if (turn === undefined || turn === was) return [];
-  const cut = was === undefined || was.open === 0 ? [] : cutShort(was, turn);
-  return [...cut, ...eventFrames(was, event, after, turn)];
+  const cut = was === undefined || !endsAll(event) ? [] : cutShort(was, turn);
+  const left = event.type === "turn.start" ? leftRunning(before, after) : null;
+  const last = left === null ? [] : [...cutShort(left.was, left.turn), rootDone(left.turn)];
+  return [...last, ...cut, ...eventFrames(was, event, after, turn)];
 }
 
 /** Items that a notice or the end of the turn ended, because their writer did not. */

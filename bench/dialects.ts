@@ -1,0 +1,97 @@
+/**
+ * Bench `dialects`: what encoding and decoding cost beside the fold, and how both grow with a turn's length.
+ */
+import { type Dialect, emptyState, type Event, fold, type SessionState } from "@turnstream/protocol";
+import { blocks } from "@turnstream/protocol/blocks";
+import { responses } from "@turnstream/protocol/responses";
+import { tasks } from "@turnstream/protocol/tasks";
+import { alternate, growth, type Measurement, ratio, round } from "./measure.ts";
+import { manySteps, typicalTurn } from "./workloads.ts";
+
+interface Runs {
+  readonly encode: (events: readonly Event[]) => unknown[];
+  readonly decode: (frames: readonly unknown[]) => unknown;
+}
+
+function runsOf<E, D extends { readonly state: SessionState }, F, O>(dialect: Dialect<E, D, F, O>): Runs {
+  return {
+    encode: (events) => {
+      let encoder = dialect.attach(emptyState);
+      const frames: F[] = [];
+      for (const event of events) {
+        const step = dialect.encode(encoder, event);
+        encoder = step.encoder;
+        frames.push(...step.frames);
+      }
+      return frames;
+    },
+    decode: (frames) => {
+      let decoder = dialect.start;
+      for (const frame of frames as readonly F[]) decoder = dialect.decode(decoder, frame).decoder;
+      return decoder.state;
+    },
+  };
+}
+
+const DIALECTS: Readonly<Record<string, Runs>> = {
+  blocks: runsOf(blocks),
+  tasks: runsOf(tasks),
+  responses: runsOf(responses),
+};
+
+function foldAll(events: readonly Event[]): unknown {
+  let state = emptyState;
+  for (const event of events) state = fold(state, event);
+  return state;
+}
+
+function parsed(frames: readonly string[]): Event[] {
+  return frames.map((frame) => JSON.parse(frame) as Event);
+}
+
+export function benchDialects(): Measurement[] {
+  const turn = parsed(typicalTurn());
+  const [few, many] = [parsed(manySteps(250)), parsed(manySteps(2_000))];
+  return Object.entries(DIALECTS).flatMap(([name, { encode, decode }]) => {
+    const frames = encode(turn);
+    const typical = alternate({
+      fold: () => foldAll(turn),
+      encode: () => encode(turn),
+      decode: () => decode(frames),
+    });
+    const [fewFrames, manyFrames] = [encode(few), encode(many)];
+    const sizes = alternate(
+      {
+        fewEncoded: () => encode(few),
+        manyEncoded: () => encode(many),
+        fewDecoded: () => decode(fewFrames),
+        manyDecoded: () => decode(manyFrames),
+      },
+      5,
+      2,
+    );
+    return [
+      {
+        measure: `${name}: encode / fold of a typical turn`,
+        value: ratio(typical, "encode", "fold"),
+        atMost: 6,
+      },
+      {
+        measure: `${name}: decode / fold of a typical turn`,
+        value: ratio(typical, "decode", "fold"),
+        atMost: 6,
+      },
+      {
+        measure: `${name}: growth exponent of encode, 250 to 2,000 steps in one turn`,
+        value: round(growth(sizes["fewEncoded"] ?? 0, sizes["manyEncoded"] ?? 0, 8)),
+        atMost: 1.3,
+      },
+      {
+        measure: `${name}: growth exponent of decode, 250 to 2,000 steps in one turn`,
+        value: round(growth(sizes["fewDecoded"] ?? 0, sizes["manyDecoded"] ?? 0, 8)),
+        atMost: 1.6,
+        note: `${round((1000 * (sizes["manyDecoded"] ?? 0)) / manyFrames.length)} us a frame at 2,000 steps`,
+      },
+    ];
+  });
+}
