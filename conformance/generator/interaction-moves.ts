@@ -55,7 +55,10 @@ function update(w: LogWriter, turn: Turn, block: InteractionBlock, { which, text
       return;
     }
     case "question": {
-      const answers = status === "answered" ? { answers: [{ question: "q1", selected: ["o1"], text }] } : {};
+      const [waiting] = w.state.waiting;
+      const message = waiting !== undefined && which % 2 === 0 ? { message: waiting.id } : {};
+      const answered = { answers: [{ question: "q1", selected: ["o1"], text }], ...message };
+      const answers = status === "answered" ? answered : {};
       w.add({ type: "question.update", ...at, status: status as "answered", ...answers });
       return;
     }

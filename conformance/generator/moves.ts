@@ -29,6 +29,9 @@ export function movesAt(w: LogWriter, choice: Choice): Move[] {
   const others: Move[] = [
     [1, () => w.add({ type: "session.update", title: `title ${choice.text}` })],
     [1, () => w.add({ type: "message.add", message: w.id("msg"), text: choice.text })],
+    ...w.state.waiting
+      .slice(0, 1)
+      .map(({ id }): Move => [1, () => w.add({ type: "message.remove", message: id })]),
   ];
   if (turn === undefined)
     return [

@@ -5,9 +5,11 @@ import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import fc from "fast-check";
 import { expect, test } from "vitest";
+import { legalLog } from "../generator/legal-log.ts";
 import { framesFrom } from "../support/replay.ts";
-import { atEveryCut } from "../support/sizes.ts";
+import { atEveryCut, MAX_EVENTS } from "../support/sizes.ts";
 
 interface SchemaFile {
   readonly $defs: Readonly<Record<string, object>>;
@@ -29,28 +31,27 @@ function validate(known: ReadonlyMap<string, ValidateFunction>, value: { readonl
   throw new Error(`not valid: ${JSON.stringify(value)}: ${JSON.stringify(check.errors)}`);
 }
 
-test("S02 T01 W01 generated events and their frames validate against the JSON Schemas", () => {
-  const events = validators("events");
-  const sets = [
-    { known: validators("blocks-frames"), frames: (log: Event[]) => framesFrom(blocks, emptyState, log) },
-    { known: validators("tasks-frames"), frames: (log: Event[]) => framesFrom(tasks, emptyState, log) },
-    {
-      known: validators("responses-frames"),
-      frames: (log: Event[]) => framesFrom(responses, emptyState, log),
-    },
-  ];
-  const seen = new Set<string>();
-  atEveryCut((log) => {
-    for (const event of log) validate(events, event);
-    for (const { known, frames } of sets) {
-      for (const frame of frames(log)) {
-        seen.add(frame.type);
-        validate(known, frame);
-      }
-    }
-  });
-  // The logs reach every frame there is.
-  expect(sets.flatMap(({ known }) => [...known.keys()]).filter((type) => !seen.has(type))).toEqual([]);
+const SETS = [
+  { name: "events", made: (log: Event[]): { readonly type: string }[] => log },
+  { name: "blocks-frames", made: (log: Event[]) => framesFrom(blocks, emptyState, log) },
+  { name: "tasks-frames", made: (log: Event[]) => framesFrom(tasks, emptyState, log) },
+  { name: "responses-frames", made: (log: Event[]) => framesFrom(responses, emptyState, log) },
+];
+
+test.each(SETS)(
+  "S02 T01 W01 what generated logs make validates against the JSON Schemas: $name",
+  ({ name, made }) => {
+    const known = validators(name);
+    atEveryCut((log) => {
+      for (const value of made(log)) validate(known, value);
+    });
+  },
+);
+
+test.each(SETS)("generated logs make every type there is: $name", ({ name, made }) => {
+  const logs = fc.sample(legalLog(MAX_EVENTS), { seed: 17, numRuns: 400 });
+  const seen = new Set(logs.flatMap((log) => made(log).map(({ type }) => type)));
+  expect([...validators(name).keys()].filter((type) => !seen.has(type))).toEqual([]);
 });
 
 test("a frame with a field too many or too few is noticed", () => {

@@ -2,8 +2,8 @@
  * The log writer with what a story needs beside the events themselves: time that passes, details of the next
  * turn, and a turn that takes up a message which was waiting. Deterministic; never reads a clock.
  */
-import type { Event, EventOf } from "@turnstream/protocol";
-import { type Draft, LogWriter } from "../support/log-writer.ts";
+import type { Event, EventDraft, EventOf } from "@turnstream/protocol";
+import { LogWriter } from "../support/log-writer.ts";
 
 const STARTED_AT = 1_800_000_000_000;
 const STEP_MS = 40;
@@ -50,7 +50,7 @@ export class Story extends LogWriter {
     return this;
   }
 
-  override add(draft: Draft): Event {
+  override add(draft: EventDraft): Event {
     const at = { at: this.now };
     if (draft.type === "message.add" && this.takenUp !== null) return this.events.at(-1) as Event;
     if (draft.type === "message.add" && this.messageDetails.resumes !== undefined) {

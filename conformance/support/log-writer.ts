@@ -4,6 +4,7 @@
  */
 import {
   type Event,
+  type EventDraft,
   emptyState,
   findTurn,
   fold,
@@ -12,10 +13,6 @@ import {
   SCHEMA_VERSION,
   type SessionState,
 } from "@turnstream/protocol";
-
-type Unstamped<E> = E extends Event ? Omit<E, "v" | "id" | "at" | "first"> : never;
-/** An event as the tests write it; the writer adds version, position and time. */
-export type Draft = Unstamped<Event>;
 
 const STARTED_AT = 1_800_000_000_000;
 const STEP_MS = 40;
@@ -34,7 +31,7 @@ export class LogWriter {
   }
 
   /** Adds an event as it is; throws when a rule forbids it there. */
-  add(draft: Draft): Event {
+  add(draft: EventDraft): Event {
     if (draft.type === "turn.takeover") this.epoch++;
     const seq = this.state.seq + 1;
     const stamp = { v: SCHEMA_VERSION, id: `${this.epoch}-${seq}`, at: STARTED_AT + seq * STEP_MS };

@@ -2,8 +2,7 @@
  * Collects examples for the rules of a legal log. Whoever writes one says which rule it breaks, and the
  * collector holds that against `legal`: an example that means something else never gets into the vectors.
  */
-import { type Event, legal, type Rule, SCHEMA_VERSION } from "@turnstream/protocol";
-import type { Draft } from "../../support/log-writer.ts";
+import { type Event, type EventDraft, legal, type Rule, SCHEMA_VERSION } from "@turnstream/protocol";
 import { Story } from "../story.ts";
 import type { LegalCase } from "../vector-types.ts";
 
@@ -13,16 +12,16 @@ export class Judge {
   readonly cases: LegalCase[] = [];
 
   /** The event may follow here. */
-  fine(log: Story, name: string, draft: Draft, stamp: Stamp = {}): void {
+  fine(log: Story, name: string, draft: EventDraft, stamp: Stamp = {}): void {
     this.judge(log, null, name, draft, stamp);
   }
 
   /** The event may not follow here, by that rule. */
-  wrong(log: Story, rule: Rule, name: string, draft: Draft, stamp: Stamp = {}): void {
+  wrong(log: Story, rule: Rule, name: string, draft: EventDraft, stamp: Stamp = {}): void {
     this.judge(log, rule, name, draft, stamp);
   }
 
-  private judge(log: Story, rule: Rule | null, name: string, draft: Draft, stamp: Stamp): void {
+  private judge(log: Story, rule: Rule | null, name: string, draft: EventDraft, stamp: Stamp): void {
     const { epoch, seq } = log.state;
     const id = `${draft.type === "turn.takeover" ? epoch + 1 : Math.max(epoch, 1)}-${seq + 1}`;
     const event = { v: SCHEMA_VERSION, id, at: log.now, ...stamp, ...draft } as Event;

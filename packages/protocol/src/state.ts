@@ -1,5 +1,6 @@
 /**
- * The folded state of a session: what a log amounts to at one position. Types only, plus the empty state.
+ * The folded state of a session: what a log amounts to at one position. Its types, the empty state, and how to
+ * tell its items apart.
  * It is plain data (a Sequence serialises as an array), never changed in place.
  */
 import type { EventOf } from "./events/index.ts";
@@ -38,6 +39,8 @@ export interface SessionState {
   readonly title: string | null;
   /** User messages that no turn has taken up yet. */
   readonly waiting: readonly UserMessage[];
+  /** Messages that wait no longer and began no turn: withdrawn, or the answer to a question. The newest ids. */
+  readonly settled: readonly string[];
   /** How many older turns are not here, when the state is only a window on the session. */
   readonly earlier: number;
   readonly turns: Sequence<Turn>;
@@ -281,6 +284,7 @@ export const emptyState: SessionState = {
   number: 0,
   title: null,
   waiting: [],
+  settled: [],
   earlier: 0,
   turns: Sequence.empty<Turn>(),
 };

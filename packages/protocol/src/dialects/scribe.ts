@@ -2,7 +2,7 @@
  * Helps a decoder write canonical events: gives them positions of the decoder's own and folds them, so that
  * the decoder can look at what it has said so far. Local to one `decode` call; never shared.
  */
-import type { Event } from "../events/index.ts";
+import type { Event, EventDraft } from "../events/index.ts";
 import { findRun, findTurn } from "../fold/edit.ts";
 import { fold } from "../fold/fold.ts";
 import { callOf, findBlock, isMain, mainRun, resultOf, runOfCall } from "../turn-facts.ts";
@@ -17,9 +17,6 @@ export interface Decoding {
   readonly cursor: string | null;
 }
 
-type Unstamped<E> = E extends Event ? Omit<E, "v" | "id" | "at" | "first"> : never;
-export type Draft = Unstamped<Event>;
-
 /** How many items back a repeat may reach. */
 const RECENT = 64;
 
@@ -33,7 +30,7 @@ export class Scribe {
     this.at = from.at;
   }
 
-  write(draft: Draft): void {
+  write(draft: EventDraft): void {
     const epoch = draft.type === "turn.takeover" ? this.state.epoch + 1 : Math.max(1, this.state.epoch);
     const event = { v: SCHEMA_VERSION, id: `${epoch}-${this.state.seq + 1}`, at: this.at, ...draft } as Event;
     this.events.push(event);

@@ -16,9 +16,9 @@ export type EventOf<T extends EventType> = T extends EventType
   : never;
 export type Event = EventOf<EventType>;
 
-type Unpositioned<E> = E extends Event ? Omit<E, "id" | "first"> : never;
-/** An event as a writer makes it, before the log has given it its position. */
-export type EventDraft = Unpositioned<Event>;
+type Unstamped<E> = E extends Event ? Omit<E, "v" | "id" | "at" | "first"> : never;
+/** What an event says, before its writer has stamped it with version and time, and the log with a position. */
+export type EventDraft = Unstamped<Event>;
 
 const options = Object.values(eventSchemas) as unknown as readonly [z.ZodObject, ...z.ZodObject[]];
 

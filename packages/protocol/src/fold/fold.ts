@@ -109,12 +109,21 @@ function apply(state: SessionState, event: Event, seq: number): SessionState {
   }
 }
 
+/** Whether a message was there before, as far as the state remembers. */
+export function isKnownMessage(state: SessionState, id: string): boolean {
+  return (
+    state.waiting.some((message) => message.id === id) ||
+    state.settled.includes(id) ||
+    state.turns.findLast((turn) => turn.message?.id === id) !== undefined
+  );
+}
+
+/** How many of them are remembered, so that a message told again does not wait again. */
+const MAX_SETTLED = 64;
+
 function addMessage(state: SessionState, event: Extract<Event, { type: "message.add" }>): SessionState {
   const { message: id, text, at } = event;
-  const known =
-    state.waiting.some((waiting) => waiting.id === id) ||
-    state.turns.findLast((turn) => turn.message?.id === id) !== undefined;
-  if (known) return state;
+  if (isKnownMessage(state, id)) return state;
   const message = {
     id,
     text,
@@ -129,7 +138,8 @@ function addMessage(state: SessionState, event: Extract<Event, { type: "message.
 
 function withoutWaiting(state: SessionState, id: string): SessionState {
   const waiting = state.waiting.filter((message) => message.id !== id);
-  return waiting.length === state.waiting.length ? state : { ...state, waiting };
+  if (waiting.length === state.waiting.length) return state;
+  return { ...state, waiting, settled: [...state.settled, id].slice(-MAX_SETTLED) };
 }
 
 /** A plain message that answered a question waits no longer. */

@@ -4,7 +4,7 @@
  */
 import type { EventOf } from "../events/index.ts";
 import type { InteractionBlock, Turn } from "../state.ts";
-import { blockBase } from "./block.ts";
+import { blockBase } from "./new-block.ts";
 import { blockAt, findRun, isFree, placeItem, showItem, withItem } from "./edit.ts";
 
 type RequestEvent = EventOf<"approval.request" | "question.request" | "form.request" | "payment.request">;

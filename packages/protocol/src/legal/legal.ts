@@ -5,6 +5,7 @@
 import { parseCursor } from "../cursor.ts";
 import type { Event, EventOf } from "../events/index.ts";
 import { findRun, findTurn } from "../fold/edit.ts";
+import { isKnownMessage } from "../fold/fold.ts";
 import { isPending, outlivesTurn } from "../fold/interaction.ts";
 import { claimsEpoch } from "../fold/place.ts";
 import { blocksOf, type SessionState, type Turn } from "../state.ts";
@@ -60,13 +61,6 @@ function checkSession(state: SessionState, event: Event): Illegal | null {
     default:
       return checkInTurn(state, event, findTurn(state, event.turn));
   }
-}
-
-function isKnownMessage(state: SessionState, id: string): boolean {
-  return (
-    state.waiting.some((message) => message.id === id) ||
-    state.turns.findLast((turn) => turn.message?.id === id) !== undefined
-  );
 }
 
 function checkTurnStart(
