@@ -1,7 +1,8 @@
 /**
  * Bench `dialects`: what encoding and decoding cost beside the fold, and how both grow with a turn's length.
  */
-import { type Dialect, emptyState, type Event, fold, type SessionState } from "@turnstream/protocol";
+import { decodeAll, framesFrom } from "@turnstream/conformance/support/replay.ts";
+import { type Dialect, emptyState, type Event, foldAll, type SessionState } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
@@ -15,21 +16,8 @@ interface Runs {
 
 function runsOf<E, D extends { readonly state: SessionState }, F, O>(dialect: Dialect<E, D, F, O>): Runs {
   return {
-    encode: (events) => {
-      let encoder = dialect.attach(emptyState);
-      const frames: F[] = [];
-      for (const event of events) {
-        const step = dialect.encode(encoder, event);
-        encoder = step.encoder;
-        frames.push(...step.frames);
-      }
-      return frames;
-    },
-    decode: (frames) => {
-      let decoder = dialect.start;
-      for (const frame of frames as readonly F[]) decoder = dialect.decode(decoder, frame).decoder;
-      return decoder.state;
-    },
+    encode: (events) => framesFrom(dialect, emptyState, events),
+    decode: (frames) => decodeAll(dialect, frames as readonly F[]),
   };
 }
 
@@ -38,12 +26,6 @@ const DIALECTS: Readonly<Record<string, Runs>> = {
   tasks: runsOf(tasks),
   responses: runsOf(responses),
 };
-
-function foldAll(events: readonly Event[]): unknown {
-  let state = emptyState;
-  for (const event of events) state = fold(state, event);
-  return state;
-}
 
 function parsed(frames: readonly string[]): Event[] {
   return frames.map((frame) => JSON.parse(frame) as Event);

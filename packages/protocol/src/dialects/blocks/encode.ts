@@ -21,6 +21,7 @@ import {
 } from "../../state.ts";
 import { leftRunning } from "../../turn-facts.ts";
 import type { Encoded } from "../dialect.ts";
+import { withCursor } from "../with-cursor.ts";
 import { actionRequest } from "../interactions.ts";
 import { contentDeltas, contentStart } from "./content.ts";
 import type { BlocksFrame, BlocksFrameOf } from "./frames.ts";
@@ -56,11 +57,6 @@ export function resyncBlocks(state: SessionState, since: number): BlocksFrame[] 
 function userMessage(message: UserMessage): BlocksFrame {
   const content_urls = message.files.map((file) => file.url);
   return { type: "user_message", user_message_id: message.id, text: message.text, content_urls };
-}
-
-function withCursor(frames: BlocksFrame[], event_id: string): BlocksFrame[] {
-  const last = frames.at(-1);
-  return last === undefined ? frames : [...frames.slice(0, -1), { ...last, event_id }];
 }
 
 function framesOf(before: SessionState, event: Event, after: SessionState): BlocksFrame[] {

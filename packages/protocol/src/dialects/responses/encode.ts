@@ -22,6 +22,7 @@ import {
 import { labelOf } from "../../label.ts";
 import { actionRequest, approvalRequest, paymentOf } from "../interactions.ts";
 import type { Encoded } from "../dialect.ts";
+import { withCursor } from "../with-cursor.ts";
 import type { ResponsesFrame } from "./frames.ts";
 import { endOutput, extendOutput, type OutputText, outputTextAt, outputTextOf } from "./output-text.ts";
 
@@ -47,9 +48,7 @@ export function encodeResponses(
   state: SessionState = fold(encoder.state, event),
 ): Encoded<ResponsesEncoder, ResponsesFrame> {
   const { text, frames } = step(encoder, event, state);
-  const last = frames.at(-1);
-  const marked = last === undefined ? frames : [...frames.slice(0, -1), { ...last, event_id: event.id }];
-  return { encoder: { ...encoder, state, text }, frames: marked };
+  return { encoder: { ...encoder, state, text }, frames: withCursor(frames, event.id) };
 }
 
 interface Step {

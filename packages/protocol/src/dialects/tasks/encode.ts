@@ -17,6 +17,7 @@ import {
   blocksOf,
 } from "../../state.ts";
 import type { Encoded } from "../dialect.ts";
+import { withCursor } from "../with-cursor.ts";
 import type { TasksFrame, TasksFrameOf } from "./frames.ts";
 import {
   annotationOf,
@@ -36,10 +37,7 @@ export function encodeTasks(
   event: Event,
   after: SessionState = fold(before, event),
 ): Encoded<SessionState, TasksFrame> {
-  const frames = framesOf(before, event, after);
-  const last = frames.at(-1);
-  if (last === undefined) return { encoder: after, frames };
-  return { encoder: after, frames: [...frames.slice(0, -1), { ...last, event_id: event.id }] };
+  return { encoder: after, frames: withCursor(framesOf(before, event, after), event.id) };
 }
 
 type TurnEvent = Extract<Event, { readonly turn: string | null }>;
