@@ -3,21 +3,7 @@ import { viewTurn } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { blocksIn, pick, read, turnOf } from "./frames.ts";
-
-const start = {
-  type: "message_start",
-  session_id: "ses-9",
-  timestamp: 1_710_000_000.0,
-  display_mode: "agent",
-  message_id: "msg-1",
-};
-const block = (index: number, content_block: object) => ({
-  type: "content_block_start",
-  index,
-  content_block,
-});
-const delta = (index: number, inner: object) => ({ type: "content_block_delta", index, delta: inner });
-const stop = (index: number, more: object = {}) => ({ type: "content_block_stop", index, ...more });
+import { block, delta, start, stop } from "./printed-blocks.ts";
 
 /** A call, and its result, as 003 prints them: without authors, the result without a name. */
 const tool = (index: number, id: string, name: string) => [
@@ -29,6 +15,9 @@ const done = (index: number, id: string, content = "ok") => [
   stop(index),
 ];
 
+const tideResult = (more: object) =>
+  block(3, { type: "tool_result", tool_use_id: "toolu_02", tool_name: "get_tide", artifact: null, ...more });
+
 describe("tool blocks of 003", () => {
   const call = block(2, {
     type: "tool_use",
@@ -37,21 +26,12 @@ describe("tool blocks of 003", () => {
     input: { port: "Vung Tau" },
     tool_content_message: "Reading the tide table",
   });
-  const result = (more: object) =>
-    block(3, {
-      type: "tool_result",
-      tool_use_id: "toolu_02",
-      tool_name: "get_tide",
-      artifact: null,
-      ...more,
-    });
-
   test.each([
     [{ content: "high at 02:40", status: "success" }, "done", false],
     [{ content: "Error: no such port", status: "error" }, "error", true],
     [{ content: "", status: "cancelled" }, "error", true],
   ])("W07 U01 U02 a result %j", (more, dot, toolResultError) => {
-    const { state, problems } = read(blocks, [start, call, stop(2), result(more), stop(3)]);
+    const { state, problems } = read(blocks, [start, call, stop(2), tideResult(more), stop(3)]);
     expect(problems).toEqual([]);
     const toolResult = more.content;
     expect(viewTurn(turnOf(state))).toMatchObject([{ type: "tool", dot, toolResult, toolResultError }]);
@@ -79,7 +59,7 @@ describe("tool blocks of 003", () => {
       start,
       call,
       stop(2),
-      result({ content: "drawn", status: "success", artifact }),
+      tideResult({ content: "drawn", status: "success", artifact }),
       stop(3),
     ]);
     expect(viewTurn(turnOf(state))).toMatchObject([{ artifact }]);

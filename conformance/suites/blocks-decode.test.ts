@@ -5,21 +5,7 @@ import { fold, findTurn, viewTurn } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { blocksIn, read, pick, turnOf } from "./frames.ts";
-
-const start = {
-  type: "message_start",
-  session_id: "ses-9",
-  timestamp: 1_710_000_000.0,
-  display_mode: "agent",
-  message_id: "msg-1",
-};
-const block = (index: number, content_block: object) => ({
-  type: "content_block_start",
-  index,
-  content_block,
-});
-const delta = (index: number, inner: object) => ({ type: "content_block_delta", index, delta: inner });
-const stop = (index: number, more: object = {}) => ({ type: "content_block_stop", index, ...more });
+import { block, delta, start, stop } from "./printed-blocks.ts";
 
 /** 000's whole turn: no `message_id` inside, no authors, no `is_new_session_from_share`. */
 const wholeTurn = [

@@ -23,6 +23,14 @@ export function isMain(turn: Turn, run: string): boolean {
   return mainRun(turn)?.id === run;
 }
 
+/** How the main run ends when its turn ends for a reason. */
+export function mainRunStatus(
+  reason: Exclude<Turn["status"], "running">,
+): "completed" | "failed" | "cancelled" {
+  if (reason === "error") return "failed";
+  return reason === "user_stopped" ? "cancelled" : "completed";
+}
+
 /** The newest block that passes a test, not older than an index; quick when it is among the last. */
 export function findBlock<B extends Block>(
   turn: Turn,

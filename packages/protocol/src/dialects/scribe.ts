@@ -5,7 +5,7 @@
 import type { Event, EventDraft } from "../events/index.ts";
 import { findRun, findTurn } from "../fold/edit.ts";
 import { fold } from "../fold/fold.ts";
-import { callOf, findBlock, isMain, mainRun, resultOf, runOfCall } from "../turn-facts.ts";
+import { callOf, findBlock, isMain, mainRun, mainRunStatus, resultOf, runOfCall } from "../turn-facts.ts";
 import { type Block, blocksOf, isBlock, type SessionState, type Turn } from "../state.ts";
 import { SCHEMA_VERSION } from "../version.ts";
 
@@ -112,8 +112,8 @@ export class Scribe {
   ): void {
     const turn = this.turn(id);
     if (turn === undefined || turn.status !== "running") return;
-    const status = reason === "error" ? "failed" : reason === "user_stopped" ? "cancelled" : "completed";
     const main = mainRun(turn);
+    const status = mainRunStatus(reason);
     if (main?.status === "running") this.write({ type: "run.end", turn: id, run: main.id, status });
     this.write({
       type: "turn.end",

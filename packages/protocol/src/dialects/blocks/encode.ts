@@ -46,8 +46,10 @@ export function resyncBlocks(state: SessionState, since: number): BlocksFrame[] 
     if (turn.start > since && turn.message !== null) frames.push(userMessage(turn.message));
     if (turn.end === null || turn.end > since) frames.push(...turnFrames(state, turn));
     else {
-      const changed = blocksOf(turn).filter((block) => "version" in block && block.changed > since);
-      frames.push(...changed.flatMap((block) => ("version" in block ? updateFrames(turn, block) : [])));
+      const changed = blocksOf(turn).filter(
+        (b): b is InteractionBlock => "version" in b && b.changed > since,
+      );
+      frames.push(...changed.flatMap((block) => updateFrames(turn, block)));
     }
   }
   for (const message of state.waiting) frames.push(userMessage(message));
@@ -135,19 +137,19 @@ function endFrames(turn: Turn): BlocksFrame[] {
 }
 
 /** Where an item stands on this wire: numbered as shown, so that indexes rise however results overtake each other. */
-function placeOf(turn: Turn, item: Item): { message_id: string; index: number } {
+function onWire(turn: Turn, item: Item): { message_id: string; index: number } {
   return { message_id: turn.id, index: item.shown ?? item.index };
 }
 
 function markerFrames(turn: Turn, index: number): BlocksFrame[] {
   const marker = turn.items.at(index);
-  if (marker?.kind === "group_start") return [{ type: "group_start", ...placeOf(turn, marker) }];
+  if (marker?.kind === "group_start") return [{ type: "group_start", ...onWire(turn, marker) }];
   if (marker?.kind !== "group_end") return [];
-  return [{ type: "group_end", ...placeOf(turn, marker), summary: marker.summary }];
+  return [{ type: "group_end", ...onWire(turn, marker), summary: marker.summary }];
 }
 
 function startFrame(turn: Turn, block: Block): BlocksFrame {
-  return { type: "content_block_start", ...placeOf(turn, block), content_block: contentStart(turn, block) };
+  return { type: "content_block_start", ...onWire(turn, block), content_block: contentStart(turn, block) };
 }
 
 function deltaFrame(
@@ -155,12 +157,12 @@ function deltaFrame(
   block: Block,
   delta: BlocksFrameOf<"content_block_delta">["delta"],
 ): BlocksFrame {
-  return { type: "content_block_delta", ...placeOf(turn, block), delta };
+  return { type: "content_block_delta", ...onWire(turn, block), delta };
 }
 
 function stopFrame(turn: Turn, block: Block): BlocksFrame {
   const is_final = block.kind === "text" ? { is_final: block.final } : {};
-  return { type: "content_block_stop", ...placeOf(turn, block), ...is_final };
+  return { type: "content_block_stop", ...onWire(turn, block), ...is_final };
 }
 
 /** The start of a block and what there is of it. */
@@ -211,7 +213,7 @@ function updateFrames(turn: Turn, block: InteractionBlock): BlocksFrame[] {
   if (block.version === 0 && block.status === "pending") return [];
   const { version } = block;
   const common = {
-    ...placeOf(turn, block),
+    ...onWire(turn, block),
     version,
     ...(block.reason === null ? {} : { reason: block.reason }),
   };

@@ -5,7 +5,7 @@ import type { Event, EventOf } from "../../events/index.ts";
 import { endsAll } from "../../fold/block.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
-import { leftRunning, runOfCall } from "../../turn-facts.ts";
+import { leftRunning, mainRunStatus, runOfCall } from "../../turn-facts.ts";
 import {
   type ResultPart,
   type Run,
@@ -113,9 +113,8 @@ function done(turn: Turn, run: Run, status: TasksFrameOf<"task.done">["status"])
 }
 
 function rootDone(turn: Turn): TasksFrame {
-  const status =
-    turn.status === "error" ? "failed" : turn.status === "user_stopped" ? "cancelled" : "completed";
   const stop_reason = turn.status === "running" ? "end_turn" : turn.status;
+  const status = mainRunStatus(stop_reason);
   const usage = turn.usage === null ? {} : { usage: turn.usage };
   return {
     type: "task.done",
@@ -165,12 +164,12 @@ function blockFrames(
   if (run === undefined) return [];
   const of = { task_id: taskIdOf(turn, run), output_index: block.output };
   const inItem = { ...of, item_id: block.id };
-  const added: TasksFrame = { type: "task.output_item.added", ...of, item: emptyItem(block) };
+  const added = (): TasksFrame => ({ type: "task.output_item.added", ...of, item: emptyItem(block) });
   const ended = (): TasksFrame => ({ type: "task.output_item.done", ...of, item: wholeItem(turn, block) });
   switch (event.type) {
     case "thinking.start":
       return [
-        added,
+        added(),
         {
           type: "task.reasoning_summary_item.added",
           ...inItem,
@@ -188,7 +187,7 @@ function blockFrames(
     case "tool_call.start":
     case "tool_result.start":
     case "text.start":
-      return [added];
+      return [added()];
     case "tool_call.delta":
       return [{ type: "task.tool_call_arguments.delta", ...inItem, delta: event.args }];
     case "tool_call.end": {
@@ -204,7 +203,7 @@ function blockFrames(
     case "notice.stopped":
     case "notice.error": {
       const text = { type: "text", text: event.text } as const;
-      return [added, { type: "task.text.done", ...inItem, block_index: 0, item: text }, ended()];
+      return [added(), { type: "task.text.done", ...inItem, block_index: 0, item: text }, ended()];
     }
     case "tool_result.delta":
       return resultDelta(inItem, event, block as ToolResultBlock, old as ToolResultBlock);
