@@ -78,7 +78,11 @@ export const written = [
     comment: "what is published never imports what only we run",
     from: { path: "^packages/[^/]+/src/" },
     to: {
-      path: ["^packages/[^/]+/(test|scripts)/", "^(conformance|bench|examples|scripts)/", "[.]test[.]tsx?$"],
+      path: [
+        "^packages/[^/]+/(test|scripts)/",
+        "^(conformance|services|chaos|bench|examples|scripts)/",
+        "[.]test[.]tsx?$",
+      ],
     },
   },
   {

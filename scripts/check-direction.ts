@@ -9,7 +9,7 @@ import { cruise, type ICruiseResult, type IForbiddenRuleType } from "dependency-
 
 import { atRunTime, written } from "../.dependency-cruiser.mjs";
 
-const folders = ["packages", "conformance", "bench", "examples", "scripts"];
+const folders = ["packages", "conformance", "services", "chaos", "bench", "examples", "scripts"];
 
 interface DirectionReport {
   modules: number;

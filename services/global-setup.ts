@@ -1,0 +1,22 @@
+/**
+ * Starts the servers that all tests of the project `services` share, and stops them after the last test.
+ * Tests read where they are with shared.ts. A server that can't be started fails the run; nothing is skipped.
+ */
+import type { TestProject } from "vitest/node";
+
+import { startPostgres } from "./postgres.ts";
+import { startRedisCluster } from "./redis-cluster.ts";
+import { startRedis } from "./redis.ts";
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const [redis, cluster, postgres] = await Promise.all([startRedis(), startRedisCluster(), startPostgres()]);
+  project.provide("redisUrl", redis.url);
+  project.provide(
+    "clusterUrls",
+    cluster.nodes.map(({ url }) => url),
+  );
+  project.provide("postgresUrl", postgres.url);
+  return async () => {
+    await Promise.all([redis.stop(), cluster.stop(), postgres.stop()]);
+  };
+}
