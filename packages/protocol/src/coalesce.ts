@@ -4,7 +4,7 @@
  * stops between two events holds exactly a prefix.
  */
 import { parseCursor, seqOf } from "./cursor.ts";
-import type { Event } from "./events/index.ts";
+import type { Event, EventDraft } from "./events/index.ts";
 
 /** How long a merged delta may get, in UTF-16 units, so that one event never holds the loop or a frame. */
 const MAX_MERGED = 32_768;
@@ -20,29 +20,34 @@ export function coalesce(events: readonly Event[], maxLength = MAX_MERGED): Even
 }
 
 function merge(a: Event | undefined, b: Event, maxLength: number): Event | null {
-  if (a === undefined || !("block" in a) || !("block" in b) || a.block !== b.block || a.turn !== b.turn)
-    return null;
   // Over a gap, or from one epoch to the next, the merged event would hide that something is missing.
-  if (!follows(a, b)) return null;
-  const span = { first: a.first ?? seqOf(a.id), id: b.id, at: b.at };
+  if (a === undefined || !follows(a, b)) return null;
+  const joined = joinDeltas(a, b, maxLength);
+  if (joined === null) return null;
+  return { ...joined, first: a.first ?? seqOf(a.id), id: b.id, at: b.at } as Event;
+}
+
+/** One delta that says what two of the same block say, the second right after the first; null if there is none. */
+export function joinDeltas<T extends EventDraft>(a: T, b: T, maxLength = MAX_MERGED): T | null {
+  if (!("block" in a) || !("block" in b) || a.block !== b.block || a.turn !== b.turn) return null;
   if (a.type === "thinking.delta" && b.type === "thinking.delta") {
     const text = a.text + b.text;
-    return text.length > maxLength ? null : { ...a, ...span, text };
+    return text.length > maxLength ? null : { ...a, text };
   }
   if (a.type === "text.delta" && b.type === "text.delta") {
     const text = a.text + b.text;
     if (text.length > maxLength) return null;
     const annotations = [...(a.annotations ?? []), ...(b.annotations ?? [])];
-    return { ...a, ...span, text, ...(annotations.length > 0 ? { annotations } : {}) };
+    return { ...a, text, ...(annotations.length > 0 ? { annotations } : {}) };
   }
   if (a.type === "tool_call.delta" && b.type === "tool_call.delta") {
     const args = a.args + b.args;
-    return args.length > maxLength ? null : { ...a, ...span, args };
+    return args.length > maxLength ? null : { ...a, args };
   }
   if (a.type === "tool_result.delta" && b.type === "tool_result.delta") {
     if (a.part !== b.part || a.media !== "text" || b.media !== "text" || a.done) return null;
     const data = a.data + b.data;
-    return data.length > maxLength ? null : { ...a, ...b, ...span, data, ...referenceOf(a, b) };
+    return data.length > maxLength ? null : { ...a, ...b, data, ...referenceOf(a, b) };
   }
   return null;
 }
@@ -53,7 +58,7 @@ function follows(a: Event, b: Event): boolean {
   return before?.epoch === after?.epoch && before?.seq === (b.first ?? after?.seq ?? 0) - 1;
 }
 
-type ResultDelta = Extract<Event, { type: "tool_result.delta" }>;
+type ResultDelta = Extract<EventDraft, { type: "tool_result.delta" }>;
 
 function referenceOf(a: ResultDelta, b: ResultDelta): Pick<ResultDelta, "reference"> {
   const reference = b.reference ?? a.reference;

@@ -2,7 +2,7 @@
  * `@turnstream/protocol`: events, fold, legality, hand-offs and views. Runs anywhere.
  * Each dialect is a subpath of its own (`/blocks`, `/tasks`, `/responses`), and so is validation (`/schema`).
  */
-export { coalesce } from "./coalesce.ts";
+export { coalesce, joinDeltas } from "./coalesce.ts";
 export {
   compareCursors,
   comparePositions,
@@ -12,6 +12,7 @@ export {
   type Position,
   START_CURSOR,
 } from "./cursor.ts";
+export { cutText } from "./cut-text.ts";
 export { ERRORS, type ErrorWord, errorWordOf, TURN_ERROR_WORDS, type TurnErrorWord } from "./errors.ts";
 export type { Event, EventDraft, EventOf, EventType } from "./events/index.ts";
 export { type ReadableEvent, upgrade } from "./events/upgrade.ts";
