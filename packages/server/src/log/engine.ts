@@ -1,0 +1,71 @@
+/**
+ * What a log asks of its engine: a few atomic operations on one session, and to be told when something was
+ * written. Redis does them as scripts (`redis/scripts.ts`), memory as functions (`rules.ts`).
+ * Everything else (cursors, attaching, retries of reads) is the same for both, in `stream-log.ts`.
+ */
+import type { Position } from "@turnstream/protocol";
+import type { LogEntry } from "./entry.ts";
+
+export interface LogEngine {
+  append(session: string, append: EngineAppend): Promise<Outcome>;
+  claim(session: string, claim: EngineClaim): Promise<Outcome>;
+  /** From a position on, that entry included; null when there is no log. */
+  range(session: string, from: Position, limit: number): Promise<EngineRange | null>;
+  head(session: string): Promise<EngineHead | null>;
+  trim(session: string, upTo: Position): Promise<boolean>;
+  expire(session: string, archived: Position, afterMs: number): Promise<boolean>;
+  remove(session: string): Promise<void>;
+  /**
+   * Calls the listener with what is written from the moment the promise is fulfilled. The engine may lose news
+   * when a connection breaks; it then says `suspect`, once news flow again.
+   */
+  subscribe(session: string, listener: (news: News) => void): Promise<() => void>;
+  close(): Promise<void>;
+}
+
+/** An engine may throw a LogError with UNAVAILABLE from any of these; everything else it answers. */
+export interface EngineAppend {
+  readonly writer: string;
+  readonly key: string;
+  readonly lines: readonly string[];
+  /** Null for a writer that joins whatever epoch there is. */
+  readonly epoch: number | null;
+  readonly repeat: boolean;
+  readonly since: Position | null;
+}
+
+export interface EngineClaim {
+  readonly epoch: number;
+  readonly writer: string;
+  readonly line: string;
+  readonly floor: Position;
+}
+
+export type Outcome =
+  | { readonly type: "added" | "found"; readonly last: Position }
+  | { readonly type: "fenced" | "outbid"; readonly epoch: number }
+  | { readonly type: "unclaimed"; readonly detail: string }
+  | { readonly type: "unsure" };
+
+export interface EngineRange {
+  readonly base: Position;
+  readonly entries: readonly LogEntry[];
+}
+
+export interface EngineHead {
+  readonly epoch: number;
+  readonly last: Position;
+  readonly base: Position;
+}
+
+export type News =
+  | { readonly type: "written"; readonly batch: LiveBatch }
+  | { readonly type: "suspect" }
+  | { readonly type: "removed" };
+
+/** What one append or claim wrote. */
+export interface LiveBatch {
+  /** For a claim, the position before it; an append follows the position before its own in the same epoch. */
+  readonly before: Position | null;
+  readonly entries: readonly LogEntry[];
+}

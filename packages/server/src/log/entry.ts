@@ -1,0 +1,49 @@
+/**
+ * One entry of a log. What is stored is a line: the key of the append, a space, the event as JSON without its
+ * id, which only the log knows. The event is parsed at most once, by the first reader who asks, for all readers.
+ */
+import { type Cursor, type EventDraft, type Position, SCHEMA_VERSION } from "@turnstream/protocol";
+import type { Event } from "@turnstream/protocol";
+
+/** Bytes of one event in the log. What is larger is kept elsewhere and referred to. */
+export const MAX_EVENT_BYTES = 65_536;
+
+/** The key under which an append can be found again. */
+export function appendKey(writer: string, counter: number): string {
+  return `${writer}:${counter}`;
+}
+
+export function formatLine(key: string, draft: EventDraft, at: number): string {
+  return `${key} {"v":${SCHEMA_VERSION},"at":${at},${JSON.stringify(draft).slice(1)}`;
+}
+
+export class LogEntry implements Position {
+  readonly epoch: number;
+  readonly seq: number;
+  readonly #line: string;
+  #event: Event | undefined;
+
+  constructor(epoch: number, seq: number, line: string) {
+    this.epoch = epoch;
+    this.seq = seq;
+    this.#line = line;
+  }
+
+  get cursor(): Cursor {
+    return `${this.epoch}-${this.seq}`;
+  }
+
+  /** The key of the append that wrote it. */
+  get key(): string {
+    return this.#line.slice(0, this.#line.indexOf(" "));
+  }
+
+  /** The whole event as JSON text, for wires that carry events as they are. */
+  get text(): string {
+    return `{"id":"${this.epoch}-${this.seq}",${this.#line.slice(this.#line.indexOf("{") + 1)}`;
+  }
+
+  get event(): Event {
+    return (this.#event ??= JSON.parse(this.text) as Event);
+  }
+}

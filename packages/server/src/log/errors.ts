@@ -1,0 +1,33 @@
+/** What a log refuses, as one typed error. Bad cursors are answers, not errors: see `log.ts`. */
+
+const MEANINGS = {
+  FENCED: "Another writer has taken this session over. Stop writing; what is journaled is safe.",
+  OUTBID: "A higher epoch was claimed before. Take a new epoch from the store and claim again.",
+  UNCLAIMED:
+    "The log is missing, or Redis is not the one on which it was claimed (restart, failover, wipe). Claim a new epoch, then go on.",
+  UNSURE:
+    "The log no longer reaches back to where this append may have happened. Look into the archive, then decide.",
+  UNAVAILABLE: "Redis can't be reached. The append may have happened: send it again as a repeat.",
+  TOO_LARGE: "The event is over the limit of the log. Put its content into a blob and refer to it.",
+  INVALID: "The call is wrong. Correct the program.",
+} as const;
+
+export type LogErrorCode = keyof typeof MEANINGS;
+
+export class LogError extends Error {
+  readonly code: LogErrorCode;
+  /** The epoch that the log is in, where that is the reason. */
+  readonly epoch: number | null;
+
+  constructor(code: LogErrorCode, options: { detail?: string; epoch?: number; cause?: unknown } = {}) {
+    const { detail, epoch, cause } = options;
+    super(`${code}: ${detail === undefined ? "" : `${detail}. `}${MEANINGS[code]}`, { cause });
+    this.name = "LogError";
+    this.code = code;
+    this.epoch = epoch ?? null;
+  }
+}
+
+export function isLogError(error: unknown, ...codes: LogErrorCode[]): error is LogError {
+  return error instanceof LogError && (codes.length === 0 || codes.includes(error.code));
+}

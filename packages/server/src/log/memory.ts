@@ -1,0 +1,171 @@
+/**
+ * The log in one process: for trying things out, and as the plain statement of the rules that the scripts of
+ * `redis/scripts.ts` keep too. It promises everything but to survive the process.
+ */
+import { comparePositions, type Position } from "@turnstream/protocol";
+import type {
+  EngineAppend,
+  EngineClaim,
+  EngineHead,
+  EngineRange,
+  LogEngine,
+  News,
+  Outcome,
+} from "./engine.ts";
+import { LogEntry } from "./entry.ts";
+import type { Log } from "./log.ts";
+import { createStreamLog, type StreamLogOptions } from "./stream-log.ts";
+
+export function createMemoryLog(options: StreamLogOptions = {}): Log {
+  return createStreamLog(new MemoryEngine(), options);
+}
+
+interface Stream {
+  epoch: number;
+  writer: string;
+  /** Which engine it was claimed on. */
+  timeline: number;
+  base: Position;
+  entries: LogEntry[];
+  expires: NodeJS.Timeout | null;
+}
+
+export class MemoryEngine implements LogEngine {
+  readonly #streams = new Map<string, Stream>();
+  readonly #listeners = new Map<string, Set<(news: News) => void>>();
+  #timeline = 0;
+
+  async append(session: string, append: EngineAppend): Promise<Outcome> {
+    const { epoch, writer, lines } = append;
+    const stream = this.#streams.get(session);
+    if (stream === undefined) return { type: "unclaimed", detail: "There is no log" };
+    if (append.repeat) {
+      if (append.since !== null && comparePositions(append.since, stream.base) < 0) return { type: "unsure" };
+      const found = stream.entries.findLast((entry) => entry.key === append.key);
+      if (found !== undefined) return { type: "found", last: found };
+    }
+    if (epoch !== null && stream.epoch > epoch) return { type: "fenced", epoch: stream.epoch };
+    const isOwn = epoch === null || (stream.epoch === epoch && stream.writer === writer);
+    if (!isOwn || stream.timeline !== this.#timeline) {
+      return { type: "unclaimed", detail: "The log was claimed on another engine" };
+    }
+    if (epoch === null) keep(stream);
+    const { seq } = lastOf(stream);
+    const entries = lines.map((line, n) => new LogEntry(stream.epoch, seq + 1 + n, line));
+    for (const entry of entries) stream.entries.push(entry);
+    this.#tell(session, { type: "written", batch: { before: null, entries } });
+    return { type: "added", last: lastOf(stream) };
+  }
+
+  async claim(session: string, { epoch, writer, line, floor }: EngineClaim): Promise<Outcome> {
+    const stream = this.#streams.get(session);
+    if (stream !== undefined && stream.epoch >= epoch) {
+      const first = stream.entries.find((entry) => entry.epoch === epoch);
+      const isRepeat = stream.epoch === epoch && stream.writer === writer && first !== undefined;
+      return isRepeat ? { type: "found", last: first } : { type: "outbid", epoch: stream.epoch };
+    }
+    const isWhole = stream !== undefined && comparePositions(lastOf(stream), floor) >= 0;
+    if (stream !== undefined) keep(stream);
+    const before = isWhole ? lastOf(stream) : floor;
+    const entry = new LogEntry(epoch, before.seq + 1, line);
+    this.#streams.set(session, {
+      epoch,
+      writer,
+      timeline: this.#timeline,
+      base: isWhole ? stream.base : floor,
+      entries: isWhole ? [...stream.entries, entry] : [entry],
+      expires: null,
+    });
+    this.#tell(session, { type: "written", batch: { before, entries: [entry] } });
+    return { type: "added", last: entry };
+  }
+
+  async range(session: string, from: Position, limit: number): Promise<EngineRange | null> {
+    const stream = this.#streams.get(session);
+    if (stream === undefined) return null;
+    const { base, entries } = stream;
+    // Dense, so that the seq says where an entry stands.
+    const start = Math.max(0, from.seq - base.seq - 1);
+    let first = Math.min(start, entries.length);
+    while (first < entries.length && comparePositions(entries[first] as LogEntry, from) < 0) first++;
+    return { base, entries: entries.slice(first, first + limit) };
+  }
+
+  async head(session: string): Promise<EngineHead | null> {
+    const stream = this.#streams.get(session);
+    return stream === undefined ? null : { epoch: stream.epoch, last: lastOf(stream), base: stream.base };
+  }
+
+  async trim(session: string, upTo: Position): Promise<boolean> {
+    const stream = this.#streams.get(session);
+    if (stream === undefined) return false;
+    if (comparePositions(stream.base, upTo) === 0) return true;
+    const at = stream.entries.findIndex((entry) => comparePositions(entry, upTo) === 0);
+    if (at < 0) return false;
+    stream.base = { epoch: upTo.epoch, seq: upTo.seq };
+    stream.entries = stream.entries.slice(at + 1);
+    return true;
+  }
+
+  async expire(session: string, archived: Position, afterMs: number): Promise<boolean> {
+    const stream = this.#streams.get(session);
+    if (stream === undefined || comparePositions(lastOf(stream), archived) !== 0) return false;
+    keep(stream);
+    stream.expires = setTimeout(() => this.#streams.delete(session), afterMs).unref();
+    return true;
+  }
+
+  async remove(session: string): Promise<void> {
+    const stream = this.#streams.get(session);
+    if (stream !== undefined) keep(stream);
+    this.#streams.delete(session);
+    this.#tell(session, { type: "removed" });
+  }
+
+  async subscribe(session: string, listener: (news: News) => void): Promise<() => void> {
+    const listeners = this.#listeners.get(session) ?? new Set();
+    this.#listeners.set(session, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(session) === listeners) this.#listeners.delete(session);
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const stream of this.#streams.values()) keep(stream);
+    this.#streams.clear();
+    this.#listeners.clear();
+  }
+
+  /** What a failover does to a Redis: the newest entries of a log may be gone, and the log has to be claimed anew. */
+  failOver(lose: Readonly<Record<string, number>>): void {
+    this.#timeline++;
+    for (const [session, count] of Object.entries(lose)) {
+      const stream = this.#streams.get(session);
+      if (stream === undefined || count === 0) continue;
+      stream.entries = stream.entries.slice(0, -count);
+      stream.epoch = lastOf(stream).epoch;
+    }
+    for (const session of this.#listeners.keys()) this.#tell(session, { type: "suspect" });
+  }
+
+  /** What FLUSHALL does. */
+  wipe(): void {
+    for (const stream of this.#streams.values()) keep(stream);
+    this.#streams.clear();
+    for (const session of this.#listeners.keys()) this.#tell(session, { type: "suspect" });
+  }
+
+  #tell(session: string, news: News): void {
+    for (const listener of this.#listeners.get(session) ?? []) listener(news);
+  }
+}
+
+function lastOf({ entries, base }: Stream): Position {
+  return entries.at(-1) ?? base;
+}
+
+function keep(stream: Stream): void {
+  if (stream.expires !== null) clearTimeout(stream.expires);
+  stream.expires = null;
+}

@@ -1,0 +1,219 @@
+/**
+ * Redis as the engine of the log: runs the scripts on the server that keeps the session, and reads their answers.
+ * An error reply means that nothing happened; a connection that breaks means that nobody knows. What can be
+ * repeated without harm is then repeated; an append is left to its writer.
+ */
+import { ErrorReply } from "@redis/client";
+import { formatCursor, type Position } from "@turnstream/protocol";
+import type {
+  EngineAppend,
+  EngineClaim,
+  EngineHead,
+  EngineRange,
+  LogEngine,
+  News,
+  Outcome,
+} from "../engine.ts";
+import { isLogError, LogError } from "../errors.ts";
+import { type Link, unavailable } from "./link.ts";
+import {
+  APPEND,
+  APPEND_CAREFULLY,
+  CLAIM,
+  EXPIRE,
+  HEAD,
+  REMOVE,
+  type Script,
+  SCRIPTS,
+  TRIM,
+} from "./scripts.ts";
+import type { RedisServers } from "./servers.ts";
+import { formatHeadKey, readEntries, readHead, readHeadKey, readPosition } from "./wire.ts";
+
+const MAX_REDIRECTS = 5;
+const MAX_REPEATS = 3;
+
+export class RedisEngine implements LogEngine {
+  readonly #servers: RedisServers;
+  readonly #prefix: string;
+
+  constructor(servers: RedisServers, prefix: string) {
+    this.#servers = servers;
+    this.#prefix = prefix;
+  }
+
+  async append(session: string, append: EngineAppend): Promise<Outcome> {
+    const { writer, epoch, lines } = append;
+    const log = this.#log(session);
+    if (epoch === null || append.repeat) return this.#appendCarefully(session, append);
+    const reply = await this.#run(log, (link) => {
+      const head = formatHeadKey({ epoch, timeline: link.timeline, writer });
+      return ["EVALSHA", APPEND.sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
+    });
+    if (typeof reply === "string") return { type: "added", last: readPosition(reply) };
+    return refusal(String((reply as string[])[1]), epoch);
+  }
+
+  async #appendCarefully(session: string, append: EngineAppend): Promise<Outcome> {
+    const { writer, key, lines, epoch, repeat, since } = append;
+    const reply = (await this.#evaluateOnce(session, APPEND_CAREFULLY, ({ timeline }) => [
+      epoch === null ? "" : formatHeadKey({ epoch, timeline, writer }),
+      timeline,
+      repeat ? key : "",
+      since === null ? "" : formatCursor(since),
+      ...lines,
+    ])) as [string, string];
+    const [word, value] = reply;
+    if (word === "added" || word === "found") return { type: word, last: readPosition(value) };
+    return word === "unsure" ? { type: "unsure" } : refusal(value, epoch);
+  }
+
+  async claim(session: string, { epoch, writer, line, floor }: EngineClaim): Promise<Outcome> {
+    const reply = (await this.#evaluate(session, CLAIM, ({ timeline }) => [
+      String(epoch),
+      timeline,
+      writer,
+      formatCursor(floor),
+      line,
+    ])) as [string, string];
+    const [word, value] = reply;
+    if (word === "outbid") return { type: "outbid", epoch: Number(value) };
+    return { type: word === "found" ? "found" : "added", last: readPosition(value) };
+  }
+
+  async range(session: string, from: Position, limit: number): Promise<EngineRange | null> {
+    const log = this.#log(session);
+    const start = formatCursor(from);
+    const [base, entries] = await this.#together(log, [
+      ["GET", `${log}:base`],
+      ["XRANGE", log, start, "+", "COUNT", String(limit)],
+    ]);
+    return typeof base === "string" ? { base: readPosition(base), entries: readEntries(entries) } : null;
+  }
+
+  async head(session: string): Promise<EngineHead | null> {
+    return readHead(await this.#evaluate(session, HEAD, () => []));
+  }
+
+  async trim(session: string, upTo: Position): Promise<boolean> {
+    const next = formatCursor({ epoch: upTo.epoch, seq: upTo.seq + 1 });
+    return (await this.#evaluate(session, TRIM, () => [formatCursor(upTo), next])) === 1;
+  }
+
+  async expire(session: string, archived: Position, afterMs: number): Promise<boolean> {
+    return (await this.#evaluate(session, EXPIRE, () => [formatCursor(archived), String(afterMs)])) === 1;
+  }
+
+  async remove(session: string): Promise<void> {
+    await this.#evaluate(session, REMOVE, () => []);
+  }
+
+  subscribe(session: string, listener: (news: News) => void): Promise<() => void> {
+    return this.#servers.subscribe(this.#log(session), listener);
+  }
+
+  close(): Promise<void> {
+    return this.#servers.close();
+  }
+
+  /** The hash tag keeps the keys of a session on one server. */
+  #log(session: string): string {
+    return `${this.#prefix}:{${session}}`;
+  }
+
+  #evaluate(session: string, script: Script, args: (link: Link) => readonly string[]): Promise<unknown> {
+    return repeated(() => this.#evaluateOnce(session, script, args));
+  }
+
+  #evaluateOnce(session: string, script: Script, args: (link: Link) => readonly string[]): Promise<unknown> {
+    const log = this.#log(session);
+    return this.#run(log, (link) => [
+      "EVALSHA",
+      script.sha,
+      "3",
+      log,
+      `${log}:head`,
+      `${log}:base`,
+      ...args(link),
+    ]);
+  }
+
+  #run(key: string, command: (link: Link) => readonly string[]): Promise<unknown> {
+    const { link } = this.#servers.nodeFor(key);
+    if (link === null) return this.#redirected(key, (to) => to.send(command(to)));
+    return link.send(command(link)).catch((error: unknown) => {
+      return this.#redirected(key, (to) => to.send(command(to)), error, link);
+    });
+  }
+
+  async #together(key: string, commands: readonly (readonly string[])[]): Promise<unknown[]> {
+    return (await repeated(() => this.#redirected(key, (link) => link.together(commands)))) as unknown[];
+  }
+
+  /** Sends once, and again only where an error reply says that it did not happen and where to go instead. */
+  async #redirected(
+    key: string,
+    send: (link: Link) => Promise<unknown>,
+    failure: unknown = null,
+    failedLink: Link | null = null,
+  ): Promise<unknown> {
+    let error = failure;
+    let last = failedLink;
+    for (let tries = 0; tries <= MAX_REDIRECTS; tries++) {
+      try {
+        if (error === null) {
+          last = await this.#servers.nodeFor(key).linked();
+          return await send(last);
+        }
+        const [word = "", , address = ""] = error instanceof ErrorReply ? error.message.split(" ") : [];
+        if (word === "MOVED") await this.#servers.refresh();
+        else if (word === "ASK") return await this.#ask(address, send);
+        else if (word === "NOSCRIPT") await loadScripts(last);
+        else break;
+        error = null;
+      } catch (caught) {
+        error = caught;
+      }
+    }
+    throw this.#refused(error, last);
+  }
+
+  /** The slot is on its way to another server: ask there, once. */
+  async #ask(address: string, send: (link: Link) => Promise<unknown>): Promise<unknown> {
+    const link = await this.#servers.nodeAt(address).linked();
+    const [, reply] = await Promise.all([link.send(["ASKING"]), send(link)]);
+    return reply;
+  }
+
+  #refused(error: unknown, link: Link | null): LogError {
+    if (!(error instanceof ErrorReply)) return unavailable(error);
+    const [word = ""] = error.message.split(" ");
+    // No longer a primary: whatever we knew about it is out of date.
+    if (word === "READONLY") link?.destroy();
+    return new LogError("UNAVAILABLE", { detail: `Redis refused (${word})`, cause: error });
+  }
+}
+
+function refusal(head: string, epoch: number | null): Outcome {
+  const found = readHeadKey(head);
+  if (found === null) return { type: "unclaimed", detail: "There is no log" };
+  if (epoch !== null && found.epoch > epoch) return { type: "fenced", epoch: found.epoch };
+  return {
+    type: "unclaimed",
+    detail: "The log was claimed on another Redis, or on this one before it restarted",
+  };
+}
+
+async function repeated<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (tries === MAX_REPEATS || !isLogError(error, "UNAVAILABLE")) throw error;
+    }
+  }
+}
+
+async function loadScripts(link: Link | null): Promise<void> {
+  await Promise.all(SCRIPTS.map(({ source }) => link?.send(["SCRIPT", "LOAD", source])));
+}

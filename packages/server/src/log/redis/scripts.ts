@@ -1,0 +1,150 @@
+/**
+ * The Lua scripts: each is one atomic step on the keys of one session, which share a hash tag.
+ *
+ * Keys: the log (a stream; its name is also the channel of news), its head (`<epoch> <timeline> <writer>`: who
+ * may append) and its base (the position right before the first entry). The timeline is Redis's replication id:
+ * it changes when another server, or a restarted one, answers, and then entries may be missing.
+ * Publishing happens inside, so that a fenced writer's event can't get out.
+ */
+import { createHash } from "node:crypto";
+
+export interface Script {
+  readonly source: string;
+  readonly sha: string;
+}
+
+function script(source: string): Script {
+  return { source, sha: createHash("sha1").update(source).digest("hex") };
+}
+
+/** The usual path, as cheap as it gets: one comparison is the whole fence, and Redis counts the seq up itself. */
+export const APPEND = script(`
+-- KEYS log head; ARGV expected head, '<epoch>-*', lines. Answers the last id, or {'refused', head}.
+local head = redis.call('GET', KEYS[2])
+if head ~= ARGV[1] then return {'refused', head or ''} end
+local id = redis.call('XADD', KEYS[1], 'NOMKSTREAM', ARGV[2], 'e', ARGV[3])
+if not id then return {'refused', ''} end
+if #ARGV == 3 then
+  redis.call('SPUBLISH', KEYS[1], id .. '\\n' .. ARGV[3])
+  return id
+end
+local first = id
+for i = 4, #ARGV do id = redis.call('XADD', KEYS[1], ARGV[2], 'e', ARGV[i]) end
+redis.call('SPUBLISH', KEYS[1], first .. '\\n' .. table.concat(ARGV, '\\n', 3))
+return id
+`);
+
+/** The careful path: for writers without an epoch, and for appends that may have happened before. */
+export const APPEND_CAREFULLY = script(`
+-- KEYS log head base; ARGV expected head ('' to join any epoch), timeline, key ('' not to look back), since ('' from
+-- the base on), lines. Answers {'added' | 'found', last id}, {'refused', head} or {'unsure'}.
+local head = redis.call('GET', KEYS[2])
+if not head or redis.call('EXISTS', KEYS[1]) == 0 then return {'refused', ''} end
+local epoch, timeline = string.match(head, '^(%d+) (%S+)')
+if ARGV[3] ~= '' then
+  if ARGV[4] ~= '' then
+    local be, bs = string.match(redis.call('GET', KEYS[3]) or '0-0', '^(%d+)-(%d+)$')
+    local se, ss = string.match(ARGV[4], '^(%d+)-(%d+)$')
+    be, bs, se, ss = tonumber(be), tonumber(bs), tonumber(se), tonumber(ss)
+    if se < be or (se == be and ss < bs) then return {'unsure'} end
+  end
+  local key, start = ARGV[3] .. ' ', '+'
+  local stop = ARGV[4] == '' and '-' or ARGV[4]
+  while start do
+    local page = redis.call('XREVRANGE', KEYS[1], start, stop, 'COUNT', 128)
+    start = nil
+    for _, entry in ipairs(page) do
+      if string.sub(entry[2][2], 1, #key) == key then return {'found', entry[1]} end
+      start = '(' .. entry[1]
+    end
+  end
+end
+if ARGV[1] ~= '' then
+  if head ~= ARGV[1] then return {'refused', head} end
+else
+  if timeline ~= ARGV[2] then return {'refused', head} end
+  for _, name in ipairs(KEYS) do redis.call('PERSIST', name) end
+end
+local first, id
+for i = 5, #ARGV do
+  id = redis.call('XADD', KEYS[1], epoch .. '-*', 'e', ARGV[i])
+  first = first or id
+end
+redis.call('SPUBLISH', KEYS[1], first .. '\\n' .. table.concat(ARGV, '\\n', 5))
+return {'added', id}
+`);
+
+export const CLAIM = script(`
+-- KEYS log head base; ARGV epoch, timeline, writer, floor, line. Answers {'added' | 'found', id} or {'outbid', epoch}.
+local function position(id)
+  local epoch, seq = string.match(id, '^(%d+)-(%d+)$')
+  return tonumber(epoch), tonumber(seq)
+end
+local mine = ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. ARGV[3]
+local head = redis.call('GET', KEYS[2])
+local base = redis.call('GET', KEYS[3])
+local exists = base and redis.call('EXISTS', KEYS[1]) == 1
+local newest = exists and redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+local last = exists and (newest and newest[1] or base)
+local seen = 0
+if head then seen = tonumber(string.match(head, '^%d+')) end
+if last then seen = math.max(seen, (position(last))) end
+if seen >= tonumber(ARGV[1]) then
+  if head == mine and last then
+    local first = redis.call('XRANGE', KEYS[1], ARGV[1] .. '-0', '+', 'COUNT', 1)[1]
+    if first then return {'found', first[1]} end
+  end
+  return {'outbid', string.format('%.0f', seen)}
+end
+local fe, fs = position(ARGV[4])
+local le, ls
+if last then le, ls = position(last) end
+-- What is archived but not here was lost: entries before that hole would seem to be followed by this one.
+if not last or le < fe or (le == fe and ls < fs) then
+  redis.call('DEL', KEYS[1])
+  last, ls = ARGV[4], fs
+  redis.call('SET', KEYS[3], ARGV[4])
+else
+  redis.call('PERSIST', KEYS[1])
+  redis.call('PERSIST', KEYS[3])
+end
+redis.call('SET', KEYS[2], mine)
+local id = redis.call('XADD', KEYS[1], ARGV[1] .. '-' .. string.format('%.0f', ls + 1), 'e', ARGV[5])
+redis.call('SPUBLISH', KEYS[1], last .. ' ' .. id .. '\\n' .. ARGV[5])
+return {'added', id}
+`);
+
+export const HEAD = script(`
+-- KEYS log head base. Answers {head, last id, base}, or {} when there is no log.
+local head, base = redis.call('GET', KEYS[2]), redis.call('GET', KEYS[3])
+if not head or not base or redis.call('EXISTS', KEYS[1]) == 0 then return {} end
+local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+return {head, newest and newest[1] or base, base}
+`);
+
+export const TRIM = script(`
+-- KEYS log head base; ARGV position, the id right after it. Answers 1, or 0 when the position is not in the log.
+if redis.call('GET', KEYS[3]) == ARGV[1] then return 1 end
+if #redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1]) == 0 then return 0 end
+redis.call('XTRIM', KEYS[1], 'MINID', '=', ARGV[2])
+redis.call('SET', KEYS[3], ARGV[1], 'KEEPTTL')
+return 1
+`);
+
+export const EXPIRE = script(`
+-- KEYS log head base; ARGV archived position, milliseconds. Answers 1, or 0 when there is more in the log.
+local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+local last = newest and newest[1] or redis.call('GET', KEYS[3])
+if last ~= ARGV[1] then return 0 end
+for _, name in ipairs(KEYS) do redis.call('PEXPIRE', name, ARGV[2]) end
+return 1
+`);
+
+export const REMOVE = script(`
+-- KEYS log head base.
+redis.call('DEL', unpack(KEYS))
+redis.call('SPUBLISH', KEYS[1], 'removed')
+return 1
+`);
+
+export const SCRIPTS: readonly Script[] = [APPEND, APPEND_CAREFULLY, CLAIM, HEAD, TRIM, EXPIRE, REMOVE];

@@ -1,0 +1,64 @@
+/**
+ * What our scripts answer and publish, read back. Pure; throws on what no script of ours would say.
+ *
+ * News of an append are `<id of the first>\n<line>\n<line>…`; of a claim `<id before> <id>\n<line>`; of a removed
+ * log the word `removed`. Lines hold JSON, which never has a bare newline.
+ */
+import { parseCursor, type Position } from "@turnstream/protocol";
+import type { EngineHead, LiveBatch, News } from "../engine.ts";
+import { LogEntry } from "../entry.ts";
+
+export function readPosition(id: unknown): Position {
+  const position = parseCursor(id);
+  if (position === null) throw new TypeError("Redis answered with something that is not a position");
+  return position;
+}
+
+export function readNews(text: string): News {
+  if (text === "removed") return { type: "removed" };
+  const end = text.indexOf("\n");
+  const space = text.lastIndexOf(" ", end);
+  const before = space < 0 ? null : readPosition(text.slice(0, space));
+  const { epoch, seq } = readPosition(text.slice(space + 1, end));
+  return { type: "written", batch: { before, entries: readLines(epoch, seq, text, end + 1) } };
+}
+
+function readLines(epoch: number, first: number, text: string, start: number): LiveBatch["entries"] {
+  const end = text.indexOf("\n", start);
+  // Most appends hold one event.
+  if (end < 0) return [new LogEntry(epoch, first, text.slice(start))];
+  return text
+    .slice(start)
+    .split("\n")
+    .map((line, n) => new LogEntry(epoch, first + n, line));
+}
+
+/** Entries as XRANGE gives them: `[id, [field, line]]`. */
+export function readEntries(reply: unknown): LogEntry[] {
+  return (reply as [string, [string, string]][]).map(([id, [, line]]) => {
+    const { epoch, seq } = readPosition(id);
+    return new LogEntry(epoch, seq, line);
+  });
+}
+
+export interface HeadKey {
+  readonly epoch: number;
+  readonly timeline: string;
+  readonly writer: string;
+}
+
+export function formatHeadKey({ epoch, timeline, writer }: HeadKey): string {
+  return `${epoch} ${timeline} ${writer}`;
+}
+
+export function readHeadKey(text: string): HeadKey | null {
+  const [epoch, timeline, writer] = text.split(" ");
+  if (epoch === undefined || timeline === undefined || writer === undefined) return null;
+  return { epoch: Number(epoch), timeline, writer };
+}
+
+export function readHead(reply: unknown): EngineHead | null {
+  const [head, last, base] = reply as string[];
+  if (head === undefined) return null;
+  return { epoch: readHeadKey(head)?.epoch ?? 0, last: readPosition(last), base: readPosition(base) };
+}

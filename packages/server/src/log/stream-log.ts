@@ -1,0 +1,145 @@
+/**
+ * A log on top of an engine: turns drafts into lines, judges cursors, follows. The same code for every engine.
+ * Never retries a write by itself; the engine does where it knows that nothing was sent.
+ */
+import { type Cursor, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
+import { attach, type AttachSettings } from "./attach.ts";
+import type { EngineHead, LogEngine, Outcome } from "./engine.ts";
+import { appendKey, formatLine, MAX_EVENT_BYTES } from "./entry.ts";
+import { LogError } from "./errors.ts";
+import { entriesAfter, whyBad } from "./judge-cursor.ts";
+import type { Appended, Batch, Claim, Log, LogHead, ReadAnswer, ReadRange } from "./log.ts";
+
+export interface StreamLogOptions extends Partial<AttachSettings> {
+  /** Stamps events. */
+  readonly now?: () => number;
+}
+
+/** Bounds one command to the engine, so that nobody's batch keeps the others waiting. */
+const MAX_BATCH_EVENTS = 1_000;
+const DEFAULT_PAGE = 500;
+const MAX_PAGE = 2_000;
+const WRITER = /^[\w.:@/-]{1,300}$/;
+const SESSION = /^[\w.@:-]{1,200}$/;
+
+export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {}): Log {
+  const now = options.now ?? Date.now;
+
+  async function read(session: string, { after, limit = DEFAULT_PAGE }: ReadRange): Promise<ReadAnswer> {
+    checkSession(session);
+    const position = parseCursor(after);
+    if (position === null) return { ok: false, reason: "malformed" };
+    const size = Math.min(Math.max(1, limit), MAX_PAGE);
+    // One for the position itself, and one to know whether there is more.
+    const range = await engine.range(session, position, size + 2);
+    if (range === null) return { ok: false, reason: "missing" };
+    const entries = entriesAfter(position, range);
+    if (entries === null) return { ok: false, reason: whyBad(position, await engine.head(session)) };
+    return { ok: true, entries: entries.slice(0, size), more: entries.length > size };
+  }
+
+  return {
+    read,
+
+    async claim(session, claim: Claim) {
+      checkSession(session);
+      checkWriter(claim.writer);
+      const floor = mustParse(claim.floor, "floor");
+      const line = checkedLine(appendKey(claim.writer, 0), claim.event, now());
+      const { epoch, writer } = claim;
+      return answer(await engine.claim(session, { epoch, writer, line, floor }), 1);
+    },
+
+    async append(session, batch: Batch) {
+      checkSession(session);
+      checkWriter(batch.writer);
+      const { writer, counter, events, epoch = null, repeat = false } = batch;
+      if (events.length === 0 || events.length > MAX_BATCH_EVENTS) {
+        throw new LogError("INVALID", { detail: `A batch has 1 to ${MAX_BATCH_EVENTS} events` });
+      }
+      const at = now();
+      const key = appendKey(writer, counter);
+      const lines = events.map((event) => checkedLine(key, event, at));
+      const since = batch.since === undefined ? null : mustParse(batch.since, "since");
+      const outcome = await engine.append(session, { writer, key, lines, epoch, repeat, since });
+      return answer(outcome, events.length);
+    },
+
+    attach(session, attaching) {
+      checkSession(session);
+      return attach({ engine, read, session, ...attaching }, options);
+    },
+
+    async head(session) {
+      checkSession(session);
+      const head = await engine.head(session);
+      return head === null ? null : headOf(head);
+    },
+
+    async trim(session, upTo) {
+      checkSession(session);
+      return engine.trim(session, mustParse(upTo, "upTo"));
+    },
+
+    async expire(session, archived, afterMs) {
+      checkSession(session);
+      return engine.expire(session, mustParse(archived, "archived"), afterMs);
+    },
+
+    async remove(session) {
+      checkSession(session);
+      await engine.remove(session);
+    },
+
+    close: () => engine.close(),
+  };
+}
+
+function headOf({ epoch, last, base }: EngineHead): LogHead {
+  return { epoch, last: formatCursor(last), base: formatCursor(base) };
+}
+
+function answer(outcome: Outcome, events: number): Appended {
+  switch (outcome.type) {
+    case "added":
+    case "found": {
+      const { epoch, seq } = outcome.last;
+      return { epoch, first: seq - events + 1, last: seq, repeated: outcome.type === "found" };
+    }
+    case "fenced":
+      throw new LogError("FENCED", { epoch: outcome.epoch, detail: `The log is in epoch ${outcome.epoch}` });
+    case "outbid":
+      throw new LogError("OUTBID", { epoch: outcome.epoch, detail: `The log is in epoch ${outcome.epoch}` });
+    case "unclaimed":
+      throw new LogError("UNCLAIMED", { detail: outcome.detail });
+    case "unsure":
+      throw new LogError("UNSURE");
+  }
+}
+
+function checkedLine(key: string, event: Parameters<typeof formatLine>[1], at: number): string {
+  const line = formatLine(key, event, at);
+  // Three bytes are the most that a UTF-16 unit takes, so that most events need not be measured.
+  if (line.length * 3 > MAX_EVENT_BYTES && Buffer.byteLength(line) > MAX_EVENT_BYTES) {
+    throw new LogError("TOO_LARGE", { detail: `A ${event.type} has more than ${MAX_EVENT_BYTES} bytes` });
+  }
+  return line;
+}
+
+function mustParse(cursor: Cursor, name: string): Position {
+  const position = parseCursor(cursor);
+  if (position === null) throw new LogError("INVALID", { detail: `\`${name}\` is not a cursor` });
+  return position;
+}
+
+/** Keys and lines are put together from these; nothing in them may change what they mean. */
+function checkWriter(writer: string): void {
+  if (!WRITER.test(writer))
+    throw new LogError("INVALID", { detail: "A writer is 1 to 300 of A-Z a-z 0-9 _ . : @ / -" });
+}
+
+function checkSession(session: string): void {
+  if (!SESSION.test(session)) {
+    throw new LogError("INVALID", { detail: "A session id is 1 to 200 of A-Z a-z 0-9 _ . @ : -" });
+  }
+}

@@ -1,0 +1,97 @@
+/** Small drafts and helpers that the tests of the log share. Never checks anything. */
+import type { Cursor, EventDraft } from "@turnstream/protocol";
+import type { LogEntry } from "../../src/log/entry.ts";
+import type { Appended, AttachOptions, Delivery, EndReason, Log } from "../../src/log/log.ts";
+
+export function sessionStart(session: string): EventDraft {
+  return { type: "session.start", session, number: 1 };
+}
+
+export function takeover(): EventDraft {
+  return { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] };
+}
+
+/** An event that says something of its own. */
+export function title(text: string): EventDraft {
+  return { type: "session.update", title: text };
+}
+
+export function titles(...texts: string[]): EventDraft[] {
+  return texts.map(title);
+}
+
+/** What an entry says, in short. */
+export function said(entry: LogEntry): string {
+  const { event } = entry;
+  return event.type === "session.update" ? event.title : event.type;
+}
+
+export function lastCursor({ epoch, last }: Appended): Cursor {
+  return `${epoch}-${last}`;
+}
+
+export async function readAll(log: Log, session: string, after: Cursor = "0-0"): Promise<LogEntry[]> {
+  const all: LogEntry[] = [];
+  let cursor = after;
+  while (true) {
+    const page = await log.read(session, { after: cursor, limit: 100 });
+    if (!page.ok) throw new Error(`bad cursor ${cursor}: ${page.reason}`);
+    all.push(...page.entries);
+    cursor = all.at(-1)?.cursor ?? after;
+    if (!page.more) return all;
+  }
+}
+
+/** A reader that keeps what it gets. */
+export class Reader {
+  readonly entries: LogEntry[] = [];
+  end: EndReason | null = null;
+  stopped = false;
+  readonly #aborted = new AbortController();
+  readonly done: Promise<void>;
+  #changed: () => void = () => undefined;
+
+  constructor(log: Log, session: string, options: Omit<AttachOptions, "signal">) {
+    const stream = log.attach(session, { ...options, signal: this.#aborted.signal });
+    this.done = this.#follow(stream);
+    this.done.catch(() => undefined);
+  }
+
+  get said(): string[] {
+    return this.entries.map(said);
+  }
+
+  get cursors(): Cursor[] {
+    return this.entries.map((entry) => entry.cursor);
+  }
+
+  /** Waits until something holds; fails after a while. */
+  async until(holds: (reader: Reader) => boolean, ms = 10_000): Promise<void> {
+    const deadline = performance.now() + ms;
+    while (!holds(this)) {
+      if (performance.now() > deadline)
+        throw new Error(`waited in vain; got ${this.said.join(" ")}, end ${this.end}`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, 50);
+        this.#changed = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.#aborted.abort();
+    await this.done;
+  }
+
+  async #follow(stream: AsyncIterable<Delivery>): Promise<void> {
+    for await (const delivery of stream) {
+      if (delivery.type === "entries") this.entries.push(...delivery.entries);
+      else this.end = delivery.reason;
+      this.#changed();
+    }
+  }
+}

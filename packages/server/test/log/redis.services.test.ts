@@ -1,0 +1,10 @@
+/** The contract of the log on one Redis and on a Redis Cluster. */
+import { freshPrefix, sharedClusterNodes, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { createRedisLog } from "../../src/log/redis.ts";
+import { logContract } from "./log.contract.ts";
+
+logContract("Redis", () => createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix() }));
+
+logContract("Redis Cluster", () =>
+  createRedisLog({ url: sharedClusterNodes().map(({ url }) => url), prefix: freshPrefix() }),
+);

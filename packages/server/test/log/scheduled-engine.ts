@@ -1,0 +1,102 @@
+/**
+ * The memory engine behind a network that fast-check's scheduler controls: requests, answers and news arrive
+ * when it says so; a connection for news can break and lose what was under way. Keeps the whole history as an
+ * oracle: which position came right after which.
+ */
+import type { Scheduler } from "fast-check";
+import { formatCursor } from "@turnstream/protocol";
+import type { LogEngine, News } from "../../src/log/engine.ts";
+import { MemoryEngine } from "../../src/log/memory.ts";
+
+interface Subscriber {
+  readonly listener: (news: News) => void;
+  queue: News[];
+  connected: boolean;
+  /** News of an earlier connection never arrive. */
+  connection: number;
+}
+
+export class ScheduledEngine implements LogEngine {
+  readonly inner = new MemoryEngine();
+  /** From a position to the one before it, for everything that was ever written. */
+  readonly before = new Map<string, string>();
+  readonly #scheduler: Scheduler;
+  readonly #subscribers = new Set<Subscriber>();
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+  }
+
+  /** Begins to keep the history of a session. */
+  async watch(session: string): Promise<void> {
+    await this.inner.subscribe(session, (news) => {
+      if (news.type !== "written") return;
+      let { before } = news.batch;
+      for (const entry of news.batch.entries) {
+        this.before.set(entry.cursor, formatCursor(before ?? { epoch: entry.epoch, seq: entry.seq - 1 }));
+        before = entry;
+      }
+    });
+  }
+
+  append: LogEngine["append"] = (session, append) =>
+    this.#remote("append", () => this.inner.append(session, append));
+  claim: LogEngine["claim"] = (session, claim) =>
+    this.#remote("claim", () => this.inner.claim(session, claim));
+  range: LogEngine["range"] = (session, from, limit) =>
+    this.#remote("range", () => this.inner.range(session, from, limit));
+  head: LogEngine["head"] = (session) => this.#remote("head", () => this.inner.head(session));
+  trim: LogEngine["trim"] = (session, upTo) => this.#remote("trim", () => this.inner.trim(session, upTo));
+  expire: LogEngine["expire"] = (session, archived, ms) =>
+    this.#remote("expire", () => this.inner.expire(session, archived, ms));
+  remove: LogEngine["remove"] = (session) => this.#remote("remove", () => this.inner.remove(session));
+  close: LogEngine["close"] = () => this.inner.close();
+
+  subscribe: LogEngine["subscribe"] = async (session, listener) => {
+    const subscriber: Subscriber = { listener, queue: [], connected: true, connection: 0 };
+    const leave = await this.#remote("subscribe", () =>
+      this.inner.subscribe(session, (news) => {
+        if (subscriber.connected) this.#send(subscriber, news);
+      }),
+    );
+    this.#subscribers.add(subscriber);
+    return () => {
+      this.#subscribers.delete(subscriber);
+      subscriber.connected = false;
+      leave();
+    };
+  };
+
+  /** Breaks every connection for news; each is there again later, and says so. */
+  async reconnect(): Promise<void> {
+    await Promise.all(
+      [...this.#subscribers].map(async (subscriber) => {
+        subscriber.connected = false;
+        subscriber.connection++;
+        subscriber.queue = [];
+        await this.#scheduler.schedule(Promise.resolve("reconnected"));
+        if (!this.#subscribers.has(subscriber) || subscriber.connected) return;
+        subscriber.connected = true;
+        this.#send(subscriber, { type: "suspect" });
+      }),
+    );
+  }
+
+  /** In order, each when the scheduler says so. */
+  #send(subscriber: Subscriber, news: News): void {
+    const { connection } = subscriber;
+    subscriber.queue.push(news);
+    void this.#scheduler.schedule(Promise.resolve("news")).then(() => {
+      if (subscriber.connection !== connection) return;
+      const next = subscriber.queue.shift();
+      if (next !== undefined) subscriber.listener(next);
+    });
+  }
+
+  async #remote<T>(name: string, work: () => Promise<T>): Promise<T> {
+    await this.#scheduler.schedule(Promise.resolve(`${name} sent`));
+    const answer = await work();
+    await this.#scheduler.schedule(Promise.resolve(`${name} answered`));
+    return answer;
+  }
+}
