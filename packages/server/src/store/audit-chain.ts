@@ -1,0 +1,68 @@
+/**
+ * The rows of the audit and how each is bound to the one before it. Pure.
+ * Whoever can write to the database can make a new chain: keep a head elsewhere now and then (a checkpoint).
+ */
+import { createHash } from "node:crypto";
+import type { AuditEntry } from "./audit.ts";
+import { canonicalJson } from "./canonical-json.ts";
+import { StoreError } from "./errors.ts";
+
+export interface AuditRow {
+  readonly tenant: string;
+  /** 1, 2, 3 … within the tenant. */
+  readonly n: number;
+  readonly at: number;
+  readonly actor: number | null;
+  readonly action: string;
+  /** Canonical JSON, as text: what was hashed is what is kept. */
+  readonly subject: string;
+  readonly detail: string;
+  readonly prevHash: string;
+  readonly hash: string;
+}
+
+/** A position in a chain. */
+export interface AuditHead {
+  readonly n: number;
+  readonly hash: string;
+}
+
+/** The head of a chain without rows. */
+export const NO_AUDIT: AuditHead = { n: 0, hash: "0".repeat(64) };
+
+export function hashAuditRow(row: Omit<AuditRow, "hash">): string {
+  const { tenant, n, at, actor, action, subject, detail, prevHash } = row;
+  // The leading number is the version of this form. An array, so that no field can run into its neighbour.
+  const form = JSON.stringify([1, tenant, n, at, actor, action, subject, detail, prevHash]);
+  return createHash("sha256").update(form).digest("hex");
+}
+
+export function nextAuditRow(tenant: string, head: AuditHead, at: number, entry: AuditEntry): AuditRow {
+  const row = {
+    tenant,
+    n: head.n + 1,
+    at,
+    actor: entry.actor,
+    action: entry.action,
+    subject: canonicalJson(entry.subject),
+    detail: canonicalJson(entry.detail ?? null),
+    prevHash: head.hash,
+  };
+  return { ...row, hash: hashAuditRow(row) };
+}
+
+const ID = /^[\w.:/@+-]{1,256}$/;
+const ACTION = /^[a-z][a-z0-9_.]{0,63}$/;
+const MAX_DETAIL = 4096;
+
+/** Refuses what looks like content where ids belong. */
+export function checkAuditEntry({ actor, action, subject, detail }: AuditEntry): void {
+  const ids = Object.entries(subject).flat();
+  const good =
+    ACTION.test(action) &&
+    ids.length <= 32 &&
+    ids.every((id) => ID.test(id)) &&
+    (actor === null || Number.isSafeInteger(actor));
+  if (!good) throw new StoreError("INVALID", "audit entry");
+  if (canonicalJson(detail ?? null).length > MAX_DETAIL) throw new StoreError("TOO_LARGE", "audit detail");
+}

@@ -1,0 +1,30 @@
+/**
+ * The sub-port for the audit: what was done, by whom, to what. Rows are only ever added, and each is chained to
+ * the one before it by a hash (audit-chain.ts), so that tampering shows (verify-audit.ts).
+ * Never holds content or the name of a person: ids and numbers only.
+ */
+import type { Json } from "@turnstream/protocol";
+import type { AuditHead, AuditRow } from "./audit-chain.ts";
+
+export interface AuditEntry {
+  /** A number from `people`; null when the system itself did it. */
+  readonly actor: number | null;
+  /** A word like `session.delete`. */
+  readonly action: string;
+  /** The ids of what it was done to, by kind. */
+  readonly subject: Readonly<Record<string, string>>;
+  /** Small: at most 4 KiB of JSON. */
+  readonly detail?: Json;
+}
+
+export interface Audit {
+  /**
+   * Adds the tenant's next row. The end of the tenant's chain stays locked until the transaction ends: do it
+   * last, so that others wait little.
+   */
+  add(tenant: string, entry: AuditEntry): Promise<AuditRow>;
+  /** By n. */
+  list(tenant: string, page: { readonly after: number; readonly limit: number }): Promise<AuditRow[]>;
+  /** The end of the chain; null when the tenant has no audit yet. */
+  head(tenant: string): Promise<AuditHead | null>;
+}

@@ -1,0 +1,34 @@
+/**
+ * The one kind of error that the store throws: a code for programs, words for people, never any content.
+ * Never decides what to do about it.
+ */
+
+/** What went wrong, and what the caller can do about it. */
+export const STORE_ERRORS = {
+  NOT_FOUND: "It isn't there, or it belongs to somebody else. Check the id, the tenant and the user.",
+  EXISTS: "Something else has this id already. Choose another id.",
+  CONFLICT: "It changed in the meantime. Read it again, then decide anew.",
+  INVALID: "The arguments can't be stored as they are. Correct them; trying again doesn't help.",
+  TOO_LARGE: "It is larger than the store takes. Store less, or keep it elsewhere.",
+  BUSY: "Others were changing the same rows all the time. Try again a little later.",
+  UNAVAILABLE: "The database can't be reached or refuses work. Try again; look at its log if it persists.",
+  INTERNAL:
+    "The database refused a statement that should have worked. This is a bug; report it with the cause.",
+} as const;
+
+export type StoreErrorCode = keyof typeof STORE_ERRORS;
+
+export class StoreError extends Error {
+  readonly code: StoreErrorCode;
+
+  /** @param what which thing it is about, by kind and id only */
+  constructor(code: StoreErrorCode, what: string, cause?: unknown) {
+    super(`${what}: ${STORE_ERRORS[code]}`, cause === undefined ? {} : { cause });
+    this.name = "StoreError";
+    this.code = code;
+  }
+}
+
+export function isStoreError(error: unknown, code?: StoreErrorCode): error is StoreError {
+  return error instanceof StoreError && (code === undefined || error.code === code);
+}

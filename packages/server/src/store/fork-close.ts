@@ -1,0 +1,126 @@
+/**
+ * Closes what is open in a turn of a fork, in the order that a stop asks for: requests, blocks, results and
+ * sub-runs from the inside out, the group, then the turn. Never touches what has ended.
+ */
+import {
+  type Block,
+  blocksOf,
+  type EventDraft,
+  findTurn,
+  type InteractionBlock,
+  isPending,
+  type Run,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+
+interface Writer {
+  readonly state: SessionState;
+  readonly at: number;
+  add(draft: EventDraft): void;
+}
+
+/** Forms and payments of any turn, ended or not. */
+export function settleForms(writer: Writer, turn: Turn): void {
+  for (const block of blocksOf(turn)) {
+    if (block.kind === "form" && isPending(block))
+      writer.add({
+        type: "form.update",
+        ...on(turn, block),
+        version: block.version + 1,
+        status: "cancelled",
+      });
+    if (block.kind === "payment" && isPending(block)) {
+      // What the gateway is working on can't be cancelled any more, only expire.
+      const status = block.status === "pending" ? "cancelled" : "expired";
+      writer.add({ type: "payment.update", ...on(turn, block), version: block.version + 1, status });
+    }
+  }
+}
+
+export function closeTurn(writer: Writer, id: string): void {
+  const turn = (): Turn => findTurn(writer.state, id) as Turn;
+  for (const block of blocksOf(turn()))
+    if ("version" in block && isPending(block)) cancel(writer, turn(), block);
+  const [first] = turn().runs;
+  if (first === undefined)
+    writer.add({ type: "run.start", turn: id, run: `${id}/main`, agent: turn().agent });
+  closeRuns(writer, turn, null);
+  const { group, started_at, items } = turn();
+  const main = turn().runs.find((run) => run.parent === null);
+  if (main?.status === "running") {
+    if (group !== null)
+      writer.add({ type: "group.end", turn: id, run: main.id, group, index: items.length, summary: "" });
+    if (blocksOf(turn()).at(-1)?.kind !== "notice")
+      writer.add({ type: "notice.stopped", ...newPlace(turn(), main.id), text: "" });
+    const status = lastNotice(turn()) === "error" ? "failed" : "cancelled";
+    writer.add({ type: "run.end", turn: id, run: main.id, status });
+  }
+  const duration_ms = Math.max(0, writer.at - started_at);
+  writer.add({ type: "turn.end", turn: id, reason: reasonOf(turn()), duration_ms });
+}
+
+/** A turn whose main run was over already ends for the reason it was about to. */
+function reasonOf(turn: Turn): "user_stopped" | "error" | "requires_interaction" | "end_turn" {
+  const notice = lastNotice(turn);
+  if (notice !== null) return notice === "stopped" ? "user_stopped" : "error";
+  const asks = blocksOf(turn).some((block) => block.kind === "form" || block.kind === "payment");
+  return asks ? "requires_interaction" : "end_turn";
+}
+
+function lastNotice(turn: Turn): "stopped" | "error" | null {
+  const last = blocksOf(turn).at(-1);
+  return last?.kind === "notice" ? last.notice : null;
+}
+
+function cancel(writer: Writer, turn: Turn, block: InteractionBlock): void {
+  const change = { ...on(turn, block), version: block.version + 1, status: "cancelled" } as const;
+  if (block.kind === "approval") writer.add({ type: "approval.update", ...change });
+  if (block.kind === "question") writer.add({ type: "question.update", ...change });
+}
+
+/** The runs below `parent`, each with its blocks, before the results they stand in. The main run stays. */
+function closeRuns(writer: Writer, turn: () => Turn, parent: string | null): void {
+  for (const run of turn().runs.filter((r) => r.parent === parent && r.status === "running")) {
+    closeRuns(writer, turn, run.id);
+    for (const block of blocksOf(turn()))
+      if (block.run === run.id && block.end === null) end(writer, turn(), block);
+    answerCalls(writer, turn, run);
+    if (parent !== null) writer.add({ type: "run.end", turn: turn().id, run: run.id, status: "cancelled" });
+  }
+}
+
+/** Every call has a result, also one that was never begun. */
+function answerCalls(writer: Writer, turn: () => Turn, run: Run): void {
+  const answered = new Set(blocksOf(turn()).flatMap((b) => (b.kind === "tool_result" ? [b.call] : [])));
+  for (const block of blocksOf(turn())) {
+    if (block.kind !== "tool_call" || block.run !== run.id || answered.has(block.call)) continue;
+    const { call, name, label, hidden } = block;
+    const place = newPlace(turn(), run.id);
+    writer.add({ type: "tool_result.start", ...place, call, name, label, ...(hidden ? { hidden } : {}) });
+    writer.add({ type: "tool_result.end", ...place, status: "cancelled", preview: "", artifact: null });
+  }
+}
+
+function end(writer: Writer, turn: Turn, block: Block): void {
+  const at = on(turn, block);
+  if (block.kind === "thinking") writer.add({ type: "thinking.end", ...at });
+  if (block.kind === "text") writer.add({ type: "text.end", ...at, final: false });
+  if (block.kind === "tool_call") writer.add({ type: "tool_call.end", ...at, aborted: true });
+  if (block.kind === "files") writer.add({ type: "files.end", ...at, status: "failed", message: "" });
+  if (block.kind === "tool_result")
+    writer.add({ type: "tool_result.end", ...at, status: "cancelled", preview: "", artifact: null });
+}
+
+function on(turn: Turn, block: Block): { turn: string; run: string; block: string; index: number } {
+  return { turn: turn.id, run: block.run, block: block.id, index: block.index };
+}
+
+/** Where the next block of a run stands, under an id that the turn doesn't have. */
+function newPlace(turn: Turn, run: string): { turn: string; run: string; block: string; index: number } {
+  const index = turn.items.length;
+  const taken = new Set(turn.items.toArray().map((item) => item?.id));
+  let block = `fork-${index}`;
+  while (taken.has(block)) block += "-";
+  return { turn: turn.id, run, block, index };
+}

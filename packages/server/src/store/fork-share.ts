@@ -1,0 +1,82 @@
+/**
+ * Makes a session of one's own from a share: the history up to the shared position, closed, with its blobs.
+ * Works on any store, in one transaction. Never crosses tenants, and never touches the source.
+ */
+import {
+  type Cursor,
+  type Event,
+  foldAll,
+  formatCursor,
+  parseCursor,
+  SCHEMA_VERSION,
+  START_CURSOR,
+  turnSnapshot,
+} from "@turnstream/protocol";
+import { StoreError } from "./errors.ts";
+import { forkLog } from "./fork.ts";
+import type { Actor, Ref } from "./refs.ts";
+import { MAX_BATCH, type Session } from "./sessions.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * Throws NOT_FOUND when the share is revoked, erased or another tenant's, EXISTS when the id is taken.
+ * @param share its id, from a link whose signature was checked
+ */
+export function forkShare(
+  store: Store,
+  actor: Actor,
+  share: string,
+  made: { readonly id: string; readonly firstEpoch?: number },
+): Promise<Session> {
+  return store.transaction(async (tx) => {
+    const found = await tx.shares.find(share);
+    if (found === null || found.tenant !== actor.tenant) throw new StoreError("NOT_FOUND", `share ${share}`);
+    const source = await tx.sessions.find(found);
+    const title = source?.title ?? null;
+    const session = await tx.sessions.create(actor, {
+      ...made,
+      ...(title === null ? {} : { title }),
+      forkedFromShare: true,
+    });
+    const ref = { tenant: actor.tenant, session: session.id };
+    const events = forkLog(await history(tx, found, found.upTo), {
+      session: session.id,
+      number: session.number,
+      firstEpoch: session.epoch + 1,
+      at: session.createdAt,
+    });
+    await archiveAll(tx, ref, events);
+    await tx.blobs.copy(found, ref);
+    return (await tx.sessions.get(actor, session.id)) ?? session;
+  });
+}
+
+/** The archived events up to a position; a share's position was the archived one, so no event lies across it. */
+async function history(tx: Store, ref: Ref, upTo: Cursor): Promise<Event[]> {
+  const end = parseCursor(upTo)?.seq ?? 0;
+  const events: Event[] = [];
+  let after = 0;
+  while (after < end) {
+    const page = await tx.archive.events(ref, { after, limit: MAX_BATCH });
+    if (page.length === 0) break;
+    for (const event of page) {
+      const seq = parseCursor(event.id)?.seq ?? end;
+      if (seq <= end) events.push(event);
+      after = seq;
+    }
+  }
+  return events;
+}
+
+async function archiveAll(tx: Store, ref: Ref, events: readonly Event[]): Promise<void> {
+  const { turns, ...header } = foldAll(events);
+  await tx.archive.write(ref, {
+    from: START_CURSOR,
+    to: formatCursor(header),
+    events,
+    // Everything is closed, forms and payments too.
+    turns: turns.toArray().map((turn) => ({ snapshot: turnSnapshot(turn), open: false })),
+    header,
+    v: SCHEMA_VERSION,
+  });
+}

@@ -1,0 +1,116 @@
+/**
+ * The sub-port for what a person must decide or do: approvals, questions, forms, and the requests of payments.
+ * Each is a durable state machine; the rules are in interaction-rules.ts. Never tells anybody: put the event in
+ * the outbox in the same transaction.
+ */
+import type { Json } from "@turnstream/protocol";
+import type { InteractionKind, Refusal, Wish } from "./interaction-rules.ts";
+import type { Ref } from "./refs.ts";
+
+export interface InteractionRequest {
+  readonly id: string;
+  readonly kind: InteractionKind;
+  readonly turn: string;
+  readonly run: string;
+  readonly block: string;
+  readonly index: number;
+  /** What people and commands call it; the id when absent. Unique in the session. */
+  readonly key?: string;
+  readonly call?: string;
+  /** What is shown. */
+  readonly request: Json;
+  /** Binds the decision to what was shown. */
+  readonly digest?: string;
+  /** From now, by the database's clock. */
+  readonly deadlineMs?: number;
+}
+
+export interface Interaction {
+  readonly tenant: string;
+  readonly session: string;
+  readonly id: string;
+  /** Rises with every request in the store; pages go by it. */
+  readonly n: number;
+  readonly kind: InteractionKind;
+  readonly key: string;
+  readonly turn: string;
+  readonly run: string;
+  readonly block: string;
+  readonly index: number;
+  readonly call: string | null;
+  readonly request: Json;
+  readonly digest: string | null;
+  readonly deadline: number | null;
+  readonly status: string;
+  /** 0 as requested; every change makes it one more. */
+  readonly version: number;
+  readonly requestedAt: number;
+  readonly changedAt: number | null;
+}
+
+export interface InteractionChange {
+  readonly version: number;
+  readonly status: string;
+  readonly by: string | null;
+  readonly reason: string | null;
+  readonly body: Json;
+  readonly at: number;
+}
+
+export interface ChangeWish extends Wish {
+  readonly id: string;
+  readonly by?: string;
+  readonly reason?: string;
+  /** What was decided: edited actions, answers, values. */
+  readonly body?: Json;
+}
+
+export type ChangeResult =
+  | {
+      readonly won: true;
+      readonly version: number;
+      readonly interaction: Interaction;
+      readonly change: InteractionChange;
+    }
+  | {
+      readonly won: false;
+      readonly why: Refusal;
+      readonly current: Interaction;
+      /** The change that made it what it is; null while it is as requested. */
+      readonly change: InteractionChange | null;
+    };
+
+export interface InteractionPage {
+  /** Only those that can still change. */
+  readonly pending?: boolean;
+  /** The `n` of the last one of the page before. */
+  readonly after?: number;
+  /** 1 to 1000; 100 when absent. */
+  readonly limit?: number;
+}
+
+export interface Interactions {
+  /**
+   * Idempotent by id: a repeat gives what is there and changes nothing. One of another kind, turn or digest
+   * under the same id, or another id under the same key, is EXISTS.
+   */
+  request(
+    ref: Ref,
+    request: InteractionRequest,
+  ): Promise<{ readonly created: boolean; readonly interaction: Interaction }>;
+  /**
+   * One conditional update: status, version, digest and deadline are compared in it, by the database's clock.
+   * Of any number at once one wins, and what is final never changes. A person's decision loses once the
+   * deadline has passed, `timed_out` and `expired` before it. A change that won is noted in the same statement.
+   * INVALID for payments: `payments.apply` moves the order and its request together.
+   */
+  change(ref: Ref, wish: ChangeWish): Promise<ChangeResult>;
+  get(ref: Ref, id: string): Promise<Interaction | null>;
+  byKey(ref: Ref, key: string): Promise<Interaction | null>;
+  /** In the order of their requests. */
+  list(ref: Ref, page?: InteractionPage): Promise<Interaction[]>;
+  /** By version, dense from 1. */
+  changes(ref: Ref, id: string): Promise<InteractionChange[]>;
+  /** Of all tenants: past their deadline and pending, the longest overdue first. Without payments. */
+  due(page: { readonly limit: number }): Promise<Interaction[]>;
+}

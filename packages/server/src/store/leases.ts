@@ -1,0 +1,20 @@
+/**
+ * The sub-port of executor leases: which worker processes are alive, by the store's clock and not by theirs.
+ * Never moves the work of a dead one; it only says who may.
+ */
+
+export interface Leases {
+  /** Begins or extends the executor's lease. False when another has taken it over: start anew with a new id. */
+  take(executor: string, ttlMs: number): Promise<boolean>;
+  /** Extends it. False when it was taken over or released: stop working. */
+  renew(executor: string, ttlMs: number): Promise<boolean>;
+  /** Executors whose lease ran out and whose work nobody alive has taken, the longest dead first. */
+  expired(limit: number): Promise<string[]>;
+  /**
+   * Takes over an executor from `expired`. Of several that try, one gets true. It calls `release(executor)` when
+   * the work is moved; if it dies before that, the executor is in `expired` again.
+   */
+  takeDead(executor: string, by: string): Promise<boolean>;
+  /** Ends the lease: the executor left in good order, or its work was moved. */
+  release(executor: string): Promise<void>;
+}

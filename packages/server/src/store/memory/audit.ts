@@ -1,0 +1,39 @@
+/** The audit in memory: the same chain, as long as the process lives. It outlives its tenant, as in PostgreSQL. */
+import type { Audit } from "../audit.ts";
+import { type AuditHead, type AuditRow, checkAuditEntry, NO_AUDIT, nextAuditRow } from "../audit-chain.ts";
+import { checkId } from "../check.ts";
+import type { Env } from "../env.ts";
+import { checkPage } from "../ledger-checks.ts";
+import { type MemoryTables, table } from "./tables.ts";
+
+const LOG = table<AuditRow>("audit_log", "none");
+const HEADS = table<AuditHead>("audit_heads", "none");
+
+export function memoryAudit(tables: MemoryTables, env: Env): Audit {
+  return {
+    add: (tenant, entry) =>
+      tables.run((rows) => {
+        checkId(tenant, "tenant");
+        checkAuditEntry(entry);
+        const head = rows.get(HEADS, tenant, "") ?? NO_AUDIT;
+        const row = nextAuditRow(tenant, head, env.now(), entry);
+        rows.put(LOG, tenant, String(row.n), row);
+        rows.put(HEADS, tenant, "", { n: row.n, hash: row.hash });
+        return row;
+      }),
+
+    list: (tenant, { after, limit }) =>
+      tables.run((rows) => {
+        const page: AuditRow[] = [];
+        const last = rows.get(HEADS, tenant, "")?.n ?? 0;
+        const until = Math.min(after + checkPage(limit), last);
+        for (let n = after + 1; n <= until; n += 1) {
+          const row = rows.get(LOG, tenant, String(n));
+          if (row !== undefined) page.push(row);
+        }
+        return page;
+      }),
+
+    head: (tenant) => tables.run((rows) => rows.get(HEADS, tenant, "") ?? null),
+  };
+}

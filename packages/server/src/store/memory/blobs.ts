@@ -1,0 +1,36 @@
+/** Blobs in memory. */
+import { type Blob, type Blobs, checkBlob } from "../blobs.ts";
+import { StoreError } from "../errors.ts";
+import { requireSession, sessionRow } from "./session-rows.ts";
+import { type MemoryTables, table } from "./tables.ts";
+
+const BLOBS = table<Blob>("blobs", "session");
+
+export function memoryBlobs(tables: MemoryTables): Blobs {
+  return {
+    put: (ref, { id, mediaType, body }) =>
+      tables.run((rows) => {
+        checkBlob({ id, mediaType, body });
+        requireSession(rows, ref);
+        if (rows.get(BLOBS, ref.session, id) !== undefined) return "already";
+        rows.put(BLOBS, ref.session, id, { id, mediaType, body: new Uint8Array(body) });
+        return "stored";
+      }),
+    get: (ref, id) =>
+      tables.run((rows) => {
+        const blob = sessionRow(rows, ref) === undefined ? undefined : rows.get(BLOBS, ref.session, id);
+        return blob === undefined ? null : { ...blob, body: new Uint8Array(blob.body) };
+      }),
+    copy: (from, to) =>
+      tables.run((rows) => {
+        if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
+        requireSession(rows, from);
+        requireSession(rows, to);
+        const missing = rows
+          .of(BLOBS, from.session)
+          .filter((blob) => rows.get(BLOBS, to.session, blob.id) === undefined);
+        for (const blob of missing) rows.put(BLOBS, to.session, blob.id, blob);
+        return missing.length;
+      }),
+  };
+}

@@ -1,0 +1,53 @@
+/** The rows of interactions and their changes in memory, and how one change is put down. Decides nothing. */
+import type { Interaction, InteractionChange } from "../interactions.ts";
+import type { Ref } from "../refs.ts";
+import { type Rows, table } from "./tables.ts";
+
+const INTERACTIONS = table<Interaction>("interactions", "session");
+const CHANGES = table<{ readonly id: string; readonly change: InteractionChange }>(
+  "interaction_changes",
+  "session",
+);
+
+export function findInteraction(rows: Rows, ref: Ref, id: string): Interaction | undefined {
+  const row = rows.get(INTERACTIONS, ref.session, id);
+  return row?.tenant === ref.tenant ? row : undefined;
+}
+
+/** In the order of their requests. */
+export function interactionsOf(rows: Rows, ref: Ref): Interaction[] {
+  return rows
+    .of(INTERACTIONS, ref.session)
+    .filter(({ tenant }) => tenant === ref.tenant)
+    .toSorted((a, b) => a.n - b.n);
+}
+
+export function allInteractions(rows: Rows): Interaction[] {
+  return rows.all(INTERACTIONS);
+}
+
+export function putInteraction(rows: Rows, row: Interaction): void {
+  rows.put(INTERACTIONS, row.session, row.id, row);
+}
+
+export function changesOf(rows: Rows, { session, id }: Interaction): InteractionChange[] {
+  return rows
+    .of(CHANGES, session)
+    .filter((row) => row.id === id)
+    .map(({ change }) => change)
+    .toSorted((a, b) => a.version - b.version);
+}
+
+/** The interaction as it is after the change. */
+export function putChange(
+  rows: Rows,
+  row: Interaction,
+  change: Omit<InteractionChange, "version">,
+): { interaction: Interaction; change: InteractionChange } {
+  const version = row.version + 1;
+  const interaction = { ...row, status: change.status, version, changedAt: change.at };
+  const noted = { ...change, version };
+  putInteraction(rows, interaction);
+  rows.put(CHANGES, row.session, JSON.stringify([row.id, version]), { id: row.id, change: noted });
+  return { interaction, change: noted };
+}

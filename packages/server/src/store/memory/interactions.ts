@@ -1,0 +1,106 @@
+/** Interactions in memory: one piece of work at a time, so the rules can simply be asked. */
+import type { Env } from "../env.ts";
+import { StoreError } from "../errors.ts";
+import { isPendingStatus, refusalOf } from "../interaction-rules.ts";
+import type { Interaction, InteractionRequest, Interactions } from "../interactions.ts";
+import { checkPage, checkRequest, checkWish } from "../ledger-checks.ts";
+import type { Ref } from "../refs.ts";
+import {
+  allInteractions,
+  changesOf,
+  findInteraction,
+  interactionsOf,
+  putChange,
+  putInteraction,
+} from "./interaction-rows.ts";
+import { copyJson } from "./ledger-rows.ts";
+import { requireSession } from "./session-rows.ts";
+import type { MemoryTables } from "./tables.ts";
+
+export function memoryInteractions(tables: MemoryTables, env: Env): Interactions {
+  return {
+    request: (ref, request) =>
+      tables.run((rows) => {
+        checkRequest(request);
+        requireSession(rows, ref);
+        const { id, key = id, kind, turn, digest = null } = request;
+        const there = interactionsOf(rows, ref).find((other) => other.id === id || other.key === key);
+        if (there === undefined) {
+          const made = newInteraction(ref, request, rows.next("interactions"), env.now());
+          putInteraction(rows, made);
+          return { created: true, interaction: made };
+        }
+        const same = there.id === id && there.kind === kind && there.turn === turn && there.digest === digest;
+        if (!same) throw new StoreError("EXISTS", "interaction");
+        return { created: false, interaction: there };
+      }),
+
+    change: (ref, wish) =>
+      tables.run((rows) => {
+        checkWish(wish);
+        const current = findInteraction(rows, ref, wish.id);
+        if (current === undefined) throw new StoreError("NOT_FOUND", "interaction");
+        if (current.kind === "payment") {
+          throw new StoreError("INVALID", "interaction of a payment (move its order)");
+        }
+        const why = refusalOf(current, wish, env.now());
+        if (why !== null) {
+          return { won: false, why, current, change: changesOf(rows, current).at(-1) ?? null };
+        }
+        const { by = null, reason = null } = wish;
+        const body = copyJson(wish.body ?? null);
+        const won = putChange(rows, current, { status: wish.to, by, reason, body, at: env.now() });
+        return { won: true, version: won.change.version, ...won };
+      }),
+
+    get: (ref, id) => tables.run((rows) => findInteraction(rows, ref, id) ?? null),
+
+    byKey: (ref, key) =>
+      tables.run((rows) => interactionsOf(rows, ref).find((row) => row.key === key) ?? null),
+
+    list: (ref, { pending = false, after = 0, limit = 100 } = {}) =>
+      tables.run((rows) =>
+        interactionsOf(rows, ref)
+          .filter(({ n, kind, status }) => n > after && (!pending || isPendingStatus(kind, status)))
+          .slice(0, checkPage(limit)),
+      ),
+
+    changes: (ref, id) =>
+      tables.run((rows) => {
+        const row = findInteraction(rows, ref, id);
+        return row === undefined ? [] : changesOf(rows, row);
+      }),
+
+    due: ({ limit }) =>
+      tables.run((rows) =>
+        allInteractions(rows)
+          .filter(({ kind, status }) => kind !== "payment" && status === "pending")
+          .filter(({ deadline }) => deadline !== null && deadline <= env.now())
+          .toSorted((a, b) => (a.deadline ?? 0) - (b.deadline ?? 0) || a.n - b.n)
+          .slice(0, checkPage(limit)),
+      ),
+  };
+}
+
+function newInteraction(ref: Ref, request: InteractionRequest, n: number, now: number): Interaction {
+  const { id, key = id, kind, turn, run, block, index, deadlineMs } = request;
+  return {
+    ...ref,
+    id,
+    n,
+    kind,
+    key,
+    turn,
+    run,
+    block,
+    index,
+    call: request.call ?? null,
+    request: copyJson(request.request),
+    digest: request.digest ?? null,
+    deadline: deadlineMs === undefined ? null : now + deadlineMs,
+    status: "pending",
+    version: 0,
+    requestedAt: now,
+    changedAt: null,
+  };
+}

@@ -1,0 +1,56 @@
+/** Executor leases in memory. */
+import { checkCount, checkId, checkLimit } from "../check.ts";
+import type { Env } from "../env.ts";
+import type { Leases } from "../leases.ts";
+import { MAX_BATCH } from "../sessions.ts";
+import { compareText } from "./session-rows.ts";
+import { type MemoryTables, type Rows, table } from "./tables.ts";
+
+interface Lease {
+  readonly executor: string;
+  readonly until: number;
+  readonly takenBy: string | null;
+}
+
+const LEASES = table<Lease>("leases", "none");
+
+export function memoryLeases(tables: MemoryTables, env: Env): Leases {
+  const extend = (rows: Rows, executor: string, ttlMs: number, begin: boolean): boolean => {
+    const until = env.now() + checkCount(ttlMs, "ttlMs");
+    const lease = rows.get(LEASES, "", executor);
+    if (lease === undefined ? !begin : lease.takenBy !== null) return false;
+    rows.put(LEASES, "", executor, { executor, until, takenBy: null });
+    return true;
+  };
+  return {
+    take: (executor, ttlMs) => tables.run((rows) => extend(rows, checkId(executor, "executor"), ttlMs, true)),
+    renew: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, false)),
+    expired: (limit) =>
+      tables.run((rows) =>
+        rows
+          .all(LEASES)
+          .filter((lease) => isDead(rows, lease, env.now()))
+          .toSorted((a, b) => a.until - b.until || compareText(a.executor, b.executor))
+          .slice(0, checkLimit(limit, MAX_BATCH))
+          .map((lease) => lease.executor),
+      ),
+    takeDead: (executor, by) =>
+      tables.run((rows) => {
+        const lease = rows.get(LEASES, "", executor);
+        if (executor === by || lease === undefined || !isDead(rows, lease, env.now())) return false;
+        rows.put(LEASES, "", executor, { ...lease, takenBy: by });
+        return true;
+      }),
+    release: (executor) =>
+      tables.run((rows) => {
+        rows.remove(LEASES, "", executor);
+      }),
+  };
+}
+
+/** Run out, and taken by nobody or by one that is dead too. */
+function isDead(rows: Rows, lease: Lease, now: number): boolean {
+  if (lease.until >= now) return false;
+  const taker = lease.takenBy === null ? undefined : rows.get(LEASES, "", lease.takenBy);
+  return taker === undefined || taker.until < now || taker.takenBy !== null;
+}

@@ -1,0 +1,42 @@
+/** The tables of a session in memory, and what several sub-ports do with a session's row. */
+import { StoreError } from "../errors.ts";
+import type { Ref } from "../refs.ts";
+import type { Session } from "../sessions.ts";
+import { type Rows, table } from "./tables.ts";
+
+/** JSON is kept as text, as in PostgreSQL: nobody can change a stored value, and undefined fields are gone. */
+export interface SessionRow extends Session {
+  readonly header: string | null;
+  readonly v: number | null;
+}
+
+export const SESSIONS = table<SessionRow>("sessions", "none");
+export const ERASURES = table<{ session: string; requestedAt: number }>("erasures", "none");
+
+export function sessionRow(rows: Rows, ref: Ref): SessionRow | undefined {
+  const row = rows.get(SESSIONS, "", ref.session);
+  return row?.tenant === ref.tenant ? row : undefined;
+}
+
+export function requireSession(rows: Rows, ref: Ref): SessionRow {
+  const row = sessionRow(rows, ref);
+  if (row === undefined) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
+  return row;
+}
+
+export function changeSession(rows: Rows, row: SessionRow, change: Partial<SessionRow>): SessionRow {
+  const changed = { ...row, ...change };
+  rows.put(SESSIONS, "", row.id, changed);
+  return changed;
+}
+
+export function eraseSession(rows: Rows, id: string, now: number): void {
+  rows.remove(SESSIONS, "", id);
+  rows.removeOwned("session", id);
+  rows.put(ERASURES, "", id, { session: id, requestedAt: now });
+}
+
+/** Orders text by its bytes in UTF-8, like the collation "C". */
+export function compareText(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}

@@ -1,0 +1,52 @@
+/** Shares in memory. */
+import { checkId } from "../check.ts";
+import type { Env } from "../env.ts";
+import type { Share, Shares } from "../shares.ts";
+import { StoreError } from "../errors.ts";
+import { compareText, sessionRow } from "./session-rows.ts";
+import { type MemoryTables, table } from "./tables.ts";
+
+interface ShareRow extends Share {
+  readonly user: string;
+  readonly revoked: boolean;
+}
+
+const SHARES = table<ShareRow>("shares", "session");
+
+export function memoryShares(tables: MemoryTables, env: Env): Shares {
+  return {
+    create: (actor, id) =>
+      tables.run((rows) => {
+        const session = sessionRow(rows, { tenant: actor.tenant, session: checkId(id, "session id") });
+        if (session?.user !== actor.user) throw new StoreError("NOT_FOUND", `session ${id}`);
+        const { tenant, user, archived: upTo } = session;
+        const row = { id: env.id(), tenant, session: id, upTo, createdAt: env.now(), user, revoked: false };
+        rows.put(SHARES, id, row.id, row);
+        return shareOf(row);
+      }),
+    revoke: (actor, id) =>
+      tables.run((rows) => {
+        const row = rows.all(SHARES).find((share) => share.id === id && !share.revoked);
+        if (row?.tenant !== actor.tenant || row.user !== actor.user) return false;
+        rows.put(SHARES, row.session, id, { ...row, revoked: true });
+        return true;
+      }),
+    find: (id) =>
+      tables.run((rows) => {
+        const row = rows.all(SHARES).find((share) => share.id === id && !share.revoked);
+        return row === undefined ? null : shareOf(row);
+      }),
+    list: (actor, session) =>
+      tables.run((rows) =>
+        rows
+          .of(SHARES, session)
+          .filter((row) => row.tenant === actor.tenant && row.user === actor.user && !row.revoked)
+          .toSorted((a, b) => a.createdAt - b.createdAt || compareText(a.id, b.id))
+          .map(shareOf),
+      ),
+  };
+}
+
+function shareOf({ user: _, revoked: _r, ...share }: ShareRow): Share {
+  return share;
+}

@@ -1,0 +1,59 @@
+/**
+ * The store in one process and in memory, with the rules of the one on PostgreSQL: for trying things out and
+ * for tests. Nothing survives the process.
+ */
+import { type Env, systemEnv } from "../env.ts";
+import type { OpenStore, Store, StorePorts } from "../store.ts";
+import { memoryArchive } from "./archive.ts";
+import { memoryAudit } from "./audit.ts";
+import { memoryInteractions } from "./interactions.ts";
+import { memoryKeys } from "./keys.ts";
+import { memoryPayments } from "./payments.ts";
+import { memoryPeople } from "./people.ts";
+import { memoryUsage } from "./usage.ts";
+import { memoryBlobs } from "./blobs.ts";
+import { memoryEpochs } from "./epochs.ts";
+import { memoryLeases } from "./leases.ts";
+import { memoryOutbox } from "./outbox.ts";
+import { memorySessions } from "./sessions.ts";
+import { memoryShares } from "./shares.ts";
+import { createMemoryTables, type MemoryTables } from "./tables.ts";
+import { memoryTenants } from "./tenants.ts";
+import { memoryTurns } from "./turns.ts";
+import { memoryWaiting } from "./waiting.ts";
+
+export function memoryStore(env: Env = systemEnv): OpenStore {
+  const tables = createMemoryTables();
+  const held = new Set<string>();
+  const store: Store = {
+    ...portsOn(tables, env, held),
+    transaction: (work) =>
+      tables.transaction((inner) => {
+        const tx: Store = { ...portsOn(inner, env, held), transaction: (again) => again(tx) };
+        return work(tx);
+      }),
+  };
+  return { ...store, close: async () => {} };
+}
+
+/** @param held sessions whose outbox rows a relay is bringing to the log right now */
+function portsOn(tables: MemoryTables, env: Env, held: Set<string>): StorePorts {
+  return {
+    tenants: memoryTenants(tables, env),
+    sessions: memorySessions(tables, env),
+    epochs: memoryEpochs(tables, env),
+    turns: memoryTurns(tables),
+    waiting: memoryWaiting(tables, env),
+    archive: memoryArchive(tables, env),
+    outbox: memoryOutbox(tables, env, held),
+    blobs: memoryBlobs(tables),
+    leases: memoryLeases(tables, env),
+    shares: memoryShares(tables, env),
+    keys: memoryKeys(tables, env),
+    people: memoryPeople(tables),
+    interactions: memoryInteractions(tables, env),
+    payments: memoryPayments(tables, env),
+    usage: memoryUsage(tables, env),
+    audit: memoryAudit(tables, env),
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * Where the in-memory store keeps its rows, and how a transaction there is all or nothing: work runs one at a
+ * time, every change notes how to undo it, and a throw undoes. Rows are never changed in place: put a new one.
+ * Never survives its process.
+ */
+
+/**
+ * A kind of row. The rows of a table are split by owner: the session's id for what is erased with its session,
+ * the tenant's id for what is erased with its tenant, "" for the rest.
+ */
+export interface Table<_Row> {
+  readonly name: string;
+  readonly owner: "session" | "tenant" | "none";
+}
+
+export function table<Row>(name: string, owner: Table<Row>["owner"]): Table<Row> {
+  return { name, owner };
+}
+
+/** The rows, as one piece of work sees and changes them. No order is promised: sort what you give out. */
+export interface Rows {
+  get<Row>(of: Table<Row>, owner: string, key: string): Row | undefined;
+  /** All rows of one owner. */
+  of<Row>(of: Table<Row>, owner: string): Row[];
+  all<Row>(of: Table<Row>): Row[];
+  put<Row>(of: Table<Row>, owner: string, key: string, row: Row): void;
+  remove<Row>(of: Table<Row>, owner: string, key: string): boolean;
+  /** Like ON DELETE CASCADE: what every table of that kind of owner holds of this one. */
+  removeOwned(kind: "session" | "tenant", owner: string): void;
+  /** 1, 2, 3 …; like a sequence of PostgreSQL it is not taken back when the work fails. */
+  next(sequence: string): number;
+}
+
+export interface MemoryTables {
+  /** Runs `work` alone and at once (it doesn't await); what it changed is undone if it throws. */
+  run<T>(work: (rows: Rows) => T): Promise<T>;
+  /** Like `run` for several steps: nobody else gets in between. Within a transaction it joins that one. */
+  transaction<T>(work: (tables: MemoryTables) => Promise<T>): Promise<T>;
+}
+
+export function createMemoryTables(): MemoryTables {
+  const data = new RowData();
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  };
+  const inner: MemoryTables = {
+    run: async (work) => data.allOrNothing(() => work(data)),
+    transaction: (work) => work(inner),
+  };
+  return {
+    run: (work) => inTurn(() => inner.run(work)),
+    transaction: (work) => inTurn(() => data.allOrNothingAsync(() => work(inner))),
+  };
+}
+
+class RowData implements Rows {
+  readonly #tables = new Map<string, { owner: string; byOwner: Map<string, Map<string, unknown>> }>();
+  readonly #sequences = new Map<string, number>();
+  readonly #undo: (() => void)[] = [];
+
+  get<Row>(of: Table<Row>, owner: string, key: string): Row | undefined {
+    return this.#tables.get(of.name)?.byOwner.get(owner)?.get(key) as Row | undefined;
+  }
+
+  of<Row>(of: Table<Row>, owner: string): Row[] {
+    return [...(this.#tables.get(of.name)?.byOwner.get(owner)?.values() ?? [])] as Row[];
+  }
+
+  all<Row>(of: Table<Row>): Row[] {
+    const byOwner = this.#tables.get(of.name)?.byOwner ?? new Map<string, Map<string, unknown>>();
+    return [...byOwner.values()].flatMap((rows) => [...rows.values()]) as Row[];
+  }
+
+  put<Row>(of: Table<Row>, owner: string, key: string, row: Row): void {
+    const before = this.get(of, owner, key);
+    this.#set(of, owner, key, row);
+    this.#undo.push(() => this.#set(of, owner, key, before));
+  }
+
+  remove<Row>(of: Table<Row>, owner: string, key: string): boolean {
+    const before = this.get(of, owner, key);
+    if (before === undefined) return false;
+    this.#set(of, owner, key, undefined);
+    this.#undo.push(() => this.#set(of, owner, key, before));
+    return true;
+  }
+
+  removeOwned(kind: "session" | "tenant", owner: string): void {
+    for (const held of this.#tables.values()) {
+      const rows = held.byOwner.get(owner);
+      if (held.owner !== kind || rows === undefined) continue;
+      held.byOwner.delete(owner);
+      this.#undo.push(() => held.byOwner.set(owner, rows));
+    }
+  }
+
+  next(sequence: string): number {
+    const value = (this.#sequences.get(sequence) ?? 0) + 1;
+    this.#sequences.set(sequence, value);
+    return value;
+  }
+
+  allOrNothing<T>(work: () => T): T {
+    const mark = this.#undo.length;
+    try {
+      const result = work();
+      // Work outside a transaction is done for good; inside one, the transaction may still take it back.
+      if (mark === 0 && !this.#inTransaction) this.#undo.length = 0;
+      return result;
+    } catch (error) {
+      this.#undoTo(mark);
+      throw error;
+    }
+  }
+
+  #inTransaction = false;
+
+  async allOrNothingAsync<T>(work: () => Promise<T>): Promise<T> {
+    this.#inTransaction = true;
+    try {
+      const result = await work();
+      this.#undo.length = 0;
+      return result;
+    } catch (error) {
+      this.#undoTo(0);
+      throw error;
+    } finally {
+      this.#inTransaction = false;
+    }
+  }
+
+  #undoTo(mark: number): void {
+    while (this.#undo.length > mark) this.#undo.pop()?.();
+  }
+
+  #set(of: Table<unknown>, owner: string, key: string, row: unknown): void {
+    let held = this.#tables.get(of.name);
+    if (held === undefined) this.#tables.set(of.name, (held = { owner: of.owner, byOwner: new Map() }));
+    let rows = held.byOwner.get(owner);
+    if (rows === undefined) held.byOwner.set(owner, (rows = new Map()));
+    if (row === undefined) rows.delete(key);
+    else rows.set(key, row);
+    if (rows.size === 0) held.byOwner.delete(owner);
+  }
+}

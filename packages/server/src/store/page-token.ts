@@ -1,0 +1,19 @@
+/** The opaque token between two pages of sessions: where the last page ended. Never holds anything secret. */
+import { StoreError } from "./errors.ts";
+
+export interface PageEnd {
+  readonly updatedAt: number;
+  readonly id: string;
+}
+
+export function formatPageToken(end: PageEnd): string {
+  return Buffer.from(`${end.updatedAt} ${end.id}`).toString("base64url");
+}
+
+export function parsePageToken(token: string): PageEnd {
+  const match = /^(\d{1,15}) ([^\0]{1,256})$/su.exec(Buffer.from(token, "base64url").toString());
+  const [, updatedAt, id] = match ?? [];
+  if (updatedAt === undefined || id === undefined)
+    throw new StoreError("INVALID", "before is not a page token of this store");
+  return { updatedAt: Number(updatedAt), id };
+}

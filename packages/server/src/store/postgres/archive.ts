@@ -1,0 +1,130 @@
+/** The archive on PostgreSQL: reading, and the one transaction that writes. */
+import { formatCursor, type Position, type TurnSnapshot } from "@turnstream/protocol";
+import { sql } from "kysely";
+import type { Archive, ArchiveBatch, ArchiveResult } from "../archive.ts";
+import { type CheckedBatch, checkBatch } from "../archive-check.ts";
+import { checkCount, checkLimit } from "../check.ts";
+import type { Ref } from "../refs.ts";
+import { MAX_BATCH, MAX_PAGE } from "../sessions.ts";
+import { insertEvents, upsertTurns } from "./archive-rows.ts";
+import type { Db } from "./database.ts";
+import { clock, inTransaction, isTenants, lockSession, noSession } from "./session-row.ts";
+
+export function postgresArchive(db: Db): Archive {
+  return {
+    async header(ref) {
+      const row = await headerOf(db, ref).executeTakeFirst();
+      if (row === undefined) throw noSession(ref);
+      return { archived: cursorOf(row), header: row.header, v: row.v };
+    },
+    async window(ref, turns) {
+      const row = await windowQuery(db, ref, turns).executeTakeFirst();
+      if (row === undefined) throw noSession(ref);
+      const { header, v, turn_count, turns: shown } = row;
+      return { archived: cursorOf(row), header, v, turns: shown, earlier: turn_count - shown.length };
+    },
+    write: (ref, batch) => {
+      const checked = checkBatch(batch);
+      return inTransaction(db, (tx) => write(tx, ref, batch, checked));
+    },
+    async events(ref, { after, limit }) {
+      const rows = await db
+        .selectFrom("archived_events")
+        .select("event")
+        .where("session_id", "=", ref.session)
+        .where(isTenants(ref))
+        .where("last_seq", ">", checkCount(after, "after"))
+        .orderBy("last_seq")
+        .limit(checkLimit(limit, MAX_BATCH))
+        .execute();
+      return rows.map((row) => row.event);
+    },
+  };
+}
+
+function cursorOf(row: { archived_epoch: number; archived_seq: number }): string {
+  return formatCursor({ epoch: row.archived_epoch, seq: row.archived_seq });
+}
+
+function headerOf(db: Db, ref: Ref) {
+  return db
+    .selectFrom("sessions")
+    .select(["archived_epoch", "archived_seq", "header", "v", "turn_count"])
+    .where("sessions.id", "=", ref.session)
+    .where("tenant_id", "=", ref.tenant);
+}
+
+/** One statement, so that header and turns are of the same moment. */
+function windowQuery(db: Db, ref: Ref, turns: number) {
+  const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
+  return headerOf(db, ref).select(
+    sql<TurnSnapshot[]>`coalesce((
+      with newest as (
+        select start_seq, snapshot from turns
+        where session_id = sessions.id order by start_seq desc limit ${limit}
+      )
+      select json_agg(snapshot order by start_seq) from (
+        select start_seq, snapshot from newest
+        union all
+        select start_seq, snapshot from turns
+        where session_id = sessions.id and open
+          and start_seq < coalesce((select min(start_seq) from newest), 1e15::bigint)
+      ) shown
+    ), '[]'::json)`.as("turns"),
+  );
+}
+
+async function write(tx: Db, ref: Ref, batch: ArchiveBatch, checked: CheckedBatch): Promise<ArchiveResult> {
+  const held = await lockSession(tx, ref);
+  const archived = { epoch: held.archived_epoch, seq: held.archived_seq };
+  const { from, to } = checked;
+  if (archived.epoch !== from.epoch || archived.seq !== from.seq) {
+    return (await passed(tx, ref, archived, to)) ? "already" : { conflict: formatCursor(archived) };
+  }
+  if (batch.events.length === 0) return "already";
+  if (to.epoch < held.epoch) return { behind: held.epoch };
+  await insertEvents(tx, ref, batch, checked);
+  const added = await upsertTurns(tx, ref, batch.turns);
+  await tx
+    .updateTable("sessions")
+    .set({
+      archived_epoch: to.epoch,
+      archived_seq: to.seq,
+      header: JSON.stringify(batch.header),
+      v: batch.v,
+      turn_count: sql<number>`turn_count + ${added}::bigint`,
+      // An epoch that the log got to was given out, whatever this database remembers.
+      epoch: sql<number>`greatest(epoch, ${to.epoch}::bigint)`,
+      ...(checked.turning ? { updated_at: clock } : {}),
+    })
+    .where("id", "=", ref.session)
+    .execute();
+  await markDelivered(tx, ref, batch.delivered ?? []);
+  return "written";
+}
+
+/** Whether `to` is a position of what is archived: the same seq on a lost timeline has another epoch. */
+async function passed(tx: Db, ref: Ref, archived: Position, to: Position): Promise<boolean> {
+  if (to.seq > archived.seq) return false;
+  if (to.seq === 0) return to.epoch === 0;
+  const row = await tx
+    .selectFrom("archived_events")
+    .select("epoch")
+    .where("session_id", "=", ref.session)
+    .where("last_seq", ">=", to.seq)
+    .orderBy("last_seq")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.epoch === to.epoch;
+}
+
+async function markDelivered(tx: Db, ref: Ref, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await tx
+    .updateTable("outbox")
+    .set({ delivered_at: clock })
+    .where("session_id", "=", ref.session)
+    .where("key", "=", sql<string>`any(${[...keys]}::text[])`)
+    .where("delivered_at", "is", null)
+    .execute();
+}

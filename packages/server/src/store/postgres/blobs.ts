@@ -1,0 +1,54 @@
+/** Blobs on PostgreSQL, as bytea: erased with their session, backed up with everything else. */
+import { type Blobs, checkBlob } from "../blobs.ts";
+import { StoreError } from "../errors.ts";
+import type { Db } from "./database.ts";
+import { inTransaction, isTenants, requireSession } from "./session-row.ts";
+
+export function postgresBlobs(db: Db): Blobs {
+  return {
+    async put(ref, blob) {
+      checkBlob(blob);
+      await requireSession(db, ref);
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto("blobs")
+        .values({
+          session_id: ref.session,
+          id: blob.id,
+          media_type: blob.mediaType,
+          size: blob.body.byteLength,
+          body: blob.body,
+        })
+        .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
+        .executeTakeFirst();
+      return numInsertedOrUpdatedRows === 1n ? "stored" : "already";
+    },
+    async get(ref, id) {
+      const row = await db
+        .selectFrom("blobs")
+        .select(["media_type", "body"])
+        .where("session_id", "=", ref.session)
+        .where("id", "=", id)
+        .where(isTenants(ref))
+        .executeTakeFirst();
+      return row === undefined ? null : { id, mediaType: row.media_type, body: new Uint8Array(row.body) };
+    },
+    copy: (from, to) =>
+      inTransaction(db, async (tx) => {
+        if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
+        await requireSession(tx, from);
+        await requireSession(tx, to);
+        const { numInsertedOrUpdatedRows } = await tx
+          .insertInto("blobs")
+          .columns(["session_id", "id", "media_type", "size", "body"])
+          .expression((eb) =>
+            eb
+              .selectFrom("blobs")
+              .select((of) => [of.val(to.session).as("session_id"), "id", "media_type", "size", "body"])
+              .where("session_id", "=", from.session),
+          )
+          .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
+          .executeTakeFirst();
+        return Number(numInsertedOrUpdatedRows ?? 0n);
+      }),
+  };
+}

@@ -1,0 +1,9 @@
+/** The whole database as Kysely sees it. Types only; the tables themselves come from the migrations. */
+import type { Kysely } from "kysely";
+import type { CoreTables } from "./core-tables.ts";
+import type { LedgerTables } from "./ledger-tables.ts";
+
+export interface Database extends CoreTables, LedgerTables {}
+
+/** The pool, or a transaction on it. */
+export type Db = Kysely<Database>;

@@ -1,0 +1,223 @@
+/**
+ * Interactions on PostgreSQL. A change is one conditional UPDATE with its note in the same statement, compared
+ * with the database's clock; nothing is decided from what was read before.
+ */
+import { type ExpressionBuilder, type SqlBool, sql } from "kysely";
+import type { Json } from "@turnstream/protocol";
+import { StoreError } from "../errors.ts";
+import {
+  INTERACTION_KINDS,
+  type InteractionKind,
+  refusalOf,
+  sourcesOf,
+  timingOf,
+} from "../interaction-rules.ts";
+import type { ChangeResult, ChangeWish, InteractionRequest, Interactions } from "../interactions.ts";
+import { checkPage, checkRequest, checkWish } from "../ledger-checks.ts";
+import type { Ref } from "../refs.ts";
+import type { Database, Db } from "./database.ts";
+import { changeOf, interactionOf } from "./interaction-rows.ts";
+import { ago, clock, clockPlus, requireSession } from "./session-row.ts";
+
+/**
+ * Not `ago(0)`: after waiting for somebody else's change of the row, the clock has to be read again.
+ */
+const moment = sql<number>`clock_timestamp()`;
+
+/** How often a change that lost is tried again when, by the time it was looked at, it would have won. */
+const ATTEMPTS = 3;
+
+export function postgresInteractions(db: Db): Interactions {
+  const inSession = ({ tenant, session }: Ref) =>
+    db.selectFrom("interactions").where("session_id", "=", session).where("tenant_id", "=", tenant);
+  return {
+    async request(ref, request) {
+      checkRequest(request);
+      await requireSession(db, ref);
+      const made = await insert(db, ref, request);
+      if (made !== undefined) return { created: true, interaction: interactionOf(made) };
+      const there = await inSession(ref).where("id", "=", request.id).selectAll().executeTakeFirst();
+      const same =
+        there?.kind === request.kind &&
+        there.turn_id === request.turn &&
+        there.digest === (request.digest ?? null);
+      if (!same) throw new StoreError("EXISTS", "interaction");
+      return { created: false, interaction: interactionOf(there) };
+    },
+
+    async change(ref, wish) {
+      checkWish(wish);
+      for (let attempt = 1; ; attempt += 1) {
+        const result = (await win(db, ref, wish)) ?? (await lose(db, ref, wish, attempt === ATTEMPTS));
+        if (result !== null) return result;
+      }
+    },
+
+    async get(ref, id) {
+      const row = await inSession(ref).where("id", "=", id).selectAll().executeTakeFirst();
+      return row === undefined ? null : interactionOf(row);
+    },
+
+    async byKey(ref, key) {
+      const row = await inSession(ref).where("key", "=", key).selectAll().executeTakeFirst();
+      return row === undefined ? null : interactionOf(row);
+    },
+
+    async list(ref, { pending = false, after = 0, limit = 100 } = {}) {
+      const all = inSession(ref).selectAll().where("n", ">", after).orderBy("n").limit(checkPage(limit));
+      // Written out, not as parameters, so that the planner can tell that the partial index serves.
+      const some = pending ? all.where(sql<SqlBool>`status in ('pending', 'processing')`) : all;
+      return (await some.execute()).map(interactionOf);
+    },
+
+    async changes(ref, id) {
+      const rows = await db
+        .selectFrom("interaction_changes as c")
+        .innerJoin("interactions as i", (join) =>
+          join.onRef("i.session_id", "=", "c.session_id").onRef("i.id", "=", "c.interaction_id"),
+        )
+        .where("c.session_id", "=", ref.session)
+        .where("c.interaction_id", "=", id)
+        .where("i.tenant_id", "=", ref.tenant)
+        .selectAll("c")
+        .orderBy("c.version")
+        .execute();
+      return rows.map(changeOf);
+    },
+
+    async due({ limit }) {
+      const rows = await db
+        .selectFrom("interactions")
+        .selectAll()
+        .where(sql<SqlBool>`status = 'pending' and kind <> 'payment' and deadline is not null`)
+        .where("deadline", "<=", ago(0))
+        .orderBy("deadline")
+        .orderBy("n")
+        .limit(checkPage(limit))
+        .execute();
+      return rows.map(interactionOf);
+    },
+  };
+}
+
+function insert(db: Db, ref: Ref, request: InteractionRequest) {
+  return db
+    .insertInto("interactions")
+    .values({
+      session_id: ref.session,
+      tenant_id: ref.tenant,
+      id: request.id,
+      kind: request.kind,
+      key: request.key ?? request.id,
+      turn_id: request.turn,
+      run_id: request.run,
+      block_id: request.block,
+      item_index: request.index,
+      call_id: request.call ?? null,
+      request: JSON.stringify(request.request),
+      digest: request.digest ?? null,
+      deadline: request.deadlineMs === undefined ? null : clockPlus(request.deadlineMs),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst();
+}
+
+async function win(db: Db, ref: Ref, wish: ChangeWish): Promise<ChangeResult | null> {
+  const body = JSON.stringify(wish.body ?? null);
+  const reason = wish.reason === undefined ? null : JSON.stringify(wish.reason);
+  const row = await db
+    .with("won", (with_) =>
+      with_
+        .updateTable("interactions")
+        .set((eb) => ({ status: wish.to, version: eb("version", "+", 1), changed_at: clock }))
+        .where("session_id", "=", ref.session)
+        .where("tenant_id", "=", ref.tenant)
+        .where("id", "=", wish.id)
+        .where((eb) => mayBecome(eb, wish))
+        .returningAll(),
+    )
+    .with("noted", (with_) =>
+      with_
+        .insertInto("interaction_changes")
+        .columns(["session_id", "interaction_id", "version", "status", "by_user", "reason", "body", "at"])
+        .expression((eb) =>
+          eb
+            .selectFrom("won")
+            .select(["session_id", "id", "version", "status"])
+            .select([
+              sql<string | null>`${wish.by ?? null}::text`.as("by_user"),
+              sql<string | null>`${reason}::json`.as("reason"),
+              sql<string>`${body}::json`.as("body"),
+              sql<Date>`changed_at`.as("at"),
+            ]),
+        )
+        .returningAll(),
+    )
+    .selectFrom("won")
+    .selectAll()
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const interaction = interactionOf(row);
+  const { version, status } = interaction;
+  const change = {
+    version,
+    status,
+    by: wish.by ?? null,
+    reason: wish.reason ?? null,
+    body: JSON.parse(body) as Json,
+    at: interaction.changedAt ?? 0,
+  };
+  return { won: true, version, interaction, change };
+}
+
+/** The rules of interaction-rules.ts as a condition; payments move with their order only. */
+function mayBecome(eb: ExpressionBuilder<Database, "interactions">, wish: ChangeWish) {
+  const rules = INTERACTION_KINDS.filter((kind) => kind !== "payment")
+    .map((kind) => ({ kind, from: sourcesOf(kind, wish.to) }))
+    .filter(({ from }) => from.length > 0)
+    .map(({ kind, from }) =>
+      eb.and([eb("kind", "=", kind), eb("status", "in", from), inTime(eb, kind, wish.to)]),
+    );
+  return eb.and([
+    eb.or(rules),
+    ...(wish.expectVersion === undefined ? [] : [eb("version", "=", wish.expectVersion)]),
+    ...(wish.expectDigest === undefined ? [] : [eb("digest", "=", wish.expectDigest)]),
+  ]);
+}
+
+function inTime(eb: ExpressionBuilder<Database, "interactions">, kind: InteractionKind, to: string) {
+  const timing = timingOf(kind, to);
+  if (timing === "after") return eb("deadline", "<=", moment);
+  return timing === "any" ? eb.lit(true) : eb.or([eb("deadline", "is", null), eb("deadline", ">", moment)]);
+}
+
+/** Why it lost; null when it would win by now (its deadline has just passed), and may try again. */
+async function lose(db: Db, ref: Ref, wish: ChangeWish, last: boolean): Promise<ChangeResult | null> {
+  const row = await db
+    .selectFrom("interactions")
+    .selectAll()
+    .select(sql<number>`clock_timestamp()`.as("now"))
+    .where("session_id", "=", ref.session)
+    .where("tenant_id", "=", ref.tenant)
+    .where("id", "=", wish.id)
+    .executeTakeFirst();
+  if (row === undefined) throw new StoreError("NOT_FOUND", "interaction");
+  if (row.kind === "payment") throw new StoreError("INVALID", "interaction of a payment (move its order)");
+  const current = interactionOf(row);
+  const why = refusalOf(current, wish, row.now);
+  if (why === null && !last) return null;
+  const change = await db
+    .selectFrom("interaction_changes")
+    .selectAll()
+    .where("session_id", "=", ref.session)
+    .where("interaction_id", "=", wish.id)
+    .where("version", "=", current.version)
+    .executeTakeFirst();
+  return {
+    won: false,
+    why: why ?? "status",
+    current,
+    change: change === undefined ? null : changeOf(change),
+  };
+}

@@ -1,0 +1,70 @@
+/** Executor leases on PostgreSQL. Every comparison is made by the database's clock, in the statement itself. */
+import type { ExpressionBuilder } from "kysely";
+import { checkCount, checkId, checkLimit } from "../check.ts";
+import type { Leases } from "../leases.ts";
+import { MAX_BATCH } from "../sessions.ts";
+import type { Database, Db } from "./database.ts";
+import { ago, clockPlus } from "./session-row.ts";
+
+export function postgresLeases(db: Db): Leases {
+  return {
+    async take(executor, ttlMs) {
+      const until = clockPlus(checkCount(ttlMs, "ttlMs"));
+      const row = await db
+        .insertInto("leases")
+        .values({ executor: checkId(executor, "executor"), until })
+        .onConflict((oc) => oc.column("executor").doUpdateSet({ until }).where("leases.taken_by", "is", null))
+        .returning("executor")
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+    async renew(executor, ttlMs) {
+      const { numUpdatedRows } = await db
+        .updateTable("leases")
+        .set({ until: clockPlus(checkCount(ttlMs, "ttlMs")) })
+        .where("executor", "=", executor)
+        .where("taken_by", "is", null)
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
+    },
+    async expired(limit) {
+      const rows = await db
+        .selectFrom("leases")
+        .select("executor")
+        .where(isDead)
+        .orderBy("until")
+        .orderBy("executor")
+        .limit(checkLimit(limit, MAX_BATCH))
+        .execute();
+      return rows.map((row) => row.executor);
+    },
+    async takeDead(executor, by) {
+      if (executor === by) return false;
+      const { numUpdatedRows } = await db
+        .updateTable("leases")
+        .set({ taken_by: by })
+        .where("executor", "=", executor)
+        .where(isDead)
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
+    },
+    async release(executor) {
+      await db.deleteFrom("leases").where("executor", "=", executor).execute();
+    },
+  };
+}
+
+/** Run out, and taken by nobody or by one that is dead too. */
+function isDead(eb: ExpressionBuilder<Database, "leases">) {
+  const now = ago(0);
+  const takerLives = eb
+    .selectFrom("leases as taker")
+    .select("taker.executor")
+    .whereRef("taker.executor", "=", "leases.taken_by")
+    .where("taker.until", ">=", now)
+    .where("taker.taken_by", "is", null);
+  return eb.and([
+    eb("leases.until", "<", now),
+    eb.or([eb("leases.taken_by", "is", null), eb.not(eb.exists(takerLives))]),
+  ]);
+}

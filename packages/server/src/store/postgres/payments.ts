@@ -1,0 +1,231 @@
+/**
+ * Orders on PostgreSQL. Everything about one order number goes one at a time (an advisory lock, since a notice
+ * may be faster than its order's row); order, interaction and notice move in one transaction.
+ */
+import type { Json } from "@turnstream/protocol";
+import { type Selectable, sql } from "kysely";
+import { checkCount } from "../check.ts";
+import { StoreError } from "../errors.ts";
+import type { InteractionChange } from "../interactions.ts";
+import { checkMove, checkOrder, checkPage } from "../ledger-checks.ts";
+import { isFinalPayment, judge, type PaymentStatus } from "../payment-rules.ts";
+import type { ApplyResult, NewOrder, Order, OrderMove, Payments } from "../payments.ts";
+import type { Ref } from "../refs.ts";
+import type { Db } from "./database.ts";
+import { interactionOf } from "./interaction-rows.ts";
+import type { LedgerTables } from "./ledger-tables.ts";
+import { claimNotices, keepNotice, noticesOf, pruneNotices, settleNotice } from "./payment-notices.ts";
+import { ago, clock, clockPlus, inTransaction, requireSession } from "./session-row.ts";
+
+export function postgresPayments(db: Db): Payments {
+  return {
+    async create(ref, order) {
+      checkOrder(order);
+      return await inTransaction(db, async (tx) => {
+        await lockOrderNo(tx, ref.tenant, order.orderNo);
+        await requireSession(tx, ref);
+        const made = await insert(tx, ref, order);
+        if (made === undefined) {
+          return { created: false, order: await requireSame(tx, ref, order), early: [] };
+        }
+        return { created: true, order: orderOf(made), early: await claimNotices(tx, ref, order.orderNo) };
+      });
+    },
+
+    async apply(tenant, move) {
+      checkMove(move);
+      return await inTransaction(db, async (tx) => {
+        await lockOrderNo(tx, tenant, move.orderNo);
+        if (move.notice !== undefined && !(await keepNotice(tx, tenant, move.orderNo, move.notice))) {
+          return { outcome: "repeated", order: await find(tx, tenant, move.orderNo) };
+        }
+        const order = await find(tx, tenant, move.orderNo);
+        const result: ApplyResult = order === null ? { outcome: "unknown" } : await step(tx, order, move);
+        if (move.notice !== undefined && order !== null) {
+          await settleNotice(tx, order, move.notice, result.outcome);
+        }
+        return result;
+      });
+    },
+
+    async get({ tenant, session }, id) {
+      const row = await db
+        .selectFrom("payments")
+        .selectAll()
+        .where("session_id", "=", session)
+        .where("id", "=", id)
+        .where("tenant_id", "=", tenant)
+        .executeTakeFirst();
+      return row === undefined ? null : orderOf(row);
+    },
+
+    byOrderNo: (tenant, orderNo) => find(db, tenant, orderNo),
+    notices: (ref, orderNo) => noticesOf(db, ref, orderNo),
+
+    async stale({ limit, againMs }) {
+      const rows = await db
+        .with("picked", (with_) =>
+          with_
+            .selectFrom("payments")
+            .select(["session_id", "id"])
+            .where("next_check_at", "<=", ago(0))
+            .orderBy("next_check_at")
+            .limit(checkPage(limit))
+            .forUpdate()
+            .skipLocked(),
+        )
+        .updateTable("payments as p")
+        .from("picked")
+        .set({ next_check_at: clockPlus(checkCount(againMs, "againMs")) })
+        .whereRef("p.session_id", "=", "picked.session_id")
+        .whereRef("p.id", "=", "picked.id")
+        .returningAll("p")
+        .returning(sql<boolean>`coalesce(p.expires_at <= clock_timestamp(), false)`.as("overdue"))
+        .execute();
+      return rows
+        .map((row) => ({ ...orderOf(row), overdue: row.overdue }))
+        .toSorted((a, b) => a.createdAt - b.createdAt);
+    },
+
+    pruneNotices: (page) => pruneNotices(db, page),
+  };
+}
+
+async function lockOrderNo(tx: Db, tenant: string, orderNo: string): Promise<void> {
+  const name = JSON.stringify(["order", tenant, orderNo]);
+  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx);
+}
+
+async function insert(tx: Db, ref: Ref, order: NewOrder) {
+  const asked = await tx
+    .selectFrom("interactions")
+    .select(["kind", "status"])
+    .where("session_id", "=", ref.session)
+    .where("id", "=", order.interaction)
+    .executeTakeFirst();
+  if (asked === undefined) throw new StoreError("NOT_FOUND", "interaction of the order");
+  if (asked.kind !== "payment") throw new StoreError("INVALID", "interaction of the order (not a payment)");
+  return await tx
+    .insertInto("payments")
+    .values({
+      session_id: ref.session,
+      tenant_id: ref.tenant,
+      id: order.id,
+      interaction_id: order.interaction,
+      order_no: order.orderNo,
+      amount: order.amount,
+      currency: order.currency,
+      gateway: order.gateway,
+      description: JSON.stringify(order.description),
+      expires_at: order.expiresMs === undefined ? null : clockPlus(order.expiresMs),
+      next_check_at: clockPlus(order.checkMs),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst();
+}
+
+async function requireSame(tx: Db, ref: Ref, order: NewOrder): Promise<Order> {
+  const there = await find(tx, ref.tenant, order.orderNo);
+  const same =
+    there?.session === ref.session &&
+    there.id === order.id &&
+    there.interaction === order.interaction &&
+    there.amount === order.amount &&
+    there.currency === order.currency &&
+    there.gateway === order.gateway;
+  if (!same) throw new StoreError("EXISTS", "order");
+  return there;
+}
+
+async function find(db: Db, tenant: string, orderNo: string): Promise<Order | null> {
+  const row = await db
+    .selectFrom("payments")
+    .selectAll()
+    .where("tenant_id", "=", tenant)
+    .where("order_no", "=", orderNo)
+    .executeTakeFirst();
+  return row === undefined ? null : orderOf(row);
+}
+
+async function step(tx: Db, order: Order, move: OrderMove): Promise<ApplyResult> {
+  const gateway = move.gateway ?? move.notice?.gateway;
+  const verdict = judge(order, { ...move, ...(gateway === undefined ? {} : { gateway }) });
+  if (verdict.outcome === "lost") return { outcome: "lost", order };
+  if (verdict.outcome === "mismatch") return { outcome: "mismatch", order, fields: verdict.fields };
+  const moved = await tx
+    .updateTable("payments")
+    .set({
+      status: move.to,
+      changed_at: clock,
+      ...(move.gatewayRef === undefined ? {} : { gateway_ref: move.gatewayRef }),
+      ...(isFinalPayment(move.to) ? { next_check_at: null } : {}),
+    })
+    .where("session_id", "=", order.session)
+    .where("id", "=", order.id)
+    // The lock above makes it so; if it ever doesn't, nothing may happen.
+    .where("status", "=", order.status)
+    .returningAll()
+    .executeTakeFirst();
+  if (moved === undefined) throw new StoreError("CONFLICT", "order");
+  return {
+    outcome: "won",
+    order: orderOf(moved),
+    ...(await moveInteraction(tx, orderOf(moved), verdict.steps, move)),
+  };
+}
+
+async function moveInteraction(tx: Db, order: Order, steps: readonly PaymentStatus[], move: OrderMove) {
+  const at = new Date(order.changedAt ?? 0);
+  const row = await tx
+    .updateTable("interactions")
+    .set((eb) => ({ status: move.to, version: eb("version", "+", steps.length), changed_at: at }))
+    .where("session_id", "=", order.session)
+    .where("id", "=", order.interaction)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const interaction = interactionOf(row);
+  const changes = steps.map((status, index): InteractionChange => ({
+    version: interaction.version - steps.length + index + 1,
+    status,
+    by: move.by ?? null,
+    reason: move.reason ?? null,
+    body: JSON.parse(JSON.stringify(move.body ?? null)) as Json,
+    at: at.getTime(),
+  }));
+  await tx
+    .insertInto("interaction_changes")
+    .values(
+      changes.map(({ version, status, by, reason, body }) => ({
+        session_id: order.session,
+        interaction_id: order.interaction,
+        version,
+        status,
+        by_user: by,
+        reason: reason === null ? null : JSON.stringify(reason),
+        body: JSON.stringify(body),
+        at,
+      })),
+    )
+    .execute();
+  return { interaction, changes };
+}
+
+function orderOf(row: Selectable<LedgerTables["payments"]>): Order {
+  return {
+    tenant: row.tenant_id,
+    session: row.session_id,
+    id: row.id,
+    interaction: row.interaction_id,
+    orderNo: row.order_no,
+    amount: row.amount,
+    currency: row.currency,
+    gateway: row.gateway,
+    description: row.description,
+    status: row.status,
+    gatewayRef: row.gateway_ref,
+    createdAt: row.created_at,
+    changedAt: row.changed_at,
+    expiresAt: row.expires_at,
+  };
+}

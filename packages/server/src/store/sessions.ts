@@ -1,0 +1,79 @@
+/**
+ * The sub-port of sessions: making, finding, listing and erasing them. Never reads what was said in one.
+ */
+import type { Cursor } from "@turnstream/protocol";
+import type { Actor, Ref } from "./refs.ts";
+
+export interface Session {
+  readonly id: string;
+  readonly tenant: string;
+  readonly user: string;
+  /** The same session as a number, for clients that know it so. Unique, never given again. */
+  readonly number: number;
+  readonly title: string | null;
+  /** The highest epoch ever given out; see epochs.ts. */
+  readonly epoch: number;
+  /** How far the log is archived; "0-0" at first. */
+  readonly archived: Cursor;
+  readonly forkedFromShare: boolean;
+  readonly createdAt: number;
+  /** When a turn last started or ended, or somebody touched or renamed it. */
+  readonly updatedAt: number;
+}
+
+export interface NewSession {
+  readonly id: string;
+  readonly title?: string;
+  readonly forkedFromShare?: boolean;
+  /**
+   * The epoch that the first claim will get, from 1 to 2^32 - 1; random when absent, so that a cursor of one
+   * session is not by chance one of another.
+   */
+  readonly firstEpoch?: number;
+}
+
+export interface SessionPage {
+  readonly sessions: readonly Session[];
+  /** For `before` of the next page; null when there is none. Opaque: made for one actor, good for any. */
+  readonly next: string | null;
+}
+
+export interface Erasure {
+  readonly session: string;
+  readonly requestedAt: number;
+}
+
+/** The most that a page or batch may ask for. */
+export const MAX_PAGE = 100;
+export const MAX_BATCH = 1000;
+
+export interface Sessions {
+  /** Throws EXISTS when the id is taken or still being erased, NOT_FOUND when the tenant isn't there. */
+  create(actor: Actor, session: NewSession): Promise<Session>;
+  /** For a person: only their own. */
+  get(actor: Actor, id: string): Promise<Session | null>;
+  /** For servers: any user's, within the tenant. */
+  find(ref: Ref): Promise<Session | null>;
+  /**
+   * The actor's own, the last updated first. Following `next` gives each session at most once, and all of those
+   * that were there from the first page on and weren't updated meanwhile; an updated one moves to the front.
+   */
+  list(actor: Actor, page: { readonly limit: number; readonly before?: string }): Promise<SessionPage>;
+  /** Throws NOT_FOUND. */
+  rename(actor: Actor, id: string, title: string): Promise<Session>;
+  /** Moves it to the front of its owner's list. */
+  touch(ref: Ref): Promise<void>;
+  /**
+   * Erases the session everywhere in the store, and notes in the same commit that its log has still to go.
+   * @returns false when it wasn't there
+   */
+  remove(ref: Ref): Promise<boolean>;
+  /** The same for all sessions of one person; @returns their ids. */
+  removeUser(tenant: string, user: string): Promise<string[]>;
+  /** Sessions not updated for that long, the oldest first, for retention. */
+  expired(query: { readonly olderThanMs: number; readonly limit: number }): Promise<Ref[]>;
+  /** Erased sessions whose logs may still be there, the oldest first. */
+  pendingErasures(limit: number): Promise<Erasure[]>;
+  /** The log is gone too: forgets the erasure. */
+  erased(session: string): Promise<void>;
+}

@@ -1,0 +1,54 @@
+/**
+ * The port of the system of record, as one object of small sub-ports. Each sub-port states its guarantees in
+ * its own file; `postgres/` and `memory/` keep them alike, and the same contract suites run on both.
+ * Never knows the log, nor who reads or writes it.
+ */
+import type { Archive } from "./archive.ts";
+import type { Audit } from "./audit.ts";
+import type { Blobs } from "./blobs.ts";
+import type { Epochs } from "./epochs.ts";
+import type { Interactions } from "./interactions.ts";
+import type { Keys } from "./keys.ts";
+import type { Leases } from "./leases.ts";
+import type { Outbox } from "./outbox.ts";
+import type { Payments } from "./payments.ts";
+import type { People } from "./people.ts";
+import type { Sessions } from "./sessions.ts";
+import type { Shares } from "./shares.ts";
+import type { Tenants } from "./tenants.ts";
+import type { Turns } from "./turns.ts";
+import type { UsageLedger } from "./usage.ts";
+import type { Waiting } from "./waiting.ts";
+
+/** Everything that can take part in a transaction. */
+export interface StorePorts {
+  readonly tenants: Tenants;
+  readonly sessions: Sessions;
+  readonly epochs: Epochs;
+  readonly turns: Turns;
+  readonly waiting: Waiting;
+  readonly archive: Archive;
+  readonly outbox: Outbox;
+  readonly blobs: Blobs;
+  readonly leases: Leases;
+  readonly shares: Shares;
+  readonly keys: Keys;
+  readonly people: People;
+  readonly interactions: Interactions;
+  readonly payments: Payments;
+  readonly usage: UsageLedger;
+  readonly audit: Audit;
+}
+
+export interface Store extends StorePorts {
+  /**
+   * What is done through `tx` is committed together when `work` returns, or not at all when it throws.
+   * `work` may be called again (after a deadlock, say), so it should do nothing outside `tx` that can't be
+   * repeated. Within a transaction, `transaction` joins the one that runs. In `work`, use only `tx`.
+   */
+  transaction<T>(work: (tx: Store) => Promise<T>): Promise<T>;
+}
+
+export interface OpenStore extends Store {
+  close(): Promise<void>;
+}

@@ -1,0 +1,30 @@
+/**
+ * The sub-port of user messages that wait for a turn. What changes something throws NOT_FOUND without the
+ * session. Never starts a turn.
+ */
+import type { UserMessage } from "@turnstream/protocol";
+import type { Ref } from "./refs.ts";
+
+/** What is kept of a message beside its id and time. */
+export type WaitingBody = Omit<UserMessage, "id" | "at">;
+export type NewMessage = Pick<UserMessage, "id" | "text"> & Partial<WaitingBody>;
+
+export interface Waiting {
+  /**
+   * "already" when the session has or had a message of this id, waiting or not: a repeated add changes nothing
+   * and never makes a message that was taken wait again.
+   */
+  add(ref: Ref, message: NewMessage): Promise<"added" | "already">;
+  /** False when it doesn't wait (any more). */
+  remove(ref: Ref, id: string): Promise<boolean>;
+  /** In the order they came. */
+  list(ref: Ref): Promise<UserMessage[]>;
+  /** Takes the oldest out; null when none waits. Each is given to one taker only. */
+  take(ref: Ref): Promise<UserMessage | null>;
+}
+
+/** Fills in what a message doesn't say. */
+export function waitingBody(message: NewMessage): WaitingBody {
+  const { text, files = [], whole = null, by = null, resumes = null } = message;
+  return { text, files, whole, by, resumes };
+}

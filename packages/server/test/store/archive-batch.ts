@@ -1,0 +1,50 @@
+/** Makes archive batches from logs, the way the archiver does: coalesced events, folded turns and header. */
+import {
+  blocksOf,
+  coalesce,
+  type Cursor,
+  type Event,
+  foldAll,
+  isPending,
+  outlivesTurn,
+  parseCursor,
+  SCHEMA_VERSION,
+  START_CURSOR,
+  type Turn,
+  turnSnapshot,
+} from "@turnstream/protocol";
+import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
+
+import type { ArchiveBatch } from "../../src/store/archive.ts";
+
+/** A log of `turns` turns with one text each, in epoch 1. */
+export function chat(turns: number, text = "hello"): Event[] {
+  const writer = new LogWriter().session();
+  for (let n = 0; n < turns; n += 1) writer.begin("say it").text([text, ", ", text], { final: true }).end();
+  return writer.events;
+}
+
+/** The part of `log` after `from`, up to its end or `to`. */
+export function batchOf(log: readonly Event[], from: Cursor = START_CURSOR, to = log.at(-1)?.id ?? from) {
+  const begin = parseCursor(from)?.seq ?? 0;
+  const end = parseCursor(to)?.seq ?? 0;
+  const { turns, ...header } = foldAll(log.slice(0, end));
+  const before = foldAll(log.slice(0, begin)).turns.toArray();
+  const changed = turns.toArray().filter((turn, n) => !isSame(turn, before[n]));
+  return {
+    from,
+    to,
+    events: coalesce(log.slice(begin, end)),
+    turns: changed.map((turn) => ({ snapshot: turnSnapshot(turn), open: hasOpenEnds(turn) })),
+    header,
+    v: SCHEMA_VERSION,
+  } satisfies ArchiveBatch;
+}
+
+function isSame(a: Turn, b: Turn | undefined): boolean {
+  return b !== undefined && JSON.stringify(turnSnapshot(a)) === JSON.stringify(turnSnapshot(b));
+}
+
+function hasOpenEnds(turn: Turn): boolean {
+  return blocksOf(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
+}

@@ -1,0 +1,228 @@
+/** What every store promises of epochs, turns and the archive. */
+import { type Event, foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
+import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { Ref } from "../../src/store/refs.ts";
+import type { OpenStore } from "../../src/store/store.ts";
+import { batchOf, chat } from "./archive-batch.ts";
+import { type Harness, type MakeStore, newSession } from "./harness.ts";
+
+export function archiveContract(name: string, makeStore: MakeStore): void {
+  describe(`${name}: archive`, () => {
+    let harness: Harness;
+    let store: OpenStore;
+    beforeAll(async () => {
+      harness = await makeStore();
+      store = harness.store;
+    });
+    afterAll(() => store.close());
+
+    const allEvents = async (ref: Ref, limit = 1000) => {
+      const events: Event[] = [];
+      for (;;) {
+        const last = events.at(-1);
+        const after = last === undefined ? 0 : Number(last.id.split("-")[1]);
+        const page = await store.archive.events(ref, { after, limit });
+        if (page.length === 0) return events;
+        events.push(...page);
+      }
+    };
+
+    test("no epoch is given twice, and each is above what the log was seen in", async () => {
+      const { actor, ref: first } = await newSession(store);
+      const { id } = await store.sessions.create(actor, { id: `${first.session}-7`, firstEpoch: 7 });
+      const ref = { ...first, session: id };
+      const claim = { by: "worker-1", reason: "start" };
+      expect(await store.epochs.next(ref, { ...claim, seen: 0 })).toMatchObject({ epoch: 7 });
+      expect(await store.epochs.next(ref, { ...claim, seen: 3 })).toMatchObject({ epoch: 8 });
+      expect(await store.epochs.next(ref, { ...claim, seen: 40 })).toMatchObject({ epoch: 41 });
+      const many = await Promise.all(
+        Array.from({ length: 200 }, () => store.epochs.next(ref, { ...claim, seen: 41 })),
+      );
+      expect(many.map(({ epoch }) => epoch).toSorted((a, b) => a - b)).toEqual(
+        Array.from({ length: 200 }, (_, n) => 42 + n),
+      );
+      const [newest] = await store.epochs.list(ref, 1);
+      expect(newest).toMatchObject({ epoch: 241, ...claim });
+      await expect(store.epochs.next(ref, { ...claim, seen: -1 })).rejects.toMatchObject({ code: "INVALID" });
+    });
+
+    test("nothing is archived at first", async () => {
+      const { ref } = await newSession(store);
+      expect(await store.archive.header(ref)).toEqual({ archived: "0-0", header: null, v: null });
+      const nothing = { archived: "0-0", header: null, v: null, turns: [], earlier: 0 };
+      expect(await store.archive.window(ref, 5)).toEqual(nothing);
+      expect(await store.archive.events(ref, { after: 0, limit: 10 })).toEqual([]);
+      expect(await store.turns.list(ref, { limit: 10 })).toEqual([]);
+    });
+
+    test("what was written is read back: events, header, turns", async () => {
+      const { actor, ref } = await newSession(store);
+      const log = chat(3, 'with \u0000, "\ud800" and \u{1f600}');
+      const batch = batchOf(log);
+      expect(await store.archive.write(ref, batch)).toBe("written");
+      expect(await allEvents(ref)).toEqual(batch.events);
+      expect(await allEvents(ref, 2)).toEqual(batch.events);
+      const { archived, header, v } = await store.archive.header(ref);
+      expect({ archived, header, v }).toEqual({
+        archived: batch.to,
+        header: batch.header,
+        v: SCHEMA_VERSION,
+      });
+      const window = await store.archive.window(ref, 100);
+      const restored = restore({ ...batch.header, ...window, v: SCHEMA_VERSION });
+      expect(snapshot(restored).turns).toEqual(snapshot(foldAll(log)).turns);
+      expect(await store.sessions.get(actor, ref.session)).toMatchObject({ archived: batch.to, epoch: 1 });
+    });
+
+    test("a window has the newest turns and counts the rest", async () => {
+      const { ref } = await newSession(store);
+      const log = chat(7);
+      await store.archive.write(ref, batchOf(log));
+      const window = await store.archive.window(ref, 3);
+      expect(window.turns.map((turn) => turn.number)).toEqual([5, 6, 7]);
+      expect(window.earlier).toBe(4);
+      expect(await store.archive.window(ref, 0)).toMatchObject({ turns: [], earlier: 7 });
+      expect(await store.archive.window(ref, 7)).toMatchObject({ earlier: 0 });
+    });
+
+    test("a turn with an open form stays in the window until it is closed", async () => {
+      const { ref } = await newSession(store);
+      const writer = new LogWriter().session().begin("fill in");
+      const on = writer.place();
+      writer.add({ type: "form.request", ...on, form: "f1", schema: { id: "s", title: "t", fields: [] } });
+      writer.end("requires_interaction");
+      for (let n = 0; n < 4; n += 1) writer.begin("more").text(["ok"]).end();
+      const before = writer.state;
+      const first = batchOf(writer.events);
+      await store.archive.write(ref, first);
+      const window = await store.archive.window(ref, 2);
+      expect(window.turns).toEqual(snapshot(before, 2).turns);
+      expect(window.earlier).toBe(snapshot(before, 2).earlier);
+      expect((await store.turns.open(ref)).map((turn) => turn.snapshot.number)).toEqual([1]);
+      writer.add({ type: "form.update", ...on, version: 1, status: "submitted", values: {} });
+      expect(await store.archive.write(ref, batchOf(writer.events, first.to))).toBe("written");
+      expect(await store.turns.open(ref)).toEqual([]);
+      const after = await store.archive.window(ref, 2);
+      expect(after).toMatchObject({ turns: snapshot(writer.state, 2).turns, earlier: 3 });
+    });
+
+    test("turns are paged, the newest first", async () => {
+      const { ref } = await newSession(store);
+      const log = chat(9);
+      await store.archive.write(ref, batchOf(log));
+      const numbers: number[] = [];
+      let before: number | undefined;
+      for (;;) {
+        const page = await store.turns.list(ref, { limit: 4, ...(before === undefined ? {} : { before }) });
+        numbers.push(...page.map((turn) => turn.snapshot.number));
+        before = page.at(-1)?.start;
+        if (before === undefined) break;
+      }
+      expect(numbers).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
+      const [newest] = await store.turns.list(ref, { limit: 1 });
+      expect(newest).toMatchObject({ status: "end_turn", open: false, end: log.length });
+    });
+
+    test("writing in steps gives what writing at once gives", async () => {
+      const { ref } = await newSession(store);
+      const { ref: whole } = await newSession(store);
+      const log = chat(4);
+      await store.archive.write(whole, batchOf(log));
+      let from = "0-0";
+      for (let seq = 3; from !== log.at(-1)?.id; seq = Math.min(seq + 3, log.length)) {
+        const batch = batchOf(log, from, `1-${seq}`);
+        expect(await store.archive.write(ref, batch)).toBe("written");
+        from = batch.to;
+      }
+      expect(await store.archive.window(ref, 100)).toEqual(await store.archive.window(whole, 100));
+      expect(foldAll(await allEvents(ref))).toEqual(foldAll(await allEvents(whole)));
+    });
+
+    test("a repeat changes nothing, and a conflict names the position", async () => {
+      const { ref } = await newSession(store);
+      const log = chat(2);
+      const first = batchOf(log, "0-0", "1-5");
+      expect(await store.archive.write(ref, first)).toBe("written");
+      const before = await store.archive.window(ref, 9);
+      expect(await store.archive.write(ref, first)).toBe("already");
+      expect(await store.archive.write(ref, batchOf(log, "0-0", "1-3"))).toBe("already");
+      expect(await store.archive.write(ref, batchOf(log, "0-0", "1-7"))).toEqual({ conflict: "1-5" });
+      expect(await store.archive.write(ref, batchOf(log, "1-6", "1-7"))).toEqual({ conflict: "1-5" });
+      // The same seqs on a timeline that was lost.
+      const lost = log.map((event) => ({ ...event, id: event.id.replace("1-", "2-") }));
+      expect(await store.archive.write(ref, batchOf(lost, "0-0", "2-5"))).toEqual({ conflict: "1-5" });
+      expect(await store.archive.window(ref, 9)).toEqual(before);
+    });
+
+    test("nothing is written for an epoch that is over", async () => {
+      const { ref } = await newSession(store);
+      const log = chat(1);
+      expect(await store.archive.write(ref, batchOf(log, "0-0", "1-4"))).toBe("written");
+      const { epoch } = await store.epochs.next(ref, { seen: 1, by: "w", reason: "takeover" });
+      expect(await store.archive.write(ref, batchOf(log, "1-4"))).toEqual({ behind: epoch });
+      expect(await store.archive.write(ref, batchOf(log, "0-0", "1-4"))).toBe("already");
+      expect(await store.archive.header(ref)).toMatchObject({ archived: "1-4" });
+    });
+
+    test("of 20 writers with the same beginning one writes", async () => {
+      const { ref } = await newSession(store);
+      const log = chat(2);
+      const results = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          store.archive.write(ref, batchOf(log, "0-0", `1-${(n % 10) + 3}`)),
+        ),
+      );
+      expect(results.filter((result) => result === "written")).toHaveLength(1);
+      const { archived } = await store.archive.header(ref);
+      for (const result of results)
+        if (typeof result === "object") expect(result).toEqual({ conflict: archived });
+      expect((await allEvents(ref)).at(-1)?.id).toBe(archived);
+    });
+
+    test("a batch with a hole is refused", async () => {
+      const { ref } = await newSession(store);
+      const log = chat(1);
+      const batch = batchOf(log);
+      const { events } = batch;
+      for (const wrong of [
+        { ...batch, events: events.slice(1) },
+        { ...batch, events: events.toSpliced(3, 1) },
+        { ...batch, events: events.slice(0, -1) },
+        { ...batch, events: [...events, ...events.slice(-1)] },
+        { ...batch, events: events.toReversed() },
+        { ...batch, events: [] },
+        { ...batch, header: { ...batch.header, seq: 2 } },
+        { ...batch, from: "1-9999", to: "1-3" },
+        { ...batch, from: "nonsense" },
+      ])
+        await expect(store.archive.write(ref, wrong)).rejects.toMatchObject({ code: "INVALID" });
+      expect(await store.archive.events(ref, { after: 0, limit: 9 })).toEqual([]);
+    });
+
+    test("a session comes to the front when a turn starts or ends, and only then", async () => {
+      const { actor, ref } = await newSession(store);
+      const updated = async () => (await store.sessions.get(actor, ref.session))?.updatedAt ?? 0;
+      const log = chat(1);
+      const turnStart = log.findIndex((event) => event.type === "turn.start") + 1;
+      const at0 = await updated();
+      await harness.wait(5);
+      await store.archive.write(ref, batchOf(log, "0-0", `1-${turnStart}`));
+      const at1 = await updated();
+      expect(at1).toBeGreaterThan(at0);
+      await harness.wait(5);
+      await store.archive.write(ref, batchOf(log, `1-${turnStart}`, `1-${log.length - 1}`));
+      expect(await updated()).toBe(at1);
+      await store.archive.write(ref, batchOf(log, `1-${log.length - 1}`));
+      expect(await updated()).toBeGreaterThan(at1);
+    });
+
+    test("an epoch that the archive has seen is not given out", async () => {
+      const { ref } = await newSession(store);
+      const log = chat(1).map((event) => ({ ...event, id: event.id.replace("1-", "900-") }));
+      await store.archive.write(ref, batchOf(log));
+      expect(await store.epochs.next(ref, { seen: 0, by: "w", reason: "r" })).toMatchObject({ epoch: 901 });
+    });
+  });
+}

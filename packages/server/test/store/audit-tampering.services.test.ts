@@ -1,0 +1,240 @@
+/** The audit on a real PostgreSQL server, tampered with by somebody who may switch its triggers off. */
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { type AuditHead, type AuditRow, hashAuditRow } from "../../src/store/audit-chain.ts";
+import type { AuditFaultKind, AuditVerdict } from "../../src/store/verify-audit.ts";
+import { verifyTenantAudit } from "../../src/store/verify-audit.ts";
+import { postgresAudit } from "../../src/store/postgres/audit.ts";
+import type { Db } from "../../src/store/postgres/database.ts";
+import { newTenant } from "./harness.ts";
+import { postgresHarness, type PostgresHarness } from "./postgres-harness.ts";
+
+let harness: PostgresHarness;
+let tenant: string;
+let other: string;
+let rows: AuditRow[];
+
+beforeAll(async () => {
+  harness = await postgresHarness();
+  tenant = await newTenant(harness.store);
+  other = await newTenant(harness.store);
+  for (const to of [tenant, other]) {
+    for (let at = 1; at <= 8; at += 1) {
+      const entry = { actor: at, action: "session.delete", subject: { session: `s${at}` }, detail: { at } };
+      await harness.store.audit.add(to, entry);
+    }
+  }
+  rows = await harness.store.audit.list(tenant, { after: 0, limit: 100 });
+});
+
+afterAll(() => harness.store.close());
+
+/** What the verifier says after the tampering, which is then undone. */
+async function after(
+  tamper: (tx: Db) => Promise<unknown>,
+  checkpoints: AuditHead[] = [],
+): Promise<AuditVerdict> {
+  let verdict: AuditVerdict | undefined;
+  const undo = new Error("undo");
+  const work = harness.db.transaction().execute(async (tx) => {
+    await sql`alter table audit_log disable trigger user`.execute(tx);
+    await sql`alter table audit_heads disable trigger user`.execute(tx);
+    await tamper(tx);
+    verdict = await verifyTenantAudit(postgresAudit(tx), tenant, checkpoints);
+    throw undo;
+  });
+  await expect(work).rejects.toBe(undo);
+  return verdict as AuditVerdict;
+}
+
+const fault = (n: number, why: AuditFaultKind, was: number | null = null) => ({
+  ok: false,
+  fault: { n, why, was },
+});
+
+/** Tampering by statements, one after the other. */
+function by(...statements: string[]): (tx: Db) => Promise<void> {
+  return async (tx) => {
+    for (const statement of statements) await sql.raw(statement).execute(tx);
+  };
+}
+
+async function put(tx: Db, row: AuditRow): Promise<void> {
+  const { tenant: tenant_id, prevHash, ...rest } = row;
+  await tx.deleteFrom("audit_log").where("tenant_id", "=", tenant_id).where("n", "=", row.n).execute();
+  await tx
+    .insertInto("audit_log")
+    .values({ ...rest, tenant_id, prev_hash: prevHash })
+    .execute();
+}
+
+/** Rows made anew from this one on, each with the right hash. */
+function rewritten(from: number, change: Partial<AuditRow>): AuditRow[] {
+  let last = rows[from - 2]?.hash ?? "0".repeat(64);
+  return rows.slice(from - 1).map((row) => {
+    const next = { ...row, ...(row.n === from ? change : {}), prevHash: last };
+    last = hashAuditRow(next);
+    return { ...next, hash: last };
+  });
+}
+
+describe("editing", () => {
+  const edits: Record<string, string> = {
+    at: "at = at + 1",
+    actor: "actor = 99",
+    "actor away": "actor = null",
+    action: "action = 'session.read'",
+    subject: `subject = '{"session":"s9"}'`,
+    "subject, by a space": "subject = subject || ' '",
+    "subject, by a key that hides": `subject = replace(subject, '{', '{"session":"x",')`,
+    detail: "detail = 'null'",
+    prev_hash: "prev_hash = repeat('a', 64)",
+    hash: "hash = repeat('a', 64)",
+  };
+  for (const [column, change] of Object.entries(edits)) {
+    for (const n of [1, 4, 8]) {
+      test(`${column} of row ${n}`, async () => {
+        const verdict = await after(
+          by(`update audit_log set ${change} where tenant_id = '${tenant}' and n = ${n}`),
+        );
+        expect(verdict).toEqual(fault(n, "edited"));
+      });
+    }
+  }
+
+  test("the tenant: the row is missing in one audit and too many in the other", async () => {
+    expect(
+      await after(
+        by(`update audit_log set tenant_id = '${other}', n = 9 where tenant_id = '${tenant}' and n = 4`),
+      ),
+    ).toEqual(fault(4, "missing"));
+    expect(
+      await after(
+        by(`update audit_log set tenant_id = '${tenant}', n = 9 where tenant_id = '${other}' and n = 4`),
+      ),
+    ).toEqual(fault(9, "edited"));
+  });
+
+  test("n: the row is missing", async () => {
+    expect(await after(by(`update audit_log set n = 20 where tenant_id = '${tenant}' and n = 4`))).toEqual(
+      fault(4, "missing"),
+    );
+  });
+
+  test("a row with its hash", async () => {
+    for (const n of [1, 4, 8]) {
+      const [changed] = rewritten(n, { actor: 99 });
+      expect(await after((tx) => put(tx, changed as AuditRow))).toEqual(fault(n, "rewritten"));
+    }
+  });
+
+  test("the tail and the head, consistently: a checkpoint tells", async () => {
+    const tail = rewritten(4, { actor: 99 });
+    const tamper = async (tx: Db) => {
+      for (const row of tail) await put(tx, row);
+      await by(`update audit_heads set hash = '${tail.at(-1)?.hash}' where tenant_id = '${tenant}'`)(tx);
+    };
+    expect(await after(tamper)).toMatchObject({ ok: true });
+    const checkpoints = [2, 6].map((n) => ({ n, hash: rows[n - 1]?.hash ?? "" }));
+    expect(await after(tamper, checkpoints)).toEqual(fault(6, "rewritten"));
+    expect(await after(tamper, [{ n: 4, hash: rows[3]?.hash ?? "" }])).toEqual(fault(4, "rewritten"));
+  });
+});
+
+describe("deleting", () => {
+  for (const n of [1, 4, 8]) {
+    test(`row ${n}`, async () => {
+      const verdict = await after(by(`delete from audit_log where tenant_id = '${tenant}' and n = ${n}`));
+      expect(verdict).toEqual(fault(n, "missing"));
+    });
+  }
+
+  test("a row, and moving the rest up", async () => {
+    const tamper = by(
+      `delete from audit_log where tenant_id = '${tenant}' and n = 4`,
+      ...[5, 6, 7, 8].map((n) => `update audit_log set n = n - 1 where tenant_id = '${tenant}' and n = ${n}`),
+      `update audit_heads set n = 7 where tenant_id = '${tenant}'`,
+    );
+    expect(await after(tamper)).toEqual(fault(4, "moved", 5));
+  });
+
+  test("the end, with the head set back: a checkpoint tells", async () => {
+    const tamper = by(
+      `delete from audit_log where tenant_id = '${tenant}' and n > 5`,
+      `update audit_heads set n = 5, hash = '${rows[4]?.hash}' where tenant_id = '${tenant}'`,
+    );
+    expect(await after(tamper)).toMatchObject({ ok: true, head: { n: 5 } });
+    expect(await after(tamper, [{ n: 8, hash: rows[7]?.hash ?? "" }])).toEqual(fault(6, "missing"));
+  });
+
+  test("everything", async () => {
+    expect(await after(by(`delete from audit_log where tenant_id = '${tenant}'`))).toEqual(
+      fault(1, "missing"),
+    );
+    expect(await after(by(`delete from audit_heads where tenant_id = '${tenant}'`))).toEqual(
+      fault(8, "headless"),
+    );
+    expect(await after(by("truncate audit_log, audit_heads"), [{ n: 3, hash: rows[2]?.hash ?? "" }])).toEqual(
+      fault(1, "missing"),
+    );
+  });
+});
+
+describe("moving and inserting", () => {
+  test("two rows that change places", async () => {
+    const moves = [
+      [3, 100],
+      [6, 3],
+      [100, 6],
+    ].map(([n, to]) => `update audit_log set n = ${to} where tenant_id = '${tenant}' and n = ${n}`);
+    expect(await after(by(...moves))).toEqual(fault(3, "moved", 6));
+  });
+
+  test("two rows that exchange what they say", async () => {
+    for (const column of ["subject", "actor", "hash"]) {
+      const exchange = `update audit_log a set ${column} = b.${column} from audit_log b
+        where a.tenant_id = '${tenant}' and b.tenant_id = a.tenant_id and a.n in (3, 6) and b.n = 9 - a.n`;
+      expect(await after(by(exchange))).toEqual(fault(3, "edited"));
+    }
+  });
+
+  test("a row in between", async () => {
+    const up = [8, 7, 6, 5, 4].map(
+      (n) => `update audit_log set n = n + 1 where tenant_id = '${tenant}' and n = ${n}`,
+    );
+    const [inserted] = rewritten(4, { actor: 99 });
+    const tamper = async (tx: Db) => {
+      await by(...up, `update audit_heads set n = 9 where tenant_id = '${tenant}'`)(tx);
+      await put(tx, inserted as AuditRow);
+    };
+    expect(await after(tamper)).toEqual(fault(4, "inserted"));
+  });
+
+  test("a row after the end", async () => {
+    const next = { ...(rows[7] as AuditRow), n: 9, prevHash: rows[7]?.hash ?? "" };
+    expect(await after((tx) => put(tx, { ...next, hash: hashAuditRow(next) }))).toEqual(fault(9, "inserted"));
+  });
+});
+
+describe("while the triggers are there", () => {
+  for (const statement of [
+    "update audit_log set actor = 1",
+    "delete from audit_log",
+    "truncate audit_log",
+    "delete from audit_heads",
+    "truncate audit_heads",
+    "update audit_heads set n = n - 1",
+    "update audit_heads set n = n + 2",
+    "update audit_heads set hash = ''",
+    "update audit_heads set n = n + 1, tenant_id = 'x'",
+  ]) {
+    test(`refused: ${statement}`, async () => {
+      await expect(sql.raw(statement).execute(harness.db)).rejects.toMatchObject({ code: "42501" });
+      expect(await verifyTenantAudit(harness.store.audit, tenant)).toMatchObject({
+        ok: true,
+        head: { n: 8 },
+      });
+    });
+  }
+});

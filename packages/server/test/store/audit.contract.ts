@@ -1,0 +1,117 @@
+/** What every store promises of the audit. */
+import { expect, test } from "vitest";
+
+import { NO_AUDIT } from "../../src/store/audit-chain.ts";
+import { verifyTenantAudit } from "../../src/store/verify-audit.ts";
+import { type MakeStore, newSession, newTenant } from "./harness.ts";
+import { suite } from "./suite.ts";
+
+export function auditContract(name: string, makeStore: MakeStore): void {
+  suite(name, "audit", makeStore, (store) => {
+    const add = (tenant: string, session: string, actor: number | null = null) =>
+      store().audit.add(tenant, { actor, action: "session.delete", subject: { session } });
+
+    test("rows are chained, from 1 on, in each tenant", async () => {
+      const tenant = await newTenant(store());
+      expect(await store().audit.head(tenant)).toBeNull();
+      expect(await verifyTenantAudit(store().audit, tenant)).toEqual({ ok: true, head: NO_AUDIT });
+      const first = await add(tenant, "s1", 7);
+      const entry = {
+        actor: null,
+        action: "key.create",
+        subject: { z: "1", a: "2" },
+        detail: { scopes: ["é"] },
+      };
+      const second = await store().audit.add(tenant, entry);
+      await add(await newTenant(store()), "s1");
+      expect(first).toMatchObject({ tenant, n: 1, actor: 7, prevHash: NO_AUDIT.hash, detail: "null" });
+      expect(second).toMatchObject({
+        n: 2,
+        actor: null,
+        subject: '{"a":"2","z":"1"}',
+        detail: '{"scopes":["é"]}',
+        prevHash: first.hash,
+      });
+      expect(await store().audit.list(tenant, { after: 0, limit: 10 })).toEqual([first, second]);
+      expect(await store().audit.list(tenant, { after: 1, limit: 1 })).toEqual([second]);
+      expect(await store().audit.head(tenant)).toEqual({ n: 2, hash: second.hash });
+      expect(await verifyTenantAudit(store().audit, tenant, [{ n: 1, hash: first.hash }])).toMatchObject({
+        ok: true,
+      });
+    });
+
+    test("many at once still make one chain", async () => {
+      const tenant = await newTenant(store());
+      await Promise.all(
+        Array.from({ length: 60 }, (_, at) =>
+          at % 3 === 0
+            ? add(tenant, `s${at}`)
+            : store().transaction((tx) =>
+                tx.audit.add(tenant, { actor: at, action: "turn.stop", subject: { turn: `t${at}` } }),
+              ),
+        ),
+      );
+      expect(await verifyTenantAudit(store().audit, tenant)).toMatchObject({ ok: true, head: { n: 60 } });
+    });
+
+    test("it can be verified while rows are added", async () => {
+      const tenant = await newTenant(store());
+      const adding = (async () => {
+        for (let at = 0; at < 40; at += 1) await add(tenant, `s${at}`);
+      })();
+      for (let at = 0; at < 10; at += 1) {
+        expect(await verifyTenantAudit(store().audit, tenant)).toMatchObject({ ok: true });
+      }
+      await adding;
+    });
+
+    test("a transaction that fails leaves no row and no hole", async () => {
+      const tenant = await newTenant(store());
+      await add(tenant, "s1");
+      const failed = store().transaction(async (tx) => {
+        await tx.audit.add(tenant, { actor: null, action: "x", subject: {} });
+        throw new Error("undo");
+      });
+      await expect(failed).rejects.toThrow("undo");
+      expect(await add(tenant, "s2")).toMatchObject({ n: 2 });
+      expect(await verifyTenantAudit(store().audit, tenant)).toMatchObject({ ok: true, head: { n: 2 } });
+    });
+
+    test("what looks like content is refused", async () => {
+      const tenant = await newTenant(store());
+      const entry = { actor: null, action: "session.delete", subject: {} };
+      for (const bad of [
+        { action: "Said hello!" },
+        { action: "" },
+        { actor: 1.5 },
+        { subject: { session: "what was said" } },
+        { subject: { "what was said": "s1" } },
+        { subject: { session: "x".repeat(300) } },
+      ]) {
+        await expect(store().audit.add(tenant, { ...entry, ...bad })).rejects.toMatchObject({
+          code: "INVALID",
+        });
+      }
+      const large = store().audit.add(tenant, { ...entry, detail: "x".repeat(5000) });
+      await expect(large).rejects.toMatchObject({ code: "TOO_LARGE" });
+      expect(await store().audit.head(tenant)).toBeNull();
+    });
+
+    test("erasing a session, a person and the tenant leaves the chain whole and nobody's name in it", async () => {
+      const { actor, ref } = await newSession(store());
+      const number = await store().people.numberOf(actor.tenant, actor.user);
+      await add(actor.tenant, ref.session, number);
+      await store().sessions.remove(ref);
+      await store().people.forget(actor.tenant, actor.user);
+      await add(actor.tenant, ref.session);
+      await store().tenants.remove(actor.tenant);
+      expect(await verifyTenantAudit(store().audit, actor.tenant)).toMatchObject({
+        ok: true,
+        head: { n: 2 },
+      });
+      const rows = await store().audit.list(actor.tenant, { after: 0, limit: 10 });
+      expect(rows[0]?.actor).toBe(number);
+      expect(JSON.stringify(rows)).not.toContain(`"${actor.user}"`);
+    });
+  });
+}

@@ -1,0 +1,76 @@
+/** After an erasure, nothing that anybody said is in any table of PostgreSQL. */
+import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
+import { sql } from "kysely";
+import { expect, test } from "vitest";
+
+import { forkShare } from "../../src/store/fork-share.ts";
+import type { Db } from "../../src/store/postgres/database.ts";
+import { batchOf } from "./archive-batch.ts";
+import { newTenant, unique } from "./harness.ts";
+import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
+
+const CANARY = "canary5ac1";
+
+/** The tables in which some row, as text, has the canary; bytes are looked at as bytes. */
+async function tablesWith(db: Db, text: string): Promise<string[]> {
+  const tables = await sql<{ name: string }>`
+    select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = 'public' and c.relkind = 'r'`.execute(db);
+  expect(tables.rows.length).toBeGreaterThan(15);
+  const hex = Buffer.from(text).toString("hex");
+  const found: string[] = [];
+  for (const { name } of tables.rows) {
+    const { rows } = await sql<{ n: number }>`
+      select count(*) as n from ${sql.table(name)} t
+      where t::text like ${`%${text}%`} or t::text like ${`%${hex}%`}`.execute(db);
+    if ((rows[0]?.n ?? 0) > 0) found.push(name);
+  }
+  return found.toSorted();
+}
+
+async function sayIt({ store }: PostgresHarness, tenant: string, user: string) {
+  const actor = { tenant, user };
+  const session = unique("session");
+  const ref = { tenant, session };
+  await store.sessions.create(actor, { id: session, title: CANARY, firstEpoch: 1 });
+  const writer = new LogWriter().session().begin(CANARY).text([CANARY], { final: true }).end();
+  await store.archive.write(ref, batchOf(writer.events));
+  await store.epochs.next(ref, { seen: 1, by: "worker", reason: CANARY });
+  await store.waiting.add(ref, { id: "m", text: CANARY, by: user });
+  await store.outbox.add(ref, { key: CANARY, draft: { type: "session.update", title: CANARY } });
+  await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
+  const share = await store.shares.create(actor, session);
+  return { actor, ref, share };
+}
+
+const HELD_IN = [
+  "archived_events",
+  "blobs",
+  "outbox",
+  "session_epochs",
+  "sessions",
+  "turns",
+  "waiting_messages",
+];
+
+test("erasing a session, a person or a tenant leaves no canary", async () => {
+  const harness = await postgresHarness();
+  const { store, db } = harness;
+  const tenant = await newTenant(store);
+
+  const one = await sayIt(harness, tenant, "an");
+  expect(await tablesWith(db, CANARY)).toEqual(HELD_IN);
+  await store.sessions.remove(one.ref);
+  expect(await tablesWith(db, CANARY)).toEqual([]);
+
+  const two = await sayIt(harness, tenant, `user-${CANARY}`);
+  await forkShare(store, two.actor, two.share.id, { id: unique("session") });
+  expect(await store.sessions.removeUser(tenant, two.actor.user)).toHaveLength(2);
+  expect(await tablesWith(db, CANARY)).toEqual([]);
+
+  await sayIt(harness, tenant, "an");
+  expect(await store.tenants.remove(tenant)).toHaveLength(1);
+  expect(await tablesWith(db, CANARY)).toEqual([]);
+  expect(await store.sessions.pendingErasures(100)).toHaveLength(4);
+  await store.close();
+});

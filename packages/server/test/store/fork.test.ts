@@ -1,0 +1,95 @@
+/** The log of a fork: legal from its first event, closed at its end, and the same to look at. */
+import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
+import {
+  blocksOf,
+  coalesce,
+  emptyState,
+  type Event,
+  fold,
+  foldAll,
+  isPending,
+  legal,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { forkLog } from "../../src/store/fork.ts";
+
+const made = { session: "ses_fork", number: 99, firstEpoch: 1000, at: 5 };
+
+function foldLegally(events: readonly Event[]): SessionState {
+  let state = emptyState;
+  for (const event of events) {
+    const wrong = legal(state, event);
+    if (wrong !== null) throw new Error(`${wrong.rule} ${event.type} at ${event.id}: ${wrong.message}`);
+    state = fold(state, event);
+  }
+  return state;
+}
+
+/** What a turn had to show, without what closing it changes. */
+function shown(turn: Turn) {
+  const { id, number, message, start, started_at, mode } = turn;
+  const blocks = blocksOf(turn).filter((block) => block.end !== null);
+  const texts = blocks.map((block) => [block.id, block.kind, "text" in block ? block.text : null]);
+  return { id, number, message, start, started_at, mode, texts };
+}
+
+test("every prefix of a legal log forks to a legal log in which nothing is open", () => {
+  fc.assert(
+    fc.property(legalLog(120), fc.nat(), fc.boolean(), (log, cut, merged) => {
+      const source = log.slice(0, cut % (log.length + 1));
+      const events = forkLog(merged ? coalesce(source) : source, made);
+      const state = foldLegally(events);
+      expect(state).toMatchObject({ session: "ses_fork", number: 99, waiting: [] });
+      for (const turn of state.turns.toArray()) {
+        expect(turn.status).not.toBe("running");
+        for (const block of blocksOf(turn)) {
+          expect(block.end).not.toBeNull();
+          if ("version" in block) expect(isPending(block)).toBe(false);
+        }
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("a fork shows the turns that its source shows", () => {
+  fc.assert(
+    fc.property(legalLog(120), (log) => {
+      const before = foldAll(log).turns.toArray().map(shown);
+      const after = foldAll(forkLog(log, made)).turns.toArray().map(shown);
+      expect(after).toHaveLength(before.length);
+      before.forEach((turn, n) => {
+        const { texts, ...rest } = after[n] as ReturnType<typeof shown>;
+        expect({ ...rest, texts: texts.filter(([id]) => turn.texts.some(([was]) => was === id)) }).toEqual(
+          turn,
+        );
+      });
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("epochs are renumbered in their order and seqs stay", () => {
+  fc.assert(
+    fc.property(legalLog(80), (log) => {
+      const events = forkLog(log, made).slice(0, log.length);
+      const epochs = (list: readonly Event[]) => list.map((event) => Number(event.id.split("-")[0]));
+      const order = [...new Set(epochs(log))];
+      expect(epochs(events)).toEqual(epochs(log).map((epoch) => 1000 + order.indexOf(epoch)));
+      expect(events.map((event) => event.id.split("-")[1])).toEqual(
+        log.map((event) => event.id.split("-")[1]),
+      );
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("a fork of nothing is a session that has just begun", () => {
+  expect(forkLog([], made)).toEqual([
+    expect.objectContaining({ id: "1000-1", at: 5, type: "session.start", session: "ses_fork", number: 99 }),
+  ]);
+});

@@ -1,0 +1,261 @@
+/** What every store promises of approvals, questions and forms. */
+import { TRANSITIONS } from "@turnstream/protocol";
+import { expect, test } from "vitest";
+
+import type { InteractionKind } from "../../src/store/interaction-rules.ts";
+import type { InteractionRequest } from "../../src/store/interactions.ts";
+import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
+import { suite } from "./suite.ts";
+
+export function anInteraction(
+  kind: InteractionKind,
+  more: Partial<InteractionRequest> = {},
+): InteractionRequest {
+  return { id: unique(kind), kind, turn: "t1", run: "r1", block: "b1", index: 3, request: { a: 1 }, ...more };
+}
+
+export function interactionsContract(name: string, makeStore: MakeStore): void {
+  suite(name, "interactions", makeStore, (store, wait) => {
+    test("a request is kept as it was made, and once", async () => {
+      const { ref } = await newSession(store());
+      const request = anInteraction("approval", {
+        key: unique("key"),
+        call: "c1",
+        request: { z: "\0 \ud800", a: [1, null] },
+        digest: "d1",
+        deadlineMs: 60_000,
+      });
+      const { created, interaction } = await store().interactions.request(ref, request);
+      expect(created).toBe(true);
+      const { deadlineMs: _, ...kept } = request;
+      expect(interaction).toMatchObject({ ...ref, ...kept, status: "pending", version: 0, changedAt: null });
+      const { deadline, requestedAt } = interaction;
+      expect(Math.abs((deadline ?? 0) - requestedAt - 60_000)).toBeLessThan(50);
+      const again = await store().interactions.request(ref, { ...request, request: "other", deadlineMs: 1 });
+      expect(again).toEqual({ created: false, interaction });
+      expect(await store().interactions.get(ref, request.id)).toEqual(interaction);
+      expect(await store().interactions.byKey(ref, request.key ?? "")).toEqual(interaction);
+    });
+
+    test("another request under the same name is refused", async () => {
+      const { ref } = await newSession(store());
+      const request = anInteraction("approval", { digest: "d1" });
+      await store().interactions.request(ref, request);
+      for (const other of [
+        { kind: "form" as const },
+        { turn: "t2" },
+        { digest: "d2" },
+        { id: "x", key: request.id },
+      ]) {
+        const wish = store().interactions.request(ref, { ...request, ...other });
+        await expect(wish).rejects.toMatchObject({ code: "EXISTS" });
+      }
+    });
+
+    test("every transition of the protocol, and no other", async () => {
+      const { ref } = await newSession(store());
+      for (const kind of ["approval", "question", "form"] as const) {
+        const targets = new Set(Object.values(TRANSITIONS).flatMap((from) => Object.values(from).flat()));
+        for (const to of [...targets, "pending", "nonsense"]) {
+          const timed = to === "timed_out" || to === "expired";
+          const request = anInteraction(kind, timed ? { deadlineMs: 0 } : {});
+          await store().interactions.request(ref, request);
+          if (timed) await wait(2);
+          const result = await store().interactions.change(ref, { id: request.id, to });
+          const legal = TRANSITIONS[kind]["pending"]?.includes(to) ?? false;
+          expect([kind, to, result.won]).toEqual([kind, to, legal]);
+          if (!result.won) expect(result.why).toBe("status");
+        }
+      }
+    });
+
+    test("one decision wins; the others are shown it", async () => {
+      const { ref } = await newSession(store());
+      const request = anInteraction("approval");
+      const { interaction } = await store().interactions.request(ref, request);
+      const body = { actions: [{ name: "send", input: "\0" }] };
+      const wish = { id: request.id, to: "edited", by: "an", reason: "too \0 much", body };
+      const won = await store().interactions.change(ref, wish);
+      const change = {
+        version: 1,
+        status: "edited",
+        by: "an",
+        reason: "too \0 much",
+        body,
+        at: expect.any(Number) as number,
+      };
+      expect(won).toMatchObject({ won: true, version: 1, change });
+      const current = await store().interactions.get(ref, request.id);
+      expect(current).toMatchObject({
+        ...interaction,
+        status: "edited",
+        version: 1,
+        changedAt: expect.any(Number),
+      });
+      for (const to of ["edited", "approved", "rejected", "cancelled", "timed_out"]) {
+        const lost = await store().interactions.change(ref, { id: request.id, to });
+        expect(lost).toEqual({ won: false, why: "status", current, change });
+      }
+      expect(await store().interactions.changes(ref, request.id)).toEqual([change]);
+    });
+
+    test("of many at once one wins", async () => {
+      const { ref } = await newSession(store());
+      for (let round = 0; round < 10; round += 1) {
+        const request = anInteraction("approval");
+        await store().interactions.request(ref, request);
+        const wishes = ["approved", "edited", "rejected", "cancelled", "approved"];
+        const results = await Promise.all(
+          wishes.map((to) => store().interactions.change(ref, { id: request.id, to })),
+        );
+        expect(results.filter(({ won }) => won)).toHaveLength(1);
+        expect(await store().interactions.changes(ref, request.id)).toHaveLength(1);
+      }
+    });
+
+    test("it must be what the person saw", async () => {
+      const { ref } = await newSession(store());
+      const { id } = anInteraction("approval");
+      await store().interactions.request(ref, anInteraction("approval", { id, digest: "d1" }));
+      const wish = { id, to: "approved" };
+      const wrongVersion = await store().interactions.change(ref, { ...wish, expectVersion: 1 });
+      expect(wrongVersion).toMatchObject({ won: false, why: "version", change: null });
+      const wrongDigest = await store().interactions.change(ref, { ...wish, expectDigest: "d2" });
+      expect(wrongDigest).toMatchObject({ won: false, why: "digest" });
+      const right = await store().interactions.change(ref, { ...wish, expectVersion: 0, expectDigest: "d1" });
+      expect(right).toMatchObject({ won: true });
+      const bare = anInteraction("approval");
+      await store().interactions.request(ref, bare);
+      expect(
+        await store().interactions.change(ref, { id: bare.id, to: "approved", expectDigest: "d1" }),
+      ).toMatchObject({ won: false, why: "digest" });
+    });
+
+    test("a decision comes before the deadline, a time-out after it", async () => {
+      const { ref } = await newSession(store());
+      const early = anInteraction("approval", { deadlineMs: 60_000 });
+      await store().interactions.request(ref, early);
+      expect(await store().interactions.change(ref, { id: early.id, to: "timed_out" })).toMatchObject({
+        won: false,
+        why: "early",
+      });
+      expect(await store().interactions.change(ref, { id: early.id, to: "rejected" })).toMatchObject({
+        won: true,
+      });
+
+      const late = anInteraction("question", { deadlineMs: 30 });
+      await store().interactions.request(ref, late);
+      await wait(50);
+      for (const to of ["answered", "dismissed"]) {
+        expect(await store().interactions.change(ref, { id: late.id, to })).toMatchObject({
+          won: false,
+          why: "late",
+        });
+      }
+      expect(await store().interactions.change(ref, { id: late.id, to: "timed_out" })).toMatchObject({
+        won: true,
+      });
+
+      const stopped = anInteraction("approval", { deadlineMs: 0 });
+      await store().interactions.request(ref, stopped);
+      await wait(2);
+      expect(await store().interactions.change(ref, { id: stopped.id, to: "cancelled" })).toMatchObject({
+        won: true,
+      });
+
+      const endless = anInteraction("form");
+      await store().interactions.request(ref, endless);
+      expect(await store().interactions.change(ref, { id: endless.id, to: "expired" })).toMatchObject({
+        why: "early",
+      });
+    });
+
+    test("what is due, the longest overdue first", async () => {
+      const { ref } = await newSession(store());
+      const made = [30, 10, 20, 60_000].map((deadlineMs) => anInteraction("approval", { deadlineMs }));
+      made.push(anInteraction("approval"), anInteraction("payment", { deadlineMs: 5 }));
+      for (const request of made) await store().interactions.request(ref, request);
+      await wait(60);
+      const due = async () => {
+        const rows = await store().interactions.due({ limit: 1000 });
+        return rows.filter(({ session }) => session === ref.session).map(({ id }) => id);
+      };
+      const [first, second, third] = made.map(({ id }) => id);
+      expect(new Set(await due())).toEqual(new Set([first, second, third]));
+      const deadlines = (await store().interactions.due({ limit: 1000 })).map(
+        ({ deadline }) => deadline ?? 0,
+      );
+      expect(deadlines).toEqual(deadlines.toSorted((a, b) => a - b));
+      expect(await store().interactions.due({ limit: 2 })).toHaveLength(2);
+      for (const id of await due()) await store().interactions.change(ref, { id, to: "timed_out" });
+      expect(await due()).toEqual([]);
+    });
+
+    test("lists in order, by pages, all or those that wait", async () => {
+      const { ref } = await newSession(store());
+      const made = Array.from({ length: 7 }, () => anInteraction("form"));
+      for (const request of made) await store().interactions.request(ref, request);
+      for (const at of [1, 4]) {
+        await store().interactions.change(ref, { id: made[at]?.id ?? "", to: "submitted" });
+      }
+      const ids: string[] = [];
+      for (let after = 0; ;) {
+        const page = await store().interactions.list(ref, { after, limit: 3 });
+        ids.push(...page.map(({ id }) => id));
+        after = page.at(-1)?.n ?? 0;
+        if (page.length < 3) break;
+      }
+      expect(ids).toEqual(made.map(({ id }) => id));
+      const pending = await store().interactions.list(ref, { pending: true });
+      expect(pending.map(({ id }) => id)).toEqual([0, 2, 3, 5, 6].map((at) => made[at]?.id));
+      await expect(store().interactions.list(ref, { limit: 0 })).rejects.toMatchObject({ code: "INVALID" });
+    });
+
+    test("other tenants see and change nothing", async () => {
+      const { ref } = await newSession(store());
+      const foreign = { tenant: await newTenant(store()), session: ref.session };
+      const request = anInteraction("approval");
+      await store().interactions.request(ref, request);
+      const { interactions } = store();
+      expect(await interactions.get(foreign, request.id)).toBeNull();
+      expect(await interactions.byKey(foreign, request.id)).toBeNull();
+      expect(await interactions.list(foreign)).toEqual([]);
+      expect(await interactions.changes(foreign, request.id)).toEqual([]);
+      for (const work of [
+        () => interactions.request(foreign, anInteraction("form")),
+        () => interactions.change(foreign, { id: request.id, to: "approved" }),
+        () => interactions.change(ref, { id: "nothing", to: "approved" }),
+      ]) {
+        await expect(work()).rejects.toMatchObject({ code: "NOT_FOUND" });
+      }
+    });
+
+    test("a change and what else its transaction does are one", async () => {
+      const { ref } = await newSession(store());
+      const request = anInteraction("approval");
+      await store().interactions.request(ref, request);
+      const undone = store().transaction(async (tx) => {
+        expect(await tx.interactions.change(ref, { id: request.id, to: "approved" })).toMatchObject({
+          won: true,
+        });
+        throw new Error("undo");
+      });
+      await expect(undone).rejects.toThrow("undo");
+      expect(await store().interactions.get(ref, request.id)).toMatchObject({
+        status: "pending",
+        version: 0,
+      });
+      expect(await store().interactions.changes(ref, request.id)).toEqual([]);
+    });
+
+    test("they go with their session", async () => {
+      const { ref } = await newSession(store());
+      const request = anInteraction("approval", { deadlineMs: 0 });
+      await store().interactions.request(ref, request);
+      await store().sessions.remove(ref);
+      expect(await store().interactions.get(ref, request.id)).toBeNull();
+      const due = await store().interactions.due({ limit: 1000 });
+      expect(due.filter(({ session }) => session === ref.session)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,86 @@
+/** What every store promises of API keys. */
+import { expect, test } from "vitest";
+
+import { type MakeStore, newTenant } from "./harness.ts";
+import { suite } from "./suite.ts";
+
+export function keysContract(name: string, makeStore: MakeStore): void {
+  suite(name, "keys", makeStore, (store, wait) => {
+    const newKey = async () => {
+      const tenant = await newTenant(store());
+      return { tenant, ...(await store().keys.create(tenant, { name: "CI", scopes: ["read", "write"] })) };
+    };
+
+    test("a key names its tenant and scopes", async () => {
+      const { tenant, key, secret } = await newKey();
+      expect(secret).toMatch(new RegExp(`^ts_${key.id}_[A-Za-z0-9_-]{43}$`));
+      expect(key).toMatchObject({ name: "CI", expiresAt: null, revokedAt: null, lastUsedAt: null });
+      expect(await store().keys.verify(secret)).toEqual({ id: key.id, tenant, scopes: ["read", "write"] });
+    });
+
+    test("what isn't exactly the key is nobody's", async () => {
+      const { secret } = await newKey();
+      const other = await newKey();
+      const changed = (at: number) =>
+        secret.slice(0, at) + (secret[at] === "a" ? "b" : "a") + secret.slice(at + 1);
+      const bad = Array.from(secret, (_, at) => changed(at)).filter((text) => text !== secret);
+      expect(bad.length).toBe(secret.length);
+      const mixed = other.secret.slice(0, 28) + secret.slice(28);
+      for (const text of [
+        ...bad,
+        mixed,
+        "",
+        secret.slice(0, -1),
+        `${secret}a`,
+        `${secret}\n`,
+        "x".repeat(10_000),
+      ]) {
+        expect(await store().keys.verify(text)).toBeNull();
+      }
+    });
+
+    test("a revoked key is good no more, for good", async () => {
+      const { tenant, key, secret } = await newKey();
+      const { key: other } = await store().keys.create(tenant, { name: "B", scopes: [] });
+      expect(await store().keys.revoke(await newTenant(store()), key.id)).toBe(false);
+      expect(await store().keys.live([key.id, other.id, "nobody"])).toEqual(new Set([key.id, other.id]));
+      expect(await store().keys.revoke(tenant, key.id)).toBe(true);
+      expect(await store().keys.revoke(tenant, key.id)).toBe(false);
+      expect(await store().keys.verify(secret)).toBeNull();
+      expect(await store().keys.live([key.id, other.id])).toEqual(new Set([other.id]));
+      const [first, second] = await store().keys.list(tenant);
+      expect(first).toMatchObject({ id: key.id, revokedAt: expect.any(Number) });
+      expect(second).toMatchObject({ id: other.id, revokedAt: null });
+    });
+
+    test("a key expires", async () => {
+      const tenant = await newTenant(store());
+      const { key } = await store().keys.create(tenant, { name: "now", scopes: [] });
+      const soon = { name: "soon", scopes: [], expiresAt: key.createdAt + 300 };
+      const { secret, key: expiring } = await store().keys.create(tenant, soon);
+      expect(await store().keys.verify(secret)).not.toBeNull();
+      await wait(400);
+      expect(await store().keys.verify(secret)).toBeNull();
+      expect(await store().keys.live([expiring.id])).toEqual(new Set());
+    });
+
+    test("its use is noted, at most once a minute", async () => {
+      const { tenant, secret } = await newKey();
+      await store().keys.verify(secret);
+      const [once] = await store().keys.list(tenant);
+      expect(once?.lastUsedAt).toEqual(expect.any(Number));
+      await wait(20);
+      await store().keys.verify(secret);
+      expect((await store().keys.list(tenant))[0]?.lastUsedAt).toBe(once?.lastUsedAt);
+    });
+
+    test("keys go with their tenant", async () => {
+      const { tenant, secret } = await newKey();
+      await store().tenants.remove(tenant);
+      expect(await store().keys.verify(secret)).toBeNull();
+      await expect(store().keys.create(tenant, { name: "A", scopes: [] })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+    });
+  });
+}

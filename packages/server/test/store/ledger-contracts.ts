@@ -1,0 +1,18 @@
+/** All contract suites of the ledger, for whoever has a store to try them on. */
+import { auditContract } from "./audit.contract.ts";
+import type { MakeStore } from "./harness.ts";
+import { interactionsContract } from "./interactions.contract.ts";
+import { keysContract } from "./keys.contract.ts";
+import { paymentsContract } from "./payments.contract.ts";
+import { peopleContract } from "./people.contract.ts";
+import { usageContract } from "./usage.contract.ts";
+
+/** @param permutations of what is said about a payment */
+export function ledgerContracts(name: string, makeStore: MakeStore, permutations: number): void {
+  keysContract(name, makeStore);
+  interactionsContract(name, makeStore);
+  paymentsContract(name, makeStore, permutations);
+  usageContract(name, makeStore);
+  peopleContract(name, makeStore);
+  auditContract(name, makeStore);
+}

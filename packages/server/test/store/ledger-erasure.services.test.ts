@@ -1,0 +1,93 @@
+/** Erasing a person on a real PostgreSQL server: no table of the ledger keeps what was said, nor by whom. */
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { verifyTenantAudit } from "../../src/store/verify-audit.ts";
+import { newSession, newTenant, unique } from "./harness.ts";
+import { anInteraction } from "./interactions.contract.ts";
+import { newOrder } from "./payments.contract.ts";
+import { postgresHarness, type PostgresHarness } from "./postgres-harness.ts";
+
+let harness: PostgresHarness;
+beforeAll(async () => {
+  harness = await postgresHarness();
+});
+afterAll(() => harness.store.close());
+
+/** The tables in which the text stands, however they hold it. */
+async function tablesWith(text: string): Promise<string[]> {
+  const { rows: tables } = await sql<{ name: string }>`
+    select table_name as name from information_schema.tables where table_schema = 'public'`.execute(
+    harness.db,
+  );
+  expect(tables.length).toBeGreaterThan(15);
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const { rows } = await sql<{ hit: boolean }>`
+      select exists (select from ${sql.table(name)} t where t::text like ${`%${text}%`}) as hit`.execute(
+      harness.db,
+    );
+    if (rows[0]?.hit === true) found.push(name);
+  }
+  return found.toSorted();
+}
+
+test("nothing is left of a person, and the audit still holds", async () => {
+  const { store } = harness;
+  const said = "canary-of-what-was-said";
+  const user = "canary-of-a-person";
+  const tenant = await newTenant(store);
+  const session = unique("session");
+  const ref = { tenant, session };
+  await store.sessions.create({ tenant, user }, { id: session });
+  const other = await newSession(store);
+
+  const approval = anInteraction("approval", { request: { said } });
+  await store.interactions.request(ref, approval);
+  await store.interactions.change(ref, {
+    id: approval.id,
+    to: "rejected",
+    by: user,
+    reason: said,
+    body: { said },
+  });
+  const { wanted } = await newOrder(store, ref, { description: said });
+  const notice = { gateway: "newebpay", event: unique("event"), body: { said } };
+  const { orderNo } = wanted;
+  await store.payments.apply(tenant, { orderNo, to: "processing", by: user, body: { said }, notice });
+  const early = { gateway: "newebpay", event: unique("event"), body: { said } };
+  await store.payments.apply(tenant, { orderNo: unique("order"), to: "failed", notice: early });
+  await store.usage.add(tenant, {
+    key: unique("turn"),
+    turns: 1,
+    calls: 1,
+    input_tokens: 1,
+    output_tokens: 1,
+    total_tokens: 2,
+  });
+  const actor = await store.people.numberOf(tenant, user);
+  await store.audit.add(tenant, { actor, action: "approval.reject", subject: { interaction: approval.id } });
+  await store.interactions.request(other.ref, anInteraction("form"));
+
+  expect(await tablesWith(said)).toEqual([
+    "interaction_changes",
+    "interactions",
+    "payment_notices",
+    "payments",
+  ]);
+  expect(await tablesWith(user)).toEqual(["interaction_changes", "people", "sessions"]);
+
+  await store.transaction(async (tx) => {
+    await tx.sessions.removeUser(tenant, user);
+    await tx.people.forget(tenant, user);
+    await tx.audit.add(tenant, { actor: null, action: "person.erase", subject: { person: `${actor}` } });
+  });
+  expect(await tablesWith(user)).toEqual([]);
+  // A notice of an order that never came is nobody's yet; it goes by age.
+  expect(await tablesWith(said)).toEqual(["payment_notices"]);
+  await harness.wait(5);
+  expect(await store.payments.pruneNotices({ olderThanMs: 0, limit: 100 })).toBe(1);
+  expect(await tablesWith(said)).toEqual([]);
+  expect(await verifyTenantAudit(store.audit, tenant)).toMatchObject({ ok: true, head: { n: 2 } });
+  expect(await store.interactions.list(other.ref)).toHaveLength(1);
+});

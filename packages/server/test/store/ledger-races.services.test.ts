@@ -1,0 +1,106 @@
+/** Everybody decides at once, each over a connection of their own: approvals on a real PostgreSQL server. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { ChangeResult } from "../../src/store/interactions.ts";
+import { openDatabase } from "../../src/store/postgres/open.ts";
+import { postgresStore } from "../../src/store/postgres/store.ts";
+import type { OpenStore } from "../../src/store/store.ts";
+import { newSession, unique } from "./harness.ts";
+import { anInteraction } from "./interactions.contract.ts";
+import { newOrder } from "./payments.contract.ts";
+import { postgresHarness, type PostgresHarness } from "./postgres-harness.ts";
+
+const WISHES = ["approved", "edited", "rejected", "timed_out", "cancelled"];
+const RACES = 300;
+const NOTHING = { turns: 0, calls: 0, input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+
+let harness: PostgresHarness;
+let racers: OpenStore[];
+
+beforeAll(async () => {
+  harness = await postgresHarness();
+  const { url } = harness;
+  racers = WISHES.map(() => postgresStore(openDatabase({ url, max: 1 })));
+});
+
+afterAll(async () => {
+  await Promise.all([...racers, harness.store].map((store) => store.close()));
+});
+
+test(`one winner in each of ${RACES} races of approve, edit, reject, time-out and stop`, async () => {
+  const { ref } = await newSession(harness.store);
+  const wins = new Map<string, number>();
+  for (let race = 0; race < RACES; race += 1) {
+    // A third has no deadline, a third one that has passed, and a third one that passes about now.
+    const deadline = [{}, { deadlineMs: 0 }, { deadlineMs: 3 }][race % 3];
+    const { id } = anInteraction("approval");
+    await harness.store.interactions.request(ref, anInteraction("approval", { id, ...deadline }));
+    const results = await Promise.all(
+      WISHES.map(async (_, at): Promise<ChangeResult> => {
+        // Others are first every time.
+        const to = WISHES[(at + race) % WISHES.length] ?? "";
+        return await (racers[at] as OpenStore).transaction(async (tx) => {
+          const result = await tx.interactions.change(ref, { id, to, body: { to } });
+          if (result.won) await tx.usage.add(ref.tenant, { key: id, ...NOTHING });
+          return result;
+        });
+      }),
+    );
+    const won = results.filter((result) => result.won);
+    expect(won).toHaveLength(1);
+    const status = won[0]?.interaction.status ?? "";
+    expect(await harness.store.interactions.changes(ref, id)).toMatchObject([
+      { version: 1, status, body: { to: status } },
+    ]);
+    expect(await harness.store.interactions.get(ref, id)).toMatchObject({ status, version: 1 });
+    // What the winner did in the same transaction is there, and the losers' isn't in its way.
+    expect(await harness.store.usage.add(ref.tenant, { key: id, ...NOTHING })).toBe(false);
+    wins.set(status, (wins.get(status) ?? 0) + 1);
+  }
+  expect([...wins.keys()].toSorted()).toEqual(WISHES.toSorted());
+  expect(wins.get("timed_out")).toBeGreaterThan(0);
+});
+
+test("a decision made in time counts, also when somebody who then gave up held it up past the deadline", async () => {
+  const { ref } = await newSession(harness.store);
+  const { id } = anInteraction("approval");
+  const asked = anInteraction("approval", { id, deadlineMs: 1000 });
+  const { interaction } = await harness.store.interactions.request(ref, asked);
+  const [holder, waiter] = racers as [OpenStore, OpenStore];
+  let waiting: Promise<ChangeResult> | undefined;
+  const held = holder.transaction(async (tx) => {
+    await tx.interactions.change(ref, { id, to: "rejected" });
+    waiting = waiter.interactions.change(ref, { id, to: "approved" });
+    await harness.wait(1200);
+    throw new Error("undo");
+  });
+  await expect(held).rejects.toThrow("undo");
+  const result = await waiting;
+  expect(result).toMatchObject({ won: true, change: { status: "approved" } });
+  expect(result?.change?.at).toBeLessThan(interaction.deadline ?? 0);
+  expect(await harness.store.interactions.changes(ref, id)).toHaveLength(1);
+});
+
+test("a notice that comes while its order is being made is never left over", async () => {
+  const { ref } = await newSession(harness.store);
+  const [maker, notified] = racers as [OpenStore, OpenStore];
+  const outcomes = new Set<string>();
+  for (let race = 0; race < 60; race += 1) {
+    const orderNo = unique("order");
+    const notice = { gateway: "newebpay", event: unique("event"), body: {} };
+    const move = { orderNo, to: "processing", notice } as const;
+    const pause = race % 4;
+    const [{ wanted }, told] = await Promise.all([
+      maker.transaction((tx) => newOrder(tx, ref, { orderNo })),
+      harness.wait(pause).then(() => notified.payments.apply(ref.tenant, move)),
+    ]);
+    outcomes.add(told.outcome);
+    // Either it was in time, or the order knows of it, and the gateway's next try counts.
+    const notices = await harness.store.payments.notices(ref, orderNo);
+    expect(notices).toMatchObject([{ event: notice.event, outcome: told.outcome }]);
+    const again = await harness.store.payments.apply(ref.tenant, move);
+    expect(again.outcome).toBe(told.outcome === "unknown" ? "won" : "repeated");
+    expect(await harness.store.interactions.changes(ref, wanted.interaction)).toHaveLength(1);
+  }
+  expect([...outcomes].toSorted()).toEqual(["unknown", "won"]);
+});

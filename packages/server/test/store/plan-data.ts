@@ -1,0 +1,52 @@
+/** Fills a database with many rows in seconds, for looking at query plans. The rows are shaped, not meaningful. */
+import { sql } from "kysely";
+
+import type { Db } from "../../src/store/postgres/database.ts";
+
+/** Whom the queries ask for: one person and one session with a tenth of everything. */
+export const BIG = { tenant: "t1", user: "u1", session: "s1" };
+
+/**
+ * Adds what is missing up to `events` archived events, a tenth as many sessions, turns and outbox rows, and then
+ * updates what the planner knows.
+ */
+export async function fill(db: Db, from: number, events: number): Promise<void> {
+  await db.connection().execute(async (held) => {
+    // Foreign keys and other triggers stay off while filling: checking them would take most of the time.
+    await sql`set session_replication_role = replica`.execute(held);
+    for (const statement of statements(from, events)) await sql.raw(statement).execute(held);
+    await sql`set session_replication_role = default`.execute(held);
+    await sql`vacuum analyze`.execute(held);
+  });
+}
+
+function statements(from: number, to: number): string[] {
+  const tenth = `generate_series(${from / 10 + 1}, ${to / 10}) n`;
+  const all = `generate_series(${from + 1}, ${to}) n`;
+  const session = (each: number) => `case when n % 10 = 0 then 's1' else 's' || (n / ${each} + 2) end`;
+  const padding = `repeat('x', 60)`;
+  return [
+    `insert into tenants (id, name) values ('t1', 'T') on conflict do nothing`,
+    `insert into sessions (id, tenant_id, user_id, epoch, turn_count, created_at, updated_at, title)
+     select 's' || n, 't1', case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end, n, 20,
+       now() - n * interval '1 minute', now() - n * interval '1 minute', ${padding} from ${tenth}`,
+    `insert into archived_events (session_id, first_seq, last_seq, epoch, type, at, event)
+     select ${session(100)}, n, n, 1, 'text.delta', n, json_build_object('text', ${padding}) from ${all}`,
+    `insert into turns (session_id, id, start_seq, end_seq, status, open, snapshot)
+     select ${session(20)}, 'turn' || n, n, n, 'end_turn', n in (100, 500),
+       json_build_object('id', n, 'text', ${padding}) from ${tenth}`,
+    `insert into session_epochs (session_id, epoch, by, reason) select ${session(5)}, n, 'w', 'r' from ${tenth}`,
+    `insert into outbox (session_id, key, draft, created_at, next_attempt_at, delivered_at)
+     select 's' || (n % ${to / 10} + 1), 'k' || n, '{}', now() - interval '1 hour', now() - interval '1 hour',
+       case when n % 50 = 0 then null else now() - n * interval '1 minute' end from ${tenth}`,
+    `insert into waiting_messages (session_id, id, body)
+     select ${session(20)}, 'm' || n, case when n in (100, 500) then '{}'::json end from ${tenth}`,
+    `insert into shares (id, session_id, up_to_epoch, up_to_seq)
+     select 'share' || n, 's' || n, 1, n from ${tenth}`,
+    `insert into erasures (session_id, requested_at)
+     select 'gone' || n, now() - n * interval '1 minute' from ${tenth}`,
+    `insert into blobs (session_id, id, media_type, size, body)
+     select ${session(20)}, 'b' || n, 't', 3, 'abc' from ${tenth}`,
+    `insert into leases (executor, until) select 'e' || n, now() + interval '1 hour' from ${tenth} where n % 100 = 0`,
+  ];
+}

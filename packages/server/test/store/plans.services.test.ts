@@ -1,0 +1,153 @@
+/**
+ * Every paged query looks at what it gives out and little more: no sequential scan of a large table, few pages,
+ * and hardly more of them at a million archived events than at a hundred thousand. The statements are the ones
+ * that the store sends, caught on their way.
+ */
+import type { CompiledQuery } from "kysely";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { formatPageToken } from "../../src/store/page-token.ts";
+import type { OpenStore } from "../../src/store/store.ts";
+import { BIG, fill } from "./plan-data.ts";
+import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
+
+const SMALL = 100_000;
+const LARGE = 1_000_000;
+const MOST_BUFFERS = 250;
+
+interface Plan {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Shared Hit Blocks"?: number;
+  readonly "Shared Read Blocks"?: number;
+  readonly "Actual Rows"?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+const { tenant, user, session } = BIG;
+const actor = { tenant, user };
+const ref = { tenant, session };
+
+/** The page that begins `share` of the way through the big user's sessions. */
+async function token(harness: PostgresHarness, share: number): Promise<string> {
+  const rows = harness.db.selectFrom("sessions").where("user_id", "=", user).where("tenant_id", "=", tenant);
+  const { count } = await rows.select((eb) => eb.fn.countAll<number>().as("count")).executeTakeFirstOrThrow();
+  const row = await rows
+    .select(["id", "updated_at"])
+    .orderBy("updated_at", "desc")
+    .orderBy("id", "desc")
+    .offset(Math.floor(count * share))
+    .limit(1)
+    .executeTakeFirstOrThrow();
+  return formatPageToken({ updatedAt: row.updated_at, id: row.id });
+}
+
+type Query = (store: OpenStore, harness: PostgresHarness, events: number) => Promise<unknown>;
+
+const queries: Readonly<Record<string, Query>> = {
+  "sessions.get": (store) => store.sessions.get(actor, session),
+  "sessions.find": (store) => store.sessions.find(ref),
+  "sessions.list, first page": (store) => store.sessions.list(actor, { limit: 50 }),
+  "sessions.list, middle page": async (store, harness) =>
+    store.sessions.list(actor, { limit: 50, before: await token(harness, 0.5) }),
+  "sessions.list, last page": async (store, harness) =>
+    store.sessions.list(actor, { limit: 50, before: await token(harness, 0.995) }),
+  "sessions.expired": (store) => store.sessions.expired({ olderThanMs: 60_000, limit: 50 }),
+  "sessions.pendingErasures": (store) => store.sessions.pendingErasures(50),
+  "epochs.list": (store) => store.epochs.list(ref, 50),
+  "turns.list, first page": (store) => store.turns.list(ref, { limit: 50 }),
+  "turns.list, middle page": (store, _, events) => store.turns.list(ref, { limit: 50, before: events / 20 }),
+  "turns.list, last page": (store) => store.turns.list(ref, { limit: 50, before: 400 }),
+  "turns.open": (store) => store.turns.open(ref),
+  "archive.header": (store) => store.archive.header(ref),
+  "archive.window": (store) => store.archive.window(ref, 50),
+  "archive.events, first page": (store) => store.archive.events(ref, { after: 0, limit: 50 }),
+  "archive.events, middle page": (store, _, events) =>
+    store.archive.events(ref, { after: events / 2, limit: 50 }),
+  "archive.events, last page": (store, _, events) =>
+    store.archive.events(ref, { after: events - 300, limit: 50 }),
+  "waiting.list": (store) => store.waiting.list(ref),
+  "outbox.pending": (store) => store.outbox.pending({ limit: 50, olderThanMs: 1000 }),
+  "outbox.deliver": (store) => store.outbox.deliver({ limit: 20, olderThanMs: 1000 }, async () => "1-1"),
+  "blobs.get": (store) => store.blobs.get(ref, "b10"),
+  "leases.expired": (store) => store.leases.expired(50),
+  "shares.find": (store) => store.shares.find("share7"),
+  "shares.list": (store) => store.shares.list(actor, session),
+};
+
+describe("query plans", () => {
+  let harness: PostgresHarness;
+  let client: pg.Client;
+  const caught: CompiledQuery[] = [];
+  const small = new Map<string, number>();
+  const large = new Map<string, { buffers: number; scans: string[]; rows: number }>();
+
+  beforeAll(async () => {
+    harness = await postgresHarness({ onQuery: (event) => caught.push(event.query) });
+    client = new pg.Client({ connectionString: harness.url });
+    await client.connect();
+    await fill(harness.db, 0, SMALL);
+    for (const name of Object.keys(queries)) small.set(name, (await measure(name, SMALL)).buffers);
+    await fill(harness.db, SMALL, LARGE);
+    for (const name of Object.keys(queries)) large.set(name, await measure(name, LARGE));
+  });
+  afterAll(async () => {
+    await client.end();
+    await harness.store.close();
+  });
+
+  async function measure(name: string, events: number) {
+    const query = queries[name] as Query;
+    // What the query prepares with (a page token) is sent before and left out.
+    caught.length = 0;
+    await query(harness.store, harness, events);
+    const select = caught.findLast(({ sql }) => sql.startsWith("select") && !sql.includes(" offset "));
+    if (select === undefined) throw new Error(`${name} sent no select`);
+    const plan = await explain(select);
+    return {
+      buffers: (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),
+      scans: (name === "archive.window" && events === LARGE && (await import("node:fs")).writeFileSync("/tmp/window-plan.json", JSON.stringify(plan, null, 1) + select.sql), sequentialScans(plan)),
+      rows: plan["Actual Rows"] ?? 0,
+    };
+  }
+
+  async function explain({ sql, parameters }: CompiledQuery): Promise<Plan> {
+    await client.query("begin");
+    try {
+      const explained = `explain (analyze, buffers, format json) ${sql}`;
+      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(explained, [...parameters]);
+      const plan = rows[0]?.["QUERY PLAN"][0].Plan;
+      if (plan === undefined) throw new Error("there is no plan");
+      return plan;
+    } finally {
+      await client.query("rollback");
+    }
+  }
+
+  function sequentialScans(plan: Plan): string[] {
+    const own = plan["Node Type"] === "Seq Scan" ? [plan["Relation Name"] ?? "?"] : [];
+    // A thousand leases are fewer than any table of sessions has; reading all of them is cheaper than an index.
+    return [...own.filter((name) => name !== "leases"), ...(plan.Plans ?? []).flatMap(sequentialScans)];
+  }
+
+  for (const name of Object.keys(queries)) {
+    test(name, () => {
+      const { buffers, scans } = large.get(name) ?? { buffers: Infinity, scans: ["?"] };
+      expect(scans).toEqual([]);
+      expect(buffers).toBeGreaterThan(0);
+      expect(buffers).toBeLessThan(MOST_BUFFERS);
+      expect(buffers).toBeLessThanOrEqual((small.get(name) ?? 0) * 1.5 + 10);
+    });
+  }
+
+  test("the pages that were looked at are full", () => {
+    for (const [name, { rows }] of large)
+      if (name.includes(" page")) expect([name, rows]).toEqual([name, rows]);
+    const rows = (name: string) => large.get(name)?.rows ?? 0;
+    expect(rows("archive.events, middle page")).toBe(50);
+    expect(rows("sessions.list, middle page")).toBe(51);
+    expect(rows("turns.list, middle page")).toBe(50);
+    expect(rows("outbox.pending")).toBe(50);
+  });
+});

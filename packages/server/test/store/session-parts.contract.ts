@@ -1,0 +1,157 @@
+/** What every store promises of waiting messages, blobs, leases and shares. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { MAX_BLOB_BYTES } from "../../src/store/blobs.ts";
+import type { OpenStore } from "../../src/store/store.ts";
+import { batchOf, chat } from "./archive-batch.ts";
+import { type Harness, type MakeStore, newSession, unique } from "./harness.ts";
+
+export function sessionPartsContract(name: string, makeStore: MakeStore): void {
+  describe(`${name}: waiting, blobs, leases, shares`, () => {
+    let harness: Harness;
+    let store: OpenStore;
+    beforeAll(async () => {
+      harness = await makeStore();
+      store = harness.store;
+    });
+    afterAll(() => store.close());
+
+    test("messages wait in the order they came, each id once for ever", async () => {
+      const { ref } = await newSession(store);
+      const files = [{ url: "https://example.com/a" }];
+      expect(await store.waiting.add(ref, { id: "z", text: "first \0 \ud800", files, by: "an" })).toBe(
+        "added",
+      );
+      expect(await store.waiting.add(ref, { id: "a", text: "second", resumes: "f1" })).toBe("added");
+      expect(await store.waiting.add(ref, { id: "z", text: "other" })).toBe("already");
+      const [first, second, ...more] = await store.waiting.list(ref);
+      expect(more).toEqual([]);
+      expect(first).toMatchObject({ id: "z", text: "first \0 \ud800", files, by: "an", resumes: null });
+      expect(second).toMatchObject({ id: "a", text: "second", files: [], by: null, resumes: "f1" });
+      expect(await store.waiting.take(ref)).toEqual(first);
+      expect(await store.waiting.remove(ref, "a")).toBe(true);
+      expect(await store.waiting.remove(ref, "a")).toBe(false);
+      expect(await store.waiting.take(ref)).toBeNull();
+      for (const id of ["z", "a"])
+        expect(await store.waiting.add(ref, { id, text: "again" })).toBe("already");
+      expect(await store.waiting.list(ref)).toEqual([]);
+    });
+
+    test("each message goes to one taker, in order", async () => {
+      const { ref } = await newSession(store);
+      for (let n = 0; n < 20; n += 1) await store.waiting.add(ref, { id: `${n}`, text: "t" });
+      const order: string[] = [];
+      const taken = await Promise.all(
+        Array.from({ length: 30 }, async () => {
+          const message = await store.waiting.take(ref);
+          if (message !== null) order.push(message.id);
+          return message;
+        }),
+      );
+      expect(taken.filter((message) => message !== null)).toHaveLength(20);
+      expect(new Set(order).size).toBe(20);
+    });
+
+    test("a take that is not committed gives the message back", async () => {
+      const { ref } = await newSession(store);
+      for (const id of ["a", "b"]) await store.waiting.add(ref, { id, text: "t" });
+      await expect(
+        store.transaction(async (tx) => {
+          await tx.waiting.take(ref);
+          throw new Error("no turn");
+        }),
+      ).rejects.toThrow("no turn");
+      expect(await store.waiting.take(ref)).toMatchObject({ id: "a" });
+    });
+
+    test("a blob is stored once and read back byte by byte", async () => {
+      const { ref } = await newSession(store);
+      const body = new Uint8Array(70_000).map((_, n) => n % 251);
+      const blob = { id: "b", mediaType: "application/octet-stream", body };
+      expect(await store.blobs.put(ref, blob)).toBe("stored");
+      expect(await store.blobs.put(ref, { ...blob, body: new Uint8Array(1) })).toBe("already");
+      expect(await store.blobs.get(ref, "b")).toEqual(blob);
+      expect(await store.blobs.get(ref, "c")).toBeNull();
+      expect(await store.blobs.get({ ...ref, tenant: "else" }, "b")).toBeNull();
+      const large = { ...blob, id: "l", body: new Uint8Array(MAX_BLOB_BYTES + 1) };
+      await expect(store.blobs.put(ref, large)).rejects.toMatchObject({ code: "TOO_LARGE" });
+    });
+
+    test("blobs are copied within a tenant only", async () => {
+      const { actor, ref } = await newSession(store);
+      const { ref: foreign } = await newSession(store);
+      const { id } = await store.sessions.create(actor, { id: unique("session") });
+      const to = { ...ref, session: id };
+      for (const blob of ["a", "b"])
+        await store.blobs.put(ref, { id: blob, mediaType: "text/plain", body: Buffer.from(blob) });
+      expect(await store.blobs.copy(ref, to)).toBe(2);
+      expect(await store.blobs.copy(ref, to)).toBe(0);
+      expect((await store.blobs.get(to, "a"))?.body).toEqual(new Uint8Array(Buffer.from("a")));
+      await expect(store.blobs.copy(ref, foreign)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    });
+
+    test("a lease that ran out is taken over by one, and its owner is told", async () => {
+      const [dead, one, two] = [unique("exec"), unique("exec"), unique("exec")];
+      expect(await store.leases.renew(dead, 100)).toBe(false);
+      expect(await store.leases.take(dead, 150)).toBe(true);
+      for (const id of [one, two]) await store.leases.take(id, 60_000);
+      expect(await store.leases.renew(dead, 150)).toBe(true);
+      expect(await store.leases.expired(100)).toEqual([]);
+      expect(await store.leases.takeDead(dead, one)).toBe(false);
+      await harness.wait(170);
+      expect(await store.leases.expired(100)).toEqual([dead]);
+      const takes = await Promise.all([one, two, one, two].map((by) => store.leases.takeDead(dead, by)));
+      expect(takes.filter(Boolean)).toHaveLength(1);
+      expect(await store.leases.expired(100)).toEqual([]);
+      expect(await store.leases.renew(dead, 150)).toBe(false);
+      expect(await store.leases.take(dead, 150)).toBe(false);
+      await store.leases.release(dead);
+      expect(await store.leases.expired(100)).toEqual([]);
+      for (const id of [one, two]) await store.leases.release(id);
+    });
+
+    test("when the one who took over dies as well, both are there to be taken", async () => {
+      const [first, second, third] = [unique("exec"), unique("exec"), unique("exec")];
+      await store.leases.take(first, 20);
+      await store.leases.take(second, 150);
+      await store.leases.take(third, 60_000);
+      await harness.wait(40);
+      expect(await store.leases.takeDead(first, second)).toBe(true);
+      expect(await store.leases.takeDead(first, third)).toBe(false);
+      await harness.wait(150);
+      expect(await store.leases.expired(100)).toEqual([first, second]);
+      expect(await store.leases.takeDead(first, third)).toBe(true);
+      expect(await store.leases.expired(100)).toEqual([second]);
+      for (const id of [first, second, third]) await store.leases.release(id);
+    });
+
+    test("a lease that ran out and that nobody took can be renewed", async () => {
+      const id = unique("exec");
+      await store.leases.take(id, 10);
+      await harness.wait(20);
+      expect(await store.leases.renew(id, 60_000)).toBe(true);
+      expect(await store.leases.expired(100)).toEqual([]);
+      await store.leases.release(id);
+    });
+
+    test("a share shows what was archived when it was made, until it is revoked", async () => {
+      const { actor, ref } = await newSession(store);
+      const log = chat(2);
+      await store.archive.write(ref, batchOf(log, "0-0", "1-5"));
+      const share = await store.shares.create(actor, ref.session);
+      await store.archive.write(ref, batchOf(log, "1-5"));
+      expect(share).toMatchObject({ ...ref, upTo: "1-5" });
+      expect(await store.shares.find(share.id)).toEqual(share);
+      const later = await store.shares.create(actor, ref.session);
+      expect(await store.shares.list(actor, ref.session)).toEqual([share, later]);
+      expect(await store.shares.list({ ...actor, user: "else" }, ref.session)).toEqual([]);
+      expect(await store.shares.revoke({ ...actor, user: "else" }, share.id)).toBe(false);
+      expect(await store.shares.revoke(actor, share.id)).toBe(true);
+      expect(await store.shares.revoke(actor, share.id)).toBe(false);
+      expect(await store.shares.find(share.id)).toBeNull();
+      expect(await store.shares.list(actor, ref.session)).toEqual([later]);
+      await store.sessions.remove(ref);
+      expect(await store.shares.find(later.id)).toBeNull();
+    });
+  });
+}

@@ -1,0 +1,191 @@
+/** What every store promises of tenants and sessions. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { Session } from "../../src/store/sessions.ts";
+import type { OpenStore } from "../../src/store/store.ts";
+import { type Harness, type MakeStore, newSession, newTenant, unique } from "./harness.ts";
+
+export function sessionsContract(name: string, makeStore: MakeStore): void {
+  describe(`${name}: tenants and sessions`, () => {
+    let harness: Harness;
+    let store: OpenStore;
+    beforeAll(async () => {
+      harness = await makeStore();
+      store = harness.store;
+    });
+    afterAll(() => store.close());
+
+    test("a tenant is created once", async () => {
+      const id = await newTenant(store);
+      expect(await store.tenants.get(id)).toMatchObject({ id, name: "A tenant" });
+      await expect(store.tenants.create({ id, name: "B" })).rejects.toMatchObject({ code: "EXISTS" });
+      expect(await store.tenants.get("nobody")).toBeNull();
+    });
+
+    test("a session begins empty, with a number and an epoch before its first", async () => {
+      const actor = { tenant: await newTenant(store), user: "an" };
+      const id = unique("session");
+      const session = await store.sessions.create(actor, { id, title: "Markets", firstEpoch: 500 });
+      expect(session).toMatchObject({ id, ...actor, title: "Markets", epoch: 499, archived: "0-0" });
+      expect(session.forkedFromShare).toBe(false);
+      expect(session.createdAt).toBeLessThanOrEqual(session.updatedAt);
+      expect(await store.sessions.get(actor, id)).toEqual(session);
+      const other = await store.sessions.create(actor, { id: unique("session") });
+      expect(other.number).toBeGreaterThan(session.number);
+      expect(other.epoch).toBeGreaterThanOrEqual(0);
+      expect(other.epoch).toBeLessThan(2 ** 32 - 1);
+    });
+
+    test("ids are taken once, in all tenants", async () => {
+      const { ref } = await newSession(store);
+      const actor = { tenant: await newTenant(store), user: "an" };
+      await expect(store.sessions.create(actor, { id: ref.session })).rejects.toMatchObject({
+        code: "EXISTS",
+      });
+      await expect(
+        store.sessions.create({ ...actor, tenant: "none" }, { id: unique("session") }),
+      ).rejects.toMatchObject({ code: "NOT_FOUND" });
+    });
+
+    test("bad arguments are refused", async () => {
+      const { actor, ref } = await newSession(store);
+      for (const id of ["", "a\0b", "x".repeat(257)])
+        await expect(store.sessions.create(actor, { id })).rejects.toMatchObject({ code: "INVALID" });
+      for (const firstEpoch of [0, -1, 1.5, 2 ** 32])
+        await expect(
+          store.sessions.create(actor, { id: unique("session"), firstEpoch }),
+        ).rejects.toMatchObject({ code: "INVALID" });
+      for (const limit of [0, 101, 1.5, Number.NaN])
+        await expect(store.sessions.list(actor, { limit })).rejects.toMatchObject({ code: "INVALID" });
+      await expect(store.sessions.list(actor, { limit: 5, before: "junk" })).rejects.toMatchObject({
+        code: "INVALID",
+      });
+      await expect(store.sessions.rename(actor, ref.session, "a\0")).rejects.toMatchObject({
+        code: "INVALID",
+      });
+    });
+
+    test("neither tenants nor people see each other", async () => {
+      const { actor, ref } = await newSession(store);
+      const foreign = { tenant: await newTenant(store), session: ref.session };
+      expect(await store.sessions.find(ref)).toMatchObject({ id: ref.session });
+      expect(await store.sessions.find(foreign)).toBeNull();
+      expect(await store.sessions.get({ ...actor, user: "else" }, ref.session)).toBeNull();
+      expect(await store.sessions.get({ ...actor, tenant: foreign.tenant }, ref.session)).toBeNull();
+      expect((await store.sessions.list({ ...actor, user: "else" }, { limit: 9 })).sessions).toEqual([]);
+      expect(await store.sessions.remove(foreign)).toBe(false);
+      for (const attempt of [
+        () => store.sessions.rename({ ...actor, user: "else" }, ref.session, "Mine"),
+        () => store.sessions.touch(foreign),
+        () => store.epochs.next(foreign, { seen: 0, by: "w", reason: "r" }),
+        () => store.archive.header(foreign),
+        () => store.archive.window(foreign, 5),
+        () => store.waiting.take(foreign),
+        () => store.outbox.add(foreign, { key: "k", draft: { type: "session.update", title: "t" } }),
+        () => store.blobs.put(foreign, { id: "b", mediaType: "t", body: new Uint8Array() }),
+        () => store.shares.create({ ...actor, user: "else" }, ref.session),
+      ])
+        await expect(attempt()).rejects.toMatchObject({ code: "NOT_FOUND" });
+    });
+
+    test("renaming and touching move a session to the front", async () => {
+      const { actor, ref } = await newSession(store);
+      const second = await store.sessions.create(actor, { id: unique("session") });
+      await harness.wait(5);
+      const renamed = await store.sessions.rename(actor, ref.session, "New \ud800 name");
+      expect(renamed.title).toBe("New \ufffd name");
+      const order = async () => (await store.sessions.list(actor, { limit: 9 })).sessions.map((s) => s.id);
+      expect(await order()).toEqual([ref.session, second.id]);
+      await harness.wait(5);
+      await store.sessions.touch({ tenant: actor.tenant, session: second.id });
+      expect(await order()).toEqual([second.id, ref.session]);
+    });
+
+    test("pages give every session once, though others come and go meanwhile", async () => {
+      const { actor, ref } = await newSession(store);
+      const made = [ref.session];
+      for (let n = 0; n < 24; n += 1)
+        made.unshift((await store.sessions.create(actor, { id: unique("session") })).id);
+      const seen: Session[] = [];
+      let before: string | undefined;
+      for (;;) {
+        const page = await store.sessions.list(actor, {
+          limit: 4,
+          ...(before === undefined ? {} : { before }),
+        });
+        seen.push(...page.sessions);
+        expect(page.sessions.length).toBe(page.next === null ? 1 : 4);
+        if (page.next === null) break;
+        before = page.next;
+        await harness.wait(2);
+        await store.sessions.create(actor, { id: unique("session") });
+        // The first one of the list goes: seen already, so nothing may shift.
+        await store.sessions.touch({ tenant: actor.tenant, session: seen[0]?.id ?? "" });
+      }
+      expect(new Set(seen.map((s) => s.id)).size).toBe(25);
+      expect(seen.map((s) => s.id).toSorted()).toEqual(made.toSorted());
+    });
+
+    test("sessions of one moment are paged by id", async () => {
+      const { actor } = await newSession(store);
+      await store.transaction(async (tx) => {
+        for (let n = 0; n < 9; n += 1) await tx.sessions.create(actor, { id: unique("session") });
+      });
+      const all = (await store.sessions.list(actor, { limit: 100 })).sessions;
+      const paged: Session[] = [];
+      let next: string | null = null;
+      do {
+        const page = await store.sessions.list(actor, {
+          limit: 1,
+          ...(next === null ? {} : { before: next }),
+        });
+        paged.push(...page.sessions);
+        next = page.next;
+      } while (next !== null);
+      expect(paged).toEqual(all);
+    });
+
+    test("an erased session is gone, and noted until its log is", async () => {
+      const { actor, ref } = await newSession(store);
+      await store.waiting.add(ref, { id: "m", text: "hello" });
+      expect(await store.sessions.remove(ref)).toBe(true);
+      expect(await store.sessions.remove(ref)).toBe(false);
+      expect(await store.sessions.find(ref)).toBeNull();
+      expect(await store.waiting.list(ref)).toEqual([]);
+      const pending = async () => (await store.sessions.pendingErasures(1000)).map((e) => e.session);
+      expect(await pending()).toContain(ref.session);
+      await expect(store.sessions.create(actor, { id: ref.session })).rejects.toMatchObject({
+        code: "EXISTS",
+      });
+      await store.sessions.erased(ref.session);
+      expect(await pending()).not.toContain(ref.session);
+      await store.sessions.create(actor, { id: ref.session });
+      expect(await store.waiting.list(ref)).toEqual([]);
+    });
+
+    test("a person's or a tenant's sessions are erased together", async () => {
+      const { actor, ref } = await newSession(store);
+      const other = await store.sessions.create({ ...actor, user: "else" }, { id: unique("session") });
+      expect(await store.sessions.removeUser(actor.tenant, actor.user)).toEqual([ref.session]);
+      expect(await store.sessions.find({ ...ref, session: other.id })).not.toBeNull();
+      expect(await store.tenants.remove(actor.tenant)).toEqual([other.id]);
+      expect(await store.tenants.get(actor.tenant)).toBeNull();
+      expect(await store.sessions.find({ ...ref, session: other.id })).toBeNull();
+      const pending = (await store.sessions.pendingErasures(1000)).map((e) => e.session);
+      expect(pending).toEqual(expect.arrayContaining([ref.session, other.id]));
+    });
+
+    test("old sessions are found, the oldest first", async () => {
+      const { actor, ref } = await newSession(store);
+      const second = await store.sessions.create(actor, { id: unique("session") });
+      await harness.wait(300);
+      const fresh = await store.sessions.create(actor, { id: unique("session") });
+      const expired = (await store.sessions.expired({ olderThanMs: 200, limit: 1000 })).filter(
+        (found) => found.tenant === actor.tenant,
+      );
+      expect(expired.map((found) => found.session)).toEqual([ref.session, second.id]);
+      expect(expired).not.toContainEqual({ tenant: actor.tenant, session: fresh.id });
+      expect(await store.sessions.expired({ olderThanMs: 0, limit: 1 })).toHaveLength(1);
+    });
+  });
+}
