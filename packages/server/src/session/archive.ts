@@ -1,0 +1,122 @@
+/**
+ * Moves what the log holds into the archive: coalesced events, the turns they changed, the folded header and the
+ * archived position, in one commit per step. Whoever repeats a step, or does it beside somebody else, changes
+ * nothing. The log is trimmed only up to what is archived.
+ */
+import {
+  blocksOf,
+  coalesce,
+  type Cursor,
+  type Event,
+  fold,
+  formatCursor,
+  isPending,
+  outlivesTurn,
+  parseCursor,
+  comparePositions,
+  SCHEMA_VERSION,
+  type SessionState,
+  type Turn,
+  turnSnapshot,
+} from "@turnstream/protocol";
+import type { LogEntry } from "../log/entry.ts";
+import type { ArchivedTurn } from "../store/archive.ts";
+import type { Ref } from "../store/refs.ts";
+import { readArchived } from "./archived-state.ts";
+import { outboxKeyOf } from "./relay.ts";
+import type { Parts } from "./parts.ts";
+
+export interface ArchiveOptions {
+  /** How far to go; by default to the end. */
+  readonly upTo?: Cursor;
+  /** How many events one step takes. */
+  readonly step?: number;
+}
+
+export interface Archived {
+  readonly cursor: Cursor;
+  readonly events: number;
+}
+
+/** Folding goes on from the newest turn, and from older ones with an open form or payment. */
+const TURNS = 1;
+const STEP = 2_000;
+const MAX_TRIES = 8;
+
+/** @returns where the archive stands afterwards, and how many events this call wrote */
+export async function archiveSession(
+  parts: Parts,
+  ref: Ref,
+  options: ArchiveOptions = {},
+): Promise<Archived> {
+  const { step = STEP } = options;
+  const end = options.upTo === undefined ? null : parseCursor(options.upTo);
+  let written = 0;
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    let state = await readArchived(parts.store, ref, TURNS);
+    while (true) {
+      const from = formatCursor(state);
+      const page = await parts.log.read(ref.session, { after: from, limit: step });
+      // Not there: nothing to archive, or nobody has claimed the log since it was lost.
+      if (!page.ok) {
+        if (page.reason === "trimmed") break;
+        return { cursor: from, events: written };
+      }
+      const entries = page.entries.filter((entry) => end === null || comparePositions(entry, end) <= 0);
+      if (entries.length === 0) return { cursor: from, events: written };
+      const next = foldEntries(state, entries);
+      const result = await parts.store.archive.write(ref, batchOf(state, next, entries));
+      // Somebody is taking the session over: whether this goes on is known once the log is claimed.
+      if (typeof result === "object" && "behind" in result) return { cursor: from, events: written };
+      // Somebody else has archived meanwhile: begin again from what is there now.
+      if (typeof result === "object") break;
+      if (result === "written") written += entries.length;
+      state = next;
+    }
+  }
+  const { archived } = await parts.store.archive.header(ref);
+  return { cursor: archived, events: written };
+}
+
+/** Drops archived events from a log that has grown long. @returns whether it did */
+export async function trimSession(
+  { store, log }: Parts,
+  ref: Ref,
+  options: { keep?: number } = {},
+): Promise<boolean> {
+  const head = await log.head(ref.session);
+  const last = head === null ? null : parseCursor(head.last);
+  const base = head === null ? null : parseCursor(head.base);
+  if (last === null || base === null || last.seq - base.seq <= (options.keep ?? 0)) return false;
+  const { archived } = await store.archive.header(ref);
+  return log.trim(ref.session, archived);
+}
+
+function foldEntries(state: SessionState, entries: readonly LogEntry[]): SessionState {
+  let next = state;
+  for (const entry of entries) next = fold(next, entry.event);
+  return next;
+}
+
+function batchOf(before: SessionState, after: SessionState, entries: readonly LogEntry[]) {
+  const { turns, ...header } = after;
+  const known = new Set(before.turns);
+  const events: Event[] = coalesce(entries.map((entry) => entry.event));
+  return {
+    from: formatCursor(before),
+    to: formatCursor(after),
+    events,
+    turns: turns
+      .toArray()
+      .filter((turn) => !known.has(turn))
+      .map(archivedTurn),
+    header,
+    v: SCHEMA_VERSION,
+    delivered: [...new Set(entries.flatMap((entry) => outboxKeyOf(entry.key) ?? []))],
+  };
+}
+
+function archivedTurn(turn: Turn): ArchivedTurn {
+  const open = blocksOf(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
+  return { snapshot: turnSnapshot(turn), open };
+}

@@ -1,0 +1,37 @@
+/**
+ * The archived part of a session as a folded state, to fold the rest of the log into. Never reads the log.
+ */
+import { emptyState, fold, restore, SCHEMA_VERSION, type SessionState, snapshot } from "@turnstream/protocol";
+import type { ArchivedWindow } from "../store/archive.ts";
+import type { Ref } from "../store/refs.ts";
+import type { Store } from "../store/store.ts";
+
+const PAGE = 1_000;
+
+export async function readArchived(store: Store, ref: Ref, turns: number): Promise<SessionState> {
+  const window = await store.archive.window(ref, turns);
+  if (window.header === null) return emptyState;
+  if (window.v !== SCHEMA_VERSION) return foldAnew(store, ref, window, turns);
+  return stateOf(window);
+}
+
+function stateOf({ header, turns, earlier }: ArchivedWindow): SessionState {
+  return restore({ ...emptyState, ...header, v: SCHEMA_VERSION, earlier, turns });
+}
+
+/** What another version folded may lack something: the events have it all. */
+async function foldAnew(
+  store: Store,
+  ref: Ref,
+  window: ArchivedWindow,
+  turns: number,
+): Promise<SessionState> {
+  const end = window.header?.seq ?? 0;
+  let state = emptyState;
+  while (state.seq < end) {
+    const events = await store.archive.events(ref, { after: state.seq, limit: PAGE });
+    for (const event of events) if (state.seq < end) state = fold(state, event);
+    if (events.length === 0) break;
+  }
+  return restore(snapshot(state, turns));
+}

@@ -1,0 +1,50 @@
+/**
+ * Erasing sessions everywhere. The store goes first, with a note that the log has still to go; the note stays for
+ * a while, because a claim under way may make the log once more. Whoever dies in between, the note is found.
+ */
+import type { Ref } from "../store/refs.ts";
+import type { Parts } from "./parts.ts";
+
+/** Longer than any claim takes that began before the session was gone. */
+const GRACE_MS = 60_000;
+const BATCH = 100;
+
+/** @returns false when there was no such session */
+export async function eraseSession({ store, log }: Parts, ref: Ref): Promise<boolean> {
+  const wasThere = await store.sessions.remove(ref);
+  if (wasThere) await log.remove(ref.session);
+  return wasThere;
+}
+
+/** All sessions of one person, and their name in the audit. @returns how many sessions */
+export async function eraseUser({ store, log }: Parts, tenant: string, user: string): Promise<number> {
+  const sessions = await store.transaction(async (tx) => {
+    const removed = await tx.sessions.removeUser(tenant, user);
+    await tx.people.forget(tenant, user);
+    return removed;
+  });
+  for (const session of sessions) await log.remove(session);
+  return sessions.length;
+}
+
+/** Erases sessions that nobody has used for that long. @returns how many, at most a batch */
+export async function eraseExpired(parts: Parts, olderThanMs: number): Promise<number> {
+  const refs = await parts.store.sessions.expired({ olderThanMs, limit: BATCH });
+  for (const ref of refs) await eraseSession(parts, ref);
+  return refs.length;
+}
+
+/** Removes the logs of erased sessions again, and forgets the notes that are old enough. @returns how many logs */
+export async function finishErasures(
+  { store, log }: Parts,
+  now: number,
+  options: { readonly graceMs?: number } = {},
+): Promise<number> {
+  const { graceMs = GRACE_MS } = options;
+  const erasures = await store.sessions.pendingErasures(BATCH);
+  for (const { session, requestedAt } of erasures) {
+    await log.remove(session);
+    if (now - requestedAt >= graceMs) await store.sessions.erased(session);
+  }
+  return erasures.length;
+}

@@ -1,0 +1,8 @@
+/** What the work on a whole session needs: where it lives, and where it is remembered. Types only. */
+import type { Log } from "../log/log.ts";
+import type { Store } from "../store/store.ts";
+
+export interface Parts {
+  readonly store: Store;
+  readonly log: Log;
+}

@@ -1,0 +1,10 @@
+/** What joins log and store, on memory. */
+import { createMemoryLog } from "../../src/log/memory.ts";
+import { memoryStore } from "../../src/store/memory/store.ts";
+import { sessionContract } from "./session.contract.ts";
+
+sessionContract(
+  "memory",
+  async () => ({ log: createMemoryLog(), store: memoryStore() }),
+  Number(process.env["TURNSTREAM_LOGS"] ?? 300),
+);

@@ -1,0 +1,14 @@
+/** What joins log and store, on Redis and PostgreSQL. */
+import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { createRedisLog } from "../../src/log/redis.ts";
+import { postgresHarness } from "../store/postgres-harness.ts";
+import { sessionContract } from "./session.contract.ts";
+
+sessionContract(
+  "Redis and PostgreSQL",
+  async () => {
+    const { store } = await postgresHarness();
+    return { log: await createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix() }), store };
+  },
+  30,
+);

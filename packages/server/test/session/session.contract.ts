@@ -1,0 +1,324 @@
+/** What joins log and store, as tests that run on memory and on real servers. */
+import { randomUUID } from "node:crypto";
+import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
+import { type Event, foldAll, parseCursor, type SessionState } from "@turnstream/protocol";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { archiveSession, trimSession } from "../../src/session/archive.ts";
+import { claimIdle } from "../../src/session/claim.ts";
+import { eraseExpired, eraseSession, eraseUser, finishErasures } from "../../src/session/erase.ts";
+import { readHistory, readOlderTurns } from "../../src/session/history.ts";
+import { deliverCommitted, relayOutbox } from "../../src/session/relay.ts";
+import { readAll } from "../log/drafts.ts";
+import { type MakeParts, plain, type TestParts, World } from "./world.ts";
+
+export function sessionContract(name: string, makeParts: MakeParts, runs: number): void {
+  describe(`a session on ${name}`, () => {
+    let parts: TestParts;
+    beforeAll(async () => {
+      parts = await makeParts();
+    });
+    afterAll(async () => {
+      await Promise.all([parts.log.close(), parts.store.close()]);
+    });
+
+    const title = (text: string) => ({ type: "session.update", title: text }) as const;
+
+    /** Everything in the archive, folded from its events alone. */
+    async function refolded(world: World): Promise<SessionState> {
+      const events: Event[] = [];
+      while (true) {
+        const page = await parts.store.archive.events(world.ref, {
+          after: parseCursor(events.at(-1)?.id ?? "0-0")?.seq ?? 0,
+          limit: 50,
+        });
+        if (page.length === 0) return foldAll(events);
+        events.push(...page);
+      }
+    }
+
+    describe("history", () => {
+      test("is the fold of the whole log at every moment, while it is archived and trimmed", async () => {
+        await fc.assert(
+          fc.asyncProperty(
+            legalLog(60),
+            fc.array(fc.nat(6), { minLength: 5, maxLength: 20 }),
+            async (events, moves) => {
+              const world = await World.make(parts);
+              let n = 0;
+              await world.write(events, async () => {
+                const move = moves[n++ % moves.length];
+                if (move === 1) await archiveSession(parts, world.ref, { step: 3 });
+                if (move === 2) await trimSession(parts, world.ref);
+                if (move === 3) await archiveSession(parts, world.ref);
+                if (move !== undefined && move >= 4) {
+                  const turns = move - 3;
+                  const { state, withoutLog } = await readHistory(parts, world.ref, { turns });
+                  expect(withoutLog).toBeNull();
+                  expect(plain(state, turns)).toEqual(plain(world.folded(), turns));
+                }
+              });
+              await archiveSession(parts, world.ref);
+              await trimSession(parts, world.ref);
+              const { state, cursor, floor } = await readHistory(parts, world.ref, { turns: 100 });
+              expect(plain(state)).toEqual(plain(world.folded()));
+              expect(cursor).toBe(floor);
+              expect(plain(await refolded(world))).toEqual(plain(world.folded()));
+              // Repeating it changes nothing.
+              expect(await archiveSession(parts, world.ref)).toEqual({ cursor, events: 0 });
+            },
+          ),
+          { numRuns: runs },
+        );
+      });
+
+      test("stays exact for readers beside a writer, archivers, trimmers and takeovers", async () => {
+        const world = await (await World.make(parts)).start();
+        let done = false;
+        const writing = (async () => {
+          for (let turn = 0; turn < 12; turn++) {
+            const t = { turn: `t${turn}` };
+            const b = { ...t, run: "main", block: "b", index: 0 };
+            const started = {
+              type: "turn.start",
+              ...t,
+              number: turn,
+              message_number: turn,
+              agent: "a",
+              mode: "agent",
+              from_share: false,
+            } as const;
+            if (turn % 4 === 3) await world.claim(started);
+            else await world.append(started);
+            await world.append(
+              { type: "run.start", ...t, run: "main", agent: "a" },
+              { type: "text.start", ...b, part: false },
+            );
+            for (let n = 0; n < 15; n++) {
+              await world.append({ type: "text.delta", ...b, text: `${turn}.${n} ` });
+              if (n % 5 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+            }
+            await world.append(
+              { type: "text.end", ...b, final: true },
+              { type: "run.end", ...t, run: "main", status: "completed" },
+            );
+            await world.append({ type: "turn.end", ...t, reason: "end_turn", duration_ms: 1 });
+          }
+          done = true;
+        })();
+        let looks = 0;
+        const looking = async () => {
+          while (!done) {
+            const { state, withoutLog } = await readHistory(parts, world.ref, { turns: 3, tries: 50 });
+            expect(withoutLog).toBeNull();
+            expect(plain(state, 3)).toEqual(plain(world.folded(state.seq), 3));
+            looks++;
+            await new Promise((resolve) => setTimeout(resolve, 1));
+          }
+        };
+        const archiving = async () => {
+          while (!done) {
+            await archiveSession(parts, world.ref, { step: 7 });
+            await trimSession(parts, world.ref, { keep: 5 });
+            await new Promise((resolve) => setTimeout(resolve, 1));
+          }
+        };
+        await Promise.all([writing, looking(), looking(), archiving(), archiving()]);
+        expect(looks).toBeGreaterThan(2);
+        await archiveSession(parts, world.ref);
+        expect(plain(await refolded(world))).toEqual(plain(world.folded()));
+        const older = await readOlderTurns(parts, world.ref, { before: 1e9, limit: 100 });
+        expect(older.map(({ id }) => id)).toEqual(Array.from({ length: 12 }, (_, n) => `t${11 - n}`));
+      });
+
+      test("without a log is the archive, and a new log goes on from there", async () => {
+        const world = await (await World.make(parts)).start();
+        await world.append(title("kept"));
+        await archiveSession(parts, world.ref);
+        await world.append(title("lost"));
+        await parts.log.remove(world.ref.session);
+        const history = await readHistory(parts, world.ref);
+        expect(history).toMatchObject({ withoutLog: "missing", cursor: history.floor });
+        expect(history.state.title).toBe("kept");
+        const { epoch, cursor } = await claimIdle(parts, world.ref, "gateway");
+        expect(cursor).toBe(`${epoch}-3`);
+        expect(await parts.log.read(world.ref.session, { after: history.cursor })).toMatchObject({
+          ok: true,
+          entries: [{ seq: 3 }],
+        });
+        expect((await readHistory(parts, world.ref)).state).toMatchObject({ title: "kept", seq: 3, epoch });
+      });
+    });
+
+    describe("archiving", () => {
+      test("by many at once writes everything once", async () => {
+        const world = await (await World.make(parts)).start();
+        for (let n = 0; n < 40; n++) await world.append(title(`${n}`));
+        const results = await Promise.all(
+          Array.from({ length: 6 }, () => archiveSession(parts, world.ref, { step: 4 })),
+        );
+        expect(results.reduce((sum, { events }) => sum + events, 0)).toBe(41);
+        expect(new Set(results.map(({ cursor }) => cursor)).size).toBe(1);
+        expect(await parts.store.archive.events(world.ref, { after: 0, limit: 100 })).toHaveLength(41);
+      });
+
+      test("of a timeline that somebody is taking over waits for the claim", async () => {
+        const world = await (await World.make(parts)).start();
+        await world.append(title("a"));
+        // Somebody has a number and has not claimed the log yet: what is in it may be about to be lost.
+        const seen = (await parts.log.head(world.ref.session))?.epoch ?? 0;
+        await parts.store.epochs.next(world.ref, { seen, by: "other", reason: "test" });
+        expect(await archiveSession(parts, world.ref)).toEqual({ cursor: "0-0", events: 0 });
+        await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+        expect((await archiveSession(parts, world.ref)).events).toBe(3);
+      });
+
+      test("trims only what is archived", async () => {
+        const world = await (await World.make(parts)).start();
+        for (let n = 0; n < 5; n++) await world.append(title(`${n}`));
+        expect(await trimSession(parts, world.ref)).toBe(true);
+        expect(await readAll(parts.log, world.ref.session)).toHaveLength(6);
+        await archiveSession(parts, world.ref, { upTo: world.events[2]?.id ?? "" });
+        await trimSession(parts, world.ref);
+        expect(await parts.log.head(world.ref.session)).toMatchObject({ base: world.events[2]?.id });
+      });
+    });
+
+    describe("what is committed", () => {
+      const row = (key: string) => ({ key, draft: title(`decided ${key}`) });
+      const told = async (world: World) =>
+        (await readAll(parts.log, world.ref.session)).map(({ event }) =>
+          event.type === "session.update" ? event.title : event.type,
+        );
+
+      test("reaches the log once, whoever brings it and dies", async () => {
+        const world = await (await World.make(parts)).start();
+        const since = world.events.at(-1)?.id ?? "";
+        const { store } = parts;
+        // Brought by its writer.
+        await store.outbox.add(world.ref, row("a"));
+        expect(await deliverCommitted(parts, world.ref, row("a"))).not.toBeNull();
+        // Its writer died after the commit.
+        await store.outbox.add(world.ref, { ...row("b"), since });
+        // Its writer died after the append.
+        await store.outbox.add(world.ref, { ...row("c"), since });
+        await parts.log.append(world.ref.session, {
+          writer: "o/c",
+          counter: 0,
+          events: [title("decided c")],
+          repeat: true,
+          since,
+        });
+        // Its event was archived and trimmed before anybody could mark it.
+        await store.outbox.add(world.ref, { ...row("d"), since });
+        await parts.log.append(world.ref.session, {
+          writer: "o/d",
+          counter: 0,
+          events: [title("decided d")],
+          repeat: true,
+          since,
+        });
+        await archiveSession(parts, world.ref);
+        await trimSession(parts, world.ref);
+        // Its writer was frozen before the append, and `since` is trimmed by now.
+        await store.outbox.add(world.ref, { ...row("e"), since });
+        await Promise.all([
+          relayOutbox(parts, { olderThanMs: 0 }),
+          relayOutbox(parts, { olderThanMs: 0 }),
+          deliverCommitted(parts, world.ref, { ...row("e"), since }),
+        ]);
+        await relayOutbox(parts, { olderThanMs: 0 });
+        expect(await store.outbox.pending({ limit: 10, olderThanMs: 0 })).toEqual([]);
+        await archiveSession(parts, world.ref);
+        const archived = await store.archive.events(world.ref, { after: 0, limit: 100 });
+        const titles = archived.flatMap((event) => (event.type === "session.update" ? [event.title] : []));
+        expect(titles.toSorted()).toEqual(["a", "b", "c", "d", "e"].map((key) => `decided ${key}`));
+      });
+
+      test("waits for a log that nobody may write, and claims it where that is right", async () => {
+        const world = await (await World.make(parts)).start();
+        await archiveSession(parts, world.ref);
+        await parts.log.remove(world.ref.session);
+        await parts.store.outbox.add(world.ref, row("late"));
+        expect(await deliverCommitted(parts, world.ref, row("late"))).toBeNull();
+        expect(await relayOutbox(parts, { olderThanMs: 0 })).toMatchObject({ delivered: 0, failed: 1 });
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        const claim = async (ref: { tenant: string; session: string }) => {
+          await claimIdle(parts, ref, "relay");
+          return true;
+        };
+        await expect
+          .poll(() => relayOutbox(parts, { olderThanMs: 0, claim }))
+          .toMatchObject({ delivered: 1 });
+        const { state } = await readHistory(parts, world.ref);
+        expect(state.title).toBe("decided late");
+      });
+
+      test("keeps its order in a session", async () => {
+        const world = await (await World.make(parts)).start();
+        const keys = Array.from({ length: 12 }, (_, n) => `k${n}`);
+        for (const key of keys) await parts.store.outbox.add(world.ref, row(key));
+        while ((await parts.store.outbox.pending({ limit: 1, olderThanMs: 0 })).length > 0) {
+          await Promise.all([
+            relayOutbox(parts, { olderThanMs: 0, limit: 3 }),
+            relayOutbox(parts, { olderThanMs: 0, limit: 5 }),
+          ]);
+        }
+        expect(await told(world)).toEqual(["session.start", ...keys.map((key) => `decided ${key}`)]);
+      });
+    });
+
+    describe("erasing", () => {
+      async function full(): Promise<World> {
+        const world = await (await World.make(parts)).start();
+        await world.append(title("canary"));
+        await archiveSession(parts, world.ref);
+        await world.append(title("canary"));
+        return world;
+      }
+
+      test("a session removes it everywhere, also when a claim was under way", async () => {
+        const world = await full();
+        const { session } = world.ref;
+        expect(await eraseSession(parts, world.ref)).toBe(true);
+        expect(await eraseSession(parts, world.ref)).toBe(false);
+        expect(await parts.log.head(session)).toBeNull();
+        expect(await parts.store.sessions.find(world.ref)).toBeNull();
+        await expect(world.append(title("late"))).rejects.toMatchObject({ code: "UNCLAIMED" });
+        await expect(world.claim(title("late"))).rejects.toMatchObject({ code: "NOT_FOUND" });
+        // A claim that had its epoch before the session was gone.
+        await parts.log.claim(session, {
+          epoch: 1e14,
+          writer: "zombie",
+          event: title("canary"),
+          floor: "0-0",
+        });
+        await finishErasures(parts, Date.now());
+        expect(await parts.log.head(session)).toBeNull();
+        await finishErasures(parts, Number.MAX_SAFE_INTEGER);
+        expect(
+          (await parts.store.sessions.pendingErasures(100)).map((erasure) => erasure.session),
+        ).not.toContain(session);
+      });
+
+      test("a person removes all of their sessions and nobody else's", async () => {
+        const world = await full();
+        const other = await full();
+        const second = `s-${randomUUID()}`;
+        await parts.store.sessions.create(world.actor, { id: second });
+        expect(await eraseUser(parts, world.actor.tenant, world.actor.user)).toBe(2);
+        expect(await parts.log.head(world.ref.session)).toBeNull();
+        expect(await parts.log.head(other.ref.session)).not.toBeNull();
+        expect(await parts.store.sessions.find(other.ref)).not.toBeNull();
+      });
+
+      test("by age takes only what is old", async () => {
+        const world = await full();
+        expect(await eraseExpired(parts, 3_600_000)).toBe(0);
+        while ((await eraseExpired(parts, 0)) > 0);
+        expect(await parts.store.sessions.find(world.ref)).toBeNull();
+        expect(await parts.log.head(world.ref.session)).toBeNull();
+      });
+    });
+  });
+}
