@@ -22,7 +22,7 @@ export function alternate(
   return Object.fromEntries(names.map((name) => [name, median(times[name] ?? [])]));
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
@@ -32,11 +32,13 @@ export interface Measurement {
   readonly measure: string;
   readonly value: number;
   readonly atMost?: number;
+  readonly atLeast?: number;
   readonly note?: string;
 }
 
 export function isOk(measurement: Measurement): boolean {
-  return measurement.atMost === undefined || measurement.value <= measurement.atMost;
+  const { value, atMost = Infinity, atLeast = -Infinity } = measurement;
+  return value <= atMost && value >= atLeast;
 }
 
 export function round(value: number): number {

@@ -4,9 +4,14 @@
  */
 import { benchDialects } from "./dialects.ts";
 import { benchFold } from "./fold.ts";
+import { benchLog } from "./log.ts";
 import { isOk, type Measurement } from "./measure.ts";
 
-const BENCHES: Readonly<Record<string, () => Measurement[]>> = { fold: benchFold, dialects: benchDialects };
+const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement[]>>> = {
+  fold: benchFold,
+  dialects: benchDialects,
+  log: benchLog,
+};
 
 const HELP = `npm run bench -- NAME [--check]
 
@@ -22,7 +27,7 @@ if (bench === undefined || process.argv.includes("--help")) {
   console.log(HELP);
   process.exitCode = bench === undefined && name !== undefined ? 2 : 0;
 } else {
-  const measurements = bench();
+  const measurements = await bench();
   for (const measurement of measurements) {
     console.log(JSON.stringify({ bench: name, ...measurement, ok: isOk(measurement) }));
   }

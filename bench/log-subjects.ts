@@ -1,0 +1,75 @@
+/**
+ * The two ways from an append to a reader that the bench of the log compares: ours, and the least that Redis can
+ * do for it, with the same client library at the same settings. Both take an event and give an event.
+ */
+import { createClient } from "@redis/client";
+import type { EventDraft } from "@turnstream/protocol";
+import { createRedisLog } from "@turnstream/server";
+
+export interface Subject {
+  append(session: number, draft: EventDraft): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Called with each event that arrives. */
+export type Arrival = (session: number, event: object) => void;
+
+export type OpenSubject = (url: string, sessions: number, arrival: Arrival) => Promise<Subject>;
+
+const MINIMAL = `
+local id = redis.call('XADD', KEYS[1], '*', 'e', ARGV[1])
+redis.call('SPUBLISH', KEYS[1], ARGV[1])
+return id`;
+
+export const openBare: OpenSubject = async (url, sessions, arrival) => {
+  const settings = { url, RESP: 3, commandOptions: { timeout: 0 } } as const;
+  const [commands, news] = [createClient(settings), createClient(settings)];
+  await Promise.all([commands.connect(), news.connect()]);
+  const sha = String(await commands.sendCommand(["SCRIPT", "LOAD", MINIMAL]));
+  const keys = Array.from({ length: sessions }, (_, n) => `bare:{${n}}`);
+  await Promise.all(
+    keys.map((key, n) => news.sSubscribe(key, (message) => arrival(n, JSON.parse(message) as object))),
+  );
+  return {
+    append: (n, draft) => commands.sendCommand(["EVALSHA", sha, "1", keys[n] ?? "", JSON.stringify(draft)]),
+    async close() {
+      await commands.sendCommand(["DEL", ...keys]);
+      commands.destroy();
+      news.destroy();
+    },
+  };
+};
+
+export const openOurs: OpenSubject = async (url, sessions, arrival) => {
+  const log = await createRedisLog({ url, prefix: "ours" });
+  const names = Array.from({ length: sessions }, (_, n) => `s${n}`);
+  const counters = new Uint32Array(sessions);
+  const stopped = new AbortController();
+  const readers: Promise<void>[] = [];
+  for (const [n, session] of names.entries()) {
+    const event = { type: "session.start", session, number: n } as const;
+    await log.claim(session, { epoch: 1, writer: "w", event, floor: "0-0" });
+    readers.push(read(n, session));
+  }
+
+  async function read(n: number, session: string): Promise<void> {
+    for await (const delivery of log.attach(session, { after: "1-1", signal: stopped.signal })) {
+      if (delivery.type === "end") throw new Error(`a reader ended: ${delivery.reason}`);
+      for (const entry of delivery.entries) arrival(n, entry.event);
+    }
+  }
+
+  return {
+    append(n, draft) {
+      const counter = (counters[n] ?? 0) + 1;
+      counters[n] = counter;
+      return log.append(names[n] ?? "", { writer: "w", epoch: 1, counter, events: [draft] });
+    },
+    async close() {
+      stopped.abort();
+      await Promise.all(readers);
+      await Promise.all(names.map((name) => log.remove(name)));
+      await log.close();
+    },
+  };
+};
