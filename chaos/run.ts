@@ -1,0 +1,46 @@
+/**
+ * `npm run chaos -- NAME`: does one kind of fault to real servers as often as docs/reliability.md says, prints one
+ * JSON object per figure and a last line that sums up. The exit code tells whether every promise was kept.
+ */
+import { isMet, seeded } from "./scenario.ts";
+import { SCENARIOS } from "./scenarios.ts";
+
+const HELP = `npm run chaos -- NAME [--times N] [--seed N]
+
+${Object.entries(SCENARIOS)
+  .map(([name, { about, times }]) => `  ${name.padEnd(16)} ${about} (${times} times)`)
+  .join("\n")}
+
+  --times N   how often, instead of the full number
+  --seed N    makes the same choices as an earlier run
+
+Example: npm run chaos -- redis-kill --times 20`;
+
+function option(name: string): number | undefined {
+  const at = process.argv.indexOf(`--${name}`);
+  const value = at < 0 ? Number.NaN : Number(process.argv[at + 1]);
+  return Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}
+
+const [name] = process.argv.slice(2);
+const scenario = name === undefined ? undefined : SCENARIOS[name];
+
+if (scenario === undefined || process.argv.includes("--help")) {
+  console.log(HELP);
+  process.exitCode = name === undefined || process.argv.includes("--help") ? 0 : 2;
+} else {
+  const times = option("times") ?? scenario.times;
+  const seed = option("seed") ?? Math.floor(Math.random() * 2 ** 31);
+  const started = performance.now();
+  const figures = await scenario.run({
+    times,
+    random: seeded(seed),
+    progress: (text) => console.error(`[${name}] ${text}`),
+  });
+  for (const figure of figures) console.log(JSON.stringify({ chaos: name, ...figure, ok: isMet(figure) }));
+  const missed = figures.filter((figure) => !isMet(figure)).map(({ figure }) => figure);
+  const seconds = Math.round((performance.now() - started) / 1000);
+  const ok = missed.length === 0;
+  console.log(JSON.stringify({ chaos: name, ok, promise: scenario.promise, times, seed, seconds, missed }));
+  process.exitCode = ok ? 0 : 1;
+}

@@ -1,0 +1,47 @@
+/**
+ * What a scenario is: one kind of fault, done many times to real servers under load, and figures that must come
+ * out as promised in docs/reliability.md. Declares shapes only.
+ */
+
+export interface Scenario {
+  /** Which promise of docs/reliability.md it is the test of. */
+  readonly promise: number;
+  readonly about: string;
+  /** How often the full run does it. */
+  readonly times: number;
+  run(options: RunOptions): Promise<Figure[]>;
+}
+
+export interface RunOptions {
+  readonly times: number;
+  /** Choices between 0 and 1, so that a run can be repeated. */
+  readonly random: () => number;
+  /** Tells people how far it is. */
+  readonly progress: (text: string) => void;
+}
+
+/** A count or time that came out, and what it must be. */
+export interface Figure {
+  readonly figure: string;
+  readonly value: number;
+  readonly exactly?: number;
+  readonly atMost?: number;
+  readonly atLeast?: number;
+  readonly unit?: string;
+}
+
+export function isMet({ value, exactly = value, atMost = Infinity, atLeast = -Infinity }: Figure): boolean {
+  return value === exactly && value <= atMost && value >= atLeast;
+}
+
+/** Numbers from 0 to 1 that follow from a seed (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

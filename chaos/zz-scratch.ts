@@ -1,0 +1,20 @@
+import { startPostgres } from "@turnstream/services/postgres.ts";
+import { migrate, openDatabase, postgresStore } from "@turnstream/server";
+const pg = await startPostgres();
+const db = openDatabase({ url: pg.url });
+await migrate(db);
+const store = postgresStore(db);
+await store.tenants.create({ id: "t", name: "t" });
+process.on("uncaughtException", (e) => console.log("UNCAUGHT", e.message));
+const work = store.transaction(async (tx) => {
+  await tx.tenants.create({ id: "t2", name: "t" });
+  await new Promise((r) => setTimeout(r, 300));
+  await tx.tenants.create({ id: "t3", name: "t" });
+}).catch((e) => console.log("tx failed", e.code, JSON.stringify(e.cause)));
+setTimeout(() => void pg.kill(), 100);
+await work;
+let t=performance.now();
+await pg.restart();
+console.log("restart", performance.now()-t);
+for (let i=0;i<12;i++) await store.tenants.create({ id: "t4"+i, name: "t" }).then(()=>console.log("ok"),(e) => console.log("after", e.code, JSON.stringify(e.cause)));
+await store.close(); await pg.stop();
