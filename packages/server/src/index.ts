@@ -33,3 +33,5 @@ export { openDatabase, type PostgresOptions } from "./store/postgres/open.ts";
 export { postgresStore } from "./store/postgres/store.ts";
 export type { Actor, Ref } from "./store/refs.ts";
 export type { OpenStore, Store, StorePorts } from "./store/store.ts";
+export { forkShare } from "./store/fork-share.ts";
+export { verifyTenantAudit } from "./store/verify-audit.ts";

@@ -40,9 +40,10 @@ export class MemoryEngine implements LogEngine {
     const stream = this.#streams.get(session);
     if (stream === undefined) return { type: "unclaimed", detail: "There is no log" };
     if (append.repeat) {
-      if (append.since !== null && comparePositions(append.since, stream.base) < 0) return { type: "unsure" };
+      const since = append.since ?? stream.base;
+      if (comparePositions(since, stream.base) < 0) return { type: "unsure" };
       const found = stream.entries.findLast((entry) => entry.key === append.key);
-      if (found !== undefined) return { type: "found", last: found };
+      if (found !== undefined && comparePositions(found, since) >= 0) return { type: "found", last: found };
     }
     if (epoch !== null && stream.epoch > epoch) return { type: "fenced", epoch: stream.epoch };
     const isOwn = epoch === null || (stream.epoch === epoch && stream.writer === writer);

@@ -1,5 +1,6 @@
 /** Checks on arguments that both implementations make alike. Throws StoreErrors; never looks at stored rows. */
 import { parseCursor, type Cursor, type Position } from "@turnstream/protocol";
+import type { Env } from "./env.ts";
 import { StoreError } from "./errors.ts";
 
 /** A page or batch size: a whole number from 1 to `most`. */
@@ -34,9 +35,9 @@ export function checkText(text: string, name: string): string {
 const EPOCHS = 2 ** 32;
 
 /** The first epoch of a session: given, or one of about four billion. */
-export function firstEpoch(given: number | undefined, randomBytes: (size: number) => Uint8Array): number {
+export function firstEpoch(given: number | undefined, env: Env): number {
   if (given === undefined) {
-    const bytes = randomBytes(4);
+    const bytes = env.randomBytes(4);
     return new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0) || 1;
   }
   if (Number.isSafeInteger(given) && given >= 1 && given < EPOCHS) return given;

@@ -29,6 +29,10 @@ function foldLegally(events: readonly Event[]): SessionState {
   return state;
 }
 
+function epochs(list: readonly Event[]): number[] {
+  return list.map((event) => Number(event.id.split("-")[0]));
+}
+
 /** What a turn had to show, without what closing it changes. */
 function shown(turn: Turn) {
   const { id, number, message, start, started_at, mode } = turn;
@@ -77,7 +81,6 @@ test("epochs are renumbered in their order and seqs stay", () => {
   fc.assert(
     fc.property(legalLog(80), (log) => {
       const events = forkLog(log, made).slice(0, log.length);
-      const epochs = (list: readonly Event[]) => list.map((event) => Number(event.id.split("-")[0]));
       const order = [...new Set(epochs(log))];
       expect(epochs(events)).toEqual(epochs(log).map((epoch) => 1000 + order.indexOf(epoch)));
       expect(events.map((event) => event.id.split("-")[1])).toEqual(

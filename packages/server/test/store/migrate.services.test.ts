@@ -62,3 +62,18 @@ test("transactions that deadlock are tried again", async () => {
   expect(calls).toBeGreaterThan(2);
   await store.close();
 });
+
+test("whatever refers to a session is found by an index when the session is erased", async () => {
+  const { store, db } = await postgresHarness();
+  const references = await sql<{ from: string; same: boolean; indexed: boolean }>`
+    select k.conrelid::regclass::text as from, own.attcollation = other.attcollation as same,
+      exists (select from pg_index i where i.indrelid = k.conrelid and i.indkey[0] = k.conkey[1]
+        and i.indcollation[0] = other.attcollation and coalesce(pg_get_expr(i.indpred, i.indrelid), '') in ('', '(session_id IS NOT NULL)')) as indexed
+    from pg_constraint k
+    join pg_attribute own on own.attrelid = k.conrelid and own.attnum = k.conkey[1]
+    join pg_attribute other on other.attrelid = k.confrelid and other.attnum = k.confkey[1]
+    where k.contype = 'f' and k.confrelid = 'sessions'::regclass`.execute(db);
+  expect(references.rows.length).toBeGreaterThanOrEqual(7);
+  expect(references.rows.filter(({ same, indexed }) => !same || !indexed)).toEqual([]);
+  await store.close();
+});

@@ -20,10 +20,14 @@ export async function fill(db: Db, from: number, events: number): Promise<void> 
   });
 }
 
+/** The session of the n-th row: every tenth is the big one's, of the others there are `each` to a session. */
+function session(each: number): string {
+  return `case when n % 10 = 0 then 's1' else 's' || (n / ${each} + 2) end`;
+}
+
 function statements(from: number, to: number): string[] {
   const tenth = `generate_series(${from / 10 + 1}, ${to / 10}) n`;
   const all = `generate_series(${from + 1}, ${to}) n`;
-  const session = (each: number) => `case when n % 10 = 0 then 's1' else 's' || (n / ${each} + 2) end`;
   const padding = `repeat('x', 60)`;
   return [
     `insert into tenants (id, name) values ('t1', 'T') on conflict do nothing`,

@@ -3,7 +3,7 @@ import { START_CURSOR } from "@turnstream/protocol";
 import { checkCount, checkId, checkLimit, checkText, firstEpoch } from "../check.ts";
 import type { Env } from "../env.ts";
 import { StoreError } from "../errors.ts";
-import { formatPageToken, parsePageToken } from "../page-token.ts";
+import { formatPageToken, type PageEnd, parsePageToken } from "../page-token.ts";
 import type { Actor } from "../refs.ts";
 import { MAX_BATCH, MAX_PAGE, type NewSession, type Session, type Sessions } from "../sessions.ts";
 import {
@@ -88,7 +88,7 @@ function owned(rows: Rows, actor: Actor, id: string): SessionRow | undefined {
 function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Session {
   const id = checkId(session.id, "session id");
   const title = session.title === undefined ? null : checkText(session.title, "title");
-  const epoch = firstEpoch(session.firstEpoch, env.randomBytes) - 1;
+  const epoch = firstEpoch(session.firstEpoch, env) - 1;
   const user = checkId(actor.user, "user id");
   if (rows.get(ERASURES, "", id) !== undefined)
     throw new StoreError("EXISTS", `session ${id} is still being erased`);
@@ -114,11 +114,13 @@ function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Sessio
   return sessionOf(row);
 }
 
+function newestFirst(a: PageEnd, b: PageEnd): number {
+  return b.updatedAt - a.updatedAt || compareText(b.id, a.id);
+}
+
 function list(rows: Rows, actor: Actor, page: { limit: number; before?: string }) {
   const limit = checkLimit(page.limit, MAX_PAGE);
   const end = page.before === undefined ? null : parsePageToken(page.before);
-  const newestFirst = (a: { updatedAt: number; id: string }, b: { updatedAt: number; id: string }) =>
-    b.updatedAt - a.updatedAt || compareText(b.id, a.id);
   const sorted = rows
     .all(SESSIONS)
     .filter((row) => row.tenant === actor.tenant && row.user === actor.user)

@@ -54,20 +54,23 @@ function headerOf(db: Db, ref: Ref) {
     .where("tenant_id", "=", ref.tenant);
 }
 
-/** One statement, so that header and turns are of the same moment. */
+/**
+ * One statement, so that header and turns are of the same moment. The session's id is given again, not taken from
+ * its row: only then does the planner know how many turns to expect of this one.
+ */
 function windowQuery(db: Db, ref: Ref, turns: number) {
   const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
   return headerOf(db, ref).select(
     sql<TurnSnapshot[]>`coalesce((
       with newest as (
         select start_seq, snapshot from turns
-        where session_id = sessions.id order by start_seq desc limit ${limit}
+        where session_id = ${ref.session} order by start_seq desc limit ${limit}
       )
       select json_agg(snapshot order by start_seq) from (
         select start_seq, snapshot from newest
         union all
         select start_seq, snapshot from turns
-        where session_id = sessions.id and open
+        where session_id = ${ref.session} and open
           and start_seq < coalesce((select min(start_seq) from newest), 1e15::bigint)
       ) shown
     ), '[]'::json)`.as("turns"),

@@ -5,7 +5,7 @@ import { checkCount, checkId, checkLimit, checkText } from "../check.ts";
 import type { Epochs } from "../epochs.ts";
 import { MAX_PAGE } from "../sessions.ts";
 import type { Db } from "./database.ts";
-import { noSession } from "./session-row.ts";
+import { isTenants, noSession } from "./session-row.ts";
 
 export function postgresEpochs(db: Db): Epochs {
   return {
@@ -47,11 +47,10 @@ export function postgresEpochs(db: Db): Epochs {
     list: (ref, limit) =>
       db
         .selectFrom("session_epochs")
-        .innerJoin("sessions", "sessions.id", "session_epochs.session_id")
-        .select(["session_epochs.epoch", "by", "reason", "at"])
+        .select(["epoch", "by", "reason", "at"])
         .where("session_id", "=", ref.session)
-        .where("tenant_id", "=", ref.tenant)
-        .orderBy("session_epochs.epoch", "desc")
+        .where(isTenants(ref))
+        .orderBy("epoch", "desc")
         .limit(checkLimit(limit, MAX_PAGE))
         .execute(),
   };

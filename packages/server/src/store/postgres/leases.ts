@@ -4,7 +4,7 @@ import { checkCount, checkId, checkLimit } from "../check.ts";
 import type { Leases } from "../leases.ts";
 import { MAX_BATCH } from "../sessions.ts";
 import type { Database, Db } from "./database.ts";
-import { ago, clockPlus } from "./session-row.ts";
+import { ago, byBytes, clockPlus } from "./session-row.ts";
 
 export function postgresLeases(db: Db): Leases {
   return {
@@ -33,7 +33,7 @@ export function postgresLeases(db: Db): Leases {
         .select("executor")
         .where(isDead)
         .orderBy("until")
-        .orderBy("executor")
+        .orderBy(byBytes("executor"))
         .limit(checkLimit(limit, MAX_BATCH))
         .execute();
       return rows.map((row) => row.executor);

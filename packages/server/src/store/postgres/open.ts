@@ -48,6 +48,8 @@ export function openDatabase(options: PostgresOptions): Db {
   });
   // Without a listener, a connection that the server closes would end the process.
   pool.on("error", (error) => options.onIdleError?.(error));
+  // The pool listens only to idle ones. Who holds one in a transaction learns of it from the next statement.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return new Kysely<Database>({
     dialect: new PostgresDialect({ pool }),
     ...(options.onQuery === undefined ? {} : { log: options.onQuery }),

@@ -8,7 +8,7 @@ import { checkCount, checkCursor, checkLimit } from "../check.ts";
 import { backoffMs, type Delivered, type Delivery, type OutboxRow } from "../outbox.ts";
 import { MAX_BATCH } from "../sessions.ts";
 import type { Db } from "./database.ts";
-import { outboxRowOf, outboxRows } from "./outbox.ts";
+import { outboxRowOf, outboxRows } from "./outbox-rows.ts";
 import { ago, clock, clockPlus, inTransaction } from "./session-row.ts";
 
 /** Sessions per transaction: their rows are held while they are appended, so few enough to be done soon. */

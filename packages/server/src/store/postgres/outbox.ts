@@ -1,10 +1,11 @@
 /** The outbox on PostgreSQL: adding, marking and pruning rows. Relaying them is in outbox-relay.ts. */
-import { type Cursor, formatCursor } from "@turnstream/protocol";
+import type { Cursor } from "@turnstream/protocol";
 import { checkCount, checkCursor, checkId, checkLimit } from "../check.ts";
-import type { Outbox, OutboxRow } from "../outbox.ts";
+import type { Outbox } from "../outbox.ts";
 import { MAX_BATCH } from "../sessions.ts";
 import type { Db } from "./database.ts";
 import { relay } from "./outbox-relay.ts";
+import { outboxRowOf, outboxRows } from "./outbox-rows.ts";
 import { ago, clock, inTransaction, lockSession } from "./session-row.ts";
 
 export function postgresOutbox(db: Db): Outbox {
@@ -64,37 +65,4 @@ async function markRow(db: Db, ref: { tenant: string; session: string }, key: st
     .where("delivered_at", "is", null)
     .executeTakeFirst();
   return numUpdatedRows === 1n;
-}
-
-export function outboxRows(db: Db) {
-  return db
-    .selectFrom("outbox")
-    .innerJoin("sessions", "sessions.id", "outbox.session_id")
-    .select([
-      "outbox.id",
-      "tenant_id",
-      "session_id",
-      "key",
-      "draft",
-      "since_epoch",
-      "since_seq",
-      "attempts",
-      "outbox.created_at",
-    ]);
-}
-
-type Row = Awaited<ReturnType<ReturnType<typeof outboxRows>["execute"]>>[number];
-
-export function outboxRowOf(row: Row): OutboxRow {
-  const { since_epoch: epoch, since_seq: seq } = row;
-  return {
-    id: row.id,
-    tenant: row.tenant_id,
-    session: row.session_id,
-    key: row.key,
-    draft: row.draft,
-    since: epoch === null || seq === null ? null : formatCursor({ epoch, seq }),
-    attempts: row.attempts,
-    createdAt: row.created_at,
-  };
 }

@@ -96,3 +96,8 @@ export function ago(ms: number) {
 export function clockPlus(ms: number) {
   return sql<Date>`clock_timestamp() + ${ms}::double precision * interval '1 millisecond'`;
 }
+
+/** An id as pages order it: by its bytes, whatever the database's collation is. */
+export function byBytes(column: string) {
+  return sql<string>`${sql.ref(column)} collate "C"`;
+}

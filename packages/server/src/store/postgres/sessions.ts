@@ -7,7 +7,7 @@ import { formatPageToken, parsePageToken } from "../page-token.ts";
 import type { Actor } from "../refs.ts";
 import { MAX_BATCH, MAX_PAGE, type NewSession, type Sessions } from "../sessions.ts";
 import type { Db } from "./database.ts";
-import { ago, clock, noSession, SESSION_COLUMNS, sessionOf } from "./session-row.ts";
+import { ago, byBytes, clock, noSession, SESSION_COLUMNS, sessionOf } from "./session-row.ts";
 
 export function postgresSessions(db: Db, env: Env): Sessions {
   return {
@@ -55,7 +55,7 @@ export function postgresSessions(db: Db, env: Env): Sessions {
         .select(["id", "tenant_id"])
         .where("updated_at", "<", ago(checkCount(olderThanMs, "olderThanMs")))
         .orderBy("updated_at")
-        .orderBy("id")
+        .orderBy(byBytes("id"))
         .limit(checkLimit(limit, MAX_BATCH))
         .execute();
       return rows.map((row) => ({ tenant: row.tenant_id, session: row.id }));
@@ -65,7 +65,7 @@ export function postgresSessions(db: Db, env: Env): Sessions {
         .selectFrom("erasures")
         .selectAll()
         .orderBy("requested_at")
-        .orderBy("session_id")
+        .orderBy(byBytes("session_id"))
         .limit(checkLimit(limit, MAX_BATCH))
         .execute();
       return rows.map((row) => ({ session: row.session_id, requestedAt: row.requested_at }));
@@ -99,7 +99,7 @@ async function create(db: Db, env: Env, actor: Actor, session: NewSession) {
             "title",
           ),
           // The first claim gets one more.
-          sql<number>`${firstEpoch(session.firstEpoch, env.randomBytes) - 1}::bigint`.as("epoch"),
+          sql<number>`${firstEpoch(session.firstEpoch, env) - 1}::bigint`.as("epoch"),
           sql<boolean>`${session.forkedFromShare ?? false}::boolean`.as("forked_from_share"),
         ])
         // Its old log may still be there, and whoever deletes that would delete the new one.
@@ -121,17 +121,12 @@ async function list(db: Db, actor: Actor, page: { limit: number; before?: string
     .where("tenant_id", "=", actor.tenant)
     .where("user_id", "=", actor.user)
     .orderBy("updated_at", "desc")
-    .orderBy("id", "desc")
+    .orderBy(byBytes("id"), "desc")
     .limit(limit + 1);
   if (page.before !== undefined) {
     const { updatedAt, id } = parsePageToken(page.before);
-    query = query.where((eb) =>
-      eb(
-        eb.refTuple("updated_at", "id"),
-        "<",
-        eb.tuple(sql<number>`${new Date(updatedAt)}::timestamptz`, id),
-      ),
-    );
+    const end = sql`(${new Date(updatedAt)}::timestamptz, ${id})`;
+    query = query.where(sql<boolean>`(updated_at, ${byBytes("id")}) < ${end}`);
   }
   const sessions = (await query.execute()).map(sessionOf);
   const more = sessions.length > limit;

@@ -4,7 +4,7 @@ import { checkId } from "../check.ts";
 import type { Env } from "../env.ts";
 import type { Share, Shares } from "../shares.ts";
 import type { Db } from "./database.ts";
-import { clock, inTransaction, noSession } from "./session-row.ts";
+import { byBytes, clock, inTransaction, noSession } from "./session-row.ts";
 
 export function postgresShares(db: Db, env: Env): Shares {
   return {
@@ -54,7 +54,7 @@ export function postgresShares(db: Db, env: Env): Shares {
         .where("tenant_id", "=", actor.tenant)
         .where("user_id", "=", actor.user)
         .orderBy("shares.created_at")
-        .orderBy("shares.id")
+        .orderBy(byBytes("shares.id"))
         .execute();
       return rows.map(shareOf);
     },

@@ -4,7 +4,8 @@
  * - Everything of a session refers to it with ON DELETE CASCADE, so erasing a session is one DELETE.
  * - Events, drafts, snapshots and messages are `json`, not `jsonb`: jsonb refuses \u0000 and lone surrogates,
  *   which models and tools do write, and it reorders keys. Nobody searches inside them.
- * - Ids that order pages are collated "C", so that every database sorts them alike.
+ * - Pages order ids by collate "C", so that every database sorts them alike. Only their indexes say so: a column
+ *   of another collation than the one it refers to keeps joins and cascades from using an index.
  * - Times keep milliseconds, so that what JavaScript read can be compared again (pages).
  */
 import { type Kysely, sql } from "kysely";
@@ -19,7 +20,7 @@ const statements = [
 
   // Archiving rewrites the row again and again; room on the page keeps that off the indexes.
   `create table sessions (
-    id text collate "C" primary key,
+    id text primary key,
     tenant_id text not null references tenants on delete cascade,
     user_id text not null,
     number bigint not null generated always as identity unique,
@@ -34,8 +35,8 @@ const statements = [
     created_at timestamptz(3) not null default clock_timestamp(),
     updated_at timestamptz(3) not null default clock_timestamp()
   ) with (fillfactor = 80)`,
-  `create index sessions_of_user on sessions (tenant_id, user_id, updated_at desc, id desc)`,
-  `create index sessions_by_age on sessions (updated_at, id)`,
+  `create index sessions_of_user on sessions (tenant_id, user_id, updated_at desc, id collate "C" desc)`,
+  `create index sessions_by_age on sessions (updated_at, id collate "C")`,
 
   `create table session_epochs (
     session_id text not null references sessions on delete cascade,
@@ -113,27 +114,27 @@ const statements = [
   )`,
 
   `create table leases (
-    executor text collate "C" primary key,
+    executor text primary key,
     until timestamptz(3) not null,
     taken_by text
   )`,
   `create index leases_by_end on leases (until)`,
 
   `create table shares (
-    id text collate "C" primary key,
+    id text primary key,
     session_id text not null references sessions on delete cascade,
     up_to_epoch bigint not null,
     up_to_seq bigint not null,
     created_at timestamptz(3) not null default clock_timestamp(),
     revoked_at timestamptz(3)
   )`,
-  `create index shares_of_session on shares (session_id, created_at, id)`,
+  `create index shares_of_session on shares (session_id, created_at, id collate "C")`,
 
   `create table erasures (
-    session_id text collate "C" primary key,
+    session_id text primary key,
     requested_at timestamptz(3) not null default clock_timestamp()
   )`,
-  `create index erasures_by_age on erasures (requested_at, session_id)`,
+  `create index erasures_by_age on erasures (requested_at, session_id collate "C")`,
 ];
 
 export const core: Migration = {

@@ -1,0 +1,37 @@
+/** Reads rows of the outbox, with the tenant that each belongs to. Never changes one. */
+import { formatCursor } from "@turnstream/protocol";
+import type { OutboxRow } from "../outbox.ts";
+import type { Db } from "./database.ts";
+
+export function outboxRows(db: Db) {
+  return db
+    .selectFrom("outbox")
+    .innerJoin("sessions", "sessions.id", "outbox.session_id")
+    .select([
+      "outbox.id",
+      "tenant_id",
+      "session_id",
+      "key",
+      "draft",
+      "since_epoch",
+      "since_seq",
+      "attempts",
+      "outbox.created_at",
+    ]);
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof outboxRows>["execute"]>>[number];
+
+export function outboxRowOf(row: Row): OutboxRow {
+  const { since_epoch: epoch, since_seq: seq } = row;
+  return {
+    id: row.id,
+    tenant: row.tenant_id,
+    session: row.session_id,
+    key: row.key,
+    draft: row.draft,
+    since: epoch === null || seq === null ? null : formatCursor({ epoch, seq }),
+    attempts: row.attempts,
+    createdAt: row.created_at,
+  };
+}

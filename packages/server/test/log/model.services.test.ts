@@ -1,0 +1,133 @@
+/**
+ * The scripts against the plain statement of the same rules: whatever is asked of both engines, in whatever order,
+ * they answer alike and end up with the same log.
+ */
+import { randomUUID } from "node:crypto";
+import { sharedRedisUrl, freshPrefix } from "@turnstream/services/shared.ts";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { isLogError } from "../../src/log/errors.ts";
+import type { Log } from "../../src/log/log.ts";
+import { createMemoryLog } from "../../src/log/memory.ts";
+import { createRedisLog } from "../../src/log/redis.ts";
+import { readAll, takeover, titles } from "./drafts.ts";
+
+let redis: Log;
+beforeAll(async () => {
+  redis = await createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix(), now: () => 1 });
+});
+afterAll(() => redis.close());
+
+const epoch = fc.integer({ min: 1, max: 5 });
+const seq = fc.integer({ min: 0, max: 12 });
+const cursor = fc.tuple(fc.integer({ min: 0, max: 5 }), seq).map(([e, s]) => (s === 0 ? "0-0" : `${e}-${s}`));
+const writer = fc.constantFrom("w1", "w2", "w3");
+const counter = fc.integer({ min: 1, max: 4 });
+const events = fc
+  .integer({ min: 1, max: 3 })
+  .map((count) => titles(...Array.from({ length: count }, (_, n) => `${n}`)));
+
+type Ask = (log: Log, session: string) => Promise<unknown>;
+
+const asks: fc.Arbitrary<[string, Ask]> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ epoch, writer, floor: cursor })
+      .map(
+        (claim) =>
+          [
+            `claim ${JSON.stringify(claim)}`,
+            (log, session) => log.claim(session, { ...claim, event: takeover() }),
+          ] as [string, Ask],
+      ),
+  },
+  {
+    weight: 6,
+    arbitrary: fc
+      .record({
+        writer,
+        counter,
+        events,
+        epoch: fc.option(epoch, { nil: null }),
+        repeat: fc.boolean(),
+        since: fc.option(cursor, { nil: null }),
+      })
+      .map(
+        ({ epoch: own, since, ...batch }) =>
+          [
+            `append ${JSON.stringify({ own, since, ...batch })}`,
+            (log, session) =>
+              log.append(session, {
+                ...batch,
+                ...(own === null ? {} : { epoch: own }),
+                ...(since === null ? {} : { since }),
+              }),
+          ] as [string, Ask],
+      ),
+  },
+  {
+    weight: 2,
+    arbitrary: cursor.map(
+      (upTo) => [`trim ${upTo}`, (log, session) => log.trim(session, upTo)] as [string, Ask],
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ after: cursor, limit: fc.integer({ min: 1, max: 4 }) }).map(
+      (range) =>
+        [
+          `read ${JSON.stringify(range)}`,
+          async (log, session) => {
+            const page = await log.read(session, range);
+            return page.ok ? { ...page, entries: page.entries.map(({ text }) => text) } : page;
+          },
+        ] as [string, Ask],
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: cursor.map(
+      (archived) =>
+        [`expire ${archived}`, (log, session) => log.expire(session, archived, 3_600_000)] as [string, Ask],
+    ),
+  },
+  { weight: 1, arbitrary: fc.constant(["head", (log, session) => log.head(session)] as [string, Ask]) },
+  { weight: 1, arbitrary: fc.constant(["remove", (log, session) => log.remove(session)] as [string, Ask]) },
+);
+
+async function answerOf(ask: Ask, log: Log, session: string): Promise<unknown> {
+  try {
+    return await ask(log, session);
+  } catch (error) {
+    if (!isLogError(error)) throw error;
+    return { refused: error.code, epoch: error.epoch };
+  }
+}
+
+test("Redis and memory answer alike, whatever is asked in whatever order", { timeout: 120_000 }, async () => {
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(fc.array(asks, { minLength: 1, maxLength: 30 }), async (list) => {
+      const session = randomUUID();
+      const memory = createMemoryLog({ now: () => 1 });
+      await redis.claim(session, { epoch: 1, writer: "w1", event: takeover(), floor: "0-0" });
+      await memory.claim(session, { epoch: 1, writer: "w1", event: takeover(), floor: "0-0" });
+      for (const [name, ask] of list) {
+        const wanted = await answerOf(ask, memory, session);
+        expect(await answerOf(ask, redis, session), name).toEqual(wanted);
+        if (typeof wanted === "object" && wanted !== null && "refused" in wanted)
+          seen.add(String(wanted.refused));
+      }
+      const head = await memory.head(session);
+      expect(await redis.head(session)).toEqual(head);
+      if (head !== null) {
+        const texts = async (log: Log) => (await readAll(log, session, head.base)).map(({ text }) => text);
+        expect(await texts(redis)).toEqual(await texts(memory));
+      }
+      await memory.close();
+    }),
+    { numRuns: 2_000 },
+  );
+  expect([...seen].toSorted()).toEqual(["FENCED", "OUTBID", "UNCLAIMED", "UNSURE"]);
+});
