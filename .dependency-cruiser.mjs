@@ -54,10 +54,12 @@ export const written = [
   ),
   apart(
     "log-and-store-at-the-bottom",
-    "(log|store)",
+    "(log|store|session)",
     "(runtime|engine|models|payments|gateway)",
     "ports know no user",
   ),
+  apart("log-on-its-own", "log", "(store|session)", "session joins the two; neither knows the other"),
+  apart("store-on-its-own", "store", "(log|session)", "session joins the two; neither knows the other"),
   {
     name: "protocol-imports-little",
     severity: "error",

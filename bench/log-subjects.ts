@@ -25,7 +25,7 @@ export const openBare: OpenSubject = async (url, sessions, arrival) => {
   const settings = { url, RESP: 3, commandOptions: { timeout: 0 } } as const;
   const [commands, news] = [createClient(settings), createClient(settings)];
   await Promise.all([commands.connect(), news.connect()]);
-  const sha = String(await commands.sendCommand(["SCRIPT", "LOAD", MINIMAL]));
+  const sha = await commands.sendCommand<string>(["SCRIPT", "LOAD", MINIMAL]);
   const keys = Array.from({ length: sessions }, (_, n) => `bare:{${n}}`);
   await Promise.all(
     keys.map((key, n) => news.sSubscribe(key, (message) => arrival(n, JSON.parse(message) as object))),

@@ -78,19 +78,18 @@ async function pace(redis: RedisServer, open: OpenSubject): Promise<Omit<Run, "p
 
 /** As fast as it goes: every session sends its next event when the last one is answered. */
 async function rush(redis: RedisServer, open: OpenSubject): Promise<number> {
-  let arrived = 0;
-  const subject = await open(redis.url, SESSIONS, () => arrived++);
+  const count = { sent: 0, arrived: 0 };
+  const subject = await open(redis.url, SESSIONS, () => count.arrived++);
   await settle(300);
   const until = performance.now() + (SECONDS / 2) * 1000;
   const started = performance.now();
-  let sent = 0;
   await Promise.all(
     Array.from({ length: SESSIONS }, async (_, session) => {
-      while (performance.now() < until) await subject.append(session, draftOf(sent++));
+      while (performance.now() < until) await subject.append(session, draftOf(count.sent++));
     }),
   );
-  while (arrived < sent) await settle(1);
-  const perSecond = (sent * 1000) / (performance.now() - started);
+  while (count.arrived < count.sent) await settle(1);
+  const perSecond = (count.sent * 1000) / (performance.now() - started);
   await subject.close();
   return perSecond;
 }

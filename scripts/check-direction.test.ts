@@ -117,6 +117,15 @@ const breaches: [rule: string, planted: Tree][] = [
   ],
   ["gateway-not-to-runtime", { "packages/server/src/gateway/x.ts": `import "../runtime/turn.ts";` }],
   ["log-and-store-at-the-bottom", { "packages/server/src/log/x.ts": `import "../runtime/turn.ts";` }],
+  ["log-and-store-at-the-bottom", { "packages/server/src/session/x.ts": `import "../runtime/turn.ts";` }],
+  [
+    "log-on-its-own",
+    { "packages/server/src/log/x.ts": `import "../store/x.ts";`, "packages/server/src/store/x.ts": "" },
+  ],
+  [
+    "store-on-its-own",
+    { "packages/server/src/store/x.ts": `import "../log/x.ts";`, "packages/server/src/log/x.ts": "" },
+  ],
   ["protocol-imports-little", { "packages/protocol/src/x.ts": `import "node:fs";` }],
   ["protocol-imports-little", { "packages/protocol/src/x.ts": `import "vitest";` }],
   [

@@ -24,7 +24,7 @@ function merge(a: Event | undefined, b: Event, maxLength: number): Event | null 
   if (a === undefined || !follows(a, b)) return null;
   const joined = joinDeltas(a, b, maxLength);
   if (joined === null) return null;
-  return { ...joined, first: a.first ?? seqOf(a.id), id: b.id, at: b.at } as Event;
+  return { ...joined, first: a.first ?? seqOf(a.id), id: b.id, at: b.at };
 }
 
 /** One delta that says what two of the same block say, the second right after the first; null if there is none. */

@@ -1,6 +1,8 @@
-/** Small drafts and helpers that the tests of the log share. Never checks anything. */
+/** Small drafts and helpers that the tests of the log share. */
+import { randomUUID } from "node:crypto";
 import type { Cursor, EventDraft } from "@turnstream/protocol";
 import type { LogEntry } from "../../src/log/entry.ts";
+import { isLogError } from "../../src/log/errors.ts";
 import type { Appended, AttachOptions, Delivery, EndReason, Log } from "../../src/log/log.ts";
 
 export function sessionStart(session: string): EventDraft {
@@ -18,6 +20,20 @@ export function title(text: string): EventDraft {
 
 export function titles(...texts: string[]): EventDraft[] {
   return texts.map(title);
+}
+
+/** A session whose log begins with epoch 7, claimed by `w1`. */
+export async function begun(log: Log): Promise<string> {
+  const session = randomUUID();
+  await log.claim(session, { epoch: 7, writer: "w1", event: sessionStart(session), floor: "0-0" });
+  return session;
+}
+
+/** The code with which something is refused; fails when it isn't. */
+export async function refusal(work: Promise<unknown>): Promise<string> {
+  const outcome: unknown = await work.catch((caught: unknown) => caught);
+  if (!isLogError(outcome)) throw new Error(`not refused: ${JSON.stringify(outcome)}`);
+  return outcome.code;
 }
 
 /** What an entry says, in short. */

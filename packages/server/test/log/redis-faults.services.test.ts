@@ -191,7 +191,7 @@ test("a session has one subscription per process, however many readers it has, a
   const admin = createClient({ url: redis.url, RESP: 2 });
   await admin.connect();
   const subscribers = async () =>
-    Number(((await admin.sendCommand(["PUBSUB", "SHARDNUMSUB", `ts:{${SESSION}}`])) as unknown[])[1]);
+    Number((await admin.sendCommand<unknown[]>(["PUBSUB", "SHARDNUMSUB", `ts:{${SESSION}}`]))[1]);
   const readers = Array.from({ length: 50 }, () => new Reader(log, SESSION, { after: "0-0" }));
   for (const reader of readers) await reader.until(({ entries }) => entries.length === 1);
   expect(await subscribers()).toBe(1);

@@ -86,11 +86,14 @@ export class ScheduledEngine implements LogEngine {
   #send(subscriber: Subscriber, news: News): void {
     const { connection } = subscriber;
     subscriber.queue.push(news);
-    void this.#scheduler.schedule(Promise.resolve("news")).then(() => {
-      if (subscriber.connection !== connection) return;
-      const next = subscriber.queue.shift();
-      if (next !== undefined) subscriber.listener(next);
-    });
+    void this.#arrive(subscriber, connection);
+  }
+
+  async #arrive(subscriber: Subscriber, connection: number): Promise<void> {
+    await this.#scheduler.schedule(Promise.resolve("news"));
+    if (subscriber.connection !== connection) return;
+    const next = subscriber.queue.shift();
+    if (next !== undefined) subscriber.listener(next);
   }
 
   async #remote<T>(name: string, work: () => Promise<T>): Promise<T> {

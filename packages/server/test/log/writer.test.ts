@@ -52,8 +52,7 @@ class Desk {
 }
 
 const block = { turn: "t", run: "r", block: "b", index: 0 };
-const delta = (text: string, of: object = {}): EventDraft =>
-  ({ type: "text.delta", ...block, ...of, text }) as EventDraft;
+const delta = (text: string, of: object = {}): EventDraft => ({ type: "text.delta", ...block, ...of, text });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What a state says, without where in the log and when it was said. */
@@ -85,7 +84,7 @@ test("what is written folds to what was meant, and is legal, however it was join
       const desk = new Desk(new MemoryEngine(), { gatherMs: 1, gatherSize: 300 });
       const writer = await desk.writer();
       for (const [n, { v: _v, id: _id, at: _at, first: _first, ...draft }] of events.slice(1).entries()) {
-        await writer.write(draft as EventDraft);
+        await writer.write(draft);
         if (pauses[n % pauses.length] === 5) await new Promise(setImmediate);
       }
       await writer.flush();

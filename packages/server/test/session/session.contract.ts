@@ -12,6 +12,23 @@ import { deliverCommitted, relayOutbox } from "../../src/session/relay.ts";
 import { readAll } from "../log/drafts.ts";
 import { type MakeParts, plain, type TestParts, World } from "./world.ts";
 
+const title = (text: string) => ({ type: "session.update", title: text }) as const;
+const row = (key: string) => ({ key, draft: title(`decided ${key}`) });
+
+async function told({ parts, ref }: World): Promise<string[]> {
+  const entries = await readAll(parts.log, ref.session);
+  return entries.map(({ event }) => (event.type === "session.update" ? event.title : event.type));
+}
+
+/** A session with something in the archive and something in the log. */
+async function full(parts: TestParts): Promise<World> {
+  const world = await (await World.make(parts)).start();
+  await world.append(title("canary"));
+  await archiveSession(parts, world.ref);
+  await world.append(title("canary"));
+  return world;
+}
+
 export function sessionContract(name: string, makeParts: MakeParts, runs: number): void {
   describe(`a session on ${name}`, () => {
     let parts: TestParts;
@@ -21,8 +38,6 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
     afterAll(async () => {
       await Promise.all([parts.log.close(), parts.store.close()]);
     });
-
-    const title = (text: string) => ({ type: "session.update", title: text }) as const;
 
     /** Everything in the archive, folded from its events alone. */
     async function refolded(world: World): Promise<SessionState> {
@@ -74,7 +89,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
 
       test("stays exact for readers beside a writer, archivers, trimmers and takeovers", async () => {
         const world = await (await World.make(parts)).start();
-        let done = false;
+        const work = { done: false };
         const writing = (async () => {
           for (let turn = 0; turn < 12; turn++) {
             const t = { turn: `t${turn}` };
@@ -104,11 +119,11 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
             );
             await world.append({ type: "turn.end", ...t, reason: "end_turn", duration_ms: 1 });
           }
-          done = true;
+          work.done = true;
         })();
         let looks = 0;
         const looking = async () => {
-          while (!done) {
+          while (!work.done) {
             const { state, withoutLog } = await readHistory(parts, world.ref, { turns: 3, tries: 50 });
             expect(withoutLog).toBeNull();
             expect(plain(state, 3)).toEqual(plain(world.folded(state.seq), 3));
@@ -117,7 +132,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
           }
         };
         const archiving = async () => {
-          while (!done) {
+          while (!work.done) {
             await archiveSession(parts, world.ref, { step: 7 });
             await trimSession(parts, world.ref, { keep: 5 });
             await new Promise((resolve) => setTimeout(resolve, 1));
@@ -185,12 +200,6 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
     });
 
     describe("what is committed", () => {
-      const row = (key: string) => ({ key, draft: title(`decided ${key}`) });
-      const told = async (world: World) =>
-        (await readAll(parts.log, world.ref.session)).map(({ event }) =>
-          event.type === "session.update" ? event.title : event.type,
-        );
-
       test("reaches the log once, whoever brings it and dies", async () => {
         const world = await (await World.make(parts)).start();
         const since = world.events.at(-1)?.id ?? "";
@@ -269,16 +278,8 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
     });
 
     describe("erasing", () => {
-      async function full(): Promise<World> {
-        const world = await (await World.make(parts)).start();
-        await world.append(title("canary"));
-        await archiveSession(parts, world.ref);
-        await world.append(title("canary"));
-        return world;
-      }
-
       test("a session removes it everywhere, also when a claim was under way", async () => {
-        const world = await full();
+        const world = await full(parts);
         const { session } = world.ref;
         expect(await eraseSession(parts, world.ref)).toBe(true);
         expect(await eraseSession(parts, world.ref)).toBe(false);
@@ -302,8 +303,8 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
       });
 
       test("a person removes all of their sessions and nobody else's", async () => {
-        const world = await full();
-        const other = await full();
+        const world = await full(parts);
+        const other = await full(parts);
         const second = `s-${randomUUID()}`;
         await parts.store.sessions.create(world.actor, { id: second });
         expect(await eraseUser(parts, world.actor.tenant, world.actor.user)).toBe(2);
@@ -313,7 +314,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
       });
 
       test("by age takes only what is old", async () => {
-        const world = await full();
+        const world = await full(parts);
         expect(await eraseExpired(parts, 3_600_000)).toBe(0);
         while ((await eraseExpired(parts, 0)) > 0);
         expect(await parts.store.sessions.find(world.ref)).toBeNull();

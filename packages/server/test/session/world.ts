@@ -82,7 +82,7 @@ export class World {
   }
 
   #remember(id: string, draft: EventDraft): void {
-    this.events.push({ v: 2, id, at: 0, ...draft } as Event);
+    this.events.push({ v: 2, id, at: 0, ...draft });
   }
 
   /** The fold of everything written up to a state's position. */

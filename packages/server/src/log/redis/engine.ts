@@ -215,5 +215,5 @@ async function repeated<T>(work: () => Promise<T>): Promise<T> {
 }
 
 async function loadScripts(link: Link | null): Promise<void> {
-  await Promise.all(SCRIPTS.map(({ source }) => link?.send(["SCRIPT", "LOAD", source])));
+  for (const { source } of SCRIPTS) await link?.send(["SCRIPT", "LOAD", source]);
 }

@@ -53,9 +53,9 @@ export class Link {
     });
     try {
       await client.connect();
-      const info = await inTime(client.sendCommand(["INFO", "replication"]), options.patienceMs);
+      const info = await inTime(client.sendCommand<string>(["INFO", "replication"]), options.patienceMs);
       await Promise.all(SCRIPTS.map(({ source }) => client.sendCommand(["SCRIPT", "LOAD", source])));
-      return new Link(client, readTimeline(String(info)), ended);
+      return new Link(client, readTimeline(info), ended);
     } catch (error) {
       if (client.isOpen) client.destroy();
       throw unavailable(error);

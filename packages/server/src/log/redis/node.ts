@@ -125,8 +125,8 @@ export class RedisNode {
     return channel.listeners;
   }
 
-  get channels(): IterableIterator<string> {
-    return this.#channels.keys();
+  get channels(): string[] {
+    return [...this.#channels.keys()];
   }
 
   async close(): Promise<void> {
@@ -135,7 +135,7 @@ export class RedisNode {
     for (const { lingering } of this.#channels.values()) if (lingering !== null) clearTimeout(lingering);
     this.#channels.clear();
     for (const opening of [this.#commands, this.#news]) {
-      opening.then((link) => link.destroy()).catch(() => undefined);
+      void opening.then((link) => link.destroy()).catch(() => undefined);
     }
     this.#current?.destroy();
   }
@@ -157,22 +157,27 @@ export class RedisNode {
       }
     };
     const opening = attempt();
-    opening
-      .then(async (link) => {
-        await link.ended;
-        lost();
-        if (!this.#closed) this.#replace(opening, this.#connect(opened, lost));
-      })
-      .catch(() => undefined);
+    void this.#replaceWhenLost(opening, opened, lost).catch(() => undefined);
     return opening;
   }
 
-  #replace(old: Promise<Link>, next: Promise<Link>): void {
-    if (this.#commands === old) this.#commands = next;
-    else if (this.#news === old) this.#news = next;
+  async #replaceWhenLost(
+    opening: Promise<Link>,
+    opened: (link: Link) => Promise<void>,
+    lost: () => void,
+  ): Promise<void> {
+    const link = await opening;
+    await link.ended;
+    lost();
+    if (this.#closed) return;
+    const next = this.#connect(opened, lost);
+    if (this.#commands === opening) this.#commands = next;
+    else this.#news = next;
   }
 
   async #openCommands(link: Link): Promise<void> {
+    // Sent ahead of every command: who has read something must not miss a wipe before the first beat.
+    void this.#feelPulse(link).catch(() => undefined);
     this.#current = link;
   }
 
@@ -224,19 +229,22 @@ export class RedisNode {
   }
 
   async #beat(): Promise<void> {
-    const { patienceMs, pulseKey } = this.#options;
+    const { patienceMs } = this.#options;
     const link = this.#current;
     if (link === null) return;
-    const news = await Promise.race([this.#news, null]);
+    const news = await Promise.race([this.#news, Promise.resolve(null)]);
     await Promise.all([link.check(patienceMs), news?.check(patienceMs)]);
-    try {
-      const token = this.#pulse ?? randomUUID();
-      const found = await link.send(["SET", pulseKey, token, "NX", "GET"]);
-      const isWiped = this.#pulse !== null && found !== this.#pulse;
-      this.#pulse = typeof found === "string" ? found : token;
-      if (isWiped) this.suspect();
-    } catch {
-      // A connection that is gone is replaced, and tells by itself.
-    }
+    // A connection that is gone is replaced, and tells by itself.
+    await this.#feelPulse(link).catch(() => undefined);
+  }
+
+  /** Whether the data are still there: the key would be gone with them. */
+  async #feelPulse(link: Link): Promise<void> {
+    // Always a new one: were the known one put back, other processes would not notice.
+    const token = randomUUID();
+    const found = await link.send(["SET", this.#options.pulseKey, token, "NX", "GET"]);
+    const isWiped = this.#pulse !== null && found !== this.#pulse;
+    this.#pulse = typeof found === "string" ? found : token;
+    if (isWiped) this.suspect();
   }
 }

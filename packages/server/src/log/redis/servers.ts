@@ -110,7 +110,7 @@ class ClusterServers implements RedisServers {
 
   /** Takes the listeners of channels that a node no longer serves to the one that does, and lets them read again. */
   async #moveChannels(node: RedisNode): Promise<void> {
-    for (const channel of [...node.channels]) {
+    for (const channel of node.channels) {
       const owner = this.nodeFor(channel);
       if (owner === node) continue;
       for (const listener of node.release(channel)) {
