@@ -1,4 +1,7 @@
-/** Finds a port of 127.0.0.1 that nobody listens on. Never holds it: whoever asked has to take it soon. */
+/**
+ * Finds a port of 127.0.0.1 that nobody listens on. Never holds it, so whoever asked has to take it soon; but
+ * never gives one out twice.
+ */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -16,6 +19,8 @@ const FIRST = 12_000;
 const LAST = 31_999;
 const TRIES = 200;
 
+const given = new Set<number>();
+
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   server.listen({ host: HOST, port, exclusive: true });
@@ -32,6 +37,8 @@ async function isFree(port: number): Promise<boolean> {
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(FIRST, LAST + 1);
+    if (given.has(port)) continue;
+    given.add(port);
     if (await isFree(port)) return port;
   }
   throw new ServiceError(

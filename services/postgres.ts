@@ -42,9 +42,9 @@ function flags(port: number, data: string, config: PostgresOptions["config"]): s
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const { initdb, postgres } = findPostgres();
   const owner = await findOwner();
-  const port = options.port ?? (await freePort());
   const folder = await makeFolder("postgres");
   const data = await initialize(folder, initdb, owner);
+  const port = options.port ?? (await freePort());
   const server = await startServer({
     name: "postgres",
     file: postgres,

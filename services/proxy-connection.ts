@@ -97,11 +97,17 @@ class Pipe {
       this.clear();
       // The one gets exactly its bytes before the end; the other learns of the cut at once.
       this.#to.destroySoon();
-      this.#from.resetAndDestroy();
+      reset(this.#from);
     } else if (isFull) {
       this.#from.pause();
     }
   }
+}
+
+/** Of a socket that has said its end Node can't make a reset: it would stay open for ever, and Node with it. */
+function reset(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 export function joinSockets(client: Socket, server: Socket, faults: Faults, onClose: () => void): Connection {
@@ -121,7 +127,7 @@ export function joinSockets(client: Socket, server: Socket, faults: Faults, onCl
         onClose();
       }
       if (!hadError || other.destroyed || pipe.lostItsEnd()) return;
-      other.resetAndDestroy();
+      reset(other);
     });
   }
   follow(client, up, server);
@@ -134,8 +140,8 @@ export function joinSockets(client: Socket, server: Socket, faults: Faults, onCl
     destroy() {
       up.clear();
       down.clear();
-      client.resetAndDestroy();
-      server.resetAndDestroy();
+      reset(client);
+      reset(server);
     },
   };
 }

@@ -50,6 +50,6 @@ test("a killed node comes back with its keys and its part", async () => {
   const state = async () => String(await other.command("CLUSTER", "INFO"));
   await until("the others to notice", async () => (await state()).includes("cluster_state:fail"));
   await killed.restart();
-  await until("the cluster to be whole", async () => (await state()).includes("cluster_state:ok"));
+  await cluster.waitUntilWhole();
   expect(await killed.command("GET", "key")).toBe(String(owner));
 });

@@ -15,6 +15,8 @@ export interface RedisCluster {
   readonly nodes: readonly RedisServer[];
   /** As clients of a cluster want them. */
   readonly rootNodes: readonly { url: string }[];
+  /** After a restart of a node, which takes no commands for two seconds: answers once every node says that all is well. */
+  waitUntilWhole(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -55,13 +57,17 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
   for (const { node, busPort } of started.slice(1)) {
     await first?.command("CLUSTER", "MEET", HOST, node.port, busPort);
   }
-  await Promise.all(
-    nodes.map(async (node) => {
+  async function waitUntilWhole(): Promise<void> {
+    const whole = nodes.map(async (node) => {
       await until(`the cluster to be ok at port ${node.port}`, async () => await hasAllNodes(node));
-    }),
-  );
+    });
+    await Promise.all(whole);
+  }
+
+  await waitUntilWhole();
   return {
     nodes,
+    waitUntilWhole,
     rootNodes: nodes.map(({ url }) => ({ url })),
     async stop() {
       await Promise.all(nodes.map(async (node) => await node.stop()));

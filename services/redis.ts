@@ -51,8 +51,8 @@ async function hasLoaded(port: number, pid: number): Promise<boolean> {
 
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const file = findRedis();
-  const port = options.port ?? (await freePort());
   const folder = await makeFolder("redis");
+  const port = options.port ?? (await freePort());
   const server = await startServer({
     name: "redis-server",
     file,

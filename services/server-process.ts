@@ -106,8 +106,10 @@ class Server implements ServerProcess {
     watch(pid);
     // A script that forgets to stop its servers may still end; the watchdog ends them.
     child.unref();
+    let how = "";
     const ended = new Promise<void>((resolve) => {
-      child.once("exit", () => {
+      child.once("exit", (code, signal) => {
+        how = signal ?? `code ${code}`;
         forget(pid);
         this.#present = undefined;
         resolve();
@@ -116,7 +118,10 @@ class Server implements ServerProcess {
     this.#present = { pid, child, ended };
     const ready = async () => {
       if (this.#present) return await isReady(pid);
-      throw new ServiceError("start_failed", `${name} has ended; its last words:\n${endOfLog(folder)}`);
+      throw new ServiceError(
+        "start_failed",
+        `${name} has ended (${how}); its last words:\n${endOfLog(folder)}`,
+      );
     };
     await until(`${name} in ${folder} to be ready`, ready, { timeoutMs: READY_MS });
   }

@@ -28,17 +28,26 @@ function tell(order: Order): void {
   present?.stdin.write(`${JSON.stringify(order)}\n`);
 }
 
-/** Nothing is started before the watchdog has said that it is there: a crash in between would leave it behind. */
-async function startWatchdog(): Promise<void> {
+function spawnWatchdog(): Watchdog {
   const child = spawn(process.execPath, [join(import.meta.dirname, "watchdog.ts")], {
     // A session of its own: Ctrl-C in a terminal goes to all of ours, and it has to outlive us.
     detached: true,
     cwd: tmpdir(),
     env: { PATH: process.env["PATH"] },
   }) as Watchdog;
-  const said = text(child.stderr);
   // Who writes to a dead watchdog must not die of it: a new one is started below.
   child.stdin.on("error", () => undefined);
+  return child;
+}
+
+/** Nothing is started before the watchdog has said that it is there: a crash in between would leave it behind. */
+async function startWatchdog(): Promise<void> {
+  const child = spawnWatchdog();
+  present = child;
+  // At once, not when it is there: the pipe keeps it.
+  for (const pid of pids) tell({ watch: pid });
+  for (const folder of folders) tell({ keep: folder });
+  const said = text(child.stderr);
   try {
     await Promise.race([
       once(child.stdout, "data"),
@@ -53,15 +62,11 @@ async function startWatchdog(): Promise<void> {
     );
   }
   child.once("exit", () => {
-    present = undefined;
     starting = undefined;
     if (pids.size > 0) void ensureWatchdog();
   });
   child.unref();
   for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.unref();
-  present = child;
-  for (const pid of pids) tell({ watch: pid });
-  for (const folder of folders) tell({ keep: folder });
 }
 
 async function ensureWatchdog(): Promise<void> {

@@ -26,12 +26,55 @@ export { eraseExpired, eraseSession, eraseUser, finishErasures } from "./session
 export { type History, type HistoryOptions, readHistory, readOlderTurns } from "./session/history.ts";
 export type { Parts } from "./session/parts.ts";
 export { deliverCommitted, type RelayOptions, relayOutbox } from "./session/relay.ts";
-export { isStoreError, StoreError, type StoreErrorCode } from "./store/errors.ts";
+export { readShared, type SharedHistory } from "./session/share.ts";
+export type {
+  Archive,
+  ArchiveBatch,
+  ArchivedHeader,
+  ArchivedTurn,
+  ArchivedWindow,
+  ArchiveResult,
+  SessionHeader,
+} from "./store/archive.ts";
+export type { AuditHead, AuditRow } from "./store/audit-chain.ts";
+export type { Audit, AuditEntry } from "./store/audit.ts";
+export { type Blobs, MAX_BLOB_BYTES } from "./store/blobs.ts";
+export { type Env, systemEnv } from "./store/env.ts";
+export type { EpochClaim, EpochRecord, Epochs, NextEpoch } from "./store/epochs.ts";
+export { isStoreError, STORE_ERRORS, StoreError, type StoreErrorCode } from "./store/errors.ts";
+export { forkShare } from "./store/fork-share.ts";
+export type {
+  ChangeResult,
+  ChangeWish,
+  Interaction,
+  InteractionChange,
+  InteractionPage,
+  InteractionRequest,
+  Interactions,
+} from "./store/interactions.ts";
+export type { KeyInfo, Keys, NewKey, VerifiedKey } from "./store/keys.ts";
+export type { Leases } from "./store/leases.ts";
 export { memoryStore } from "./store/memory/store.ts";
+export type { Delivered, DeliveryQuery, NewOutboxRow, Outbox, OutboxRow } from "./store/outbox.ts";
+export type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "./store/payments.ts";
+export type { People } from "./store/people.ts";
 export { migrate } from "./store/postgres/migrate.ts";
 export { openDatabase, type PostgresOptions } from "./store/postgres/open.ts";
 export { postgresStore } from "./store/postgres/store.ts";
 export type { Actor, Ref } from "./store/refs.ts";
+export type { Erasure, NewSession, Session, SessionPage, Sessions } from "./store/sessions.ts";
+export { readShareToken, signShare } from "./store/share-token.ts";
+export type { Share, Shares } from "./store/shares.ts";
 export type { OpenStore, Store, StorePorts } from "./store/store.ts";
-export { forkShare } from "./store/fork-share.ts";
-export { verifyTenantAudit } from "./store/verify-audit.ts";
+export type { Tenant, Tenants } from "./store/tenants.ts";
+export type { TurnRecord, Turns } from "./store/turns.ts";
+export type { UsageAdd, UsageDay, UsageLedger } from "./store/usage.ts";
+export {
+  AuditChecker,
+  type AuditFault,
+  type AuditFaultKind,
+  type AuditVerdict,
+  verifyAudit,
+  verifyTenantAudit,
+} from "./store/verify-audit.ts";
+export type { NewMessage, Waiting } from "./store/waiting.ts";

@@ -26,7 +26,7 @@ export interface LogEngine {
 /** An engine may throw a LogError with UNAVAILABLE from any of these; everything else it answers. */
 export interface EngineAppend {
   readonly writer: string;
-  readonly key: string;
+  readonly counter: number;
   readonly lines: readonly string[];
   /** Null for a writer that joins whatever epoch there is. */
   readonly epoch: number | null;

@@ -38,6 +38,11 @@ export class LogEntry implements Position {
     return this.#line.slice(0, this.#line.indexOf(" "));
   }
 
+  /** Who wrote it. */
+  get writer(): string {
+    return this.#line.slice(0, this.#line.lastIndexOf(":", this.#line.indexOf(" ")));
+  }
+
   /** The whole event as JSON text, for wires that carry events as they are. */
   get text(): string {
     return `{"id":"${this.epoch}-${this.seq}",${this.#line.slice(this.#line.indexOf("{") + 1)}`;

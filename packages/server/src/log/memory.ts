@@ -12,7 +12,7 @@ import type {
   News,
   Outcome,
 } from "./engine.ts";
-import { LogEntry } from "./entry.ts";
+import { appendKey, LogEntry } from "./entry.ts";
 import type { Log } from "./log.ts";
 import { createStreamLog, type StreamLogOptions } from "./stream-log.ts";
 
@@ -42,7 +42,9 @@ export class MemoryEngine implements LogEngine {
     if (append.repeat) {
       const since = append.since ?? stream.base;
       if (comparePositions(since, stream.base) < 0) return { type: "unsure" };
-      const found = stream.entries.findLast((entry) => entry.key === append.key);
+      // A writer's counter rises: what comes before its newest append is older still.
+      const newest = stream.entries.findLast((entry) => entry.writer === writer);
+      const found = newest?.key === appendKey(writer, append.counter) ? newest : undefined;
       if (found !== undefined && comparePositions(found, since) >= 0) return { type: "found", last: found };
     }
     if (epoch !== null && stream.epoch > epoch) return { type: "fenced", epoch: stream.epoch };

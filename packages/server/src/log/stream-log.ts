@@ -17,6 +17,7 @@ export interface StreamLogOptions extends Partial<AttachSettings> {
 
 /** Bounds one command to the engine, so that nobody's batch keeps the others waiting. */
 const MAX_BATCH_EVENTS = 1_000;
+const MAX_BATCH_LENGTH = 4_000_000;
 const DEFAULT_PAGE = 500;
 const MAX_PAGE = 2_000;
 const WRITER = /^[\w.:@/-]{1,300}$/;
@@ -60,8 +61,9 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       const at = now();
       const key = appendKey(writer, counter);
       const lines = events.map((event) => checkedLine(key, event, at));
+      checkBatch(lines);
       const since = batch.since === undefined ? null : mustParse(batch.since, "since");
-      const outcome = await engine.append(session, { writer, key, lines, epoch, repeat, since });
+      const outcome = await engine.append(session, { writer, counter, lines, epoch, repeat, since });
       return answer(outcome, events.length);
     },
 
@@ -124,6 +126,12 @@ function checkedLine(key: string, event: Parameters<typeof formatLine>[1], at: n
     throw new LogError("TOO_LARGE", { detail: `A ${event.type} has more than ${MAX_EVENT_BYTES} bytes` });
   }
   return line;
+}
+
+function checkBatch(lines: readonly string[]): void {
+  if (lines.length === 1) return;
+  const length = lines.reduce((sum, line) => sum + line.length, 0);
+  if (length > MAX_BATCH_LENGTH) throw new LogError("TOO_LARGE", { detail: "A batch has too much in all" });
 }
 
 function mustParse(cursor: Cursor, name: string): Position {

@@ -11,7 +11,7 @@ const PAGE = 1_000;
 export async function readArchived(store: Store, ref: Ref, turns: number): Promise<SessionState> {
   const window = await store.archive.window(ref, turns);
   if (window.header === null) return emptyState;
-  if (window.v !== SCHEMA_VERSION) return foldAnew(store, ref, window, turns);
+  if (window.v !== SCHEMA_VERSION) return foldArchived(store, ref, window.header.seq, turns);
   return stateOf(window);
 }
 
@@ -19,14 +19,16 @@ function stateOf({ header, turns, earlier }: ArchivedWindow): SessionState {
   return restore({ ...emptyState, ...header, v: SCHEMA_VERSION, earlier, turns });
 }
 
-/** What another version folded may lack something: the events have it all. */
-async function foldAnew(
+/**
+ * A window on the session as it was at an archived position, folded from the events: for what another version
+ * folded, which may lack something, and where what was archived since must not show.
+ */
+export async function foldArchived(
   store: Store,
   ref: Ref,
-  window: ArchivedWindow,
+  end: number,
   turns: number,
 ): Promise<SessionState> {
-  const end = window.header?.seq ?? 0;
   let state = emptyState;
   while (state.seq < end) {
     const events = await store.archive.events(ref, { after: state.seq, limit: PAGE });

@@ -6,7 +6,8 @@
 import type { Cursor } from "@turnstream/protocol";
 import { isLogError } from "../log/errors.ts";
 import type { Log } from "../log/log.ts";
-import type { Delivered, Delivery, NewOutboxRow, OutboxRow } from "../store/outbox.ts";
+import { isStoreError } from "../store/errors.ts";
+import type { Delivered, DeliveryQuery, NewOutboxRow, OutboxRow } from "../store/outbox.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Parts } from "./parts.ts";
 
@@ -39,22 +40,36 @@ export async function deliverCommitted(
   }
 }
 
-export interface RelayOptions extends Partial<Delivery> {
-  /** Makes a log that nobody may append to writable again, if that is right; says whether it did. */
-  readonly claim?: (ref: Ref) => Promise<boolean>;
+export interface RelayOptions extends Partial<DeliveryQuery> {
+  /** Makes a log that nobody may append to writable again, if that is right. Its rows follow in a later round. */
+  readonly claim?: (ref: Ref) => Promise<unknown>;
 }
 
 /** One round of delivering rows that their writers have left. */
-export function relayOutbox({ store, log }: Parts, options: RelayOptions = {}): Promise<Delivered> {
+export async function relayOutbox({ store, log }: Parts, options: RelayOptions = {}): Promise<Delivered> {
   const { limit = 100, olderThanMs = 1_000, claim } = options;
-  return store.outbox.deliver({ limit, olderThanMs }, async (row) => {
+  const unclaimed = new Map<string, Ref>();
+  const result = await store.outbox.deliver({ limit, olderThanMs }, async (row) => {
     try {
       return await appendLocked(log, row);
     } catch (error) {
-      if (!isLogError(error, "UNCLAIMED") || claim === undefined || !(await claim(row))) throw error;
-      return appendLocked(log, row);
+      if (isLogError(error, "UNCLAIMED"))
+        unclaimed.set(row.session, { tenant: row.tenant, session: row.session });
+      throw error;
     }
   });
+  // Only now: a claim waits for whoever holds the session, and an archiver or eraser may wait for the rows held above.
+  if (claim !== undefined) for (const ref of unclaimed.values()) await claimQuietly(claim, ref);
+  return result;
+}
+
+/** Somebody else was quicker, or the session is gone: the next round will tell. */
+async function claimQuietly(claim: (ref: Ref) => Promise<unknown>, ref: Ref): Promise<void> {
+  try {
+    await claim(ref);
+  } catch (error) {
+    if (!isLogError(error) && !isStoreError(error)) throw error;
+  }
 }
 
 /**

@@ -19,8 +19,8 @@ export interface Blobs {
    */
   put(ref: Ref, blob: Blob): Promise<"stored" | "already">;
   get(ref: Ref, id: string): Promise<Blob | null>;
-  /** Copies every blob of a session into another of the same tenant, under the same ids; @returns how many. */
-  copy(from: Ref, to: Ref): Promise<number>;
+  /** Copies blobs of a session into another of the same tenant, under the same ids; @returns how many. */
+  copy(from: Ref, to: Ref, ids: readonly string[]): Promise<number>;
 }
 
 export function checkBlob({ id, mediaType, body }: Blob): void {

@@ -2,7 +2,7 @@
 import type { Cursor } from "@turnstream/protocol";
 import type { Ref } from "./refs.ts";
 
-export interface Claim {
+export interface EpochClaim {
   /** The highest epoch that the log was seen in; 0 when there is no log. */
   readonly seen: number;
   /** Which process claims, and why: for people who look into what happened. Never content. */
@@ -28,7 +28,7 @@ export interface Epochs {
    * A new epoch of the session, above every one ever given out and above `seen`. No number is given twice,
    * whoever asks at the same time. Throws NOT_FOUND.
    */
-  next(ref: Ref, claim: Claim): Promise<NextEpoch>;
+  next(ref: Ref, claim: EpochClaim): Promise<NextEpoch>;
   /** The newest claims first. */
   list(ref: Ref, limit: number): Promise<EpochRecord[]>;
 }

@@ -31,23 +31,35 @@ export function forkShare(
   return store.transaction(async (tx) => {
     const found = await tx.shares.find(share);
     if (found === null || found.tenant !== actor.tenant) throw new StoreError("NOT_FOUND", `share ${share}`);
-    const source = await tx.sessions.find(found);
-    const title = source?.title ?? null;
+    const shared = await history(tx, found, found.upTo);
+    // As it was called then: a later title may tell what came later.
+    const { title } = foldAll(shared);
     const session = await tx.sessions.create(actor, {
       ...made,
       ...(title === null ? {} : { title }),
       forkedFromShare: true,
     });
     const ref = { tenant: actor.tenant, session: session.id };
-    const events = forkLog(await history(tx, found, found.upTo), {
+    const events = forkLog(shared, {
       session: session.id,
       number: session.number,
       firstEpoch: session.epoch + 1,
       at: session.createdAt,
     });
     await archiveAll(tx, ref, events);
-    await tx.blobs.copy(found, ref);
+    await tx.blobs.copy(found, ref, blobsIn(events));
     return (await tx.sessions.get(actor, session.id)) ?? session;
+  });
+}
+
+/** What these events refer to, and nothing that came after them. */
+function blobsIn(events: readonly Event[]): string[] {
+  return events.flatMap((event) => {
+    const wholes = [
+      "whole" in event ? event.whole : undefined,
+      event.type === "tool_result.end" ? event.artifact?.whole : undefined,
+    ];
+    return wholes.flatMap((whole) => whole?.blob ?? []);
   });
 }
 

@@ -24,7 +24,7 @@ export interface OutboxRow extends Ref {
   readonly createdAt: number;
 }
 
-export interface Delivery {
+export interface DeliveryQuery {
   readonly limit: number;
   /** Leaves younger rows to their writers. */
   readonly olderThanMs: number;
@@ -42,14 +42,14 @@ export interface Outbox {
    */
   add(ref: Ref, row: NewOutboxRow): Promise<"added" | "already">;
   /** Undelivered rows in the order of their ids, for people who look. */
-  pending(query: Delivery): Promise<OutboxRow[]>;
+  pending(query: DeliveryQuery): Promise<OutboxRow[]>;
   /**
    * Hands undelivered rows to `append` and marks each with the cursor it returns. Rows of one session go one
    * after the other, also among several relays; each row is with one relay at a time. When `append` throws, the
    * row stays, waits longer each time, and holds back only what follows it in its session. A relay that dies
    * after its append leaves the row to another, so `append` must be idempotent by key.
    */
-  deliver(query: Delivery, append: (row: OutboxRow) => Promise<Cursor>): Promise<Delivered>;
+  deliver(query: DeliveryQuery, append: (row: OutboxRow) => Promise<Cursor>): Promise<Delivered>;
   /** Marks a row that its writer has brought to the log itself. False when it is marked or absent. */
   delivered(ref: Ref, key: string, cursor: Cursor): Promise<boolean>;
   /** Deletes rows delivered that long ago, at most `limit`; @returns how many. */

@@ -24,7 +24,8 @@ type Command =
   | { readonly do: "reconnect" }
   | { readonly do: "leave" }
   | { readonly do: "fail over"; readonly lose: number }
-  | { readonly do: "wipe" };
+  | { readonly do: "wipe" }
+  | { readonly do: "drop" };
 
 const calm = [
   fc.record({
@@ -40,22 +41,25 @@ const calm = [
   fc.constant<Command>({ do: "reconnect" }),
   fc.constant<Command>({ do: "leave" }),
 ];
+const drop = fc.constant<Command>({ do: "drop" });
+const lossy = [...calm, drop, drop, drop];
 const rough = [
   ...calm,
+  drop,
   fc.record({ do: fc.constant("trim" as const), keep: fc.integer({ min: 0, max: 3 }) }),
   fc.record({ do: fc.constant("fail over" as const), lose: fc.integer({ min: 0, max: 3 }) }),
   fc.constant<Command>({ do: "wipe" }),
 ];
-const anyCommands = fc.oneof(
-  fc.record({
-    isRough: fc.constant(false),
-    commands: fc.array(fc.oneof(...calm), { minLength: 2, maxLength: 9 }),
-  }),
-  fc.record({
-    isRough: fc.constant(true),
-    commands: fc.array(fc.oneof(...rough), { minLength: 2, maxLength: 9 }),
-  }),
-);
+
+type Mood = "calm" | "lossy" | "rough";
+
+function ofMood(mood: Mood, commands: fc.Arbitrary<Command>[]) {
+  // After each, so many steps are taken before the next begins: some begin together, some one after the other.
+  const step = fc.record({ command: fc.oneof(...commands), steps: fc.oneof(fc.nat(2), fc.nat(9)) });
+  const list = fc.array(step, { minLength: 2, maxLength: 9 });
+  return fc.record({ mood: fc.constant(mood), commands: list });
+}
+const anyCommands = fc.oneof(ofMood("calm", calm), ofMood("lossy", lossy), ofMood("rough", rough));
 
 const seen = { delivered: 0, ended: 0, fenced: 0, unclaimed: 0, readers: 0 };
 
@@ -113,6 +117,9 @@ class World {
         return engine.reconnect();
       case "wipe":
         engine.inner.wipe();
+        return;
+      case "drop":
+        engine.drop();
     }
   }
 
@@ -128,7 +135,7 @@ class World {
     }
   }
 
-  async check(isRough: boolean): Promise<void> {
+  async check(mood: Mood): Promise<void> {
     const head = await this.engine.inner.head(SESSION);
     const last = head === null ? null : `${head.last.epoch}-${head.last.seq}`;
     for (const [reader, after] of this.readers) {
@@ -142,7 +149,7 @@ class World {
       }
       if (reader.end !== null) {
         seen.ended++;
-        if (!isRough) throw new Error(`ended without reason: ${reader.end}`);
+        if (mood !== "rough") throw new Error(`ended without reason: ${reader.end}`);
       } else if (!reader.stopped && at !== last) {
         throw new Error(`a reader stays at ${at} while the log is at ${last}`);
       }
@@ -152,7 +159,7 @@ class World {
 
 test(`${RUNS} interleavings: every reader sees exactly the log or is told to resync`, async () => {
   await fc.assert(
-    fc.asyncProperty(fc.scheduler(), anyCommands, async (scheduler, { commands, isRough }) => {
+    fc.asyncProperty(fc.scheduler(), anyCommands, async (scheduler, { commands, mood }) => {
       const world = new World(scheduler);
       await world.engine.watch(SESSION);
       await world.engine.inner.claim(SESSION, {
@@ -163,15 +170,18 @@ test(`${RUNS} interleavings: every reader sees exactly the log or is told to res
       });
       world.known.push("1-1");
       const running: Promise<void>[] = [];
-      for (const command of commands) {
+      for (const { command, steps } of commands) {
         running.push(world.run(command));
-        // Some begin together, some one after the other.
-        if (scheduler.count() > 2) await scheduler.waitOne();
+        for (let n = 0; n < steps && scheduler.count() > 0; n++) await scheduler.waitOne();
       }
       await scheduler.waitIdle();
       await Promise.all(running);
+      if (!commands.some(({ command }) => command.do === "drop")) await world.check(mood);
+      // Whatever was lost without a word shows with the next thing that is written.
+      const ending = Promise.all([world.run({ do: "join" }), world.run({ do: "claim" })]);
       await scheduler.waitIdle();
-      await world.check(isRough);
+      await ending;
+      await world.check(mood);
       const stopping = Promise.all(world.readers.map(([reader]) => reader.stop()));
       await scheduler.waitIdle();
       await stopping;

@@ -1,6 +1,7 @@
 /**
  * The memory engine behind a network that fast-check's scheduler controls: requests, answers and news arrive
- * when it says so; a connection for news can break and lose what was under way. Keeps the whole history as an
+ * when it says so; a connection for news can break and lose what was under way, or lose something without a word.
+ * Keeps the whole history as an
  * oracle: which position came right after which.
  */
 import type { Scheduler } from "fast-check";
@@ -54,12 +55,15 @@ export class ScheduledEngine implements LogEngine {
 
   subscribe: LogEngine["subscribe"] = async (session, listener) => {
     const subscriber: Subscriber = { listener, queue: [], connected: true, connection: 0 };
+    this.#subscribers.add(subscriber);
     const leave = await this.#remote("subscribe", () =>
       this.inner.subscribe(session, (news) => {
-        if (subscriber.connected) this.#send(subscriber, news);
+        if (!subscriber.connected) return;
+        // That the data are gone is noticed by looking, not by listening: it may come after later news.
+        if (news.type === "suspect") void this.#doubt(subscriber);
+        else this.#send(subscriber, news);
       }),
     );
-    this.#subscribers.add(subscriber);
     return () => {
       this.#subscribers.delete(subscriber);
       subscriber.connected = false;
@@ -80,6 +84,19 @@ export class ScheduledEngine implements LogEngine {
         this.#send(subscriber, { type: "suspect" });
       }),
     );
+  }
+
+  /** Loses what is under way to every reader, and tells nobody. */
+  drop(): void {
+    for (const subscriber of this.#subscribers) {
+      subscriber.connection++;
+      subscriber.queue = [];
+    }
+  }
+
+  async #doubt(subscriber: Subscriber): Promise<void> {
+    await this.#scheduler.schedule(Promise.resolve("doubt"));
+    if (subscriber.connected) subscriber.listener({ type: "suspect" });
   }
 
   /** In order, each when the scheduler says so. */

@@ -9,6 +9,9 @@ import { claimIdle } from "../../src/session/claim.ts";
 import { eraseExpired, eraseSession, eraseUser, finishErasures } from "../../src/session/erase.ts";
 import { readHistory, readOlderTurns } from "../../src/session/history.ts";
 import { deliverCommitted, relayOutbox } from "../../src/session/relay.ts";
+import { readShared } from "../../src/session/share.ts";
+import { forkShare } from "../../src/store/fork-share.ts";
+import { signShare } from "../../src/store/share-token.ts";
 import { readAll } from "../log/drafts.ts";
 import { type MakeParts, plain, type TestParts, World } from "./world.ts";
 
@@ -196,6 +199,55 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         await archiveSession(parts, world.ref, { upTo: world.events[2]?.id ?? "" });
         await trimSession(parts, world.ref);
         expect(await parts.log.head(world.ref.session)).toMatchObject({ base: world.events[2]?.id });
+      });
+    });
+
+    describe("a share", () => {
+      const secrets = ["new secret", "old secret"];
+
+      test("shows the session as it was, to whoever has the link, until it is revoked", async () => {
+        const world = await (await World.make(parts)).start();
+        await world.append(title("shared"));
+        await archiveSession(parts, world.ref);
+        const share = await parts.store.shares.create(world.actor, world.ref.session);
+        await world.append(title("secret"));
+        await archiveSession(parts, world.ref);
+        const link = signShare(share.id, "old secret");
+        const seen = await readShared(parts.store, link, secrets);
+        expect(seen?.state).toMatchObject({ title: "shared", seq: 2 });
+        expect(JSON.stringify(seen)).not.toContain("secret");
+        for (const bad of [
+          share.id,
+          `${link}x`,
+          signShare(share.id, "other"),
+          signShare("none", "new secret"),
+        ]) {
+          expect(await readShared(parts.store, bad, secrets)).toBeNull();
+        }
+        await parts.store.shares.revoke(world.actor, share.id);
+        expect(await readShared(parts.store, link, secrets)).toBeNull();
+      });
+
+      test("can be forked: the fork is a session of its own that goes on", async () => {
+        const world = await (await World.make(parts)).start();
+        await world.append(title("shared"));
+        await archiveSession(parts, world.ref);
+        const share = await parts.store.shares.create(world.actor, world.ref.session);
+        const reader = { tenant: world.actor.tenant, user: "reader" };
+        const id = `s-${randomUUID()}`;
+        expect(await forkShare(parts.store, reader, share.id, { id })).toMatchObject({
+          forkedFromShare: true,
+        });
+        const fork = { tenant: reader.tenant, session: id };
+        const before = await readHistory(parts, fork);
+        expect(before.state).toMatchObject({ title: "shared", session: id });
+        // A cursor of the source means nothing here.
+        await claimIdle(parts, fork, "worker");
+        const foreign = await parts.log.read(id, { after: world.events.at(-1)?.id ?? "" });
+        expect(foreign.ok).toBe(false);
+        const after = await readHistory(parts, fork);
+        expect(after.state).toMatchObject({ title: "shared", seq: before.state.seq + 1 });
+        expect((await archiveSession(parts, fork)).events).toBe(1);
       });
     });
 

@@ -13,11 +13,15 @@ export function forkContract(name: string, makeStore: MakeStore): void {
     test("a fork is a session of one's own, with the history up to the share", async () => {
       const { actor, ref } = await newSession(store());
       const writer = new LogWriter().session().begin("one").text(["first"], { final: true }).end();
+      const whole = { blob: "b", size: 5, media_type: "text/plain" };
+      writer.add({ type: "message.add", message: "m", text: "who", whole });
+      writer.add({ type: "session.update", title: "Markets" });
       writer.begin("two").think(["hm"]);
       const shared = writer.events.length;
       await store().archive.write(ref, batchOf(writer.events));
       await store().blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from("whole") });
-      await store().sessions.rename(actor, ref.session, "Markets");
+      await store().blobs.put(ref, { id: "later", mediaType: "text/plain", body: Buffer.from("secret") });
+      await store().sessions.rename(actor, ref.session, "A secret title");
       const share = await store().shares.create(actor, ref.session);
       writer.text(["secret"], { final: true }).end();
       await store().archive.write(ref, batchOf(writer.events, share.upTo));
@@ -45,6 +49,7 @@ export function forkContract(name: string, makeStore: MakeStore): void {
       const restored = restore({ ...header, turns: window.turns, v: SCHEMA_VERSION });
       expect(snapshot(restored)).toEqual(snapshot(foldAll(events)));
       expect((await store().blobs.get(mine, "b"))?.mediaType).toBe("text/plain");
+      expect(await store().blobs.get(mine, "later")).toBeNull();
       expect(await store().epochs.next(mine, { seen: 0, by: "w", reason: "r" })).toMatchObject({
         epoch: 301,
       });

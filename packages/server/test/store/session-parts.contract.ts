@@ -82,12 +82,13 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       const { ref: foreign } = await newSession(store);
       const { id } = await store.sessions.create(actor, { id: unique("session") });
       const to = { ...ref, session: id };
-      for (const blob of ["a", "b"])
+      for (const blob of ["a", "b", "later"])
         await store.blobs.put(ref, { id: blob, mediaType: "text/plain", body: Buffer.from(blob) });
-      expect(await store.blobs.copy(ref, to)).toBe(2);
-      expect(await store.blobs.copy(ref, to)).toBe(0);
+      expect(await store.blobs.copy(ref, to, ["a", "b", "none"])).toBe(2);
+      expect(await store.blobs.copy(ref, to, ["a", "b"])).toBe(0);
+      expect(await store.blobs.get(to, "later")).toBeNull();
       expect((await store.blobs.get(to, "a"))?.body).toEqual(new Uint8Array(Buffer.from("a")));
-      await expect(store.blobs.copy(ref, foreign)).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await expect(store.blobs.copy(ref, foreign, ["a"])).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
 
     test("a lease that ran out is taken over by one, and its owner is told", async () => {

@@ -55,11 +55,12 @@ export class RedisEngine implements LogEngine {
   }
 
   async #appendCarefully(session: string, append: EngineAppend): Promise<Outcome> {
-    const { writer, key, lines, epoch, repeat, since } = append;
+    const { writer, counter, lines, epoch, repeat, since } = append;
     const reply = (await this.#evaluateOnce(session, APPEND_CAREFULLY, ({ timeline }) => [
       epoch === null ? "" : formatHeadKey({ epoch, timeline, writer }),
       timeline,
-      repeat ? key : "",
+      repeat ? writer : "",
+      String(counter),
       since === null ? "" : formatCursor(since),
       ...lines,
     ])) as [string, string];

@@ -36,26 +36,33 @@ return id
 
 /** The careful path: for writers without an epoch, and for appends that may have happened before. */
 export const APPEND_CAREFULLY = script(`
--- KEYS log head base; ARGV expected head ('' to join any epoch), timeline, key ('' not to look back), since ('' from
--- the base on), lines. Answers {'added' | 'found', last id}, {'refused', head} or {'unsure'}.
+-- KEYS log head base; ARGV expected head ('' to join any epoch), timeline, writer ('' not to look back), counter,
+-- since ('' from the base on), lines. Answers {'added' | 'found', last id}, {'refused', head} or {'unsure'}.
 local head = redis.call('GET', KEYS[2])
 if not head or redis.call('EXISTS', KEYS[1]) == 0 then return {'refused', ''} end
 local epoch, timeline = string.match(head, '^(%d+) (%S+)')
 if ARGV[3] ~= '' then
-  if ARGV[4] ~= '' then
+  if ARGV[5] ~= '' then
     local be, bs = string.match(redis.call('GET', KEYS[3]) or '0-0', '^(%d+)-(%d+)$')
-    local se, ss = string.match(ARGV[4], '^(%d+)-(%d+)$')
+    local se, ss = string.match(ARGV[5], '^(%d+)-(%d+)$')
     be, bs, se, ss = tonumber(be), tonumber(bs), tonumber(se), tonumber(ss)
     if se < be or (se == be and ss < bs) then return {'unsure'} end
   end
-  local key, start = ARGV[3] .. ' ', '+'
-  local stop = ARGV[4] == '' and '-' or ARGV[4]
+  local mine, start = ARGV[3] .. ':', '+'
+  local stop = ARGV[5] == '' and '-' or ARGV[5]
   while start do
     local page = redis.call('XREVRANGE', KEYS[1], start, stop, 'COUNT', 128)
     start = nil
     for _, entry in ipairs(page) do
-      if string.sub(entry[2][2], 1, #key) == key then return {'found', entry[1]} end
       start = '(' .. entry[1]
+      local line = entry[2][2]
+      local counter = string.sub(line, 1, #mine) == mine and string.match(line, '^%d+', #mine + 1)
+      if counter and string.sub(line, #mine + #counter + 1, #mine + #counter + 1) == ' ' then
+        if counter == ARGV[4] then return {'found', entry[1]} end
+        -- A writer's counter rises: what comes before its newest append is older still.
+        start = nil
+        break
+      end
     end
   end
 end
@@ -66,11 +73,11 @@ else
   for _, name in ipairs(KEYS) do redis.call('PERSIST', name) end
 end
 local first, id
-for i = 5, #ARGV do
+for i = 6, #ARGV do
   id = redis.call('XADD', KEYS[1], epoch .. '-*', 'e', ARGV[i])
   first = first or id
 end
-redis.call('SPUBLISH', KEYS[1], first .. '\\n' .. table.concat(ARGV, '\\n', 5))
+redis.call('SPUBLISH', KEYS[1], first .. '\\n' .. table.concat(ARGV, '\\n', 6))
 return {'added', id}
 `);
 

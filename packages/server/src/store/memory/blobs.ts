@@ -21,14 +21,14 @@ export function memoryBlobs(tables: MemoryTables): Blobs {
         const blob = sessionRow(rows, ref) === undefined ? undefined : rows.get(BLOBS, ref.session, id);
         return blob === undefined ? null : { ...blob, body: new Uint8Array(blob.body) };
       }),
-    copy: (from, to) =>
+    copy: (from, to, ids) =>
       tables.run((rows) => {
         if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
         requireSession(rows, from);
         requireSession(rows, to);
         const missing = rows
           .of(BLOBS, from.session)
-          .filter((blob) => rows.get(BLOBS, to.session, blob.id) === undefined);
+          .filter(({ id }) => ids.includes(id) && rows.get(BLOBS, to.session, id) === undefined);
         for (const blob of missing) rows.put(BLOBS, to.session, blob.id, blob);
         return missing.length;
       }),

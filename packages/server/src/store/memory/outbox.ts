@@ -2,7 +2,7 @@
 import { type EventDraft } from "@turnstream/protocol";
 import { checkCount, checkCursor, checkId, checkLimit } from "../check.ts";
 import type { Env } from "../env.ts";
-import { backoffMs, type Delivery, type Outbox, type OutboxRow } from "../outbox.ts";
+import { backoffMs, type DeliveryQuery, type Outbox, type OutboxRow } from "../outbox.ts";
 import { MAX_BATCH } from "../sessions.ts";
 import { markDelivered, OUTBOX, type StoredOutboxRow } from "./outbox-rows.ts";
 import { requireSession } from "./session-rows.ts";
@@ -76,7 +76,7 @@ export function memoryOutbox(tables: MemoryTables, env: Env, held: Set<string>):
   };
 }
 
-function read(query: Delivery, env: Env) {
+function read(query: DeliveryQuery, env: Env) {
   const createdBy = env.now() - checkCount(query.olderThanMs, "olderThanMs");
   return { limit: checkLimit(query.limit, MAX_BATCH), createdBy };
 }

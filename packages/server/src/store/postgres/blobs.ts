@@ -1,5 +1,6 @@
 /** Blobs on PostgreSQL, as bytea: erased with their session, backed up with everything else. */
 import { type Blobs, checkBlob } from "../blobs.ts";
+import { sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import type { Db } from "./database.ts";
 import { inTransaction, isTenants, requireSession } from "./session-row.ts";
@@ -32,7 +33,7 @@ export function postgresBlobs(db: Db): Blobs {
         .executeTakeFirst();
       return row === undefined ? null : { id, mediaType: row.media_type, body: new Uint8Array(row.body) };
     },
-    copy: (from, to) =>
+    copy: (from, to, ids) =>
       inTransaction(db, async (tx) => {
         if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
         await requireSession(tx, from);
@@ -44,7 +45,8 @@ export function postgresBlobs(db: Db): Blobs {
             eb
               .selectFrom("blobs")
               .select((of) => [of.val(to.session).as("session_id"), "id", "media_type", "size", "body"])
-              .where("session_id", "=", from.session),
+              .where("session_id", "=", from.session)
+              .where("id", "=", sql<string>`any(${[...ids]}::text[])`),
           )
           .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
           .executeTakeFirst();

@@ -5,7 +5,7 @@
  */
 import type { Cursor } from "@turnstream/protocol";
 import { checkCount, checkCursor, checkLimit } from "../check.ts";
-import { backoffMs, type Delivered, type Delivery, type OutboxRow } from "../outbox.ts";
+import { backoffMs, type Delivered, type DeliveryQuery, type OutboxRow } from "../outbox.ts";
 import { MAX_BATCH } from "../sessions.ts";
 import type { Db } from "./database.ts";
 import { outboxRowOf, outboxRows } from "./outbox-rows.ts";
@@ -16,7 +16,7 @@ const AT_ONCE = 20;
 
 type Append = (row: OutboxRow) => Promise<Cursor>;
 
-export async function relay(db: Db, query: Delivery, append: Append): Promise<Delivered> {
+export async function relay(db: Db, query: DeliveryQuery, append: Append): Promise<Delivered> {
   const limit = checkLimit(query.limit, MAX_BATCH);
   const olderThanMs = checkCount(query.olderThanMs, "olderThanMs");
   let delivered = 0;

@@ -1,11 +1,15 @@
 /** What several sub-ports do with the row of a session: read it, require it, lock it. Never changes it. */
 import { formatCursor } from "@turnstream/protocol";
 import { type Selectable, sql } from "kysely";
-import { StoreError } from "../errors.ts";
+import { isStoreError, StoreError } from "../errors.ts";
 import type { Ref } from "../refs.ts";
 import type { Session } from "../sessions.ts";
 import type { CoreTables } from "./core-tables.ts";
 import type { Db } from "./database.ts";
+import { toStoreError } from "./guard.ts";
+
+/** How often a transaction is tried in all when others get in its way. */
+export const ATTEMPTS = 5;
 
 export const SESSION_COLUMNS = [
   "sessions.id",
@@ -79,9 +83,19 @@ export async function lockSession(
   return row;
 }
 
-/** Joins the transaction that runs, or makes one. */
-export function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
-  return db.isTransaction ? work(db) : db.transaction().execute(work);
+/**
+ * Joins the transaction that runs, or makes one. One of its own is tried again after a deadlock, at once: the
+ * database has let the other one through.
+ */
+export async function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
+  if (db.isTransaction) return work(db);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await db.transaction().execute(work);
+    } catch (error) {
+      if (attempt >= ATTEMPTS || !isStoreError(toStoreError(error, "transaction"), "BUSY")) throw error;
+    }
+  }
 }
 
 /** The database's clock, read now and not at the start of the transaction. */

@@ -19,14 +19,12 @@ import { postgresEpochs } from "./epochs.ts";
 import { guarded, toStoreError } from "./guard.ts";
 import { postgresLeases } from "./leases.ts";
 import { postgresOutbox } from "./outbox.ts";
+import { ATTEMPTS } from "./session-row.ts";
 import { postgresSessions } from "./sessions.ts";
 import { postgresShares } from "./shares.ts";
 import { postgresTenants } from "./tenants.ts";
 import { postgresTurns } from "./turns.ts";
 import { postgresWaiting } from "./waiting.ts";
-
-/** How often a transaction is tried in all when others get in its way. */
-const ATTEMPTS = 5;
 
 export function postgresStore(db: Db, env: Env = systemEnv): OpenStore {
   const store: Store = {

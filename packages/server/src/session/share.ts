@@ -1,0 +1,34 @@
+/**
+ * What somebody with a share link sees: the session as it was when it was shared, and nothing that came later.
+ * Read only: a share gives no way to write, decide or pay. Never follows the log.
+ */
+import { parseCursor, type SessionState } from "@turnstream/protocol";
+import { readShareToken } from "../store/share-token.ts";
+import type { Share } from "../store/shares.ts";
+import type { Store } from "../store/store.ts";
+import { foldArchived } from "./archived-state.ts";
+
+export interface SharedHistory {
+  readonly share: Share;
+  /** A window on the newest turns. */
+  readonly state: SessionState;
+}
+
+const DEFAULT_TURNS = 20;
+
+/**
+ * @param secrets those that links were signed with, the newest first
+ * @returns null when the link is not ours, was revoked, or its session is gone
+ */
+export async function readShared(
+  store: Store,
+  token: string,
+  secrets: readonly string[],
+  options: { readonly turns?: number } = {},
+): Promise<SharedHistory | null> {
+  const id = readShareToken(token, secrets);
+  const share = id === null ? null : await store.shares.find(id);
+  if (share === null) return null;
+  const end = parseCursor(share.upTo)?.seq ?? 0;
+  return { share, state: await foldArchived(store, share, end, options.turns ?? DEFAULT_TURNS) };
+}
