@@ -1,4 +1,19 @@
 /** Every scenario by the name that `npm run chaos -- NAME` takes. */
+import { erasure } from "./erasure.ts";
+import { outboxKill } from "./outbox-kill.ts";
+import { postgresKill } from "./postgres-kill.ts";
+import { failover } from "./failover.ts";
+import { frozenWriter } from "./frozen-writer.ts";
+import { redisKill } from "./redis-kill.ts";
+import { redisWipe } from "./redis-wipe.ts";
 import type { Scenario } from "./scenario.ts";
 
-export const SCENARIOS: Readonly<Record<string, Scenario>> = {};
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  "redis-kill": redisKill,
+  failover,
+  "redis-wipe": redisWipe,
+  "frozen-writer": frozenWriter,
+  "postgres-kill": postgresKill,
+  "outbox-kill": outboxKill,
+  erasure,
+};

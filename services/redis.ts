@@ -9,7 +9,7 @@ import { type ServerProcess, startServer } from "./server-process.ts";
 import { makeFolder } from "./watch.ts";
 
 export interface RedisOptions {
-  /** Keeps what was written over kill -9, up to the last second. Default: true. */
+  /** Keeps over kill -9 whatever was answered. Default: true. */
   appendOnly?: boolean;
   /** Further settings as in redis.conf, such as `{ maxmemory: "64mb" }`. They win over ours. */
   config?: Readonly<Record<string, string>>;
@@ -32,7 +32,8 @@ function flags(port: number, folder: string, { appendOnly = true, config }: Redi
     daemonize: "no",
     save: "",
     appendonly: appendOnly ? "yes" : "no",
-    appendfsync: "everysec",
+    // With everysec Redis answers before it writes while a sync is under way, and a crash then loses what it has answered.
+    appendfsync: "always",
     "client-output-buffer-limit": "pubsub 64mb 16mb 30",
     ...config,
   };

@@ -53,8 +53,13 @@ export class Link {
     });
     try {
       await client.connect();
-      const info = await inTime(client.sendCommand<string>(["INFO", "replication"]), options.patienceMs);
-      await Promise.all(SCRIPTS.map(({ source }) => client.sendCommand(["SCRIPT", "LOAD", source])));
+      const [info] = await inTime(
+        Promise.all([
+          client.sendCommand<string>(["INFO", "replication"]),
+          ...SCRIPTS.map(({ source }) => client.sendCommand<string>(["SCRIPT", "LOAD", source])),
+        ]),
+        options.patienceMs,
+      );
       return new Link(client, readTimeline(info), ended);
     } catch (error) {
       if (client.isOpen) client.destroy();

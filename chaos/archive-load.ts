@@ -1,0 +1,160 @@
+/**
+ * A session whose log grows turn by turn while two archivers move it to the store, and what must be true of its
+ * archive afterwards: as far as was acknowledged, and exactly the log up to where it says. Never trims.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  emptyState,
+  type Event,
+  type EventDraft,
+  foldAll,
+  parseCursor,
+  restore,
+  SCHEMA_VERSION,
+  type SessionState,
+  snapshot,
+} from "@turnstream/protocol";
+import { archiveSession, claimSession, isStoreError, type Parts, type Ref } from "@turnstream/server";
+
+export interface ArchiveAftermath {
+  /** Archived events that were acknowledged and are not there. */
+  lost: number;
+  /** Whether the position, the events, the turns and the header are not all of the same moment. */
+  half: number;
+  /** Whether archiving the rest, twice, gave something else than the whole log. */
+  repeatedWrong: number;
+}
+
+const PAGE = 1_000;
+const WINDOW = 100;
+const AHEAD = 30;
+const AGAIN_MS = 50;
+
+export class ArchiveLoad {
+  /** How many calls were acknowledged, how many cut off by the kill, and up to which seq the archive was said to go. */
+  acknowledged = 0;
+  ambiguous = 0;
+  #archived = 0;
+  #counter = 0;
+  readonly #parts: Parts;
+  readonly #ref: Ref;
+  readonly #writer: { readonly epoch: number; readonly writer: string };
+
+  private constructor(parts: Parts, ref: Ref, writer: { epoch: number; writer: string }) {
+    this.#parts = parts;
+    this.#ref = ref;
+    this.#writer = writer;
+  }
+
+  static async begin(parts: Parts, ref: Ref): Promise<ArchiveLoad> {
+    const event = { type: "session.start", session: ref.session, number: 1 } as const;
+    return new ArchiveLoad(
+      parts,
+      ref,
+      await claimSession(parts, ref, { by: "chaos", reason: "test", event }),
+    );
+  }
+
+  async work(isOver: () => boolean, isDown: () => boolean): Promise<void> {
+    await Promise.all([this.#write(isOver), this.#archive(isOver, isDown), this.#archive(isOver, isDown)]);
+  }
+
+  async #write(isOver: () => boolean): Promise<void> {
+    for (let n = 0; !isOver(); n++) {
+      for (const draft of turn(n)) {
+        await this.#parts.log.append(this.#ref.session, {
+          ...this.#writer,
+          counter: ++this.#counter,
+          events: [draft],
+        });
+      }
+      // Not so far ahead that archiving never gets to its end.
+      do await sleep(2);
+      while (!isOver() && this.#counter - this.#archived > AHEAD);
+    }
+  }
+
+  async #archive(isOver: () => boolean, isDown: () => boolean): Promise<void> {
+    while (!isOver()) {
+      const begunDown = isDown();
+      try {
+        const { cursor } = await archiveSession(this.#parts, this.#ref, { step: 5 });
+        this.#archived = Math.max(this.#archived, seqOf(cursor));
+        this.acknowledged++;
+      } catch (error) {
+        if (!isStoreError(error, "UNAVAILABLE")) throw error;
+        if (!begunDown) this.ambiguous++;
+        await sleep(AGAIN_MS);
+      }
+    }
+  }
+
+  async aftermath(): Promise<ArchiveAftermath> {
+    const end = seqOf((await this.#parts.store.archive.header(this.#ref)).archived);
+    const half = (await this.#isLogUpTo(end)) ? 0 : 1;
+    await archiveSession(this.#parts, this.#ref);
+    const repeated = await archiveSession(this.#parts, this.#ref);
+    const isRight = repeated.events === 0 && (await this.#isLogUpTo(seqOf(repeated.cursor)));
+    const isAll = seqOf(repeated.cursor) === (await this.#logged()).length;
+    return { lost: Math.max(0, this.#archived - end), half, repeatedWrong: isRight && isAll ? 0 : 1 };
+  }
+
+  /** Both what the archived events amount to and what was folded beside them. */
+  async #isLogUpTo(seq: number): Promise<boolean> {
+    const { store } = this.#parts;
+    const { header, turns, earlier } = await store.archive.window(this.#ref, WINDOW);
+    const events: Event[] = [];
+    for (let after = 0; ; after = seqOf(events.at(-1)?.id)) {
+      const page = await store.archive.events(this.#ref, { after, limit: PAGE });
+      if (page.length === 0) break;
+      events.push(...page);
+    }
+    const logged = foldAll((await this.#logged()).slice(0, seq));
+    const folded = restore({ ...emptyState, ...header, v: SCHEMA_VERSION, earlier, turns });
+    const ends = await store.turns.list(this.#ref, { limit: WINDOW });
+    const ended = ends.filter(({ status }) => status !== "running").length;
+    return (
+      plain(foldAll(events)) === plain(logged) &&
+      plain(folded) === plain(logged) &&
+      ended === Math.min(WINDOW, logged.turns.toArray().filter(({ status }) => status !== "running").length)
+    );
+  }
+
+  async #logged(): Promise<Event[]> {
+    const events: Event[] = [];
+    for (let after = "0-0"; ; after = events.at(-1)?.id ?? after) {
+      const page = await this.#parts.log.read(this.#ref.session, { after, limit: PAGE });
+      if (!page.ok) throw new Error(`the log can't be read: ${page.reason}`);
+      events.push(...page.entries.map(({ event }) => event));
+      if (!page.more) return events;
+    }
+  }
+}
+
+function plain(state: SessionState): string {
+  return JSON.stringify(snapshot(state, WINDOW), (_key, value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+}
+
+function seqOf(cursor: string | undefined): number {
+  return parseCursor(cursor ?? "0-0")?.seq ?? 0;
+}
+
+function turn(n: number): EventDraft[] {
+  const t = { turn: `t${n}` };
+  const b = { ...t, run: "main", block: "b", index: 0 };
+  const start = { ...t, number: n, message_number: n, agent: "a", mode: "agent", from_share: false } as const;
+  return [
+    { type: "turn.start", ...start },
+    { type: "run.start", ...t, run: "main", agent: "a" },
+    { type: "text.start", ...b, part: false },
+    { type: "text.delta", ...b, text: `turn ${n} ` },
+    { type: "text.delta", ...b, text: "says this" },
+    { type: "text.end", ...b, final: true },
+    { type: "run.end", ...t, run: "main", status: "completed" },
+    { type: "turn.end", ...t, reason: "end_turn", duration_ms: n },
+  ];
+}

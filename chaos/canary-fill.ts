@@ -1,0 +1,107 @@
+/**
+ * Fills one session with a canary wherever something that a person or a model wrote can stand: store, log, archive,
+ * outbox, ledger. The owner's id is one too. Never looks for it again.
+ */
+import type { EventDraft } from "@turnstream/protocol";
+import { archiveSession, type Claimed, claimSession, type Parts, type Ref } from "@turnstream/server";
+
+export interface Filled {
+  readonly ref: Ref;
+  readonly user: string;
+  readonly canary: string;
+  readonly claimed: Claimed;
+  readonly orderNo: string;
+  /** The id of a share of all that was archived. */
+  readonly share: string;
+}
+
+const BLOCK = { turn: "t", run: "main" } as const;
+const MONEY = { amount: 990, currency: "TWD" } as const;
+
+/** @param signs who the messages of the log say they are by */
+export async function fill(
+  parts: Parts,
+  ref: Ref,
+  user: string,
+  canary: string,
+  signs = user,
+): Promise<Filled> {
+  const { store, log } = parts;
+  const { tenant, session } = ref;
+  await store.sessions.create({ tenant, user }, { id: session, title: canary });
+  const event = { type: "session.start", session, number: 1, title: canary } as const;
+  const claimed = await claimSession(parts, ref, { by: "chaos", reason: "test", event });
+  const { epoch, writer } = claimed;
+  await log.append(session, { epoch, writer, counter: 1, events: turn(signs, canary) });
+  await archiveSession(parts, ref);
+  const share = await store.shares.create({ tenant, user }, session);
+  // This stays in the log alone.
+  await log.append(session, {
+    epoch,
+    writer,
+    counter: 2,
+    events: [{ type: "session.update", title: canary }],
+  });
+  await store.waiting.add(ref, {
+    id: "m2",
+    text: canary,
+    by: user,
+    files: [{ url: `https://x.test/${canary}` }],
+  });
+  await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(`a blob of ${canary}`) });
+  const draft = { type: "session.update", title: canary } as const;
+  await store.outbox.add(ref, { key: "told", draft, since: claimed.cursor });
+  await ledger(parts, ref, user, canary);
+  return { ref, user, canary, claimed, orderNo: orderOf(session), share: share.id };
+}
+
+const orderOf = (session: string) => `order.${session}`;
+
+async function ledger({ store }: Parts, ref: Ref, user: string, canary: string): Promise<void> {
+  const { tenant, session } = ref;
+  const place = { ...BLOCK, block: "a", index: 1 };
+  const request = { arguments: { canary } };
+  await store.interactions.request(ref, { id: "a", kind: "approval", ...place, request });
+  const body = { edited: { canary } };
+  await store.interactions.change(ref, { id: "a", to: "edited", by: user, reason: canary, body });
+  await store.interactions.request(ref, { id: "p", kind: "payment", ...place, block: "p", request });
+  const orderNo = orderOf(session);
+  const order = {
+    id: "o",
+    interaction: "p",
+    orderNo,
+    gateway: "newebpay",
+    description: canary,
+    checkMs: 60_000,
+  };
+  await store.payments.create(ref, { ...order, ...MONEY });
+  const notice = { gateway: "newebpay", event: `${session}.1`, body: { payer: user, canary } };
+  await store.payments.apply(tenant, { orderNo, to: "processing", by: user, reason: canary, body, notice });
+  const actor = await store.people.numberOf(tenant, user);
+  await store.audit.add(tenant, { actor, action: "approval.edit", subject: { session, interaction: "a" } });
+  const tokens = { calls: 1, input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+  await store.usage.add(tenant, { key: `${session}.t`, turns: 1, ...tokens });
+}
+
+function turn(by: string, canary: string): EventDraft[] {
+  const text = { ...BLOCK, block: "x", index: 0 };
+  const tool = { call: "c", name: "search", label: canary };
+  const call = { ...BLOCK, block: "c", index: 1, ...tool };
+  const result = { ...BLOCK, block: "r", index: 2, ...tool };
+  const start = { turn: "t", number: 1, message: "m1", message_number: 1, agent: "a" } as const;
+  const artifact = { type: "table", data: { canary } };
+  return [
+    { type: "message.add", message: "m1", text: canary, by },
+    { type: "turn.start", ...start, mode: "agent", from_share: false },
+    { type: "run.start", ...BLOCK, agent: "a" },
+    { type: "text.start", ...text, part: false },
+    { type: "text.delta", ...text, text: canary },
+    { type: "text.end", ...text, final: false },
+    { type: "tool_call.start", ...call },
+    { type: "tool_call.end", ...BLOCK, block: "c", index: 1, input: { canary } },
+    { type: "tool_result.start", ...result },
+    { type: "tool_result.end", ...BLOCK, block: "r", index: 2, status: "success", preview: canary, artifact },
+    { type: "run.end", ...BLOCK, status: "completed" },
+    { type: "turn.end", turn: "t", reason: "end_turn", duration_ms: 1 },
+  ];
+}

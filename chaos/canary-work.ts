@@ -1,0 +1,108 @@
+/**
+ * Everybody who is still at work on a session while it is being erased: writers, takeovers, archivers, people who
+ * decide, gateways, relays. They go on until they are told to stop, also when the session is gone. Never erases.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  archiveSession,
+  claimIdle,
+  isLogError,
+  isStoreError,
+  type Parts,
+  relayOutbox,
+  trimSession,
+} from "@turnstream/server";
+import type { Filled } from "./canary-fill.ts";
+
+export interface Work {
+  /** What was still done, and what was refused. */
+  done: number;
+  refused: number;
+}
+
+const PAUSE_MS = 2;
+
+/** One round of each; what is refused is what should be, once the session is gone. */
+function jobs(parts: Parts, { ref, user, canary, claimed, orderNo }: Filled) {
+  const { store, log } = parts;
+  const { tenant, session } = ref;
+  const draft = { type: "session.update", title: canary } as const;
+  const { epoch, writer } = claimed;
+  return [
+    (n: number) => log.append(session, { epoch, writer, counter: n + 10, events: [draft] }),
+    (n: number) => log.append(session, { writer: `gateway.${n}`, counter: 0, events: [draft] }),
+    () => claimIdle(parts, ref, "chaos"),
+    () => archiveSession(parts, ref, { step: 3 }),
+    () => trimSession(parts, ref),
+    (n: number) => store.outbox.add(ref, { key: `w${n}`, draft }),
+    (n: number) => store.blobs.put(ref, { id: `w${n}`, mediaType: canary, body: Buffer.from(canary) }),
+    (n: number) => store.waiting.add(ref, { id: `w${n}`, text: canary, by: user }),
+    () => store.sessions.rename({ tenant, user }, session, canary),
+    () => store.shares.create({ tenant, user }, session),
+    (n: number) =>
+      store.transaction(async (tx) => {
+        const id = `w${n}`;
+        const place = { turn: "t", run: "main", block: id, index: n };
+        await tx.interactions.request(ref, { id, kind: "form", ...place, request: { canary } });
+        await tx.interactions.change(ref, { id, to: "submitted", by: user, body: { canary } });
+        await tx.outbox.add(ref, { key: `i${n}`, draft });
+      }),
+    (n: number) => {
+      // Gateways repeat what they said for days, also of orders that are gone.
+      const notice = { gateway: "newebpay", event: `${session}.late.${n}`, body: { payer: user, canary } };
+      return store.payments.apply(tenant, { orderNo, to: "processing", notice });
+    },
+  ];
+}
+
+/** A session in which nobody works: its log expires, and now and then there is something to tell. */
+function idleJobs(parts: Parts, { ref, canary }: Filled) {
+  const { store, log } = parts;
+  const draft = { type: "session.update", title: canary } as const;
+  return [
+    async () => log.expire(ref.session, (await archiveSession(parts, ref)).cursor, 1),
+    (n: number) => store.outbox.add(ref, { key: `w${n}`, draft }),
+  ];
+}
+
+export function workOn(parts: Parts, filled: Filled, isOver: () => boolean): Promise<Work> {
+  return workAt(jobs(parts, filled), isOver);
+}
+
+export function idleOn(parts: Parts, filled: Filled, isOver: () => boolean): Promise<Work> {
+  return workAt(idleJobs(parts, filled), isOver);
+}
+
+type Job = (n: number) => Promise<unknown>;
+
+async function workAt(todo: readonly Job[], isOver: () => boolean): Promise<Work> {
+  const work = { done: 0, refused: 0 };
+  const loops = todo.map(async (job) => {
+    for (let n = 0; !isOver(); n++) {
+      await tried(() => job(n), work);
+      await sleep(PAUSE_MS);
+    }
+  });
+  await Promise.all(loops);
+  return work;
+}
+
+export async function relayAll(parts: Parts, isOver: () => boolean): Promise<void> {
+  const work = { done: 0, refused: 0 };
+  const claim = (ref: Filled["ref"]) => claimIdle(parts, ref, "relay");
+  while (!isOver()) {
+    await tried(() => relayOutbox(parts, { olderThanMs: 0, claim }), work);
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function tried(job: () => Promise<unknown>, work: Work): Promise<void> {
+  try {
+    await job();
+    work.done++;
+  } catch (error) {
+    if (!isLogError(error) && !isStoreError(error)) throw error;
+    if (isStoreError(error, "INTERNAL") || isLogError(error, "INVALID")) throw error;
+    work.refused++;
+  }
+}

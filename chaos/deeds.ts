@@ -1,0 +1,178 @@
+/**
+ * What must not get lost: decisions, tool starts and steps of payments, each committed together with the outbox
+ * row that tells of it. A deed can be repeated, and says by content what is there of it. Never delivers anything.
+ */
+import type { EventDraft } from "@turnstream/protocol";
+import type { Ref, Store } from "@turnstream/server";
+
+/** `half` is also: there twice, or with other content. */
+export type Trace = "whole" | "nothing" | "half";
+
+export interface Deed {
+  readonly ref: Ref;
+  /** Of its outbox row, and somewhere in its event. */
+  readonly key: string;
+  readonly draft: EventDraft;
+  /** All of it in one transaction. Doing it again changes nothing. */
+  commit(store: Store, since?: string): Promise<void>;
+  /** @param told the drafts of the session's outbox rows, by key */
+  look(store: Store, told: ReadonlyMap<string, EventDraft>): Promise<Trace>;
+}
+
+const PLACE = { turn: "t", run: "main", index: 1 } as const;
+const MONEY = { amount: 1_250, currency: "TWD" } as const;
+
+/** Which events tell of deeds, and of which one. */
+export function keyOfEvent(event: EventDraft): string | null {
+  if (event.type === "approval.update" || event.type === "payment.update") return event.reason ?? null;
+  return event.type === "tool_result.start" ? event.block : null;
+}
+
+function row(deed: Pick<Deed, "key" | "draft">, since: string | undefined) {
+  return { key: deed.key, draft: deed.draft, ...(since === undefined ? {} : { since }) };
+}
+
+/** All of the parts must be there, or none. */
+function traceOf(parts: readonly (boolean | "wrong")[]): Trace {
+  if (parts.every((part) => part === true)) return "whole";
+  return parts.every((part) => part === false) ? "nothing" : "half";
+}
+
+function same(found: unknown, meant: unknown): boolean | "wrong" {
+  if (found === undefined || found === null) return false;
+  return JSON.stringify(found) === JSON.stringify(meant) ? true : "wrong";
+}
+
+export function toolStart(ref: Ref, key: string): Deed {
+  const draft: EventDraft = {
+    type: "tool_result.start",
+    ...PLACE,
+    block: key,
+    call: key,
+    name: "search",
+    label: "Search",
+  };
+  return {
+    ref,
+    key,
+    draft,
+    async commit(store, since) {
+      await store.transaction(async (tx) => {
+        await tx.sessions.touch(ref);
+        await tx.outbox.add(ref, row(this, since));
+      });
+    },
+    look: async (_store, told) => traceOf([same(told.get(key), draft)]),
+  };
+}
+
+export function decision(ref: Ref, key: string, by: string): Deed {
+  const body = { note: `decided ${key}` };
+  const draft: EventDraft = {
+    type: "approval.update",
+    ...PLACE,
+    block: key,
+    version: 1,
+    by,
+    reason: key,
+    status: "rejected",
+  };
+  return {
+    ref,
+    key,
+    draft,
+    async commit(store, since) {
+      const request = { id: key, kind: "approval", ...PLACE, block: key, request: { shown: key } } as const;
+      await store.transaction(async (tx) => {
+        await tx.interactions.request(ref, request);
+        await tx.interactions.change(ref, { id: key, to: "rejected", by, reason: key, body });
+        await tx.outbox.add(ref, row(this, since));
+      });
+    },
+    async look(store, told) {
+      const found = await store.interactions.get(ref, key);
+      const changes = await store.interactions.changes(ref, key);
+      const noted = changes.map((change) => [change.version, change.status, change.by, change.body]);
+      return traceOf([
+        same(found && [found.status, found.version, found.request], ["rejected", 1, { shown: key }]),
+        noted.length === 0 ? false : same(noted, [[1, "rejected", by, body]]),
+        same(told.get(key), draft),
+      ]);
+    },
+  };
+}
+
+/** The two steps of one payment; the second only after the first is committed. */
+export function paymentSteps(ref: Ref, orderNo: string): [Deed, Deed] {
+  return [paymentStep(ref, orderNo, 1), paymentStep(ref, orderNo, 2)];
+}
+
+function paymentStep(ref: Ref, orderNo: string, version: 1 | 2): Deed {
+  const status = version === 1 ? "processing" : "succeeded";
+  const key = `${orderNo}.${status}`;
+  const notice = { gateway: "newebpay", event: key, body: { order: orderNo, status } };
+  const draft: EventDraft = {
+    type: "payment.update",
+    ...PLACE,
+    block: orderNo,
+    version,
+    reason: key,
+    status,
+  };
+  return {
+    ref,
+    key,
+    draft,
+    async commit(store, since) {
+      await store.transaction(async (tx) => {
+        if (version === 1) await order(tx, ref, orderNo);
+        const told = { orderNo, reason: key, body: notice.body, notice };
+        await tx.payments.apply(
+          ref.tenant,
+          status === "succeeded" ? { ...told, to: status, paid: MONEY } : { ...told, to: status },
+        );
+        await tx.outbox.add(ref, row(this, since));
+      });
+    },
+    async look(store, told) {
+      const found = await store.payments.byOrderNo(ref.tenant, orderNo);
+      const asked = await store.interactions.get(ref, orderNo);
+      // Order and request always say the same.
+      if (found?.status !== asked?.status) return "half";
+      const changes = await store.interactions.changes(ref, orderNo);
+      const noted = changes.filter((change) => change.version === version || change.status === status);
+      const notices = await store.payments.notices(ref, orderNo);
+      const kept = notices.filter((each) => each.event === key);
+      return traceOf([
+        noted.length === 0
+          ? false
+          : same(
+              noted.map((each) => [each.status, each.body]),
+              [[status, notice.body]],
+            ),
+        kept.length === 0
+          ? false
+          : same(
+              kept.map((each) => [each.outcome, each.body]),
+              [["won", notice.body]],
+            ),
+        changes.length < version ? false : found?.amount === MONEY.amount ? true : "wrong",
+        same(told.get(key), draft),
+      ]);
+    },
+  };
+}
+
+async function order(tx: Store, ref: Ref, orderNo: string): Promise<void> {
+  const request = { shown: orderNo };
+  await tx.interactions.request(ref, { id: orderNo, kind: "payment", ...PLACE, block: orderNo, request });
+  await tx.payments.create(ref, {
+    id: orderNo,
+    interaction: orderNo,
+    orderNo,
+    gateway: "newebpay",
+    description: `order ${orderNo}`,
+    checkMs: 60_000,
+    ...MONEY,
+  });
+}

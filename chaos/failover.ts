@@ -1,0 +1,204 @@
+/**
+ * Cuts the replica off, lets the primary go on alone for a while, then makes the replica the primary: what was
+ * acknowledged meanwhile is lost. That must be noticed by everybody: nobody writes before a new claim, and every
+ * reader has the new log exactly, told to begin anew where its own had gone another way. Owners and gateways change
+ * over at different moments, so that for a while both servers are written to.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Cursor, compareCursors } from "@turnstream/protocol";
+import { createRedisLog, isLogError, memoryStore } from "@turnstream/server";
+import { startProxy } from "@turnstream/services/proxy.ts";
+import { until } from "@turnstream/services/poll.ts";
+import type { RedisServer } from "@turnstream/services/redis.ts";
+import { type RedisPair, startRedisPair } from "@turnstream/services/redis-pair.ts";
+import { said } from "./ledger.ts";
+import { type Crowd, hasExactly, Load } from "./load.ts";
+import { PenOwner } from "./writers.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+
+const SESSIONS = 8;
+const HOST = "127.0.0.1";
+
+interface Found {
+  /** Acknowledged and gone: what a failover costs. */
+  lost: number;
+  /** Gone although the new primary had it, or was written to it. */
+  lostForNothing: number;
+  gaps: number;
+  duplicates: number;
+  torn: number;
+  strangers: number;
+  /** Entries of the new primary from between its promotion and a claim. */
+  beforeClaim: number;
+  /** Tries to append there before a claim, and how many of them were refused as they must. */
+  tries: number;
+  refused: number;
+  sawLost: number;
+  sawLostUntold: number;
+  silentGaps: number;
+  twoMeanings: number;
+  told: number;
+  /** Readers that went along with the new log and were never told anything. */
+  wentOn: number;
+}
+
+export const failover: Scenario = {
+  promise: 2,
+  about: "cut the replica off, then fail over to it",
+  times: 50,
+  run,
+};
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  const pair = await startRedisPair();
+  const second = await startProxy({ to: { host: HOST, port: pair.primary.port } });
+  const [owners, gateways] = await Promise.all([
+    createRedisLog({ url: pair.url }),
+    createRedisLog({ url: `redis://${HOST}:${second.port}` }),
+  ]);
+  const readers = [owners, gateways, gateways];
+  const load = await Load.make({ store: memoryStore(), owners, gateways, readers, random }, SESSIONS);
+  const found: Found = {
+    lost: 0,
+    lostForNothing: 0,
+    gaps: 0,
+    duplicates: 0,
+    torn: 0,
+    strangers: 0,
+    beforeClaim: 0,
+    tries: 0,
+    refused: 0,
+    sawLost: 0,
+    sawLostUntold: 0,
+    silentGaps: 0,
+    twoMeanings: 0,
+    told: 0,
+    wentOn: 0,
+  };
+  let [primary, replica] = [pair.primary, pair.replica];
+  try {
+    for (let n = 1; n <= times; n++) {
+      // Their readers have seen nothing that the replica lacks.
+      const resting = new Set([...load.crowds].filter(() => random() < 0.25));
+      load.start(resting);
+      await sleep(20 + random() * 80);
+      pair.link.cut();
+      // One that the replica has never heard of.
+      const newborn = await load.add();
+      await sleep(20 + random() * 180);
+      await replica.command("REPLICAOF", "NO", "ONE");
+      const heads = await tryToAppend(load, replica, found);
+      for (const front of random() < 0.5 ? [pair.front, second] : [second, pair.front]) {
+        front.retarget({ host: HOST, port: replica.port });
+        front.cutConnections();
+        await sleep(random() * 100);
+      }
+      load.wake();
+      await load.recovered();
+      await load.settle();
+      for (const crowd of load.crowds) await check(load, crowd, heads.get(crowd.session) ?? "0-0", found);
+      await load.retire(newborn);
+      [primary, replica] = [replica, primary];
+      await follow(pair, primary, replica);
+      if (n % 5 === 0) progress(`${n} of ${times}: ${JSON.stringify(found)}`);
+    }
+  } finally {
+    await load.end();
+    await second.close();
+    await pair.stop();
+  }
+  return figures(times, found, load);
+}
+
+/** Asks the new primary for what only a new claim may allow. Answers with where each log stands there. */
+async function tryToAppend(load: Load, server: RedisServer, found: Found): Promise<Map<string, Cursor>> {
+  const log = await createRedisLog({ url: server.url });
+  const heads = new Map<string, Cursor>();
+  for (const { session, owner } of load.crowds) {
+    const head = await log.head(session);
+    if (head !== null) heads.set(session, head.last);
+    const { writer = "", epoch = 0 } = owner.claimed ?? {};
+    const event = { type: "session.update", title: "never|0|0|1" } as const;
+    for (const batch of [{ writer, epoch }, { writer: "stranger" }, { writer, epoch, repeat: true }]) {
+      found.tries++;
+      await log.append(session, { ...batch, counter: 1e9, events: [event] }).catch((error: unknown) => {
+        if (isLogError(error, "UNCLAIMED")) found.refused++;
+      });
+    }
+  }
+  await log.close();
+  return heads;
+}
+
+async function check(load: Load, crowd: Crowd, head: Cursor, found: Found): Promise<void> {
+  const { ledger, owner, watchers } = crowd;
+  const entries = await load.read(crowd);
+  // The replica had it before the link was cut.
+  if (entries === null) throw new Error(`the log of ${crowd.session} lost what was compared before`);
+  const { lost, lostWords, gaps, duplicates, torn, strangers } = ledger.compare(entries);
+  found.lost += lost.length + lostWords;
+  found.gaps += gaps;
+  found.duplicates += duplicates;
+  found.torn += torn;
+  found.strangers += strangers;
+
+  const after = entries.filter(({ cursor }) => compareCursors(cursor, head) > 0);
+  const claim = after.findIndex(({ event }) => event.type === "turn.takeover");
+  found.beforeClaim += claim < 0 ? after.length : claim;
+  const since = after[claim]?.cursor ?? head;
+  found.lostForNothing += lost.filter(
+    ({ cursor }) => compareCursors(cursor, head) <= 0 || compareCursors(cursor, since) >= 0,
+  ).length;
+  const pen = owner instanceof PenOwner ? ledger.pens.get(owner.pen ?? "") : undefined;
+  found.lostForNothing += pen === undefined ? 0 : Math.max(0, pen.flushed - pen.found);
+
+  const texts = new Map(entries.map(({ cursor, text }) => [cursor, text]));
+  const meanings = new Map<Cursor, string>();
+  for (const ack of ledger.acks) meanings.set(ack.cursor, ack.said);
+  for (const watcher of watchers) {
+    if (!(await hasExactly(watcher, entries))) found.silentGaps++;
+    else if (watcher.told.length === 0 && after.length > 0) found.wentOn++;
+    const sawLost = watcher.given.some(({ cursor, text }) => texts.get(cursor) !== text);
+    if (sawLost) found.sawLost++;
+    if (sawLost && watcher.told.length === 0) found.sawLostUntold++;
+    found.told += watcher.told.length;
+    for (const entry of watcher.given) {
+      const meaning = meanings.get(entry.cursor) ?? said(entry);
+      if (meaning !== said(entry)) found.twoMeanings++;
+      meanings.set(entry.cursor, meaning);
+    }
+  }
+  await load.accept(crowd, entries);
+}
+
+/** The old primary becomes the replica of the new one, through the same link. */
+async function follow(pair: RedisPair, primary: RedisServer, replica: RedisServer): Promise<void> {
+  pair.link.retarget({ host: HOST, port: primary.port });
+  await pair.link.heal();
+  await replica.command("REPLICAOF", HOST, pair.link.port);
+  await until("the old primary to follow the new one", async () => {
+    const info = String(await replica.command("INFO"));
+    return info.includes("master_link_status:up") && info.includes("aof_rewrite_in_progress:0");
+  });
+}
+
+function figures(times: number, found: Found, load: Load): Figure[] {
+  return [
+    { figure: "readers that silently don't have the log", value: found.silentGaps, exactly: 0 },
+    { figure: "readers that saw lost events and were not told", value: found.sawLostUntold, exactly: 0 },
+    { figure: "positions with two meanings", value: found.twoMeanings, exactly: 0 },
+    { figure: "events accepted before a new claim", value: found.beforeClaim, exactly: 0 },
+    { figure: "tries before a claim that were not refused", value: found.tries - found.refused, exactly: 0 },
+    { figure: "events lost that the new primary had", value: found.lostForNothing, exactly: 0 },
+    { figure: "gaps in the order", value: found.gaps, exactly: 0 },
+    { figure: "events twice", value: found.duplicates, exactly: 0 },
+    { figure: "batches torn", value: found.torn, exactly: 0 },
+    { figure: "events that were refused and are there", value: found.strangers, exactly: 0 },
+    { figure: "acknowledged events", value: load.tally.acknowledged, atLeast: times * SESSIONS },
+    { figure: "acknowledged events lost in the failover", value: found.lost, atLeast: times },
+    { figure: "readers that saw lost events", value: found.sawLost, atLeast: times },
+    { figure: "readers told to begin anew", value: found.told, atLeast: times },
+    { figure: "readers that could go on as they were", value: found.wentOn, atLeast: times },
+    { figure: "refusals until a new claim", value: found.refused + load.tally.unclaimed, atLeast: times },
+  ];
+}

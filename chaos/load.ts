@@ -1,0 +1,165 @@
+/**
+ * Load on many sessions at once: an owner, a gateway and readers for each. Starts and settles it, and compares
+ * what was written with what is there. Never makes a fault.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Log, LogEntry, OpenStore } from "@turnstream/server";
+import { Ledger } from "./ledger.ts";
+import { readAll, Watcher } from "./watcher.ts";
+import { Joiner, Owner, PenOwner, type Setting, type Tally } from "./writers.ts";
+
+export interface LoadOptions {
+  readonly store: OpenStore;
+  /** Each as if of a process of its own. */
+  readonly owners: Log;
+  readonly gateways: Log;
+  readonly readers: readonly Log[];
+  readonly random: () => number;
+}
+
+export interface Crowd {
+  readonly session: string;
+  readonly ledger: Ledger;
+  readonly owner: Owner;
+  readonly gateway: Joiner;
+  readonly watchers: readonly Watcher[];
+}
+
+interface Shift {
+  readonly stop: AbortController;
+  readonly loops: Promise<void>[];
+}
+
+function newShift(): Shift {
+  return { stop: new AbortController(), loops: [] };
+}
+
+const TENANT = "chaos";
+const PATIENCE_MS = 20_000;
+
+export class Load {
+  readonly crowds = new Set<Crowd>();
+  readonly tally: Tally = { acknowledged: 0, ambiguous: 0, repeated: 0, unclaimed: 0, claims: 0 };
+  readonly #options: LoadOptions;
+  #made = 0;
+  #working: { owners: Shift; gateways: Shift } | null = null;
+  #resting: ReadonlySet<Crowd> = new Set();
+
+  private constructor(options: LoadOptions) {
+    this.#options = options;
+  }
+
+  static async make(options: LoadOptions, sessions: number): Promise<Load> {
+    await options.store.tenants.create({ id: TENANT, name: "Chaos" });
+    const load = new Load(options);
+    for (let n = 0; n < sessions; n++) await load.add();
+    return load;
+  }
+
+  /** One more session, which takes part at once when the load is on. */
+  async add(): Promise<Crowd> {
+    const { store, owners, gateways, readers, random } = this.#options;
+    const n = ++this.#made;
+    const session = `s${n}`;
+    await store.sessions.create({ tenant: TENANT, user: "chaos" }, { id: session });
+    const ledger = new Ledger();
+    const ref = { tenant: TENANT, session };
+    const base = { ref, ledger, tally: this.tally, random };
+    const setting: Setting = { ...base, parts: { store, log: owners }, name: `owner${n}`, restMs: 8 };
+    const owner = n % 2 === 0 ? new PenOwner(setting) : new Owner(setting);
+    await owner.claim();
+    const gateway = new Joiner({ ...base, parts: { store, log: gateways }, name: `gateway${n}`, restMs: 20 });
+    const watchers = readers.map((log) => new Watcher(log, session, "0-0"));
+    const crowd: Crowd = { session, ledger, owner, gateway, watchers };
+    this.crowds.add(crowd);
+    if (this.#working !== null) this.#put(crowd);
+    return crowd;
+  }
+
+  /** @param resting those whose writers wait for `wake` */
+  start(resting: ReadonlySet<Crowd> = new Set()): void {
+    this.#working = { owners: newShift(), gateways: newShift() };
+    this.#resting = resting;
+    for (const crowd of this.crowds) if (!resting.has(crowd)) this.#put(crowd);
+  }
+
+  wake(): void {
+    for (const crowd of this.#resting) this.#put(crowd);
+    this.#resting = new Set();
+  }
+
+  #put({ owner, gateway }: Crowd): void {
+    if (this.#working === null) return;
+    const { owners, gateways } = this.#working;
+    for (const [shift, writer] of [
+      [owners, owner],
+      [gateways, gateway],
+    ] as const) {
+      const loop = writer.work(shift.stop.signal);
+      // Whoever settles the load hears of it.
+      loop.catch(() => undefined);
+      shift.loops.push(loop);
+    }
+  }
+
+  /** Waits until every writer has had an answer from now on: until all have recovered from a fault. */
+  async recovered(): Promise<void> {
+    const writers = [...this.crowds].flatMap(({ owner, gateway }) => [owner, gateway]);
+    const marks = new Map(writers.map((writer) => [writer, writer.answers]));
+    const deadline = performance.now() + PATIENCE_MS;
+    const isWaiting = () => writers.some((writer) => writer.answers <= (marks.get(writer) ?? 0));
+    while (isWaiting()) {
+      if (performance.now() > deadline) throw new Error("a writer did not recover");
+      await sleep(5);
+    }
+  }
+
+  /** Lets every writer end what it is at: gateways first, because they may wait for an owner to claim. */
+  async settle(): Promise<void> {
+    const working = this.#working;
+    this.#working = null;
+    if (working === null) return;
+    const failed = Promise.all(working.owners.loops);
+    failed.catch(() => undefined);
+    working.gateways.stop.abort();
+    await Promise.race([Promise.all(working.gateways.loops), failed]);
+    working.owners.stop.abort();
+    await Promise.all([...working.gateways.loops, failed]);
+  }
+
+  /** All of a session's log that was not compared yet; null when even what was compared is gone. */
+  read({ session, ledger }: Crowd): Promise<LogEntry[] | null> {
+    return readAll(this.#options.owners, session, ledger.checked);
+  }
+
+  /** The comparison is done: goes on from here, with a log as short as can be. */
+  async accept(crowd: Crowd, entries: readonly LogEntry[]): Promise<void> {
+    const { ledger, owner, session, watchers } = crowd;
+    ledger.settle(entries, owner instanceof PenOwner ? owner.pen : null);
+    for (const watcher of watchers) watcher.settle(ledger.checked);
+    await this.#options.owners.trim(session, ledger.checked);
+  }
+
+  /** Takes a session out, with its log. */
+  async retire(crowd: Crowd): Promise<void> {
+    this.crowds.delete(crowd);
+    await Promise.all(crowd.watchers.map((watcher) => watcher.stop()));
+    await this.#options.owners.remove(crowd.session);
+  }
+
+  async end(): Promise<void> {
+    await this.settle();
+    await Promise.all([...this.crowds].flatMap(({ watchers }) => watchers.map((watcher) => watcher.stop())));
+    const { owners, gateways, readers, store } = this.#options;
+    await Promise.all([...new Set([owners, gateways, ...readers]), store].map((part) => part.close()));
+  }
+}
+
+/** Whether a reader has the log exactly, once it has had the time to get there. */
+export async function hasExactly(watcher: Watcher, entries: readonly LogEntry[]): Promise<boolean> {
+  const deadline = performance.now() + 3_000;
+  const isThere = () => watcher.view.at(-1)?.cursor === entries.at(-1)?.cursor;
+  while (!isThere() && performance.now() < deadline) await sleep(5);
+  const { view } = watcher;
+  return view.length === entries.length && view.every((entry, n) => entry.text === entries[n]?.text);
+}

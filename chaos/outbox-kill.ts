@@ -1,0 +1,213 @@
+/**
+ * Promise 28: what is committed is shown, once. A process commits and then appends to the log; it is killed with -9
+ * at random moments, often right between the two. Relays bring what it has left, while the log is archived and
+ * trimmed and connections to Redis are cut.
+ */
+import { randomUUID } from "node:crypto";
+import {
+  archiveSession,
+  claimSession,
+  createRedisLog,
+  eraseSession,
+  migrate,
+  openDatabase,
+  type Parts,
+  postgresStore,
+  type Ref,
+} from "@turnstream/server";
+import { until } from "@turnstream/services/poll.ts";
+import { startPostgres } from "@turnstream/services/postgres.ts";
+import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { startRedis } from "@turnstream/services/redis.ts";
+import { runSql } from "@turnstream/services/sql.ts";
+import { Child } from "./child.ts";
+import { type Db, toldIn } from "./deed-load.ts";
+import { checkOutbox } from "./outbox-check.ts";
+import { archiveOn, newNotes, relayOn } from "./outbox-round.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+
+const ABOUT = "kills a writer with -9 between commit and append: everything committed reaches the log, once";
+const SESSIONS = 3;
+const LONGEST_MS = 250;
+const MOST_COMMITS = 12;
+const CUT_EVERY_MS = 200;
+
+const COUNTS = {
+  committed: 0,
+  between: 0,
+  orphans: 0,
+  brought: 0,
+  found: 0,
+  cuts: 0,
+  trims: 0,
+  interruptions: 0,
+  unkept: 0,
+  missing: 0,
+  twice: 0,
+  foreign: 0,
+  otherContent: 0,
+  outOfOrder: 0,
+};
+
+interface World {
+  readonly url: string;
+  readonly db: Db;
+  readonly parts: Parts;
+  /** With a connection to Redis of its own. */
+  readonly other: Parts;
+  readonly proxy: TcpProxy;
+}
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  const [server, redis] = await Promise.all([startPostgres(), startRedis()]);
+  const proxy = await startProxy({ to: { host: "127.0.0.1", port: redis.port } });
+  const redisUrl = `redis://127.0.0.1:${proxy.port}`;
+  const db = openDatabase({ url: server.url });
+  const store = postgresStore(db);
+  const logs = await Promise.all([createRedisLog({ url: redisUrl }), createRedisLog({ url: redisUrl })]);
+  const world = {
+    url: server.url,
+    db,
+    parts: { store, log: logs[0] },
+    other: { store, log: logs[1] },
+    proxy,
+  };
+  const start = (n: number) => new Child("commit-and-deliver.ts", [childName(n), server.url, redisUrl]);
+  try {
+    await migrate(db);
+    await store.tenants.create({ id: "chaos", name: "Chaos" });
+    const sum = { ...COUNTS };
+    let next = start(1);
+    for (let n = 1; n <= times; n++) {
+      const child = next;
+      // Begun now, so that it is ready when this one is dead.
+      if (n < times) next = start(n + 1);
+      const counts = await round(world, child, { name: childName(n), isHeld: n % 5 !== 0, random });
+      for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += counts[key];
+      progress(`${n} of ${times}: ${JSON.stringify(sum)}`);
+    }
+    return figuresOf(sum, times);
+  } finally {
+    await Promise.all([store.close(), ...logs.map((log) => log.close())]);
+    await proxy.close();
+    await Promise.all([server.stop(), redis.stop()]);
+  }
+}
+
+const childName = (n: number) => `child-${n}`;
+
+interface Plan {
+  /** By which the database knows the child. */
+  readonly name: string;
+  /** Whether it is killed between a commit and its append, or at any time. */
+  readonly isHeld: boolean;
+  readonly random: () => number;
+}
+
+async function round(world: World, child: Child, { name, isHeld, random }: Plan): Promise<typeof COUNTS> {
+  const { parts, other, proxy, db } = world;
+  const refs = await Promise.all(Array.from({ length: SESSIONS }, () => newSession(parts)));
+  const notes = newNotes();
+  let over = false;
+  const isOver = () => over;
+  const working = Promise.all([
+    relayOn(parts, notes, isOver),
+    relayOn(other, notes, isOver),
+    archiveOn(parts, refs, notes, isOver),
+  ]);
+  // Its failure is reported where it is waited for.
+  working.catch(() => undefined);
+  const holdAt = isHeld ? 1 + Math.floor(random() * MOST_COMMITS) : null;
+  await child.begin({ refs, seed: Math.floor(random() * 2 ** 31), holdAt });
+  const cuts = cutNowAndThen(proxy, random);
+  if (holdAt !== null) await child.killAt(holdAt);
+  else await child.kill(random() * LONGEST_MS);
+  const broughtBefore = notes.brought.size;
+  const cut = cuts.stop();
+  await proxy.heal();
+  // What the dead one has sent may still be committed.
+  const open = `select 1 from pg_stat_activity where application_name = '${name}'`;
+  await until("the last commits", async () => (await runSql(world.url, open)).length === 0);
+  const delivered = async () => (await undelivered(db, refs)).length === 0;
+  await Promise.race([until("everything to be delivered", delivered), working]);
+  over = true;
+  await working;
+  const told = await toldIn(db, refs);
+  const counts = { ...COUNTS, cuts: cut };
+  counts.brought = notes.brought.size;
+  counts.orphans = notes.brought.size - broughtBefore;
+  counts.found = notes.found.size;
+  counts.trims = notes.trims;
+  counts.interruptions = notes.interruptions;
+  const kept = new Set([...told.values()].flatMap((rows) => [...rows.keys()]));
+  // The child waited before this append until it was killed. A relay's note of it may lack: its answer was cut off.
+  const held = holdAt === null ? undefined : child.committed[holdAt - 1];
+  counts.between = held !== undefined && kept.has(held) ? 1 : 0;
+  counts.unkept = child.committed.filter((key) => !kept.has(key)).length;
+  for (const ref of refs) {
+    await archiveSession(parts, ref);
+    const found = await checkOutbox(parts, ref, told.get(ref.session) ?? new Map(), notes.brought);
+    for (const key of Object.keys(found) as (keyof typeof found)[]) counts[key] += found[key];
+    await eraseSession(parts, ref);
+  }
+  return counts;
+}
+
+function undelivered(db: Db, refs: readonly Ref[]) {
+  const sessions = refs.map(({ session }) => session);
+  return db
+    .selectFrom("outbox")
+    .select("key")
+    .where("session_id", "in", sessions)
+    .where("delivered_at", "is", null)
+    .execute();
+}
+
+/** Either all connections, or the one that carries the next answer, so that the request has arrived. */
+function cutNowAndThen(proxy: TcpProxy, random: () => number): { stop: () => number } {
+  let cuts = 0;
+  const before = proxy.counters().cutMidway;
+  const timer = setInterval(() => {
+    if (random() < 0.7) proxy.cutAfter(0, "toClient");
+    else {
+      cuts++;
+      proxy.cutConnections();
+    }
+  }, CUT_EVERY_MS);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return cuts + proxy.counters().cutMidway - before;
+    },
+  };
+}
+
+async function newSession(parts: Parts): Promise<Ref> {
+  const ref = { tenant: "chaos", session: `s-${randomUUID()}` };
+  await parts.store.sessions.create({ tenant: ref.tenant, user: "someone" }, { id: ref.session });
+  const event = { type: "session.start", session: ref.session, number: 1 } as const;
+  await claimSession(parts, ref, { by: "chaos", reason: "test", event });
+  return ref;
+}
+
+function figuresOf(sum: typeof COUNTS, times: number): Figure[] {
+  return [
+    { figure: "kills", value: times, exactly: times },
+    { figure: "kills between commit and append", value: sum.between, atLeast: Math.floor(times * 0.8) },
+    { figure: "committed", value: sum.committed, atLeast: times },
+    { figure: "brought by a relay", value: sum.brought, atLeast: Math.ceil(times / 4) },
+    { figure: "brought by a relay after the kill", value: sum.orphans, atLeast: Math.ceil(times / 10) },
+    { figure: "found in the log by a relay", value: sum.found },
+    { figure: "connections cut", value: sum.cuts, atLeast: Math.ceil(times / 10) },
+    { figure: "trims", value: sum.trims, atLeast: times },
+    { figure: "interruptions of relays and archivers", value: sum.interruptions },
+    { figure: "told of as committed and not there", value: sum.unkept, exactly: 0 },
+    { figure: "committed and not in the log", value: sum.missing, exactly: 0 },
+    { figure: "more than once in the log", value: sum.twice, exactly: 0 },
+    { figure: "in the log and not committed", value: sum.foreign, exactly: 0 },
+    { figure: "with other content", value: sum.otherContent, exactly: 0 },
+    { figure: "out of order", value: sum.outOfOrder, exactly: 0 },
+  ];
+}
+
+export const outboxKill: Scenario = { promise: 28, about: ABOUT, times: 250, run };

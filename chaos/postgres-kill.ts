@@ -1,0 +1,143 @@
+/**
+ * Promise 3: what PostgreSQL has committed outlives kill -9 of all its processes, whole. Several clients archive,
+ * decide, start tools and take payments; the server dies at a random moment and comes back; they reconnect by
+ * themselves. What was cut off is there wholly or not at all, and repeating it is safe.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  createMemoryLog,
+  eraseSession,
+  migrate,
+  openDatabase,
+  type Parts,
+  postgresStore,
+  type Ref,
+} from "@turnstream/server";
+import { type PostgresServer, startPostgres } from "@turnstream/services/postgres.ts";
+import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { ArchiveLoad } from "./archive-load.ts";
+import { type Db, DeedLoad } from "./deed-load.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+
+const ABOUT = "kills PostgreSQL with -9 under load: nothing committed is lost, nothing is half";
+const CLIENTS = 4;
+const SESSIONS = 2;
+const LONGEST_MS = 250;
+const DEAF_MS = 20;
+const AFTERWARDS_MS = 60;
+
+const COUNTS = {
+  acknowledged: 0,
+  afterwards: 0,
+  steps: 0,
+  cutOff: 0,
+  cutOffThere: 0,
+  lost: 0,
+  half: 0,
+  repeatedWrong: 0,
+};
+
+interface World {
+  readonly server: PostgresServer;
+  readonly proxy: TcpProxy;
+  readonly parts: Parts;
+  readonly db: Db;
+  readonly tenant: string;
+}
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  const server = await startPostgres();
+  const proxy = await startProxy({ to: { host: "127.0.0.1", port: server.port } });
+  const url = new URL(server.url);
+  url.port = String(proxy.port);
+  const db = openDatabase({ url: url.href, max: 8 });
+  const parts = { store: postgresStore(db), log: createMemoryLog() };
+  const tenant = "chaos";
+  try {
+    await migrate(db);
+    await parts.store.tenants.create({ id: tenant, name: "Chaos" });
+    const sum = { ...COUNTS };
+    for (let n = 1; n <= times; n++) {
+      const moments = { killMs: random() * LONGEST_MS, deafMs: n % 3 === 0 ? 0 : 10 + random() * DEAF_MS };
+      const counts = await round({ server, proxy, parts, db, tenant }, moments);
+      for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += counts[key];
+      progress(`${n} of ${times}: ${JSON.stringify(sum)}`);
+    }
+    return figuresOf(sum, times);
+  } finally {
+    await Promise.all([parts.store.close(), parts.log.close()]);
+    await proxy.close();
+    await server.stop();
+  }
+}
+
+interface Moments {
+  readonly killMs: number;
+  /** For how long before the kill no answer arrives: what is committed then, nobody is told. */
+  readonly deafMs: number;
+}
+
+async function round(world: World, { killMs, deafMs }: Moments): Promise<typeof COUNTS> {
+  const { server, proxy, parts, db, tenant } = world;
+  const refs = await Promise.all(Array.from({ length: SESSIONS + 1 }, () => newSession(parts, tenant)));
+  const [archivedRef, ...deedRefs] = refs as [Ref, ...Ref[]];
+  const deeds = new DeedLoad(parts.store, db, deedRefs);
+  const archive = await ArchiveLoad.begin(parts, archivedRef);
+  let over = false;
+  let down = false;
+  const isOver = () => over;
+  const isDown = () => down;
+  const working = Promise.all([
+    archive.work(isOver, isDown),
+    ...Array.from({ length: CLIENTS }, (_, n) => deeds.work(`c${n}`, isOver, isDown)),
+  ]);
+  // Its failure is reported where it is waited for.
+  working.catch(() => undefined);
+  await sleep(killMs);
+  if (deafMs > 0) proxy.blackhole("toClient");
+  await sleep(deafMs);
+  await server.kill();
+  await proxy.heal();
+  down = true;
+  const before = deeds.acknowledged.length;
+  await server.restart();
+  down = false;
+  await sleep(AFTERWARDS_MS);
+  over = true;
+  await working;
+  const [done, archived] = [await deeds.aftermath(), await archive.aftermath()];
+  for (const ref of refs) await eraseSession(parts, ref);
+  return {
+    acknowledged: before,
+    afterwards: done.acknowledged - before,
+    steps: archive.acknowledged,
+    cutOff: done.cutOff + archive.ambiguous,
+    cutOffThere: done.cutOffThere,
+    lost: done.lost + archived.lost,
+    half: done.half + archived.half,
+    repeatedWrong: done.repeatedWrong + archived.repeatedWrong,
+  };
+}
+
+async function newSession({ store }: Parts, tenant: string): Promise<Ref> {
+  const session = `s-${randomUUID()}`;
+  await store.sessions.create({ tenant, user: "someone" }, { id: session });
+  return { tenant, session };
+}
+
+function figuresOf(sum: typeof COUNTS, times: number): Figure[] {
+  return [
+    { figure: "kills", value: times, exactly: times },
+    { figure: "deeds acknowledged before the kill", value: sum.acknowledged, atLeast: times },
+    { figure: "deeds acknowledged after the restart", value: sum.afterwards, atLeast: times },
+    { figure: "archiving steps acknowledged", value: sum.steps, atLeast: times },
+    { figure: "cut off in flight", value: sum.cutOff, atLeast: times },
+    { figure: "cut off and yet committed", value: sum.cutOffThere, atLeast: times < 20 ? 0 : 1 },
+    { figure: "acknowledged and lost", value: sum.lost, exactly: 0 },
+    { figure: "there by half", value: sum.half, exactly: 0 },
+    { figure: "wrong after repeating", value: sum.repeatedWrong, exactly: 0 },
+  ];
+}
+
+export const postgresKill: Scenario = { promise: 3, about: ABOUT, times: 100, run };

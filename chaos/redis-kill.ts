@@ -1,0 +1,134 @@
+/**
+ * Kills Redis under load and starts it again on the same port. Everything that was acknowledged must be where it
+ * was said to be. Half of the times Redis's answers are held back right before, so that appends happen whose
+ * writers don't know.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { createRedisLog, memoryStore } from "@turnstream/server";
+import { startProxy } from "@turnstream/services/proxy.ts";
+import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
+import { hasExactly, Load } from "./load.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+
+const SESSIONS = 20;
+
+interface Found {
+  lost: number;
+  /** Logs that lost even what had been compared before. */
+  setBack: number;
+  gaps: number;
+  duplicates: number;
+  torn: number;
+  strangers: number;
+  wrongReaders: number;
+  told: number;
+}
+
+export const redisKill: Scenario = {
+  promise: 1,
+  about: "kill -9 Redis under load",
+  times: 200,
+  run,
+};
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  // Rewritten often, so that it stays small and is killed in the middle of that too.
+  const redis = await startRedis({
+    config: { "auto-aof-rewrite-min-size": "2mb" },
+  });
+  const proxy = await startProxy({ to: { host: "127.0.0.1", port: redis.port } });
+  const url = `redis://127.0.0.1:${proxy.port}`;
+  const [owners, gateways, readers] = await Promise.all([
+    createRedisLog({ url }),
+    createRedisLog({ url }),
+    createRedisLog({ url: redis.url }),
+  ]);
+  const load = await Load.make(
+    { store: memoryStore(), owners, gateways, readers: [readers, gateways], random },
+    SESSIONS,
+  );
+  const found: Found = {
+    lost: 0,
+    setBack: 0,
+    gaps: 0,
+    duplicates: 0,
+    torn: 0,
+    strangers: 0,
+    wrongReaders: 0,
+    told: 0,
+  };
+  let entries = 0;
+  try {
+    for (let n = 1; n <= times; n++) {
+      load.start();
+      await sleep(30 + random() * 150);
+      if (random() < 0.25) await untilSyncing(redis);
+      if (random() < 0.5) {
+        proxy.blackhole("toClient");
+        await sleep(random() * 15);
+      }
+      await redis.kill();
+      await proxy.heal();
+      await sleep(random() * 30);
+      await redis.restart();
+      await load.recovered();
+      await load.settle();
+      entries += await check(load, found);
+      if (n % 10 === 0) progress(`${n} of ${times}: ${entries} entries, ${JSON.stringify(found)}`);
+    }
+  } finally {
+    await load.end();
+    await proxy.close();
+    await redis.stop();
+  }
+  const { acknowledged, ambiguous, repeated, unclaimed } = load.tally;
+  return [
+    { figure: "acknowledged events lost", value: found.lost, exactly: 0 },
+    { figure: "logs set back to before the last comparison", value: found.setBack, exactly: 0 },
+    { figure: "gaps in the order", value: found.gaps, exactly: 0 },
+    { figure: "events twice", value: found.duplicates, exactly: 0 },
+    { figure: "batches torn", value: found.torn, exactly: 0 },
+    { figure: "events that were refused and are there", value: found.strangers, exactly: 0 },
+    { figure: "readers that don't have exactly the log", value: found.wrongReaders, exactly: 0 },
+    { figure: "readers told to begin anew", value: found.told },
+    { figure: "acknowledged events", value: acknowledged, atLeast: times * SESSIONS },
+    { figure: "events compared", value: entries, atLeast: times * SESSIONS },
+    { figure: "appends cut off in flight", value: ambiguous, atLeast: times },
+    { figure: "of which had happened", value: repeated, atLeast: 1 },
+    { figure: "refusals until a new claim", value: unclaimed, atLeast: times },
+  ];
+}
+
+/** The moment in which a Redis that syncs now and then is behind with its file; soon enough without one too. */
+async function untilSyncing(redis: RedisServer): Promise<void> {
+  const deadline = performance.now() + 1_200;
+  while (performance.now() < deadline) {
+    if (/aof_pending_bio_fsync:[1-9]/.test(String(await redis.command("INFO", "persistence")))) return;
+  }
+}
+
+async function check(load: Load, found: Found): Promise<number> {
+  let compared = 0;
+  for (const crowd of load.crowds) {
+    const entries = await load.read(crowd);
+    if (entries === null) {
+      found.setBack++;
+      found.lost += crowd.ledger.acks.length;
+      await load.retire(crowd);
+      await load.add();
+      continue;
+    }
+    const { lost, lostWords, gaps, duplicates, torn, strangers } = crowd.ledger.compare(entries);
+    found.lost += lost.length + lostWords;
+    found.gaps += gaps;
+    found.duplicates += duplicates;
+    found.torn += torn;
+    found.strangers += strangers;
+    const exact = await Promise.all(crowd.watchers.map((watcher) => hasExactly(watcher, entries)));
+    found.wrongReaders += exact.filter((isExact) => !isExact).length;
+    for (const watcher of crowd.watchers) found.told += watcher.told.length;
+    await load.accept(crowd, entries);
+    compared += entries.length;
+  }
+  return compared;
+}

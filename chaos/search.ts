@@ -1,0 +1,67 @@
+/**
+ * Looks for a text everywhere that the servers keep something: every column of every table, every key and value of
+ * Redis, and the bytes of their files. Finds nothing by its meaning: a needle must be written plainly.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { runSql } from "@turnstream/services/sql.ts";
+import type { RedisServer } from "@turnstream/services/redis.ts";
+import type { RedisReply } from "@turnstream/services/resp.ts";
+
+const TABLES = "select table_name as name from information_schema.tables where table_schema = 'public'";
+
+/** Where the needle was, one line per row, key or file. */
+export async function searchTables(url: string, needle: string): Promise<string[]> {
+  const tables = (await runSql(url, TABLES)).map(({ name }) => String(name));
+  // As text, bytes are hexadecimal.
+  const like = `t::text like '%${needle}%' or t::text like '%${Buffer.from(needle).toString("hex")}%'`;
+  const each = tables.map(
+    (name) => `select '${name}: ' || left(t::text, 200) as hit from "${name}" t where ${like}`,
+  );
+  return (await runSql(url, each.join(" union all "))).map(({ hit }) => String(hit));
+}
+
+export async function searchRedis(redis: RedisServer, needle: string): Promise<string[]> {
+  const hits: string[] = [];
+  for (let cursor = "0"; ;) {
+    const [next, keys] = (await redis.command("SCAN", cursor, "COUNT", 500)) as [string, string[]];
+    for (const key of keys) if (holds([key, await valueOf(redis, key)], needle)) hits.push(`redis: ${key}`);
+    if (next === "0") return hits;
+    cursor = next;
+  }
+}
+
+async function valueOf(redis: RedisServer, key: string): Promise<RedisReply> {
+  // What was deleted inside of a stream still stands in its bytes; settings keep them uncompressed.
+  const dump = await redis.command("DUMP", key);
+  switch (await redis.command("TYPE", key)) {
+    case "none":
+      return null;
+    case "stream":
+      return [dump, await redis.command("XRANGE", key, "-", "+")];
+    case "string":
+      return [dump, await redis.command("GET", key)];
+    default:
+      throw new Error(`a key of Redis of a kind that nobody looks into: ${key}`);
+  }
+}
+
+function holds(value: RedisReply, needle: string): boolean {
+  return Array.isArray(value) ? value.some((part) => holds(part, needle)) : String(value).includes(needle);
+}
+
+/** @param without folders that are left out, by name */
+export function searchFiles(folder: string, needle: string, without: readonly string[] = []): string[] {
+  const bytes = Buffer.from(needle);
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter(
+      (file) =>
+        !relative(folder, file)
+          .split("/")
+          .some((part) => without.includes(part)),
+    )
+    .filter((file) => readFileSync(file).includes(bytes))
+    .map((file) => relative(folder, file));
+}

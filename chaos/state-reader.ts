@@ -1,0 +1,67 @@
+/**
+ * A reader of a whole session: history first, then the log, folded event by event and judged on the way. When it
+ * is told that its position is not good any more it loads the history anew. Never writes.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Cursor, emptyState, fold, formatCursor, legal, type SessionState } from "@turnstream/protocol";
+import { type EndReason, isLogError, type Parts, readHistory, type Ref } from "@turnstream/server";
+
+export class StateReader {
+  state: SessionState = emptyState;
+  /** Events that may not follow where they stood. */
+  illegal = 0;
+  readonly told: { reason: EndReason; at: number }[] = [];
+  readonly #parts: Parts;
+  readonly #ref: Ref;
+  readonly #stopped = new AbortController();
+  readonly #done: Promise<void>;
+
+  constructor(parts: Parts, ref: Ref) {
+    this.#parts = parts;
+    this.#ref = ref;
+    this.#done = this.#follow();
+  }
+
+  get cursor(): Cursor {
+    return formatCursor(this.state);
+  }
+
+  /** Whether it gets somewhere within a while. */
+  async reaches(cursor: Cursor, ms = 3_000): Promise<boolean> {
+    const deadline = performance.now() + ms;
+    while (this.cursor !== cursor && performance.now() < deadline) await sleep(5);
+    return this.cursor === cursor;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#done;
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      try {
+        const { state, cursor, floor } = await readHistory(this.#parts, this.#ref);
+        this.state = state;
+        await this.#attach(cursor, floor, signal);
+      } catch (error) {
+        if (!isLogError(error, "UNAVAILABLE")) throw error;
+        await sleep(10);
+      }
+    }
+  }
+
+  async #attach(after: Cursor, floor: Cursor, signal: AbortSignal): Promise<void> {
+    for await (const delivery of this.#parts.log.attach(this.#ref.session, { after, floor, signal })) {
+      if (delivery.type === "end") {
+        this.told.push({ reason: delivery.reason, at: performance.now() });
+        return;
+      }
+      for (const { event } of delivery.entries) {
+        if (legal(this.state, event) !== null) this.illegal++;
+        this.state = fold(this.state, event);
+      }
+    }
+  }
+}

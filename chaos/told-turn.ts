@@ -1,0 +1,139 @@
+/**
+ * One session in which a turn runs: text that streams through a Writer, is archived in part, is interrupted by the
+ * loss of the log, and is told to its end by whoever takes over. Never reads as a client does.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { blocksOf, type EventDraft, findTurn } from "@turnstream/protocol";
+import {
+  archiveSession,
+  type Claimed,
+  claimSession,
+  type History,
+  isLogError,
+  type Parts,
+  readHistory,
+  type Ref,
+  Writer,
+} from "@turnstream/server";
+
+const TURN = "t1";
+const RUN = { turn: TURN, run: "main" };
+
+export class ToldTurn {
+  readonly #parts: Parts;
+  readonly #ref: Ref;
+  #pen: Writer | null = null;
+  /** What was written before the loss, and after it. */
+  before = "";
+  after = "";
+
+  constructor(parts: Parts, ref: Ref) {
+    this.#parts = parts;
+    this.#ref = ref;
+  }
+
+  /** A claimed session with a running turn, whose beginning is archived. */
+  async begin(): Promise<void> {
+    await this.#claim({ type: "session.start", session: this.#ref.session, number: 1 });
+    await this.#write(
+      {
+        type: "turn.start",
+        turn: TURN,
+        number: 1,
+        message_number: 0,
+        agent: "a",
+        mode: "agent",
+        from_share: false,
+      },
+      { type: "run.start", ...RUN, agent: "a" },
+      { type: "text.start", ...RUN, block: "b0", index: 0, part: false },
+    );
+    await archiveSession(this.#parts, this.#ref);
+  }
+
+  /** Streams until the log refuses. @returns whether it refused because it is unclaimed */
+  async stream(archiveAfterMs: number): Promise<boolean> {
+    const started = performance.now();
+    let isArchived = false;
+    try {
+      for (let n = 1; ; n++) {
+        const word = `${n};`;
+        await this.#write({ type: "text.delta", ...RUN, block: "b0", index: 0, text: word });
+        this.before += word;
+        if (!isArchived && performance.now() - started > archiveAfterMs) {
+          isArchived = true;
+          await archiveSession(this.#parts, this.#ref);
+        }
+        await sleep(3);
+      }
+    } catch (error) {
+      if (!isLogError(error)) throw error;
+      return error.code === "UNCLAIMED";
+    }
+  }
+
+  /** What is left of it without the log. */
+  history(): Promise<History> {
+    return readHistory(this.#parts, this.#ref);
+  }
+
+  /** Goes on from the history: what is half-written no longer counts, and the turn is told to its end. */
+  async takeOver({ state }: History): Promise<void> {
+    const turn = findTurn(state, TURN);
+    if (turn === undefined) throw new Error("the turn is not in the history");
+    const blocks = blocksOf(turn)
+      .filter((block) => block.end === null)
+      .map(({ id }) => id);
+    await this.#claim({ type: "turn.takeover", turn: TURN, blocks, groups: [], runs: [] });
+    const block = { ...RUN, block: "b1", index: turn.items.length };
+    await this.#write({ type: "text.start", ...block, part: false });
+    for (let n = 1; n <= 20; n++) {
+      await this.#write({ type: "text.delta", ...block, text: `again ${n};` });
+      this.after += `again ${n};`;
+      if (n === 10) await archiveSession(this.#parts, this.#ref);
+    }
+    await this.#write(
+      { type: "text.end", ...block, final: true },
+      { type: "run.end", ...RUN, status: "completed" },
+      { type: "turn.end", turn: TURN, reason: "end_turn", duration_ms: 1 },
+    );
+  }
+
+  /** Whether a history without the log tells a beginning of what was written. */
+  isBeginning({ state }: History): boolean {
+    const turn = findTurn(state, TURN);
+    const [block] = turn === undefined ? [] : blocksOf(turn);
+    return block?.kind === "text" && this.before.startsWith(block.text);
+  }
+
+  /** Whether the turn has ended well: with all that was written after the loss, and nothing half-written. */
+  isWhole({ state }: History): boolean {
+    const turn = findTurn(state, TURN);
+    const texts =
+      turn === undefined ? [] : blocksOf(turn).map((block) => (block.kind === "text" ? block.text : ""));
+    return turn?.status === "end_turn" && turn.open === 0 && texts.join("") === this.after;
+  }
+
+  async #claim(event: EventDraft): Promise<void> {
+    const { log } = this.#parts;
+    const claimed: Claimed = await claimSession(this.#parts, this.#ref, {
+      by: "worker",
+      reason: "chaos",
+      event,
+    });
+    this.#pen = new Writer({
+      log,
+      session: this.#ref.session,
+      writer: claimed.writer,
+      epoch: claimed.epoch,
+      blobs: { put: () => Promise.reject(new Error("nothing here is large")) },
+      newBlobId: () => "none",
+      gatherMs: 1,
+    });
+  }
+
+  async #write(...drafts: readonly EventDraft[]): Promise<void> {
+    for (const draft of drafts) await this.#pen?.write(draft);
+    await this.#pen?.flush();
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * One wipe of Redis, with what comes before and after it: sessions with and without a running turn are made, read
+ * and archived in part; the data are wiped; turns are taken over and ended; everything is compared with the archive.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import {
+  compareCursors,
+  type Cursor,
+  emptyState,
+  fold,
+  legal,
+  type SessionState,
+  snapshot,
+} from "@turnstream/protocol";
+import { archiveSession, claimIdle, type Parts, readHistory, type Ref } from "@turnstream/server";
+import type { RedisServer } from "@turnstream/services/redis.ts";
+import { title } from "./ledger.ts";
+import { StateReader } from "./state-reader.ts";
+import { ToldTurn } from "./told-turn.ts";
+
+export const TENANT = "chaos";
+/** How many sessions have a running turn. */
+export const RUNNING = 2;
+/** How soon whoever has seen what is gone must be told. */
+export const TELL_MS = 1_000;
+/** How much of an idle session is archived. */
+const IDLE = ["nothing", "part", "all"] as const;
+
+/** Summed up over all rounds. */
+export interface WipeFound {
+  mustTell: number;
+  untold: number;
+  slowestMs: number;
+  badHistory: number;
+  illegal: number;
+  unended: number;
+  wrongReaders: number;
+  wrongArchives: number;
+  notRefused: number;
+}
+
+interface Watched {
+  readonly ref: Ref;
+  readonly readers: readonly StateReader[];
+  readonly turn: ToldTurn | null;
+}
+
+export class WipeRound {
+  readonly #parts: Parts;
+  readonly #readers: readonly Parts[];
+  readonly #random: () => number;
+  readonly #found: WipeFound;
+
+  constructor(parts: Parts, readers: readonly Parts[], random: () => number, found: WipeFound) {
+    this.#parts = parts;
+    this.#readers = readers;
+    this.#random = random;
+    this.#found = found;
+  }
+
+  async run(name: string, redis: RedisServer): Promise<void> {
+    const running = Array.from({ length: RUNNING }, (_, n) => this.#makeRunning(`${name}-turn${n}`));
+    const idle = IDLE.map((archived) => this.#makeIdle(`${name}-idle-${archived}`, archived));
+    const all = await Promise.all([...running, ...idle]);
+    const turns = all.flatMap(({ ref, turn }) => (turn === null ? [] : [{ ref, turn }]));
+    const streams = turns.map(({ turn }) => turn.stream(this.#random() * 300));
+    await sleep(30 + this.#random() * 450);
+
+    const wipedAt = performance.now();
+    await redis.command("FLUSHALL");
+    const beyond = (await Promise.all(all.map((watched) => this.#beyondArchive(watched)))).flat();
+    const refused = Promise.all(streams);
+    const telling = this.#wait(beyond, wipedAt);
+    const ending = turns.map(async ({ turn }) => {
+      await refused;
+      await this.#goOn(turn);
+    });
+    for (const isRefused of await refused) if (!isRefused) this.#found.notRefused++;
+    await Promise.all([telling, ...ending]);
+    await Promise.all(all.filter(({ turn }) => turn === null).map(({ ref }) => this.#rename(ref)));
+    await Promise.all(all.map((watched) => this.#compare(watched)));
+  }
+
+  async #makeRunning(session: string): Promise<Watched> {
+    const ref = await this.#create(session);
+    const turn = new ToldTurn(this.#parts, ref);
+    await turn.begin();
+    return this.#watch(ref, turn);
+  }
+
+  async #makeIdle(session: string, archived: (typeof IDLE)[number]): Promise<Watched> {
+    const ref = await this.#create(session);
+    const { log } = this.#parts;
+    const { epoch } = await log.claim(session, {
+      epoch: (await this.#parts.store.epochs.next(ref, { seen: 0, by: "chaos", reason: "chaos" })).epoch,
+      writer: "chaos",
+      event: { type: "session.start", session, number: 1 },
+      floor: "0-0",
+    });
+    await log.append(session, { writer: "chaos", epoch, counter: 1, events: [title("first")] });
+    if (archived === "part") await archiveSession(this.#parts, ref);
+    await log.append(session, { writer: "chaos", epoch, counter: 2, events: [title("second")] });
+    if (archived === "all") await archiveSession(this.#parts, ref);
+    return this.#watch(ref, null);
+  }
+
+  async #create(session: string): Promise<Ref> {
+    await this.#parts.store.sessions.create({ tenant: TENANT, user: "chaos" }, { id: session });
+    return { tenant: TENANT, session };
+  }
+
+  async #watch(ref: Ref, turn: ToldTurn | null): Promise<Watched> {
+    const readers = this.#readers.map((parts) => new StateReader(parts, ref));
+    const { cursor } = await readHistory(this.#parts, ref);
+    for (const reader of readers) await reader.reaches(cursor);
+    return { ref, readers, turn };
+  }
+
+  /** Those who have seen what is gone now. */
+  async #beyondArchive({ ref, readers }: Watched): Promise<StateReader[]> {
+    const seen = readers.map(({ cursor }) => cursor);
+    const { archived } = await this.#parts.store.archive.header(ref);
+    return readers.filter((_, n) => compareCursors(seen[n] ?? "0-0", archived) > 0);
+  }
+
+  async #wait(readers: readonly StateReader[], since: number): Promise<void> {
+    this.#found.mustTell += readers.length;
+    const deadline = since + 3 * TELL_MS;
+    const isWaiting = () => readers.some(({ told }) => told.length === 0);
+    while (isWaiting() && performance.now() < deadline) await sleep(5);
+    for (const { told } of readers) {
+      const [first] = told;
+      if (first === undefined) this.#found.untold++;
+      else this.#found.slowestMs = Math.max(this.#found.slowestMs, first.at - since);
+    }
+  }
+
+  /** Some time after the loss another worker goes on. */
+  async #goOn(turn: ToldTurn): Promise<void> {
+    await sleep(this.#random() * 600);
+    const history = await turn.history();
+    if (history.withoutLog !== "missing" || !turn.isBeginning(history)) this.#found.badHistory++;
+    await turn.takeOver(history);
+    if (!turn.isWhole(await turn.history())) this.#found.unended++;
+  }
+
+  /** Somebody comes back to a session in which nobody worked. */
+  async #rename(ref: Ref): Promise<void> {
+    const { state, withoutLog } = await readHistory(this.#parts, ref);
+    const expected = { nothing: null, part: "first", all: "second" };
+    const kind = IDLE.find((each) => ref.session.endsWith(each)) ?? "all";
+    if (withoutLog !== "missing" || state.title !== expected[kind]) this.#found.badHistory++;
+    if (kind === "nothing") {
+      const event = { type: "session.start", session: ref.session, number: 1 } as const;
+      const { epoch, archived } = await this.#parts.store.epochs.next(ref, {
+        seen: 0,
+        by: "chaos",
+        reason: "anew",
+      });
+      await this.#parts.log.claim(ref.session, { epoch, writer: "anew", event, floor: archived });
+    } else await claimIdle(this.#parts, ref, "chaos");
+    await this.#parts.log.append(ref.session, { writer: "gateway", counter: 1, events: [title("third")] });
+  }
+
+  async #compare({ ref, readers }: Watched): Promise<void> {
+    await archiveSession(this.#parts, ref);
+    const { state, cursor, floor } = await readHistory(this.#parts, ref);
+    const refolded = await this.#refold(ref, cursor);
+    if (floor !== cursor || !isSame(refolded, state)) this.#found.wrongArchives++;
+    for (const reader of readers) {
+      if (!(await reader.reaches(cursor)) || !isSame(reader.state, state)) this.#found.wrongReaders++;
+      this.#found.illegal += reader.illegal;
+      await reader.stop();
+    }
+  }
+
+  /** The archive's events from the first on, each judged. */
+  async #refold(ref: Ref, upTo: Cursor): Promise<SessionState> {
+    let state = emptyState;
+    while (compareCursors(`${state.epoch}-${state.seq}`, upTo) < 0) {
+      const events = await this.#parts.store.archive.events(ref, { after: state.seq, limit: 100 });
+      for (const event of events) {
+        if (legal(state, event) !== null) this.#found.illegal++;
+        state = fold(state, event);
+      }
+      if (events.length === 0) break;
+    }
+    return state;
+  }
+}
+
+function isSame(one: SessionState, other: SessionState): boolean {
+  return isDeepStrictEqual(plain(one), plain(other));
+}
+
+function plain(state: SessionState): unknown {
+  return JSON.parse(JSON.stringify(snapshot(state)));
+}

@@ -1,0 +1,192 @@
+/**
+ * Writers that go on through faults as a product would: they repeat what is ambiguous, claim a new epoch when they
+ * are told to, and note in the ledger what was answered. Never look into the log themselves.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EventDraft } from "@turnstream/protocol";
+import { type Claimed, claimSession, isLogError, type Parts, type Ref, Writer } from "@turnstream/server";
+import { type Ledger, type PenRecord, saying, title } from "./ledger.ts";
+
+export interface Tally {
+  acknowledged: number;
+  /** Appends that were cut off in flight. */
+  ambiguous: number;
+  /** Those of them that had happened. */
+  repeated: number;
+  /** Refusals until somebody claims. */
+  unclaimed: number;
+  claims: number;
+}
+
+export interface Setting {
+  readonly parts: Parts;
+  readonly ref: Ref;
+  readonly name: string;
+  readonly ledger: Ledger;
+  readonly tally: Tally;
+  readonly random: () => number;
+  /** How long it rests between two appends, at most. */
+  readonly restMs: number;
+}
+
+interface LoadWriter {
+  /** How many answers it has had. */
+  readonly answers: number;
+  /** Writes until told to end, and until what is under way is settled. */
+  work(signal: AbortSignal): Promise<void>;
+}
+
+const RETRY_MS = 10;
+
+/** Sends a batch until it is known what became of it. False: an owner's was refused, because the log is unclaimed. */
+async function settle(setting: Setting, counter: number, writer: string, epoch?: number): Promise<boolean> {
+  const { parts, ref, tally, ledger, random } = setting;
+  const size = 1 + Math.floor(random() * 3);
+  const texts = Array.from({ length: size }, (_, n) => saying(writer, counter, n, size));
+  const batch = { writer, counter, events: texts.map(title), ...(epoch === undefined ? {} : { epoch }) };
+  for (let repeat = false; ;) {
+    try {
+      const done = await parts.log.append(ref.session, { ...batch, repeat });
+      ledger.acknowledge(done.epoch, done.first, texts);
+      tally.acknowledged += size;
+      if (done.repeated) tally.repeated++;
+      return true;
+    } catch (error) {
+      if (isLogError(error, "UNAVAILABLE")) {
+        tally.ambiguous++;
+        repeat = true;
+      } else if (isLogError(error, "UNCLAIMED")) {
+        tally.unclaimed++;
+        if (epoch !== undefined) return false;
+      } else throw error;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+/** Joins whatever epoch there is, like a gateway. Waits for the owner to claim. */
+export class Joiner implements LoadWriter {
+  answers = 0;
+  readonly #setting: Setting;
+  #counter = 0;
+
+  constructor(setting: Setting) {
+    this.#setting = setting;
+  }
+
+  async work(signal: AbortSignal): Promise<void> {
+    const { name, restMs, random } = this.#setting;
+    while (!signal.aborted) {
+      await settle(this.#setting, ++this.#counter, name);
+      this.answers++;
+      await sleep(random() * restMs);
+    }
+  }
+}
+
+/** Holds the session's epoch, and takes a new one when the log is unclaimed. */
+export class Owner implements LoadWriter {
+  answers = 0;
+  readonly setting: Setting;
+  #claimed: Claimed | null = null;
+  #hasBegun = false;
+  #counter = 0;
+
+  constructor(setting: Setting) {
+    this.setting = setting;
+  }
+
+  get claimed(): Claimed | null {
+    return this.#claimed;
+  }
+
+  async work(signal: AbortSignal): Promise<void> {
+    const { restMs, random } = this.setting;
+    while (!signal.aborted) {
+      const claimed = this.#claimed ?? (await this.claim());
+      if (await this.write(claimed)) this.answers++;
+      else this.#claimed = null;
+      await sleep(random() * restMs);
+    }
+  }
+
+  async claim(): Promise<Claimed> {
+    const { parts, ref, name, ledger, tally } = this.setting;
+    const event: EventDraft = this.#hasBegun
+      ? { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] }
+      : { type: "session.start", session: ref.session, number: 1 };
+    while (true) {
+      try {
+        const claimed = await claimSession(parts, ref, { by: name, reason: "chaos", event });
+        ledger.acks.push({ cursor: claimed.cursor, said: event.type });
+        tally.claims++;
+        this.#hasBegun = true;
+        this.#claimed = claimed;
+        this.begin(claimed);
+        return claimed;
+      } catch (error) {
+        if (!isLogError(error, "UNAVAILABLE")) throw error;
+        await sleep(RETRY_MS);
+      }
+    }
+  }
+
+  protected begin(_claimed: Claimed): void {
+    this.#counter = 0;
+  }
+
+  /** False when the log is unclaimed. */
+  protected write({ writer, epoch }: Claimed): Promise<boolean> {
+    return settle(this.setting, ++this.#counter, writer, epoch);
+  }
+}
+
+/** An owner that writes through a `Writer`: numbers that count up, mostly as deltas of one block. */
+export class PenOwner extends Owner {
+  #pen: Writer | null = null;
+  #record: PenRecord | null = null;
+
+  get pen(): string | null {
+    return this.#record?.name ?? null;
+  }
+
+  protected override begin({ writer, epoch }: Claimed): void {
+    const { parts, ref, ledger } = this.setting;
+    this.#record = ledger.pen(writer);
+    this.#pen = new Writer({
+      log: parts.log,
+      session: ref.session,
+      writer,
+      epoch,
+      gatherMs: 5,
+      retryMs: RETRY_MS,
+      blobs: { put: () => Promise.reject(new Error("nothing here is large")) },
+      newBlobId: () => "none",
+    });
+  }
+
+  protected override async write(claimed: Claimed): Promise<boolean> {
+    const { random, tally } = this.setting;
+    const [pen, record] = [this.#pen, this.#record];
+    if (pen === null || record === null) throw new Error("a pen before the claim");
+    try {
+      for (let left = 1 + Math.floor(random() * 4); left > 0; left--) {
+        const word = `${++record.written};`;
+        await pen.write(random() < 0.2 ? title(`${claimed.writer}~${word}`) : delta(claimed.writer, word));
+      }
+      const upTo = record.written;
+      await pen.flush();
+      tally.acknowledged += upTo - record.flushed;
+      record.flushed = upTo;
+      return true;
+    } catch (error) {
+      if (!isLogError(error, "UNCLAIMED")) throw error;
+      tally.unclaimed++;
+      return false;
+    }
+  }
+}
+
+function delta(block: string, text: string): EventDraft {
+  return { type: "text.delta", turn: "t", run: "main", block, index: 0, text };
+}
