@@ -42,7 +42,9 @@ export async function relayOn({ store, log }: Parts, notes: Notes, isOver: () =>
     },
   };
   while (!isOver()) {
-    await patiently(notes, () => relayOutbox({ store, log: watched }, { olderThanMs: YOUNG_MS }));
+    await patiently(notes, () =>
+      relayOutbox({ store, log: watched }, { olderThanMs: YOUNG_MS, leaseMs: 300 }),
+    );
     await sleep(PAUSE_MS);
   }
 }

@@ -1,6 +1,7 @@
 /** Every scenario by the name that `npm run chaos -- NAME` takes. */
 import { erasure } from "./erasure.ts";
 import { outboxKill } from "./outbox-kill.ts";
+import { outboxWipe } from "./outbox-wipe.ts";
 import { postgresKill } from "./postgres-kill.ts";
 import { failover } from "./failover.ts";
 import { frozenWriter } from "./frozen-writer.ts";
@@ -15,5 +16,6 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "frozen-writer": frozenWriter,
   "postgres-kill": postgresKill,
   "outbox-kill": outboxKill,
+  "outbox-wipe": outboxWipe,
   erasure,
 };

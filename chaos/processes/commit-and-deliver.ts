@@ -62,14 +62,14 @@ function deedsOf(ref: Ref, n: number): readonly Deed[] {
 }
 
 async function commitAndDeliver(deed: Deed, random: () => number): Promise<void> {
-  const { ref, key, draft } = deed;
+  const { ref, key } = deed;
   const since = await lastOf(ref.session);
   await deed.commit(parts.store, since);
   const isHeld = ++commits === holdAt;
   tell({ committed: key });
   if (isHeld) await sleep(HOLD_MS);
   if (random() < 0.8) await sleep(random() * random() * LONGEST_WAIT_MS);
-  await deliverCommitted(parts, ref, { key, draft, since });
+  await deliverCommitted(parts, ref);
 }
 
 async function lastOf(session: string): Promise<string> {

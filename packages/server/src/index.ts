@@ -25,7 +25,13 @@ export { claimIdle, type Claimed, type ClaimRequest, claimSession } from "./sess
 export { eraseExpired, eraseSession, eraseUser, finishErasures } from "./session/erase.ts";
 export { type History, type HistoryOptions, readHistory, readOlderTurns } from "./session/history.ts";
 export type { Parts } from "./session/parts.ts";
-export { deliverCommitted, type RelayOptions, relayOutbox } from "./session/relay.ts";
+export {
+  type Delivered,
+  deliverCommitted,
+  type Relayed,
+  type RelayOptions,
+  relayOutbox,
+} from "./session/relay.ts";
 export { readShared, type SharedHistory } from "./session/share.ts";
 export type {
   Archive,
@@ -55,7 +61,7 @@ export type {
 export type { KeyInfo, Keys, NewKey, VerifiedKey } from "./store/keys.ts";
 export type { Leases } from "./store/leases.ts";
 export { memoryStore } from "./store/memory/store.ts";
-export type { Delivered, DeliveryQuery, NewOutboxRow, Outbox, OutboxRow } from "./store/outbox.ts";
+export type { NewOutboxRow, Outbox, OutboxRow, TakeQuery } from "./store/outbox.ts";
 export type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "./store/payments.ts";
 export type { People } from "./store/people.ts";
 export { migrate } from "./store/postgres/migrate.ts";

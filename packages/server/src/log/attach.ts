@@ -7,10 +7,10 @@ import type { LogEngine, News } from "./engine.ts";
 import type { LogEntry } from "./entry.ts";
 import { isLogError } from "./errors.ts";
 import { follow, type FollowEffect, type Following, type FollowInput, startFollowing } from "./follow.ts";
-import type { AttachOptions, Delivery, EndReason, ReadAnswer, ReadRange } from "./log.ts";
+import type { AttachOptions, BadCursorReason, Delivery, EndReason, ReadAnswer, ReadRange } from "./log.ts";
 
 export interface AttachSettings {
-  /** How many entries wait for a slow reader before they are let go and read again later. */
+  /** How much waits for a slow reader, roughly in bytes, before it is let go and read again later. */
   readonly maxQueued: number;
   readonly pageSize: number;
   /** How long the engine may stay out of reach before the reader is told. */
@@ -19,7 +19,7 @@ export interface AttachSettings {
 }
 
 const DEFAULTS: AttachSettings = {
-  maxQueued: 2_000,
+  maxQueued: 1_000_000,
   pageSize: 500,
   giveUpAfterMs: 30_000,
   retryEveryMs: 100,
@@ -58,12 +58,18 @@ export async function* attach(
   }
 }
 
+/** There is no log, or it ends before the position: it has to begin, or begin anew, right after what is archived. */
+function isBefore(reason: BadCursorReason): boolean {
+  return reason === "missing" || reason === "ahead";
+}
+
 class Follower {
   readonly #source: Source;
   readonly #settings: AttachSettings;
   readonly #floor: Position | null;
   #state: Following;
   #queue: readonly LogEntry[] = [];
+  #queued = 0;
   #end: EndReason | null = null;
   #error: unknown = null;
   #stopped = false;
@@ -109,6 +115,7 @@ class Follower {
     if (this.#queue.length > 0) {
       const entries = this.#queue;
       this.#queue = [];
+      this.#queued = 0;
       this.#readDeferred();
       return { type: "entries", entries };
     }
@@ -147,9 +154,10 @@ class Follower {
 
   #deliver(entries: readonly LogEntry[]): void {
     this.#queue = this.#queue.length === 0 ? entries : this.#queue.concat(entries);
+    for (const { size } of entries) this.#queued += size;
     this.#wake?.();
     // Too much waits: stop listening, and read on from here once the reader has taken it.
-    if (this.#queue.length >= this.#settings.maxQueued && this.#state.phase === "live") {
+    if (this.#queued >= this.#settings.maxQueued && this.#state.phase === "live") {
       this.#step({ type: "suspect" });
     }
   }
@@ -165,7 +173,7 @@ class Follower {
         limit: this.#settings.pageSize,
       });
       if (page.ok) this.#step({ type: "page", entries: page.entries, more: page.more });
-      else if (page.reason === "missing" && this.#isFloor(after))
+      else if (isBefore(page.reason) && this.#isFloor(after))
         this.#step({ type: "page", entries: [], more: false });
       else this.#step({ type: "over", reason: page.reason });
     });

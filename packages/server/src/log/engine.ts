@@ -1,6 +1,6 @@
 /**
  * What a log asks of its engine: a few atomic operations on one session, and to be told when something was
- * written. Redis does them as scripts (`redis/scripts.ts`), memory as functions (`rules.ts`).
+ * written. Redis does them as scripts (`redis/scripts.ts`), memory as methods (`memory.ts`).
  * Everything else (cursors, attaching, retries of reads) is the same for both, in `stream-log.ts`.
  */
 import type { Position } from "@turnstream/protocol";
@@ -39,6 +39,7 @@ export interface EngineClaim {
   readonly writer: string;
   readonly line: string;
   readonly floor: Position;
+  readonly repeat: boolean;
 }
 
 export type Outcome =

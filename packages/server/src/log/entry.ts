@@ -8,6 +8,9 @@ import type { Event } from "@turnstream/protocol";
 /** Bytes of one event in the log. What is larger is kept elsewhere and referred to. */
 export const MAX_EVENT_BYTES = 65_536;
 
+/** The objects around a line. */
+const ENTRY_BYTES = 100;
+
 /** The key under which an append can be found again. */
 export function appendKey(writer: string, counter: number): string {
   return `${writer}:${counter}`;
@@ -31,6 +34,11 @@ export class LogEntry implements Position {
 
   get cursor(): Cursor {
     return `${this.epoch}-${this.seq}`;
+  }
+
+  /** What it takes to hold it, roughly in bytes. */
+  get size(): number {
+    return this.#line.length + ENTRY_BYTES;
   }
 
   /** The key of the append that wrote it. */

@@ -2,13 +2,16 @@
 
 const MEANINGS = {
   FENCED: "Another writer has taken this session over. Stop writing; what is journaled is safe.",
-  OUTBID: "A higher epoch was claimed before. Take a new epoch from the store and claim again.",
+  OUTBID:
+    "Somebody has, or is about to have, a higher epoch. They have the session now; who needs it still takes a new epoch from the store.",
   UNCLAIMED:
     "The log is missing, or Redis is not the one on which it was claimed (restart, failover, wipe). Claim a new epoch, then go on.",
   UNSURE:
     "The log no longer reaches back to where this append may have happened. Look into the archive, then decide.",
-  UNAVAILABLE: "Redis can't be reached. The append may have happened: send it again as a repeat.",
-  TOO_LARGE: "The event is over the limit of the log. Put its content into a blob and refer to it.",
+  UNAVAILABLE:
+    "Redis can't be reached, or refuses work. What was asked may have happened: ask again, an append or claim as a repeat.",
+  TOO_LARGE:
+    "It is over the limit of the log. Put content into a blob and refer to it; send a large batch in pieces.",
   INVALID: "The call is wrong. Correct the program.",
 } as const;
 

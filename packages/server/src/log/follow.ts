@@ -22,7 +22,7 @@ export interface Following {
   readonly last: Position;
   /** News that came while reading. */
   readonly held: readonly LiveBatch[];
-  readonly heldEntries: number;
+  readonly heldSize: number;
   /** Something may be missing from the page under way and from the news: read once more after it. */
   readonly again: boolean;
 }
@@ -43,13 +43,13 @@ export interface FollowStep {
   readonly effects: readonly FollowEffect[];
 }
 
-/** How many entries of news are held while reading; beyond that it is cheaper to read again. */
-const MAX_HELD = 1_000;
+/** How much news is held while reading, roughly in bytes; beyond that it is cheaper to read again. */
+const MAX_HELD = 500_000;
 
 const NOTHING: readonly FollowEffect[] = [];
 
 export function startFollowing(after: Position): FollowStep {
-  return reading({ phase: "reading", last: after, held: [], heldEntries: 0, again: false }, []);
+  return reading({ phase: "reading", last: after, held: [], heldSize: 0, again: false }, []);
 }
 
 export function follow(state: Following, input: FollowInput): FollowStep {
@@ -62,10 +62,10 @@ export function follow(state: Following, input: FollowInput): FollowStep {
     case "suspect":
       if (state.phase === "live") return reading(state, []);
       // What came before the doubt may be of a timeline that is lost by now.
-      return { state: { ...state, held: [], heldEntries: 0, again: true }, effects: NOTHING };
+      return { state: { ...state, held: [], heldSize: 0, again: true }, effects: NOTHING };
     case "over":
       return {
-        state: { ...state, phase: "ended", held: [], heldEntries: 0 },
+        state: { ...state, phase: "ended", held: [], heldSize: 0 },
         effects: [{ type: "end", reason: input.reason }],
       };
   }
@@ -87,11 +87,11 @@ function takeNews(state: Following, batch: LiveBatch): FollowStep {
 }
 
 function holdNews(state: Following, batch: LiveBatch): FollowStep {
-  const heldEntries = state.heldEntries + batch.entries.length;
-  if (heldEntries > MAX_HELD) {
-    return { state: { ...state, held: [], heldEntries: 0, again: true }, effects: NOTHING };
+  const heldSize = state.heldSize + sizeOf(batch);
+  if (heldSize > MAX_HELD) {
+    return { state: { ...state, held: [], heldSize: 0, again: true }, effects: NOTHING };
   }
-  return { state: { ...state, held: [...state.held, batch], heldEntries }, effects: NOTHING };
+  return { state: { ...state, held: [...state.held, batch], heldSize }, effects: NOTHING };
 }
 
 function takePage(state: Following, entries: readonly LogEntry[], more: boolean): FollowStep {
@@ -100,7 +100,7 @@ function takePage(state: Following, entries: readonly LogEntry[], more: boolean)
   if (more || next.again) return reading(next, delivered);
   while (next.held.length > 0) {
     const [batch, ...held] = next.held as [LiveBatch, ...LiveBatch[]];
-    next = { ...next, held, heldEntries: next.heldEntries - batch.entries.length };
+    next = { ...next, held, heldSize: next.heldSize - sizeOf(batch) };
     const fresh = unseen(next.last, batch);
     // The batch itself is dropped: what was published is in the log, so that reading on will find it, or tell.
     if (fresh === null) return reading(next, delivered);
@@ -126,4 +126,8 @@ function unseen(last: Position, { before, entries }: LiveBatch): readonly LogEnt
   if (first.epoch < last.epoch) return [];
   // A claim joins only what it says it followed: with the same seq on a lost timeline it would seem to fit.
   return before !== null && before.epoch === last.epoch && before.seq === last.seq ? entries : null;
+}
+
+function sizeOf({ entries }: LiveBatch): number {
+  return entries.reduce((sum, { size }) => sum + size, 0);
 }

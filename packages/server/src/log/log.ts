@@ -15,8 +15,10 @@ import type { LogEntry } from "./entry.ts";
 export interface Log {
   /**
    * Takes the log over: writes the first entry of a new epoch, and fences every writer before it, in one step.
-   * Makes the log when there is none, beginning right after `floor`. Repeating the same claim changes nothing.
+   * Makes the log when there is none, beginning right after `floor`.
    * Refused with OUTBID unless the epoch is higher than every epoch that this log has seen.
+   * After UNAVAILABLE nobody knows whether it happened. Sent again with `repeat` it answers with the earlier
+   * position if it had, and is OUTBID if it hadn't: by then the floor may be out of date.
    */
   claim(session: string, claim: Claim): Promise<Appended>;
 
@@ -49,8 +51,8 @@ export interface Log {
   trim(session: string, upTo: Cursor): Promise<boolean>;
 
   /**
-   * Lets the log go after a while, if `archived` is still its last position then: what is not archived never
-   * expires. Any later claim or unfenced append keeps it. False when there is more in the log.
+   * Lets the log go after a while, if `archived` is its last position: what is not archived never expires, for
+   * any later claim or append keeps the log. False when there is more in it.
    */
   expire(session: string, archived: Cursor, afterMs: number): Promise<boolean>;
 
@@ -68,6 +70,8 @@ export interface Claim {
   readonly event: EventDraft;
   /** What is archived: a log that is missing, or ends before it, begins anew right after it. */
   readonly floor: Cursor;
+  /** This claim may have happened already: only look. */
+  readonly repeat?: boolean;
 }
 
 export interface Batch {

@@ -39,20 +39,24 @@ export class MemoryEngine implements LogEngine {
     const { epoch, writer, lines } = append;
     const stream = this.#streams.get(session);
     if (stream === undefined) return { type: "unclaimed", detail: "There is no log" };
+    const newest = append.repeat ? stream.entries.findLast((entry) => entry.writer === writer) : undefined;
     if (append.repeat) {
       const since = append.since ?? stream.base;
       if (comparePositions(since, stream.base) < 0) return { type: "unsure" };
       // A writer's counter rises: what comes before its newest append is older still.
-      const newest = stream.entries.findLast((entry) => entry.writer === writer);
-      const found = newest?.key === appendKey(writer, append.counter) ? newest : undefined;
-      if (found !== undefined && comparePositions(found, since) >= 0) return { type: "found", last: found };
+      const isSame = newest?.key === appendKey(writer, append.counter);
+      if (newest !== undefined && isSame && comparePositions(newest, since) >= 0)
+        return { type: "found", last: newest };
     }
     if (epoch !== null && stream.epoch > epoch) return { type: "fenced", epoch: stream.epoch };
     const isOwn = epoch === null || (stream.epoch === epoch && stream.writer === writer);
     if (!isOwn || stream.timeline !== this.#timeline) {
       return { type: "unclaimed", detail: "The log was claimed on another engine" };
     }
-    if (epoch === null) keep(stream);
+    // Not even the writer's own claim is there any more: what it wrote after it may have been trimmed too.
+    const isSure = !append.repeat || append.since !== null || epoch === null || newest !== undefined;
+    if (!isSure) return { type: "unsure" };
+    keep(stream);
     const { seq } = lastOf(stream);
     const entries = lines.map((line, n) => new LogEntry(stream.epoch, seq + 1 + n, line));
     for (const entry of entries) stream.entries.push(entry);
@@ -60,13 +64,14 @@ export class MemoryEngine implements LogEngine {
     return { type: "added", last: lastOf(stream) };
   }
 
-  async claim(session: string, { epoch, writer, line, floor }: EngineClaim): Promise<Outcome> {
+  async claim(session: string, { epoch, writer, line, floor, repeat }: EngineClaim): Promise<Outcome> {
     const stream = this.#streams.get(session);
     if (stream !== undefined && stream.epoch >= epoch) {
       const first = stream.entries.find((entry) => entry.epoch === epoch);
       const isRepeat = stream.epoch === epoch && stream.writer === writer && first !== undefined;
       return isRepeat ? { type: "found", last: first } : { type: "outbid", epoch: stream.epoch };
     }
+    if (repeat) return { type: "outbid", epoch: stream?.epoch ?? 0 };
     const isWhole = stream !== undefined && comparePositions(lastOf(stream), floor) >= 0;
     if (stream !== undefined) keep(stream);
     const before = isWhole ? lastOf(stream) : floor;

@@ -12,8 +12,14 @@ export interface PendingBatch {
   readonly size: number;
 }
 
-/** Room in a batch for what is not text. */
+/** Room for what is not text, and for a citation. */
 const PER_EVENT = 200;
+const PER_ANNOTATION = 60;
+/** What one append takes. */
+const MAX_EVENTS = 500;
+const MAX_SIZE = 500_000;
+/** Citations are not counted among the characters of a joined delta, and must fit its event too. */
+const MAX_ANNOTATIONS = 50;
 
 export class Pending {
   #drafts: EventDraft[] = [];
@@ -41,12 +47,18 @@ export class Pending {
     for (const { body } of blobs) this.#size += body.byteLength;
   }
 
-  /** Takes everything, or the oldest `most` events. */
-  take(most: number): PendingBatch {
-    const drafts = this.#drafts.slice(0, most);
+  /** Takes everything, or the oldest as far as a batch may go. */
+  take(): PendingBatch {
+    let [count, size] = [0, 0];
+    for (const draft of this.#drafts) {
+      if (count === MAX_EVENTS || (count > 0 && size + sizeOf(draft) > MAX_SIZE)) break;
+      size += sizeOf(draft);
+      count++;
+    }
+    const drafts = this.#drafts.slice(0, count);
     const blobs = this.#blobs;
     const taken = this.#size;
-    this.#drafts = this.#drafts.slice(most);
+    this.#drafts = this.#drafts.slice(count);
     this.#blobs = [];
     this.#deltas = new Map();
     this.#size = this.#drafts.reduce((sum, draft) => sum + sizeOf(draft), 0);
@@ -63,7 +75,8 @@ export class Pending {
     const key = `${draft.turn}/${draft.block}`;
     const at = this.#deltas.get(key);
     const before = at === undefined ? undefined : this.#drafts[at];
-    const joined = before === undefined ? null : joinDeltas(before, draft, MAX_DELTA);
+    const joined =
+      before === undefined || !mayJoin(before, draft) ? null : joinDeltas(before, draft, MAX_DELTA);
     if (joined !== null && at !== undefined) {
       this.#drafts[at] = joined;
       this.#size -= PER_EVENT;
@@ -80,8 +93,16 @@ export function isDelta(draft: EventDraft): draft is Delta {
   return draft.type.endsWith(".delta");
 }
 
+function mayJoin(a: EventDraft, b: EventDraft): boolean {
+  return annotationsOf(a) + annotationsOf(b) <= MAX_ANNOTATIONS;
+}
+
+function annotationsOf(draft: EventDraft): number {
+  return draft.type === "text.delta" ? (draft.annotations?.length ?? 0) : 0;
+}
+
 function sizeOf(draft: EventDraft): number {
-  if ("text" in draft) return PER_EVENT + draft.text.length;
+  if ("text" in draft) return PER_EVENT + draft.text.length + PER_ANNOTATION * annotationsOf(draft);
   if ("args" in draft) return PER_EVENT + draft.args.length;
   if (draft.type === "tool_result.delta") return PER_EVENT + draft.data.length;
   return isDelta(draft) ? PER_EVENT : PER_EVENT + JSON.stringify(draft).length;

@@ -8,6 +8,7 @@ import type { EngineHead, LogEngine, Outcome } from "./engine.ts";
 import { appendKey, formatLine, MAX_EVENT_BYTES } from "./entry.ts";
 import { LogError } from "./errors.ts";
 import { entriesAfter, whyBad } from "./judge-cursor.ts";
+import { SESSION_NAME, SESSION_NAME_WORDS, WRITER_NAME, WRITER_NAME_WORDS } from "../names.ts";
 import type { Appended, Batch, Claim, Log, LogHead, ReadAnswer, ReadRange } from "./log.ts";
 
 export interface StreamLogOptions extends Partial<AttachSettings> {
@@ -20,8 +21,6 @@ const MAX_BATCH_EVENTS = 1_000;
 const MAX_BATCH_LENGTH = 4_000_000;
 const DEFAULT_PAGE = 500;
 const MAX_PAGE = 2_000;
-const WRITER = /^[\w.:@/-]{1,300}$/;
-const SESSION = /^[\w.@:-]{1,200}$/;
 
 export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {}): Log {
   const now = options.now ?? Date.now;
@@ -48,7 +47,10 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       const floor = mustParse(claim.floor, "floor");
       const line = checkedLine(appendKey(claim.writer, 0), claim.event, now());
       const { epoch, writer } = claim;
-      return answer(await engine.claim(session, { epoch, writer, line, floor }), 1);
+      return answer(
+        await engine.claim(session, { epoch, writer, line, floor, repeat: claim.repeat ?? false }),
+        1,
+      );
     },
 
     async append(session, batch: Batch) {
@@ -142,12 +144,12 @@ function mustParse(cursor: Cursor, name: string): Position {
 
 /** Keys and lines are put together from these; nothing in them may change what they mean. */
 function checkWriter(writer: string): void {
-  if (!WRITER.test(writer))
-    throw new LogError("INVALID", { detail: "A writer is 1 to 300 of A-Z a-z 0-9 _ . : @ / -" });
+  if (!WRITER_NAME.test(writer))
+    throw new LogError("INVALID", { detail: `A writer is ${WRITER_NAME_WORDS}` });
 }
 
 function checkSession(session: string): void {
-  if (!SESSION.test(session)) {
-    throw new LogError("INVALID", { detail: "A session id is 1 to 200 of A-Z a-z 0-9 _ . @ : -" });
+  if (!SESSION_NAME.test(session)) {
+    throw new LogError("INVALID", { detail: `A session id is ${SESSION_NAME_WORDS}` });
   }
 }

@@ -30,12 +30,13 @@ export interface WriterOptions {
   readonly retryMs?: number;
 }
 
-const MAX_BATCH_EVENTS = 500;
-
 export class Writer {
   readonly #options: Required<WriterOptions>;
   readonly #pending = new Pending();
   #counter = 0;
+  /** How many drafts were taken in, and how many of these, from the first on, are in the log. */
+  #accepted = 0;
+  #done = 0;
   #last: Position | null = null;
   #inFlight = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -60,6 +61,7 @@ export class Writer {
   async write(draft: EventDraft): Promise<void> {
     if (this.#failure !== null) throw this.#failure;
     this.#pending.add(fit(draft, this.#options.newBlobId));
+    this.#accepted++;
     if (!isDelta(draft) || this.#pending.size >= this.#options.gatherSize) this.#isDue = true;
     this.#schedule();
     while (this.#waiting > this.#options.maxWaiting) {
@@ -70,7 +72,8 @@ export class Writer {
 
   /** Fulfilled once everything written so far is in the log; tells the last position that this writer wrote. */
   async flush(): Promise<Position | null> {
-    while (this.#failure === null && (!this.#pending.isEmpty || this.#sending !== null)) {
+    const accepted = this.#accepted;
+    while (this.#failure === null && this.#done < accepted) {
       this.#isDue = true;
       this.#schedule();
       await this.#sending;
@@ -106,12 +109,15 @@ export class Writer {
   }
 
   async #send(): Promise<void> {
-    const batch = this.#pending.take(MAX_BATCH_EVENTS);
-    this.#isDue = !this.#pending.isEmpty;
+    const batch = this.#pending.take();
+    const isAll = this.#pending.isEmpty;
+    const accepted = this.#accepted;
+    this.#isDue = !isAll;
     this.#inFlight = batch.size;
     this.#sentAt = performance.now();
     try {
       await this.#deliver(batch);
+      if (isAll) this.#done = accepted;
     } catch (error) {
       this.#failure = error as Error;
     }
@@ -123,19 +129,35 @@ export class Writer {
 
   async #deliver({ drafts, blobs }: PendingBatch): Promise<void> {
     const { log, session, writer, epoch } = this.#options;
-    await Promise.all(blobs.map((blob) => this.#options.blobs.put(session, blob)));
+    for (const blob of blobs)
+      await this.#persist(
+        () => this.#options.blobs.put(session, blob),
+        () => true,
+      );
     const batch: Batch = { writer, epoch, counter: ++this.#counter, events: drafts };
-    const started = performance.now();
-    for (let repeat = false; ; repeat = true) {
-      try {
+    let repeat = false;
+    await this.#persist(
+      async () => {
         const { last } = await log.append(session, { ...batch, repeat });
         this.#last = { epoch, seq: last };
-        return;
-      } catch (error) {
+      },
+      (error) => {
         // Nobody knows whether it happened: the log finds out when it is asked again.
-        const isOver = performance.now() - started > this.#options.patienceMs;
-        if (!isLogError(error, "UNAVAILABLE") || isOver) throw error;
-        await new Promise((resolve) => setTimeout(resolve, this.#options.retryMs));
+        repeat = true;
+        return isLogError(error, "UNAVAILABLE");
+      },
+    );
+  }
+
+  async #persist(work: () => Promise<void>, mayPass: (error: unknown) => boolean): Promise<void> {
+    const { patienceMs, retryMs } = this.#options;
+    const started = performance.now();
+    while (true) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!mayPass(error) || performance.now() - started > patienceMs) throw error;
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
   }

@@ -15,11 +15,13 @@ import {
   parseCursor,
   comparePositions,
   SCHEMA_VERSION,
+  START_CURSOR,
   type SessionState,
   type Turn,
   turnSnapshot,
 } from "@turnstream/protocol";
 import type { LogEntry } from "../log/entry.ts";
+import { LogError } from "../log/errors.ts";
 import type { ArchivedTurn } from "../store/archive.ts";
 import type { Ref } from "../store/refs.ts";
 import { readArchived } from "./archived-state.ts";
@@ -35,7 +37,10 @@ export interface ArchiveOptions {
 
 export interface Archived {
   readonly cursor: Cursor;
+  /** How many events this call wrote. */
   readonly events: number;
+  /** Somebody is taking the session over: the rest can be archived once the log is claimed. */
+  readonly isWaiting: boolean;
 }
 
 /** Folding goes on from the newest turn, and from older ones with an open form or payment. */
@@ -43,39 +48,43 @@ const TURNS = 1;
 const STEP = 2_000;
 const MAX_TRIES = 8;
 
-/** @returns where the archive stands afterwards, and how many events this call wrote */
+/** Archives what is in the log now, or up to a position; what comes meanwhile is left to the next call. */
 export async function archiveSession(
   parts: Parts,
   ref: Ref,
   options: ArchiveOptions = {},
 ): Promise<Archived> {
   const { step = STEP } = options;
-  const end = options.upTo === undefined ? null : parseCursor(options.upTo);
-  let written = 0;
+  const last = options.upTo ?? (await parts.log.head(ref.session))?.last ?? START_CURSOR;
+  const end = parseCursor(last);
+  if (end === null) throw new LogError("INVALID", { detail: "`upTo` is not a cursor" });
+  let events = 0;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     let state = await readArchived(parts.store, ref, TURNS);
     while (true) {
-      const from = formatCursor(state);
-      const page = await parts.log.read(ref.session, { after: from, limit: step });
-      // Not there: nothing to archive, or nobody has claimed the log since it was lost.
+      const cursor = formatCursor(state);
+      const page = await parts.log.read(ref.session, { after: cursor, limit: step });
       if (!page.ok) {
         if (page.reason === "trimmed") break;
-        return { cursor: from, events: written };
+        // The log was lost, and with it what was delivered to it and not archived.
+        await parts.store.outbox.reopen(ref);
+        return { cursor, events, isWaiting: false };
       }
-      const entries = page.entries.filter((entry) => end === null || comparePositions(entry, end) <= 0);
-      if (entries.length === 0) return { cursor: from, events: written };
+      const entries = page.entries.filter((entry) => comparePositions(entry, end) <= 0);
+      if (entries.length === 0) return { cursor, events, isWaiting: false };
       const next = foldEntries(state, entries);
       const result = await parts.store.archive.write(ref, batchOf(state, next, entries));
-      // Somebody is taking the session over: whether this goes on is known once the log is claimed.
-      if (typeof result === "object" && "behind" in result) return { cursor: from, events: written };
-      // Somebody else has archived meanwhile: begin again from what is there now.
-      if (typeof result === "object") break;
-      if (result === "written") written += entries.length;
+      if (typeof result === "object") {
+        if ("behind" in result) return { cursor, events, isWaiting: true };
+        // Somebody else has archived meanwhile: begin again from what is there now.
+        break;
+      }
+      if (result === "written") events += entries.length;
       state = next;
     }
   }
   const { archived } = await parts.store.archive.header(ref);
-  return { cursor: archived, events: written };
+  return { cursor: archived, events, isWaiting: false };
 }
 
 /** Drops archived events from a log that has grown long. @returns whether it did */

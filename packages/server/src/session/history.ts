@@ -39,10 +39,9 @@ export async function readHistory(parts: Parts, ref: Ref, options: HistoryOption
     if (typeof joined !== "string") {
       return { state: joined, cursor: formatCursor(joined), floor, withoutLog: null };
     }
-    // Without a log there is nothing to join. Otherwise the archive has moved on meanwhile, or the log was lost and
-    // nobody has claimed it yet.
-    if (joined === "missing" || left <= 1)
-      return { state: archived, cursor: floor, floor, withoutLog: joined };
+    // Either the archive has moved on meanwhile; or the log is gone, or was lost and nobody has claimed it yet.
+    const { archived: now } = await parts.store.archive.header(ref);
+    if (now === floor || left <= 1) return { state: archived, cursor: floor, floor, withoutLog: joined };
   }
 }
 

@@ -84,8 +84,9 @@ test("a doubt makes it read again, and forgets what came before the doubt", () =
 });
 
 test("more news than it holds are let go and read", () => {
-  const many = Array.from({ length: 1_001 }, (_, n) => written(null, `1-${n + 2}`));
-  expect(play("1-1", ...many, page("1-2")).slice(-2)).toEqual([[], ["1-2", "read 1-2"]]);
+  const many = Array.from({ length: 6_000 }, (_, n) => written(null, `1-${n + 2}`));
+  const [effects] = play("1-1", ...many, page("1-2")).slice(-1);
+  expect(effects).toEqual(["1-2", "read 1-2"]);
 });
 
 test("after the end nothing happens any more", () => {

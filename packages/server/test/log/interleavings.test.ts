@@ -73,7 +73,7 @@ class World {
 
   constructor(scheduler: Scheduler) {
     this.engine = new ScheduledEngine(scheduler);
-    this.log = createStreamLog(this.engine, { now: () => 1, pageSize: 3, maxQueued: 4 });
+    this.log = createStreamLog(this.engine, { now: () => 1, pageSize: 3, maxQueued: 600 });
   }
 
   async run(command: Command): Promise<void> {
@@ -167,6 +167,7 @@ test(`${RUNS} interleavings: every reader sees exactly the log or is told to res
         writer: "w1",
         line: `w1:0 ${JSON.stringify({ v: 2, ...sessionStart(SESSION) })}`,
         floor: { epoch: 0, seq: 0 },
+        repeat: false,
       });
       world.known.push("1-1");
       const running: Promise<void>[] = [];

@@ -33,7 +33,7 @@ const asks: fc.Arbitrary<[string, Ask]> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc
-      .record({ epoch, writer, floor: cursor })
+      .record({ epoch, writer, floor: cursor, repeat: fc.boolean() })
       .map(
         (claim) =>
           [

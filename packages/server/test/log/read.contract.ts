@@ -4,6 +4,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { BadCursorReason, Log } from "../../src/log/log.ts";
 import { Reader, readAll, said, takeover, titles, begun } from "./drafts.ts";
 
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
 export function readContract(opened: () => Log): void {
   let log: Log;
   beforeAll(() => {
@@ -51,15 +53,22 @@ export function readContract(opened: () => Log): void {
       expect((await readAll(log, session, "7-4")).map((entry) => entry.cursor)).toEqual(["7-5", "8-6"]);
     });
 
-    test("expires only what is archived, and not once somebody writes", async () => {
+    test("expires only what is archived, and not once somebody writes, with an epoch or without", async () => {
       const session = await begun(log);
-      await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
+      const own = { writer: "w1", epoch: 7 };
+      await log.append(session, { ...own, counter: 1, events: titles("a") });
       expect(await log.expire(session, "7-1", 50)).toBe(false);
       expect(await log.expire(session, "7-2", 150)).toBe(true);
       await log.append(session, { writer: "g", counter: 1, events: titles("b") });
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      expect(await readAll(log, session)).toHaveLength(3);
-      expect(await log.expire(session, "7-3", 1)).toBe(true);
+      await pause(300);
+      expect(await log.expire(session, "7-3", 150)).toBe(true);
+      await log.append(session, { ...own, counter: 2, events: titles("c") });
+      await pause(300);
+      expect(await log.expire(session, "7-4", 150)).toBe(true);
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "0-0" });
+      await pause(300);
+      expect(await readAll(log, session)).toHaveLength(5);
+      expect(await log.expire(session, "8-5", 1)).toBe(true);
       await expect.poll(() => log.head(session)).toBeNull();
     });
   });

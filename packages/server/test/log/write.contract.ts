@@ -106,6 +106,16 @@ export function writeContract(opened: () => Log): void {
       expect((await log.append(session, batch)).repeated).toBe(true);
     });
 
+    test("repeated by a writer whose own claim was trimmed is not guessed at", async () => {
+      const session = await begun(log);
+      const batch = { writer: "w1", epoch: 7, counter: 1, events: titles("once") };
+      await log.append(session, batch);
+      await log.trim(session, "7-2");
+      expect(await refusal(log.append(session, { ...batch, repeat: true }))).toBe("UNSURE");
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "7-2" });
+      expect(await refusal(log.append(session, { ...batch, repeat: true }))).toBe("FENCED");
+    });
+
     test("refuses what no program should send", async () => {
       const session = await begun(log);
       const append = (batch: object) =>
@@ -130,10 +140,21 @@ export function writeContract(opened: () => Log): void {
       const claim = { epoch: 9, writer: "w2", event: takeover(), floor: "7-1" };
       expect(await log.claim(session, claim)).toEqual({ epoch: 9, first: 3, last: 3, repeated: false });
       await log.append(session, { writer: "w2", epoch: 9, counter: 1, events: titles("b") });
-      expect(await log.claim(session, claim)).toEqual({ epoch: 9, first: 3, last: 3, repeated: true });
+      const again = { ...claim, repeat: true };
+      expect(await log.claim(session, again)).toEqual({ epoch: 9, first: 3, last: 3, repeated: true });
       expect(await refusal(log.claim(session, { ...claim, writer: "w3" }))).toBe("OUTBID");
       expect(await refusal(log.claim(session, { ...claim, epoch: 8, writer: "w3" }))).toBe("OUTBID");
       expect(await log.head(session)).toEqual({ epoch: 9, last: "9-4", base: "0-0" });
+    });
+
+    test("repeated, only looks: one that did not happen, or was lost since, is not made", async () => {
+      const session = await begun(log);
+      const claim = { epoch: 8, writer: "w2", event: takeover(), floor: "0-0" };
+      expect(await refusal(log.claim(session, { ...claim, repeat: true }))).toBe("OUTBID");
+      await log.claim(session, claim);
+      await log.remove(session);
+      expect(await refusal(log.claim(session, { ...claim, repeat: true }))).toBe("OUTBID");
+      expect(await log.head(session)).toBeNull();
     });
 
     test("of many at once, the highest epoch has the log in the end, and all are in order", async () => {

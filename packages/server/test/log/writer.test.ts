@@ -258,3 +258,48 @@ test("what is too large goes into a blob before its event, or is cut into severa
     code: "TOO_LARGE",
   });
 });
+
+test("takes very long deltas and very many citations in pieces that the log takes", async () => {
+  const stalled = new (class extends MemoryEngine {
+    override async append(session: string, append: EngineAppend) {
+      await pause(20);
+      return super.append(session, append);
+    }
+  })();
+  const desk = new Desk(stalled);
+  const writer = await desk.writer();
+  const part = { part: 0, media: "text", done: true } as const;
+  await writer.write({ type: "tool_result.delta", ...block, ...part, data: "x".repeat(5_000_000) });
+  const cited = (n: number) =>
+    delta("[^1]", { annotations: [{ reference: 1, start: n * 4, end: n * 4 + 4 }] });
+  for (let n = 0; n < 2_000; n++) await writer.write(cited(n));
+  await writer.flush();
+  const events = await desk.events();
+  const results = events.flatMap((event) => (event.type === "tool_result.delta" ? [event] : []));
+  expect(results.map(({ data }) => data).join("")).toHaveLength(5_000_000);
+  expect(results.map(({ done }) => done)).toEqual([...results.slice(1).map(() => false), true]);
+  const notes = events.flatMap((event) => (event.type === "text.delta" ? (event.annotations ?? []) : []));
+  expect(notes.map(({ start }) => start)).toEqual(Array.from({ length: 2_000 }, (_, n) => n * 4));
+});
+
+test("a flush waits for what was written before it, not for what others write", async () => {
+  const desk = new Desk();
+  const writer = await desk.writer();
+  const busy = { is: true };
+  const others = (async () => {
+    while (busy.is) {
+      await writer.write(delta("x"));
+      await new Promise(setImmediate);
+    }
+  })();
+  for (let n = 0; n < 20; n++) {
+    await writer.write({ type: "session.update", title: `${n}` });
+    await writer.flush();
+    const titles = (await desk.events()).flatMap((event) =>
+      event.type === "session.update" ? [event.title] : [],
+    );
+    expect(titles.at(-1)).toBe(`${n}`);
+  }
+  busy.is = false;
+  await others;
+});

@@ -7,7 +7,6 @@ import { StoreError } from "../../src/store/errors.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { openDatabase } from "../../src/store/postgres/open.ts";
 import { postgresStore } from "../../src/store/postgres/store.ts";
-import { batchOf, chat } from "./archive-batch.ts";
 import { newSession, newTenant } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 
@@ -76,24 +75,5 @@ test("whatever refers to a session is found by an index when the session is eras
     where k.contype = 'f' and k.confrelid = 'sessions'::regclass`.execute(db);
   expect(references.rows.length).toBeGreaterThanOrEqual(7);
   expect(references.rows.filter(({ same, indexed }) => !same || !indexed)).toEqual([]);
-  await store.close();
-});
-
-test("archiving and a relay that fails get past each other", async () => {
-  const { store } = await postgresHarness();
-  const { ref } = await newSession(store);
-  const keys = Array.from({ length: 6 }, (_, n) => `${n}`);
-  for (const key of keys) await store.outbox.add(ref, { key, draft: { type: "session.update", title: key } });
-  const batch = { ...batchOf(chat(1)), delivered: keys };
-  let write: Promise<unknown> | undefined;
-  const append = async () => {
-    // The relay holds the first row while archiving waits to mark it.
-    write ??= store.archive.write(ref, batch);
-    await new Promise((done) => setTimeout(done, 200));
-    throw new Error("no log");
-  };
-  await store.outbox.deliver({ limit: 1, olderThanMs: 0 }, append);
-  expect(await write).toBe("written");
-  expect(await store.outbox.pending({ limit: 10, olderThanMs: 0 })).toEqual([]);
   await store.close();
 });

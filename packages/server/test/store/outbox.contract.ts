@@ -1,7 +1,7 @@
 /** What every store promises of the outbox and of transactions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { backoffMs, type OutboxRow } from "../../src/store/outbox.ts";
+import { backoffMs } from "../../src/store/outbox.ts";
 import type { OpenStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type Harness, type MakeStore, newSession } from "./harness.ts";
@@ -19,7 +19,6 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
     });
     afterAll(() => store.close());
     beforeEach(async () => {
-      await store.outbox.deliver(soon, async () => "1-1");
       for (const row of await store.outbox.pending(soon)) await store.outbox.delivered(row, row.key, "1-1");
     });
 
@@ -69,83 +68,103 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
 
     test("a key counts once", async () => {
       const { ref } = await newSession(store);
-      expect(await store.outbox.add(ref, { key: "k", draft: title("a"), since: "3-9" })).toBe("added");
+      expect(await store.outbox.add(ref, { key: "k", draft: title("a"), since: "930-9" })).toBe("added");
       expect(await store.outbox.add(ref, { key: "k", draft: title("b") })).toBe("already");
       const [row, ...more] = await store.outbox.pending(soon);
       expect(more).toEqual([]);
-      expect(row).toMatchObject({ ...ref, key: "k", draft: title("a"), since: "3-9", attempts: 0 });
+      expect(row).toMatchObject({ ...ref, key: "k", draft: title("a"), since: "930-9", attempts: 0 });
       expect(await store.outbox.delivered(ref, "k", "3-10")).toBe(true);
       expect(await store.outbox.delivered(ref, "k", "3-10")).toBe(false);
       expect(await store.outbox.add(ref, { key: "k", draft: title("b") })).toBe("already");
       expect(await store.outbox.pending(soon)).toEqual([]);
     });
 
-    test("young rows are left to their writers", async () => {
+    test("only what a log would take is taken", async () => {
       const { ref } = await newSession(store);
-      await store.outbox.add(ref, { key: "k", draft: title("a") });
-      const old = { limit: 10, olderThanMs: 200 };
-      expect(await store.outbox.pending(old)).toEqual([]);
-      expect(await store.outbox.deliver(old, async () => "1-1")).toEqual({ delivered: 0, failed: 0 });
-      await harness.wait(210);
-      expect(await store.outbox.pending(old)).toHaveLength(1);
-      expect(await store.outbox.deliver(old, async () => "1-1")).toEqual({ delivered: 1, failed: 0 });
+      const add = (key: string, text = "x") => store.outbox.add(ref, { key, draft: title(text) });
+      for (const key of ["", "call 1|x", "turn/résultat", "a\nb", "x".repeat(251)])
+        await expect(add(key)).rejects.toMatchObject({ code: "INVALID" });
+      await expect(add("large", "x".repeat(65_000))).rejects.toMatchObject({ code: "TOO_LARGE" });
+      await expect(add("wide", "漢".repeat(22_000))).rejects.toMatchObject({ code: "TOO_LARGE" });
+      expect(await add("turn_1/step/2:a.b@c-d")).toBe("added");
     });
 
-    test("a row that fails waits, and holds back only its session", async () => {
+    test("its event can only be after what was archived when it was added", async () => {
+      const { ref } = await newSession(store);
+      await store.outbox.add(ref, { key: "before", draft: title("x") });
+      const batch = batchOf(chat(1));
+      await store.archive.write(ref, batch);
+      await store.outbox.add(ref, { key: "after", draft: title("x") });
+      await store.outbox.add(ref, { key: "early", draft: title("x"), since: "1-1" });
+      await store.outbox.add(ref, { key: "late", draft: title("x"), since: "900-1" });
+      const rows = await store.outbox.undelivered(ref, 10);
+      expect(rows.map(({ key, since }) => [key, since])).toEqual([
+        ["before", "0-0"],
+        ["after", batch.to],
+        ["early", batch.to],
+        ["late", "900-1"],
+      ]);
+    });
+
+    test("a session is taken by one relay at a time, when its first row is due", async () => {
       const { ref } = await newSession(store);
       const { ref: other } = await newSession(store);
       for (const key of ["a1", "a2"]) await store.outbox.add(ref, { key, draft: title(key) });
+      const query = { limit: 10, olderThanMs: 0, leaseMs: 300 };
+      expect(await store.outbox.take({ ...query, olderThanMs: 60_000 })).toEqual([]);
+      expect(await store.outbox.take(query)).toEqual([ref]);
       await store.outbox.add(other, { key: "b1", draft: title("b1") });
-      const seen: string[] = [];
-      const append = async (row: OutboxRow) => {
-        seen.push(row.key);
-        if (row.key === "a1" && row.attempts === 0) throw new Error("no log");
-        return "1-5";
-      };
-      expect(await store.outbox.deliver(soon, append)).toEqual({ delivered: 1, failed: 1 });
-      expect(await store.outbox.deliver(soon, append)).toEqual({ delivered: 0, failed: 0 });
-      expect((await store.outbox.pending(soon)).map((row) => [row.key, row.attempts])).toEqual([
+      expect(await store.outbox.take(query)).toEqual([other]);
+      expect(await store.outbox.take(query)).toEqual([]);
+      expect((await store.outbox.undelivered(ref, 10)).map((row) => row.key)).toEqual(["a1", "a2"]);
+      expect(await store.outbox.undelivered({ ...ref, tenant: "else" }, 10)).toEqual([]);
+      await harness.wait(320);
+      expect(await store.outbox.take({ ...query, limit: 1 })).toEqual([ref]);
+    });
+
+    test("many relays at once share the sessions", async () => {
+      const refs = [];
+      for (let n = 0; n < 20; n += 1) refs.push((await newSession(store)).ref);
+      for (const ref of refs) await store.outbox.add(ref, { key: "k", draft: title("x") });
+      const query = { limit: 5, olderThanMs: 0, leaseMs: 60_000 };
+      const taken = (await Promise.all(Array.from({ length: 8 }, () => store.outbox.take(query)))).flat();
+      const rest = await store.outbox.take({ ...query, limit: 100 });
+      const ids = [...taken, ...rest].map(({ session }) => session);
+      expect(ids.toSorted()).toEqual(refs.map(({ session }) => session).toSorted());
+    });
+
+    test("what can't be delivered waits, longer each time, with what is behind it", async () => {
+      const { ref } = await newSession(store);
+      for (const key of ["a1", "a2"]) await store.outbox.add(ref, { key, draft: title(key) });
+      const query = { limit: 10, olderThanMs: 0, leaseMs: 0 };
+      await store.outbox.postpone(ref);
+      expect(await store.outbox.take(query)).toEqual([]);
+      expect((await store.outbox.undelivered(ref, 10)).map((row) => [row.key, row.attempts])).toEqual([
         ["a1", 1],
         ["a2", 0],
       ]);
       await harness.wait(backoffMs(1) + 20);
-      expect(await store.outbox.deliver(soon, append)).toEqual({ delivered: 2, failed: 0 });
-      expect(seen).toEqual(["a1", "b1", "a1", "a2"]);
+      expect(await store.outbox.take(query)).toEqual([ref]);
+      expect(backoffMs(2)).toBe(2 * backoffMs(1));
+      expect(backoffMs(100)).toBe(60_000);
     });
 
-    test("an append that gives no cursor has failed", async () => {
+    test("what was delivered and not archived can be opened again", async () => {
       const { ref } = await newSession(store);
-      await store.outbox.add(ref, { key: "k", draft: title("a") });
-      expect(await store.outbox.deliver(soon, async () => "nowhere")).toEqual({ delivered: 0, failed: 1 });
-    });
-
-    test("four relays bring every row once, in its session's order", async () => {
-      const refs = [];
-      for (let n = 0; n < 12; n += 1) refs.push((await newSession(store)).ref);
-      for (let n = 0; n < 10; n += 1)
-        for (const ref of refs) await store.outbox.add(ref, { key: `${n}`, draft: title("x") });
-      const log = new Map<string, string[]>();
-      const working = new Set<string>();
-      const append = async (row: OutboxRow) => {
-        expect(working).not.toContain(row.session);
-        working.add(row.session);
-        await new Promise((done) => setTimeout(done, Math.random() * 3));
-        log.set(row.session, [...(log.get(row.session) ?? []), row.key]);
-        working.delete(row.session);
-        return `1-${row.id}`;
-      };
-      const drain = async () => {
-        let delivered = 0;
-        while ((await store.outbox.pending({ ...soon, limit: 1 })).length > 0) {
-          delivered += (await store.outbox.deliver({ ...soon, limit: 7 }, append)).delivered;
-          await harness.wait(1);
-        }
-        return delivered;
-      };
-      const delivered = await Promise.all([drain(), drain(), drain(), drain()]);
-      expect(delivered.reduce((sum, n) => sum + n, 0)).toBe(120);
-      for (const ref of refs)
-        expect(log.get(ref.session)).toEqual(Array.from({ length: 10 }, (_, n) => `${n}`));
+      for (const key of ["a", "b", "c"]) await store.outbox.add(ref, { key, draft: title(key) });
+      const { to, ...rest } = batchOf(chat(1));
+      const [epoch, seq] = to.split("-").map(Number);
+      await store.outbox.delivered(ref, "a", to);
+      // The log goes on after what is archived: this one may be there.
+      await store.outbox.delivered(ref, "b", `${epoch}-${(seq ?? 0) + 1}`);
+      await store.archive.write(ref, { ...rest, to, delivered: ["c"] });
+      // It was said to be in what is archived now, and isn't: it was lost.
+      expect((await store.outbox.undelivered(ref, 10)).map((row) => row.key)).toEqual(["a"]);
+      expect(await store.outbox.isUndelivered(ref, "a")).toBe(true);
+      expect(await store.outbox.isUndelivered(ref, "c")).toBe(false);
+      expect(await store.outbox.reopen({ ...ref, tenant: "else" })).toBe(0);
+      expect(await store.outbox.reopen(ref)).toBe(1);
+      expect((await store.outbox.undelivered(ref, 10)).map((row) => row.key)).toEqual(["a", "b"]);
     });
 
     test("archiving marks what it has seen in the log", async () => {
@@ -155,17 +174,18 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect((await store.outbox.pending(soon)).map((row) => row.key)).toEqual(["b"]);
     });
 
-    test("old delivered rows are pruned, others stay", async () => {
+    test("rows that are long archived are pruned, others stay", async () => {
       const { ref } = await newSession(store);
       while ((await store.outbox.prune({ olderThanMs: 0, limit: 1000 })) > 0);
       for (const key of ["a", "b", "c"]) await store.outbox.add(ref, { key, draft: title(key) });
-      await store.outbox.delivered(ref, "a", "1-1");
-      await store.outbox.delivered(ref, "b", "1-2");
+      await store.outbox.delivered(ref, "c", "900-1");
+      await store.archive.write(ref, { ...batchOf(chat(1)), delivered: ["a", "b"] });
       expect(await store.outbox.prune({ olderThanMs: 60_000, limit: 10 })).toBe(0);
       await harness.wait(2);
       expect(await store.outbox.prune({ olderThanMs: 0, limit: 1 })).toBe(1);
       expect(await store.outbox.prune({ olderThanMs: 0, limit: 10 })).toBe(1);
-      expect((await store.outbox.pending(soon)).map((row) => row.key)).toEqual(["c"]);
+      expect(await store.outbox.add(ref, { key: "c", draft: title("c") })).toBe("already");
+      expect(await store.outbox.add(ref, { key: "a", draft: title("a") })).toBe("added");
     });
   });
 }

@@ -1,7 +1,7 @@
 /**
  * Redis as the engine of the log: runs the scripts on the server that keeps the session, and reads their answers.
  * An error reply means that nothing happened; a connection that breaks means that nobody knows. What can be
- * repeated without harm is then repeated; an append is left to its writer.
+ * repeated without harm is then repeated; appends and claims are left to their writers.
  */
 import { ErrorReply } from "@redis/client";
 import { formatCursor, type Position } from "@turnstream/protocol";
@@ -28,7 +28,7 @@ import {
   TRIM,
 } from "./scripts.ts";
 import type { RedisServers } from "./servers.ts";
-import { formatHeadKey, readEntries, readHead, readHeadKey, readPosition } from "./wire.ts";
+import { formatHeadKey, isExpiring, readEntries, readHead, readHeadKey, readPosition } from "./wire.ts";
 
 const MAX_REDIRECTS = 5;
 const MAX_REPEATS = 3;
@@ -51,7 +51,8 @@ export class RedisEngine implements LogEngine {
       return ["EVALSHA", APPEND.sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
     });
     if (typeof reply === "string") return { type: "added", last: readPosition(reply) };
-    return refusal(String((reply as string[])[1]), epoch);
+    const head = String((reply as string[])[1]);
+    return isExpiring(head) ? this.#appendCarefully(session, append) : refusal(head, epoch);
   }
 
   async #appendCarefully(session: string, append: EngineAppend): Promise<Outcome> {
@@ -69,13 +70,14 @@ export class RedisEngine implements LogEngine {
     return word === "unsure" ? { type: "unsure" } : refusal(value, epoch);
   }
 
-  async claim(session: string, { epoch, writer, line, floor }: EngineClaim): Promise<Outcome> {
-    const reply = (await this.#evaluate(session, CLAIM, ({ timeline }) => [
+  async claim(session: string, { epoch, writer, line, floor, repeat }: EngineClaim): Promise<Outcome> {
+    const reply = (await this.#evaluateOnce(session, CLAIM, ({ timeline }) => [
       String(epoch),
       timeline,
       writer,
       formatCursor(floor),
       line,
+      repeat ? "1" : "",
     ])) as [string, string];
     const [word, value] = reply;
     if (word === "outbid") return { type: "outbid", epoch: Number(value) };

@@ -41,6 +41,7 @@ export const APPEND_CAREFULLY = script(`
 local head = redis.call('GET', KEYS[2])
 if not head or redis.call('EXISTS', KEYS[1]) == 0 then return {'refused', ''} end
 local epoch, timeline = string.match(head, '^(%d+) (%S+)')
+local met = ARGV[3] == '' or ARGV[5] ~= ''
 if ARGV[3] ~= '' then
   if ARGV[5] ~= '' then
     local be, bs = string.match(redis.call('GET', KEYS[3]) or '0-0', '^(%d+)-(%d+)$')
@@ -60,17 +61,24 @@ if ARGV[3] ~= '' then
       if counter and string.sub(line, #mine + #counter + 1, #mine + #counter + 1) == ' ' then
         if counter == ARGV[4] then return {'found', entry[1]} end
         -- A writer's counter rises: what comes before its newest append is older still.
-        start = nil
+        start, met = nil, true
         break
       end
     end
   end
 end
 if ARGV[1] ~= '' then
-  if head ~= ARGV[1] then return {'refused', head} end
+  if head ~= ARGV[1] and head ~= ARGV[1] .. ' expiring' then return {'refused', head} end
+  -- Not even the writer's own claim is there any more: what it wrote after it may have been trimmed too.
+  if not met then return {'unsure'} end
 else
   if timeline ~= ARGV[2] then return {'refused', head} end
-  for _, name in ipairs(KEYS) do redis.call('PERSIST', name) end
+end
+local awake = string.match(head, '^(.*) expiring$')
+if awake then
+  redis.call('SET', KEYS[2], awake)
+  redis.call('PERSIST', KEYS[1])
+  redis.call('PERSIST', KEYS[3])
 end
 local first, id
 for i = 6, #ARGV do
@@ -82,7 +90,8 @@ return {'added', id}
 `);
 
 export const CLAIM = script(`
--- KEYS log head base; ARGV epoch, timeline, writer, floor, line. Answers {'added' | 'found', id} or {'outbid', epoch}.
+-- KEYS log head base; ARGV epoch, timeline, writer, floor, line, '1' only to look. Answers {'added' | 'found', id} or
+-- {'outbid', epoch}.
 local function position(id)
   local epoch, seq = string.match(id, '^(%d+)-(%d+)$')
   return tonumber(epoch), tonumber(seq)
@@ -97,12 +106,13 @@ local seen = 0
 if head then seen = tonumber(string.match(head, '^%d+')) end
 if last then seen = math.max(seen, (position(last))) end
 if seen >= tonumber(ARGV[1]) then
-  if head == mine and last then
+  if last and (head == mine or head == mine .. ' expiring') then
     local first = redis.call('XRANGE', KEYS[1], ARGV[1] .. '-0', '+', 'COUNT', 1)[1]
     if first then return {'found', first[1]} end
   end
   return {'outbid', string.format('%.0f', seen)}
 end
+if ARGV[6] == '1' then return {'outbid', string.format('%.0f', seen)} end
 local fe, fs = position(ARGV[4])
 local le, ls
 if last then le, ls = position(last) end
@@ -139,10 +149,13 @@ return 1
 `);
 
 export const EXPIRE = script(`
--- KEYS log head base; ARGV archived position, milliseconds. Answers 1, or 0 when there is more in the log.
+-- KEYS log head base; ARGV archived position, milliseconds. Answers 1, or 0 when there is more in the log. The head
+-- says so too: the usual append doesn't know of it, is refused, and comes again on the careful path, which keeps the log.
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local last = newest and newest[1] or redis.call('GET', KEYS[3])
-if last ~= ARGV[1] then return 0 end
+local head = redis.call('GET', KEYS[2])
+if not head or last ~= ARGV[1] then return 0 end
+if not string.match(head, ' expiring$') then redis.call('SET', KEYS[2], head .. ' expiring') end
 for _, name in ipairs(KEYS) do redis.call('PEXPIRE', name, ARGV[2]) end
 return 1
 `);

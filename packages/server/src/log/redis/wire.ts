@@ -57,6 +57,11 @@ export function readHeadKey(text: string): HeadKey | null {
   return { epoch: Number(epoch), timeline, writer };
 }
 
+/** An expiring log says so in its head, so that the usual append is refused and the careful one keeps the log. */
+export function isExpiring(head: string): boolean {
+  return head.endsWith(" expiring");
+}
+
 export function readHead(reply: unknown): EngineHead | null {
   const [head, last, base] = reply as string[];
   if (head === undefined) return null;

@@ -6,7 +6,7 @@ import { checkCount, checkLimit } from "../check.ts";
 import type { Env } from "../env.ts";
 import type { Ref } from "../refs.ts";
 import { MAX_BATCH, MAX_PAGE } from "../sessions.ts";
-import { markDelivered } from "./outbox-rows.ts";
+import { settleOutbox } from "./outbox-rows.ts";
 import { changeSession, requireSession, sessionRow, type SessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 import { recordOf, TURNS, turnsOf } from "./turns.ts";
@@ -76,7 +76,7 @@ function write(rows: Rows, env: Env, ref: Ref, batch: ArchiveBatch, checked: Che
     epoch: Math.max(session.epoch, to.epoch),
     ...(turning ? { updatedAt: env.now() } : {}),
   });
-  for (const key of batch.delivered ?? []) markDelivered(rows, ref, key, null, env.now());
+  settleOutbox(rows, ref, batch.delivered ?? [], to, env.now());
   return "written";
 }
 

@@ -1,5 +1,5 @@
-/** The table of the outbox in memory, and marking its rows. */
-import type { Cursor } from "@turnstream/protocol";
+/** The table of the outbox in memory, and how its rows go from one state to the next. */
+import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { OutboxRow } from "../outbox.ts";
 import type { Ref } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";
@@ -9,20 +9,40 @@ export interface StoredOutboxRow extends Omit<OutboxRow, "draft"> {
   readonly nextAttemptAt: number;
   readonly deliveredAt: number | null;
   readonly cursor: Cursor | null;
+  readonly archivedAt: number | null;
 }
 
 /** By key, within the session. */
 export const OUTBOX = table<StoredOutboxRow>("outbox", "session");
 
-export function markDelivered(
-  rows: Rows,
-  ref: Ref,
-  key: string,
-  cursor: Cursor | null,
-  now: number,
-): boolean {
-  const row = rows.get(OUTBOX, ref.session, key);
-  if (row === undefined || row.tenant !== ref.tenant || row.deliveredAt !== null) return false;
-  rows.put(OUTBOX, ref.session, key, { ...row, deliveredAt: now, cursor });
-  return true;
+/** A session's rows in order; none for another tenant's. */
+export function outboxOf(rows: Rows, ref: Ref): StoredOutboxRow[] {
+  return rows
+    .of(OUTBOX, ref.session)
+    .filter((row) => row.tenant === ref.tenant)
+    .toSorted((a, b) => a.id - b.id);
+}
+
+export function changeOutboxRow(rows: Rows, row: StoredOutboxRow, change: Partial<StoredOutboxRow>): void {
+  rows.put(OUTBOX, row.session, row.key, { ...row, ...change });
+}
+
+/** Delivered, but not archived: due again. Of all, or of those at or before a position. */
+export function reopenRows(rows: Rows, ref: Ref, now: number, upTo: Position | null): number {
+  const isLost = ({ cursor }: StoredOutboxRow) =>
+    upTo === null || comparePositions(parseCursor(cursor) ?? upTo, upTo) <= 0;
+  const lost = outboxOf(rows, ref).filter(
+    (row) => row.deliveredAt !== null && row.archivedAt === null && isLost(row),
+  );
+  for (const row of lost) changeOutboxRow(rows, row, { deliveredAt: null, cursor: null, nextAttemptAt: now });
+  return lost.length;
+}
+
+/** Marks the rows whose entries are among what is archived; what else was said to be there was lost. */
+export function settleOutbox(rows: Rows, ref: Ref, keys: readonly string[], to: Position, now: number): void {
+  for (const row of outboxOf(rows, ref)) {
+    if (!keys.includes(row.key) || row.archivedAt !== null) continue;
+    changeOutboxRow(rows, row, { archivedAt: now, deliveredAt: row.deliveredAt ?? now });
+  }
+  reopenRows(rows, ref, now, to);
 }

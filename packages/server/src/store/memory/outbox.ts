@@ -1,74 +1,93 @@
-/** The outbox in memory. A row that a relay holds is noted in the process, since no transaction stays open. */
-import { type EventDraft } from "@turnstream/protocol";
-import { checkCount, checkCursor, checkId, checkLimit } from "../check.ts";
+/** The outbox in memory. */
+import { formatCursor, parseCursor, type EventDraft } from "@turnstream/protocol";
+import { checkCount, checkCursor, checkLimit } from "../check.ts";
 import type { Env } from "../env.ts";
-import { backoffMs, type DeliveryQuery, type Outbox, type OutboxRow } from "../outbox.ts";
+import { backoffMs, type Outbox, type OutboxRow } from "../outbox.ts";
+import { checkOutboxRow, sinceOf } from "../outbox-check.ts";
+import type { Ref } from "../refs.ts";
 import { MAX_BATCH } from "../sessions.ts";
-import { markDelivered, OUTBOX, type StoredOutboxRow } from "./outbox-rows.ts";
+import { changeOutboxRow, OUTBOX, outboxOf, reopenRows, type StoredOutboxRow } from "./outbox-rows.ts";
 import { requireSession } from "./session-rows.ts";
 import type { MemoryTables, Rows } from "./tables.ts";
 
-export function memoryOutbox(tables: MemoryTables, env: Env, held: Set<string>): Outbox {
+export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
   return {
-    add: (ref, { key, draft, since }) =>
+    add: (ref, row) =>
       tables.run((rows) => {
-        if (since !== undefined) checkCursor(since, "since");
-        checkId(key, "outbox key");
-        requireSession(rows, ref);
-        if (rows.get(OUTBOX, ref.session, key) !== undefined) return "already";
+        const draft = checkOutboxRow(row);
+        const { archived } = requireSession(rows, ref);
+        const since = sinceOf(row.since, parseCursor(archived) ?? { epoch: 0, seq: 0 });
+        if (rows.get(OUTBOX, ref.session, row.key) !== undefined) return "already";
         const now = env.now();
-        rows.put(OUTBOX, ref.session, key, {
+        rows.put(OUTBOX, ref.session, row.key, {
           tenant: ref.tenant,
           session: ref.session,
           id: rows.next("outbox"),
-          key,
-          draft: JSON.stringify(draft),
-          since: since ?? null,
+          key: row.key,
+          draft,
+          since: formatCursor(since),
           attempts: 0,
           createdAt: now,
           nextAttemptAt: now,
           deliveredAt: null,
           cursor: null,
+          archivedAt: null,
         });
         return "added";
       }),
-    pending: (query) =>
+    undelivered: (ref, limit) =>
+      tables.run((rows) =>
+        outboxOf(rows, ref).filter(isUndelivered).slice(0, checkLimit(limit, MAX_BATCH)).map(outboxRowOf),
+      ),
+    isUndelivered: (ref, key) =>
+      tables.run((rows) => outboxOf(rows, ref).some((row) => row.key === key && isUndelivered(row))),
+    take: ({ limit, olderThanMs, leaseMs }) =>
       tables.run((rows) => {
-        const { limit, createdBy } = read(query, env);
-        return undelivered(rows)
-          .filter((row) => row.createdAt <= createdBy)
-          .slice(0, limit)
-          .map(outboxRowOf);
+        const now = env.now();
+        const createdBy = now - checkCount(olderThanMs, "olderThanMs");
+        const due = firstRows(rows)
+          .filter((row) => row.nextAttemptAt <= now && row.createdAt <= createdBy)
+          .toSorted((a, b) => a.nextAttemptAt - b.nextAttemptAt || a.id - b.id)
+          .slice(0, checkLimit(limit, MAX_BATCH));
+        const nextAttemptAt = now + checkCount(leaseMs, "leaseMs");
+        for (const row of due) changeOutboxRow(rows, row, { nextAttemptAt });
+        return due.map(({ tenant, session }): Ref => ({ tenant, session }));
       }),
-    async deliver(query, append) {
-      const { limit, createdBy } = read(query, env);
-      let delivered = 0;
-      let failed = 0;
-      while (delivered + failed < limit) {
-        const row = await tables.run((rows) => firstDue(rows, createdBy, env.now(), held));
-        if (row === null) break;
-        try {
-          const cursor = await appended(row, append);
-          await tables.run((rows) => settle(rows, row, cursor, env.now()));
-          if (cursor === null) failed += 1;
-          else delivered += 1;
-        } finally {
-          held.delete(row.session);
-        }
-      }
-      return { delivered, failed };
-    },
     delivered: async (ref, key, cursor) => {
       checkCursor(cursor, "cursor");
-      return tables.run((rows) => markDelivered(rows, ref, key, cursor, env.now()));
+      return tables.run((rows) => {
+        const row = outboxOf(rows, ref).find((one) => one.key === key && isUndelivered(one));
+        if (row !== undefined) changeOutboxRow(rows, row, { deliveredAt: env.now(), cursor });
+        return row !== undefined;
+      });
     },
+    postpone: (ref) =>
+      tables.run((rows) => {
+        const waiting = outboxOf(rows, ref).filter(isUndelivered);
+        const attempts = (waiting[0]?.attempts ?? 0) + 1;
+        const nextAttemptAt = env.now() + backoffMs(attempts);
+        waiting.forEach((row, n) =>
+          changeOutboxRow(rows, row, n === 0 ? { attempts, nextAttemptAt } : { nextAttemptAt }),
+        );
+      }),
+    reopen: (ref) => tables.run((rows) => reopenRows(rows, ref, env.now(), null)),
+    pending: ({ limit, olderThanMs }) =>
+      tables.run((rows) => {
+        const createdBy = env.now() - checkCount(olderThanMs, "olderThanMs");
+        return rows
+          .all(OUTBOX)
+          .filter((row) => isUndelivered(row) && row.createdAt <= createdBy)
+          .toSorted((a, b) => a.id - b.id)
+          .slice(0, checkLimit(limit, MAX_BATCH))
+          .map(outboxRowOf);
+      }),
     prune: ({ olderThanMs, limit }) =>
       tables.run((rows) => {
         const before = env.now() - checkCount(olderThanMs, "olderThanMs");
         const old = rows
           .all(OUTBOX)
-          .filter((row) => row.deliveredAt !== null && row.deliveredAt <= before)
-          .toSorted((a, b) => (a.deliveredAt ?? 0) - (b.deliveredAt ?? 0))
+          .filter((row) => row.archivedAt !== null && row.archivedAt <= before)
+          .toSorted((a, b) => (a.archivedAt ?? 0) - (b.archivedAt ?? 0))
           .slice(0, checkLimit(limit, MAX_BATCH));
         for (const row of old) rows.remove(OUTBOX, row.session, row.key);
         return old.length;
@@ -76,53 +95,20 @@ export function memoryOutbox(tables: MemoryTables, env: Env, held: Set<string>):
   };
 }
 
-function read(query: DeliveryQuery, env: Env) {
-  const createdBy = env.now() - checkCount(query.olderThanMs, "olderThanMs");
-  return { limit: checkLimit(query.limit, MAX_BATCH), createdBy };
+function isUndelivered(row: StoredOutboxRow): boolean {
+  return row.deliveredAt === null;
 }
 
-function undelivered(rows: Rows): StoredOutboxRow[] {
-  return rows
-    .all(OUTBOX)
-    .filter((row) => row.deliveredAt === null)
-    .toSorted((a, b) => a.id - b.id);
+/** The first undelivered row of every session. */
+function firstRows(rows: Rows): StoredOutboxRow[] {
+  const first = new Map<string, StoredOutboxRow>();
+  for (const row of rows.all(OUTBOX)) {
+    if (isUndelivered(row) && row.id < (first.get(row.session)?.id ?? Infinity)) first.set(row.session, row);
+  }
+  return [...first.values()];
 }
 
 function outboxRowOf(stored: StoredOutboxRow): OutboxRow {
-  const { draft, nextAttemptAt: _n, deliveredAt: _d, cursor: _c, ...row } = stored;
+  const { draft, nextAttemptAt: _n, deliveredAt: _d, cursor: _c, archivedAt: _a, ...row } = stored;
   return { ...row, draft: JSON.parse(draft) as EventDraft };
-}
-
-/** The first undelivered row of a session that nobody holds; holds that session. */
-function firstDue(rows: Rows, createdBy: number, now: number, held: Set<string>): OutboxRow | null {
-  const seen = new Set(held);
-  for (const row of undelivered(rows)) {
-    if (seen.has(row.session)) continue;
-    seen.add(row.session);
-    if (row.nextAttemptAt > now || row.createdAt > createdBy) continue;
-    held.add(row.session);
-    return outboxRowOf(row);
-  }
-  return null;
-}
-
-async function appended(row: OutboxRow, append: (row: OutboxRow) => Promise<string>): Promise<string | null> {
-  try {
-    const cursor = await append(row);
-    checkCursor(cursor, "cursor");
-    return cursor;
-  } catch {
-    return null;
-  }
-}
-
-function settle(rows: Rows, row: OutboxRow, cursor: string | null, now: number): void {
-  if (cursor !== null) {
-    markDelivered(rows, row, row.key, cursor, now);
-    return;
-  }
-  const stored = rows.get(OUTBOX, row.session, row.key);
-  if (stored === undefined) return;
-  const attempts = row.attempts + 1;
-  rows.put(OUTBOX, row.session, row.key, { ...stored, attempts, nextAttemptAt: now + backoffMs(attempts) });
 }

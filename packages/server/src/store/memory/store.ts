@@ -2,8 +2,11 @@
  * The store in one process and in memory, with the rules of the one on PostgreSQL: for trying things out and
  * for tests. Nothing survives the process.
  */
+import { checkRefs } from "../check.ts";
 import { type Env, systemEnv } from "../env.ts";
 import type { OpenStore, Store, StorePorts } from "../store.ts";
+import { runCalls } from "../transaction-calls.ts";
+import { wrapPorts } from "../wrap-ports.ts";
 import { memoryArchive } from "./archive.ts";
 import { memoryAudit } from "./audit.ts";
 import { memoryInteractions } from "./interactions.ts";
@@ -24,28 +27,23 @@ import { memoryWaiting } from "./waiting.ts";
 
 export function memoryStore(env: Env = systemEnv): OpenStore {
   const tables = createMemoryTables();
-  const held = new Set<string>();
   const store: Store = {
-    ...portsOn(tables, env, held),
+    ...portsOn(tables, env),
     transaction: (work) =>
-      tables.transaction((inner) => {
-        const tx: Store = { ...portsOn(inner, env, held), transaction: (again) => again(tx) };
-        return work(tx);
-      }),
+      tables.transaction((inner) => runCalls(portsOn(inner, env), work)),
   };
   return { ...store, close: async () => {} };
 }
 
-/** @param held sessions whose outbox rows a relay is bringing to the log right now */
-function portsOn(tables: MemoryTables, env: Env, held: Set<string>): StorePorts {
-  return {
+function portsOn(tables: MemoryTables, env: Env): StorePorts {
+  const ports: StorePorts = {
     tenants: memoryTenants(tables, env),
     sessions: memorySessions(tables, env),
     epochs: memoryEpochs(tables, env),
     turns: memoryTurns(tables),
     waiting: memoryWaiting(tables, env),
     archive: memoryArchive(tables, env),
-    outbox: memoryOutbox(tables, env, held),
+    outbox: memoryOutbox(tables, env),
     blobs: memoryBlobs(tables),
     leases: memoryLeases(tables, env),
     shares: memoryShares(tables, env),
@@ -56,4 +54,9 @@ function portsOn(tables: MemoryTables, env: Env, held: Set<string>): StorePorts 
     usage: memoryUsage(tables, env),
     audit: memoryAudit(tables, env),
   };
+  return wrapPorts(ports, async (_, args, call) => {
+    checkRefs(args);
+    // Rows themselves are given out by some: what a caller does with them must not change the store.
+    return structuredClone(await call());
+  });
 }

@@ -7,6 +7,7 @@ import { checkCount, checkLimit } from "../check.ts";
 import type { Ref } from "../refs.ts";
 import { MAX_BATCH, MAX_PAGE } from "../sessions.ts";
 import { insertEvents, upsertTurns } from "./archive-rows.ts";
+import { reopened } from "./outbox.ts";
 import type { Db } from "./database.ts";
 import { clock, inTransaction, isTenants, lockSession, noSession } from "./session-row.ts";
 
@@ -102,7 +103,7 @@ async function write(tx: Db, ref: Ref, batch: ArchiveBatch, checked: CheckedBatc
     })
     .where("id", "=", ref.session)
     .execute();
-  await markDelivered(tx, ref, batch.delivered ?? []);
+  await settleOutbox(tx, ref, batch.delivered ?? [], to);
   return "written";
 }
 
@@ -121,13 +122,21 @@ async function passed(tx: Db, ref: Ref, archived: Position, to: Position): Promi
   return row?.epoch === to.epoch;
 }
 
-async function markDelivered(tx: Db, ref: Ref, keys: readonly string[]): Promise<void> {
-  if (keys.length === 0) return;
-  await tx
-    .updateTable("outbox")
-    .set({ delivered_at: clock })
-    .where("session_id", "=", ref.session)
-    .where("key", "=", sql<string>`any(${[...keys]}::text[])`)
-    .where("delivered_at", "is", null)
+/**
+ * Marks the rows whose entries are among what is archived. Whatever else was said to stand at or before `to` is not
+ * there: it was lost with an earlier timeline, and has to be delivered again.
+ */
+async function settleOutbox(tx: Db, ref: Ref, keys: readonly string[], to: Position): Promise<void> {
+  if (keys.length > 0) {
+    await tx
+      .updateTable("outbox")
+      .set({ archived_at: clock, delivered_at: sql<Date>`coalesce(delivered_at, clock_timestamp())` })
+      .where("session_id", "=", ref.session)
+      .where("key", "=", sql<string>`any(${[...keys]}::text[])`)
+      .where("archived_at", "is", null)
+      .execute();
+  }
+  await reopened(tx, ref)
+    .where(sql<boolean>`(cursor_epoch, cursor_seq) <= (${to.epoch}::bigint, ${to.seq}::bigint)`)
     .execute();
 }

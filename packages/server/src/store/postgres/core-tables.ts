@@ -67,14 +67,15 @@ export interface CoreTables {
     session_id: string;
     key: string;
     draft: JsonColumn<EventDraft>;
-    since_epoch: number | null;
-    since_seq: number | null;
+    since_epoch: number;
+    since_seq: number;
     created_at: Time;
     attempts: Generated<number>;
     next_attempt_at: Time;
     delivered_at: NullableTime;
     cursor_epoch: number | null;
     cursor_seq: number | null;
+    archived_at: NullableTime;
   };
   blobs: {
     session_id: string;

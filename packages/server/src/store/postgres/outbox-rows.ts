@@ -23,14 +23,13 @@ export function outboxRows(db: Db) {
 type Row = Awaited<ReturnType<ReturnType<typeof outboxRows>["execute"]>>[number];
 
 export function outboxRowOf(row: Row): OutboxRow {
-  const { since_epoch: epoch, since_seq: seq } = row;
   return {
     id: row.id,
     tenant: row.tenant_id,
     session: row.session_id,
     key: row.key,
     draft: row.draft,
-    since: epoch === null || seq === null ? null : formatCursor({ epoch, seq }),
+    since: formatCursor({ epoch: row.since_epoch, seq: row.since_seq }),
     attempts: row.attempts,
     createdAt: row.created_at,
   };

@@ -1,0 +1,121 @@
+/**
+ * Wipes Redis while committed events are on their way through it: committed, delivered or archived. Each must be in
+ * the archive in the end, once, in the order of the commits; a wipe may take only what was never committed.
+ */
+import { randomUUID } from "node:crypto";
+import {
+  archiveSession,
+  claimIdle,
+  createRedisLog,
+  deliverCommitted,
+  isLogError,
+  isStoreError,
+  migrate,
+  openDatabase,
+  type Parts,
+  postgresStore,
+  type Ref,
+  relayOutbox,
+  trimSession,
+} from "@turnstream/server";
+import { startPostgres } from "@turnstream/services/postgres.ts";
+import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+
+const SESSIONS = 5;
+const COMMITS = 12;
+
+interface Found {
+  committed: number;
+  missing: number;
+  twice: number;
+  disordered: number;
+  /** Rows that were delivered, and brought again because the log had lost them. */
+  broughtAgain: number;
+}
+
+export const outboxWipe: Scenario = {
+  promise: 28,
+  about: "FLUSHALL while committed events are on their way to the archive",
+  times: 100,
+  run,
+};
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  const [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
+  const db = openDatabase({ url: await postgres.createDatabase("outbox_wipe") });
+  await migrate(db);
+  const parts = { store: postgresStore(db), log: await createRedisLog({ url: redis.url }) };
+  const found: Found = { committed: 0, missing: 0, twice: 0, disordered: 0, broughtAgain: 0 };
+  try {
+    await parts.store.tenants.create({ id: "t", name: "Test" });
+    for (let n = 1; n <= times; n++) {
+      await round(parts, redis, random, found);
+      if (n % 10 === 0) progress(`${n} of ${times}`);
+    }
+  } finally {
+    await parts.log.close();
+    await parts.store.close();
+    await Promise.all([redis.stop(), postgres.stop()]);
+  }
+  return [
+    { figure: "committed events", value: found.committed, atLeast: times * SESSIONS * COMMITS },
+    { figure: "delivered and brought again after the wipe", value: found.broughtAgain, atLeast: times },
+    { figure: "missing in the archive", value: found.missing, exactly: 0 },
+    { figure: "twice in the archive", value: found.twice, exactly: 0 },
+    { figure: "sessions whose order is not that of the commits", value: found.disordered, exactly: 0 },
+  ];
+}
+
+async function round(parts: Parts, redis: RedisServer, random: () => number, found: Found): Promise<void> {
+  const refs = await Promise.all(Array.from({ length: SESSIONS }, () => begin(parts)));
+  const at = Math.floor(random() * COMMITS);
+  for (let n = 0; n < COMMITS; n++) {
+    for (const ref of refs) await commit(parts, ref, n, random);
+    if (n === at) await wipe(parts, redis, refs, found);
+  }
+  for (const ref of refs) await check(parts, ref, found);
+}
+
+async function begin({ store, log }: Parts): Promise<Ref> {
+  const ref = { tenant: "t", session: `s-${randomUUID()}` };
+  await store.sessions.create({ tenant: "t", user: "u" }, { id: ref.session });
+  await claimIdle({ store, log }, ref, "worker");
+  return ref;
+}
+
+async function commit(parts: Parts, ref: Ref, n: number, random: () => number): Promise<void> {
+  const draft = { type: "session.update", title: `${n}` } as const;
+  await parts.store.transaction((tx) => tx.outbox.add(ref, { key: `k${n}`, draft }));
+  // Some are left to a relay, some are archived at once, some of those trimmed.
+  if (random() < 0.7) await deliverCommitted(parts, ref);
+  if (random() < 0.2) await archiveSession(parts, ref);
+  if (random() < 0.1) await trimSession(parts, ref);
+}
+
+async function wipe(parts: Parts, redis: RedisServer, refs: readonly Ref[], found: Found): Promise<void> {
+  await redis.command("FLUSHALL");
+  const before = await Promise.all(refs.map((ref) => parts.store.outbox.undelivered(ref, 100)));
+  for (const [n, ref] of refs.entries()) {
+    await claimIdle(parts, ref, "worker");
+    const after = await parts.store.outbox.undelivered(ref, 100);
+    found.broughtAgain += after.length - (before[n]?.length ?? 0);
+  }
+}
+
+async function check(parts: Parts, ref: Ref, found: Found): Promise<void> {
+  const claim = (of: Ref) => claimIdle(parts, of, "relay");
+  while ((await parts.store.outbox.undelivered(ref, 1)).length > 0) {
+    await relayOutbox(parts, { olderThanMs: 0, leaseMs: 0, claim }).catch((error: unknown) => {
+      if (!isLogError(error) && !isStoreError(error, "BUSY")) throw error;
+    });
+  }
+  await archiveSession(parts, ref);
+  const events = await parts.store.archive.events(ref, { after: 0, limit: 1_000 });
+  const titles = events.flatMap((event) => (event.type === "session.update" ? [Number(event.title)] : []));
+  const unique = new Set(titles);
+  found.committed += COMMITS;
+  found.missing += COMMITS - unique.size;
+  found.twice += titles.length - unique.size;
+  if (titles.some((title, n) => title < (titles[n - 1] ?? 0))) found.disordered++;
+}
