@@ -20,7 +20,7 @@ export function createMemoryLog(options: StreamLogOptions = {}): Log {
   return createStreamLog(new MemoryEngine(), options);
 }
 
-interface Stream {
+export interface Stream {
   epoch: number;
   writer: string;
   /** Which engine it was claimed on. */
@@ -31,13 +31,13 @@ interface Stream {
 }
 
 export class MemoryEngine implements LogEngine {
-  readonly #streams = new Map<string, Stream>();
-  readonly #listeners = new Map<string, Set<(news: News) => void>>();
-  #timeline = 0;
+  protected readonly streams = new Map<string, Stream>();
+  protected readonly listeners = new Map<string, Set<(news: News) => void>>();
+  protected timeline = 0;
 
   async append(session: string, append: EngineAppend): Promise<Outcome> {
     const { epoch, writer, lines } = append;
-    const stream = this.#streams.get(session);
+    const stream = this.streams.get(session);
     if (stream === undefined) return { type: "unclaimed", detail: "There is no log" };
     const newest = append.repeat ? stream.entries.findLast((entry) => entry.writer === writer) : undefined;
     if (append.repeat) {
@@ -50,7 +50,7 @@ export class MemoryEngine implements LogEngine {
     }
     if (epoch !== null && stream.epoch > epoch) return { type: "fenced", epoch: stream.epoch };
     const isOwn = epoch === null || (stream.epoch === epoch && stream.writer === writer);
-    if (!isOwn || stream.timeline !== this.#timeline) {
+    if (!isOwn || stream.timeline !== this.timeline) {
       return { type: "unclaimed", detail: "The log was claimed on another engine" };
     }
     // Not even the writer's own claim is there any more: what it wrote after it may have been trimmed too.
@@ -60,36 +60,40 @@ export class MemoryEngine implements LogEngine {
     const { seq } = lastOf(stream);
     const entries = lines.map((line, n) => new LogEntry(stream.epoch, seq + 1 + n, line));
     for (const entry of entries) stream.entries.push(entry);
-    this.#tell(session, { type: "written", batch: { before: null, entries } });
+    this.tell(session, { type: "written", batch: { before: null, entries } });
     return { type: "added", last: lastOf(stream) };
   }
 
   async claim(session: string, { epoch, writer, line, floor, repeat }: EngineClaim): Promise<Outcome> {
-    const stream = this.#streams.get(session);
+    const stream = this.streams.get(session);
     if (stream !== undefined && stream.epoch >= epoch) {
       const first = stream.entries.find((entry) => entry.epoch === epoch);
       const isRepeat = stream.epoch === epoch && stream.writer === writer && first !== undefined;
       return isRepeat ? { type: "found", last: first } : { type: "outbid", epoch: stream.epoch };
     }
     if (repeat) return { type: "outbid", epoch: stream?.epoch ?? 0 };
-    const isWhole = stream !== undefined && comparePositions(lastOf(stream), floor) >= 0;
+    // Over a hole, archive and log could not be joined again.
+    const isWhole =
+      stream !== undefined &&
+      comparePositions(lastOf(stream), floor) >= 0 &&
+      comparePositions(stream.base, floor) <= 0;
     if (stream !== undefined) keep(stream);
     const before = isWhole ? lastOf(stream) : floor;
     const entry = new LogEntry(epoch, before.seq + 1, line);
-    this.#streams.set(session, {
+    this.streams.set(session, {
       epoch,
       writer,
-      timeline: this.#timeline,
+      timeline: this.timeline,
       base: isWhole ? stream.base : floor,
       entries: isWhole ? [...stream.entries, entry] : [entry],
       expires: null,
     });
-    this.#tell(session, { type: "written", batch: { before, entries: [entry] } });
+    this.tell(session, { type: "written", batch: { before, entries: [entry] } });
     return { type: "added", last: entry };
   }
 
   async range(session: string, from: Position, limit: number): Promise<EngineRange | null> {
-    const stream = this.#streams.get(session);
+    const stream = this.streams.get(session);
     if (stream === undefined) return null;
     const { base, entries } = stream;
     // Dense, so that the seq says where an entry stands.
@@ -100,12 +104,12 @@ export class MemoryEngine implements LogEngine {
   }
 
   async head(session: string): Promise<EngineHead | null> {
-    const stream = this.#streams.get(session);
+    const stream = this.streams.get(session);
     return stream === undefined ? null : { epoch: stream.epoch, last: lastOf(stream), base: stream.base };
   }
 
   async trim(session: string, upTo: Position): Promise<boolean> {
-    const stream = this.#streams.get(session);
+    const stream = this.streams.get(session);
     if (stream === undefined) return false;
     if (comparePositions(stream.base, upTo) === 0) return true;
     const at = stream.entries.findIndex((entry) => comparePositions(entry, upTo) === 0);
@@ -116,64 +120,45 @@ export class MemoryEngine implements LogEngine {
   }
 
   async expire(session: string, archived: Position, afterMs: number): Promise<boolean> {
-    const stream = this.#streams.get(session);
+    const stream = this.streams.get(session);
     if (stream === undefined || comparePositions(lastOf(stream), archived) !== 0) return false;
     keep(stream);
-    stream.expires = setTimeout(() => this.#streams.delete(session), afterMs).unref();
+    stream.expires = setTimeout(() => this.streams.delete(session), afterMs).unref();
     return true;
   }
 
   async remove(session: string): Promise<void> {
-    const stream = this.#streams.get(session);
+    const stream = this.streams.get(session);
     if (stream !== undefined) keep(stream);
-    this.#streams.delete(session);
-    this.#tell(session, { type: "removed" });
+    this.streams.delete(session);
+    this.tell(session, { type: "removed" });
   }
 
   async subscribe(session: string, listener: (news: News) => void): Promise<() => void> {
-    const listeners = this.#listeners.get(session) ?? new Set();
-    this.#listeners.set(session, listeners.add(listener));
+    const listeners = this.listeners.get(session) ?? new Set();
+    this.listeners.set(session, listeners.add(listener));
     return () => {
       listeners.delete(listener);
-      if (listeners.size === 0 && this.#listeners.get(session) === listeners) this.#listeners.delete(session);
+      if (listeners.size === 0 && this.listeners.get(session) === listeners) this.listeners.delete(session);
     };
   }
 
   async close(): Promise<void> {
-    for (const stream of this.#streams.values()) keep(stream);
-    this.#streams.clear();
-    this.#listeners.clear();
+    for (const stream of this.streams.values()) keep(stream);
+    this.streams.clear();
+    this.listeners.clear();
   }
 
-  /** What a failover does to a Redis: the newest entries of a log may be gone, and the log has to be claimed anew. */
-  failOver(lose: Readonly<Record<string, number>>): void {
-    this.#timeline++;
-    for (const [session, count] of Object.entries(lose)) {
-      const stream = this.#streams.get(session);
-      if (stream === undefined || count === 0) continue;
-      stream.entries = stream.entries.slice(0, -count);
-      stream.epoch = lastOf(stream).epoch;
-    }
-    for (const session of this.#listeners.keys()) this.#tell(session, { type: "suspect" });
-  }
-
-  /** What FLUSHALL does. */
-  wipe(): void {
-    for (const stream of this.#streams.values()) keep(stream);
-    this.#streams.clear();
-    for (const session of this.#listeners.keys()) this.#tell(session, { type: "suspect" });
-  }
-
-  #tell(session: string, news: News): void {
-    for (const listener of this.#listeners.get(session) ?? []) listener(news);
+  protected tell(session: string, news: News): void {
+    for (const listener of this.listeners.get(session) ?? []) listener(news);
   }
 }
 
-function lastOf({ entries, base }: Stream): Position {
+export function lastOf({ entries, base }: Stream): Position {
   return entries.at(-1) ?? base;
 }
 
-function keep(stream: Stream): void {
+export function keep(stream: Stream): void {
   if (stream.expires !== null) clearTimeout(stream.expires);
   stream.expires = null;
 }

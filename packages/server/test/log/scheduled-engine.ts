@@ -7,7 +7,7 @@
 import type { Scheduler } from "fast-check";
 import { formatCursor } from "@turnstream/protocol";
 import type { LogEngine, News } from "../../src/log/engine.ts";
-import { MemoryEngine } from "../../src/log/memory.ts";
+import { RehearsedEngine } from "./rehearsed-engine.ts";
 
 interface Subscriber {
   readonly listener: (news: News) => void;
@@ -18,7 +18,7 @@ interface Subscriber {
 }
 
 export class ScheduledEngine implements LogEngine {
-  readonly inner = new MemoryEngine();
+  readonly inner = new RehearsedEngine();
   /** From a position to the one before it, for everything that was ever written. */
   readonly before = new Map<string, string>();
   readonly #scheduler: Scheduler;

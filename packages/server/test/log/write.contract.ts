@@ -184,6 +184,16 @@ export function writeContract(opened: () => Log): void {
       expect(await log.read(session, { after: "0-0" })).toEqual({ ok: false, reason: "trimmed" });
     });
 
+    test("leaves no hole when the log begins after what is archived", async () => {
+      const session = await begun(log);
+      await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c") });
+      await log.trim(session, "7-3");
+      // The database was set back: it no longer has what was trimmed.
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "7-1" });
+      expect(await log.head(session)).toEqual({ epoch: 8, last: "8-2", base: "7-1" });
+      expect(await log.read(session, { after: "7-4" })).toEqual({ ok: false, reason: "lost" });
+    });
+
     test("leaves no hole when the log ends before what is archived", async () => {
       const session = await begun(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });

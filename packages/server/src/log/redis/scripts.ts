@@ -113,20 +113,24 @@ if seen >= tonumber(ARGV[1]) then
   return {'outbid', string.format('%.0f', seen)}
 end
 if ARGV[6] == '1' then return {'outbid', string.format('%.0f', seen)} end
-local fe, fs = position(ARGV[4])
-local le, ls
-if last then le, ls = position(last) end
--- What is archived but not here was lost: entries before that hole would seem to be followed by this one.
-if not last or le < fe or (le == fe and ls < fs) then
+local function before(a, b)
+  local ae, as = position(a)
+  local be, bs = position(b)
+  return ae < be or (ae == be and as < bs)
+end
+-- What is archived but not here was lost, and what is trimmed but not archived as well (a database that was set back).
+-- Over such a hole archive and log could not be joined again.
+if not last or before(last, ARGV[4]) or before(ARGV[4], base) then
   redis.call('DEL', KEYS[1])
-  last, ls = ARGV[4], fs
+  last = ARGV[4]
   redis.call('SET', KEYS[3], ARGV[4])
 else
   redis.call('PERSIST', KEYS[1])
   redis.call('PERSIST', KEYS[3])
 end
 redis.call('SET', KEYS[2], mine)
-local id = redis.call('XADD', KEYS[1], ARGV[1] .. '-' .. string.format('%.0f', ls + 1), 'e', ARGV[5])
+local _, seq = position(last)
+local id = redis.call('XADD', KEYS[1], ARGV[1] .. '-' .. string.format('%.0f', seq + 1), 'e', ARGV[5])
 redis.call('SPUBLISH', KEYS[1], last .. ' ' .. id .. '\\n' .. ARGV[5])
 return {'added', id}
 `);
