@@ -34,8 +34,6 @@ const AFTERWARDS_MS = 50;
 const HANGS_MS = 20_000;
 /** Sessions that a round erases. */
 const PER_ROUND = 5;
-/** Longer than the time for which the note of an erasure is kept. */
-const LATER_MS = 3_600_000;
 
 /** Words that stand nowhere else. */
 const GONE = `gone${randomUUID().slice(0, 8)}`;
@@ -147,7 +145,7 @@ async function round(world: World, n: number, eraseMs: number): Promise<typeof C
   }
   await inTime(all);
   const work = await Promise.all(working);
-  await finishErasures(parts, Date.now() + LATER_MS);
+  await finishErasures(parts, { graceMs: 0 });
   // Word of orders that are gone is nobody's, and goes by age.
   await parts.store.payments.pruneNotices({ olderThanMs: 0, limit: 1_000 });
   return {
@@ -171,7 +169,7 @@ async function eraseBeside(parts: Parts, person: string, mine: Filled, eraseMs: 
   await inTime(
     Promise.all([erase(() => eraseUser(parts, TENANT, person)), erase(() => eraseSession(parts, mine.ref))]),
   );
-  await finishErasures(parts, Date.now());
+  await finishErasures(parts);
   // Somebody got their epoch before the session was gone, and comes to claim only now.
   const event = { type: "session.start", session, number: 1, title: mine.canary } as const;
   await parts.log.claim(session, { epoch, writer: "late", event, floor: archived });

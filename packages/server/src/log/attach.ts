@@ -25,37 +25,21 @@ const DEFAULTS: AttachSettings = {
   retryEveryMs: 100,
 };
 
+interface Waiting {
+  resolve(result: IteratorResult<Delivery, undefined>): void;
+  reject(error: unknown): void;
+}
+
+const OVER: IteratorResult<Delivery, undefined> = { done: true, value: undefined };
+
 interface Source extends AttachOptions {
   readonly engine: LogEngine;
   readonly read: (session: string, range: ReadRange) => Promise<ReadAnswer>;
   readonly session: string;
 }
 
-export async function* attach(
-  source: Source,
-  options: Partial<AttachSettings> = {},
-): AsyncGenerator<Delivery, void, undefined> {
-  const after = parseCursor(source.after);
-  if (after === null) {
-    yield { type: "end", reason: "malformed" };
-    return;
-  }
-  const follower = new Follower(source, after, { ...DEFAULTS, ...options });
-  const stop = () => follower.stop();
-  source.signal?.addEventListener("abort", stop, { once: true });
-  if (source.signal?.aborted === true) follower.stop();
-  try {
-    follower.start();
-    while (true) {
-      const delivery = follower.take() ?? (await follower.wait());
-      if (delivery === null) return;
-      yield delivery;
-      if (delivery.type === "end") return;
-    }
-  } finally {
-    source.signal?.removeEventListener("abort", stop);
-    follower.stop();
-  }
+export function attach(source: Source, options: Partial<AttachSettings> = {}): AsyncIterable<Delivery> {
+  return { [Symbol.asyncIterator]: () => new Follower(source, { ...DEFAULTS, ...options }) };
 }
 
 /** There is no log, or it ends before the position: it has to begin, or begin anew, right after what is archived. */
@@ -63,74 +47,92 @@ function isBefore(reason: BadCursorReason): boolean {
   return reason === "missing" || reason === "ahead";
 }
 
-class Follower {
+/** By hand and not as a generator: every event to every reader comes through here. */
+class Follower implements AsyncIterator<Delivery, undefined> {
   readonly #source: Source;
   readonly #settings: AttachSettings;
   readonly #floor: Position | null;
   #state: Following;
+  #phase: "new" | "open" | "over" = "new";
   #queue: readonly LogEntry[] = [];
   #queued = 0;
   #end: EndReason | null = null;
   #error: unknown = null;
-  #stopped = false;
   /** A read that waits until the reader has taken what is queued. */
   #deferred: Position | null = null;
-  #wake: (() => void) | null = null;
+  #waiting: Waiting[] = [];
   #unsubscribe: (() => void) | null = null;
-  #firstEffects: readonly FollowEffect[];
 
-  constructor(source: Source, after: Position, settings: AttachSettings) {
+  constructor(source: Source, settings: AttachSettings) {
     this.#source = source;
     this.#settings = settings;
     this.#floor = source.floor === undefined ? null : parseCursor(source.floor);
-    const { state, effects } = startFollowing(after);
-    this.#state = state;
-    this.#firstEffects = effects;
+    this.#state = startFollowing(parseCursor(source.after) ?? { epoch: 0, seq: 0 });
   }
 
-  start(): void {
-    if (this.#stopped) return;
+  next(): Promise<IteratorResult<Delivery, undefined>> {
+    if (this.#phase === "new") this.#start();
+    const result = this.#take();
+    if (result !== null) return Promise.resolve(result);
+    if (this.#error !== null) return Promise.reject(this.#error as Error);
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  async return(): Promise<IteratorResult<Delivery, undefined>> {
+    this.#stop();
+    return OVER;
+  }
+
+  #start(): void {
+    this.#phase = "open";
+    const { signal, after, session, engine } = this.#source;
+    if (signal?.aborted === true) return this.#stop();
+    signal?.addEventListener("abort", this.#stop, { once: true });
+    if (parseCursor(after) === null) return this.#finish("malformed");
     void this.#persist(async () => {
-      const unsubscribe = await this.#source.engine.subscribe(this.#source.session, (news) =>
-        this.#hear(news),
-      );
-      if (this.#stopped) return unsubscribe();
+      const unsubscribe = await engine.subscribe(session, (news) => this.#hear(news));
+      if (this.#phase === "over") return unsubscribe();
       this.#unsubscribe = unsubscribe;
-      this.#run(this.#firstEffects);
-      this.#firstEffects = [];
+      this.#read(this.#state.last);
     });
   }
 
-  stop(): void {
-    if (this.#stopped) return;
-    this.#stopped = true;
+  readonly #stop = (): void => {
+    this.#leave();
+    this.#answer();
+  };
+
+  #leave(): void {
+    if (this.#phase === "over") return;
+    this.#phase = "over";
     this.#queue = [];
+    this.#source.signal?.removeEventListener("abort", this.#stop);
     this.#unsubscribe?.();
-    this.#wake?.();
   }
 
-  /** What there is to deliver now, or null. */
-  take(): Delivery | null {
-    if (this.#stopped) return null;
+  /** What there is for the reader now; null when it has to wait. */
+  #take(): IteratorResult<Delivery, undefined> | null {
+    if (this.#phase === "over") return this.#error === null ? OVER : null;
     if (this.#queue.length > 0) {
       const entries = this.#queue;
       this.#queue = [];
       this.#queued = 0;
       this.#readDeferred();
-      return { type: "entries", entries };
+      return { done: false, value: { type: "entries", entries } };
     }
-    return this.#end === null ? null : { type: "end", reason: this.#end };
+    if (this.#end === null) return null;
+    this.#leave();
+    return { done: false, value: { type: "end", reason: this.#end } };
   }
 
-  async wait(): Promise<Delivery | null> {
-    while (!this.#stopped) {
-      const delivery = this.take();
-      if (delivery !== null) return delivery;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-      this.#wake = null;
+  #answer(): void {
+    while (this.#waiting.length > 0) {
+      const result = this.#take();
+      if (result === null && this.#error === null) return;
+      const waiting = this.#waiting.shift();
+      if (result === null) waiting?.reject(this.#error);
+      else waiting?.resolve(result);
     }
-    if (this.#error !== null) throw this.#error;
-    return null;
   }
 
   #hear(news: News): void {
@@ -138,7 +140,7 @@ class Follower {
   }
 
   #step(input: FollowInput): void {
-    if (this.#stopped) return;
+    if (this.#phase === "over") return;
     const { state, effects } = follow(this.#state, input);
     this.#state = state;
     this.#run(effects);
@@ -155,7 +157,7 @@ class Follower {
   #deliver(entries: readonly LogEntry[]): void {
     this.#queue = this.#queue.length === 0 ? entries : this.#queue.concat(entries);
     for (const { size } of entries) this.#queued += size;
-    this.#wake?.();
+    this.#answer();
     // Too much waits: stop listening, and read on from here once the reader has taken it.
     if (this.#queued >= this.#settings.maxQueued && this.#state.phase === "live") {
       this.#step({ type: "suspect" });
@@ -193,14 +195,14 @@ class Follower {
     this.#end = reason;
     this.#unsubscribe?.();
     this.#unsubscribe = null;
-    this.#wake?.();
+    this.#answer();
   }
 
   /** Tries again while the engine can't be reached, up to a limit. */
   async #persist(work: () => Promise<void>): Promise<void> {
     const { giveUpAfterMs, retryEveryMs } = this.#settings;
     const started = performance.now();
-    while (!this.#stopped) {
+    while (this.#phase !== "over") {
       try {
         return await work();
       } catch (error) {
@@ -214,6 +216,6 @@ class Follower {
 
   #fail(error: unknown): void {
     this.#error = error;
-    this.stop();
+    this.#stop();
   }
 }

@@ -23,13 +23,14 @@ export function formatLine(key: string, draft: EventDraft, at: number): string {
 export class LogEntry implements Position {
   readonly epoch: number;
   readonly seq: number;
-  readonly #line: string;
-  #event: Event | undefined;
+  private readonly line: string;
+  private parsed: Event | undefined;
 
   constructor(epoch: number, seq: number, line: string) {
     this.epoch = epoch;
     this.seq = seq;
-    this.#line = line;
+    this.line = line;
+    this.parsed = undefined;
   }
 
   get cursor(): Cursor {
@@ -38,25 +39,30 @@ export class LogEntry implements Position {
 
   /** What it takes to hold it, roughly in bytes. */
   get size(): number {
-    return this.#line.length + ENTRY_BYTES;
+    return this.line.length + ENTRY_BYTES;
   }
 
   /** The key of the append that wrote it. */
   get key(): string {
-    return this.#line.slice(0, this.#line.indexOf(" "));
+    return this.line.slice(0, this.line.indexOf(" "));
   }
 
   /** Who wrote it. */
   get writer(): string {
-    return this.#line.slice(0, this.#line.lastIndexOf(":", this.#line.indexOf(" ")));
+    return this.line.slice(0, this.line.lastIndexOf(":", this.line.indexOf(" ")));
   }
 
   /** The whole event as JSON text, for wires that carry events as they are. */
   get text(): string {
-    return `{"id":"${this.epoch}-${this.seq}",${this.#line.slice(this.#line.indexOf("{") + 1)}`;
+    return `{"id":"${this.epoch}-${this.seq}",${this.line.slice(this.line.indexOf("{") + 1)}`;
   }
 
   get event(): Event {
-    return (this.#event ??= JSON.parse(this.text) as Event);
+    if (this.parsed === undefined) {
+      const event = JSON.parse(this.line.slice(this.line.indexOf("{"))) as { id: Cursor };
+      event.id = this.cursor;
+      this.parsed = event as Event;
+    }
+    return this.parsed;
   }
 }

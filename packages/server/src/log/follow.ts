@@ -48,8 +48,9 @@ const MAX_HELD = 500_000;
 
 const NOTHING: readonly FollowEffect[] = [];
 
-export function startFollowing(after: Position): FollowStep {
-  return reading({ phase: "reading", last: after, held: [], heldSize: 0, again: false }, []);
+/** Subscribed, and about to read. */
+export function startFollowing(after: Position): Following {
+  return { phase: "reading", last: after, held: [], heldSize: 0, again: false };
 }
 
 export function follow(state: Following, input: FollowInput): FollowStep {

@@ -4,7 +4,7 @@
  */
 import { type Cursor, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import { attach, type AttachSettings } from "./attach.ts";
-import type { EngineHead, LogEngine, Outcome } from "./engine.ts";
+import type { EngineAppend, EngineHead, LogEngine, Outcome } from "./engine.ts";
 import { appendKey, formatLine, MAX_EVENT_BYTES } from "./entry.ts";
 import { LogError } from "./errors.ts";
 import { entriesAfter, whyBad } from "./judge-cursor.ts";
@@ -53,20 +53,14 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       );
     },
 
-    async append(session, batch: Batch) {
-      checkSession(session);
-      checkWriter(batch.writer);
-      const { writer, counter, events, epoch = null, repeat = false } = batch;
-      if (events.length === 0 || events.length > MAX_BATCH_EVENTS) {
-        throw new LogError("INVALID", { detail: `A batch has 1 to ${MAX_BATCH_EVENTS} events` });
+    append(session, batch: Batch) {
+      try {
+        return engine
+          .append(session, toAppend(session, batch, now()))
+          .then((outcome) => answer(outcome, batch.events.length));
+      } catch (error) {
+        return Promise.reject(error as LogError);
       }
-      const at = now();
-      const key = appendKey(writer, counter);
-      const lines = events.map((event) => checkedLine(key, event, at));
-      checkBatch(lines);
-      const since = batch.since === undefined ? null : mustParse(batch.since, "since");
-      const outcome = await engine.append(session, { writer, counter, lines, epoch, repeat, since });
-      return answer(outcome, events.length);
     },
 
     attach(session, attaching) {
@@ -97,6 +91,20 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
 
     close: () => engine.close(),
   };
+}
+
+function toAppend(session: string, batch: Batch, at: number): EngineAppend {
+  checkSession(session);
+  checkWriter(batch.writer);
+  const { writer, counter, events, epoch = null, repeat = false } = batch;
+  if (events.length === 0 || events.length > MAX_BATCH_EVENTS) {
+    throw new LogError("INVALID", { detail: `A batch has 1 to ${MAX_BATCH_EVENTS} events` });
+  }
+  const key = appendKey(writer, counter);
+  const lines = events.map((event) => checkedLine(key, event, at));
+  checkBatch(lines);
+  const since = batch.since === undefined ? null : mustParse(batch.since, "since");
+  return { writer, counter, lines, epoch, repeat, since };
 }
 
 function headOf({ epoch, last, base }: EngineHead): LogHead {

@@ -2,7 +2,9 @@
  * Erasing sessions everywhere. The store goes first, with a note that the log has still to go; the note stays for
  * a while, because a claim under way may make the log once more. Whoever dies in between, the note is found.
  */
+import { isLogError } from "../log/errors.ts";
 import type { Ref } from "../store/refs.ts";
+import type { Erasure } from "../store/sessions.ts";
 import type { Parts } from "./parts.ts";
 
 /** Longer than any claim takes that began before the session was gone. */
@@ -28,23 +30,36 @@ export async function eraseUser({ store, log }: Parts, tenant: string, user: str
 }
 
 /** Erases sessions that nobody has used for that long. @returns how many, at most a batch */
-export async function eraseExpired(parts: Parts, olderThanMs: number): Promise<number> {
-  const refs = await parts.store.sessions.expired({ olderThanMs, limit: BATCH });
-  for (const ref of refs) await eraseSession(parts, ref);
-  return refs.length;
+export async function eraseExpired({ store, log }: Parts, olderThanMs: number): Promise<number> {
+  const sessions = await store.sessions.removeExpired({ olderThanMs, limit: BATCH });
+  for (const session of sessions) await log.remove(session);
+  return sessions.length;
 }
 
-/** Removes the logs of erased sessions again, and forgets the notes that are old enough. @returns how many logs */
+/**
+ * Removes the logs of erased sessions again, and forgets the notes that are old enough, by the store's clock. One
+ * that can't be removed now keeps its note and doesn't stop the others. @returns how many logs were removed
+ */
 export async function finishErasures(
   { store, log }: Parts,
-  now: number,
   options: { readonly graceMs?: number } = {},
 ): Promise<number> {
   const { graceMs = GRACE_MS } = options;
-  const erasures = await store.sessions.pendingErasures(BATCH);
-  for (const { session, requestedAt } of erasures) {
-    await log.remove(session);
-    if (now - requestedAt >= graceMs) await store.sessions.erased(session);
+  let removed = 0;
+  let last: Erasure | undefined;
+  while (true) {
+    const erasures = await store.sessions.pendingErasures(BATCH, last);
+    for (const { session } of erasures) {
+      try {
+        await log.remove(session);
+      } catch (error) {
+        if (!isLogError(error)) throw error;
+        continue;
+      }
+      removed++;
+      await store.sessions.erased(session, { olderThanMs: graceMs });
+    }
+    last = erasures.at(-1);
+    if (last === undefined) return removed;
   }
-  return erasures.length;
 }

@@ -1,11 +1,11 @@
 /** A slot moves from one primary of a Redis Cluster to another, with writers and readers on it. */
 import { type RedisCluster, startRedisCluster } from "@turnstream/services/redis-cluster.ts";
-import type { RedisServer } from "@turnstream/services/redis.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isLogError } from "../../src/log/errors.ts";
 import type { Log } from "../../src/log/log.ts";
 import { createRedisLog } from "../../src/log/redis.ts";
 import { slotOf } from "../../src/log/redis/slot.ts";
+import { idOf, ownerOf } from "./cluster-slots.ts";
 import { Reader, readAll, said, sessionStart, takeover, titles } from "./drafts.ts";
 
 let cluster: RedisCluster;
@@ -18,21 +18,6 @@ afterAll(async () => {
   await log.close();
   await cluster.stop();
 });
-
-const idOf = async (node: RedisServer) => String(await node.command("CLUSTER", "MYID"));
-
-async function ownerOf(slot: number): Promise<[RedisServer, RedisServer]> {
-  const ranges = (await cluster.nodes[0]?.command("CLUSTER", "SLOTS")) as [
-    number,
-    number,
-    [string, number],
-  ][];
-  const port = ranges.find(([from, to]) => from <= slot && slot <= to)?.[2][1];
-  const owner = cluster.nodes.find((node) => node.port === port);
-  const other = cluster.nodes.find((node) => node.port !== port);
-  if (owner === undefined || other === undefined) throw new Error("nobody owns the slot");
-  return [owner, other];
-}
 
 test("slots are counted as Redis counts them", async () => {
   for (const key of ["a", "ts:{x}:head", "{}b", "a{b}c{d}", "{漢}", "x{", "{}{a}"]) {
@@ -55,7 +40,7 @@ test("the log goes on there after a claim, and readers with it", async () => {
   const readers = [new Reader(log, session, { after: "0-0" }), new Reader(log, session, { after: "1-1" })];
   expect(await append(1, 1, "before")).toBe("added");
 
-  const [from, to] = await ownerOf(slot);
+  const [from, to] = await ownerOf(cluster, slot);
   await to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", await idOf(from));
   await from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", await idOf(to));
   expect(await append(1, 2, "while it is prepared")).toBe("added");

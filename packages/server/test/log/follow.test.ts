@@ -27,13 +27,12 @@ function told(effect: FollowEffect): string[] {
 
 /** What the machine says to do after each input, for a reader that begins after a cursor. */
 function play(after: string, ...inputs: FollowInput[]): string[][] {
-  let { state, effects } = startFollowing(at(after));
-  const all = [effects.flatMap(told)];
-  for (const input of inputs) {
-    ({ state, effects } = follow(state, input));
-    all.push(effects.flatMap(told));
-  }
-  return all.slice(1);
+  let state = startFollowing(at(after));
+  return inputs.map((input) => {
+    const step = follow(state, input);
+    state = step.state;
+    return step.effects.flatMap(told);
+  });
 }
 
 test("news that came while reading follow the page, each entry once", () => {

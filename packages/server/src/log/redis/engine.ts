@@ -42,23 +42,26 @@ export class RedisEngine implements LogEngine {
     this.#prefix = prefix;
   }
 
-  async append(session: string, append: EngineAppend): Promise<Outcome> {
+  append(session: string, append: EngineAppend): Promise<Outcome> {
     const { writer, epoch, lines } = append;
     const log = this.#log(session);
     if (epoch === null || append.repeat) return this.#appendCarefully(session, append);
-    const reply = await this.#run(log, (link) => {
-      const head = formatHeadKey({ epoch, timeline: link.timeline, writer });
+    const command = (link: Link) => {
+      const head = formatHeadKey(epoch, link.timeline, writer);
       return ["EVALSHA", APPEND.sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
+    };
+    // Not `await`: this is the usual path, and each would be one more turn of the queue of promises.
+    return this.#run(log, command).then((reply) => {
+      if (typeof reply === "string") return { type: "added", last: readPosition(reply) };
+      const head = String((reply as string[])[1]);
+      return isExpiring(head) ? this.#appendCarefully(session, append) : refusal(head, epoch);
     });
-    if (typeof reply === "string") return { type: "added", last: readPosition(reply) };
-    const head = String((reply as string[])[1]);
-    return isExpiring(head) ? this.#appendCarefully(session, append) : refusal(head, epoch);
   }
 
   async #appendCarefully(session: string, append: EngineAppend): Promise<Outcome> {
     const { writer, counter, lines, epoch, repeat, since } = append;
     const reply = (await this.#evaluateOnce(session, APPEND_CAREFULLY, ({ timeline }) => [
-      epoch === null ? "" : formatHeadKey({ epoch, timeline, writer }),
+      epoch === null ? "" : formatHeadKey(epoch, timeline, writer),
       timeline,
       repeat ? writer : "",
       String(counter),

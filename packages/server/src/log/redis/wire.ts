@@ -4,14 +4,17 @@
  * News of an append are `<id of the first>\n<line>\n<line>…`; of a claim `<id before> <id>\n<line>`; of a removed
  * log the word `removed`. Lines hold JSON, which never has a bare newline.
  */
-import { parseCursor, type Position } from "@turnstream/protocol";
+import type { Position } from "@turnstream/protocol";
 import type { EngineHead, LiveBatch, News } from "../engine.ts";
 import { LogEntry } from "../entry.ts";
 
+/** An id of Redis's own making: read without the checks that a cursor from outside needs. */
 export function readPosition(id: unknown): Position {
-  const position = parseCursor(id);
-  if (position === null) throw new TypeError("Redis answered with something that is not a position");
-  return position;
+  const text = String(id);
+  const dash = text.indexOf("-");
+  const position = { epoch: Number(text.slice(0, dash)), seq: Number(text.slice(dash + 1)) };
+  if (dash > 0 && Number.isSafeInteger(position.epoch) && Number.isSafeInteger(position.seq)) return position;
+  throw new TypeError("Redis answered with something that is not a position");
 }
 
 export function readNews(text: string): News {
@@ -47,7 +50,7 @@ export interface HeadKey {
   readonly writer: string;
 }
 
-export function formatHeadKey({ epoch, timeline, writer }: HeadKey): string {
+export function formatHeadKey(epoch: number, timeline: string, writer: string): string {
   return `${epoch} ${timeline} ${writer}`;
 }
 
