@@ -3,7 +3,7 @@
  * do for it, with the same client library at the same settings. Both take an event and give an event.
  */
 import { createClient } from "@redis/client";
-import type { EventDraft } from "@turnstream/protocol";
+import { type EventDraft, SCHEMA_VERSION } from "@turnstream/protocol";
 import { createRedisLog } from "@turnstream/server";
 
 export interface Subject {
@@ -31,7 +31,11 @@ export const openBare: OpenSubject = async (url, sessions, arrival) => {
     keys.map((key, n) => news.sSubscribe(key, (message) => arrival(n, JSON.parse(message) as object))),
   );
   return {
-    append: (n, draft) => commands.sendCommand(["EVALSHA", sha, "1", keys[n] ?? "", JSON.stringify(draft)]),
+    append: (n, draft) => {
+      // The same event as ours carries, but for its position.
+      const event = { v: SCHEMA_VERSION, at: Date.now(), ...draft };
+      return commands.sendCommand(["EVALSHA", sha, "1", keys[n] ?? "", JSON.stringify(event)]);
+    },
     async close() {
       await commands.sendCommand(["DEL", ...keys]);
       commands.destroy();

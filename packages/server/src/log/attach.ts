@@ -74,7 +74,7 @@ class Follower implements AsyncIterator<Delivery, undefined> {
     if (this.#phase === "new") this.#start();
     const result = this.#take();
     if (result !== null) return Promise.resolve(result);
-    if (this.#error !== null) return Promise.reject(this.#error as Error);
+    if (this.#error !== null) return Promise.reject(this.#error);
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 

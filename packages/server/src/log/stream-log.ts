@@ -59,7 +59,7 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
           .append(session, toAppend(session, batch, now()))
           .then((outcome) => answer(outcome, batch.events.length));
       } catch (error) {
-        return Promise.reject(error as LogError);
+        return Promise.reject(error);
       }
     },
 

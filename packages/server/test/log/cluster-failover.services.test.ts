@@ -79,5 +79,6 @@ test("one who comes while nobody keeps the session is served as soon as somebody
   const epoch = await claimAnew(session);
   await log.append(session, { writer: `w${epoch}`, epoch, counter: 1, events: titles("live") });
   await reader.until(({ said: texts }) => texts.at(-1) === "live", 1_000);
+  expect(reader.said).toEqual((await readAll(log, session)).map(said));
   await reader.stop();
 });

@@ -44,10 +44,6 @@ export async function sessionOn(cluster: RedisCluster, node: RedisServer, like: 
 export async function carrySlot(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
   await to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", await idOf(from));
   await from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", await idOf(to));
-  await carryKeys(slot, from, to);
-}
-
-export async function carryKeys(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
   const keys = (await from.command("CLUSTER", "GETKEYSINSLOT", slot, 100)) as string[];
   if (keys.length > 0) await from.command("MIGRATE", "127.0.0.1", to.port, "", 0, 5_000, "KEYS", ...keys);
 }

@@ -53,6 +53,7 @@ class Desk {
 
 const block = { turn: "t", run: "r", block: "b", index: 0 };
 const delta = (text: string, of: object = {}): EventDraft => ({ type: "text.delta", ...block, ...of, text });
+const cited = (n: number) => delta("[^1]", { annotations: [{ reference: 1, start: n * 4, end: n * 4 + 4 }] });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What a state says, without where in the log and when it was said. */
@@ -270,8 +271,6 @@ test("takes very long deltas and very many citations in pieces that the log take
   const writer = await desk.writer();
   const part = { part: 0, media: "text", done: true } as const;
   await writer.write({ type: "tool_result.delta", ...block, ...part, data: "x".repeat(5_000_000) });
-  const cited = (n: number) =>
-    delta("[^1]", { annotations: [{ reference: 1, start: n * 4, end: n * 4 + 4 }] });
   for (let n = 0; n < 2_000; n++) await writer.write(cited(n));
   await writer.flush();
   const events = await desk.events();

@@ -24,6 +24,15 @@ async function told({ parts, ref }: World, after?: string): Promise<string[]> {
   return entries.map(({ event }) => (event.type === "session.update" ? event.title : event.type));
 }
 
+/** The titles in the archive, once all of the log is there. */
+async function inArchive({ parts, ref }: World): Promise<string[]> {
+  await archiveSession(parts, ref);
+  const events = await parts.store.archive.events(ref, { after: 0, limit: 1000 });
+  return events.flatMap((event) => (event.type === "session.update" ? [event.title] : []));
+}
+
+const relay = (parts: TestParts) => relayOutbox(parts, { olderThanMs: 0, leaseMs: 0 });
+
 /** A session with something in the archive and something in the log. */
 async function full(parts: TestParts): Promise<World> {
   const world = await (await World.make(parts)).start();
@@ -255,13 +264,6 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
     });
 
     describe("what is committed", () => {
-      const inArchive = async (world: World) => {
-        await archiveSession(parts, world.ref);
-        const events = await parts.store.archive.events(world.ref, { after: 0, limit: 1000 });
-        return events.flatMap((event) => (event.type === "session.update" ? [event.title] : []));
-      };
-      const relay = () => relayOutbox(parts, { olderThanMs: 0, leaseMs: 0 });
-
       test("reaches the log once, whoever brings it and dies", async () => {
         const world = await (await World.make(parts)).start();
         const { store, log } = parts;
@@ -285,12 +287,12 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         // Everybody is at it at once, also a writer that was frozen since before.
         await store.outbox.add(world.ref, row("e"));
         await Promise.all([
-          relay(),
-          relay(),
+          relay(parts),
+          relay(parts),
           deliverCommitted(parts, world.ref),
           deliverCommitted(parts, world.ref),
         ]);
-        await relay();
+        await relay(parts);
         expect(await store.outbox.undelivered(world.ref, 10)).toEqual([]);
         expect((await inArchive(world)).toSorted()).toEqual(
           ["a", "b", "c", "d", "e"].map((key) => `decided ${key}`),
@@ -306,7 +308,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
           ...parts,
           store: { ...parts.store, outbox: { ...parts.store.outbox, undelivered: async () => asleep } },
         };
-        await relay();
+        await relay(parts);
         await world.append(title("more"));
         await archiveSession(parts, world.ref);
         await trimSession(parts, world.ref);
@@ -321,14 +323,14 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         await deliverCommitted(parts, world.ref);
         await parts.log.remove(world.ref.session);
         await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
-        await relay();
+        await relay(parts);
         expect(await told(world, world.events[0]?.id)).toEqual(["turn.takeover", "decided lost"]);
         // Nobody has looked at the outbox since the claim, but archiving finds that it isn't there.
         await parts.store.outbox.delivered(world.ref, "lost", "1-1");
         await parts.store.outbox.add(world.ref, row("other"));
         await parts.store.outbox.delivered(world.ref, "other", world.events.at(-1)?.id ?? "");
         expect(await inArchive(world)).toEqual(["decided lost"]);
-        await relay();
+        await relay(parts);
         expect(await inArchive(world)).toEqual(["decided lost", "decided other"]);
       });
 
@@ -341,7 +343,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
           delivered: 0,
           failure: { code: "UNCLAIMED" },
         });
-        expect(await relay()).toMatchObject({ delivered: 0, postponed: 1 });
+        expect(await relay(parts)).toMatchObject({ delivered: 0, postponed: 1 });
         const claim = (ref: Ref) => claimIdle(parts, ref, "relay");
         await expect
           .poll(() => relayOutbox(parts, { olderThanMs: 0, claim }), { timeout: 5_000 })
@@ -357,7 +359,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         for (const key of keys) {
           await parts.store.outbox.add(world.ref, row(key));
           // The first ones are left by their writer.
-          if (key > "k3") bringing.push(deliverCommitted(parts, world.ref), relay());
+          if (key > "k3") bringing.push(deliverCommitted(parts, world.ref), relay(parts));
         }
         await Promise.all(bringing);
         await deliverCommitted(parts, world.ref);

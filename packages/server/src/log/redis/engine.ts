@@ -50,12 +50,12 @@ export class RedisEngine implements LogEngine {
       const head = formatHeadKey(epoch, link.timeline, writer);
       return ["EVALSHA", APPEND.sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
     };
-    // Not `await`: this is the usual path, and each would be one more turn of the queue of promises.
-    return this.#run(log, command).then((reply) => {
+    const outcomeOf = (reply: unknown): Outcome | Promise<Outcome> => {
       if (typeof reply === "string") return { type: "added", last: readPosition(reply) };
       const head = String((reply as string[])[1]);
       return isExpiring(head) ? this.#appendCarefully(session, append) : refusal(head, epoch);
-    });
+    };
+    return this.#run(log, command, outcomeOf);
   }
 
   async #appendCarefully(session: string, append: EngineAppend): Promise<Outcome> {
@@ -133,7 +133,7 @@ export class RedisEngine implements LogEngine {
 
   #evaluateOnce(session: string, script: Script, args: (link: Link) => readonly string[]): Promise<unknown> {
     const log = this.#log(session);
-    return this.#run(log, (link) => [
+    const command = (link: Link) => [
       "EVALSHA",
       script.sha,
       "3",
@@ -141,15 +141,20 @@ export class RedisEngine implements LogEngine {
       `${log}:head`,
       `${log}:base`,
       ...args(link),
-    ]);
+    ];
+    return this.#run(log, command, (reply) => reply);
   }
 
-  #run(key: string, command: (link: Link) => readonly string[]): Promise<unknown> {
+  /** The usual path of an append: every further `await` would be one more turn of the queue of promises. */
+  #run<T>(
+    key: string,
+    command: (link: Link) => readonly string[],
+    read: (reply: unknown) => T | Promise<T>,
+  ): Promise<T> {
     const { link } = this.#servers.nodeFor(key);
-    if (link === null) return this.#redirected(key, (to) => to.send(command(to)));
-    return link.send(command(link)).catch((error: unknown) => {
-      return this.#redirected(key, (to) => to.send(command(to)), error, link);
-    });
+    const send = (to: Link) => to.send(command(to));
+    if (link === null) return this.#redirected(key, send).then(read);
+    return send(link).then(read, (error: unknown) => this.#redirected(key, send, error, link).then(read));
   }
 
   async #together(key: string, commands: readonly (readonly string[])[]): Promise<unknown[]> {

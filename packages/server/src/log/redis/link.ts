@@ -1,35 +1,13 @@
 /**
  * One connection to one Redis server, from its opening to its end. It never reconnects: a new connection may
- * reach another server, so that whatever was known over the old one has to be asked again (`node.ts` does).
+ * reach another server, so that whatever was known over the old one has to be asked again (`line.ts` opens it).
  * For the same reason nothing is queued for later: what can't be sent now fails now.
  */
-import { createClient } from "@redis/client";
 import { LogError } from "../errors.ts";
+import { type Client, connectable, type LinkOptions } from "./client.ts";
 import { SCRIPTS } from "./scripts.ts";
-
-export interface LinkOptions {
-  readonly url: string;
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  /** How long a server may take to answer a ping before the connection counts as lost. */
-  readonly patienceMs: number;
-}
-
-type Client = ReturnType<typeof connectable>;
-
-function connectable({ url, username, password, patienceMs }: LinkOptions) {
-  return createClient({
-    url,
-    RESP: 3,
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    disableOfflineQueue: true,
-    // A timer per command costs more than the command. The ping finds out about a dead server.
-    commandOptions: { timeout: 0 },
-    maintNotifications: "disabled",
-    socket: { reconnectStrategy: false, connectTimeout: patienceMs },
-  });
-}
+import { type SubscriptionEvents, Subscriptions } from "./subscriptions.ts";
+import { inTime } from "./timing.ts";
 
 export class Link {
   /** Redis's replication id as of the opening. */
@@ -37,33 +15,47 @@ export class Link {
   /** Fulfilled once the connection is gone. */
   readonly ended: Promise<void>;
   readonly #client: Client;
+  readonly #subscriptions: Subscriptions;
+  readonly #answer: { readonly ms: number; readonly lacking: string };
 
-  private constructor(client: Client, timeline: string, ended: Promise<void>) {
+  private constructor(client: Client, timeline: string, ended: Promise<void>, patienceMs: number) {
     this.#client = client;
+    this.#subscriptions = new Subscriptions(client);
+    this.#answer = { ms: patienceMs, lacking: "No answer" };
     this.timeline = timeline;
     this.ended = ended;
   }
 
-  static async open(options: LinkOptions): Promise<Link> {
+  /** Takes no longer than the server may take to answer. */
+  static async open(options: LinkOptions, signal?: AbortSignal): Promise<Link> {
+    const { patienceMs } = options;
     const client = connectable(options);
     const ended = new Promise<void>((resolve) => {
       client.once("end", resolve).once("terminated", resolve);
       // Each command in flight gets the error itself.
       client.on("error", () => undefined);
     });
+    let isGivenUp = false;
+    const giveUp = () => {
+      isGivenUp = true;
+      client.destroy();
+    };
+    // Until then there is no socket that it could destroy.
+    client.on("connect", () => {
+      if (isGivenUp) client.destroy();
+    });
+    client.unref();
+    signal?.addEventListener("abort", giveUp, { once: true });
     try {
-      await client.connect();
-      const [info] = await inTime(
-        Promise.all([
-          client.sendCommand<string>(["INFO", "replication"]),
-          ...SCRIPTS.map(({ source }) => client.sendCommand<string>(["SCRIPT", "LOAD", source])),
-        ]),
-        options.patienceMs,
-      );
-      return new Link(client, readTimeline(info), ended);
+      signal?.throwIfAborted();
+      const timeline = await inTime(prepare(client), { ms: patienceMs, lacking: "No connection" });
+      client.ref();
+      return new Link(client, timeline, ended, patienceMs);
     } catch (error) {
-      if (client.isOpen) client.destroy();
+      giveUp();
       throw unavailable(error);
+    } finally {
+      signal?.removeEventListener("abort", giveUp);
     }
   }
 
@@ -78,24 +70,31 @@ export class Link {
     return multi.exec();
   }
 
-  subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void> {
-    return this.#client.sSubscribe(channel, listener);
+  /** Where news of the channels subscribed over this connection go. */
+  report(events: SubscriptionEvents): void {
+    this.#subscriptions.report(events);
   }
 
-  unsubscribe(channel: string): Promise<void> {
-    return this.#client.sUnsubscribe(channel);
-  }
-
-  /** Calls back when the server says that a channel is no longer its business. */
-  onMoved(callback: (channel: string) => void): void {
-    this.#client.on("sharded-channel-moved", callback);
-  }
-
-  /** Whether it is still the server it was, and alive. Ends the connection if not. */
-  async check(patienceMs: number): Promise<void> {
+  /** A server that doesn't answer ends the connection; one that refuses doesn't. */
+  async subscribe(channel: string): Promise<void> {
     try {
-      const info = await inTime(this.send(["INFO", "replication"]), patienceMs);
-      if (readTimeline(String(info)) === this.timeline) return;
+      await inTime(this.#subscriptions.subscribe(channel), this.#answer);
+    } catch (error) {
+      if (error instanceof LogError) this.destroy();
+      throw error;
+    }
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    await this.#subscriptions.unsubscribe(channel);
+  }
+
+  /** Whether it is still the server it was, alive, and tells us what we subscribed to. Ends the connection if not. */
+  async check(): Promise<void> {
+    try {
+      const answers = Promise.all([this.send(["INFO", "replication"]), this.#subscriptions.isIntact()]);
+      const [info, isIntact] = await inTime(answers, this.#answer);
+      if (isIntact && readTimeline(String(info)) === this.timeline) return;
     } catch {
       // Ended below, as it would be for another timeline.
     }
@@ -103,29 +102,30 @@ export class Link {
   }
 
   destroy(): void {
-    if (this.#client.isOpen) this.#client.destroy();
+    this.#client.destroy();
   }
 }
 
+/** Asks who the server is, before anything else is sent, and sees to it that it knows our scripts. */
+async function prepare(client: Client): Promise<string> {
+  await client.connect();
+  const [info] = await Promise.all([
+    client.sendCommand<string>(["INFO", "replication"]),
+    ...SCRIPTS.map(({ source }) => client.sendCommand<string>(["SCRIPT", "LOAD", source])),
+  ]);
+  return readTimeline(info);
+}
+
+/** Enough of the id to tell two apart; every append carries it. */
+const TIMELINE_LENGTH = 12;
+
 /** A replica answers too, but takes no appends: it is no timeline to claim a log on. */
 function readTimeline(info: string): string {
-  const id = /^master_replid:(\w+)/m.exec(info)?.[1];
+  const id = /^master_replid:(\w+)/m.exec(info)?.[1]?.slice(0, TIMELINE_LENGTH);
   const role = /^role:(\w+)/m.exec(info)?.[1];
   if (id === undefined)
     throw new LogError("UNAVAILABLE", { detail: "Redis doesn't tell its replication id" });
   return role === "master" ? id : `${id}-${role}`;
-}
-
-async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new LogError("UNAVAILABLE", { detail: `No answer in ${ms} ms` })), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 export function unavailable(cause: unknown): LogError {

@@ -2,249 +2,137 @@
  * One Redis server as the log knows it: a connection for commands, a connection for news, each replaced when it
  * breaks. Commands wait for a connection for a bounded time and are never sent twice.
  *
- * Whatever may have been missed is told: after a new connection for news, and when the server's data were wiped,
- * every subscriber hears `suspect`.
+ * Tells when news may have been missed: a connection for them is new, or the server's data were wiped. Who is
+ * subscribed to what is none of its business (`channels.ts`).
  */
 import { randomUUID } from "node:crypto";
-import type { News } from "../engine.ts";
-import { LogError } from "../errors.ts";
-import { Link, type LinkOptions, unavailable } from "./link.ts";
-import { readNews } from "./wire.ts";
+import { ErrorReply } from "@redis/client";
+import { Line, type LineOptions } from "./line.ts";
+import type { Link } from "./link.ts";
 
-export interface NodeOptions extends LinkOptions {
+export interface NodeOptions extends LineOptions {
   /** How often to look whether the server is alive, the same, and has its data. */
   readonly pulseMs: number;
   /** How long a command waits for a connection. */
   readonly waitMs: number;
-  readonly reconnectMs: number;
-  /** A key of this server's own that is there as long as its data are. */
-  readonly pulseKey: string;
 }
 
-type Listener = (news: News) => void;
-
-interface Channel {
-  readonly listeners: Set<Listener>;
-  /** Fulfilled once the channel is subscribed over the present connection. */
-  subscribed: Promise<void>;
-  /** Nobody listens any more, and soon it is let go. */
-  lingering: NodeJS.Timeout | null;
+export interface NodeEvents {
+  /** Nothing is subscribed over it yet. */
+  newsOpened(node: RedisNode, link: Link): void;
+  newsLost(link: Link): void;
+  heard(link: Link, channel: string, message: string): void;
+  /** The server no longer serves the channel. */
+  moved(link: Link, channel: string): void;
+  wiped(node: RedisNode): void;
+  /** It can't be reached, or sends us away: perhaps others do its work by now. */
+  doubted(): void;
 }
-
-/** Readers who reconnect come back within moments. */
-const LINGER_MS = 1_000;
-
-const SUSPECT: News = { type: "suspect" };
 
 export class RedisNode {
   readonly #options: NodeOptions;
-  readonly #channels = new Map<string, Channel>();
-  readonly #leaving = new Map<string, Promise<void>>();
-  #commands: Promise<Link>;
-  #news: Promise<Link>;
-  #current: Link | null = null;
+  readonly #events: NodeEvents;
+  readonly #commands: Line;
+  readonly #news: Line;
+  #pulseKey: string | null = null;
   #pulse: string | null = null;
   #timer: NodeJS.Timeout | null = null;
-  #closed = false;
-  /** Called when the server says that it no longer serves a channel. */
-  onMoved: (channel: string) => void = () => undefined;
+  #isClosed = false;
 
-  constructor(options: NodeOptions) {
+  constructor(options: NodeOptions, events: NodeEvents) {
     this.#options = options;
-    this.#commands = this.#connect(
-      (link) => this.#openCommands(link),
-      () => (this.#current = null),
-    );
-    this.#news = this.#connect(
-      (link) => this.#openNews(link),
-      () => undefined,
-    );
+    this.#events = events;
+    const failed = () => events.doubted();
+    this.#commands = new Line(options, {
+      // Sent ahead of every command: who has read something must not miss a wipe before the first beat.
+      opened: (link) => void this.#feelPulse(link),
+      lost: () => undefined,
+      failed,
+    });
+    this.#news = new Line(options, {
+      opened: (link) => {
+        link.report({
+          heard: (channel, message) => events.heard(link, channel, message),
+          moved: (channel) => events.moved(link, channel),
+        });
+        events.newsOpened(this, link);
+      },
+      lost: (link) => events.newsLost(link),
+      failed,
+    });
     this.#schedulePulse();
   }
 
   /** The present connection for commands, without waiting when there is one. */
   get link(): Link | null {
-    return this.#current;
+    return this.#commands.link;
+  }
+
+  /** The present connection for news. */
+  get news(): Link | null {
+    return this.#news.link;
   }
 
   /** A connection for commands, waiting a bounded time for one. */
   async linked(): Promise<Link> {
-    if (this.#current !== null) return this.#current;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const { waitMs } = this.#options;
-      timer = setTimeout(
-        () => reject(new LogError("UNAVAILABLE", { detail: `No connection in ${waitMs} ms` })),
-        waitMs,
-      );
-    });
     try {
-      return await Promise.race([this.#commands, late]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  async subscribe(name: string, listener: Listener): Promise<() => void> {
-    if (this.#closed) throw new LogError("UNAVAILABLE", { detail: "The log is closed" });
-    let channel = this.#channels.get(name);
-    if (channel === undefined) {
-      // The client would take the answer to an unsubscription under way for one to ours.
-      const left = this.#leaving.get(name) ?? Promise.resolve();
-      const subscribed = left.then(async () => (await this.#news).subscribe(name, this.#hear));
-      channel = { listeners: new Set(), subscribed, lingering: null };
-      this.#channels.set(name, channel);
-    }
-    if (channel.lingering !== null) clearTimeout(channel.lingering);
-    channel.lingering = null;
-    const { listeners } = channel;
-    listeners.add(listener);
-    const leave = () => this.#leave(name, listener);
-    try {
-      await channel.subscribed;
+      return await this.#commands.linked(this.#options.waitMs);
     } catch (error) {
-      listeners.delete(listener);
-      if (listeners.size === 0 && this.#channels.get(name) === channel) this.#channels.delete(name);
-      throw unavailable(error);
+      this.#events.doubted();
+      throw error;
     }
-    return leave;
   }
 
-  /** Tells every subscriber of these channels to read again. */
-  suspect(names: Iterable<string> = this.#channels.keys()): void {
-    for (const name of names)
-      for (const listener of this.#channels.get(name)?.listeners ?? []) listener(SUSPECT);
+  get pulseKey(): string | null {
+    return this.#pulseKey;
   }
 
-  /** Gives up the listeners of a channel, for another node to take. */
-  release(name: string): Set<Listener> {
-    const channel = this.#channels.get(name);
-    if (channel === undefined) return new Set();
-    if (channel.lingering !== null) clearTimeout(channel.lingering);
-    this.#letGo(name);
-    return channel.listeners;
+  /** A key of this server's own that is there as long as its data are; null while it keeps no key at all. */
+  set pulseKey(key: string | null) {
+    if (key === this.#pulseKey) return;
+    this.#pulseKey = key;
+    // The old key may have been out of sight for a while, and a wipe with it: whatever is found counts as one.
+    if (this.#pulse !== null) this.#pulse = "";
+    if (this.link !== null) void this.#feelPulse(this.link);
   }
 
-  get channels(): string[] {
-    return [...this.#channels.keys()];
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
+  close(): void {
+    this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    for (const { lingering } of this.#channels.values()) if (lingering !== null) clearTimeout(lingering);
-    this.#channels.clear();
-    for (const opening of [this.#commands, this.#news]) {
-      void opening.then((link) => link.destroy()).catch(() => undefined);
-    }
-    this.#current?.destroy();
-  }
-
-  /** Opens a connection, and another one whenever it ends, until the node is closed. */
-  #connect(opened: (link: Link) => Promise<void>, lost: () => void): Promise<Link> {
-    const attempt = async (): Promise<Link> => {
-      while (true) {
-        if (this.#closed) throw new LogError("UNAVAILABLE", { detail: "The log is closed" });
-        let link: Link | null = null;
-        try {
-          link = await Link.open(this.#options);
-          await opened(link);
-          return link;
-        } catch {
-          link?.destroy();
-          await new Promise((resolve) => setTimeout(resolve, this.#options.reconnectMs));
-        }
-      }
-    };
-    const opening = attempt();
-    void this.#replaceWhenLost(opening, opened, lost).catch(() => undefined);
-    return opening;
-  }
-
-  async #replaceWhenLost(
-    opening: Promise<Link>,
-    opened: (link: Link) => Promise<void>,
-    lost: () => void,
-  ): Promise<void> {
-    const link = await opening;
-    await link.ended;
-    lost();
-    if (this.#closed) return;
-    const next = this.#connect(opened, lost);
-    if (this.#commands === opening) this.#commands = next;
-    else this.#news = next;
-  }
-
-  async #openCommands(link: Link): Promise<void> {
-    // Sent ahead of every command: who has read something must not miss a wipe before the first beat.
-    void this.#feelPulse(link).catch(() => undefined);
-    this.#current = link;
-  }
-
-  async #openNews(link: Link): Promise<void> {
-    link.onMoved((channel) => this.onMoved(channel));
-    const names = [...this.#channels.keys()];
-    await Promise.all(
-      names.map((name) => {
-        const subscribed = link.subscribe(name, this.#hear);
-        const channel = this.#channels.get(name);
-        if (channel !== undefined) channel.subscribed = subscribed;
-        return subscribed;
-      }),
-    );
-    this.suspect(names);
-  }
-
-  /** The same function for every channel, so that subscribing twice over one connection is subscribing once. */
-  readonly #hear = (message: string, name: string): void => {
-    const listeners = this.#channels.get(name)?.listeners;
-    if (listeners === undefined) return;
-    const news = readNews(message);
-    for (const listener of listeners) listener(news);
-  };
-
-  #leave(name: string, listener: Listener): void {
-    const channel = this.#channels.get(name);
-    if (channel === undefined || !channel.listeners.delete(listener) || channel.listeners.size > 0) return;
-    channel.lingering = setTimeout(() => this.#letGo(name), LINGER_MS).unref();
-  }
-
-  #letGo(name: string): void {
-    this.#channels.delete(name);
-    const left = this.#news
-      .then((link) => link.unsubscribe(name))
-      .catch(() => undefined)
-      .then(() => this.#leaving.delete(name))
-      .then(() => undefined);
-    this.#leaving.set(name, left);
+    this.#commands.close();
+    this.#news.close();
   }
 
   #schedulePulse(): void {
-    if (this.#closed) return;
-    this.#timer = setTimeout(() => {
-      void this.#beat()
-        .catch(() => undefined)
-        .then(() => this.#schedulePulse());
-    }, this.#options.pulseMs).unref();
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(
+      () => void this.#beat().then(() => this.#schedulePulse()),
+      this.#options.pulseMs,
+    );
+    this.#timer.unref();
   }
 
   async #beat(): Promise<void> {
-    const { patienceMs } = this.#options;
-    const link = this.#current;
-    if (link === null) return;
-    const news = await Promise.race([this.#news, Promise.resolve(null)]);
-    await Promise.all([link.check(patienceMs), news?.check(patienceMs)]);
-    // A connection that is gone is replaced, and tells by itself.
-    await this.#feelPulse(link).catch(() => undefined);
+    const { link } = this;
+    await Promise.all([link?.check(), this.news?.check()]);
+    if (link !== null) await this.#feelPulse(link);
   }
 
   /** Whether the data are still there: the key would be gone with them. */
   async #feelPulse(link: Link): Promise<void> {
+    const key = this.#pulseKey;
+    if (key === null) return;
     // Always a new one: were the known one put back, other processes would not notice.
     const token = randomUUID();
-    const found = await link.send(["SET", this.#options.pulseKey, token, "NX", "GET"]);
-    const isWiped = this.#pulse !== null && found !== this.#pulse;
-    this.#pulse = typeof found === "string" ? found : token;
-    if (isWiped) this.suspect();
+    try {
+      const found = await link.send(["SET", key, token, "NX", "GET"]);
+      if (key !== this.#pulseKey) return;
+      const isWiped = this.#pulse !== null && found !== this.#pulse;
+      this.#pulse = typeof found === "string" ? found : token;
+      if (isWiped) this.#events.wiped(this);
+    } catch (error) {
+      // A connection that is gone is replaced, and tells by itself.
+      if (error instanceof ErrorReply && error.message.startsWith("MOVED")) this.#events.doubted();
+    }
   }
 }

@@ -1,6 +1,6 @@
 /** The hash slot of a key in Redis Cluster: CRC16 (XMODEM) of its hash tag, or of the whole key. Pure. */
 
-const SLOTS = 16_384;
+export const SLOTS = 16_384;
 
 export function slotOf(key: string): number {
   return crc16(Buffer.from(hashTag(key))) % SLOTS;

@@ -1,0 +1,26 @@
+/** The settings with which the client library is used: one connection, no queue, no reconnecting. Never connects. */
+import { createClient } from "@redis/client";
+
+export interface LinkOptions {
+  readonly url: string;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  /** How long a server may take to answer before the connection counts as lost. */
+  readonly patienceMs: number;
+}
+
+export type Client = ReturnType<typeof connectable>;
+
+export function connectable({ url, username, password, patienceMs }: LinkOptions) {
+  return createClient({
+    url,
+    RESP: 3,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    disableOfflineQueue: true,
+    // A timer per command costs more than the command. The ping finds out about a dead server.
+    commandOptions: { timeout: 0 },
+    maintNotifications: "disabled",
+    socket: { reconnectStrategy: false, connectTimeout: patienceMs },
+  });
+}
