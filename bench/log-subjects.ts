@@ -6,13 +6,13 @@ import { createClient } from "@redis/client";
 import { type EventDraft, SCHEMA_VERSION } from "@turnstream/protocol";
 import { createRedisLog } from "@turnstream/server";
 
-export interface Subject {
+interface Subject {
   append(session: number, draft: EventDraft): Promise<unknown>;
   close(): Promise<void>;
 }
 
 /** Called with each event that arrives. */
-export type Arrival = (session: number, event: object) => void;
+type Arrival = (session: number, event: object) => void;
 
 export type OpenSubject = (url: string, sessions: number, arrival: Arrival) => Promise<Subject>;
 

@@ -233,7 +233,7 @@ function figuresOf(sum: typeof COUNTS, rounds: number): Figure[] {
     { figure: "keys of Redis in which others' canaries still are", value: sum.keptRedis, atLeast: rounds },
     { figure: "files in which others' canaries still are", value: sum.keptFiles, atLeast: 10 },
     { figure: "others' sessions lost", value: sum.lost, exactly: 0 },
-    { figure: "rows of forks that name the erased person", value: sum.signed },
+    { figure: "rows of forks that name the erased person", value: sum.signed, exactly: 0 },
     { figure: "forks lost", value: sum.forksLost, exactly: 0 },
     { figure: "audits that don't verify", value: sum.badAudits, exactly: 0 },
   ];

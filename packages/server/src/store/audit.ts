@@ -11,9 +11,9 @@ export interface AuditEntry {
   readonly actor: number | null;
   /** A word like `session.delete`. */
   readonly action: string;
-  /** The ids of what it was done to, by kind. */
+  /** The ids of what it was done to, by kind: letters, digits and `_ . : / -`. A person is named by their number. */
   readonly subject: Readonly<Record<string, string>>;
-  /** Small: at most 4 KiB of JSON. */
+  /** Numbers, true, false, null and ids as in `subject`; at most 4 KiB of JSON. */
   readonly detail?: Json;
 }
 

@@ -1,5 +1,5 @@
 /** The sub-port of blobs: the whole of what an event only holds a preview of. Never looks inside one. */
-import { checkId } from "./check.ts";
+import { checkId, checkText } from "./check.ts";
 import { StoreError } from "./errors.ts";
 import type { Ref } from "./refs.ts";
 
@@ -23,10 +23,10 @@ export interface Blobs {
   copy(from: Ref, to: Ref, ids: readonly string[]): Promise<number>;
 }
 
-export function checkBlob({ id, mediaType, body }: Blob): void {
+/** @returns the media type as it can be stored */
+export function checkBlob({ id, mediaType, body }: Blob): string {
   checkId(id, "blob id");
-  if (mediaType.length > 200 || mediaType.includes("\0"))
-    throw new StoreError("INVALID", `the media type of blob ${id}`);
   if (body.byteLength > MAX_BLOB_BYTES)
     throw new StoreError("TOO_LARGE", `blob ${id} of ${body.byteLength} bytes`);
+  return checkText(mediaType, "media type");
 }

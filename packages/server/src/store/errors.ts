@@ -11,6 +11,9 @@ export const STORE_ERRORS = {
   INVALID: "The arguments can't be stored as they are. Correct them; trying again doesn't help.",
   TOO_LARGE: "It is larger than the store takes. Store less, or keep it elsewhere.",
   BUSY: "Others were changing the same rows all the time. Try again a little later.",
+  ABORTED:
+    "The transaction has failed or is over, so nothing more is done in it. Let its first error through and start a new one.",
+  OUTDATED: "The database is newer than this version: deploy the newer version.",
   UNAVAILABLE: "The database can't be reached or refuses work. Try again; look at its log if it persists.",
   INTERNAL:
     "The database refused a statement that should have worked. This is a bug; report it with the cause.",

@@ -36,6 +36,14 @@ export function timingOf(kind: InteractionKind, to: string): Timing {
   return to === "timed_out" || to === "expired" ? "after" : "before";
 }
 
+/**
+ * Whether the order of a payment has the word, and not a change of the request by itself. Without an order there is
+ * nobody to ask what became of it: it can be cancelled, and nothing else.
+ */
+export function isForItsOrder(kind: InteractionKind, to: string, ordered: boolean): boolean {
+  return kind === "payment" && (ordered || to !== "cancelled");
+}
+
 /** What the rules look at. */
 export interface Decidable {
   readonly kind: InteractionKind;

@@ -91,7 +91,7 @@ export interface InteractionPage {
 
 export interface Interactions {
   /**
-   * Idempotent by id: a repeat gives what is there and changes nothing. One of another kind, turn or digest
+   * Idempotent by id: a repeat gives what is there and changes nothing. One of another kind, turn, key or digest
    * under the same id, or another id under the same key, is EXISTS.
    */
   request(
@@ -102,7 +102,8 @@ export interface Interactions {
    * One conditional update: status, version, digest and deadline are compared in it, by the database's clock.
    * Of any number at once one wins, and what is final never changes. A person's decision loses once the
    * deadline has passed, `timed_out` and `expired` before it. A change that won is noted in the same statement.
-   * INVALID for payments: `payments.apply` moves the order and its request together.
+   * INVALID for payments, since `payments.apply` moves the order and its request together; only a request without
+   * an order can be `cancelled` here, and will never get one then.
    */
   change(ref: Ref, wish: ChangeWish): Promise<ChangeResult>;
   get(ref: Ref, id: string): Promise<Interaction | null>;

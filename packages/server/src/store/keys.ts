@@ -15,7 +15,7 @@ export interface KeyInfo {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
-  /** True to the minute. */
+  /** True to the minute; a use within a transaction isn't noted. */
   readonly lastUsedAt: number | null;
 }
 
@@ -28,13 +28,16 @@ export interface VerifiedKey {
 export interface Keys {
   /** The one time that the secret is given out. */
   create(tenant: string, key: NewKey): Promise<{ readonly key: KeyInfo; readonly secret: string }>;
-  /** Whose key it is; null when it isn't one, was revoked or has expired. Compares in constant time. */
+  /**
+   * Whose key it is; null when it isn't one, was revoked or has expired. Compares in constant time. Works on
+   * a database that can't be written to: that it was used is noted beside, if it can be.
+   */
   verify(secret: string): Promise<VerifiedKey | null>;
   /** Those of these keys that are still good, for connections that were opened with one and go on. */
   live(ids: readonly string[]): Promise<Set<string>>;
   /** For good. False when the tenant has no such key or it was revoked before. */
   revoke(tenant: string, id: string): Promise<boolean>;
-  /** All of them, oldest first. */
+  /** The newest of them, at most 1,000, oldest first. */
   list(tenant: string): Promise<KeyInfo[]>;
 }
 

@@ -11,10 +11,14 @@ export interface Leases {
   /** Executors whose lease ran out and whose work nobody alive has taken, the longest dead first. */
   expired(limit: number): Promise<string[]>;
   /**
-   * Takes over an executor from `expired`. Of several that try, one gets true. It calls `release(executor)` when
+   * Takes over an executor from `expired`. Of several that try, one gets true. It calls `release(executor, by)` when
    * the work is moved; if it dies before that, the executor is in `expired` again.
    */
   takeDead(executor: string, by: string): Promise<boolean>;
-  /** Ends the lease: the executor left in good order, or its work was moved. */
-  release(executor: string): Promise<void>;
+  /**
+   * Ends the lease: the executor itself (`by` is `executor`) left in good order, or who took it over (`by`) has moved
+   * its work. False, and nothing changes, when the lease isn't theirs (any more): a taken-over executor that wakes up
+   * can't end what its successor is at.
+   */
+  release(executor: string, by: string): Promise<boolean>;
 }

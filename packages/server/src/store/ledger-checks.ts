@@ -2,7 +2,7 @@
  * What the ledger refuses before it reaches a table, the same on every store. Pure; says which field, never what
  * was in it.
  */
-import { checkCount, checkId, checkLimit, checkText } from "./check.ts";
+import { checkCount, checkDuration, checkId, checkLimit, checkText, checkTime } from "./check.ts";
 import { StoreError } from "./errors.ts";
 import type { ChangeWish, InteractionRequest } from "./interactions.ts";
 import type { NewKey } from "./keys.ts";
@@ -18,7 +18,7 @@ export function checkPage(limit: number): number {
 /** @returns the name as it can be stored */
 export function checkKey({ name, scopes, expiresAt }: NewKey): string {
   for (const scope of scopes) checkId(scope, "key scope");
-  if (expiresAt !== undefined) checkCount(expiresAt, "key expiresAt");
+  if (expiresAt !== undefined) checkTime(expiresAt, "key expiresAt");
   return checkText(name, "key name");
 }
 
@@ -26,18 +26,19 @@ export function checkRequest(request: InteractionRequest): void {
   const { id, key, turn, run, block, call, digest } = request;
   checkIds({ id, key, turn, run, block, call, digest }, "interaction");
   checkCount(request.index, "interaction index");
-  checkCount(request.deadlineMs ?? 0, "interaction deadlineMs");
+  checkDuration(request.deadlineMs ?? 0, "interaction deadlineMs");
 }
 
-export function checkWish({ id, to, by, expectDigest }: ChangeWish): void {
+export function checkWish({ id, to, by, expectDigest, expectVersion }: ChangeWish): void {
   checkIds({ id, to, by, expectDigest }, "interaction");
+  checkCount(expectVersion ?? 0, "interaction expectVersion");
 }
 
 export function checkOrder(order: NewOrder): void {
   const { id, interaction, orderNo, gateway } = order;
   checkIds({ id, interaction, orderNo, gateway }, "order");
-  checkCount(order.expiresMs ?? 0, "order expiresMs");
-  checkCount(order.checkMs, "order checkMs");
+  checkDuration(order.expiresMs ?? 0, "order expiresMs");
+  checkDuration(order.checkMs, "order checkMs");
   if (checkCount(order.amount, "order amount") === 0) throw new StoreError("INVALID", "order amount is 0");
   if (!/^[A-Z]{3}$/.test(order.currency)) throw new StoreError("INVALID", "order currency");
 }

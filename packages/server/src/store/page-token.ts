@@ -1,4 +1,5 @@
 /** The opaque token between two pages of sessions: where the last page ended. Never holds anything secret. */
+import { checkTime } from "./check.ts";
 import { StoreError } from "./errors.ts";
 
 export interface PageEnd {
@@ -15,5 +16,5 @@ export function parsePageToken(token: string): PageEnd {
   const [, updatedAt, id] = match ?? [];
   if (updatedAt === undefined || id === undefined)
     throw new StoreError("INVALID", "before is not a page token of this store");
-  return { updatedAt: Number(updatedAt), id };
+  return { updatedAt: checkTime(Number(updatedAt), "before"), id };
 }

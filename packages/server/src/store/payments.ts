@@ -83,7 +83,7 @@ export interface Notice {
 export interface Payments {
   /**
    * Idempotent by id: a repeat of the same order gives what is there. Another order under the same id, order
-   * number or interaction is EXISTS. Notices that came before it are its own from now on; see `notices`.
+   * number or interaction is EXISTS, an order for a request that was cancelled CONFLICT. Notices that came before it are its own from now on; see `notices`.
    */
   create(
     ref: Ref,

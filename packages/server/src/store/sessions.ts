@@ -48,7 +48,10 @@ export const MAX_PAGE = 100;
 export const MAX_BATCH = 1000;
 
 export interface Sessions {
-  /** Throws EXISTS when the id is taken or still being erased, NOT_FOUND when the tenant isn't there. */
+  /**
+   * Throws EXISTS when the id is taken or still being erased, NOT_FOUND when the tenant isn't there, INVALID when the
+   * log couldn't take the id (see names.ts).
+   */
   create(actor: Actor, session: NewSession): Promise<Session>;
   /** For a person: only their own. */
   get(actor: Actor, id: string): Promise<Session | null>;
@@ -68,12 +71,21 @@ export interface Sessions {
    * @returns false when it wasn't there
    */
   remove(ref: Ref): Promise<boolean>;
-  /** The same for all sessions of one person; @returns their ids. */
+  /**
+   * The same for all sessions of one person; @returns their ids. In what other people's sessions keep of decisions
+   * and waiting messages, nobody is named any more where it was this person.
+   */
   removeUser(tenant: string, user: string): Promise<string[]>;
-  /** Sessions not updated for that long, the oldest first, for retention. */
-  expired(query: { readonly olderThanMs: number; readonly limit: number }): Promise<Ref[]>;
-  /** Erased sessions whose logs may still be there, the oldest first. */
-  pendingErasures(limit: number): Promise<Erasure[]>;
-  /** The log is gone too: forgets the erasure. */
-  erased(session: string): Promise<void>;
+  /**
+   * For retention: erases sessions of any tenant that were not updated for that long, the oldest first; @returns
+   * their ids. One that is updated or otherwise worked on at the same time is left for the next time.
+   */
+  removeExpired(query: { readonly olderThanMs: number; readonly limit: number }): Promise<string[]>;
+  /** Erased sessions whose logs may still be there, the oldest first; those behind `after`, the last one of the page before. */
+  pendingErasures(limit: number, after?: Erasure): Promise<Erasure[]>;
+  /**
+   * The log is gone too: forgets the erasure, if it was requested at least that long ago by the store's clock.
+   * @returns false when it wasn't, or there is none
+   */
+  erased(session: string, query: { readonly olderThanMs: number }): Promise<boolean>;
 }

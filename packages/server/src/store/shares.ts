@@ -19,6 +19,6 @@ export interface Shares {
   revoke(actor: Actor, id: string): Promise<boolean>;
   /** Null when it never was, is revoked, or its session is erased. The link itself is the right to read. */
   find(id: string): Promise<Share | null>;
-  /** Those not revoked, the oldest first. */
+  /** The newest of those not revoked, at most 1,000, oldest first. */
   list(actor: Actor, session: string): Promise<Share[]>;
 }

@@ -45,6 +45,9 @@ export interface Store extends StorePorts {
    * What is done through `tx` is committed together when `work` returns, or not at all when it throws.
    * `work` may be called again (after a deadlock, say), so it should do nothing outside `tx` that can't be
    * repeated. Within a transaction, `transaction` joins the one that runs. In `work`, use only `tx`.
+   *
+   * Once a call on `tx` has thrown, nothing will be committed, even if `work` catches the error: further calls throw
+   * ABORTED, and so do calls after the end. The end waits for calls that are still under way.
    */
   transaction<T>(work: (tx: Store) => Promise<T>): Promise<T>;
 }

@@ -16,6 +16,6 @@ export interface TurnRecord {
 export interface Turns {
   /** The newest first; `before` is the `start` of the last one of the page before. */
   list(ref: Ref, page: { readonly limit: number; readonly before?: number }): Promise<TurnRecord[]>;
-  /** Those with an open form or payment, the oldest first. */
+  /** Those with an open form or payment, the oldest first, at most 1,000. */
   open(ref: Ref): Promise<TurnRecord[]>;
 }

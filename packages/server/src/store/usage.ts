@@ -17,8 +17,11 @@ export interface UsageDay extends Usage {
   readonly turns: number;
 }
 
+/** Where counts stop: the largest whole number that every reader of JSON can tell from its neighbours. */
+export const MOST_USAGE = Number.MAX_SAFE_INTEGER;
+
 export interface UsageLedger {
-  /** False when this key was counted before; then nothing is added. */
+  /** False when this key was counted before; then nothing is added. A sum stops at MOST_USAGE. */
   add(tenant: string, usage: UsageAdd): Promise<boolean>;
   /** From and to are days, both included; by day, then model. */
   list(tenant: string, from: string, to: string): Promise<UsageDay[]>;

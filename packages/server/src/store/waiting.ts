@@ -3,11 +3,12 @@
  * session. Never starts a turn.
  */
 import type { UserMessage } from "@turnstream/protocol";
+import { checkId } from "./check.ts";
 import type { Ref } from "./refs.ts";
 
-/** What is kept of a message beside its id and time. */
-export type WaitingBody = Omit<UserMessage, "id" | "at">;
-export type NewMessage = Pick<UserMessage, "id" | "text"> & Partial<WaitingBody>;
+/** What is kept of a message beside its id, its sender and its time. */
+export type WaitingBody = Omit<UserMessage, "id" | "by" | "at">;
+export type NewMessage = Pick<UserMessage, "id" | "text"> & Partial<Omit<UserMessage, "at">>;
 
 export interface Waiting {
   /**
@@ -17,7 +18,7 @@ export interface Waiting {
   add(ref: Ref, message: NewMessage): Promise<"added" | "already">;
   /** False when it doesn't wait (any more). */
   remove(ref: Ref, id: string): Promise<boolean>;
-  /** In the order they came. */
+  /** In the order they came, at most 1,000: those that are next. */
   list(ref: Ref): Promise<UserMessage[]>;
   /** Takes the oldest out; null when none waits. Each is given to one taker only. */
   take(ref: Ref): Promise<UserMessage | null>;
@@ -25,6 +26,13 @@ export interface Waiting {
 
 /** Fills in what a message doesn't say. */
 export function waitingBody(message: NewMessage): WaitingBody {
-  const { text, files = [], whole = null, by = null, resumes = null } = message;
-  return { text, files, whole, by, resumes };
+  const { text, files = [], whole = null, resumes = null } = message;
+  return { text, files, whole, resumes };
+}
+
+export function checkMessage({ id, by = null }: NewMessage): {
+  readonly id: string;
+  readonly by: string | null;
+} {
+  return { id: checkId(id, "message id"), by: by === null ? null : checkId(by, "message by") };
 }

@@ -20,7 +20,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
         actor: null,
         action: "key.create",
         subject: { z: "1", a: "2" },
-        detail: { scopes: ["é"] },
+        detail: { scopes: ["read"], count: 2, again: false },
       };
       const second = await store().audit.add(tenant, entry);
       await add(await newTenant(store()), "s1");
@@ -29,7 +29,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
         n: 2,
         actor: null,
         subject: '{"a":"2","z":"1"}',
-        detail: '{"scopes":["é"]}',
+        detail: '{"again":false,"count":2,"scopes":["read"]}',
         prevHash: first.hash,
       });
       expect(await store().audit.list(tenant, { after: 0, limit: 10 })).toEqual([first, second]);
@@ -87,12 +87,22 @@ export function auditContract(name: string, makeStore: MakeStore): void {
         { subject: { session: "what was said" } },
         { subject: { "what was said": "s1" } },
         { subject: { session: "x".repeat(300) } },
+        { subject: { person: "an@example.com" } },
+        { subject: { session: "s1\n" } },
+        { detail: "what was said" },
+        { detail: { who: "an@example.com" } },
+        { detail: { "what was said": 1 } },
+        { detail: { deep: [{ er: ["what was said"] }] } },
+        { detail: { n: Number.NaN } },
       ]) {
         await expect(store().audit.add(tenant, { ...entry, ...bad })).rejects.toMatchObject({
           code: "INVALID",
         });
       }
-      const large = store().audit.add(tenant, { ...entry, detail: "x".repeat(5000) });
+      const large = store().audit.add(tenant, {
+        ...entry,
+        detail: Array.from({ length: 2000 }, (_, n) => n),
+      });
       await expect(large).rejects.toMatchObject({ code: "TOO_LARGE" });
       expect(await store().audit.head(tenant)).toBeNull();
     });

@@ -35,7 +35,9 @@ function epochs(list: readonly Event[]): number[] {
 
 /** What a turn had to show, without what closing it changes. */
 function shown(turn: Turn) {
-  const { id, number, message, start, started_at, mode } = turn;
+  const { id, number, start, started_at, mode } = turn;
+  // Who wrote it is not copied.
+  const message = turn.message === null ? null : { ...turn.message, by: null };
   const blocks = blocksOf(turn).filter((block) => block.end !== null);
   const texts = blocks.map((block) => [block.id, block.kind, "text" in block ? block.text : null]);
   return { id, number, message, start, started_at, mode, texts };
@@ -74,6 +76,15 @@ test("a fork shows the turns that its source shows", () => {
       });
     }),
     { numRuns: 500 },
+  );
+});
+
+test("a fork names nobody", () => {
+  fc.assert(
+    fc.property(legalLog(120), (log) => {
+      expect(forkLog(log, made).filter((event) => "by" in event)).toEqual([]);
+    }),
+    { numRuns: 300 },
   );
 });
 

@@ -45,10 +45,21 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
         { kind: "form" as const },
         { turn: "t2" },
         { digest: "d2" },
+        { key: "another" },
         { id: "x", key: request.id },
       ]) {
         const wish = store().interactions.request(ref, { ...request, ...other });
         await expect(wish).rejects.toMatchObject({ code: "EXISTS" });
+      }
+      // The id of one and the key of another, whichever was first.
+      const second = anInteraction("approval", { digest: "d1" });
+      await store().interactions.request(ref, second);
+      for (const [one, other] of [
+        [request, second],
+        [second, request],
+      ] as const) {
+        const mixed = store().interactions.request(ref, { ...one, key: other.id });
+        await expect(mixed).rejects.toMatchObject({ code: "EXISTS" });
       }
     });
 

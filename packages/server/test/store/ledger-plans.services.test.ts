@@ -52,6 +52,7 @@ const queries: Record<string, (store: OpenStore) => Promise<unknown>> = {
   "audit.list, first page": (store) => store.audit.list("t7", { after: 0, limit: 50 }),
   "audit.list, late page": (store) => store.audit.list("t7", { after: 120, limit: 50 }),
   "audit.head": (store) => store.audit.head("t7"),
+  "sessions.removeUser": (store) => store.sessions.removeUser("t70", "decider"),
 };
 
 interface Filled {
@@ -62,7 +63,10 @@ interface Filled {
 /** That many sessions in a hundred tenants, ten interactions and two payments each. */
 async function filled(sessions: number): Promise<Filled> {
   const seen: LogEvent[] = [];
-  const harness = await postgresHarness({ onQuery: (event) => seen.push(event) });
+  const harness = await postgresHarness({
+    onQuery: (event) => seen.push(event),
+    timeouts: { statementMs: 0 },
+  });
   const half = "now() - interval '1 hour'";
   for (const statement of [
     `insert into tenants (id, name) select 't' || n, '' from generate_series(0, 99) n`,
@@ -78,8 +82,10 @@ async function filled(sessions: number): Promise<Filled> {
         't', 'r', 'b', i, '{}', case when i = 3 and n % 5 = 0 then 'pending' else 'approved' end,
         case when n % 10 = 0 then ${half} end
       from generate_series(0, ${sessions - 1}) n, generate_series(1, 10) i`,
-    `insert into interaction_changes (session_id, interaction_id, version, status, body, at)
-      select session_id, id, 1, status, '{}', now() from interactions where status <> 'pending'`,
+    // Most were decided by somebody.
+    `insert into interaction_changes (session_id, interaction_id, version, status, by_user, body, at)
+      select session_id, id, 1, status, case when session_id in ('s70', 's170') then 'decider' else session_id end,
+        '{}', now() from interactions where status <> 'pending'`,
     `insert into payments (session_id, id, tenant_id, interaction_id, order_no, amount, currency, gateway,
         description, status, next_check_at)
       select 's' || n, 'p' || i, 't' || n % 100, 'i' || 8 + i, 'o' || n || '-' || i, 1, 'TWD', 'g', '""',

@@ -1,10 +1,22 @@
 /** Every contract suite, on the store in memory. */
+import { aliasingContract } from "./aliasing.contract.ts";
 import { archiveContract } from "./archive.contract.ts";
+import { argumentsContract } from "./arguments.contract.ts";
 import { memoryHarness } from "./harness.ts";
 import { forkContract } from "./fork.contract.ts";
 import { outboxContract } from "./outbox.contract.ts";
 import { sessionPartsContract } from "./session-parts.contract.ts";
 import { sessionsContract } from "./sessions.contract.ts";
+import { transactionsContract } from "./transactions.contract.ts";
 
-const suites = [sessionsContract, archiveContract, outboxContract, sessionPartsContract, forkContract];
+const suites = [
+  sessionsContract,
+  archiveContract,
+  outboxContract,
+  sessionPartsContract,
+  forkContract,
+  transactionsContract,
+  argumentsContract,
+  aliasingContract,
+];
 for (const suite of suites) suite("memory", memoryHarness);

@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import { expect, test } from "vitest";
 
 import { StoreError } from "../../src/store/errors.ts";
+import { toStoreError } from "../../src/store/postgres/guard.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { openDatabase } from "../../src/store/postgres/open.ts";
 import { postgresStore } from "../../src/store/postgres/store.ts";
@@ -44,6 +45,97 @@ test("a database that can't be reached is UNAVAILABLE", async () => {
   await expect(store.tenants.get("t")).rejects.toMatchObject({ code: "UNAVAILABLE" });
   await expect(store.transaction((tx) => tx.tenants.get("t"))).rejects.toMatchObject({ code: "UNAVAILABLE" });
   await store.close();
+});
+
+test("a database that is ahead of this version says so", async () => {
+  const { store, db } = await postgresHarness();
+  await sql`insert into kysely_migration (name, timestamp) values ('0099-later', '2030-01-01')`.execute(db);
+  const error = await migrate(db).catch((e: unknown) => e);
+  expect(error).toMatchObject({ code: "OUTDATED" });
+  expect((error as StoreError).message).toContain("0099-later");
+  expect((error as StoreError).message).toContain("deploy the newer version");
+  await store.close();
+});
+
+test("what the database says is told apart", () => {
+  const codes = {
+    "22001": "INVALID",
+    "22003": "INVALID",
+    "22008": "INVALID",
+    "22021": "INVALID",
+    "22P02": "INVALID",
+    "22P05": "INVALID",
+    "25006": "UNAVAILABLE",
+    "25P03": "UNAVAILABLE",
+    "28P01": "UNAVAILABLE",
+    "3D000": "UNAVAILABLE",
+    "57P03": "UNAVAILABLE",
+    "25P02": "ABORTED",
+    "55P03": "BUSY",
+    "42601": "INTERNAL",
+  };
+  const told = Object.keys(codes).map((state) => {
+    const error = Object.assign(new Error("x"), { code: state });
+    return [state, toStoreError(error, "test").code];
+  });
+  expect(Object.fromEntries(told)).toEqual(codes);
+});
+
+test("a login, a database or a right to write that isn't there is UNAVAILABLE", async () => {
+  const { store, url } = await postgresHarness();
+  const { actor, ref } = await newSession(store);
+  const { secret, key } = await store.keys.create(ref.tenant, { name: "k", scopes: [] });
+  const at = (change: (to: URL) => void) => {
+    const to = new URL(url);
+    change(to);
+    return postgresStore(openDatabase({ url: to.href }));
+  };
+  const nowhere = at((to) => (to.pathname = "/nowhere"));
+  const nobody = at((to) => (to.username = "nobody"));
+  const readOnly = at((to) => to.searchParams.set("options", "-c default_transaction_read_only=on"));
+  await expect(nowhere.tenants.get("t")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expect(nobody.tenants.get("t")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expect(readOnly.sessions.rename(actor, ref.session, "x")).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    cause: { sqlstate: "25006" },
+  });
+  // Who has a key is still let in.
+  for (let n = 0; n < 3; n += 1) expect(await readOnly.keys.verify(secret)).toMatchObject({ id: key.id });
+  expect(await readOnly.transaction((tx) => tx.keys.verify(secret))).toMatchObject({ id: key.id });
+  expect((await store.keys.list(ref.tenant))[0]?.lastUsedAt).toBeNull();
+  await Promise.all([store, nowhere, nobody, readOnly].map((each) => each.close()));
+});
+
+test("nobody waits for a key's use to be noted, and it is noted once, also by several servers", async () => {
+  const { store, db, url } = await postgresHarness();
+  const other = postgresStore(openDatabase({ url }));
+  const { ref } = await newSession(store);
+  const { secret, key } = await store.keys.create(ref.tenant, { name: "k", scopes: [] });
+  await sql`create table notings (at timestamptz)`.execute(db);
+  await sql`create function note() returns trigger language plpgsql as
+    'begin insert into notings values (new.last_used_at); return new; end'`.execute(db);
+  await sql`create trigger noting after update on api_keys for each row execute function note()`.execute(db);
+  const notings = async () =>
+    (await sql<{ n: number }>`select count(*) as n from notings`.execute(db)).rows[0]?.n ?? 0;
+  const waiting = async () =>
+    (
+      await sql<{ n: number }>`select count(*) as n from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+    ).rows[0]?.n;
+  await db.transaction().execute(async (tx) => {
+    await sql`select from api_keys where id = ${key.id} for update`.execute(tx);
+    const uses = Array.from({ length: 10 }, () => [store, other].map((each) => each.keys.verify(secret)));
+    const verified = await Promise.all(uses.flat());
+    expect(verified.every((each) => each?.id === key.id)).toBe(true);
+    // Each server tries once, not for every use.
+    await expect.poll(waiting).toBe(2);
+  });
+  await expect.poll(waiting).toBe(0);
+  await expect.poll(notings).toBe(1);
+  await Promise.all([store.keys.verify(secret), other.keys.verify(secret)]);
+  await new Promise((done) => setTimeout(done, 50));
+  expect(await notings()).toBe(1);
+  await Promise.all([store, other].map((each) => each.close()));
 });
 
 test("transactions that deadlock are tried again", async () => {

@@ -130,6 +130,30 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       await expect(change).rejects.toMatchObject({ code: "INVALID" });
     });
 
+    test("a request without an order can be cancelled, and gets none then", async () => {
+      const { ref } = await newSession(store());
+      const asked = anInteraction("payment");
+      await store().interactions.request(ref, asked);
+      for (const to of ["processing", "succeeded", "expired"]) {
+        const change = store().interactions.change(ref, { id: asked.id, to });
+        await expect(change).rejects.toMatchObject({ code: "INVALID" });
+      }
+      const wrong = { id: asked.id, to: "cancelled", expectVersion: 3 };
+      expect(await store().interactions.change(ref, wrong)).toMatchObject({ won: false, why: "version" });
+      const cancelled = await store().interactions.change(ref, { id: asked.id, to: "cancelled", by: "an" });
+      expect(cancelled).toMatchObject({ won: true, change: { status: "cancelled", by: "an", version: 1 } });
+      expect(await store().interactions.change(ref, { id: asked.id, to: "cancelled" })).toMatchObject({
+        won: false,
+        why: "status",
+      });
+      await expect(newOrder(store(), ref, { interaction: asked.id })).rejects.toMatchObject({
+        code: "CONFLICT",
+      });
+      expect(await store().interactions.list(ref, { pending: true })).toMatchObject([
+        { kind: "payment", status: "pending" },
+      ]);
+    });
+
     test("another amount, currency or gateway changes nothing", async () => {
       const { ref } = await newSession(store());
       const { wanted, order } = await newOrder(store(), ref);

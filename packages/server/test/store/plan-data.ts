@@ -40,8 +40,8 @@ function statements(from: number, to: number): string[] {
      select ${session(20)}, 'turn' || n, n, n, 'end_turn', n in (100, 500),
        json_build_object('id', n, 'text', ${padding}) from ${tenth}`,
     `insert into session_epochs (session_id, epoch, by, reason) select ${session(5)}, n, 'w', 'r' from ${tenth}`,
-    `insert into outbox (session_id, key, draft, created_at, next_attempt_at, delivered_at)
-     select 's' || (n % ${to / 10} + 1), 'k' || n, '{}', now() - interval '1 hour', now() - interval '1 hour',
+    `insert into outbox (session_id, key, draft, since_epoch, since_seq, created_at, next_attempt_at, delivered_at)
+     select 's' || (n % ${to / 10} + 1), 'k' || n, '{}', 1, 1, now() - interval '1 hour', now() - interval '1 hour',
        case when n % 50 = 0 then null else now() - n * interval '1 minute' end from ${tenth}`,
     `insert into waiting_messages (session_id, id, body)
      select ${session(20)}, 'm' || n, case when n in (100, 500) then '{}'::json end from ${tenth}`,

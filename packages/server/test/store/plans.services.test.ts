@@ -14,7 +14,9 @@ import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
 
 const SMALL = 100_000;
 const LARGE = 1_000_000;
-const MOST_BUFFERS = 250;
+const MOST_BUFFERS = 400;
+/** Changing a row goes through every index of its table. */
+const MOST_CHANGED = 1250;
 
 interface Plan {
   readonly "Node Type": string;
@@ -52,6 +54,11 @@ function sequentialScans(plan: Plan): string[] {
   return [...own.filter((name) => name !== "leases"), ...(plan.Plans ?? []).flatMap(sequentialScans)];
 }
 
+/** The last of these is what a query is judged by: neither what only prepares it nor what deletes what it found. */
+function isMeasured(sql: string): boolean {
+  return /^(select|with|update)/.test(sql) && !/ offset |set_config|delete from/.test(sql);
+}
+
 type Query = (store: OpenStore, harness: PostgresHarness, events: number) => Promise<unknown>;
 
 const queries: Readonly<Record<string, Query>> = {
@@ -62,8 +69,9 @@ const queries: Readonly<Record<string, Query>> = {
     store.sessions.list(actor, { limit: 50, before: await token(harness, { share: 0.5 }) }),
   "sessions.list, last page": async (store, harness) =>
     store.sessions.list(actor, { limit: 50, before: await token(harness, { fromEnd: 51 }) }),
-  "sessions.expired": (store) => store.sessions.expired({ olderThanMs: 60_000, limit: 50 }),
   "sessions.pendingErasures": (store) => store.sessions.pendingErasures(50),
+  "sessions.pendingErasures, later page": (store) =>
+    store.sessions.pendingErasures(50, { session: "gone7", requestedAt: Date.now() - 3_600_000 }),
   "epochs.list": (store) => store.epochs.list(ref, 50),
   "turns.list, first page": (store) => store.turns.list(ref, { limit: 50 }),
   "turns.list, middle page": (store, _, events) => store.turns.list(ref, { limit: 50, before: events / 20 }),
@@ -85,6 +93,8 @@ const queries: Readonly<Record<string, Query>> = {
   "leases.expired": (store) => store.leases.expired(50),
   "shares.find": (store) => store.shares.find("share7"),
   "shares.list": (store) => store.shares.list(actor, session),
+  // The last one: what it leaves behind is in the way of others until the next vacuum.
+  "sessions.removeExpired": (store) => store.sessions.removeExpired({ olderThanMs: 60_000, limit: 50 }),
 };
 
 describe("query plans", () => {
@@ -95,7 +105,11 @@ describe("query plans", () => {
   const large = new Map<string, { buffers: number; scans: string[]; rows: number }>();
 
   beforeAll(async () => {
-    harness = await postgresHarness({ onQuery: (event) => caught.push(event.query) });
+    harness = await postgresHarness({
+      onQuery: (event) => caught.push(event.query),
+      // Filling takes as long as it takes.
+      timeouts: { statementMs: 0 },
+    });
     client = new pg.Client({ connectionString: harness.url });
     await client.connect();
     await fill(harness.db, 0, SMALL);
@@ -113,9 +127,9 @@ describe("query plans", () => {
     // What the query prepares with (a page token) is sent before and left out.
     caught.length = 0;
     await query(harness.store, harness, events);
-    const select = caught.findLast(({ sql }) => sql.startsWith("select") && !sql.includes(" offset "));
-    if (select === undefined) throw new Error(`${name} sent no select`);
-    const plan = await explain(select);
+    const sent = caught.findLast(({ sql }) => isMeasured(sql));
+    if (sent === undefined) throw new Error(`${name} sent no query`);
+    const plan = await explain(sent);
     return {
       buffers: (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),
       scans: sequentialScans(plan),
@@ -140,7 +154,7 @@ describe("query plans", () => {
     const { buffers, scans } = large.get(name) ?? { buffers: Infinity, scans: ["?"] };
     expect(scans).toEqual([]);
     expect(buffers).toBeGreaterThan(0);
-    expect(buffers).toBeLessThan(MOST_BUFFERS);
+    expect(buffers).toBeLessThan(name === "outbox.take" ? MOST_CHANGED : MOST_BUFFERS);
     expect(buffers).toBeLessThanOrEqual((small.get(name) ?? 0) * 1.5 + 10);
   });
 

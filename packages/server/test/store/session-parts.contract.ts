@@ -52,6 +52,29 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(new Set(order).size).toBe(20);
     });
 
+    test("of very many messages, those that are next are listed", async () => {
+      const { ref } = await newSession(store);
+      await store.transaction(async (tx) => {
+        for (let n = 0; n < 1001; n += 1) await tx.waiting.add(ref, { id: `${n}`, text: "t" });
+      });
+      const listed = await store.waiting.list(ref);
+      expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 1000 }, (_, n) => `${n}`));
+    });
+
+    test("of very many open turns, the oldest are given", async () => {
+      const { ref } = await newSession(store);
+      const batch = batchOf(chat(1));
+      const [turn] = batch.turns;
+      if (turn === undefined) throw new Error("there is no turn");
+      const turns = Array.from({ length: 1001 }, (_, n) => ({
+        open: true,
+        snapshot: { ...turn.snapshot, id: `t${n}`, start: n + 1 },
+      }));
+      await store.archive.write(ref, { ...batch, turns });
+      const open = await store.turns.open(ref);
+      expect(open.map(({ id }) => id)).toEqual(turns.slice(0, 1000).map(({ snapshot }) => snapshot.id));
+    });
+
     test("a take that is not committed gives the message back", async () => {
       const { ref } = await newSession(store);
       for (const id of ["a", "b"]) await store.waiting.add(ref, { id, text: "t" });
@@ -71,6 +94,12 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(await store.blobs.put(ref, blob)).toBe("stored");
       expect(await store.blobs.put(ref, { ...blob, body: new Uint8Array(1) })).toBe("already");
       expect(await store.blobs.get(ref, "b")).toEqual(blob);
+      const small = { ...blob, id: "s", body: new Uint8Array([1, 2, 3]) };
+      await store.blobs.put(ref, small);
+      const read = await store.blobs.get(ref, "s");
+      expect(read).toEqual(small);
+      // Nobody else's bytes are behind it.
+      expect(read?.body.buffer.byteLength).toBe(3);
       expect(await store.blobs.get(ref, "c")).toBeNull();
       expect(await store.blobs.get({ ...ref, tenant: "else" }, "b")).toBeNull();
       const large = { ...blob, id: "l", body: new Uint8Array(MAX_BLOB_BYTES + 1) };
@@ -103,12 +132,33 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(await store.leases.expired(100)).toEqual([dead]);
       const takes = await Promise.all([one, two, one, two].map((by) => store.leases.takeDead(dead, by)));
       expect(takes.filter(Boolean)).toHaveLength(1);
+      const [taker, other] = takes[0] || takes[2] ? [one, two] : [two, one];
       expect(await store.leases.expired(100)).toEqual([]);
       expect(await store.leases.renew(dead, 150)).toBe(false);
       expect(await store.leases.take(dead, 150)).toBe(false);
-      await store.leases.release(dead);
+      expect(await store.leases.release(dead, taker)).toBe(true);
+      expect(await store.leases.release(dead, taker)).toBe(false);
       expect(await store.leases.expired(100)).toEqual([]);
-      for (const id of [one, two]) await store.leases.release(id);
+      for (const id of [taker, other]) expect(await store.leases.release(id, id)).toBe(true);
+    });
+
+    test("a lease is ended by whoever holds it, and nobody else", async () => {
+      const [dead, taker, other] = [unique("exec"), unique("exec"), unique("exec")];
+      await store.leases.take(dead, 10);
+      for (const id of [taker, other]) await store.leases.take(id, 100);
+      expect(await store.leases.release(taker, other)).toBe(false);
+      await harness.wait(20);
+      expect(await store.leases.takeDead(dead, taker)).toBe(true);
+      // It wakes up, and ends its work as if nothing had happened.
+      expect(await store.leases.release(dead, dead)).toBe(false);
+      expect(await store.leases.release(dead, other)).toBe(false);
+      await harness.wait(120);
+      // The one who took over has died as well: what it had taken is there to be taken.
+      expect(await store.leases.expired(100)).toContain(dead);
+      expect(await store.leases.takeDead(dead, other)).toBe(true);
+      expect(await store.leases.release(dead, taker)).toBe(false);
+      expect(await store.leases.release(dead, other)).toBe(true);
+      for (const id of [taker, other]) expect(await store.leases.release(id, id)).toBe(true);
     });
 
     test("when the one who took over dies as well, both are there to be taken", async () => {
@@ -123,7 +173,8 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(await store.leases.expired(100)).toEqual([first, second]);
       expect(await store.leases.takeDead(first, third)).toBe(true);
       expect(await store.leases.expired(100)).toEqual([second]);
-      for (const id of [first, second, third]) await store.leases.release(id);
+      expect(await store.leases.release(first, third)).toBe(true);
+      for (const id of [second, third]) expect(await store.leases.release(id, id)).toBe(true);
     });
 
     test("a lease that ran out and that nobody took can be renewed", async () => {
@@ -132,7 +183,7 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       await harness.wait(20);
       expect(await store.leases.renew(id, 60_000)).toBe(true);
       expect(await store.leases.expired(100)).toEqual([]);
-      await store.leases.release(id);
+      expect(await store.leases.release(id, id)).toBe(true);
     });
 
     test("a share shows what was archived when it was made, until it is revoked", async () => {
@@ -153,6 +204,20 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(await store.shares.list(actor, ref.session)).toEqual([later]);
       await store.sessions.remove(ref);
       expect(await store.shares.find(later.id)).toBeNull();
+    });
+
+    test("of very many shares the newest are listed, oldest first", async () => {
+      const { actor, ref } = await newSession(store);
+      const first = await store.shares.create(actor, ref.session);
+      await harness.wait(5);
+      const made: string[] = [];
+      for (let n = 0; n < 10; n += 1) {
+        const some = Array.from({ length: 100 }, () => store.shares.create(actor, ref.session));
+        made.push(...(await Promise.all(some)).map(({ id }) => id));
+      }
+      const listed = (await store.shares.list(actor, ref.session)).map(({ id }) => id);
+      expect(listed).not.toContain(first.id);
+      expect(listed.toSorted()).toEqual(made.toSorted());
     });
   });
 }

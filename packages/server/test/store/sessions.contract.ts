@@ -1,9 +1,10 @@
 /** What every store promises of tenants and sessions. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { Session } from "../../src/store/sessions.ts";
+import type { Erasure, Session } from "../../src/store/sessions.ts";
 import type { OpenStore } from "../../src/store/store.ts";
 import { type Harness, type MakeStore, newSession, newTenant, unique } from "./harness.ts";
+import { anInteraction } from "./interactions.contract.ts";
 
 export function sessionsContract(name: string, makeStore: MakeStore): void {
   describe(`${name}: tenants and sessions`, () => {
@@ -49,7 +50,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
 
     test("bad arguments are refused", async () => {
       const { actor, ref } = await newSession(store);
-      for (const id of ["", "a\0b", "x".repeat(257)])
+      for (const id of ["", "a\0b", "a b", "a/b", "é", "a\n", "x".repeat(201)])
         await expect(store.sessions.create(actor, { id })).rejects.toMatchObject({ code: "INVALID" });
       for (const firstEpoch of [0, -1, 1.5, 2 ** 32])
         await expect(
@@ -157,7 +158,8 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       await expect(store.sessions.create(actor, { id: ref.session })).rejects.toMatchObject({
         code: "EXISTS",
       });
-      await store.sessions.erased(ref.session);
+      await harness.wait(5);
+      expect(await store.sessions.erased(ref.session, { olderThanMs: 0 })).toBe(true);
       expect(await pending()).not.toContain(ref.session);
       await store.sessions.create(actor, { id: ref.session });
       expect(await store.waiting.list(ref)).toEqual([]);
@@ -175,17 +177,68 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(pending).toEqual(expect.arrayContaining([ref.session, other.id]));
     });
 
-    test("old sessions are found, the oldest first", async () => {
+    test("erasures are paged, and forgotten by the store's clock", async () => {
+      const made: string[] = [];
+      for (let n = 0; n < 7; n += 1) {
+        const { ref } = await newSession(store);
+        await store.sessions.remove(ref);
+        made.push(ref.session);
+      }
+      const seen: Erasure[] = [];
+      while (seen.length < 1000) {
+        const after = seen.at(-1);
+        const page = await store.sessions.pendingErasures(3, ...(after === undefined ? [] : [after]));
+        seen.push(...page);
+        if (page.length < 3) break;
+      }
+      const ids = seen.map(({ session }) => session);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(ids.filter((id) => made.includes(id))).toEqual(made);
+      const [session = ""] = made;
+      expect(await store.sessions.erased(session, { olderThanMs: 60_000 })).toBe(false);
+      expect((await store.sessions.pendingErasures(1000)).map((one) => one.session)).toContain(session);
+      await harness.wait(30);
+      expect(await store.sessions.erased(session, { olderThanMs: 20 })).toBe(true);
+      expect(await store.sessions.erased(session, { olderThanMs: 20 })).toBe(false);
+      expect((await store.sessions.pendingErasures(1000)).map((one) => one.session)).not.toContain(session);
+    });
+
+    test("old sessions are erased, the oldest first", async () => {
+      while ((await store.sessions.removeExpired({ olderThanMs: 0, limit: 1000 })).length > 0);
       const { actor, ref } = await newSession(store);
-      const second = await store.sessions.create(actor, { id: unique("session") });
+      await harness.wait(5);
+      const make = async () => (await store.sessions.create(actor, { id: unique("session") })).id;
+      const old = [await make(), await make()];
+      const touched = await make();
       await harness.wait(300);
-      const fresh = await store.sessions.create(actor, { id: unique("session") });
-      const expired = (await store.sessions.expired({ olderThanMs: 200, limit: 1000 })).filter(
-        (found) => found.tenant === actor.tenant,
-      );
-      expect(expired.map((found) => found.session)).toEqual([ref.session, second.id]);
-      expect(expired).not.toContainEqual({ tenant: actor.tenant, session: fresh.id });
-      expect(await store.sessions.expired({ olderThanMs: 0, limit: 1 })).toHaveLength(1);
+      const fresh = await make();
+      await store.sessions.touch({ ...ref, session: touched });
+      const query = { olderThanMs: 200, limit: 1000 };
+      expect(await store.sessions.removeExpired({ ...query, limit: 1 })).toEqual([ref.session]);
+      expect(await store.sessions.removeExpired(query)).toEqual(old.toSorted());
+      expect(await store.sessions.removeExpired(query)).toEqual([]);
+      const left = (await store.sessions.list(actor, { limit: 100 })).sessions.map(({ id }) => id);
+      expect(left).toEqual([touched, fresh]);
+      const pending = (await store.sessions.pendingErasures(1000)).map((erasure) => erasure.session);
+      expect(pending).toEqual(expect.arrayContaining([ref.session, ...old]));
+    });
+
+    test("a person who is erased is named nowhere in other people's sessions", async () => {
+      const { actor, ref } = await newSession(store);
+      const { ref: foreign } = await newSession(store);
+      for (const at of [ref, foreign]) {
+        await store.interactions.request(at, anInteraction("approval", { id: "i" }));
+        await store.interactions.change(at, { id: "i", to: "approved", by: "gone" });
+        await store.waiting.add(at, { id: "m", text: "hello", by: "gone" });
+        await store.waiting.add(at, { id: "n", text: "hello", by: "here" });
+      }
+      const named = async (at: typeof ref) => [
+        ...(await store.interactions.changes(at, "i")).map(({ by }) => by),
+        ...(await store.waiting.list(at)).map(({ by }) => by),
+      ];
+      expect(await store.sessions.removeUser(actor.tenant, "gone")).toEqual([]);
+      expect(await named(ref)).toEqual([null, null, "here"]);
+      expect(await named(foreign)).toEqual(["gone", "gone", "here"]);
     });
   });
 }

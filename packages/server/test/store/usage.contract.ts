@@ -1,6 +1,7 @@
 /** What every store promises of usage. */
 import { expect, test } from "vitest";
 
+import { MOST_USAGE } from "../../src/store/usage.ts";
 import { type MakeStore, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 
@@ -64,6 +65,15 @@ export function usageContract(name: string, makeStore: MakeStore): void {
       expect(await store().usage.pruneMarks({ olderThanMs: 3_600_000, limit: 1000 })).toBe(0);
       expect(await store().usage.pruneMarks({ olderThanMs: 0, limit: 1000 })).toBeGreaterThan(0);
       expect(await store().usage.list(tenant, "2026-02-01", "2026-02-01")).toMatchObject([ONE]);
+    });
+
+    test("a sum stops where numbers end", async () => {
+      const tenant = await newTenant(store());
+      const most = 1e15 - 1;
+      for (let n = 0; n < 11; n += 1)
+        await store().usage.add(tenant, { key: `${n}`, day: "2026-02-01", ...ONE, total_tokens: most });
+      const [row] = await store().usage.list(tenant, "2026-02-01", "2026-02-01");
+      expect(row).toMatchObject({ turns: 11, total_tokens: MOST_USAGE });
     });
 
     test("bad arguments are refused", async () => {

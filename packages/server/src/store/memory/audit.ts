@@ -1,7 +1,7 @@
 /** The audit in memory: the same chain, as long as the process lives. It outlives its tenant, as in PostgreSQL. */
 import type { Audit } from "../audit.ts";
 import { type AuditHead, type AuditRow, checkAuditEntry, NO_AUDIT, nextAuditRow } from "../audit-chain.ts";
-import { checkId } from "../check.ts";
+import { checkCount } from "../check.ts";
 import type { Env } from "../env.ts";
 import { checkPage } from "../ledger-checks.ts";
 import { type MemoryTables, table } from "./tables.ts";
@@ -13,7 +13,6 @@ export function memoryAudit(tables: MemoryTables, env: Env): Audit {
   return {
     add: (tenant, entry) =>
       tables.run((rows) => {
-        checkId(tenant, "tenant");
         checkAuditEntry(entry);
         const head = rows.get(HEADS, tenant, "") ?? NO_AUDIT;
         const row = nextAuditRow(tenant, head, env.now(), entry);
@@ -24,6 +23,7 @@ export function memoryAudit(tables: MemoryTables, env: Env): Audit {
 
     list: (tenant, { after, limit }) =>
       tables.run((rows) => {
+        checkCount(after, "after");
         const page: AuditRow[] = [];
         const last = rows.get(HEADS, tenant, "")?.n ?? 0;
         const until = Math.min(after + checkPage(limit), last);

@@ -10,16 +10,16 @@ export function memoryBlobs(tables: MemoryTables): Blobs {
   return {
     put: (ref, { id, mediaType, body }) =>
       tables.run((rows) => {
-        checkBlob({ id, mediaType, body });
+        const type = checkBlob({ id, mediaType, body });
         requireSession(rows, ref);
         if (rows.get(BLOBS, ref.session, id) !== undefined) return "already";
-        rows.put(BLOBS, ref.session, id, { id, mediaType, body: new Uint8Array(body) });
+        rows.put(BLOBS, ref.session, id, { id, mediaType: type, body: new Uint8Array(body) });
         return "stored";
       }),
     get: (ref, id) =>
       tables.run((rows) => {
         const blob = sessionRow(rows, ref) === undefined ? undefined : rows.get(BLOBS, ref.session, id);
-        return blob === undefined ? null : { ...blob, body: new Uint8Array(blob.body) };
+        return blob ?? null;
       }),
     copy: (from, to, ids) =>
       tables.run((rows) => {

@@ -51,3 +51,12 @@ export function putChange(
   rows.put(CHANGES, row.session, JSON.stringify([row.id, version]), { id: row.id, change: noted });
   return { interaction, change: noted };
 }
+
+/** Whoever decided it, nobody is named any more. */
+export function forgetDecider(rows: Rows, session: string, user: string): void {
+  for (const row of rows.of(CHANGES, session)) {
+    if (row.change.by !== user) continue;
+    const key = JSON.stringify([row.id, row.change.version]);
+    rows.put(CHANGES, session, key, { ...row, change: { ...row.change, by: null } });
+  }
+}

@@ -1,7 +1,8 @@
 /** Interactions in memory: one piece of work at a time, so the rules can simply be asked. */
+import { checkCount } from "../check.ts";
 import type { Env } from "../env.ts";
 import { StoreError } from "../errors.ts";
-import { isPendingStatus, refusalOf } from "../interaction-rules.ts";
+import { isForItsOrder, isPendingStatus, refusalOf } from "../interaction-rules.ts";
 import type { Interaction, InteractionRequest, Interactions } from "../interactions.ts";
 import { checkPage, checkRequest, checkWish } from "../ledger-checks.ts";
 import type { Ref } from "../refs.ts";
@@ -14,6 +15,7 @@ import {
   putInteraction,
 } from "./interaction-rows.ts";
 import { copyJson } from "./ledger-rows.ts";
+import { isOrdered } from "./order-rows.ts";
 import { requireSession } from "./session-rows.ts";
 import type { MemoryTables } from "./tables.ts";
 
@@ -30,7 +32,12 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
           putInteraction(rows, made);
           return { created: true, interaction: made };
         }
-        const same = there.id === id && there.kind === kind && there.turn === turn && there.digest === digest;
+        const same =
+          there.id === id &&
+          there.key === key &&
+          there.kind === kind &&
+          there.turn === turn &&
+          there.digest === digest;
         if (!same) throw new StoreError("EXISTS", "interaction");
         return { created: false, interaction: there };
       }),
@@ -40,7 +47,7 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
         checkWish(wish);
         const current = findInteraction(rows, ref, wish.id);
         if (current === undefined) throw new StoreError("NOT_FOUND", "interaction");
-        if (current.kind === "payment") {
+        if (isForItsOrder(current.kind, wish.to, isOrdered(rows, ref.session, wish.id))) {
           throw new StoreError("INVALID", "interaction of a payment (move its order)");
         }
         const why = refusalOf(current, wish, env.now());
@@ -59,11 +66,12 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
       tables.run((rows) => interactionsOf(rows, ref).find((row) => row.key === key) ?? null),
 
     list: (ref, { pending = false, after = 0, limit = 100 } = {}) =>
-      tables.run((rows) =>
-        interactionsOf(rows, ref)
+      tables.run((rows) => {
+        checkCount(after, "after");
+        return interactionsOf(rows, ref)
           .filter(({ n, kind, status }) => n > after && (!pending || isPendingStatus(kind, status)))
-          .slice(0, checkPage(limit)),
-      ),
+          .slice(0, checkPage(limit));
+      }),
 
     changes: (ref, id) =>
       tables.run((rows) => {
@@ -85,7 +93,8 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
 function newInteraction(ref: Ref, request: InteractionRequest, n: number, now: number): Interaction {
   const { id, key = id, kind, turn, run, block, index, deadlineMs } = request;
   return {
-    ...ref,
+    tenant: ref.tenant,
+    session: ref.session,
     id,
     n,
     kind,

@@ -3,6 +3,7 @@ import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } f
 import type { Env } from "../env.ts";
 import { type KeyInfo, type Keys, LAST_USED_MS } from "../keys.ts";
 import { checkKey } from "../ledger-checks.ts";
+import { MAX_BATCH } from "../sessions.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 
@@ -67,7 +68,8 @@ export function memoryKeys(tables: MemoryTables, env: Env): Keys {
         rows
           .of(KEYS, tenant)
           .map(({ info }) => info)
-          .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)),
+          .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+          .slice(-MAX_BATCH),
       ),
   };
 }

@@ -1,5 +1,5 @@
 /** Executor leases in memory. */
-import { checkCount, checkId, checkLimit } from "../check.ts";
+import { checkDuration, checkLimit } from "../check.ts";
 import type { Env } from "../env.ts";
 import type { Leases } from "../leases.ts";
 import { MAX_BATCH } from "../sessions.ts";
@@ -16,14 +16,14 @@ const LEASES = table<Lease>("leases", "none");
 
 export function memoryLeases(tables: MemoryTables, env: Env): Leases {
   const extend = (rows: Rows, executor: string, ttlMs: number, begin: boolean): boolean => {
-    const until = env.now() + checkCount(ttlMs, "ttlMs");
+    const until = env.now() + checkDuration(ttlMs, "ttlMs");
     const lease = rows.get(LEASES, "", executor);
     if (lease === undefined ? !begin : lease.takenBy !== null) return false;
     rows.put(LEASES, "", executor, { executor, until, takenBy: null });
     return true;
   };
   return {
-    take: (executor, ttlMs) => tables.run((rows) => extend(rows, checkId(executor, "executor"), ttlMs, true)),
+    take: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, true)),
     renew: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, false)),
     expired: (limit) =>
       tables.run((rows) =>
@@ -41,9 +41,11 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
         rows.put(LEASES, "", executor, { ...lease, takenBy: by });
         return true;
       }),
-    release: (executor) =>
+    release: (executor, by) =>
       tables.run((rows) => {
-        rows.remove(LEASES, "", executor);
+        const lease = rows.get(LEASES, "", executor);
+        const holder = by === executor ? null : by;
+        return lease?.takenBy === holder && rows.remove(LEASES, "", executor);
       }),
   };
 }

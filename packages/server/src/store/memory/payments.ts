@@ -1,5 +1,5 @@
 /** Orders and notices in memory, with the same rules. */
-import { checkCount } from "../check.ts";
+import { checkDuration } from "../check.ts";
 import type { Env } from "../env.ts";
 import { StoreError } from "../errors.ts";
 import type { Interaction, InteractionChange } from "../interactions.ts";
@@ -9,6 +9,7 @@ import type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "
 import type { Ref } from "../refs.ts";
 import { findInteraction, putChange } from "./interaction-rows.ts";
 import { copyJson, requireTenant } from "./ledger-rows.ts";
+import { type OrderRow, ORDERS } from "./order-rows.ts";
 import { requireSession } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 
@@ -16,12 +17,6 @@ interface NoticeRow extends Notice {
   readonly tenant: string;
 }
 
-interface OrderRow {
-  readonly order: Order;
-  readonly nextCheckAt: number | null;
-}
-
-const ORDERS = table<OrderRow>("payments", "session");
 /** Those whose order wasn't there yet belong to the tenant, the others to their session, as in PostgreSQL. */
 const UNCLAIMED = table<NoticeRow>("payment_notices_unclaimed", "tenant");
 const CLAIMED = table<NoticeRow>("payment_notices", "session");
@@ -45,6 +40,9 @@ export function memoryPayments(tables: MemoryTables, env: Env): Payments {
         if (there !== undefined) {
           if (!isSame(there, ref, wanted)) throw new StoreError("EXISTS", "order");
           return { created: false, order: there, early: [] };
+        }
+        if (asked.status !== "pending") {
+          throw new StoreError("CONFLICT", "interaction of the order (cancelled)");
         }
         const order = newOrder(ref, wanted, env.now());
         rows.put(ORDERS, ref.session, order.id, { order, nextCheckAt: env.now() + wanted.checkMs });
@@ -85,7 +83,7 @@ export function memoryPayments(tables: MemoryTables, env: Env): Payments {
 
     stale: ({ limit, againMs }) =>
       tables.run((rows) => {
-        checkCount(againMs, "againMs");
+        checkDuration(againMs, "againMs");
         const picked = rows
           .all(ORDERS)
           .filter(({ nextCheckAt }) => nextCheckAt !== null && nextCheckAt <= env.now())
@@ -104,7 +102,7 @@ export function memoryPayments(tables: MemoryTables, env: Env): Payments {
 
     pruneNotices: ({ olderThanMs, limit }) =>
       tables.run((rows) => {
-        const before = env.now() - checkCount(olderThanMs, "olderThanMs");
+        const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
         const old = rows
           .all(UNCLAIMED)
           .filter(({ receivedAt }) => receivedAt <= before)
@@ -133,11 +131,18 @@ function isSame(order: Order, ref: Ref, wanted: NewOrder): boolean {
 }
 
 function newOrder(ref: Ref, wanted: NewOrder, now: number): Order {
-  const { checkMs: _, expiresMs, ...given } = wanted;
+  const { id, interaction, orderNo, amount, currency, gateway, description, expiresMs } = wanted;
   const expiresAt = expiresMs === undefined ? null : now + expiresMs;
   return {
-    ...ref,
-    ...given,
+    tenant: ref.tenant,
+    session: ref.session,
+    id,
+    interaction,
+    orderNo,
+    amount,
+    currency,
+    gateway,
+    description,
     status: "pending",
     gatewayRef: null,
     createdAt: now,
@@ -182,7 +187,8 @@ function keep(rows: Rows, tenant: string, orderNo: string, sent: Sent, now: numb
   const there = settled ?? rows.get(UNCLAIMED, tenant, key);
   if (there !== undefined) return there.outcome === "unknown" && there.orderNo === orderNo;
   rows.put(UNCLAIMED, tenant, key, {
-    ...sent,
+    gateway: sent.gateway,
+    event: sent.event,
     body: copyJson(sent.body),
     tenant,
     orderNo,

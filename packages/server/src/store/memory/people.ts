@@ -1,5 +1,5 @@
 /** People's numbers in memory. */
-import { checkId } from "../check.ts";
+import { checkCount } from "../check.ts";
 import type { People } from "../people.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";
@@ -10,7 +10,6 @@ export function memoryPeople(tables: MemoryTables): People {
   return {
     numberOf: (tenant, user) =>
       tables.run((rows) => {
-        checkId(user, "user");
         requireTenant(rows, tenant);
         const there = rows.get(PEOPLE, tenant, user);
         if (there !== undefined) return there.number;
@@ -19,7 +18,10 @@ export function memoryPeople(tables: MemoryTables): People {
         return number;
       }),
     nameOf: (tenant, number) =>
-      tables.run((rows) => rows.of(PEOPLE, tenant).find((row) => row.number === number)?.user ?? null),
+      tables.run((rows) => {
+        checkCount(number, "number");
+        return rows.of(PEOPLE, tenant).find((row) => row.number === number)?.user ?? null;
+      }),
     forget: (tenant, user) => tables.run((rows) => rows.remove(PEOPLE, tenant, user)),
   };
 }

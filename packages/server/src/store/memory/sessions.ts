@@ -1,11 +1,27 @@
 /** Sessions in memory. */
 import { START_CURSOR } from "@turnstream/protocol";
-import { checkCount, checkId, checkLimit, checkText, firstEpoch } from "../check.ts";
+import {
+  checkDuration,
+  checkId,
+  checkLimit,
+  checkSessionId,
+  checkText,
+  checkTime,
+  firstEpoch,
+} from "../check.ts";
 import type { Env } from "../env.ts";
 import { StoreError } from "../errors.ts";
 import { formatPageToken, type PageEnd, parsePageToken } from "../page-token.ts";
 import type { Actor } from "../refs.ts";
-import { MAX_BATCH, MAX_PAGE, type NewSession, type Session, type Sessions } from "../sessions.ts";
+import {
+  type Erasure,
+  MAX_BATCH,
+  MAX_PAGE,
+  type NewSession,
+  type Session,
+  type Sessions,
+} from "../sessions.ts";
+import { forgetDecider } from "./interaction-rows.ts";
 import {
   changeSession,
   compareText,
@@ -18,6 +34,7 @@ import {
 } from "./session-rows.ts";
 import type { MemoryTables, Rows } from "./tables.ts";
 import { TENANTS } from "./tenants.ts";
+import { forgetSender } from "./waiting.ts";
 
 export function memorySessions(tables: MemoryTables, env: Env): Sessions {
   return {
@@ -42,34 +59,53 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
         if (row !== undefined) eraseSession(rows, row.id, env.now());
         return row !== undefined;
       }),
-    removeUser: (tenant, user) =>
+    removeUser: (tenant, user) => tables.run((rows) => removeUser(rows, tenant, user, env.now())),
+    removeExpired: (query) =>
       tables.run((rows) => {
-        const gone = rows.all(SESSIONS).filter((row) => row.tenant === tenant && row.user === user);
-        for (const row of gone) eraseSession(rows, row.id, env.now());
-        return gone.map((row) => row.id).toSorted();
+        const old = expired(rows, query, env.now());
+        for (const row of old) eraseSession(rows, row.id, env.now());
+        return old.map((row) => row.id).toSorted();
       }),
-    expired: ({ olderThanMs, limit }) =>
+    pendingErasures: (limit, after) =>
       tables.run((rows) => {
-        const before = env.now() - checkCount(olderThanMs, "olderThanMs");
+        if (after !== undefined) checkTime(after.requestedAt, "requestedAt");
         return rows
-          .all(SESSIONS)
-          .filter((row) => row.updatedAt < before)
-          .toSorted((a, b) => a.updatedAt - b.updatedAt || compareText(a.id, b.id))
-          .slice(0, checkLimit(limit, MAX_BATCH))
-          .map((row) => ({ tenant: row.tenant, session: row.id }));
-      }),
-    pendingErasures: (limit) =>
-      tables.run((rows) =>
-        rows
           .all(ERASURES)
-          .toSorted((a, b) => a.requestedAt - b.requestedAt || compareText(a.session, b.session))
-          .slice(0, checkLimit(limit, MAX_BATCH)),
-      ),
-    erased: (session) =>
+          .filter((erasure) => after === undefined || oldestFirst(after, erasure) < 0)
+          .toSorted(oldestFirst)
+          .slice(0, checkLimit(limit, MAX_BATCH));
+      }),
+    erased: (session, { olderThanMs }) =>
       tables.run((rows) => {
-        rows.remove(ERASURES, "", session);
+        const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
+        const note = rows.get(ERASURES, "", session);
+        return note !== undefined && note.requestedAt <= before && rows.remove(ERASURES, "", session);
       }),
   };
+}
+
+function oldestFirst(a: Erasure, b: Erasure): number {
+  return a.requestedAt - b.requestedAt || compareText(a.session, b.session);
+}
+
+function expired(rows: Rows, query: { olderThanMs: number; limit: number }, now: number): SessionRow[] {
+  const before = now - checkDuration(query.olderThanMs, "olderThanMs");
+  return rows
+    .all(SESSIONS)
+    .filter((row) => row.updatedAt < before)
+    .toSorted((a, b) => a.updatedAt - b.updatedAt || compareText(a.id, b.id))
+    .slice(0, checkLimit(query.limit, MAX_BATCH));
+}
+
+function removeUser(rows: Rows, tenant: string, user: string, now: number): string[] {
+  const all = rows.all(SESSIONS).filter((row) => row.tenant === tenant);
+  const gone = all.filter((row) => row.user === user);
+  for (const row of gone) eraseSession(rows, row.id, now);
+  for (const { id } of all) {
+    forgetDecider(rows, id, user);
+    forgetSender(rows, id, user);
+  }
+  return gone.map((row) => row.id).toSorted();
 }
 
 function sessionOf({ header: _, v: _v, ...session }: SessionRow): Session {
@@ -86,7 +122,7 @@ function owned(rows: Rows, actor: Actor, id: string): SessionRow | undefined {
 }
 
 function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Session {
-  const id = checkId(session.id, "session id");
+  const id = checkSessionId(session.id);
   const title = session.title === undefined ? null : checkText(session.title, "title");
   const epoch = firstEpoch(session.firstEpoch, env) - 1;
   const user = checkId(actor.user, "user id");

@@ -1,6 +1,6 @@
 /** Shares in memory. */
-import { checkId } from "../check.ts";
 import type { Env } from "../env.ts";
+import { MAX_BATCH } from "../sessions.ts";
 import type { Share, Shares } from "../shares.ts";
 import { StoreError } from "../errors.ts";
 import { compareText, sessionRow } from "./session-rows.ts";
@@ -17,7 +17,7 @@ export function memoryShares(tables: MemoryTables, env: Env): Shares {
   return {
     create: (actor, id) =>
       tables.run((rows) => {
-        const session = sessionRow(rows, { tenant: actor.tenant, session: checkId(id, "session id") });
+        const session = sessionRow(rows, { tenant: actor.tenant, session: id });
         if (session?.user !== actor.user) throw new StoreError("NOT_FOUND", `session ${id}`);
         const { tenant, user, archived: upTo } = session;
         const row = { id: env.id(), tenant, session: id, upTo, createdAt: env.now(), user, revoked: false };
@@ -42,6 +42,7 @@ export function memoryShares(tables: MemoryTables, env: Env): Shares {
           .of(SHARES, session)
           .filter((row) => row.tenant === actor.tenant && row.user === actor.user && !row.revoked)
           .toSorted((a, b) => a.createdAt - b.createdAt || compareText(a.id, b.id))
+          .slice(-MAX_BATCH)
           .map(shareOf),
       ),
   };

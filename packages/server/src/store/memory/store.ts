@@ -2,7 +2,7 @@
  * The store in one process and in memory, with the rules of the one on PostgreSQL: for trying things out and
  * for tests. Nothing survives the process.
  */
-import { checkRefs } from "../check.ts";
+import { checkArguments } from "../check.ts";
 import { type Env, systemEnv } from "../env.ts";
 import type { OpenStore, Store, StorePorts } from "../store.ts";
 import { runCalls } from "../transaction-calls.ts";
@@ -29,8 +29,7 @@ export function memoryStore(env: Env = systemEnv): OpenStore {
   const tables = createMemoryTables();
   const store: Store = {
     ...portsOn(tables, env),
-    transaction: (work) =>
-      tables.transaction((inner) => runCalls(portsOn(inner, env), work)),
+    transaction: (work) => tables.transaction((inner) => runCalls(portsOn(inner, env), work)),
   };
   return { ...store, close: async () => {} };
 }
@@ -54,8 +53,8 @@ function portsOn(tables: MemoryTables, env: Env): StorePorts {
     usage: memoryUsage(tables, env),
     audit: memoryAudit(tables, env),
   };
-  return wrapPorts(ports, async (_, args, call) => {
-    checkRefs(args);
+  return wrapPorts(ports, async (name, args, call) => {
+    checkArguments(name, args);
     // Rows themselves are given out by some: what a caller does with them must not change the store.
     return structuredClone(await call());
   });

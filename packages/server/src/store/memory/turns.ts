@@ -2,7 +2,7 @@
 import type { TurnSnapshot } from "@turnstream/protocol";
 import { checkCount, checkLimit } from "../check.ts";
 import type { Ref } from "../refs.ts";
-import { MAX_PAGE } from "../sessions.ts";
+import { MAX_BATCH, MAX_PAGE } from "../sessions.ts";
 import type { TurnRecord, Turns } from "../turns.ts";
 import { sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
@@ -28,6 +28,7 @@ export function memoryTurns(tables: MemoryTables): Turns {
       tables.run((rows) =>
         turnsOf(rows, ref)
           .filter((row) => row.open)
+          .slice(0, MAX_BATCH)
           .map(recordOf),
       ),
   };

@@ -1,8 +1,8 @@
 /** Usage in memory. */
-import { checkCount } from "../check.ts";
+import { checkDuration } from "../check.ts";
 import type { Env } from "../env.ts";
 import { checkDay, checkPage, checkUsage } from "../ledger-checks.ts";
-import type { UsageDay, UsageLedger } from "../usage.ts";
+import { MOST_USAGE, type UsageDay, type UsageLedger } from "../usage.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { compareText } from "./session-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";
@@ -27,11 +27,11 @@ export function memoryUsage(tables: MemoryTables, env: Env): UsageLedger {
         rows.put(DAYS, tenant, place, {
           day,
           model,
-          turns: (before?.turns ?? 0) + usage.turns,
-          calls: (before?.calls ?? 0) + usage.calls,
-          input_tokens: (before?.input_tokens ?? 0) + usage.input_tokens,
-          output_tokens: (before?.output_tokens ?? 0) + usage.output_tokens,
-          total_tokens: (before?.total_tokens ?? 0) + usage.total_tokens,
+          turns: sum(before?.turns, usage.turns),
+          calls: sum(before?.calls, usage.calls),
+          input_tokens: sum(before?.input_tokens, usage.input_tokens),
+          output_tokens: sum(before?.output_tokens, usage.output_tokens),
+          total_tokens: sum(before?.total_tokens, usage.total_tokens),
         });
         return true;
       }),
@@ -46,7 +46,7 @@ export function memoryUsage(tables: MemoryTables, env: Env): UsageLedger {
 
     pruneMarks: ({ olderThanMs, limit }) =>
       tables.run((rows) => {
-        const before = env.now() - checkCount(olderThanMs, "olderThanMs");
+        const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
         const old = rows
           .all(MARKS)
           .filter(({ at }) => at <= before)
@@ -55,4 +55,8 @@ export function memoryUsage(tables: MemoryTables, env: Env): UsageLedger {
         return old.length;
       }),
   };
+}
+
+function sum(before: number | undefined, more: number): number {
+  return Math.min((before ?? 0) + more, MOST_USAGE);
 }

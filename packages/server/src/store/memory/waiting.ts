@@ -1,9 +1,9 @@
 /** Waiting messages in memory. A row without a body waits no longer. */
 import type { UserMessage } from "@turnstream/protocol";
-import { checkId } from "../check.ts";
 import type { Env } from "../env.ts";
 import type { Ref } from "../refs.ts";
-import { type Waiting, waitingBody, type WaitingBody } from "../waiting.ts";
+import { MAX_BATCH } from "../sessions.ts";
+import { checkMessage, type Waiting, waitingBody, type WaitingBody } from "../waiting.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 
@@ -11,6 +11,7 @@ interface WaitingRow {
   readonly id: string;
   readonly n: number;
   readonly body: string | null;
+  readonly by: string | null;
   readonly at: number;
 }
 
@@ -20,11 +21,11 @@ export function memoryWaiting(tables: MemoryTables, env: Env): Waiting {
   return {
     add: (ref, message) =>
       tables.run((rows) => {
+        const { id, by } = checkMessage(message);
         requireSession(rows, ref);
-        const id = checkId(message.id, "message id");
         if (rows.get(WAITING, ref.session, id) !== undefined) return "already";
         const body = JSON.stringify(waitingBody(message));
-        rows.put(WAITING, ref.session, id, { id, n: rows.next("waiting"), body, at: env.now() });
+        rows.put(WAITING, ref.session, id, { id, n: rows.next("waiting"), body, by, at: env.now() });
         return "added";
       }),
     remove: (ref, id) =>
@@ -32,7 +33,7 @@ export function memoryWaiting(tables: MemoryTables, env: Env): Waiting {
         requireSession(rows, ref);
         return settle(rows, ref, id);
       }),
-    list: (ref) => tables.run((rows) => waitingOf(rows, ref)),
+    list: (ref) => tables.run((rows) => waitingOf(rows, ref).slice(0, MAX_BATCH)),
     take: (ref) =>
       tables.run((rows) => {
         requireSession(rows, ref);
@@ -49,12 +50,20 @@ function waitingOf(rows: Rows, ref: Ref): UserMessage[] {
   return rows
     .of(WAITING, ref.session)
     .toSorted((a, b) => a.n - b.n)
-    .flatMap(({ id, body, at }) => (body === null ? [] : [{ id, ...(JSON.parse(body) as WaitingBody), at }]));
+    .flatMap(({ id, body, by, at }) =>
+      body === null ? [] : [{ id, ...(JSON.parse(body) as WaitingBody), by, at }],
+    );
+}
+
+/** Whoever sent it, nobody is named any more. */
+export function forgetSender(rows: Rows, session: string, user: string): void {
+  for (const row of rows.of(WAITING, session))
+    if (row.by === user) rows.put(WAITING, session, row.id, { ...row, by: null });
 }
 
 function settle(rows: Rows, ref: Ref, id: string): boolean {
   const row = rows.get(WAITING, ref.session, id);
   if (row === undefined || row.body === null) return false;
-  rows.put(WAITING, ref.session, id, { ...row, body: null });
+  rows.put(WAITING, ref.session, id, { ...row, body: null, by: null });
   return true;
 }

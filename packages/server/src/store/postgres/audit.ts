@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Audit } from "../audit.ts";
 import { type AuditHead, type AuditRow, checkAuditEntry, NO_AUDIT, nextAuditRow } from "../audit-chain.ts";
-import { checkId } from "../check.ts";
+import { checkCount } from "../check.ts";
 import { checkPage } from "../ledger-checks.ts";
 import type { Db } from "./database.ts";
 import { inTransaction } from "./session-row.ts";
@@ -10,7 +10,6 @@ import { inTransaction } from "./session-row.ts";
 export function postgresAudit(db: Db): Audit {
   return {
     async add(tenant, entry) {
-      checkId(tenant, "tenant");
       checkAuditEntry(entry);
       return await inTransaction(db, async (tx) => {
         const { at, ...head } = await lockHead(tx, tenant);
@@ -34,7 +33,7 @@ export function postgresAudit(db: Db): Audit {
         .selectFrom("audit_log")
         .selectAll()
         .where("tenant_id", "=", tenant)
-        .where("n", ">", after)
+        .where("n", ">", checkCount(after, "after"))
         .orderBy("n")
         .limit(checkPage(limit))
         .execute();

@@ -8,14 +8,14 @@ import { inTransaction, isTenants, requireSession } from "./session-row.ts";
 export function postgresBlobs(db: Db): Blobs {
   return {
     async put(ref, blob) {
-      checkBlob(blob);
+      const mediaType = checkBlob(blob);
       await requireSession(db, ref);
       const { numInsertedOrUpdatedRows } = await db
         .insertInto("blobs")
         .values({
           session_id: ref.session,
           id: blob.id,
-          media_type: blob.mediaType,
+          media_type: mediaType,
           size: blob.body.byteLength,
           body: blob.body,
         })
@@ -31,7 +31,7 @@ export function postgresBlobs(db: Db): Blobs {
         .where("id", "=", id)
         .where(isTenants(ref))
         .executeTakeFirst();
-      return row === undefined ? null : { id, mediaType: row.media_type, body: new Uint8Array(row.body) };
+      return row === undefined ? null : { id, mediaType: row.media_type, body: bytesOf(row.body) };
     },
     copy: (from, to, ids) =>
       inTransaction(db, async (tx) => {
@@ -53,4 +53,9 @@ export function postgresBlobs(db: Db): Blobs {
         return Number(numInsertedOrUpdatedRows ?? 0n);
       }),
   };
+}
+
+/** As it is when it has its memory for itself; small ones share theirs with others and are copied out of it. */
+function bytesOf(body: Buffer): Uint8Array {
+  return body.byteLength === body.buffer.byteLength ? new Uint8Array(body.buffer) : new Uint8Array(body);
 }

@@ -50,6 +50,8 @@ export interface CoreTables {
     n: GeneratedAlways<number>;
     /** Null once it waits no longer. */
     body: ColumnType<WaitingBody | null, string, string | null>;
+    /** Null when nobody is named, or it waits no longer. */
+    by_user: string | null;
     added_at: Time;
   };
   archived_events: {

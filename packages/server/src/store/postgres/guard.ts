@@ -2,6 +2,7 @@
  * Turns what PostgreSQL and its driver throw into StoreErrors. The original never leaves: its `detail` quotes
  * rows, and rows are content. What is kept as the cause is codes and names.
  */
+import { AbortedTransactionError } from "kysely";
 import { isStoreError, StoreError, type StoreErrorCode } from "../errors.ts";
 
 /** What may be known of an error of the database: never a value from a row. */
@@ -16,15 +17,37 @@ const BY_STATE: Readonly<Record<string, StoreErrorCode>> = {
   "23505": "EXISTS",
   "23503": "NOT_FOUND",
   "23514": "INVALID",
-  "22021": "INVALID",
-  "22P05": "INVALID",
+  "25P02": "ABORTED",
   "40001": "BUSY",
   "40P01": "BUSY",
   "55P03": "BUSY",
+  // A standby, and a connection that was ended because it did nothing in its transaction for too long.
+  "25006": "UNAVAILABLE",
+  "25P03": "UNAVAILABLE",
 };
 
-/** Connection lost, out of resources, operator at work, I/O: all of them pass or need an operator. */
-const UNAVAILABLE_CLASSES = new Set(["08", "53", "57", "58"]);
+/** By the first two characters of the state. */
+const BY_CLASS: Readonly<Record<string, StoreErrorCode>> = {
+  // A value that its column can't hold.
+  "22": "INVALID",
+  // Connection lost, no such login or database, out of resources, operator at work, I/O: all of them pass or need
+  // an operator.
+  "08": "UNAVAILABLE",
+  "28": "UNAVAILABLE",
+  "3D": "UNAVAILABLE",
+  "53": "UNAVAILABLE",
+  "57": "UNAVAILABLE",
+  "58": "UNAVAILABLE",
+};
+
+/** Whether two got in each other's way, and the database let the other through: this one can try again at once. */
+export function isCollision(error: unknown): boolean {
+  const cause = isStoreError(error) ? error.cause : safeCause(error);
+  const { sqlstate = null } = (
+    typeof cause === "object" && cause !== null ? cause : {}
+  ) as Partial<SafeCause>;
+  return sqlstate === "40001" || sqlstate === "40P01";
+}
 
 export function toStoreError(error: unknown, what: string): StoreError {
   if (isStoreError(error)) return error;
@@ -33,40 +56,30 @@ export function toStoreError(error: unknown, what: string): StoreError {
 }
 
 function codeOf({ sqlstate, system }: SafeCause): StoreErrorCode {
-  if (sqlstate === null) return system === "PROGRAM" ? "INTERNAL" : "UNAVAILABLE";
-  return BY_STATE[sqlstate] ?? (UNAVAILABLE_CLASSES.has(sqlstate.slice(0, 2)) ? "UNAVAILABLE" : "INTERNAL");
+  if (sqlstate !== null) return BY_STATE[sqlstate] ?? BY_CLASS[sqlstate.slice(0, 2)] ?? "INTERNAL";
+  if (system === "ROLLED_BACK") return "ABORTED";
+  return system === "PROGRAM" ? "INTERNAL" : "UNAVAILABLE";
 }
 
 function safeCause(error: unknown): SafeCause {
   const fields = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>;
   const code = text(fields["code"]);
   const sqlstate = code !== null && /^[0-9A-Z]{5}$/.test(code) ? code : null;
-  // A TypeError or RangeError is ours; what else comes without a state is the driver's: no connection.
-  const program = error instanceof TypeError || error instanceof RangeError;
   return {
     sqlstate,
     constraint: text(fields["constraint"]),
     table: text(fields["table"]),
-    system: sqlstate === null ? (program ? "PROGRAM" : (code ?? "CONNECTION")) : null,
+    system: sqlstate === null ? systemOf(error, code) : null,
   };
+}
+
+/** A TypeError or RangeError is ours; what else comes without a state is the driver's: no connection. */
+function systemOf(error: unknown, code: string | null): string {
+  if (error instanceof AbortedTransactionError) return "ROLLED_BACK";
+  if (error instanceof TypeError || error instanceof RangeError) return "PROGRAM";
+  return code ?? "CONNECTION";
 }
 
 function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
-}
-
-/** The same sub-port, every method of which throws nothing but StoreErrors. */
-export function guarded<Port extends object>(name: string, port: Port): Port {
-  const entries = Object.entries(port).map(([method, work]) => {
-    const call = work as (...args: unknown[]) => Promise<unknown>;
-    const safe = async (...args: unknown[]) => {
-      try {
-        return await call(...args);
-      } catch (error) {
-        throw toStoreError(error, `${name}.${method}`);
-      }
-    };
-    return [method, safe];
-  });
-  return Object.fromEntries(entries) as Port;
 }

@@ -4,10 +4,12 @@
  */
 import { type ExpressionBuilder, type SqlBool, sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
+import { checkCount } from "../check.ts";
 import { StoreError } from "../errors.ts";
 import {
   INTERACTION_KINDS,
   type InteractionKind,
+  isForItsOrder,
   refusalOf,
   sourcesOf,
   timingOf,
@@ -39,6 +41,7 @@ export function postgresInteractions(db: Db): Interactions {
       const there = await inSession(ref).where("id", "=", request.id).selectAll().executeTakeFirst();
       const same =
         there?.kind === request.kind &&
+        there.key === (request.key ?? request.id) &&
         there.turn_id === request.turn &&
         there.digest === (request.digest ?? null);
       if (!same) throw new StoreError("EXISTS", "interaction");
@@ -64,7 +67,11 @@ export function postgresInteractions(db: Db): Interactions {
     },
 
     async list(ref, { pending = false, after = 0, limit = 100 } = {}) {
-      const all = inSession(ref).selectAll().where("n", ">", after).orderBy("n").limit(checkPage(limit));
+      const all = inSession(ref)
+        .selectAll()
+        .where("n", ">", checkCount(after, "after"))
+        .orderBy("n")
+        .limit(checkPage(limit));
       // Written out, not as parameters, so that the planner can tell that the partial index serves.
       const some = pending ? all.where(sql<SqlBool>`status in ('pending', 'processing')`) : all;
       return (await some.execute()).map(interactionOf);
@@ -127,6 +134,15 @@ async function win(db: Db, ref: Ref, wish: ChangeWish): Promise<ChangeResult | n
   const body = JSON.stringify(wish.body ?? null);
   const reason = wish.reason === undefined ? null : JSON.stringify(wish.reason);
   const row = await db
+    // First, as the order of locks has it (session-row.ts): no row of the interaction is looked at before.
+    .with("held", (with_) =>
+      with_
+        .selectFrom("sessions")
+        .select("id")
+        .where("id", "=", ref.session)
+        .where("tenant_id", "=", ref.tenant)
+        .forKeyShare(),
+    )
     .with("won", (with_) =>
       with_
         .updateTable("interactions")
@@ -134,6 +150,7 @@ async function win(db: Db, ref: Ref, wish: ChangeWish): Promise<ChangeResult | n
         .where("session_id", "=", ref.session)
         .where("tenant_id", "=", ref.tenant)
         .where("id", "=", wish.id)
+        .where(sql<SqlBool>`exists (select from held)`)
         .where((eb) => mayBecome(eb, wish))
         .returningAll(),
     )
@@ -171,9 +188,9 @@ async function win(db: Db, ref: Ref, wish: ChangeWish): Promise<ChangeResult | n
   return { won: true, version, interaction, change };
 }
 
-/** The rules of interaction-rules.ts as a condition; payments move with their order only. */
+/** The rules of interaction-rules.ts as a condition. */
 function mayBecome(eb: ExpressionBuilder<Database, "interactions">, wish: ChangeWish) {
-  const rules = INTERACTION_KINDS.filter((kind) => kind !== "payment")
+  const rules = INTERACTION_KINDS.filter((kind) => !isForItsOrder(kind, wish.to, false))
     .map((kind) => ({ kind, from: sourcesOf(kind, wish.to) }))
     .filter(({ from }) => from.length > 0)
     .map(({ kind, from }) =>
@@ -181,6 +198,8 @@ function mayBecome(eb: ExpressionBuilder<Database, "interactions">, wish: Change
     );
   return eb.and([
     eb.or(rules),
+    // In the row itself: an order that is being made at the same time is then seen after waiting for it.
+    eb("ordered", "=", false),
     ...(wish.expectVersion === undefined ? [] : [eb("version", "=", wish.expectVersion)]),
     ...(wish.expectDigest === undefined ? [] : [eb("digest", "=", wish.expectDigest)]),
   ]);
@@ -203,7 +222,8 @@ async function lose(db: Db, ref: Ref, wish: ChangeWish, last: boolean): Promise<
     .where("id", "=", wish.id)
     .executeTakeFirst();
   if (row === undefined) throw new StoreError("NOT_FOUND", "interaction");
-  if (row.kind === "payment") throw new StoreError("INVALID", "interaction of a payment (move its order)");
+  if (isForItsOrder(row.kind, wish.to, row.ordered))
+    throw new StoreError("INVALID", "interaction of a payment (move its order)");
   const current = interactionOf(row);
   const why = refusalOf(current, wish, row.now);
   if (why === null && !last) return null;

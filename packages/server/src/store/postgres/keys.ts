@@ -4,9 +4,12 @@ import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } f
 import type { Env } from "../env.ts";
 import { type KeyInfo, type Keys, LAST_USED_MS } from "../keys.ts";
 import { checkKey } from "../ledger-checks.ts";
+import { MAX_BATCH } from "../sessions.ts";
 import type { Db } from "./database.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { ago, clock } from "./session-row.ts";
+
+const unnoted = sql<boolean>`(last_used_at is null or last_used_at < ${ago(LAST_USED_MS)})`;
 
 export function postgresKeys(db: Db, env: Env): Keys {
   const live = () =>
@@ -14,6 +17,25 @@ export function postgresKeys(db: Db, env: Env): Keys {
       .selectFrom("api_keys")
       .where("revoked_at", "is", null)
       .where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", ago(0))]));
+  const noting = new Set<string>();
+  /** Nobody waits for it, and it may fail: who asks is let in all the same, also where nothing can be written. */
+  const note = async (id: string) => {
+    // In somebody's transaction it would have to be waited for, and failing would take all the rest along.
+    if (db.isTransaction || noting.has(id)) return;
+    noting.add(id);
+    try {
+      await db
+        .updateTable("api_keys")
+        .set({ last_used_at: clock })
+        .where("id", "=", id)
+        .where(unnoted)
+        .execute();
+    } catch {
+      // The next use is noted instead.
+    } finally {
+      noting.delete(id);
+    }
+  };
   return {
     async create(tenant, key) {
       const name = checkKey(key);
@@ -39,11 +61,10 @@ export function postgresKeys(db: Db, env: Env): Keys {
       const row = await live()
         .where("id", "=", id)
         .select(["id", "tenant_id", "scopes", "secret_hash"])
-        .select(sql<boolean>`last_used_at is null or last_used_at < ${ago(LAST_USED_MS)}`.as("unnoted"))
+        .select(unnoted.as("unnoted"))
         .executeTakeFirst();
       if (row === undefined || !sameHash(row.secret_hash, hashKey(secret))) return null;
-      if (row.unnoted)
-        await db.updateTable("api_keys").set({ last_used_at: clock }).where("id", "=", id).execute();
+      if (row.unnoted) void note(id);
       return { id, tenant: row.tenant_id, scopes: row.scopes };
     },
 
@@ -72,10 +93,11 @@ export function postgresKeys(db: Db, env: Env): Keys {
         .selectFrom("api_keys")
         .selectAll()
         .where("tenant_id", "=", tenant)
-        .orderBy("created_at")
-        .orderBy("id")
+        .orderBy("created_at", "desc")
+        .orderBy("id", "desc")
+        .limit(MAX_BATCH)
         .execute();
-      return rows.map(infoOf);
+      return rows.toReversed().map(infoOf);
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Executor leases on PostgreSQL. Every comparison is made by the database's clock, in the statement itself. */
 import type { ExpressionBuilder } from "kysely";
-import { checkCount, checkId, checkLimit } from "../check.ts";
+import { checkDuration, checkLimit } from "../check.ts";
 import type { Leases } from "../leases.ts";
 import { MAX_BATCH } from "../sessions.ts";
 import type { Database, Db } from "./database.ts";
@@ -9,10 +9,10 @@ import { ago, byBytes, clockPlus } from "./session-row.ts";
 export function postgresLeases(db: Db): Leases {
   return {
     async take(executor, ttlMs) {
-      const until = clockPlus(checkCount(ttlMs, "ttlMs"));
+      const until = clockPlus(checkDuration(ttlMs, "ttlMs"));
       const row = await db
         .insertInto("leases")
-        .values({ executor: checkId(executor, "executor"), until })
+        .values({ executor: executor, until })
         .onConflict((oc) => oc.column("executor").doUpdateSet({ until }).where("leases.taken_by", "is", null))
         .returning("executor")
         .executeTakeFirst();
@@ -21,7 +21,7 @@ export function postgresLeases(db: Db): Leases {
     async renew(executor, ttlMs) {
       const { numUpdatedRows } = await db
         .updateTable("leases")
-        .set({ until: clockPlus(checkCount(ttlMs, "ttlMs")) })
+        .set({ until: clockPlus(checkDuration(ttlMs, "ttlMs")) })
         .where("executor", "=", executor)
         .where("taken_by", "is", null)
         .executeTakeFirst();
@@ -48,8 +48,13 @@ export function postgresLeases(db: Db): Leases {
         .executeTakeFirst();
       return numUpdatedRows === 1n;
     },
-    async release(executor) {
-      await db.deleteFrom("leases").where("executor", "=", executor).execute();
+    async release(executor, by) {
+      const { numDeletedRows } = await db
+        .deleteFrom("leases")
+        .where("executor", "=", executor)
+        .where("taken_by", "is not distinct from", by === executor ? null : by)
+        .executeTakeFirst();
+      return numDeletedRows === 1n;
     },
   };
 }

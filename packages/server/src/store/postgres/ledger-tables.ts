@@ -39,6 +39,8 @@ export interface LedgerTables {
     version: Generated<number>;
     requested_at: Time;
     changed_at: NullableTime;
+    /** Whether it is a payment with an order, which alone moves it from then on. */
+    ordered: Generated<boolean>;
   };
   interaction_changes: {
     session_id: string;

@@ -3,7 +3,7 @@
  * empty database too: they go one after the other. Never goes back.
  */
 import { sql } from "kysely";
-import { type Migration, Migrator } from "kysely/migration";
+import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from "kysely/migration";
 import { StoreError } from "../errors.ts";
 import type { Db } from "./database.ts";
 import { toStoreError } from "./guard.ts";
@@ -15,16 +15,18 @@ const migrations: Readonly<Record<string, Migration>> = { "0001-core": core, "00
 /** Any number will do, as long as nobody else in the database uses it. */
 const LOCK = 7_817_233_602;
 
-/** @returns the names of the migrations that this call ran */
+/** @returns the names of the migrations that this call ran; throws OUTDATED when the database is ahead of them */
 export async function migrate(db: Db): Promise<string[]> {
   try {
     return await db.connection().execute(async (held) => {
-      // Kysely's own lock is a row in a table that doesn't exist yet on an empty database.
-      await sql`select pg_advisory_lock(${LOCK})`.execute(held);
+      // Waiting for the others, and filling a large table, take as long as they take.
+      await sql`select set_config(name, '0', false)
+        from unnest(array['lock_timeout', 'statement_timeout']) name`.execute(held);
       try {
-        return await migrateAlone(held);
+        return await inTurn(held);
       } finally {
-        await sql`select pg_advisory_unlock(${LOCK})`.execute(held);
+        await sql`reset lock_timeout`.execute(held);
+        await sql`reset statement_timeout`.execute(held);
       }
     });
   } catch (error) {
@@ -32,9 +34,32 @@ export async function migrate(db: Db): Promise<string[]> {
   }
 }
 
+async function inTurn(db: Db): Promise<string[]> {
+  // Kysely's own lock is a row in a table that doesn't exist yet on an empty database.
+  await sql`select pg_advisory_lock(${LOCK})`.execute(db);
+  try {
+    return await migrateAlone(db);
+  } finally {
+    await sql`select pg_advisory_unlock(${LOCK})`.execute(db);
+  }
+}
+
 async function migrateAlone(db: Db): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+  const unknown = (await ranBefore(db)).filter((name) => !Object.hasOwn(migrations, name));
+  if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error !== undefined) throw error instanceof Error ? error : new StoreError("INTERNAL", "migrate");
   return results.filter(({ status }) => status === "Success").map(({ migrationName }) => migrationName);
+}
+
+/** Kysely keeps their names, and calls one that it doesn't know a corrupted migration. */
+async function ranBefore(db: Db): Promise<string[]> {
+  const there = await sql<{
+    name: string | null;
+  }>`select to_regclass(${DEFAULT_MIGRATION_TABLE}) as name`.execute(db);
+  if ((there.rows[0]?.name ?? null) === null) return [];
+  const { rows } = await sql<{ name: string }>`
+    select name from ${sql.table(DEFAULT_MIGRATION_TABLE)} order by name`.execute(db);
+  return rows.map(({ name }) => name);
 }

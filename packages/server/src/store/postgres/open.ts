@@ -12,11 +12,37 @@ export interface PostgresOptions {
   readonly max?: number;
   /** Shows up in pg_stat_activity. */
   readonly name?: string;
+  /** 0 for none. */
+  readonly timeouts?: Partial<PostgresTimeouts>;
+  /** Asks now and then whether an idle connection is still there; true when absent. */
+  readonly keepAlive?: boolean;
   /** Told of connections that broke while nobody used them; the pool replaces them by itself. */
   readonly onIdleError?: (error: Error) => void;
   /** Sees every statement, for tests and measuring. Parameters hold content: don't log them. */
   readonly onQuery?: (event: LogEvent) => void;
 }
+
+interface PostgresTimeouts {
+  /** To get a connection: a new one, or a free one of the pool. 5 s when absent. */
+  readonly connectMs: number;
+  /** 30 s when absent. */
+  readonly statementMs: number;
+  /** To wait for a row that somebody else holds; then BUSY. 5 s when absent. */
+  readonly lockMs: number;
+  /**
+   * How long a transaction may do nothing before the database ends it. Without, a process that is frozen in one
+   * would keep everybody from the rows it holds, until somebody ends the process.
+   * 10 s when absent.
+   */
+  readonly idleInTransactionMs: number;
+}
+
+const TIMEOUTS: PostgresTimeouts = {
+  connectMs: 5_000,
+  statementMs: 30_000,
+  lockMs: 5_000,
+  idleInTransactionMs: 10_000,
+};
 
 const INT8 = 20;
 const TIMESTAMPTZ = 1184;
@@ -40,10 +66,13 @@ const types: pg.CustomTypesConfig = {
 };
 
 export function openDatabase(options: PostgresOptions): Db {
+  const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const pool = new pg.Pool({
-    connectionString: options.url,
+    ...settingsOf(options.url, timeouts),
     max: options.max ?? 10,
     application_name: options.name ?? "turnstream",
+    connectionTimeoutMillis: timeouts.connectMs,
+    keepAlive: options.keepAlive ?? true,
     types,
   });
   // Without a listener, a connection that the server closes would end the process.
@@ -54,4 +83,20 @@ export function openDatabase(options: PostgresOptions): Db {
     dialect: new PostgresDialect({ pool }),
     ...(options.onQuery === undefined ? {} : { log: options.onQuery }),
   });
+}
+
+/**
+ * The settings go with the request for a connection, so that none is ever without them. The isolation isn't a choice:
+ * statements that wait for a row rely on seeing it as it is then.
+ */
+function settingsOf(url: string, { statementMs, lockMs, idleInTransactionMs }: PostgresTimeouts) {
+  const options = [
+    `-c statement_timeout=${statementMs}`,
+    `-c lock_timeout=${lockMs}`,
+    `-c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
+    "-c default_transaction_isolation=read\\ committed",
+  ].join(" ");
+  // The driver would take what the URL says instead of these; behind them it wins where it says something else.
+  const connectionString = url.replace(/(?<=[?&]options=)/, encodeURIComponent(`${options} `));
+  return { connectionString, options };
 }

@@ -1,6 +1,6 @@
 /** What gateways have sent, on PostgreSQL: each notice once, with what became of it. Never moves an order. */
 import type { Selectable } from "kysely";
-import { checkCount } from "../check.ts";
+import { checkDuration } from "../check.ts";
 import { checkPage } from "../ledger-checks.ts";
 import type { ApplyResult, Notice, Order, OrderMove } from "../payments.ts";
 import type { Ref } from "../refs.ts";
@@ -91,7 +91,7 @@ export async function pruneNotices(
           .selectFrom("payment_notices")
           .select(["tenant_id", "gateway", "event_id"])
           .where("session_id", "is", null)
-          .where("received_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
+          .where("received_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
           .orderBy("received_at")
           .limit(checkPage(limit))
           .$asTuple("tenant_id", "gateway", "event_id"),

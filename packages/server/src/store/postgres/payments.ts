@@ -4,7 +4,7 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { type Selectable, sql } from "kysely";
-import { checkCount } from "../check.ts";
+import { checkDuration } from "../check.ts";
 import { StoreError } from "../errors.ts";
 import type { InteractionChange } from "../interactions.ts";
 import { checkMove, checkOrder, checkPage } from "../ledger-checks.ts";
@@ -15,7 +15,7 @@ import type { Db } from "./database.ts";
 import { interactionOf } from "./interaction-rows.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { claimNotices, keepNotice, noticesOf, pruneNotices, settleNotice } from "./payment-notices.ts";
-import { ago, clock, clockPlus, inTransaction, requireSession } from "./session-row.ts";
+import { ago, clock, clockPlus, holdSession, inTransaction } from "./session-row.ts";
 
 export function postgresPayments(db: Db): Payments {
   return {
@@ -23,7 +23,7 @@ export function postgresPayments(db: Db): Payments {
       checkOrder(order);
       return await inTransaction(db, async (tx) => {
         await lockOrderNo(tx, ref.tenant, order.orderNo);
-        await requireSession(tx, ref);
+        await holdSession(tx, ref);
         const made = await insert(tx, ref, order);
         if (made === undefined) {
           return { created: false, order: await requireSame(tx, ref, order), early: [] };
@@ -36,10 +36,10 @@ export function postgresPayments(db: Db): Payments {
       checkMove(move);
       return await inTransaction(db, async (tx) => {
         await lockOrderNo(tx, tenant, move.orderNo);
+        const order = await find(tx, tenant, move.orderNo, "held");
         if (move.notice !== undefined && !(await keepNotice(tx, tenant, move.orderNo, move.notice))) {
-          return { outcome: "repeated", order: await find(tx, tenant, move.orderNo) };
+          return { outcome: "repeated", order };
         }
-        const order = await find(tx, tenant, move.orderNo);
         const result: ApplyResult = order === null ? { outcome: "unknown" } : await step(tx, order, move);
         if (move.notice !== undefined && order !== null) {
           await settleNotice(tx, order, move.notice, result.outcome);
@@ -76,7 +76,7 @@ export function postgresPayments(db: Db): Payments {
         )
         .updateTable("payments as p")
         .from("picked")
-        .set({ next_check_at: clockPlus(checkCount(againMs, "againMs")) })
+        .set({ next_check_at: clockPlus(checkDuration(againMs, "againMs")) })
         .whereRef("p.session_id", "=", "picked.session_id")
         .whereRef("p.id", "=", "picked.id")
         .returningAll("p")
@@ -105,7 +105,7 @@ async function insert(tx: Db, ref: Ref, order: NewOrder) {
     .executeTakeFirst();
   if (asked === undefined) throw new StoreError("NOT_FOUND", "interaction of the order");
   if (asked.kind !== "payment") throw new StoreError("INVALID", "interaction of the order (not a payment)");
-  return await tx
+  const made = await tx
     .insertInto("payments")
     .values({
       session_id: ref.session,
@@ -123,6 +123,20 @@ async function insert(tx: Db, ref: Ref, order: NewOrder) {
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst();
+  if (made !== undefined) await markOrdered(tx, ref, order.interaction);
+  return made;
+}
+
+/** From now on only the order moves the request. One that was cancelled gets no order any more. */
+async function markOrdered(tx: Db, ref: Ref, interaction: string): Promise<void> {
+  const { numUpdatedRows } = await tx
+    .updateTable("interactions")
+    .set({ ordered: true })
+    .where("session_id", "=", ref.session)
+    .where("id", "=", interaction)
+    .where("status", "=", "pending")
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new StoreError("CONFLICT", "interaction of the order (cancelled)");
 }
 
 async function requireSame(tx: Db, ref: Ref, order: NewOrder): Promise<Order> {
@@ -138,13 +152,16 @@ async function requireSame(tx: Db, ref: Ref, order: NewOrder): Promise<Order> {
   return there;
 }
 
-async function find(db: Db, tenant: string, orderNo: string): Promise<Order | null> {
-  const row = await db
+/** @param held whether its session is kept from being erased, before anything of it is touched */
+async function find(db: Db, tenant: string, orderNo: string, held?: "held"): Promise<Order | null> {
+  let query = db
     .selectFrom("payments")
-    .selectAll()
-    .where("tenant_id", "=", tenant)
-    .where("order_no", "=", orderNo)
-    .executeTakeFirst();
+    .innerJoin("sessions", "sessions.id", "payments.session_id")
+    .selectAll("payments")
+    .where("payments.tenant_id", "=", tenant)
+    .where("order_no", "=", orderNo);
+  if (held !== undefined) query = query.forKeyShare("sessions");
+  const row = await query.executeTakeFirst();
   return row === undefined ? null : orderOf(row);
 }
 

@@ -1,6 +1,6 @@
 /** People's numbers on PostgreSQL. */
 import { sql } from "kysely";
-import { checkId } from "../check.ts";
+import { checkCount } from "../check.ts";
 import type { People } from "../people.ts";
 import type { Db } from "./database.ts";
 
@@ -14,7 +14,6 @@ export function postgresPeople(db: Db): People {
       .executeTakeFirst();
   return {
     async numberOf(tenant, user) {
-      checkId(user, "user");
       const there = await find(tenant, user);
       if (there !== undefined) return there.number;
       const { number } = await db
@@ -33,7 +32,7 @@ export function postgresPeople(db: Db): People {
       const row = await db
         .selectFrom("people")
         .select("user_id")
-        .where("number", "=", number)
+        .where("number", "=", checkCount(number, "number"))
         .where("tenant_id", "=", tenant)
         .executeTakeFirst();
       return row?.user_id ?? null;

@@ -1,15 +1,24 @@
-/** What several sub-ports do with the row of a session: read it, require it, lock it. Never changes it. */
+/**
+ * What several sub-ports do with the row of a session: read it, require it, lock it. Never changes it.
+ *
+ * Locks are taken in this order, so that nobody waits for each other:
+ * 1. the tenant's row, where the tenant is erased
+ * 2. the number of an order (an advisory lock, payments.ts)
+ * 3. the session's row, several by their ids: `holdSession` to change what hangs on it, `lockSession` to change it in
+ *    the order of the session, FOR UPDATE to erase it
+ * 4. what hangs on the session
+ * 5. the head of the audit
+ * In one transaction a session may be held first and locked later: only erasing minds, and it waits for both.
+ * Where the order can't be kept (work on several sessions; a tenant's erasure against the rest), the database finds
+ * the deadlock, and whoever has to give way is tried again; see retry.ts.
+ */
 import { formatCursor } from "@turnstream/protocol";
 import { type Selectable, sql } from "kysely";
-import { isStoreError, StoreError } from "../errors.ts";
+import { StoreError } from "../errors.ts";
 import type { Ref } from "../refs.ts";
 import type { Session } from "../sessions.ts";
 import type { CoreTables } from "./core-tables.ts";
 import type { Db } from "./database.ts";
-import { toStoreError } from "./guard.ts";
-
-/** How often a transaction is tried in all when others get in its way. */
-export const ATTEMPTS = 5;
 
 export const SESSION_COLUMNS = [
   "sessions.id",
@@ -64,6 +73,18 @@ export function isTenants(ref: Ref) {
   return sql<boolean>`exists (select from sessions where id = ${ref.session} and tenant_id = ${ref.tenant})`;
 }
 
+/** Keeps the session from being erased until the transaction ends; nothing else has to wait for that. */
+export async function holdSession(tx: Db, ref: Ref): Promise<void> {
+  const row = await tx
+    .selectFrom("sessions")
+    .select("id")
+    .where("id", "=", ref.session)
+    .where("tenant_id", "=", ref.tenant)
+    .forKeyShare()
+    .executeTakeFirst();
+  if (row === undefined) throw noSession(ref);
+}
+
 /**
  * Holds the session's row until the transaction ends: changes in its order go one after the other.
  * Rows that only refer to it can still be added meanwhile.
@@ -83,19 +104,9 @@ export async function lockSession(
   return row;
 }
 
-/**
- * Joins the transaction that runs, or makes one. One of its own is tried again after a deadlock, at once: the
- * database has let the other one through.
- */
+/** Joins the transaction that runs, or makes one. After a collision the whole call is tried again; see store.ts. */
 export async function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
-  if (db.isTransaction) return work(db);
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await db.transaction().execute(work);
-    } catch (error) {
-      if (attempt >= ATTEMPTS || !isStoreError(toStoreError(error, "transaction"), "BUSY")) throw error;
-    }
-  }
+  return db.isTransaction ? work(db) : db.transaction().execute(work);
 }
 
 /** The database's clock, read now and not at the start of the transaction. */

@@ -1,13 +1,14 @@
 /** Sessions on PostgreSQL. The order of a page is an index of its own; see the plan tests. */
 import { sql } from "kysely";
-import { checkCount, checkId, checkLimit, checkText, firstEpoch } from "../check.ts";
+import { checkDuration, checkId, checkLimit, checkSessionId, checkText, firstEpoch } from "../check.ts";
 import type { Env } from "../env.ts";
 import { StoreError } from "../errors.ts";
 import { formatPageToken, parsePageToken } from "../page-token.ts";
 import type { Actor } from "../refs.ts";
-import { MAX_BATCH, MAX_PAGE, type NewSession, type Sessions } from "../sessions.ts";
+import { MAX_PAGE, type NewSession, type Sessions } from "../sessions.ts";
 import type { Db } from "./database.ts";
-import { ago, byBytes, clock, noSession, SESSION_COLUMNS, sessionOf } from "./session-row.ts";
+import { eraseExpired, eraseSessions, eraseUser, pendingErasures } from "./erase-sessions.ts";
+import { ago, byBytes, clock, inTransaction, noSession, SESSION_COLUMNS, sessionOf } from "./session-row.ts";
 
 export function postgresSessions(db: Db, env: Env): Sessions {
   return {
@@ -48,30 +49,16 @@ export function postgresSessions(db: Db, env: Env): Sessions {
       if (numUpdatedRows === 0n) throw noSession(ref);
     },
     remove: async (ref) => (await eraseSessions(db, ref)).length > 0,
-    removeUser: (tenant, user) => eraseSessions(db, { tenant, user }),
-    async expired({ olderThanMs, limit }) {
-      const rows = await db
-        .selectFrom("sessions")
-        .select(["id", "tenant_id"])
-        .where("updated_at", "<", ago(checkCount(olderThanMs, "olderThanMs")))
-        .orderBy("updated_at")
-        .orderBy(byBytes("id"))
-        .limit(checkLimit(limit, MAX_BATCH))
-        .execute();
-      return rows.map((row) => ({ tenant: row.tenant_id, session: row.id }));
-    },
-    async pendingErasures(limit) {
-      const rows = await db
-        .selectFrom("erasures")
-        .selectAll()
-        .orderBy("requested_at")
-        .orderBy(byBytes("session_id"))
-        .limit(checkLimit(limit, MAX_BATCH))
-        .execute();
-      return rows.map((row) => ({ session: row.session_id, requestedAt: row.requested_at }));
-    },
-    async erased(session) {
-      await db.deleteFrom("erasures").where("session_id", "=", session).execute();
+    removeUser: (tenant, user) => eraseUser(db, tenant, user),
+    removeExpired: (query) => eraseExpired(db, query),
+    pendingErasures: (limit, after) => pendingErasures(db, limit, after),
+    async erased(session, { olderThanMs }) {
+      const { numDeletedRows } = await db
+        .deleteFrom("erasures")
+        .where("session_id", "=", session)
+        .where("requested_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
+        .executeTakeFirst();
+      return numDeletedRows === 1n;
     },
   };
 }
@@ -85,32 +72,31 @@ function owned(db: Db, actor: Actor, id: string) {
 }
 
 async function create(db: Db, env: Env, actor: Actor, session: NewSession) {
-  const id = checkId(session.id, "session id");
-  const row = await db
-    .insertInto("sessions")
-    .columns(["id", "tenant_id", "user_id", "title", "epoch", "forked_from_share"])
-    .expression(
-      db
-        .selectNoFrom([
-          sql<string>`${id}`.as("id"),
-          sql<string>`${checkId(actor.tenant, "tenant id")}`.as("tenant_id"),
-          sql<string>`${checkId(actor.user, "user id")}`.as("user_id"),
-          sql<string>`${session.title === undefined ? null : checkText(session.title, "title")}::text`.as(
-            "title",
-          ),
-          // The first claim gets one more.
-          sql<number>`${firstEpoch(session.firstEpoch, env) - 1}::bigint`.as("epoch"),
-          sql<boolean>`${session.forkedFromShare ?? false}::boolean`.as("forked_from_share"),
-        ])
-        // Its old log may still be there, and whoever deletes that would delete the new one.
-        .where((eb) =>
-          eb.not(eb.exists(eb.selectFrom("erasures").select("session_id").where("session_id", "=", id))),
-        ),
-    )
-    .returning(SESSION_COLUMNS)
-    .executeTakeFirst();
-  if (row === undefined) throw new StoreError("EXISTS", `session ${id} is still being erased`);
-  return sessionOf(row);
+  const values = {
+    id: checkSessionId(session.id),
+    tenant_id: checkId(actor.tenant, "tenant id"),
+    user_id: checkId(actor.user, "user id"),
+    title: session.title === undefined ? null : checkText(session.title, "title"),
+    // The first claim gets one more.
+    epoch: firstEpoch(session.firstEpoch, env) - 1,
+    forked_from_share: session.forkedFromShare ?? false,
+  };
+  return inTransaction(db, async (tx) => {
+    const row = await tx
+      .insertInto("sessions")
+      .values(values)
+      .returning(SESSION_COLUMNS)
+      .executeTakeFirstOrThrow();
+    // Its old log may still be there, and whoever deletes that would delete the new one. Looked at behind the insert,
+    // which waits for an erasure under way.
+    const note = await tx
+      .selectFrom("erasures")
+      .select("session_id")
+      .where("session_id", "=", values.id)
+      .executeTakeFirst();
+    if (note !== undefined) throw new StoreError("EXISTS", `session ${values.id} is still being erased`);
+    return sessionOf(row);
+  });
 }
 
 async function list(db: Db, actor: Actor, page: { limit: number; before?: string }) {
@@ -133,23 +119,4 @@ async function list(db: Db, actor: Actor, page: { limit: number; before?: string
   if (more) sessions.pop();
   const last = sessions.at(-1);
   return { sessions, next: more && last !== undefined ? formatPageToken(last) : null };
-}
-
-/** Deletes sessions and notes their erasure, in one statement; everything else of theirs goes by cascade. */
-export async function eraseSessions(
-  db: Db,
-  of: { tenant: string; user?: string; session?: string },
-): Promise<string[]> {
-  let gone = db.deleteFrom("sessions").where("tenant_id", "=", of.tenant).returning("id");
-  if (of.user !== undefined) gone = gone.where("user_id", "=", of.user);
-  if (of.session !== undefined) gone = gone.where("id", "=", of.session);
-  const rows = await db
-    .with("gone", () => gone)
-    .insertInto("erasures")
-    .columns(["session_id"])
-    .expression((eb) => eb.selectFrom("gone").select("id"))
-    .onConflict((oc) => oc.column("session_id").doUpdateSet({ requested_at: clock }))
-    .returning("session_id")
-    .execute();
-  return rows.map((row) => row.session_id).toSorted();
 }

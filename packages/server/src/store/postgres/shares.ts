@@ -1,7 +1,7 @@
 /** Shares on PostgreSQL. */
 import { formatCursor } from "@turnstream/protocol";
-import { checkId } from "../check.ts";
 import type { Env } from "../env.ts";
+import { MAX_BATCH } from "../sessions.ts";
 import type { Share, Shares } from "../shares.ts";
 import type { Db } from "./database.ts";
 import { byBytes, clock, inTransaction, noSession } from "./session-row.ts";
@@ -22,7 +22,7 @@ export function postgresShares(db: Db, env: Env): Shares {
                 "archived_epoch",
                 "archived_seq",
               ])
-              .where("sessions.id", "=", checkId(session, "session id"))
+              .where("sessions.id", "=", session)
               .where("tenant_id", "=", actor.tenant)
               .where("user_id", "=", actor.user),
           )
@@ -53,10 +53,11 @@ export function postgresShares(db: Db, env: Env): Shares {
         .where("session_id", "=", session)
         .where("tenant_id", "=", actor.tenant)
         .where("user_id", "=", actor.user)
-        .orderBy("shares.created_at")
-        .orderBy(byBytes("shares.id"))
+        .orderBy("shares.created_at", "desc")
+        .orderBy(byBytes("shares.id"), "desc")
+        .limit(MAX_BATCH)
         .execute();
-      return rows.map(shareOf);
+      return rows.toReversed().map(shareOf);
     },
   };
 }

@@ -2,10 +2,11 @@
  * The store on PostgreSQL: every sub-port on the pool, and the same ones again on each transaction.
  * Never migrates: see migrate.ts.
  */
-import { setTimeout as sleep } from "node:timers/promises";
+import { checkArguments } from "../check.ts";
 import { type Env, systemEnv } from "../env.ts";
-import { isStoreError } from "../errors.ts";
 import type { OpenStore, Store, StorePorts } from "../store.ts";
+import { runCalls } from "../transaction-calls.ts";
+import { wrapPorts } from "../wrap-ports.ts";
 import { postgresArchive } from "./archive.ts";
 import { postgresAudit } from "./audit.ts";
 import { postgresInteractions } from "./interactions.ts";
@@ -16,10 +17,10 @@ import { postgresUsage } from "./usage.ts";
 import { postgresBlobs } from "./blobs.ts";
 import type { Db } from "./database.ts";
 import { postgresEpochs } from "./epochs.ts";
-import { guarded, toStoreError } from "./guard.ts";
+import { toStoreError } from "./guard.ts";
 import { postgresLeases } from "./leases.ts";
 import { postgresOutbox } from "./outbox.ts";
-import { ATTEMPTS } from "./session-row.ts";
+import { retryCollisions } from "./retry.ts";
 import { postgresSessions } from "./sessions.ts";
 import { postgresShares } from "./shares.ts";
 import { postgresTenants } from "./tenants.ts";
@@ -27,13 +28,15 @@ import { postgresTurns } from "./turns.ts";
 import { postgresWaiting } from "./waiting.ts";
 
 export function postgresStore(db: Db, env: Env = systemEnv): OpenStore {
+  const ports = wrapPorts(portsOn(db, env), (_, __, call) => retryCollisions(env, call));
   const store: Store = {
-    ...portsOn(db, env),
-    transaction: (work) => transaction(db, env, work),
+    ...ports,
+    transaction: (work) => retryCollisions(env, () => once(db, env, work)),
   };
   return { ...store, close: () => db.destroy() };
 }
 
+/** Every method throws nothing but StoreErrors. */
 function portsOn(db: Db, env: Env): StorePorts {
   const ports: StorePorts = {
     tenants: postgresTenants(db),
@@ -53,29 +56,22 @@ function portsOn(db: Db, env: Env): StorePorts {
     usage: postgresUsage(db),
     audit: postgresAudit(db),
   };
-  const safe = Object.entries(ports).map(([name, port]) => [name, guarded(name, port as object)]);
-  return Object.fromEntries(safe) as StorePorts;
-}
-
-async function transaction<T>(db: Db, env: Env, work: (tx: Store) => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
+  return wrapPorts(ports, async (name, args, call) => {
     try {
-      return await once(db, env, work);
+      checkArguments(name, args);
+      return await call();
     } catch (error) {
-      if (attempt >= ATTEMPTS || !isStoreError(error, "BUSY")) throw error;
-      // Those who deadlocked together should not come back together.
-      await sleep(2 ** attempt * 5 * (1 + (env.randomBytes(1)[0] ?? 0) / 255));
+      throw toStoreError(error, name);
     }
-  }
+  });
 }
 
 async function once<T>(db: Db, env: Env, work: (tx: Store) => Promise<T>): Promise<T> {
   let thrown: { error: unknown } | null = null;
   try {
     return await db.transaction().execute(async (tx) => {
-      const store: Store = { ...portsOn(tx, env), transaction: (inner) => inner(store) };
       try {
-        return await work(store);
+        return await runCalls(portsOn(tx, env), work);
       } catch (error) {
         thrown = { error };
         throw error;

@@ -2,7 +2,7 @@
 import type { Tenant, Tenants } from "../tenants.ts";
 import { checkId, checkText } from "../check.ts";
 import type { Db } from "./database.ts";
-import { eraseSessions } from "./sessions.ts";
+import { eraseSessions } from "./erase-sessions.ts";
 import { inTransaction } from "./session-row.ts";
 
 export function postgresTenants(db: Db): Tenants {

@@ -2,7 +2,7 @@
 import type { TurnStatus } from "@turnstream/protocol";
 import { checkCount, checkLimit } from "../check.ts";
 import type { Ref } from "../refs.ts";
-import { MAX_PAGE } from "../sessions.ts";
+import { MAX_BATCH, MAX_PAGE } from "../sessions.ts";
 import type { TurnRecord, Turns } from "../turns.ts";
 import type { Db } from "./database.ts";
 import { isTenants } from "./session-row.ts";
@@ -15,7 +15,8 @@ export function postgresTurns(db: Db): Turns {
       return (await query.execute()).map(recordOf);
     },
     async open(ref) {
-      return (await turnsOf(db, ref).where("open", "=", true).orderBy("start_seq").execute()).map(recordOf);
+      const open = turnsOf(db, ref).where("open", "=", true).orderBy("start_seq").limit(MAX_BATCH);
+      return (await open.execute()).map(recordOf);
     },
   };
 }

@@ -1,8 +1,8 @@
 /** Usage on PostgreSQL: the mark that a key was counted and the counting are one statement. */
 import { sql } from "kysely";
-import { checkCount } from "../check.ts";
+import { checkDuration } from "../check.ts";
 import { checkDay, checkPage, checkUsage } from "../ledger-checks.ts";
-import type { UsageLedger } from "../usage.ts";
+import { MOST_USAGE, type UsageLedger } from "../usage.ts";
 import type { Db } from "./database.ts";
 import { ago } from "./session-row.ts";
 
@@ -23,11 +23,11 @@ export function postgresUsage(db: Db): UsageLedger {
           ${total_tokens}::bigint
         from mark
         on conflict (tenant_id, day, model) do update set
-          turns = d.turns + excluded.turns,
-          calls = d.calls + excluded.calls,
-          input_tokens = d.input_tokens + excluded.input_tokens,
-          output_tokens = d.output_tokens + excluded.output_tokens,
-          total_tokens = d.total_tokens + excluded.total_tokens
+          turns = least(d.turns + excluded.turns, ${MOST_USAGE}::bigint),
+          calls = least(d.calls + excluded.calls, ${MOST_USAGE}::bigint),
+          input_tokens = least(d.input_tokens + excluded.input_tokens, ${MOST_USAGE}::bigint),
+          output_tokens = least(d.output_tokens + excluded.output_tokens, ${MOST_USAGE}::bigint),
+          total_tokens = least(d.total_tokens + excluded.total_tokens, ${MOST_USAGE}::bigint)
         returning day`.execute(db);
       return rows.length > 0;
     },
@@ -56,7 +56,7 @@ export function postgresUsage(db: Db): UsageLedger {
             eb
               .selectFrom("usage_marks")
               .select(["tenant_id", "key"])
-              .where("marked_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
+              .where("marked_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
               .orderBy("marked_at")
               .limit(checkPage(limit))
               .$asTuple("tenant_id", "key"),

@@ -1,8 +1,8 @@
 /** Waiting messages on PostgreSQL. A row without a body waits no longer. */
 import type { UserMessage } from "@turnstream/protocol";
-import { checkId } from "../check.ts";
 import type { Ref } from "../refs.ts";
-import { type NewMessage, type Waiting, waitingBody } from "../waiting.ts";
+import { MAX_BATCH } from "../sessions.ts";
+import { checkMessage, type NewMessage, type Waiting, waitingBody } from "../waiting.ts";
 import type { Db } from "./database.ts";
 import { inTransaction, isTenants, lockSession } from "./session-row.ts";
 
@@ -15,7 +15,7 @@ export function postgresWaiting(db: Db): Waiting {
         return settle(tx, ref, id);
       }),
     async list(ref) {
-      return (await waitingOf(db, ref).execute()).flatMap(messageOf);
+      return (await waitingOf(db, ref).limit(MAX_BATCH).execute()).flatMap(messageOf);
     },
     take: (ref) =>
       inTransaction(db, async (tx) => {
@@ -30,14 +30,16 @@ export function postgresWaiting(db: Db): Waiting {
 }
 
 async function add(tx: Db, ref: Ref, message: NewMessage) {
+  const { id, by } = checkMessage(message);
   // Numbers are drawn with the lock held, so that they follow the order of the commits.
   await lockSession(tx, ref);
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto("waiting_messages")
     .values({
       session_id: ref.session,
-      id: checkId(message.id, "message id"),
+      id,
       body: JSON.stringify(waitingBody(message)),
+      by_user: by,
     })
     .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
     .executeTakeFirst();
@@ -47,7 +49,7 @@ async function add(tx: Db, ref: Ref, message: NewMessage) {
 function waitingOf(db: Db, ref: Ref) {
   return db
     .selectFrom("waiting_messages")
-    .select(["id", "body", "added_at"])
+    .select(["id", "body", "by_user", "added_at"])
     .where("session_id", "=", ref.session)
     .where(isTenants(ref))
     .where("body", "is not", null)
@@ -57,13 +59,13 @@ function waitingOf(db: Db, ref: Ref) {
 type Row = Awaited<ReturnType<ReturnType<typeof waitingOf>["execute"]>>[number];
 
 function messageOf(row: Row): UserMessage[] {
-  return row.body === null ? [] : [{ id: row.id, ...row.body, at: row.added_at }];
+  return row.body === null ? [] : [{ id: row.id, ...row.body, by: row.by_user, at: row.added_at }];
 }
 
 async function settle(tx: Db, ref: Ref, id: string): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable("waiting_messages")
-    .set({ body: null })
+    .set({ body: null, by_user: null })
     .where("session_id", "=", ref.session)
     .where("id", "=", id)
     .where("body", "is not", null)

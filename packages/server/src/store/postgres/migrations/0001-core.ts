@@ -60,16 +60,19 @@ const statements = [
   )`,
   `create index turns_open on turns (session_id, start_seq) where open`,
 
-  // A message that waits no longer keeps its row without a body: told again, it must not wait again.
+  // A message that waits no longer keeps its row without a body: told again, it must not wait again. Who sent it
+  // stands in a column, so that it can be taken out without reading the message.
   `create table waiting_messages (
     session_id text not null references sessions on delete cascade,
     id text not null,
     n bigint not null generated always as identity,
     body json,
+    by_user text,
     added_at timestamptz(3) not null default clock_timestamp(),
     primary key (session_id, id)
   )`,
   `create index waiting_in_order on waiting_messages (session_id, n) where body is not null`,
+  `create index waiting_by_user on waiting_messages (by_user) where by_user is not null`,
 
   `create table archived_events (
     session_id text not null references sessions on delete cascade,

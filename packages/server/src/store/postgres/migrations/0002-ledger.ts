@@ -43,6 +43,7 @@ const statements = [
     version bigint not null default 0,
     requested_at timestamptz(3) not null default clock_timestamp(),
     changed_at timestamptz(3),
+    ordered boolean not null default false,
     primary key (session_id, id),
     unique (session_id, key)
   )`,
@@ -64,6 +65,8 @@ const statements = [
     primary key (session_id, interaction_id, version),
     foreign key (session_id, interaction_id) references interactions on delete cascade
   )`,
+  // For taking a person's id out of everything they decided.
+  `create index interaction_changes_by_user on interaction_changes (by_user) where by_user is not null`,
 
   `create table payments (
     session_id text not null references sessions on delete cascade,

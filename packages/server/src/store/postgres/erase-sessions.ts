@@ -1,0 +1,142 @@
+/**
+ * Erasing sessions on PostgreSQL, with a note of each until its log is gone too. Everything that hangs on a session
+ * goes by cascade. Never touches a log.
+ */
+import { sql } from "kysely";
+import { checkDuration, checkLimit, checkTime } from "../check.ts";
+import { type Erasure, MAX_BATCH } from "../sessions.ts";
+import type { Db } from "./database.ts";
+import { ago, byBytes, clock, inTransaction } from "./session-row.ts";
+
+/** Those of a tenant: all, or one. @returns their ids */
+export function eraseSessions(
+  db: Db,
+  of: { readonly tenant: string; readonly session?: string },
+): Promise<string[]> {
+  return inTransaction(db, async (tx) => {
+    let found = tx.selectFrom("sessions").select("id").where("tenant_id", "=", of.tenant);
+    if (of.session !== undefined) found = found.where("id", "=", of.session);
+    // Locked in the order of their ids: two who erase the same ones don't wait for each other.
+    const rows = await found.orderBy(byBytes("id")).forUpdate().execute();
+    return deleteAndNote(
+      tx,
+      rows.map(({ id }) => id),
+    );
+  });
+}
+
+/** A person's, and their name in the other sessions of the tenant. @returns the ids of those that were theirs */
+export function eraseUser(db: Db, tenant: string, user: string): Promise<string[]> {
+  return inTransaction(db, async (tx) => {
+    const rows = await withTraceOf(tx, tenant, user)
+      .select(["id", "user_id"])
+      // All of them at once, in the order of their ids: people in each other's sessions may be erased together.
+      .orderBy(byBytes("id"))
+      .forUpdate()
+      .execute();
+    const own = rows.filter((row) => row.user_id === user);
+    const gone = await deleteAndNote(
+      tx,
+      own.map(({ id }) => id),
+    );
+    await unname(tx, tenant, user);
+    return gone;
+  });
+}
+
+/** The sessions of the tenant that are the person's, or name them. */
+function withTraceOf(tx: Db, tenant: string, user: string) {
+  return tx
+    .selectFrom("sessions")
+    .where("tenant_id", "=", tenant)
+    .where("id", "in", (eb) =>
+      eb
+        .selectFrom("sessions as own")
+        .select("own.id")
+        .where("own.tenant_id", "=", tenant)
+        .where("own.user_id", "=", user)
+        .unionAll(eb.selectFrom("interaction_changes").select("session_id as id").where("by_user", "=", user))
+        .unionAll(eb.selectFrom("waiting_messages").select("session_id as id").where("by_user", "=", user)),
+    );
+}
+
+async function unname(tx: Db, tenant: string, user: string): Promise<void> {
+  await tx
+    .updateTable("interaction_changes as c")
+    .from("interactions as i")
+    .set({ by_user: null })
+    .whereRef("i.session_id", "=", "c.session_id")
+    .whereRef("i.id", "=", "c.interaction_id")
+    .where("i.tenant_id", "=", tenant)
+    .where("c.by_user", "=", user)
+    .execute();
+  await tx
+    .updateTable("waiting_messages as w")
+    .from("sessions as s")
+    .set({ by_user: null })
+    .whereRef("s.id", "=", "w.session_id")
+    .where("s.tenant_id", "=", tenant)
+    .where("w.by_user", "=", user)
+    .execute();
+}
+
+export async function eraseExpired(
+  db: Db,
+  query: { readonly olderThanMs: number; readonly limit: number },
+): Promise<string[]> {
+  const olderThanMs = checkDuration(query.olderThanMs, "olderThanMs");
+  const limit = checkLimit(query.limit, MAX_BATCH);
+  return inTransaction(db, async (tx) => {
+    const rows = await tx
+      .selectFrom("sessions")
+      .select("id")
+      .where("updated_at", "<", ago(olderThanMs))
+      .orderBy("updated_at")
+      .orderBy(byBytes("id"))
+      .limit(limit)
+      .forUpdate()
+      // Whoever holds one is working on it. One that was updated since the statement began is looked at as it is now.
+      .skipLocked()
+      .execute();
+    return deleteAndNote(
+      tx,
+      rows.map(({ id }) => id),
+    );
+  });
+}
+
+/** The sessions must be locked. */
+async function deleteAndNote(tx: Db, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  // A long history takes its time, and an erasure that is cut short each time would never be done.
+  await sql`select set_config('statement_timeout', '0', true)`.execute(tx);
+  const rows = await tx
+    .with("gone", (qb) =>
+      qb
+        .deleteFrom("sessions")
+        .where("id", "=", sql<string>`any(${[...ids]}::text[])`)
+        .returning("id"),
+    )
+    .insertInto("erasures")
+    .columns(["session_id"])
+    .expression((eb) => eb.selectFrom("gone").select("id"))
+    .onConflict((oc) => oc.column("session_id").doUpdateSet({ requested_at: clock }))
+    .returning("session_id")
+    .execute();
+  return rows.map((row) => row.session_id).toSorted();
+}
+
+export async function pendingErasures(db: Db, limit: number, after?: Erasure): Promise<Erasure[]> {
+  let query = db
+    .selectFrom("erasures")
+    .selectAll()
+    .orderBy("requested_at")
+    .orderBy(byBytes("session_id"))
+    .limit(checkLimit(limit, MAX_BATCH));
+  if (after !== undefined) {
+    const end = sql`(${new Date(checkTime(after.requestedAt, "requestedAt"))}::timestamptz, ${after.session})`;
+    query = query.where(sql<boolean>`(requested_at, ${byBytes("session_id")}) > ${end}`);
+  }
+  const rows = await query.execute();
+  return rows.map((row) => ({ session: row.session_id, requestedAt: row.requested_at }));
+}

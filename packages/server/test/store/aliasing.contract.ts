@@ -1,0 +1,103 @@
+/** What every store promises of the values that go in and come out: they are the caller's, and change nothing. */
+import { expect, test } from "vitest";
+
+import { batchOf, chat } from "./archive-batch.ts";
+import { type MakeStore, newSession, unique } from "./harness.ts";
+import { anInteraction } from "./interactions.contract.ts";
+import { newOrder } from "./payments.contract.ts";
+import { suite } from "./suite.ts";
+
+/** Changes everything that can be changed, all the way down. */
+function spoil(value: unknown): void {
+  if (value instanceof Uint8Array) value.fill(0xff);
+  else if (value instanceof Set) value.add("spoilt");
+  else if (typeof value === "object" && value !== null) {
+    for (const part of Object.values(value)) spoil(part);
+    if (Array.isArray(value)) value.push("spoilt");
+    else for (const name of Object.keys(value)) (value as Record<string, unknown>)[name] = "spoilt";
+  }
+}
+
+export function aliasingContract(name: string, makeStore: MakeStore): void {
+  suite(name, "values", makeStore, (store) => {
+    test("nobody changes the store by changing what they gave or got", async () => {
+      const { actor, ref } = await newSession(store());
+      const { tenant } = ref;
+      await store().archive.write(ref, batchOf(chat(2)));
+      const share = await store().shares.create(actor, ref.session);
+      const scopes = ["read"];
+      const { key, secret } = await store().keys.create(tenant, { name: "k", scopes });
+      const request = { shown: { deep: ["a"] } };
+      const body = { answer: { deep: ["a"] } };
+      const asked = anInteraction("approval", { request });
+      await store().interactions.request(ref, asked);
+      await store().interactions.change(ref, { id: asked.id, to: "approved", by: "an", body });
+      const { wanted } = await newOrder(store(), ref);
+      const notice = { gateway: "newebpay", event: unique("event"), body: { raw: ["a"] } };
+      const told = { card: ["1"] };
+      const { orderNo } = wanted;
+      const moved = { orderNo, to: "processing", notice, body: told } as const;
+      spoil(await store().payments.apply(tenant, moved));
+      const bytes = new Uint8Array([1, 2, 3]);
+      await store().blobs.put(ref, { id: "b", mediaType: "t", body: bytes });
+      const files = [{ url: "https://example.com/a" }];
+      await store().waiting.add(ref, { id: "m", text: "t", files });
+      const subject = { session: ref.session };
+      const detail = { counts: [1] };
+      spoil(await store().audit.add(tenant, { actor: null, action: "x", subject, detail }));
+      await store().usage.add(tenant, {
+        key: "t",
+        day: "2026-01-01",
+        turns: 1,
+        calls: 1,
+        input_tokens: 1,
+        output_tokens: 1,
+        total_tokens: 2,
+      });
+      const draft = { type: "session.update", title: "t" } as const;
+      await store().outbox.add(ref, { key: "k", draft });
+      await store().keys.verify(secret);
+      await expect.poll(async () => (await store().keys.list(tenant))[0]?.lastUsedAt).not.toBeNull();
+
+      const reads = [
+        () => store().tenants.get(tenant),
+        () => store().sessions.find(ref),
+        () => store().sessions.list(actor, { limit: 5 }),
+        () => store().archive.window(ref, 5),
+        () => store().archive.events(ref, { after: 0, limit: 100 }),
+        () => store().turns.list(ref, { limit: 5 }),
+        () => store().epochs.list(ref, 5),
+        () => store().shares.find(share.id),
+        () => store().shares.list(actor, ref.session),
+        () => store().keys.list(tenant),
+        () => store().keys.verify(secret),
+        () => store().keys.live([key.id]),
+        () => store().interactions.get(ref, asked.id),
+        () => store().interactions.list(ref),
+        () => store().interactions.changes(ref, asked.id),
+        () => store().interactions.changes(ref, wanted.interaction),
+        () => store().payments.byOrderNo(tenant, orderNo),
+        () => store().payments.notices(ref, orderNo),
+        () => store().blobs.get(ref, "b"),
+        () => store().waiting.list(ref),
+        () => store().audit.list(tenant, { after: 0, limit: 5 }),
+        () => store().usage.list(tenant, "2026-01-01", "2026-01-02"),
+        () => store().outbox.undelivered(ref, 5),
+      ];
+      const before = structuredClone(await Promise.all(reads.map((read) => read())));
+      for (const given of [scopes, request, body, notice, told, bytes, files, subject, detail]) spoil(given);
+      for (const read of reads) spoil(await read());
+      for (const [n, read] of reads.entries()) expect(await read(), read.toString()).toEqual(before[n]);
+      expect(JSON.stringify(before)).not.toContain("spoilt");
+    });
+
+    test("what else an argument carries is not kept", async () => {
+      const { ref } = await newSession(store());
+      const wide = { ...ref, secret: "canary" };
+      const { interaction } = await store().interactions.request(wide, anInteraction("payment"));
+      expect(interaction).not.toHaveProperty("secret");
+      const { order } = await newOrder(store(), wide, { interaction: interaction.id });
+      expect(order).not.toHaveProperty("secret");
+    });
+  });
+}

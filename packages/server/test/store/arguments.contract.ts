@@ -1,0 +1,199 @@
+/** What every store refuses alike: ids that would be taken for others, and numbers that are none. */
+import { expect, test } from "vitest";
+
+import { createMemoryLog } from "../../src/log/memory.ts";
+import { isStoreError } from "../../src/store/errors.ts";
+import type { OpenStore } from "../../src/store/store.ts";
+import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
+import { anInteraction } from "./interactions.contract.ts";
+import { suite } from "./suite.ts";
+
+const BAD_IDS = ["a\0", "\ud800", "x\udfff", "\udfffx", "", "x".repeat(257)];
+const BAD_COUNTS = [Number.NaN, 1.5, -1, 1e15, Number.POSITIVE_INFINITY];
+
+type Work = () => Promise<unknown>;
+
+/** Those that are not refused, by their source. */
+async function taken(works: readonly Work[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const work of works) {
+    const error = await work().then(
+      () => null,
+      (thrown: unknown) => thrown,
+    );
+    if (!isStoreError(error, "INVALID")) found.push(`${work.toString()}: ${String(error)}`);
+  }
+  return found;
+}
+
+function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  );
+}
+
+export function argumentsContract(name: string, makeStore: MakeStore): void {
+  suite(name, "arguments", makeStore, (store) => {
+    test("half a character is nobody's name", async () => {
+      const { tenant } = (await newSession(store())).actor;
+      expect(
+        await taken([
+          () => store().sessions.create({ tenant, user: "\ud800" }, { id: unique("session") }),
+          () => store().sessions.list({ tenant, user: "\udfff" }, { limit: 5 }),
+          () => store().people.numberOf(tenant, "\ud800"),
+        ]),
+      ).toEqual([]);
+      const user = "a\u{1f600}";
+      const { id } = await store().sessions.create({ tenant, user }, { id: unique("session") });
+      expect((await store().sessions.list({ tenant, user }, { limit: 5 })).sessions).toMatchObject([{ id }]);
+    });
+
+    test.each(BAD_IDS)("an id that can't be one is refused wherever it is given: %j", async (bad) => {
+      const { actor, ref } = await newSession(store());
+      expect(
+        await taken([...byId(store(), bad), ...byRef(store(), { ...ref, session: bad }, actor)]),
+      ).toEqual([]);
+      expect(await taken(byRef(store(), { ...ref, tenant: bad }, { ...actor, tenant: bad }))).toEqual([]);
+      expect(
+        await taken([
+          () => store().sessions.get(actor, bad),
+          () => store().sessions.rename(actor, bad, "title"),
+          () => store().sessions.get({ ...actor, user: bad }, ref.session),
+          () => store().waiting.add(ref, { id: bad, text: "t" }),
+          () => store().waiting.add(ref, { id: "m", text: "t", by: bad }),
+          () => store().waiting.remove(ref, bad),
+          () => store().blobs.get(ref, bad),
+          () => store().blobs.put(ref, { id: bad, mediaType: "t", body: new Uint8Array(1) }),
+          () => store().blobs.copy(ref, ref, ["b", bad]),
+          () => store().interactions.get(ref, bad),
+          () => store().interactions.byKey(ref, bad),
+          () => store().interactions.changes(ref, bad),
+          () => store().interactions.request(ref, anInteraction("form", { id: bad })),
+          () => store().interactions.change(ref, { id: "i", to: "approved", by: bad }),
+          () => store().payments.get(ref, bad),
+          () => store().payments.byOrderNo(ref.tenant, bad),
+          () => store().payments.notices(ref, bad),
+          () => store().payments.apply(ref.tenant, { orderNo: bad, to: "failed" }),
+          () => store().shares.create(actor, bad),
+          () => store().shares.revoke(actor, bad),
+          () => store().shares.list(actor, bad),
+          () => store().keys.revoke(ref.tenant, bad),
+          () => store().outbox.delivered(ref, bad, "1-1"),
+          () => store().sessions.removeUser(ref.tenant, bad),
+          () => store().people.forget(ref.tenant, bad),
+        ]),
+      ).toEqual([]);
+    });
+
+    test("a number that is none is refused", async () => {
+      const { ref } = await newSession(store());
+      const { tenant } = ref;
+      const asked = anInteraction("approval");
+      await store().interactions.request(ref, asked);
+      for (const bad of BAD_COUNTS)
+        expect(
+          await taken([
+            () => store().interactions.list(ref, { after: bad }),
+            () => store().interactions.change(ref, { id: asked.id, to: "approved", expectVersion: bad }),
+            () => store().interactions.request(ref, anInteraction("form", { deadlineMs: bad })),
+            () => store().interactions.request(ref, anInteraction("form", { index: bad })),
+            () => store().audit.list(tenant, { after: bad, limit: 5 }),
+            () => store().people.nameOf(tenant, bad),
+            () => store().turns.list(ref, { limit: 5, before: bad }),
+            () => store().leases.take("e", bad),
+            () => store().leases.renew("e", bad),
+            () => store().sessions.removeExpired({ olderThanMs: bad, limit: 5 }),
+            () => store().sessions.erased("s", { olderThanMs: bad }),
+            () => store().sessions.pendingErasures(5, { session: "s", requestedAt: bad }),
+            () => store().payments.stale({ limit: 5, againMs: bad }),
+            () => store().payments.pruneNotices({ olderThanMs: bad, limit: 5 }),
+            () => store().usage.pruneMarks({ olderThanMs: bad, limit: 5 }),
+            () => store().keys.create(tenant, { name: "k", scopes: [], expiresAt: bad }),
+          ]),
+        ).toEqual([]);
+      // Whole, and still further off than times go.
+      expect(
+        await taken([
+          () => store().sessions.removeExpired({ olderThanMs: 9e14, limit: 5 }),
+          () => store().leases.take("e", 9e14),
+          () => store().keys.create(tenant, { name: "k", scopes: [], expiresAt: 9e14 }),
+        ]),
+      ).toEqual([]);
+      expect(await store().sessions.removeExpired({ olderThanMs: 3e12, limit: 5 })).toEqual([]);
+      const before = Buffer.from("999999999999999 a").toString("base64url");
+      expect(
+        await taken([() => store().sessions.list({ tenant, user: "an" }, { limit: 5, before })]),
+      ).toEqual([]);
+    });
+
+    test("a session's id is one that the log takes, and the other way round", async () => {
+      const actor = { tenant: await newTenant(store()), user: "an" };
+      const log = createMemoryLog();
+      const ids = [
+        "a",
+        "A.b@c:d-e_f",
+        "x".repeat(200),
+        "x".repeat(201),
+        "a/b",
+        "a b",
+        "a{b}",
+        "é",
+        "a\n",
+        "a%",
+      ];
+      for (const id of ids) {
+        const stored = await succeeds(store().sessions.create(actor, { id }));
+        expect([id, stored]).toEqual([id, await succeeds(log.head(id))]);
+        expect(stored).toBe(/^[\w.@:-]{1,200}$/.test(id));
+      }
+    });
+  });
+}
+
+/** What is asked for by an id alone. */
+function byId(store: OpenStore, id: string) {
+  return [
+    () => store.tenants.get(id),
+    () => store.tenants.create({ id, name: "T" }),
+    () => store.tenants.remove(id),
+    () => store.sessions.erased(id, { olderThanMs: 0 }),
+    () => store.shares.find(id),
+    () => store.leases.take(id, 5),
+    () => store.leases.renew(id, 5),
+    () => store.leases.takeDead("e", id),
+    () => store.leases.release(id, id),
+    () => store.keys.list(id),
+    () => store.keys.live([id]),
+    () => store.people.nameOf(id, 1),
+    () => store.usage.list(id, "2026-01-01", "2026-01-02"),
+    () => store.audit.list(id, { after: 0, limit: 5 }),
+    () => store.audit.head(id),
+    () => store.audit.add(id, { actor: null, action: "x", subject: {} }),
+  ];
+}
+
+function byRef(
+  store: OpenStore,
+  ref: { tenant: string; session: string },
+  actor: { tenant: string; user: string },
+) {
+  return [
+    () => store.sessions.find(ref),
+    () => store.sessions.touch(ref),
+    () => store.sessions.remove(ref),
+    () => store.sessions.get(actor, ref.session),
+    () => store.epochs.list(ref, 5),
+    () => store.epochs.next(ref, { seen: 0, by: "w", reason: "r" }),
+    () => store.archive.header(ref),
+    () => store.archive.events(ref, { after: 0, limit: 5 }),
+    () => store.turns.list(ref, { limit: 5 }),
+    () => store.turns.open(ref),
+    () => store.waiting.list(ref),
+    () => store.waiting.take(ref),
+    () => store.blobs.get(ref, "b"),
+    () => store.interactions.list(ref),
+    () => store.payments.get(ref, "p"),
+    () => store.outbox.undelivered(ref, 5),
+  ];
+}

@@ -1,0 +1,194 @@
+/** Erasing while others work on the same sessions, on a real PostgreSQL server. */
+import { sql } from "kysely";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { openDatabase } from "../../src/store/postgres/open.ts";
+import { postgresStore } from "../../src/store/postgres/store.ts";
+import type { OpenStore } from "../../src/store/store.ts";
+import { newSession, newTenant, unique } from "./harness.ts";
+import { anInteraction } from "./interactions.contract.ts";
+import { newOrder } from "./payments.contract.ts";
+import { postgresHarness, type PostgresHarness } from "./postgres-harness.ts";
+
+let harness: PostgresHarness;
+let store: OpenStore;
+let other: OpenStore;
+
+beforeAll(async () => {
+  harness = await postgresHarness({ max: 20 });
+  store = harness.store;
+  other = postgresStore(openDatabase({ url: harness.url, max: 20 }));
+});
+afterAll(() => Promise.all([store, other].map((each) => each.close())));
+
+/** How many wait for a lock. */
+async function blocked(): Promise<number> {
+  const { rows } = await sql<{ n: number }>`
+    select count(*) as n from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(harness.db);
+  return rows[0]?.n ?? 0;
+}
+
+async function untilBlocked(): Promise<void> {
+  await expect.poll(blocked, { interval: 5 }).toBeGreaterThan(0);
+}
+
+test("a session can't be made anew while its erasure is being committed", async () => {
+  const { actor, ref } = await newSession(store);
+  let made: Promise<unknown> | undefined;
+  await store.transaction(async (tx) => {
+    await tx.sessions.remove(ref);
+    made = other.sessions.create(actor, { id: ref.session });
+    made.catch(() => undefined);
+    await untilBlocked();
+  });
+  await expect(made).rejects.toMatchObject({ code: "EXISTS" });
+  expect(await store.sessions.find(ref)).toBeNull();
+  expect((await store.sessions.pendingErasures(1000)).map(({ session }) => session)).toContain(ref.session);
+});
+
+test("a session that is touched while old ones are erased stays", async () => {
+  const { ref } = await newSession(store);
+  const { ref: old } = await newSession(store);
+  await harness.wait(60);
+  await store.transaction(async (tx) => {
+    await tx.sessions.touch(ref);
+    // Not yet committed: nobody can say how old it is.
+    expect(await other.sessions.removeExpired({ olderThanMs: 50, limit: 1000 })).toContain(old.session);
+  });
+  expect(await other.sessions.removeExpired({ olderThanMs: 50, limit: 1000 })).not.toContain(ref.session);
+  expect(await store.sessions.find(ref)).not.toBeNull();
+});
+
+test("erasing a session and moving its payment don't wait for each other", async () => {
+  for (let race = 0; race < 10; race += 1) {
+    const { ref } = await newSession(store);
+    const { wanted } = await newOrder(store, ref);
+    const notice = { gateway: "newebpay", event: unique("event"), body: {} };
+    const { orderNo } = wanted;
+    const [removed, told] = await Promise.all([
+      other.sessions.remove(ref),
+      store.transaction(async (tx) => {
+        const result = await tx.payments.apply(ref.tenant, { orderNo, to: "processing", notice });
+        return result.outcome;
+      }),
+    ]);
+    expect(removed).toBe(true);
+    expect(["won", "unknown"]).toContain(told);
+  }
+  expect(await deadlocks()).toBe(0);
+});
+
+test("erasing a session and deciding in it don't wait for each other", async () => {
+  const { ref } = await newSession(store);
+  await store.interactions.request(ref, anInteraction("approval", { id: "i" }));
+  let removing: Promise<boolean> | undefined;
+  await store.transaction(async (tx) => {
+    await tx.interactions.change(ref, { id: "i", to: "approved" });
+    removing = other.sessions.remove(ref);
+    await untilBlocked();
+    // The erasure is first in the line for the session's row, and this one needs it too.
+    await tx.outbox.add(ref, { key: "k", draft: { type: "session.update", title: "t" } });
+  });
+  expect(await removing).toBe(true);
+  expect(await deadlocks()).toBe(0);
+});
+
+test("an erasure that gave way in a deadlock is done all the same", async () => {
+  // Somebody who locks against the order: first what hangs on the session, then the session.
+  const { ref } = await newSession(store);
+  await store.interactions.request(ref, anInteraction("approval", { id: "i" }));
+  const holder = new pg.Client({ connectionString: harness.url });
+  await holder.connect();
+  // It never looks for a deadlock itself, so that the erasure has to.
+  await holder.query("set deadlock_timeout = '1h'");
+  await holder.query("begin");
+  await holder.query("update interactions set version = version where session_id = $1", [ref.session]);
+  const removing = other.sessions.remove(ref);
+  await untilBlocked();
+  await holder.query("update sessions set title = title where id = $1", [ref.session]);
+  await holder.query("commit");
+  await holder.end();
+  expect(await removing).toBe(true);
+  expect(await deadlocks()).toBe(1);
+  expect(await store.sessions.find(ref)).toBeNull();
+});
+
+test("people who decided in each other's sessions can be erased at once", async () => {
+  const tenant = await newTenant(store);
+  const users = Array.from({ length: 6 }, () => unique("user"));
+  for (const user of users) {
+    const session = unique("session");
+    await store.sessions.create({ tenant, user }, { id: session });
+    const ref = { tenant, session };
+    for (const by of users) {
+      await store.interactions.request(ref, anInteraction("approval", { id: by }));
+      await store.interactions.change(ref, { id: by, to: "approved", by });
+      await store.waiting.add(ref, { id: by, text: "t", by });
+    }
+  }
+  const gone = await Promise.all(users.map((user) => other.sessions.removeUser(tenant, user)));
+  expect(gone.map((sessions) => sessions.length)).toEqual(users.map(() => 1));
+});
+
+test("a payment request is cancelled or gets its order, never both", async () => {
+  const { ref } = await newSession(store);
+  const outcomes = new Set<boolean>();
+  for (let race = 0; race < 40; race += 1) {
+    const asked = anInteraction("payment");
+    await store.interactions.request(ref, asked);
+    const [ordered, cancelled] = await Promise.all([
+      harness
+        .wait(0)
+        .then(() => newOrder(other, ref, { interaction: asked.id }))
+        .then(
+          () => true,
+          () => false,
+        ),
+      harness
+        .wait(race % 10)
+        .then(() => store.interactions.change(ref, { id: asked.id, to: "cancelled" }))
+        .then(
+          ({ won }) => won,
+          () => false,
+        ),
+    ]);
+    expect(ordered).toBe(!cancelled);
+    outcomes.add(ordered);
+  }
+  expect(outcomes.size).toBe(2);
+});
+
+test("a request is not cancelled under an order that is being committed, nor ordered under a cancellation", async () => {
+  const { ref } = await newSession(store);
+  const [first, second] = [anInteraction("payment"), anInteraction("payment")];
+  for (const asked of [first, second]) await store.interactions.request(ref, asked);
+  let late: Promise<unknown> | undefined;
+  await store.transaction(async (tx) => {
+    await newOrder(tx, ref, { interaction: first.id });
+    late = other.interactions.change(ref, { id: first.id, to: "cancelled" });
+    late.catch(() => undefined);
+    await untilBlocked();
+  });
+  await expect(late).rejects.toMatchObject({ code: "INVALID" });
+  await store.transaction(async (tx) => {
+    await tx.interactions.change(ref, { id: second.id, to: "cancelled" });
+    late = newOrder(other, ref, { interaction: second.id });
+    late.catch(() => undefined);
+    await untilBlocked();
+  });
+  await expect(late).rejects.toMatchObject({ code: "CONFLICT" });
+});
+
+let counted = 0;
+/** How many deadlocks there were since the last time. */
+async function deadlocks(): Promise<number> {
+  // Figures of a connection are told when it is idle for a moment.
+  await harness.wait(1_100);
+  const { rows } = await sql<{ n: number }>`
+    select deadlocks as n from pg_stat_database where datname = current_database()`.execute(harness.db);
+  const before = counted;
+  counted = rows[0]?.n ?? 0;
+  return counted - before;
+}

@@ -1,0 +1,122 @@
+/** Nobody waits without limit on a real PostgreSQL server: not for a row, not for a connection, not for a migration. */
+import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
+import { sql } from "kysely";
+import pg from "pg";
+import { expect, test } from "vitest";
+
+import { migrate } from "../../src/store/postgres/migrate.ts";
+import { openDatabase } from "../../src/store/postgres/open.ts";
+import { postgresStore } from "../../src/store/postgres/store.ts";
+import { newSession } from "./harness.ts";
+import { postgresHarness } from "./postgres-harness.ts";
+
+const CLAIM = { seen: 0, by: "taker", reason: "takeover" };
+
+test("who is frozen in a transaction loses it, and what it held is free", async () => {
+  const { store, url } = await postgresHarness();
+  const { actor, ref } = await newSession(store);
+  const frozen = postgresStore(openDatabase({ url, timeouts: { idleInTransactionMs: 300 } }));
+  let takeover: Promise<unknown> | undefined;
+  const began = performance.now();
+  const held = frozen.transaction(async (tx) => {
+    await tx.sessions.rename(actor, ref.session, "held");
+    takeover = store.epochs.next(ref, CLAIM);
+    await takeover;
+    // It wakes up, and knows nothing.
+    await tx.sessions.rename(actor, ref.session, "late");
+  });
+  await expect(held).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(await takeover).toMatchObject({ epoch: 1 });
+  expect(performance.now() - began).toBeLessThan(3_000);
+  expect(await store.sessions.find(ref)).toMatchObject({ title: null, epoch: 1 });
+  // The connection is replaced.
+  expect(await frozen.sessions.find(ref)).toMatchObject({ title: null });
+  await Promise.all([store, frozen].map((each) => each.close()));
+});
+
+test("who waits too long for a row is told that it is busy, at once and not after several tries", async () => {
+  const { store, url } = await postgresHarness();
+  const { actor, ref } = await newSession(store);
+  const hasty = postgresStore(openDatabase({ url, timeouts: { lockMs: 200 } }));
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  await holder.query("begin");
+  await holder.query("select from sessions where id = $1 for update", [ref.session]);
+  const began = performance.now();
+  let calls = 0;
+  for (const work of [
+    () => hasty.epochs.next(ref, CLAIM),
+    () => hasty.sessions.remove(ref),
+    () =>
+      hasty.transaction(async (tx) => {
+        calls += 1;
+        await tx.sessions.rename(actor, ref.session, "x");
+      }),
+  ])
+    await expect(work()).rejects.toMatchObject({ code: "BUSY", cause: { sqlstate: "55P03" } });
+  expect(calls).toBe(1);
+  expect(performance.now() - began).toBeLessThan(2_000);
+  await holder.end();
+  expect(await hasty.epochs.next(ref, CLAIM)).toMatchObject({ epoch: 1 });
+  await Promise.all([store, hasty].map((each) => each.close()));
+});
+
+test("every connection has its limits, whatever the URL or the server says", async () => {
+  const url = await freshDatabaseUrl();
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  await admin.query(`alter database ${admin.database} set default_transaction_isolation = 'serializable'`);
+  await admin.end();
+  const settingsOf = async (options: Partial<Parameters<typeof openDatabase>[0]>) => {
+    const db = openDatabase({ url, ...options });
+    const names = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
+    const { rows } = await sql<{ all: string[] }>`
+      select array_agg(current_setting(name)) as all
+      from unnest(${[...names, "default_transaction_isolation", "work_mem"]}::text[]) name`.execute(db);
+    await db.destroy();
+    return rows[0]?.all.slice(0, "options" in options ? 5 : 4);
+  };
+  expect(await settingsOf({})).toEqual(["30s", "5s", "10s", "read committed"]);
+  const timeouts = { statementMs: 0, lockMs: 1, idleInTransactionMs: 2 };
+  expect(await settingsOf({ timeouts })).toEqual(["0", "1ms", "2ms", "read committed"]);
+  const withOptions = `${url}${url.includes("?") ? "&" : "?"}options=-c%20lock_timeout%3D7s`;
+  expect(await settingsOf({ url: withOptions })).toEqual(["30s", "7s", "10s", "read committed"]);
+});
+
+test("a statement that takes too long ends", async () => {
+  const db = openDatabase({ url: await freshDatabaseUrl(), timeouts: { statementMs: 100 } });
+  await expect(sql`select pg_sleep(5)`.execute(db)).rejects.toMatchObject({ code: "57014" });
+  await db.destroy();
+});
+
+test("who gets no connection in time is told so", async () => {
+  const { store, url } = await postgresHarness();
+  const { ref } = await newSession(store);
+  const small = postgresStore(openDatabase({ url, max: 1, timeouts: { connectMs: 200 } }));
+  let second: Promise<unknown> | undefined;
+  await small.transaction(async (tx) => {
+    await tx.sessions.touch(ref);
+    second = small.sessions.find(ref);
+    await expect(second).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+  expect(await small.sessions.find(ref)).not.toBeNull();
+  await Promise.all([store, small].map((each) => each.close()));
+});
+
+test("migrations wait for each other as long as it takes, and their connection is as before then", async () => {
+  const url = await freshDatabaseUrl();
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  await holder.query("select pg_advisory_lock(7817233602)");
+  const db = openDatabase({ url, max: 1, timeouts: { lockMs: 50, statementMs: 100 } });
+  const migrating = migrate(db);
+  await new Promise((done) => setTimeout(done, 500));
+  await holder.end();
+  expect(await migrating).toHaveLength(2);
+  const { rows } = await sql<{ lock: string; statement: string }>`
+    select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement`.execute(
+    db,
+  );
+  expect(rows).toEqual([{ lock: "50ms", statement: "100ms" }]);
+  await db.destroy();
+});

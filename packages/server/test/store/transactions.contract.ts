@@ -1,0 +1,119 @@
+/** What every store promises of transactions, whatever is done in them at once, too late or in spite of an error. */
+import { expect, test } from "vitest";
+
+import type { Store } from "../../src/store/store.ts";
+import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
+import { suite } from "./suite.ts";
+
+export function transactionsContract(name: string, makeStore: MakeStore): void {
+  suite(name, "transactions", makeStore, (store, wait) => {
+    test("what runs beside a call that fails is undone with it, down to its last step", async () => {
+      const { actor, ref } = await newSession(store());
+      const ids = Array.from({ length: 5 }, () => unique("session"));
+      let refused: unknown;
+      const several = async (tx: Store) => {
+        for (const id of ids) await tx.sessions.create(actor, { id });
+      };
+      const failed = store().transaction((tx) =>
+        Promise.all([
+          tx.sessions.touch({ ...ref, session: "nothing" }),
+          several(tx).catch((error: unknown) => {
+            refused = error;
+          }),
+        ]),
+      );
+      await expect(failed).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await wait(50);
+      expect((await store().sessions.list(actor, { limit: 100 })).sessions).toHaveLength(1);
+      expect(refused).toMatchObject({ code: "ABORTED" });
+      for (const id of ids) await store().sessions.create(actor, { id });
+    });
+
+    test("calls that wait for their turn when another fails leave nothing", async () => {
+      const { ref } = await newSession(store());
+      const ids = Array.from({ length: 5 }, () => unique("tenant"));
+      const failed = store().transaction((tx) =>
+        Promise.all([
+          // The database itself sees nothing wrong in it.
+          tx.sessions.touch({ ...ref, session: "nothing" }),
+          ...ids.map((id) => tx.tenants.create({ id, name: "T" })),
+        ]),
+      );
+      await expect(failed).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await wait(50);
+      for (const id of ids) expect(await store().tenants.get(id)).toBeNull();
+    });
+
+    test("a call of several steps that is under way when another fails leaves nothing", async () => {
+      const { ref } = await newSession(store());
+      const tenant = await newTenant(store());
+      for (let n = 0; n < 10; n += 1) {
+        const failed = store().transaction((tx) =>
+          Promise.all([
+            tx.sessions.touch({ ...ref, session: "nothing" }),
+            tx.waiting.add(ref, { id: `${n}`, text: "t" }),
+            tx.audit.add(tenant, { actor: null, action: "x", subject: {} }),
+            tx.blobs.put(ref, { id: `${n}`, mediaType: "t", body: new Uint8Array(1) }),
+          ]),
+        );
+        await expect(failed).rejects.toMatchObject({ code: "NOT_FOUND" });
+      }
+      await wait(50);
+      expect(await store().waiting.list(ref)).toEqual([]);
+      expect(await store().audit.head(tenant)).toBeNull();
+      expect(await store().blobs.get(ref, "0")).toBeNull();
+    });
+
+    test("an error that is caught still undoes all of it, and is what the caller gets", async () => {
+      const { actor, ref } = await newSession(store());
+      const failed = store().transaction(async (tx) => {
+        await tx.sessions.rename(actor, ref.session, "changed");
+        await tx.sessions.create(actor, { id: ref.session }).catch(() => undefined);
+        await expect(tx.sessions.find(ref)).rejects.toMatchObject({ code: "ABORTED" });
+        return "done";
+      });
+      await expect(failed).rejects.toMatchObject({ code: "EXISTS" });
+      expect(await store().sessions.find(ref)).toMatchObject({ title: null });
+    });
+
+    test("what nobody waited for is part of it", async () => {
+      const { actor, ref } = await newSession(store());
+      await store().transaction(async (tx) => {
+        void tx.waiting.add(ref, { id: "m", text: "t" });
+      });
+      expect(await store().waiting.list(ref)).toHaveLength(1);
+      let lost: Promise<unknown> | undefined;
+      const failed = store().transaction(async (tx) => {
+        await tx.sessions.rename(actor, ref.session, "changed");
+        lost = tx.tenants.create({ id: ref.tenant, name: "again" });
+        lost.catch(() => undefined);
+      });
+      await expect(failed).rejects.toMatchObject({ code: "EXISTS" });
+      expect(await store().sessions.find(ref)).toMatchObject({ title: null });
+    });
+
+    test("nothing can be done in one that is over", async () => {
+      const { actor, ref } = await newSession(store());
+      let kept: Store | undefined;
+      await store().transaction(async (tx) => {
+        kept = tx;
+        await tx.sessions.touch(ref);
+      });
+      const over = kept as Store;
+      for (const late of [
+        () => over.sessions.rename(actor, ref.session, "late"),
+        () => over.sessions.find(ref),
+        () => over.transaction(async () => "late"),
+      ])
+        await expect(late()).rejects.toMatchObject({ code: "ABORTED" });
+      await expect(
+        store().transaction(async (tx) => {
+          kept = tx;
+          throw new Error("undo");
+        }),
+      ).rejects.toThrow("undo");
+      await expect((kept as Store).sessions.touch(ref)).rejects.toMatchObject({ code: "ABORTED" });
+      expect(await store().sessions.find(ref)).toMatchObject({ title: null });
+    });
+  });
+}
