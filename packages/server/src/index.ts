@@ -41,14 +41,14 @@ export type {
   ArchivedWindow,
   ArchiveResult,
   SessionHeader,
-} from "./store/archive.ts";
-export type { AuditHead, AuditRow } from "./store/audit-chain.ts";
-export type { Audit, AuditEntry } from "./store/audit.ts";
-export { type Blobs, MAX_BLOB_BYTES } from "./store/blobs.ts";
+} from "./store/ports/archive.ts";
+export type { AuditHead, AuditRow } from "./store/rules/audit-chain.ts";
+export type { Audit, AuditEntry } from "./store/ports/audit.ts";
+export { type Blobs, MAX_BLOB_BYTES } from "./store/ports/blobs.ts";
 export { type Env, systemEnv } from "./store/env.ts";
-export type { EpochClaim, EpochRecord, Epochs, NextEpoch } from "./store/epochs.ts";
+export type { EpochClaim, EpochRecord, Epochs, NextEpoch } from "./store/ports/epochs.ts";
 export { isStoreError, STORE_ERRORS, StoreError, type StoreErrorCode } from "./store/errors.ts";
-export { forkShare } from "./store/fork-share.ts";
+export { forkShare } from "./store/fork/fork-share.ts";
 export type {
   ChangeResult,
   ChangeWish,
@@ -57,24 +57,24 @@ export type {
   InteractionPage,
   InteractionRequest,
   Interactions,
-} from "./store/interactions.ts";
-export type { KeyInfo, Keys, NewKey, VerifiedKey } from "./store/keys.ts";
-export type { Leases } from "./store/leases.ts";
+} from "./store/ports/interactions.ts";
+export type { KeyInfo, Keys, NewKey, VerifiedKey } from "./store/ports/keys.ts";
+export type { Leases } from "./store/ports/leases.ts";
 export { memoryStore } from "./store/memory/store.ts";
-export type { NewOutboxRow, Outbox, OutboxRow, TakeQuery } from "./store/outbox.ts";
-export type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "./store/payments.ts";
-export type { People } from "./store/people.ts";
+export type { NewOutboxRow, Outbox, OutboxRow, TakeQuery } from "./store/ports/outbox.ts";
+export type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "./store/ports/payments.ts";
+export type { People } from "./store/ports/people.ts";
 export { migrate } from "./store/postgres/migrate.ts";
 export { openDatabase, type PostgresOptions } from "./store/postgres/open.ts";
 export { postgresStore } from "./store/postgres/store.ts";
 export type { Actor, Ref } from "./store/refs.ts";
-export type { Erasure, NewSession, Session, SessionPage, Sessions } from "./store/sessions.ts";
-export { readShareToken, signShare } from "./store/share-token.ts";
-export type { Share, Shares } from "./store/shares.ts";
+export type { Erasure, NewSession, Session, SessionPage, Sessions } from "./store/ports/sessions.ts";
+export { readShareToken, signShare } from "./store/rules/share-token.ts";
+export type { Share, Shares } from "./store/ports/shares.ts";
 export type { OpenStore, Store, StorePorts } from "./store/store.ts";
-export type { Tenant, Tenants } from "./store/tenants.ts";
-export type { TurnRecord, Turns } from "./store/turns.ts";
-export type { UsageAdd, UsageDay, UsageLedger } from "./store/usage.ts";
+export type { Tenant, Tenants } from "./store/ports/tenants.ts";
+export type { TurnRecord, Turns } from "./store/ports/turns.ts";
+export type { UsageAdd, UsageDay, UsageLedger } from "./store/ports/usage.ts";
 export {
   AuditChecker,
   type AuditFault,
@@ -82,5 +82,5 @@ export {
   type AuditVerdict,
   verifyAudit,
   verifyTenantAudit,
-} from "./store/verify-audit.ts";
-export type { NewMessage, Waiting } from "./store/waiting.ts";
+} from "./store/rules/verify-audit.ts";
+export type { NewMessage, Waiting } from "./store/ports/waiting.ts";

@@ -22,7 +22,7 @@ import {
 } from "@turnstream/protocol";
 import type { LogEntry } from "../log/entry.ts";
 import { LogError } from "../log/errors.ts";
-import type { ArchivedTurn } from "../store/archive.ts";
+import type { ArchivedTurn } from "../store/ports/archive.ts";
 import type { Ref } from "../store/refs.ts";
 import { readArchived } from "./archived-state.ts";
 import { outboxKeyOf } from "./relay.ts";

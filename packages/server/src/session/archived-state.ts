@@ -2,7 +2,7 @@
  * The archived part of a session as a folded state, to fold the rest of the log into. Never reads the log.
  */
 import { emptyState, fold, restore, SCHEMA_VERSION, type SessionState, snapshot } from "@turnstream/protocol";
-import type { ArchivedWindow } from "../store/archive.ts";
+import type { ArchivedWindow } from "../store/ports/archive.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
 

@@ -4,7 +4,7 @@
  */
 import { isLogError } from "../log/errors.ts";
 import type { Ref } from "../store/refs.ts";
-import type { Erasure } from "../store/sessions.ts";
+import type { Erasure } from "../store/ports/sessions.ts";
 import type { Parts } from "./parts.ts";
 
 /** Longer than any claim takes that began before the session was gone. */

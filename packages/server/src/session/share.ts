@@ -3,8 +3,8 @@
  * Read only: a share gives no way to write, decide or pay. Never follows the log.
  */
 import { parseCursor, type SessionState } from "@turnstream/protocol";
-import { readShareToken } from "../store/share-token.ts";
-import type { Share } from "../store/shares.ts";
+import { readShareToken } from "../store/rules/share-token.ts";
+import type { Share } from "../store/ports/shares.ts";
 import type { Store } from "../store/store.ts";
 import { foldArchived } from "./archived-state.ts";
 

@@ -3,22 +3,22 @@
  * its own file; `postgres/` and `memory/` keep them alike, and the same contract suites run on both.
  * Never knows the log, nor who reads or writes it.
  */
-import type { Archive } from "./archive.ts";
-import type { Audit } from "./audit.ts";
-import type { Blobs } from "./blobs.ts";
-import type { Epochs } from "./epochs.ts";
-import type { Interactions } from "./interactions.ts";
-import type { Keys } from "./keys.ts";
-import type { Leases } from "./leases.ts";
-import type { Outbox } from "./outbox.ts";
-import type { Payments } from "./payments.ts";
-import type { People } from "./people.ts";
-import type { Sessions } from "./sessions.ts";
-import type { Shares } from "./shares.ts";
-import type { Tenants } from "./tenants.ts";
-import type { Turns } from "./turns.ts";
-import type { UsageLedger } from "./usage.ts";
-import type { Waiting } from "./waiting.ts";
+import type { Archive } from "./ports/archive.ts";
+import type { Audit } from "./ports/audit.ts";
+import type { Blobs } from "./ports/blobs.ts";
+import type { Epochs } from "./ports/epochs.ts";
+import type { Interactions } from "./ports/interactions.ts";
+import type { Keys } from "./ports/keys.ts";
+import type { Leases } from "./ports/leases.ts";
+import type { Outbox } from "./ports/outbox.ts";
+import type { Payments } from "./ports/payments.ts";
+import type { People } from "./ports/people.ts";
+import type { Sessions } from "./ports/sessions.ts";
+import type { Shares } from "./ports/shares.ts";
+import type { Tenants } from "./ports/tenants.ts";
+import type { Turns } from "./ports/turns.ts";
+import type { UsageLedger } from "./ports/usage.ts";
+import type { Waiting } from "./ports/waiting.ts";
 
 /** Everything that can take part in a transaction. */
 export interface StorePorts {

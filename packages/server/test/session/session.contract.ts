@@ -11,8 +11,8 @@ import { readHistory, readOlderTurns } from "../../src/session/history.ts";
 import { deliverCommitted, relayOutbox } from "../../src/session/relay.ts";
 import { readShared } from "../../src/session/share.ts";
 import type { Ref } from "../../src/store/refs.ts";
-import { forkShare } from "../../src/store/fork-share.ts";
-import { signShare } from "../../src/store/share-token.ts";
+import { forkShare } from "../../src/store/fork/fork-share.ts";
+import { signShare } from "../../src/store/rules/share-token.ts";
 import { readAll } from "../log/drafts.ts";
 import { type MakeParts, plain, type TestParts, World } from "./world.ts";
 

@@ -15,7 +15,7 @@ import {
 } from "@turnstream/protocol";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 
-import type { ArchiveBatch } from "../../src/store/archive.ts";
+import type { ArchiveBatch } from "../../src/store/ports/archive.ts";
 
 /** A log of `turns` turns with one text each, in epoch 1. */
 export function chat(turns: number, text = "hello"): Event[] {

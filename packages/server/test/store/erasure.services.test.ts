@@ -3,7 +3,7 @@ import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
-import { forkShare } from "../../src/store/fork-share.ts";
+import { forkShare } from "../../src/store/fork/fork-share.ts";
 import type { Db } from "../../src/store/postgres/database.ts";
 import { batchOf } from "./archive-batch.ts";
 import { newTenant, unique } from "./harness.ts";

@@ -3,7 +3,7 @@ import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 
-import { forkShare } from "../../src/store/fork-share.ts";
+import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { batchOf } from "./archive-batch.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";

@@ -2,8 +2,8 @@
 import { TRANSITIONS } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 
-import type { InteractionKind } from "../../src/store/interaction-rules.ts";
-import type { InteractionRequest } from "../../src/store/interactions.ts";
+import type { InteractionKind } from "../../src/store/rules/interaction-rules.ts";
+import type { InteractionRequest } from "../../src/store/ports/interactions.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { verifyTenantAudit } from "../../src/store/verify-audit.ts";
+import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
 import { newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { newOrder } from "./payments.contract.ts";

@@ -1,7 +1,7 @@
 /** Everybody decides at once, each over a connection of their own: approvals on a real PostgreSQL server. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { ChangeResult } from "../../src/store/interactions.ts";
+import type { ChangeResult } from "../../src/store/ports/interactions.ts";
 import { openDatabase } from "../../src/store/postgres/open.ts";
 import { postgresStore } from "../../src/store/postgres/store.ts";
 import type { OpenStore } from "../../src/store/store.ts";

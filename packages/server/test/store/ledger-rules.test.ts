@@ -5,15 +5,15 @@ import { type Json, TRANSITIONS } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { hashKey, keyIdOf, makeKey, sameHash } from "../../src/store/api-key.ts";
-import { canonicalJson } from "../../src/store/canonical-json.ts";
+import { hashKey, keyIdOf, makeKey, sameHash } from "../../src/store/rules/api-key.ts";
+import { canonicalJson } from "../../src/store/rules/canonical-json.ts";
 import {
   type Decidable,
   INTERACTION_KINDS,
   refusalOf,
   sourcesOf,
-} from "../../src/store/interaction-rules.ts";
-import { judge, type Payable, type PaymentStatus, type Word } from "../../src/store/payment-rules.ts";
+} from "../../src/store/rules/interaction-rules.ts";
+import { judge, type Payable, type PaymentStatus, type Word } from "../../src/store/rules/payment-rules.ts";
 
 describe("decisions", () => {
   const kind = fc.constantFrom(...INTERACTION_KINDS.filter((name) => name !== "payment"));

@@ -3,7 +3,7 @@ import { TRANSITIONS } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { ApplyResult, NewOrder, Order, OrderMove } from "../../src/store/payments.ts";
+import type { ApplyResult, NewOrder, Order, OrderMove } from "../../src/store/ports/payments.ts";
 import type { Ref } from "../../src/store/refs.ts";
 import type { StorePorts } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";

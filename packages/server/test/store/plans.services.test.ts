@@ -7,7 +7,7 @@ import type { CompiledQuery } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { formatPageToken } from "../../src/store/page-token.ts";
+import { formatPageToken } from "../../src/store/rules/page-token.ts";
 import type { OpenStore } from "../../src/store/store.ts";
 import { BIG, fill } from "./plan-data.ts";
 import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";

@@ -1,7 +1,7 @@
 /** What every store promises of tenants and sessions. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { Erasure, Session } from "../../src/store/sessions.ts";
+import type { Erasure, Session } from "../../src/store/ports/sessions.ts";
 import type { OpenStore } from "../../src/store/store.ts";
 import { type Harness, type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";

@@ -1,7 +1,7 @@
 /** Share links: only what was signed with a known secret is read, and nothing that is nearly that. */
 import { expect, test } from "vitest";
 
-import { readShareToken, signShare } from "../../src/store/share-token.ts";
+import { readShareToken, signShare } from "../../src/store/rules/share-token.ts";
 
 test("a link is read with any of the secrets that are good", () => {
   for (const id of ["share_1", "b7e1", "ü \u{1f600}"]) {

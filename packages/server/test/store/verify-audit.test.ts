@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { type AuditHead, type AuditRow, NO_AUDIT, nextAuditRow } from "../../src/store/audit-chain.ts";
-import { verifyAudit } from "../../src/store/verify-audit.ts";
+import { type AuditHead, type AuditRow, NO_AUDIT, nextAuditRow } from "../../src/store/rules/audit-chain.ts";
+import { verifyAudit } from "../../src/store/rules/verify-audit.ts";
 
 function chain(length: number): { rows: AuditRow[]; head: AuditHead } {
   const rows: AuditRow[] = [];

@@ -1,11 +1,11 @@
 /** The archive in memory. */
 import { type Event, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
-import type { Archive, ArchiveBatch, ArchiveResult, SessionHeader } from "../archive.ts";
-import { type CheckedBatch, checkBatch, type Span } from "../archive-check.ts";
-import { checkCount, checkLimit } from "../check.ts";
+import type { Archive, ArchiveBatch, ArchiveResult, SessionHeader } from "../ports/archive.ts";
+import { type CheckedBatch, checkBatch, type Span } from "../rules/archive-check.ts";
+import { checkCount, checkLimit } from "../rules/check.ts";
 import type { Env } from "../env.ts";
 import type { Ref } from "../refs.ts";
-import { MAX_BATCH, MAX_PAGE } from "../sessions.ts";
+import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import { settleOutbox } from "./outbox-rows.ts";
 import { changeSession, requireSession, sessionRow, type SessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";

@@ -1,9 +1,15 @@
 /** The audit in memory: the same chain, as long as the process lives. It outlives its tenant, as in PostgreSQL. */
-import type { Audit } from "../audit.ts";
-import { type AuditHead, type AuditRow, checkAuditEntry, NO_AUDIT, nextAuditRow } from "../audit-chain.ts";
-import { checkCount } from "../check.ts";
+import type { Audit } from "../ports/audit.ts";
+import {
+  type AuditHead,
+  type AuditRow,
+  checkAuditEntry,
+  NO_AUDIT,
+  nextAuditRow,
+} from "../rules/audit-chain.ts";
+import { checkCount } from "../rules/check.ts";
 import type { Env } from "../env.ts";
-import { checkPage } from "../ledger-checks.ts";
+import { checkPage } from "../rules/ledger-checks.ts";
 import { type MemoryTables, table } from "./tables.ts";
 
 const LOG = table<AuditRow>("audit_log", "none");

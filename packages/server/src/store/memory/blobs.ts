@@ -1,5 +1,5 @@
 /** Blobs in memory. */
-import { type Blob, type Blobs, checkBlob } from "../blobs.ts";
+import { type Blob, type Blobs, checkBlob } from "../ports/blobs.ts";
 import { StoreError } from "../errors.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";

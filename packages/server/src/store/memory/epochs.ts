@@ -1,8 +1,8 @@
 /** Epochs in memory. */
-import { checkCount, checkId, checkLimit, checkText } from "../check.ts";
+import { checkCount, checkId, checkLimit, checkText } from "../rules/check.ts";
 import type { Env } from "../env.ts";
-import type { EpochRecord, Epochs } from "../epochs.ts";
-import { MAX_PAGE } from "../sessions.ts";
+import type { EpochRecord, Epochs } from "../ports/epochs.ts";
+import { MAX_PAGE } from "../ports/sessions.ts";
 import { changeSession, requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";
 

@@ -1,5 +1,5 @@
 /** The rows of interactions and their changes in memory, and how one change is put down. Decides nothing. */
-import type { Interaction, InteractionChange } from "../interactions.ts";
+import type { Interaction, InteractionChange } from "../ports/interactions.ts";
 import type { Ref } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";
 

@@ -1,10 +1,10 @@
 /** Interactions in memory: one piece of work at a time, so the rules can simply be asked. */
-import { checkCount } from "../check.ts";
+import { checkCount } from "../rules/check.ts";
 import type { Env } from "../env.ts";
 import { StoreError } from "../errors.ts";
-import { isForItsOrder, isPendingStatus, refusalOf } from "../interaction-rules.ts";
-import type { Interaction, InteractionRequest, Interactions } from "../interactions.ts";
-import { checkPage, checkRequest, checkWish } from "../ledger-checks.ts";
+import { isForItsOrder, isPendingStatus, refusalOf } from "../rules/interaction-rules.ts";
+import type { Interaction, InteractionRequest, Interactions } from "../ports/interactions.ts";
+import { checkPage, checkRequest, checkWish } from "../rules/ledger-checks.ts";
 import type { Ref } from "../refs.ts";
 import {
   allInteractions,

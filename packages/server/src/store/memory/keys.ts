@@ -1,9 +1,9 @@
 /** API keys in memory. Like the real thing it has only the hashes. */
-import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } from "../api-key.ts";
+import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } from "../rules/api-key.ts";
 import type { Env } from "../env.ts";
-import { type KeyInfo, type Keys, LAST_USED_MS } from "../keys.ts";
-import { checkKey } from "../ledger-checks.ts";
-import { MAX_BATCH } from "../sessions.ts";
+import { type KeyInfo, type Keys, LAST_USED_MS } from "../ports/keys.ts";
+import { checkKey } from "../rules/ledger-checks.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 

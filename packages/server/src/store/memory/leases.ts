@@ -1,8 +1,8 @@
 /** Executor leases in memory. */
-import { checkDuration, checkLimit } from "../check.ts";
+import { checkDuration, checkLimit } from "../rules/check.ts";
 import type { Env } from "../env.ts";
-import type { Leases } from "../leases.ts";
-import { MAX_BATCH } from "../sessions.ts";
+import type { Leases } from "../ports/leases.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
 import { compareText } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 

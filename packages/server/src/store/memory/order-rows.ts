@@ -1,5 +1,5 @@
 /** The rows of orders in memory, for those who only have to know whether there is one. */
-import type { Order } from "../payments.ts";
+import type { Order } from "../ports/payments.ts";
 import { type Rows, table } from "./tables.ts";
 
 export interface OrderRow {

@@ -1,11 +1,11 @@
 /** The outbox in memory. */
 import { formatCursor, parseCursor, type EventDraft } from "@turnstream/protocol";
-import { checkCount, checkCursor, checkLimit } from "../check.ts";
+import { checkCount, checkCursor, checkLimit } from "../rules/check.ts";
 import type { Env } from "../env.ts";
-import { backoffMs, type Outbox, type OutboxRow } from "../outbox.ts";
-import { checkOutboxRow, sinceOf } from "../outbox-check.ts";
+import { backoffMs, type Outbox, type OutboxRow } from "../ports/outbox.ts";
+import { checkOutboxRow, sinceOf } from "../rules/outbox-check.ts";
 import type { Ref } from "../refs.ts";
-import { MAX_BATCH } from "../sessions.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
 import { changeOutboxRow, OUTBOX, outboxOf, reopenRows, type StoredOutboxRow } from "./outbox-rows.ts";
 import { requireSession } from "./session-rows.ts";
 import type { MemoryTables, Rows } from "./tables.ts";

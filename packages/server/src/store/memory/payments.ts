@@ -1,11 +1,11 @@
 /** Orders and notices in memory, with the same rules. */
-import { checkDuration } from "../check.ts";
+import { checkDuration } from "../rules/check.ts";
 import type { Env } from "../env.ts";
 import { StoreError } from "../errors.ts";
-import type { Interaction, InteractionChange } from "../interactions.ts";
-import { checkMove, checkOrder, checkPage } from "../ledger-checks.ts";
-import { isFinalPayment, judge } from "../payment-rules.ts";
-import type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "../payments.ts";
+import type { Interaction, InteractionChange } from "../ports/interactions.ts";
+import { checkMove, checkOrder, checkPage } from "../rules/ledger-checks.ts";
+import { isFinalPayment, judge } from "../rules/payment-rules.ts";
+import type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "../ports/payments.ts";
 import type { Ref } from "../refs.ts";
 import { findInteraction, putChange } from "./interaction-rows.ts";
 import { copyJson, requireTenant } from "./ledger-rows.ts";

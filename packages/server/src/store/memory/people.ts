@@ -1,6 +1,6 @@
 /** People's numbers in memory. */
-import { checkCount } from "../check.ts";
-import type { People } from "../people.ts";
+import { checkCount } from "../rules/check.ts";
+import type { People } from "../ports/people.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";
 

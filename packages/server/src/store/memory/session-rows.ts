@@ -1,7 +1,7 @@
 /** The tables of a session in memory, and what several sub-ports do with a session's row. */
 import { StoreError } from "../errors.ts";
 import type { Ref } from "../refs.ts";
-import type { Session } from "../sessions.ts";
+import type { Session } from "../ports/sessions.ts";
 import { type Rows, table } from "./tables.ts";
 
 /** JSON is kept as text, as in PostgreSQL: nobody can change a stored value, and undefined fields are gone. */

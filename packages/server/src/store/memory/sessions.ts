@@ -8,10 +8,10 @@ import {
   checkText,
   checkTime,
   firstEpoch,
-} from "../check.ts";
+} from "../rules/check.ts";
 import type { Env } from "../env.ts";
 import { StoreError } from "../errors.ts";
-import { formatPageToken, type PageEnd, parsePageToken } from "../page-token.ts";
+import { formatPageToken, type PageEnd, parsePageToken } from "../rules/page-token.ts";
 import type { Actor } from "../refs.ts";
 import {
   type Erasure,
@@ -20,7 +20,7 @@ import {
   type NewSession,
   type Session,
   type Sessions,
-} from "../sessions.ts";
+} from "../ports/sessions.ts";
 import { forgetDecider } from "./interaction-rows.ts";
 import {
   changeSession,

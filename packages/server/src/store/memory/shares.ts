@@ -1,7 +1,7 @@
 /** Shares in memory. */
 import type { Env } from "../env.ts";
-import { MAX_BATCH } from "../sessions.ts";
-import type { Share, Shares } from "../shares.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
+import type { Share, Shares } from "../ports/shares.ts";
 import { StoreError } from "../errors.ts";
 import { compareText, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";

@@ -2,7 +2,7 @@
  * The store in one process and in memory, with the rules of the one on PostgreSQL: for trying things out and
  * for tests. Nothing survives the process.
  */
-import { checkArguments } from "../check.ts";
+import { checkArguments } from "../rules/check.ts";
 import { type Env, systemEnv } from "../env.ts";
 import type { OpenStore, Store, StorePorts } from "../store.ts";
 import { runCalls } from "../transaction-calls.ts";

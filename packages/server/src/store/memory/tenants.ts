@@ -1,8 +1,8 @@
 /** Tenants in memory. */
-import { checkId, checkText } from "../check.ts";
+import { checkId, checkText } from "../rules/check.ts";
 import type { Env } from "../env.ts";
 import { StoreError } from "../errors.ts";
-import type { Tenant, Tenants } from "../tenants.ts";
+import type { Tenant, Tenants } from "../ports/tenants.ts";
 import { eraseSession, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";
 

@@ -1,9 +1,9 @@
 /** Archived turns in memory: their table, and reading it. */
 import type { TurnSnapshot } from "@turnstream/protocol";
-import { checkCount, checkLimit } from "../check.ts";
+import { checkCount, checkLimit } from "../rules/check.ts";
 import type { Ref } from "../refs.ts";
-import { MAX_BATCH, MAX_PAGE } from "../sessions.ts";
-import type { TurnRecord, Turns } from "../turns.ts";
+import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
+import type { TurnRecord, Turns } from "../ports/turns.ts";
 import { sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 

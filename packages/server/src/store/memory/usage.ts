@@ -1,8 +1,8 @@
 /** Usage in memory. */
-import { checkDuration } from "../check.ts";
+import { checkDuration } from "../rules/check.ts";
 import type { Env } from "../env.ts";
-import { checkDay, checkPage, checkUsage } from "../ledger-checks.ts";
-import { MOST_USAGE, type UsageDay, type UsageLedger } from "../usage.ts";
+import { checkDay, checkPage, checkUsage } from "../rules/ledger-checks.ts";
+import { MOST_USAGE, type UsageDay, type UsageLedger } from "../ports/usage.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { compareText } from "./session-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";

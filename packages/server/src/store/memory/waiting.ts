@@ -2,8 +2,8 @@
 import type { UserMessage } from "@turnstream/protocol";
 import type { Env } from "../env.ts";
 import type { Ref } from "../refs.ts";
-import { MAX_BATCH } from "../sessions.ts";
-import { checkMessage, type Waiting, waitingBody, type WaitingBody } from "../waiting.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
+import { checkMessage, type Waiting, waitingBody, type WaitingBody } from "../ports/waiting.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 

@@ -4,8 +4,8 @@
  * Never checks the batch nor moves the archived position.
  */
 import { sql } from "kysely";
-import type { ArchiveBatch, ArchivedTurn } from "../archive.ts";
-import type { CheckedBatch } from "../archive-check.ts";
+import type { ArchiveBatch, ArchivedTurn } from "../ports/archive.ts";
+import type { CheckedBatch } from "../rules/archive-check.ts";
 import type { Ref } from "../refs.ts";
 import type { Db } from "./database.ts";
 

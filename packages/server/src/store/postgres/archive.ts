@@ -1,11 +1,11 @@
 /** The archive on PostgreSQL: reading, and the one transaction that writes. */
 import { formatCursor, type Position, type TurnSnapshot } from "@turnstream/protocol";
 import { sql } from "kysely";
-import type { Archive, ArchiveBatch, ArchiveResult } from "../archive.ts";
-import { type CheckedBatch, checkBatch } from "../archive-check.ts";
-import { checkCount, checkLimit } from "../check.ts";
+import type { Archive, ArchiveBatch, ArchiveResult } from "../ports/archive.ts";
+import { type CheckedBatch, checkBatch } from "../rules/archive-check.ts";
+import { checkCount, checkLimit } from "../rules/check.ts";
 import type { Ref } from "../refs.ts";
-import { MAX_BATCH, MAX_PAGE } from "../sessions.ts";
+import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import { insertEvents, upsertTurns } from "./archive-rows.ts";
 import { reopened } from "./outbox.ts";
 import type { Db } from "./database.ts";

@@ -1,9 +1,15 @@
 /** The audit on PostgreSQL. The head's row is locked while a row is added, so the chain of a tenant never forks. */
 import { sql } from "kysely";
-import type { Audit } from "../audit.ts";
-import { type AuditHead, type AuditRow, checkAuditEntry, NO_AUDIT, nextAuditRow } from "../audit-chain.ts";
-import { checkCount } from "../check.ts";
-import { checkPage } from "../ledger-checks.ts";
+import type { Audit } from "../ports/audit.ts";
+import {
+  type AuditHead,
+  type AuditRow,
+  checkAuditEntry,
+  NO_AUDIT,
+  nextAuditRow,
+} from "../rules/audit-chain.ts";
+import { checkCount } from "../rules/check.ts";
+import { checkPage } from "../rules/ledger-checks.ts";
 import type { Db } from "./database.ts";
 import { inTransaction } from "./session-row.ts";
 

@@ -1,5 +1,5 @@
 /** Blobs on PostgreSQL, as bytea: erased with their session, backed up with everything else. */
-import { type Blobs, checkBlob } from "../blobs.ts";
+import { type Blobs, checkBlob } from "../ports/blobs.ts";
 import { sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import type { Db } from "./database.ts";

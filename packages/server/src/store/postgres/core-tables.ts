@@ -4,8 +4,8 @@
  */
 import type { Event, EventDraft, TurnSnapshot } from "@turnstream/protocol";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
-import type { SessionHeader } from "../archive.ts";
-import type { WaitingBody } from "../waiting.ts";
+import type { SessionHeader } from "../ports/archive.ts";
+import type { WaitingBody } from "../ports/waiting.ts";
 
 /** Written as JSON text, read parsed. */
 export type JsonColumn<T> = ColumnType<T, string, string>;

@@ -1,9 +1,9 @@
 /** Epochs on PostgreSQL: the row lock of the UPDATE is what makes each number unique. */
 import { formatCursor } from "@turnstream/protocol";
 import { sql } from "kysely";
-import { checkCount, checkId, checkLimit, checkText } from "../check.ts";
-import type { Epochs } from "../epochs.ts";
-import { MAX_PAGE } from "../sessions.ts";
+import { checkCount, checkId, checkLimit, checkText } from "../rules/check.ts";
+import type { Epochs } from "../ports/epochs.ts";
+import { MAX_PAGE } from "../ports/sessions.ts";
 import type { Db } from "./database.ts";
 import { isTenants, noSession } from "./session-row.ts";
 

@@ -3,8 +3,8 @@
  * goes by cascade. Never touches a log.
  */
 import { sql } from "kysely";
-import { checkDuration, checkLimit, checkTime } from "../check.ts";
-import { type Erasure, MAX_BATCH } from "../sessions.ts";
+import { checkDuration, checkLimit, checkTime } from "../rules/check.ts";
+import { type Erasure, MAX_BATCH } from "../ports/sessions.ts";
 import type { Db } from "./database.ts";
 import { ago, byBytes, clock, inTransaction } from "./session-row.ts";
 

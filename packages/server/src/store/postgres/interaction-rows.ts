@@ -1,6 +1,6 @@
 /** Rows of interactions and their changes, as the port gives them. Reads nothing by itself. */
 import type { Selectable } from "kysely";
-import type { Interaction, InteractionChange } from "../interactions.ts";
+import type { Interaction, InteractionChange } from "../ports/interactions.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 
 export function interactionOf(row: Selectable<LedgerTables["interactions"]>): Interaction {

@@ -4,7 +4,7 @@
  */
 import { type ExpressionBuilder, type SqlBool, sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
-import { checkCount } from "../check.ts";
+import { checkCount } from "../rules/check.ts";
 import { StoreError } from "../errors.ts";
 import {
   INTERACTION_KINDS,
@@ -13,9 +13,9 @@ import {
   refusalOf,
   sourcesOf,
   timingOf,
-} from "../interaction-rules.ts";
-import type { ChangeResult, ChangeWish, InteractionRequest, Interactions } from "../interactions.ts";
-import { checkPage, checkRequest, checkWish } from "../ledger-checks.ts";
+} from "../rules/interaction-rules.ts";
+import type { ChangeResult, ChangeWish, InteractionRequest, Interactions } from "../ports/interactions.ts";
+import { checkPage, checkRequest, checkWish } from "../rules/ledger-checks.ts";
 import type { Ref } from "../refs.ts";
 import type { Database, Db } from "./database.ts";
 import { changeOf, interactionOf } from "./interaction-rows.ts";

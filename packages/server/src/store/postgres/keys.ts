@@ -1,10 +1,10 @@
 /** API keys on PostgreSQL. Never reads or writes a secret, only its hash. */
 import { type Selectable, sql } from "kysely";
-import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } from "../api-key.ts";
+import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } from "../rules/api-key.ts";
 import type { Env } from "../env.ts";
-import { type KeyInfo, type Keys, LAST_USED_MS } from "../keys.ts";
-import { checkKey } from "../ledger-checks.ts";
-import { MAX_BATCH } from "../sessions.ts";
+import { type KeyInfo, type Keys, LAST_USED_MS } from "../ports/keys.ts";
+import { checkKey } from "../rules/ledger-checks.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Db } from "./database.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import { ago, clock } from "./session-row.ts";

@@ -1,8 +1,8 @@
 /** Executor leases on PostgreSQL. Every comparison is made by the database's clock, in the statement itself. */
 import type { ExpressionBuilder } from "kysely";
-import { checkDuration, checkLimit } from "../check.ts";
-import type { Leases } from "../leases.ts";
-import { MAX_BATCH } from "../sessions.ts";
+import { checkDuration, checkLimit } from "../rules/check.ts";
+import type { Leases } from "../ports/leases.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Database, Db } from "./database.ts";
 import { ago, byBytes, clockPlus } from "./session-row.ts";
 

@@ -4,8 +4,8 @@
  */
 import type { Json } from "@turnstream/protocol";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
-import type { InteractionKind } from "../interaction-rules.ts";
-import type { PaymentStatus } from "../payment-rules.ts";
+import type { InteractionKind } from "../rules/interaction-rules.ts";
+import type { PaymentStatus } from "../rules/payment-rules.ts";
 import type { JsonColumn, NullableTime, Time } from "./core-tables.ts";
 
 export interface LedgerTables {

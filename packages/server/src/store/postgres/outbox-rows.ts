@@ -1,6 +1,6 @@
 /** Reads rows of the outbox, with the tenant that each belongs to. Never changes one. */
 import { formatCursor } from "@turnstream/protocol";
-import type { OutboxRow } from "../outbox.ts";
+import type { OutboxRow } from "../ports/outbox.ts";
 import type { Db } from "./database.ts";
 
 export function outboxRows(db: Db) {

@@ -3,10 +3,10 @@
  * off for the time of the lease; no lock outlives the statement.
  */
 import { sql } from "kysely";
-import { checkCount, checkLimit } from "../check.ts";
-import type { TakeQuery } from "../outbox.ts";
+import { checkCount, checkLimit } from "../rules/check.ts";
+import type { TakeQuery } from "../ports/outbox.ts";
 import type { Ref } from "../refs.ts";
-import { MAX_BATCH } from "../sessions.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Db } from "./database.ts";
 import { ago, clockPlus } from "./session-row.ts";
 

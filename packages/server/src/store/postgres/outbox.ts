@@ -1,10 +1,10 @@
 /** The outbox on PostgreSQL. Which sessions a relay takes is in outbox-take.ts. */
 import { sql } from "kysely";
-import { checkCount, checkCursor, checkLimit } from "../check.ts";
-import { backoffMs, type Outbox } from "../outbox.ts";
-import { checkOutboxRow, sinceOf } from "../outbox-check.ts";
+import { checkCount, checkCursor, checkLimit } from "../rules/check.ts";
+import { backoffMs, type Outbox } from "../ports/outbox.ts";
+import { checkOutboxRow, sinceOf } from "../rules/outbox-check.ts";
 import type { Ref } from "../refs.ts";
-import { MAX_BATCH } from "../sessions.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Db } from "./database.ts";
 import { outboxRowOf, outboxRows } from "./outbox-rows.ts";
 import { takeSessions } from "./outbox-take.ts";

@@ -1,8 +1,8 @@
 /** What gateways have sent, on PostgreSQL: each notice once, with what became of it. Never moves an order. */
 import type { Selectable } from "kysely";
-import { checkDuration } from "../check.ts";
-import { checkPage } from "../ledger-checks.ts";
-import type { ApplyResult, Notice, Order, OrderMove } from "../payments.ts";
+import { checkDuration } from "../rules/check.ts";
+import { checkPage } from "../rules/ledger-checks.ts";
+import type { ApplyResult, Notice, Order, OrderMove } from "../ports/payments.ts";
 import type { Ref } from "../refs.ts";
 import type { Db } from "./database.ts";
 import type { LedgerTables } from "./ledger-tables.ts";

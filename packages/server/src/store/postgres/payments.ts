@@ -4,12 +4,12 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { type Selectable, sql } from "kysely";
-import { checkDuration } from "../check.ts";
+import { checkDuration } from "../rules/check.ts";
 import { StoreError } from "../errors.ts";
-import type { InteractionChange } from "../interactions.ts";
-import { checkMove, checkOrder, checkPage } from "../ledger-checks.ts";
-import { isFinalPayment, judge, type PaymentStatus } from "../payment-rules.ts";
-import type { ApplyResult, NewOrder, Order, OrderMove, Payments } from "../payments.ts";
+import type { InteractionChange } from "../ports/interactions.ts";
+import { checkMove, checkOrder, checkPage } from "../rules/ledger-checks.ts";
+import { isFinalPayment, judge, type PaymentStatus } from "../rules/payment-rules.ts";
+import type { ApplyResult, NewOrder, Order, OrderMove, Payments } from "../ports/payments.ts";
 import type { Ref } from "../refs.ts";
 import type { Db } from "./database.ts";
 import { interactionOf } from "./interaction-rows.ts";

@@ -1,7 +1,7 @@
 /** People's numbers on PostgreSQL. */
 import { sql } from "kysely";
-import { checkCount } from "../check.ts";
-import type { People } from "../people.ts";
+import { checkCount } from "../rules/check.ts";
+import type { People } from "../ports/people.ts";
 import type { Db } from "./database.ts";
 
 export function postgresPeople(db: Db): People {

@@ -16,7 +16,7 @@ import { formatCursor } from "@turnstream/protocol";
 import { type Selectable, sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import type { Ref } from "../refs.ts";
-import type { Session } from "../sessions.ts";
+import type { Session } from "../ports/sessions.ts";
 import type { CoreTables } from "./core-tables.ts";
 import type { Db } from "./database.ts";
 

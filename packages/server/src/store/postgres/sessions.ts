@@ -1,11 +1,11 @@
 /** Sessions on PostgreSQL. The order of a page is an index of its own; see the plan tests. */
 import { sql } from "kysely";
-import { checkDuration, checkId, checkLimit, checkSessionId, checkText, firstEpoch } from "../check.ts";
+import { checkDuration, checkId, checkLimit, checkSessionId, checkText, firstEpoch } from "../rules/check.ts";
 import type { Env } from "../env.ts";
 import { StoreError } from "../errors.ts";
-import { formatPageToken, parsePageToken } from "../page-token.ts";
+import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
 import type { Actor } from "../refs.ts";
-import { MAX_PAGE, type NewSession, type Sessions } from "../sessions.ts";
+import { MAX_PAGE, type NewSession, type Sessions } from "../ports/sessions.ts";
 import type { Db } from "./database.ts";
 import { eraseExpired, eraseSessions, eraseUser, pendingErasures } from "./erase-sessions.ts";
 import { ago, byBytes, clock, inTransaction, noSession, SESSION_COLUMNS, sessionOf } from "./session-row.ts";

@@ -1,8 +1,8 @@
 /** Shares on PostgreSQL. */
 import { formatCursor } from "@turnstream/protocol";
 import type { Env } from "../env.ts";
-import { MAX_BATCH } from "../sessions.ts";
-import type { Share, Shares } from "../shares.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
+import type { Share, Shares } from "../ports/shares.ts";
 import type { Db } from "./database.ts";
 import { byBytes, clock, inTransaction, noSession } from "./session-row.ts";
 

@@ -2,7 +2,7 @@
  * The store on PostgreSQL: every sub-port on the pool, and the same ones again on each transaction.
  * Never migrates: see migrate.ts.
  */
-import { checkArguments } from "../check.ts";
+import { checkArguments } from "../rules/check.ts";
 import { type Env, systemEnv } from "../env.ts";
 import type { OpenStore, Store, StorePorts } from "../store.ts";
 import { runCalls } from "../transaction-calls.ts";

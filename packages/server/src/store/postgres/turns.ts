@@ -1,9 +1,9 @@
 /** Archived turns on PostgreSQL, read only. */
 import type { TurnStatus } from "@turnstream/protocol";
-import { checkCount, checkLimit } from "../check.ts";
+import { checkCount, checkLimit } from "../rules/check.ts";
 import type { Ref } from "../refs.ts";
-import { MAX_BATCH, MAX_PAGE } from "../sessions.ts";
-import type { TurnRecord, Turns } from "../turns.ts";
+import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
+import type { TurnRecord, Turns } from "../ports/turns.ts";
 import type { Db } from "./database.ts";
 import { isTenants } from "./session-row.ts";
 

@@ -1,8 +1,8 @@
 /** Usage on PostgreSQL: the mark that a key was counted and the counting are one statement. */
 import { sql } from "kysely";
-import { checkDuration } from "../check.ts";
-import { checkDay, checkPage, checkUsage } from "../ledger-checks.ts";
-import { MOST_USAGE, type UsageLedger } from "../usage.ts";
+import { checkDuration } from "../rules/check.ts";
+import { checkDay, checkPage, checkUsage } from "../rules/ledger-checks.ts";
+import { MOST_USAGE, type UsageLedger } from "../ports/usage.ts";
 import type { Db } from "./database.ts";
 import { ago } from "./session-row.ts";
 

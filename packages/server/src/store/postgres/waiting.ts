@@ -1,8 +1,8 @@
 /** Waiting messages on PostgreSQL. A row without a body waits no longer. */
 import type { UserMessage } from "@turnstream/protocol";
 import type { Ref } from "../refs.ts";
-import { MAX_BATCH } from "../sessions.ts";
-import { checkMessage, type NewMessage, type Waiting, waitingBody } from "../waiting.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
+import { checkMessage, type NewMessage, type Waiting, waitingBody } from "../ports/waiting.ts";
 import type { Db } from "./database.ts";
 import { inTransaction, isTenants, lockSession } from "./session-row.ts";
 

@@ -3,9 +3,9 @@
  * holes. Pure; says nothing about what is stored already.
  */
 import { comparePositions, parseCursor, type Position } from "@turnstream/protocol";
-import type { ArchiveBatch } from "./archive.ts";
+import type { ArchiveBatch } from "../ports/archive.ts";
 import { checkCursor } from "./check.ts";
-import { StoreError } from "./errors.ts";
+import { StoreError } from "../errors.ts";
 
 export interface CheckedBatch {
   readonly from: Position;

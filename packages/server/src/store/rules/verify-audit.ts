@@ -2,7 +2,7 @@
  * Looks for tampering with a tenant's audit, row by row, and names the first row that isn't what it was. Pure but
  * for reading; never repairs anything.
  */
-import type { Audit } from "./audit.ts";
+import type { Audit } from "../ports/audit.ts";
 import { type AuditHead, type AuditRow, hashAuditRow, NO_AUDIT } from "./audit-chain.ts";
 
 /**

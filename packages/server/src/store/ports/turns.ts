@@ -1,6 +1,6 @@
 /** The sub-port that reads archived turns. They are written by `archive.write`, and nowhere else. */
 import type { TurnSnapshot, TurnStatus } from "@turnstream/protocol";
-import type { Ref } from "./refs.ts";
+import type { Ref } from "../refs.ts";
 
 export interface TurnRecord {
   readonly id: string;

@@ -3,7 +3,7 @@
  * Never reads the log and never folds: the archiver brings both forms, this keeps them in step.
  */
 import type { Cursor, Event, SessionState, TurnSnapshot } from "@turnstream/protocol";
-import type { Ref } from "./refs.ts";
+import type { Ref } from "../refs.ts";
 
 /** A folded session without its turns. */
 export type SessionHeader = Omit<SessionState, "turns">;

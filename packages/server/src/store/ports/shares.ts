@@ -3,7 +3,7 @@
  * Never makes links: see share-token.ts; nor copies: see fork-share.ts.
  */
 import type { Cursor } from "@turnstream/protocol";
-import type { Actor, Ref } from "./refs.ts";
+import type { Actor, Ref } from "../refs.ts";
 
 export interface Share extends Ref {
   readonly id: string;

@@ -1,7 +1,7 @@
 /** The sub-port of blobs: the whole of what an event only holds a preview of. Never looks inside one. */
-import { checkId, checkText } from "./check.ts";
-import { StoreError } from "./errors.ts";
-import type { Ref } from "./refs.ts";
+import { checkId, checkText } from "../rules/check.ts";
+import { StoreError } from "../errors.ts";
+import type { Ref } from "../refs.ts";
 
 /** The most that one blob may hold. */
 export const MAX_BLOB_BYTES = 64 * 1024 * 1024;

@@ -1,9 +1,9 @@
 /** What the outbox takes: only what the log will take too, for a row that it refuses would wait for ever. Pure. */
 import { comparePositions, type Cursor, type Position } from "@turnstream/protocol";
-import { WRITER_NAME, WRITER_NAME_WORDS } from "../names.ts";
+import { WRITER_NAME, WRITER_NAME_WORDS } from "../../names.ts";
 import { checkCursor } from "./check.ts";
-import { StoreError } from "./errors.ts";
-import type { NewOutboxRow } from "./outbox.ts";
+import { StoreError } from "../errors.ts";
+import type { NewOutboxRow } from "../ports/outbox.ts";
 
 const MAX_KEY = 250;
 /** An event in the log has at most 64 KiB; this leaves room for its stamp and its key. */

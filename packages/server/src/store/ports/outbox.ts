@@ -12,7 +12,7 @@
  * what is archived is trimmed.
  */
 import type { Cursor, EventDraft } from "@turnstream/protocol";
-import type { Ref } from "./refs.ts";
+import type { Ref } from "../refs.ts";
 
 export interface NewOutboxRow {
   /** Unique in the session; the append to the log carries it, so that a repeat is noticed. */

@@ -1,6 +1,6 @@
 /** The opaque token between two pages of sessions: where the last page ended. Never holds anything secret. */
 import { checkTime } from "./check.ts";
-import { StoreError } from "./errors.ts";
+import { StoreError } from "../errors.ts";
 
 export interface PageEnd {
   readonly updatedAt: number;

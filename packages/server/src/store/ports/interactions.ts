@@ -4,8 +4,8 @@
  * the outbox in the same transaction.
  */
 import type { Json } from "@turnstream/protocol";
-import type { InteractionKind, Refusal, Wish } from "./interaction-rules.ts";
-import type { Ref } from "./refs.ts";
+import type { InteractionKind, Refusal, Wish } from "../rules/interaction-rules.ts";
+import type { Ref } from "../refs.ts";
 
 export interface InteractionRequest {
   readonly id: string;

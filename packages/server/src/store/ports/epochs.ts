@@ -1,6 +1,6 @@
 /** The sub-port of epochs: who may write a session's log. Never looks at the log itself. */
 import type { Cursor } from "@turnstream/protocol";
-import type { Ref } from "./refs.ts";
+import type { Ref } from "../refs.ts";
 
 export interface EpochClaim {
   /** The highest epoch that the log was seen in; 0 when there is no log. */

@@ -2,7 +2,7 @@
  * The sub-port of sessions: making, finding, listing and erasing them. Never reads what was said in one.
  */
 import type { Cursor } from "@turnstream/protocol";
-import type { Actor, Ref } from "./refs.ts";
+import type { Actor, Ref } from "../refs.ts";
 
 export interface Session {
   readonly id: string;

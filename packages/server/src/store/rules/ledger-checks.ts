@@ -3,13 +3,13 @@
  * was in it.
  */
 import { checkCount, checkDuration, checkId, checkLimit, checkText, checkTime } from "./check.ts";
-import { StoreError } from "./errors.ts";
-import type { ChangeWish, InteractionRequest } from "./interactions.ts";
-import type { NewKey } from "./keys.ts";
+import { StoreError } from "../errors.ts";
+import type { ChangeWish, InteractionRequest } from "../ports/interactions.ts";
+import type { NewKey } from "../ports/keys.ts";
 import type { Money } from "./payment-rules.ts";
-import { MAX_NOTICE_BYTES, type NewOrder, type OrderMove } from "./payments.ts";
-import { MAX_BATCH } from "./sessions.ts";
-import type { UsageAdd } from "./usage.ts";
+import { MAX_NOTICE_BYTES, type NewOrder, type OrderMove } from "../ports/payments.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
+import type { UsageAdd } from "../ports/usage.ts";
 
 export function checkPage(limit: number): number {
   return checkLimit(limit, MAX_BATCH);

@@ -12,11 +12,11 @@ import {
   START_CURSOR,
   turnSnapshot,
 } from "@turnstream/protocol";
-import { StoreError } from "./errors.ts";
+import { StoreError } from "../errors.ts";
 import { forkLog } from "./fork.ts";
-import type { Actor, Ref } from "./refs.ts";
-import { MAX_BATCH, type Session } from "./sessions.ts";
-import type { Store } from "./store.ts";
+import type { Actor, Ref } from "../refs.ts";
+import { MAX_BATCH, type Session } from "../ports/sessions.ts";
+import type { Store } from "../store.ts";
 
 /**
  * Throws NOT_FOUND when the share is revoked, erased or another tenant's, EXISTS when the id is taken.

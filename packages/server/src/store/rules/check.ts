@@ -1,8 +1,8 @@
 /** Checks on arguments that both implementations make alike. Throws StoreErrors; never looks at stored rows. */
-import { SESSION_NAME, SESSION_NAME_WORDS } from "../names.ts";
+import { SESSION_NAME, SESSION_NAME_WORDS } from "../../names.ts";
 import { parseCursor, type Cursor, type Position } from "@turnstream/protocol";
-import type { Env } from "./env.ts";
-import { StoreError } from "./errors.ts";
+import type { Env } from "../env.ts";
+import { StoreError } from "../errors.ts";
 
 /** A page or batch size: a whole number from 1 to `most`. */
 export function checkLimit(limit: number, most: number): number {

@@ -4,8 +4,8 @@
  */
 import type { Json } from "@turnstream/protocol";
 import type { Interaction, InteractionChange } from "./interactions.ts";
-import type { MismatchField, Money, PaymentStatus, Word } from "./payment-rules.ts";
-import type { Ref } from "./refs.ts";
+import type { MismatchField, Money, PaymentStatus, Word } from "../rules/payment-rules.ts";
+import type { Ref } from "../refs.ts";
 
 export interface NewOrder extends Money {
   readonly id: string;

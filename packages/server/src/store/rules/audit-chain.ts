@@ -4,9 +4,9 @@
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
-import type { AuditEntry } from "./audit.ts";
+import type { AuditEntry } from "../ports/audit.ts";
 import { canonicalJson } from "./canonical-json.ts";
-import { StoreError } from "./errors.ts";
+import { StoreError } from "../errors.ts";
 
 export interface AuditRow {
   readonly tenant: string;

@@ -3,8 +3,8 @@
  * session. Never starts a turn.
  */
 import type { UserMessage } from "@turnstream/protocol";
-import { checkId } from "./check.ts";
-import type { Ref } from "./refs.ts";
+import { checkId } from "../rules/check.ts";
+import type { Ref } from "../refs.ts";
 
 /** What is kept of a message beside its id, its sender and its time. */
 export type WaitingBody = Omit<UserMessage, "id" | "by" | "at">;
