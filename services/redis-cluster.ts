@@ -87,6 +87,16 @@ async function follow(replica: RedisServer, primary: RedisServer): Promise<void>
     const info = String(await replica.command("INFO"));
     return info.includes("master_link_status:up") && info.includes("aof_rewrite_in_progress:0");
   });
+  // The primary may hold back what is written until the replica reports again, a second later. It is still empty.
+  await primary.command("FLUSHALL");
+  const written = offsetIn(await primary.command("INFO", "replication"), "master_repl_offset");
+  await until("the replica to get what is written", async () => {
+    return offsetIn(await replica.command("INFO", "replication"), "slave_repl_offset") >= written;
+  });
+}
+
+function offsetIn(info: unknown, name: string): number {
+  return Number(new RegExp(`^${name}:(\\d+)`, "m").exec(String(info))?.[1]);
 }
 
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
