@@ -155,7 +155,8 @@ describe("query plans", () => {
     expect(scans).toEqual([]);
     expect(buffers).toBeGreaterThan(0);
     expect(buffers).toBeLessThan(name === "outbox.take" ? MOST_CHANGED : MOST_BUFFERS);
-    expect(buffers).toBeLessThanOrEqual((small.get(name) ?? 0) * 1.5 + 10);
+    // Ten times the rows may be one level of an index more, for each of the 50 rows of a page that is joined.
+    expect(buffers).toBeLessThanOrEqual((small.get(name) ?? 0) * 1.5 + 60);
   });
 
   test("the pages that were looked at are full", () => {
