@@ -68,7 +68,7 @@ export interface Claim {
   readonly writer: string;
   /** `session.start`, `turn.start` or `turn.takeover`: the events that begin an epoch. */
   readonly event: EventDraft;
-  /** What is archived: a log that is missing, ends before it or begins after it, begins anew right after it. */
+  /** What is archived: a log that is missing, or ends before it, begins anew right after it. */
   readonly floor: Cursor;
   /** This claim may have happened already: only look. */
   readonly repeat?: boolean;

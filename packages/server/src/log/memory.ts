@@ -72,11 +72,7 @@ export class MemoryEngine implements LogEngine {
       return isRepeat ? { type: "found", last: first } : { type: "outbid", epoch: stream.epoch };
     }
     if (repeat) return { type: "outbid", epoch: stream?.epoch ?? 0 };
-    // Over a hole, archive and log could not be joined again.
-    const isWhole =
-      stream !== undefined &&
-      comparePositions(lastOf(stream), floor) >= 0 &&
-      comparePositions(stream.base, floor) <= 0;
+    const isWhole = stream !== undefined && comparePositions(lastOf(stream), floor) >= 0;
     if (stream !== undefined) keep(stream);
     const before = isWhole ? lastOf(stream) : floor;
     const entry = new LogEntry(epoch, before.seq + 1, line);

@@ -45,6 +45,8 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       checkSession(session);
       checkWriter(claim.writer);
       const floor = mustParse(claim.floor, "floor");
+      // Somebody has archived under this epoch or a higher one: it is taken.
+      if (floor.epoch >= claim.epoch) throw new LogError("OUTBID", { epoch: floor.epoch });
       const line = checkedLine(appendKey(claim.writer, 0), claim.event, now());
       const { epoch, writer } = claim;
       return answer(

@@ -174,6 +174,13 @@ export function writeContract(opened: () => Log): void {
       expect(entries.at(-1)?.epoch).toBe(119);
     });
 
+    test("is outbid by what was archived under a higher epoch, or its own", async () => {
+      const session = await begun(log);
+      const claim = { epoch: 9, writer: "w2", event: takeover() };
+      expect(await refusal(log.claim(session, { ...claim, floor: "10-3" }))).toBe("OUTBID");
+      expect(await refusal(log.claim(session, { ...claim, floor: "9-3" }))).toBe("OUTBID");
+    });
+
     test("makes a missing log begin right after what is archived", async () => {
       const session = randomUUID();
       const claim = { epoch: 12, writer: "w1", event: takeover(), floor: "11-40" };
@@ -182,16 +189,6 @@ export function writeContract(opened: () => Log): void {
       expect((await readAll(log, session, "11-40")).map((entry) => entry.cursor)).toEqual(["12-41"]);
       expect(await log.read(session, { after: "11-39" })).toEqual({ ok: false, reason: "trimmed" });
       expect(await log.read(session, { after: "0-0" })).toEqual({ ok: false, reason: "trimmed" });
-    });
-
-    test("leaves no hole when the log begins after what is archived", async () => {
-      const session = await begun(log);
-      await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c") });
-      await log.trim(session, "7-3");
-      // The database was set back: it no longer has what was trimmed.
-      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "7-1" });
-      expect(await log.head(session)).toEqual({ epoch: 8, last: "8-2", base: "7-1" });
-      expect(await log.read(session, { after: "7-4" })).toEqual({ ok: false, reason: "lost" });
     });
 
     test("leaves no hole when the log ends before what is archived", async () => {

@@ -31,7 +31,7 @@ import type { RedisServers } from "./servers.ts";
 import { formatHeadKey, isExpiring, readEntries, readHead, readHeadKey, readPosition } from "./wire.ts";
 
 const MAX_REDIRECTS = 5;
-const MAX_REPEATS = 3;
+const MAX_REPEATS = 6;
 
 export class RedisEngine implements LogEngine {
   readonly #servers: RedisServers;

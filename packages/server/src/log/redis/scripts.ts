@@ -118,9 +118,8 @@ local function before(a, b)
   local be, bs = position(b)
   return ae < be or (ae == be and as < bs)
 end
--- What is archived but not here was lost, and what is trimmed but not archived as well (a database that was set back).
--- Over such a hole archive and log could not be joined again.
-if not last or before(last, ARGV[4]) or before(ARGV[4], base) then
+-- What is archived but not here was lost: entries before that hole would seem to be followed by this one.
+if not last or before(last, ARGV[4]) then
   redis.call('DEL', KEYS[1])
   last = ARGV[4]
   redis.call('SET', KEYS[3], ARGV[4])
