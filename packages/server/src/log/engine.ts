@@ -5,9 +5,11 @@
  */
 import type { Position } from "@turnstream/protocol";
 import type { LogEntry } from "./entry.ts";
+import type { Appended } from "./log.ts";
 
 export interface LogEngine {
-  append(session: string, append: EngineAppend): Promise<Outcome>;
+  /** Refuses with a LogError: see `outcome.ts`. */
+  append(session: string, append: EngineAppend): Promise<Appended>;
   claim(session: string, claim: EngineClaim): Promise<Outcome>;
   /** From a position on, that entry included; null when there is no log. */
   range(session: string, from: Position, limit: number): Promise<EngineRange | null>;

@@ -13,7 +13,8 @@ import type {
   Outcome,
 } from "./engine.ts";
 import { appendKey, LogEntry } from "./entry.ts";
-import type { Log } from "./log.ts";
+import type { Appended, Log } from "./log.ts";
+import { appendedOf } from "./outcome.ts";
 import { createStreamLog, type StreamLogOptions } from "./stream-log.ts";
 
 export function createMemoryLog(options: StreamLogOptions = {}): Log {
@@ -35,7 +36,11 @@ export class MemoryEngine implements LogEngine {
   protected readonly listeners = new Map<string, Set<(news: News) => void>>();
   protected timeline = 0;
 
-  async append(session: string, append: EngineAppend): Promise<Outcome> {
+  async append(session: string, append: EngineAppend): Promise<Appended> {
+    return appendedOf(this.#append(session, append), append.lines.length);
+  }
+
+  #append(session: string, append: EngineAppend): Outcome {
     const { epoch, writer, lines } = append;
     const stream = this.streams.get(session);
     if (stream === undefined) return { type: "unclaimed", detail: "There is no log" };

@@ -4,10 +4,11 @@
  */
 import { type Cursor, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import { attach, type AttachSettings } from "./attach.ts";
-import type { EngineAppend, EngineHead, LogEngine, Outcome } from "./engine.ts";
+import type { EngineAppend, EngineHead, LogEngine } from "./engine.ts";
 import { appendKey, formatLine, MAX_EVENT_BYTES } from "./entry.ts";
 import { LogError } from "./errors.ts";
 import { entriesAfter, whyBad } from "./judge-cursor.ts";
+import { appendedOf } from "./outcome.ts";
 import { SESSION_NAME, SESSION_NAME_WORDS, WRITER_NAME, WRITER_NAME_WORDS } from "../names.ts";
 import type { Appended, Batch, Claim, Log, LogHead, ReadAnswer, ReadRange } from "./log.ts";
 
@@ -49,7 +50,7 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       if (floor.epoch >= claim.epoch) throw new LogError("OUTBID", { epoch: floor.epoch });
       const line = checkedLine(appendKey(claim.writer, 0), claim.event, now());
       const { epoch, writer } = claim;
-      return answer(
+      return appendedOf(
         await engine.claim(session, { epoch, writer, line, floor, repeat: claim.repeat ?? false }),
         1,
       );
@@ -57,9 +58,7 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
 
     append(session, batch: Batch) {
       try {
-        return engine
-          .append(session, toAppend(session, batch, now()))
-          .then((outcome) => answer(outcome, batch.events.length));
+        return engine.append(session, toAppend(session, batch, now()));
       } catch (error) {
         return Promise.reject(error);
       }
@@ -111,24 +110,6 @@ function toAppend(session: string, batch: Batch, at: number): EngineAppend {
 
 function headOf({ epoch, last, base }: EngineHead): LogHead {
   return { epoch, last: formatCursor(last), base: formatCursor(base) };
-}
-
-function answer(outcome: Outcome, events: number): Appended {
-  switch (outcome.type) {
-    case "added":
-    case "found": {
-      const { epoch, seq } = outcome.last;
-      return { epoch, first: seq - events + 1, last: seq, repeated: outcome.type === "found" };
-    }
-    case "fenced":
-      throw new LogError("FENCED", { epoch: outcome.epoch, detail: `The log is in epoch ${outcome.epoch}` });
-    case "outbid":
-      throw new LogError("OUTBID", { epoch: outcome.epoch, detail: `The log is in epoch ${outcome.epoch}` });
-    case "unclaimed":
-      throw new LogError("UNCLAIMED", { detail: outcome.detail });
-    case "unsure":
-      throw new LogError("UNSURE");
-  }
 }
 
 function checkedLine(key: string, event: Parameters<typeof formatLine>[1], at: number): string {

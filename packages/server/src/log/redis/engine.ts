@@ -15,6 +15,8 @@ import type {
   Outcome,
 } from "../engine.ts";
 import { isLogError, LogError } from "../errors.ts";
+import type { Appended } from "../log.ts";
+import { appendedOf } from "../outcome.ts";
 import { type Link, unavailable } from "./link.ts";
 import {
   APPEND,
@@ -42,7 +44,7 @@ export class RedisEngine implements LogEngine {
     this.#prefix = prefix;
   }
 
-  append(session: string, append: EngineAppend): Promise<Outcome> {
+  append(session: string, append: EngineAppend): Promise<Appended> {
     const { writer, epoch, lines } = append;
     const log = this.#log(session);
     if (epoch === null || append.repeat) return this.#appendCarefully(session, append);
@@ -50,15 +52,18 @@ export class RedisEngine implements LogEngine {
       const head = formatHeadKey(epoch, link.timeline, writer);
       return ["EVALSHA", APPEND.sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
     };
-    const outcomeOf = (reply: unknown): Outcome | Promise<Outcome> => {
-      if (typeof reply === "string") return { type: "added", last: readPosition(reply) };
+    const answer = (reply: unknown): Appended | Promise<Appended> => {
+      if (typeof reply === "string") {
+        return appendedOf({ type: "added", last: readPosition(reply) }, lines.length);
+      }
       const head = String((reply as string[])[1]);
-      return isExpiring(head) ? this.#appendCarefully(session, append) : refusal(head, epoch);
+      if (isExpiring(head)) return this.#appendCarefully(session, append);
+      return appendedOf(refusal(head, epoch), lines.length);
     };
-    return this.#run(log, command, outcomeOf);
+    return this.#run(log, command, answer);
   }
 
-  async #appendCarefully(session: string, append: EngineAppend): Promise<Outcome> {
+  async #appendCarefully(session: string, append: EngineAppend): Promise<Appended> {
     const { writer, counter, lines, epoch, repeat, since } = append;
     const reply = (await this.#evaluateOnce(session, APPEND_CAREFULLY, ({ timeline }) => [
       epoch === null ? "" : formatHeadKey(epoch, timeline, writer),
@@ -68,9 +73,7 @@ export class RedisEngine implements LogEngine {
       since === null ? "" : formatCursor(since),
       ...lines,
     ])) as [string, string];
-    const [word, value] = reply;
-    if (word === "added" || word === "found") return { type: word, last: readPosition(value) };
-    return word === "unsure" ? { type: "unsure" } : refusal(value, epoch);
+    return appendedOf(readOutcome(reply, epoch), lines.length);
   }
 
   async claim(session: string, { epoch, writer, line, floor, repeat }: EngineClaim): Promise<Outcome> {
@@ -203,6 +206,11 @@ export class RedisEngine implements LogEngine {
     if (word === "READONLY") link?.destroy();
     return new LogError("UNAVAILABLE", { detail: `Redis refused (${word})`, cause: error });
   }
+}
+
+function readOutcome([word, value]: [string, string], epoch: number | null): Outcome {
+  if (word === "added" || word === "found") return { type: word, last: readPosition(value) };
+  return word === "unsure" ? { type: "unsure" } : refusal(value, epoch);
 }
 
 function refusal(head: string, epoch: number | null): Outcome {
