@@ -10,7 +10,7 @@ import { LogError } from "./errors.ts";
 import { entriesAfter, whyBad } from "./judge-cursor.ts";
 import { appendedOf } from "./outcome.ts";
 import { SESSION_NAME, SESSION_NAME_WORDS, WRITER_NAME, WRITER_NAME_WORDS } from "../names.ts";
-import type { Appended, Batch, Claim, Log, LogHead, ReadAnswer, ReadRange } from "./log.ts";
+import type { Batch, Claim, Log, LogHead, ReadAnswer, ReadRange } from "./log.ts";
 
 export interface StreamLogOptions extends Partial<AttachSettings> {
   /** Stamps events. */
