@@ -22,6 +22,7 @@ export { fold, foldAll } from "./fold/fold.ts";
 export { interactionId, isPending, outlivesTurn, TRANSITIONS } from "./fold/interaction.ts";
 export { type Place, placeOf } from "./fold/place.ts";
 export type { Json } from "./json.ts";
+export { labelOf } from "./label.ts";
 export { legal } from "./legal/legal.ts";
 export { type Illegal, type Rule, RULES } from "./legal/rules.ts";
 export { foldQuiet, isQuiet, type QuietTrack, trackQuiet } from "./quiet.ts";
@@ -87,6 +88,7 @@ export {
   type UserMessage,
   type Whole,
 } from "./state.ts";
+export { callOf, mainRun, mainRunStatus, resultOf, runOfCall, unansweredCalls } from "./turn-facts.ts";
 export { SCHEMA_VERSION } from "./version.ts";
 export { type StatusDot, statusDot, toolItem, type ToolItem } from "./view/tool-item.ts";
 export {

@@ -84,3 +84,63 @@ export {
   verifyTenantAudit,
 } from "./store/rules/verify-audit.ts";
 export type { NewMessage, Waiting } from "./store/ports/waiting.ts";
+export { ModelError, type ModelErrorReason } from "./models/errors.ts";
+export {
+  type Answer,
+  breakOff,
+  call,
+  type CallOptions,
+  type Ending,
+  fail,
+  type Failure,
+  finish,
+  hang,
+  type Pace,
+  say,
+  type ScriptPart,
+  think,
+  type Times,
+  wait,
+} from "./models/script-parts.ts";
+export { type Script, type ScriptCall, scripted, type ScriptedOptions } from "./models/scripted.ts";
+export { createDbosEngine, type DbosEngineOptions } from "./engine/dbos.ts";
+export type { EngineLog } from "./engine/dbos-log.ts";
+export { migrateEngine, type MigrateEngineOptions } from "./engine/dbos-migrate.ts";
+export type { Engine, Job, Work } from "./engine/engine.ts";
+export { ENGINE_ERRORS, EngineError, type EngineErrorCode, isEngineError } from "./engine/errors.ts";
+export { createExecutor, type Executor, type ExecutorEnv, type ExecutorOptions } from "./engine/executor.ts";
+export {
+  createInlineEngine,
+  createInlineHub,
+  type InlineEngineOptions,
+  type InlineHub,
+} from "./engine/inline.ts";
+export type { JobsOptions } from "./engine/jobs.ts";
+export { createSession, openSession, reopenIdle, type SessionWish } from "./session/create.ts";
+export { sendMessage, withdrawMessage } from "./session/send.ts";
+export { stopTurn, type StopWish } from "./session/stop.ts";
+export type { CommandParts } from "./session/parts.ts";
+export { formatRef, parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "./session/wake.ts";
+export { createMemorySignals } from "./signals/memory.ts";
+export { createRedisSignals, type RedisSignalsOptions } from "./signals/redis.ts";
+export type { Signals } from "./signals/signals.ts";
+export type { Journal, JournalEntry, NewJournalEntry } from "./store/ports/journal.ts";
+export type { NewTurn, Running, RunningTurn, StopReceipt } from "./store/ports/running.ts";
+export { type Agent, type AgentOptions, defineAgent } from "./runtime/define/agent.ts";
+export type { AiSdkResult, Body, BodyContext, BodyEvent } from "./runtime/define/body.ts";
+export { fromStream, type FromStreamOptions } from "./runtime/define/from-stream.ts";
+export { DEFAULT_LIMITS, type Limits, type Prices } from "./runtime/define/limits.ts";
+export {
+  type ResultBlock,
+  type Tool,
+  tool,
+  type ToolContext,
+  type ToolDisplay,
+  type ToolOptions,
+  type ToolOutput,
+} from "./runtime/define/tool.ts";
+export { RuntimeError, type RuntimeErrorCode } from "./runtime/errors.ts";
+export { type EngineHooks, startWorker, type Worker, type WorkerOptions } from "./runtime/worker.ts";
+export { DEFAULT_WORDS, type Words } from "./runtime/words.ts";
+export { type KeptWorker, keepWorker } from "./runtime/keep-worker.ts";
+export { canRetry, type RetryReceipt, retryTurn } from "./session/retry.ts";

@@ -41,12 +41,16 @@ export interface EngineClaim {
   readonly writer: string;
   readonly line: string;
   readonly floor: Position;
+  /** Null to come after whatever is last. */
+  readonly last: Position | null;
   readonly repeat: boolean;
 }
 
 export type Outcome =
   | { readonly type: "added" | "found"; readonly last: Position }
   | { readonly type: "fenced" | "outbid"; readonly epoch: number }
+  /** `last` is where it would have come after. */
+  | { readonly type: "moved"; readonly last: Position }
   | { readonly type: "unclaimed"; readonly detail: string }
   | { readonly type: "unsure" };
 

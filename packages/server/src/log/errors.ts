@@ -4,6 +4,7 @@ const MEANINGS = {
   FENCED: "Another writer has taken this session over. Stop writing; what is journaled is safe.",
   OUTBID:
     "Somebody has, or is about to have, a higher epoch. They have the session now; who needs it still takes a new epoch from the store.",
+  MOVED: "Something was written after what the claimer has read. Read again, then claim.",
   UNCLAIMED:
     "The log is missing, or Redis is not the one on which it was claimed (restart, failover, wipe). Claim a new epoch, then go on.",
   UNSURE:

@@ -70,6 +70,11 @@ export interface Claim {
   readonly event: EventDraft;
   /** What is archived: a log that is missing, or ends before it, begins anew right after it. */
   readonly floor: Cursor;
+  /**
+   * What the claimer has read and builds on: refused with MOVED unless the new entry comes right after it. So a takeover
+   * names exactly what is there, although the writer before may write until the last moment.
+   */
+  readonly last?: Cursor;
   /** This claim may have happened already: only look. */
   readonly repeat?: boolean;
 }

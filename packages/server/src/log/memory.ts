@@ -69,7 +69,8 @@ export class MemoryEngine implements LogEngine {
     return { type: "added", last: lastOf(stream) };
   }
 
-  async claim(session: string, { epoch, writer, line, floor, repeat }: EngineClaim): Promise<Outcome> {
+  async claim(session: string, claim: EngineClaim): Promise<Outcome> {
+    const { epoch, writer, line, floor, repeat } = claim;
     const stream = this.streams.get(session);
     if (stream !== undefined && stream.epoch >= epoch) {
       const first = stream.entries.find((entry) => entry.epoch === epoch);
@@ -78,8 +79,10 @@ export class MemoryEngine implements LogEngine {
     }
     if (repeat) return { type: "outbid", epoch: stream?.epoch ?? 0 };
     const isWhole = stream !== undefined && comparePositions(lastOf(stream), floor) >= 0;
-    if (stream !== undefined) keep(stream);
     const before = isWhole ? lastOf(stream) : floor;
+    if (claim.last !== null && comparePositions(claim.last, before) !== 0)
+      return { type: "moved", last: before };
+    if (stream !== undefined) keep(stream);
     const entry = new LogEntry(epoch, before.seq + 1, line);
     this.streams.set(session, {
       epoch,

@@ -1,4 +1,5 @@
 /** What an engine's answer to a write means for its writer: positions, or a typed refusal. Pure. */
+import { formatCursor } from "@turnstream/protocol";
 import type { Outcome } from "./engine.ts";
 import { LogError } from "./errors.ts";
 import type { Appended } from "./log.ts";
@@ -14,6 +15,8 @@ export function appendedOf(outcome: Outcome, events: number): Appended {
       throw new LogError("FENCED", { epoch: outcome.epoch, detail: `The log is in epoch ${outcome.epoch}` });
     case "outbid":
       throw new LogError("OUTBID", { epoch: outcome.epoch, detail: `The log is in epoch ${outcome.epoch}` });
+    case "moved":
+      throw new LogError("MOVED", { detail: `The log ends at ${formatCursor(outcome.last)}` });
     case "unclaimed":
       throw new LogError("UNCLAIMED", { detail: outcome.detail });
     case "unsure":

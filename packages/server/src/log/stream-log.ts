@@ -49,11 +49,9 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       // Somebody has archived under this epoch or a higher one: it is taken.
       if (floor.epoch >= claim.epoch) throw new LogError("OUTBID", { epoch: floor.epoch });
       const line = checkedLine(appendKey(claim.writer, 0), claim.event, now());
-      const { epoch, writer } = claim;
-      return appendedOf(
-        await engine.claim(session, { epoch, writer, line, floor, repeat: claim.repeat ?? false }),
-        1,
-      );
+      const { epoch, writer, repeat = false } = claim;
+      const last = claim.last === undefined ? null : mustParse(claim.last, "last");
+      return appendedOf(await engine.claim(session, { epoch, writer, line, floor, last, repeat }), 1);
     },
 
     append(session, batch: Batch) {

@@ -22,8 +22,9 @@ import {
 } from "@turnstream/protocol";
 import type { LogEntry } from "../log/entry.ts";
 import { LogError } from "../log/errors.ts";
-import type { ArchivedTurn } from "../store/ports/archive.ts";
+import type { ArchiveBatch, ArchivedTurn, ArchiveResult } from "../store/ports/archive.ts";
 import type { Ref } from "../store/refs.ts";
+import type { Store } from "../store/store.ts";
 import { readArchived } from "./archived-state.ts";
 import { outboxKeyOf } from "./relay.ts";
 import type { Parts } from "./parts.ts";
@@ -33,6 +34,12 @@ export interface ArchiveOptions {
   readonly upTo?: Cursor;
   /** How many events one step takes. */
   readonly step?: number;
+  /**
+   * Done in the commit of the last write, or in one of its own when there is nothing to write: what stands on these
+   * events is then as durable as they are. Not called when nothing can be archived: the log is lost, or being taken
+   * over. If it throws, that write isn't done either.
+   */
+  readonly commit?: (tx: Store) => Promise<void>;
 }
 
 export interface Archived {
@@ -71,9 +78,18 @@ export async function archiveSession(
         return { cursor, events, isWaiting: false };
       }
       const entries = page.entries.filter((entry) => comparePositions(entry, end) <= 0);
-      if (entries.length === 0) return { cursor, events, isWaiting: false };
+      if (entries.length === 0) {
+        if (options.commit !== undefined) await parts.store.transaction(options.commit);
+        return { cursor, events, isWaiting: false };
+      }
       const next = foldEntries(state, entries);
-      const result = await parts.store.archive.write(ref, batchOf(state, next, entries));
+      const isLast = !page.more || entries.length < page.entries.length;
+      const result = await writeWith(
+        parts.store,
+        ref,
+        batchOf(state, next, entries),
+        isLast ? options.commit : undefined,
+      );
       if (typeof result === "object") {
         if ("behind" in result) return { cursor, events, isWaiting: true };
         // Somebody else has archived meanwhile: begin again from what is there now.
@@ -81,10 +97,25 @@ export async function archiveSession(
       }
       if (result === "written") events += entries.length;
       state = next;
+      if (isLast) return { cursor: formatCursor(state), events, isWaiting: false };
     }
   }
   const { archived } = await parts.store.archive.header(ref);
   return { cursor: archived, events, isWaiting: false };
+}
+
+async function writeWith(
+  store: Store,
+  ref: Ref,
+  batch: ArchiveBatch,
+  commit: ArchiveOptions["commit"],
+): Promise<ArchiveResult> {
+  if (commit === undefined) return store.archive.write(ref, batch);
+  return store.transaction(async (tx) => {
+    const result = await tx.archive.write(ref, batch);
+    if (typeof result !== "object") await commit(tx);
+    return result;
+  });
 }
 
 /** Drops archived events from a log that has grown long. @returns whether it did */

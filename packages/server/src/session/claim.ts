@@ -13,8 +13,20 @@ export interface ClaimRequest {
   /** Which process claims, and why: for people who look into what happened. */
   readonly by: string;
   readonly reason: string;
-  /** The first event of the epoch: `session.start`, `turn.start` or `turn.takeover`. */
+  /**
+   * The first event of the epoch: `session.start`, `turn.start` or `turn.takeover`. One that depends on what is there is
+   * made once the epoch is given out, when nobody before can commit anything any more; and made again when the writer
+   * before has written meanwhile.
+   */
+  readonly event: EventDraft | (() => Promise<FirstEvent>);
+  /** Only if nobody else takes it over meanwhile: see `EpochClaim.ifEpoch`. */
+  readonly ifEpoch?: number;
+}
+
+export interface FirstEvent {
   readonly event: EventDraft;
+  /** What it builds on: see `Claim.last`. */
+  readonly last: Cursor;
 }
 
 export interface Claimed {
@@ -26,20 +38,48 @@ export interface Claimed {
 
 const PATIENCE_MS = 20_000;
 const RETRY_MS = 50;
+/** How often others may write between reading and claiming. After that it is claimed all the same. */
+const MAX_MOVES = 20;
 
 /** Throws OUTBID when somebody else was quicker, and NOT_FOUND when the session is gone. */
 export async function claimSession(parts: Parts, ref: Ref, request: ClaimRequest): Promise<Claimed> {
   const { store, log } = parts;
-  const { by, reason, event } = request;
+  const { by, reason } = request;
   const deadline = performance.now() + PATIENCE_MS;
+  let { ifEpoch } = request;
   while (true) {
     const seen = (await log.head(ref.session))?.epoch ?? 0;
-    const { epoch, archived } = await store.epochs.next(ref, { seen, by, reason });
+    const { epoch, archived } = await store.epochs.next(ref, {
+      seen,
+      by,
+      reason,
+      ...(ifEpoch === undefined ? {} : { ifEpoch }),
+    });
+    if (ifEpoch !== undefined) ifEpoch = epoch;
     const writer = `${by}.${epoch}`;
-    const seq = await claimLog(parts, ref.session, { epoch, writer, event, floor: archived }, deadline);
+    const seq = await claimAfter(parts, ref.session, request, { epoch, writer, floor: archived }, deadline);
     if (seq === null) continue;
     await confirm(parts, ref, epoch);
     return { epoch, writer, cursor: `${epoch}-${seq}` };
+  }
+}
+
+async function claimAfter(
+  parts: Parts,
+  session: string,
+  { event }: ClaimRequest,
+  claim: Omit<Claim, "event" | "last">,
+  deadline: number,
+): Promise<number | null> {
+  if (typeof event !== "function") return claimLog(parts, session, { ...claim, event }, deadline);
+  for (let moves = 0; ; moves++) {
+    const first = await event();
+    try {
+      return await claimLog(parts, session, { ...claim, ...first }, deadline);
+    } catch (error) {
+      if (!isLogError(error, "MOVED")) throw error;
+      if (moves === MAX_MOVES) return claimLog(parts, session, { ...claim, event: first.event }, deadline);
+    }
   }
 }
 

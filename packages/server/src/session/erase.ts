@@ -36,15 +36,18 @@ export async function eraseExpired({ store, log }: Parts, olderThanMs: number): 
   return sessions.length;
 }
 
+export interface FinishOptions {
+  readonly graceMs?: number;
+  /** Forgets what others know of the session, such as the engine; done again while the note stays. */
+  readonly forget?: (session: string) => Promise<unknown>;
+}
+
 /**
  * Removes the logs of erased sessions again, and forgets the notes that are old enough, by the store's clock. One
  * that can't be removed now keeps its note and doesn't stop the others. @returns how many logs were removed
  */
-export async function finishErasures(
-  { store, log }: Parts,
-  options: { readonly graceMs?: number } = {},
-): Promise<number> {
-  const { graceMs = GRACE_MS } = options;
+export async function finishErasures({ store, log }: Parts, options: FinishOptions = {}): Promise<number> {
+  const { graceMs = GRACE_MS, forget } = options;
   let removed = 0;
   let last: Erasure | undefined;
   while (true) {
@@ -52,6 +55,7 @@ export async function finishErasures(
     for (const { session } of erasures) {
       try {
         await log.remove(session);
+        await forget?.(session);
       } catch (error) {
         if (!isLogError(error)) throw error;
         continue;

@@ -8,6 +8,7 @@ export const STORE_ERRORS = {
   NOT_FOUND: "It isn't there, or it belongs to somebody else. Check the id, the tenant and the user.",
   EXISTS: "Something else has this id already. Choose another id.",
   CONFLICT: "It changed in the meantime. Read it again, then decide anew.",
+  FENCED: "Somebody else has taken this session over. Stop working on it; what is journaled is safe.",
   INVALID: "The arguments can't be stored as they are. Correct them; trying again doesn't help.",
   TOO_LARGE: "It is larger than the store takes. Store less, or keep it elsewhere.",
   BUSY: "Others were changing the same rows all the time. Try again a little later.",

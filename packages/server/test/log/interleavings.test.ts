@@ -167,6 +167,7 @@ test(`${RUNS} interleavings: every reader sees exactly the log or is told to res
         writer: "w1",
         line: `w1:0 ${JSON.stringify({ v: 2, ...sessionStart(SESSION) })}`,
         floor: { epoch: 0, seq: 0 },
+        last: null,
         repeat: false,
       });
       world.known.push("1-1");

@@ -33,12 +33,22 @@ const asks: fc.Arbitrary<[string, Ask]> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc
-      .record({ epoch, writer, floor: cursor, repeat: fc.boolean() })
+      .record({
+        epoch,
+        writer,
+        floor: cursor,
+        repeat: fc.boolean(),
+        last: fc.option(fc.oneof(cursor, fc.constant("the end")), { nil: null }),
+      })
       .map(
-        (claim) =>
+        ({ last, ...claim }) =>
           [
-            `claim ${JSON.stringify(claim)}`,
-            (log, session) => log.claim(session, { ...claim, event: takeover() }),
+            `claim ${JSON.stringify({ last, ...claim })}`,
+            async (log, session) => {
+              const end = (await log.head(session))?.last ?? claim.floor;
+              const after = last === null ? {} : { last: last === "the end" ? end : last };
+              return log.claim(session, { ...claim, ...after, event: takeover() });
+            },
           ] as [string, Ask],
       ),
   },
@@ -129,5 +139,5 @@ test("Redis and memory answer alike, whatever is asked in whatever order", { tim
     }),
     { numRuns: 2_000 },
   );
-  expect([...seen].toSorted()).toEqual(["FENCED", "OUTBID", "UNCLAIMED", "UNSURE"]);
+  expect([...seen].toSorted()).toEqual(["FENCED", "MOVED", "OUTBID", "UNCLAIMED", "UNSURE"]);
 });

@@ -1,8 +1,12 @@
 /** The contract of writing to a log: appends and claims. */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
+import { isLogError } from "../../src/log/errors.ts";
 import type { Log } from "../../src/log/log.ts";
-import { lastCursor, readAll, said, takeover, titles, begun, refusal } from "./drafts.ts";
+import { begun, lastCursor, readAll, refusal, said, takeover, title, titles } from "./drafts.ts";
+
+const refusalOf = (error: unknown) => (isLogError(error) ? error.code : String(error));
 
 export function writeContract(opened: () => Log): void {
   let log: Log;
@@ -172,6 +176,80 @@ export function writeContract(opened: () => Log): void {
         entries.map(({ epoch }) => epoch).toSorted((a, b) => a - b),
       );
       expect(entries.at(-1)?.epoch).toBe(119);
+    });
+
+    test("comes right after what its claimer has read, or not at all", async () => {
+      const session = await begun(log);
+      await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
+      const claim = { epoch: 9, writer: "w2", event: takeover(), floor: "7-1", last: "7-2" };
+      await log.append(session, { writer: "w1", epoch: 7, counter: 2, events: titles("b") });
+      const before = await log.head(session);
+      for (const last of ["7-2", "7-1", "0-0", "7-4", "8-3"])
+        expect(await refusal(log.claim(session, { ...claim, last }))).toBe("MOVED");
+      expect(await log.head(session)).toEqual(before);
+      // Whoever had the log still has it.
+      await log.append(session, { writer: "w1", epoch: 7, counter: 3, events: titles("c") });
+      // The number isn't used up.
+      expect(await log.claim(session, { ...claim, last: "7-4" })).toMatchObject({ epoch: 9, last: 5 });
+      expect((await readAll(log, session)).map(({ cursor }) => cursor)).toEqual([
+        "7-1",
+        "7-2",
+        "7-3",
+        "7-4",
+        "9-5",
+      ]);
+      // It happened, whatever came after it.
+      await log.append(session, { writer: "w2", epoch: 9, counter: 1, events: titles("d") });
+      expect(await log.claim(session, { ...claim, last: "7-4", repeat: true })).toMatchObject({
+        last: 5,
+        repeated: true,
+      });
+      // A higher epoch is the reason to give, not what it wrote.
+      expect(await refusal(log.claim(session, { ...claim, epoch: 8, writer: "w3" }))).toBe("OUTBID");
+      expect(await refusal(log.claim(session, { ...claim, epoch: 10, last: "x" }))).toBe("INVALID");
+    });
+
+    test("of a log that is missing or ends before what is archived comes right after that, or not at all", async () => {
+      const missing = randomUUID();
+      const claim = { epoch: 12, writer: "w2", event: takeover(), floor: "11-40" };
+      for (const last of ["0-0", "11-39", "11-41", "10-40"])
+        expect(await refusal(log.claim(missing, { ...claim, last }))).toBe("MOVED");
+      expect(await log.head(missing)).toBeNull();
+      expect(await log.claim(missing, { ...claim, last: "11-40" })).toMatchObject({ last: 41 });
+      const short = await begun(log);
+      expect(await refusal(log.claim(short, { ...claim, last: "7-1" }))).toBe("MOVED");
+      expect(await log.head(short)).toEqual({ epoch: 7, last: "7-1", base: "0-0" });
+      expect((await readAll(log, short)).map(said)).toEqual(["session.start"]);
+      expect(await log.claim(short, { ...claim, last: "11-40" })).toMatchObject({ last: 41 });
+    });
+
+    test("of one writer that goes on until the last moment names exactly what it wrote", async () => {
+      const session = await begun(log);
+      const writing = (async () => {
+        for (let n = 1; ; n++) {
+          const batch = { writer: "w1", epoch: 7, counter: n, events: titles(`${n}`) };
+          const code = await log.append(session, batch).then(() => null, refusalOf);
+          if (code !== null) return code;
+          await sleep(5);
+        }
+      })();
+      let moved = 0;
+      for (let epoch = 8; ; epoch++) {
+        const read = await readAll(log, session);
+        const last = read.at(-1)?.cursor ?? "0-0";
+        // Once in a while the writer gets in between for sure.
+        if (epoch < 12) await log.append(session, { writer: "g", counter: epoch, events: titles("g") });
+        const claim = { epoch, writer: `c${epoch}`, event: title(`${read.length}`), floor: "0-0", last };
+        const code = await log.claim(session, claim).then(() => null, refusalOf);
+        if (code === null) break;
+        expect(code).toBe("MOVED");
+        moved++;
+      }
+      expect(await writing).toBe("FENCED");
+      const entries = await readAll(log, session);
+      expect(entries.at(-1)?.epoch).toBeGreaterThan(7);
+      expect(entries.map(said).at(-1)).toBe(`${entries.length - 1}`);
+      expect(moved).toBeGreaterThanOrEqual(4);
     });
 
     test("is outbid by what was archived under a higher epoch, or its own", async () => {

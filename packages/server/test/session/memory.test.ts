@@ -1,6 +1,8 @@
 /** What joins log and store, on memory. */
 import { createMemoryLog } from "../../src/log/memory.ts";
+import { createMemorySignals } from "../../src/signals/memory.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
+import { commandsContract } from "./commands.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract(
@@ -8,3 +10,9 @@ sessionContract(
   async () => ({ log: createMemoryLog(), store: memoryStore() }),
   Number(process.env["TURNSTREAM_LOGS"] ?? 300),
 );
+
+commandsContract("memory", async () => ({
+  log: createMemoryLog(),
+  store: memoryStore(),
+  signals: createMemorySignals(),
+}));

@@ -1,7 +1,9 @@
 /** What joins log and store, on Redis and PostgreSQL. */
 import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
 import { createRedisLog } from "../../src/log/redis.ts";
+import { createRedisSignals } from "../../src/signals/redis.ts";
 import { postgresHarness } from "../store/postgres-harness.ts";
+import { commandsContract } from "./commands.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract(
@@ -12,3 +14,9 @@ sessionContract(
   },
   30,
 );
+
+commandsContract("Redis and PostgreSQL", async () => {
+  const { store } = await postgresHarness();
+  const redis = { url: sharedRedisUrl(), prefix: freshPrefix() };
+  return { log: await createRedisLog(redis), store, signals: createRedisSignals(redis) };
+});

@@ -11,6 +11,7 @@ import { readHistory, readOlderTurns } from "../../src/session/history.ts";
 import { deliverCommitted, relayOutbox } from "../../src/session/relay.ts";
 import { readShared } from "../../src/session/share.ts";
 import type { Ref } from "../../src/store/refs.ts";
+import type { Store } from "../../src/store/store.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { signShare } from "../../src/store/rules/share-token.ts";
 import { readAll } from "../log/drafts.ts";
@@ -201,6 +202,71 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         expect(await archiveSession(parts, world.ref)).toEqual({ cursor: "0-0", events: 0, isWaiting: true });
         await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         expect((await archiveSession(parts, world.ref)).events).toBe(3);
+      });
+
+      test("commits what stands on the events together with the last of them", async () => {
+        const world = await (await World.make(parts)).start();
+        for (let n = 0; n < 9; n++) await world.append(title(`${n}`));
+        const { ref } = world;
+        const epoch = (await parts.log.head(ref.session))?.epoch ?? 0;
+        const calls: string[] = [];
+        const commit = (key: string) => async (tx: Store) => {
+          calls.push(`${key} at ${parseCursor((await tx.archive.header(ref)).archived)?.seq}`);
+          await tx.journal.write(ref, { turn: "t", key, value: key, epoch });
+        };
+        const keys = async () => (await parts.store.journal.read(ref, "t")).map(({ key }) => key);
+        // One that throws takes the last write with it, and what was written before stays.
+        const failing = archiveSession(parts, ref, {
+          step: 4,
+          commit: async (tx) => {
+            await commit("undone")(tx);
+            throw new Error("no");
+          },
+        });
+        await expect(failing).rejects.toThrow("no");
+        expect(await parts.store.archive.header(ref)).toMatchObject({ archived: world.events[7]?.id });
+        expect(await keys()).toEqual([]);
+        expect(await archiveSession(parts, ref, { step: 4, commit: commit("with") })).toEqual({
+          cursor: world.events[9]?.id,
+          events: 2,
+          isWaiting: false,
+        });
+        expect(calls).toEqual(["undone at 10", "with at 10"]);
+        // Nothing is left, or somebody else was quicker.
+        expect(await archiveSession(parts, ref, { commit: commit("alone") })).toMatchObject({ events: 0 });
+        await world.append(title("more"));
+        await Promise.all(
+          ["p", "q", "r", "s"].map((key) => archiveSession(parts, ref, { commit: commit(key) })),
+        );
+        expect((await keys()).toSorted()).toEqual(["alone", "p", "q", "r", "s", "with"]);
+        // Up to a position, although there is more in the log.
+        await world.append(title("a"), title("b"), title("c"));
+        const upTo = world.events[11]?.id ?? "";
+        expect(await archiveSession(parts, ref, { upTo, commit: commit("up to") })).toMatchObject({
+          cursor: upTo,
+        });
+        expect(calls.at(-1)).toBe("up to at 12");
+        expect(await keys()).toContain("up to");
+      });
+
+      test("commits nothing for one who is being superseded", async () => {
+        const world = await (await World.make(parts)).start();
+        await world.append(title("a"));
+        const epoch = (await parts.log.head(world.ref.session))?.epoch ?? 0;
+        let calls = 0;
+        const commit = async (tx: Store) => {
+          calls++;
+          await tx.journal.write(world.ref, { turn: "t", key: "k", value: 1, epoch });
+        };
+        await parts.store.epochs.next(world.ref, { seen: epoch, by: "other", reason: "test" });
+        expect(await archiveSession(parts, world.ref, { commit })).toMatchObject({ isWaiting: true });
+        expect(calls).toBe(0);
+        await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+        // Its own events are archived by now; what stands on them is refused all the same.
+        await archiveSession(parts, world.ref);
+        const late = archiveSession(parts, world.ref, { commit });
+        await expect(late).rejects.toMatchObject({ code: "FENCED" });
+        expect(await parts.store.journal.read(world.ref, "t")).toEqual([]);
       });
 
       test("trims only what is archived", async () => {

@@ -41,7 +41,13 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       const bytes = new Uint8Array([1, 2, 3]);
       await store().blobs.put(ref, { id: "b", mediaType: "t", body: bytes });
       const files = [{ url: "https://example.com/a" }];
-      await store().waiting.add(ref, { id: "m", text: "t", files });
+      const options = { agent: ["a"] };
+      await store().waiting.add(ref, { id: "m0", text: "t", files, options });
+      spoil(await store().running.begin(ref, { turn: "t" }));
+      spoil(await store().running.requestStop(ref, { by: "an" }));
+      await store().waiting.add(ref, { id: "m", text: "t", files, options });
+      const value = { done: ["a"] };
+      await store().journal.write(ref, { turn: "t", key: "k", value, epoch: 1e14, kept: true });
       const subject = { session: ref.session };
       const detail = { counts: [1] };
       spoil(await store().audit.add(tenant, { actor: null, action: "x", subject, detail }));
@@ -80,12 +86,29 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         () => store().payments.notices(ref, orderNo),
         () => store().blobs.get(ref, "b"),
         () => store().waiting.list(ref),
+        () => store().running.get(ref),
+        () => store().running.unattempted({ olderThanMs: 0, limit: 5 }),
+        () => store().journal.read(ref, "t"),
+        () => store().journal.kept(ref, ["t"]),
         () => store().audit.list(tenant, { after: 0, limit: 5 }),
         () => store().usage.list(tenant, "2026-01-01", "2026-01-02"),
         () => store().outbox.undelivered(ref, 5),
       ];
       const before = structuredClone(await Promise.all(reads.map((read) => read())));
-      for (const given of [scopes, request, body, notice, told, bytes, files, subject, detail]) spoil(given);
+      for (const given of [
+        scopes,
+        request,
+        body,
+        notice,
+        told,
+        bytes,
+        files,
+        options,
+        value,
+        subject,
+        detail,
+      ])
+        spoil(given);
       for (const read of reads) spoil(await read());
       for (const [n, read] of reads.entries()) expect(await read(), read.toString()).toEqual(before[n]);
       expect(JSON.stringify(before)).not.toContain("spoilt");

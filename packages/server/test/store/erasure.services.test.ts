@@ -37,6 +37,11 @@ async function sayIt({ store }: PostgresHarness, tenant: string, user: string) {
   await store.archive.write(ref, batchOf(writer.events));
   await store.epochs.next(ref, { seen: 1, by: "worker", reason: CANARY });
   await store.waiting.add(ref, { id: "m", text: CANARY, by: user });
+  await store.running.begin(ref, { turn: `t-${CANARY}` });
+  await store.running.requestStop(ref, { by: user });
+  const { epoch } = await store.epochs.next(ref, { seen: 1, by: "worker", reason: CANARY });
+  await store.journal.write(ref, { turn: "t", key: "k", value: { said: CANARY }, epoch, kept: true });
+  await store.waiting.add(ref, { id: "m2", text: CANARY, by: user, options: { agent: CANARY } });
   await store.outbox.add(ref, { key: CANARY, draft: { type: "session.update", title: CANARY } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
   const share = await store.shares.create(actor, session);
@@ -47,8 +52,10 @@ const HELD_IN = [
   "archived_events",
   "blobs",
   "outbox",
+  "running_turns",
   "session_epochs",
   "sessions",
+  "turn_journal",
   "turns",
   "waiting_messages",
 ];

@@ -15,7 +15,7 @@ test("four processes may migrate an empty database at once, and each migration r
   const url = await freshDatabaseUrl();
   const pools = Array.from({ length: 4 }, () => openDatabase({ url, max: 2 }));
   const ran = await Promise.all(pools.map((db) => migrate(db)));
-  expect(ran.flat().toSorted()).toEqual(["0001-core", "0002-ledger"]);
+  expect(ran.flat().toSorted()).toEqual(["0001-core", "0002-ledger", "0003-runtime"]);
   expect(await migrate(pools[0] as (typeof pools)[0])).toEqual([]);
   const stores = pools.map((db) => postgresStore(db));
   await newTenant(stores[3] as (typeof stores)[0]);
@@ -24,7 +24,7 @@ test("four processes may migrate an empty database at once, and each migration r
 
 test("migrating needs one connection only", async () => {
   const db = openDatabase({ url: await freshDatabaseUrl(), max: 1 });
-  expect(await migrate(db)).toHaveLength(2);
+  expect(await migrate(db)).toHaveLength(3);
   await db.destroy();
 });
 

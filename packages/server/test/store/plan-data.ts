@@ -45,6 +45,15 @@ function statements(from: number, to: number): string[] {
        case when n % 50 = 0 then null else now() - n * interval '1 minute' end from ${tenth}`,
     `insert into waiting_messages (session_id, id, body)
      select ${session(20)}, 'm' || n, case when n in (100, 500) then '{}'::json end from ${tenth}`,
+    // Every hundredth session runs a turn, and messages wait in many of those and in a few others.
+    `insert into running_turns (session_id, turn, message_id, message, message_by, message_at, begun_at, attempts)
+     select 's' || n, 't', 'm', '{}', 'u' || (n % 1000 + 2), now(), now() - n * interval '1 second',
+       case when n % 200 = 0 then 0 else 1 end from ${tenth} where n % 100 = 0`,
+    `insert into waiting_messages (session_id, id, body, added_at)
+     select 's' || n, 'w' || n, '{}', now() - n * interval '1 second' from ${tenth}
+     where n % 100 = 1 or n % 1000 = 0`,
+    `insert into turn_journal (session_id, turn, key, value, kept)
+     select ${session(100)}, 'turn' || (n / 1000), 'k' || n, '{}', n % 10 = 0 and n % 100 = 0 from ${all}`,
     `insert into shares (id, session_id, up_to_epoch, up_to_seq)
      select 'share' || n, 's' || n, 1, n from ${tenth}`,
     `insert into erasures (session_id, requested_at)

@@ -3,8 +3,10 @@ import { aliasingContract } from "./aliasing.contract.ts";
 import { archiveContract } from "./archive.contract.ts";
 import { argumentsContract } from "./arguments.contract.ts";
 import { forkContract } from "./fork.contract.ts";
+import { journalContract } from "./journal.contract.ts";
 import { outboxContract } from "./outbox.contract.ts";
 import { postgresHarness } from "./postgres-harness.ts";
+import { runningContract } from "./running.contract.ts";
 import { sessionPartsContract } from "./session-parts.contract.ts";
 import { sessionsContract } from "./sessions.contract.ts";
 import { transactionsContract } from "./transactions.contract.ts";
@@ -18,5 +20,7 @@ const suites = [
   transactionsContract,
   argumentsContract,
   aliasingContract,
+  runningContract,
+  journalContract,
 ];
 for (const suite of suites) suite("postgres", postgresHarness);

@@ -76,7 +76,8 @@ export class RedisEngine implements LogEngine {
     return appendedOf(readOutcome(reply, epoch), lines.length);
   }
 
-  async claim(session: string, { epoch, writer, line, floor, repeat }: EngineClaim): Promise<Outcome> {
+  async claim(session: string, claim: EngineClaim): Promise<Outcome> {
+    const { epoch, writer, line, floor, last, repeat } = claim;
     const reply = (await this.#evaluateOnce(session, CLAIM, ({ timeline }) => [
       String(epoch),
       timeline,
@@ -84,8 +85,10 @@ export class RedisEngine implements LogEngine {
       formatCursor(floor),
       line,
       repeat ? "1" : "",
+      last === null ? "" : formatCursor(last),
     ])) as [string, string];
     const [word, value] = reply;
+    if (word === "moved") return { type: "moved", last: readPosition(value) };
     if (word === "outbid") return { type: "outbid", epoch: Number(value) };
     return { type: word === "found" ? "found" : "added", last: readPosition(value) };
   }

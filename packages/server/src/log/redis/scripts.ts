@@ -90,8 +90,8 @@ return {'added', id}
 `);
 
 export const CLAIM = script(`
--- KEYS log head base; ARGV epoch, timeline, writer, floor, line, '1' only to look. Answers {'added' | 'found', id} or
--- {'outbid', epoch}.
+-- KEYS log head base; ARGV epoch, timeline, writer, floor, line, '1' only to look, the position to come after ('' for
+-- any). Answers {'added' | 'found', id}, {'outbid', epoch} or {'moved', the position it would come after}.
 local function position(id)
   local epoch, seq = string.match(id, '^(%d+)-(%d+)$')
   return tonumber(epoch), tonumber(seq)
@@ -119,9 +119,11 @@ local function before(a, b)
   return ae < be or (ae == be and as < bs)
 end
 -- What is archived but not here was lost: entries before that hole would seem to be followed by this one.
-if not last or before(last, ARGV[4]) then
+local anew = not last or before(last, ARGV[4])
+if anew then last = ARGV[4] end
+if ARGV[7] ~= '' and ARGV[7] ~= last then return {'moved', last} end
+if anew then
   redis.call('DEL', KEYS[1])
-  last = ARGV[4]
   redis.call('SET', KEYS[3], ARGV[4])
 else
   redis.call('PERSIST', KEYS[1])

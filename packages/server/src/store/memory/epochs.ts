@@ -1,6 +1,7 @@
 /** Epochs in memory. */
 import { checkCount, checkId, checkLimit, checkText } from "../rules/check.ts";
 import type { Env } from "../env.ts";
+import { StoreError } from "../errors.ts";
 import type { EpochRecord, Epochs } from "../ports/epochs.ts";
 import { MAX_PAGE } from "../ports/sessions.ts";
 import { changeSession, requireSession, sessionRow } from "./session-rows.ts";
@@ -16,6 +17,9 @@ export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
         const by = checkId(claim.by, "by");
         const reason = checkText(claim.reason, "reason");
         const session = requireSession(rows, ref);
+        const { ifEpoch = session.epoch } = claim;
+        if (checkCount(ifEpoch, "ifEpoch") !== session.epoch)
+          throw new StoreError("CONFLICT", `epoch of session ${ref.session}`);
         const epoch = Math.max(session.epoch, seen) + 1;
         changeSession(rows, session, { epoch });
         rows.put(EPOCHS, ref.session, String(epoch), { epoch, by, reason, at: env.now() });

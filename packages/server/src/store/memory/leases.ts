@@ -37,8 +37,18 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
     takeDead: (executor, by) =>
       tables.run((rows) => {
         const lease = rows.get(LEASES, "", executor);
-        if (executor === by || lease === undefined || !isDead(rows, lease, env.now())) return false;
+        if (executor === by || lease === undefined) return false;
+        if (lease.takenBy !== by && !isDead(rows, lease, env.now())) return false;
         rows.put(LEASES, "", executor, { ...lease, takenBy: by });
+        return true;
+      }),
+    unknown: (executors) =>
+      tables.run((rows) => executors.filter((executor) => rows.get(LEASES, "", executor) === undefined)),
+    leave: (executor) =>
+      tables.run((rows) => {
+        const lease = rows.get(LEASES, "", executor);
+        if (lease === undefined || lease.takenBy !== null) return false;
+        rows.put(LEASES, "", executor, { ...lease, until: Math.min(lease.until, env.now() - 1) });
         return true;
       }),
     release: (executor, by) =>

@@ -22,6 +22,7 @@ import {
   type Sessions,
 } from "../ports/sessions.ts";
 import { forgetDecider } from "./interaction-rows.ts";
+import { forgetInRunning } from "./running.ts";
 import {
   changeSession,
   compareText,
@@ -104,6 +105,7 @@ function removeUser(rows: Rows, tenant: string, user: string, now: number): stri
   for (const { id } of all) {
     forgetDecider(rows, id, user);
     forgetSender(rows, id, user);
+    forgetInRunning(rows, id, user);
   }
   return gone.map((row) => row.id).toSorted();
 }

@@ -16,8 +16,10 @@ import { memoryPeople } from "./people.ts";
 import { memoryUsage } from "./usage.ts";
 import { memoryBlobs } from "./blobs.ts";
 import { memoryEpochs } from "./epochs.ts";
+import { memoryJournal } from "./journal.ts";
 import { memoryLeases } from "./leases.ts";
 import { memoryOutbox } from "./outbox.ts";
+import { memoryRunning } from "./running.ts";
 import { memorySessions } from "./sessions.ts";
 import { memoryShares } from "./shares.ts";
 import { createMemoryTables, type MemoryTables } from "./tables.ts";
@@ -41,6 +43,8 @@ function portsOn(tables: MemoryTables, env: Env): StorePorts {
     epochs: memoryEpochs(tables, env),
     turns: memoryTurns(tables),
     waiting: memoryWaiting(tables, env),
+    running: memoryRunning(tables, env),
+    journal: memoryJournal(tables),
     archive: memoryArchive(tables, env),
     outbox: memoryOutbox(tables, env),
     blobs: memoryBlobs(tables),

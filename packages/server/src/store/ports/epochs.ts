@@ -8,6 +8,8 @@ export interface EpochClaim {
   /** Which process claims, and why: for people who look into what happened. Never content. */
   readonly by: string;
   readonly reason: string;
+  /** Only if this is still the newest: otherwise refused with CONFLICT. For who need not have it if others work on it. */
+  readonly ifEpoch?: number;
 }
 
 export interface NextEpoch {
@@ -26,7 +28,8 @@ export interface EpochRecord {
 export interface Epochs {
   /**
    * A new epoch of the session, above every one ever given out and above `seen`. No number is given twice,
-   * whoever asks at the same time. Throws NOT_FOUND.
+   * whoever asks at the same time. Whoever gets one claims the log under it: until somebody has, nothing is archived.
+   * Throws NOT_FOUND.
    */
   next(ref: Ref, claim: EpochClaim): Promise<NextEpoch>;
   /** The newest claims first. */

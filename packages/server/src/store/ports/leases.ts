@@ -11,10 +11,14 @@ export interface Leases {
   /** Executors whose lease ran out and whose work nobody alive has taken, the longest dead first. */
   expired(limit: number): Promise<string[]>;
   /**
-   * Takes over an executor from `expired`. Of several that try, one gets true. It calls `release(executor, by)` when
+   * Takes over an executor from `expired`. Of several that try, one gets true, and gets it again when it asks again. It calls `release(executor, by)` when
    * the work is moved; if it dies before that, the executor is in `expired` again.
    */
   takeDead(executor: string, by: string): Promise<boolean>;
+  /** Which of these have no lease at all: nobody looks after what they may have left. At most 1,000. */
+  unknown(executors: readonly string[]): Promise<string[]>;
+  /** The executor ends and leaves its work to others: it is in `expired` at once. False when it isn't its own (any more). */
+  leave(executor: string): Promise<boolean>;
   /**
    * Ends the lease: the executor itself (`by` is `executor`) left in good order, or who took it over (`by`) has moved
    * its work. False, and nothing changes, when the lease isn't theirs (any more): a taken-over executor that wakes up

@@ -2,13 +2,17 @@
  * The sub-port of user messages that wait for a turn. What changes something throws NOT_FOUND without the
  * session. Never starts a turn.
  */
-import type { UserMessage } from "@turnstream/protocol";
+import type { Json, UserMessage } from "@turnstream/protocol";
 import { checkId } from "../rules/check.ts";
 import type { Ref } from "../refs.ts";
 
 /** What is kept of a message beside its id, its sender and its time. */
 export type WaitingBody = Omit<UserMessage, "id" | "by" | "at">;
-export type NewMessage = Pick<UserMessage, "id" | "text"> & Partial<Omit<UserMessage, "at">>;
+export type NewMessage = Pick<UserMessage, "id" | "text"> &
+  Partial<Omit<UserMessage, "at">> & {
+    /** For whoever begins its turn, such as which agent is meant. Not part of what is shown. */
+    readonly options?: Json;
+  };
 
 export interface Waiting {
   /**

@@ -2,7 +2,7 @@
  * The tables of migration 0001 as Kysely sees them. Types only.
  * JSON is written as text (`JSON.stringify`) and read parsed; times are milliseconds, see open.ts.
  */
-import type { Event, EventDraft, TurnSnapshot } from "@turnstream/protocol";
+import type { Event, EventDraft, Json, TurnSnapshot } from "@turnstream/protocol";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 import type { SessionHeader } from "../ports/archive.ts";
 import type { WaitingBody } from "../ports/waiting.ts";
@@ -53,6 +53,8 @@ export interface CoreTables {
     /** Null when nobody is named, or it waits no longer. */
     by_user: string | null;
     added_at: Time;
+    /** Added by migration 0003. Null for none, or it waits no longer. */
+    options: ColumnType<Json, string | null, string | null>;
   };
   archived_events: {
     session_id: string;

@@ -2,8 +2,9 @@
 import type { Kysely } from "kysely";
 import type { CoreTables } from "./core-tables.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
+import type { RuntimeTables } from "./runtime-tables.ts";
 
-export interface Database extends CoreTables, LedgerTables {}
+export interface Database extends CoreTables, LedgerTables, RuntimeTables {}
 
 /** The pool, or a transaction on it. */
 export type Db = Kysely<Database>;

@@ -56,7 +56,9 @@ function withTraceOf(tx: Db, tenant: string, user: string) {
         .where("own.tenant_id", "=", tenant)
         .where("own.user_id", "=", user)
         .unionAll(eb.selectFrom("interaction_changes").select("session_id as id").where("by_user", "=", user))
-        .unionAll(eb.selectFrom("waiting_messages").select("session_id as id").where("by_user", "=", user)),
+        .unionAll(eb.selectFrom("waiting_messages").select("session_id as id").where("by_user", "=", user))
+        .unionAll(eb.selectFrom("running_turns").select("session_id as id").where("message_by", "=", user))
+        .unionAll(eb.selectFrom("running_turns").select("session_id as id").where("stop_by", "=", user)),
     );
 }
 
@@ -78,6 +80,15 @@ async function unname(tx: Db, tenant: string, user: string): Promise<void> {
     .where("s.tenant_id", "=", tenant)
     .where("w.by_user", "=", user)
     .execute();
+  for (const column of ["message_by", "stop_by"] as const)
+    await tx
+      .updateTable("running_turns as r")
+      .from("sessions as s")
+      .set({ [column]: null })
+      .whereRef("s.id", "=", "r.session_id")
+      .where("s.tenant_id", "=", tenant)
+      .where(`r.${column}`, "=", user)
+      .execute();
 }
 
 export async function eraseExpired(

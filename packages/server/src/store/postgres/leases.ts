@@ -1,5 +1,5 @@
 /** Executor leases on PostgreSQL. Every comparison is made by the database's clock, in the statement itself. */
-import type { ExpressionBuilder } from "kysely";
+import { type ExpressionBuilder, sql } from "kysely";
 import { checkDuration, checkLimit } from "../rules/check.ts";
 import type { Leases } from "../ports/leases.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
@@ -44,7 +44,26 @@ export function postgresLeases(db: Db): Leases {
         .updateTable("leases")
         .set({ taken_by: by })
         .where("executor", "=", executor)
-        .where(isDead)
+        .where((eb) => eb.or([eb("taken_by", "=", by), isDead(eb)]))
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
+    },
+    async unknown(executors) {
+      if (executors.length === 0) return [];
+      const rows = await db
+        .selectFrom("leases")
+        .select("executor")
+        .where("executor", "in", executors.slice(0, MAX_BATCH))
+        .execute();
+      const known = new Set(rows.map((row) => row.executor));
+      return executors.slice(0, MAX_BATCH).filter((executor) => !known.has(executor));
+    },
+    async leave(executor) {
+      const { numUpdatedRows } = await db
+        .updateTable("leases")
+        .set({ until: sql<Date>`least(until, ${clockPlus(-1)})` })
+        .where("executor", "=", executor)
+        .where("taken_by", "is", null)
         .executeTakeFirst();
       return numUpdatedRows === 1n;
     },

@@ -9,8 +9,13 @@ import type { Db } from "./database.ts";
 import { toStoreError } from "./guard.ts";
 import { core } from "./migrations/0001-core.ts";
 import { ledger } from "./migrations/0002-ledger.ts";
+import { runtime } from "./migrations/0003-runtime.ts";
 
-const migrations: Readonly<Record<string, Migration>> = { "0001-core": core, "0002-ledger": ledger };
+const migrations: Readonly<Record<string, Migration>> = {
+  "0001-core": core,
+  "0002-ledger": ledger,
+  "0003-runtime": runtime,
+};
 
 /** Any number will do, as long as nobody else in the database uses it. */
 const LOCK = 7_817_233_602;

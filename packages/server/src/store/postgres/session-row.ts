@@ -86,6 +86,23 @@ export async function holdSession(tx: Db, ref: Ref): Promise<void> {
 }
 
 /**
+ * The same as `holdSession` within the statement that follows, which joins `held`: whoever erases the session waits
+ * for it here, and not for a row that hangs on it.
+ */
+export function holding(db: Db, ref: Ref) {
+  return db.with(
+    (cte) => cte("held").materialized(),
+    (qb) =>
+      qb
+        .selectFrom("sessions")
+        .select(["id", "tenant_id", "user_id"])
+        .where("id", "=", ref.session)
+        .where("tenant_id", "=", ref.tenant)
+        .forKeyShare(),
+  );
+}
+
+/**
  * Holds the session's row until the transaction ends: changes in its order go one after the other.
  * Rows that only refer to it can still be added meanwhile.
  */

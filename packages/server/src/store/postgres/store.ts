@@ -18,9 +18,11 @@ import { postgresBlobs } from "./blobs.ts";
 import type { Db } from "./database.ts";
 import { postgresEpochs } from "./epochs.ts";
 import { toStoreError } from "./guard.ts";
+import { postgresJournal } from "./journal.ts";
 import { postgresLeases } from "./leases.ts";
 import { postgresOutbox } from "./outbox.ts";
 import { retryCollisions } from "./retry.ts";
+import { postgresRunning } from "./running.ts";
 import { postgresSessions } from "./sessions.ts";
 import { postgresShares } from "./shares.ts";
 import { postgresTenants } from "./tenants.ts";
@@ -44,6 +46,8 @@ function portsOn(db: Db, env: Env): StorePorts {
     epochs: postgresEpochs(db),
     turns: postgresTurns(db),
     waiting: postgresWaiting(db),
+    running: postgresRunning(db),
+    journal: postgresJournal(db),
     archive: postgresArchive(db),
     outbox: postgresOutbox(db),
     blobs: postgresBlobs(db),

@@ -3,6 +3,7 @@ import type { UserMessage } from "@turnstream/protocol";
 import type { Ref } from "../refs.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkMessage, type NewMessage, type Waiting, waitingBody } from "../ports/waiting.ts";
+import { checkOptions } from "../rules/runtime-checks.ts";
 import type { Db } from "./database.ts";
 import { inTransaction, isTenants, lockSession } from "./session-row.ts";
 
@@ -31,6 +32,7 @@ export function postgresWaiting(db: Db): Waiting {
 
 async function add(tx: Db, ref: Ref, message: NewMessage) {
   const { id, by } = checkMessage(message);
+  const options = checkOptions(message.options);
   // Numbers are drawn with the lock held, so that they follow the order of the commits.
   await lockSession(tx, ref);
   const { numInsertedOrUpdatedRows } = await tx
@@ -40,6 +42,7 @@ async function add(tx: Db, ref: Ref, message: NewMessage) {
       id,
       body: JSON.stringify(waitingBody(message)),
       by_user: by,
+      options,
     })
     .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
     .executeTakeFirst();
@@ -65,7 +68,7 @@ function messageOf(row: Row): UserMessage[] {
 async function settle(tx: Db, ref: Ref, id: string): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable("waiting_messages")
-    .set({ body: null, by_user: null })
+    .set({ body: null, by_user: null, options: null })
     .where("session_id", "=", ref.session)
     .where("id", "=", id)
     .where("body", "is not", null)

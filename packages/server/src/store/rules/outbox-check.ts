@@ -6,8 +6,8 @@ import { StoreError } from "../errors.ts";
 import type { NewOutboxRow } from "../ports/outbox.ts";
 
 const MAX_KEY = 250;
-/** An event in the log has at most 64 KiB; this leaves room for its stamp and its key. */
-const MAX_DRAFT_BYTES = 64_000;
+/** An event in the log has at most 64 KiB; this leaves room for its stamp and its key, as much as log/oversize.ts does. */
+const MAX_DRAFT_BYTES = 65_536 - 512;
 
 /** @returns the draft as JSON */
 export function checkOutboxRow({ key, draft }: NewOutboxRow): string {

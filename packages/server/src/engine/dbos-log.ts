@@ -1,0 +1,17 @@
+/** What DBOS says, brought to a function of the caller's: warnings and errors only. Never writes to the console. */
+import type { DLogger } from "@dbos-inc/dbos-sdk/internal/telemetry/logs";
+
+export type EngineLog = (level: "warn" | "error", text: string) => void;
+
+/** Said whenever we leave jobs to others, which is no mishap. */
+const EXPECTED = /^Shutting down while \d+ workflows are still running/;
+
+const drop = () => undefined;
+
+export function loggerTo(log: EngineLog | undefined): DLogger {
+  const tell = (level: "warn" | "error") => (entry: unknown) => {
+    const text = String(entry);
+    if (!EXPECTED.test(text)) log?.(level, text);
+  };
+  return { debug: drop, info: drop, warn: tell("warn"), error: tell("error") };
+}

@@ -1,0 +1,31 @@
+/**
+ * The one kind of error that the engine throws: a code for programs, words for people, never any content.
+ * Never decides what to do about it.
+ */
+
+/** What went wrong, and what the caller can do about it. */
+export const ENGINE_ERRORS = {
+  LEFT: "This process hands over or has lost its lease, so it takes no more work. Let another process do it.",
+  TAKEN: "This process has an engine on DBOS already, and DBOS knows only one. Close the first, or use it.",
+  NOT_MIGRATED:
+    "The tables of the engine are missing or too old. Run the migrations before starting workers.",
+  FAILED: "The work of this job threw. What it threw was given to `onError`.",
+  UNAVAILABLE: "The database can't be reached or refuses work. Try again; look at its log if it persists.",
+} as const;
+
+export type EngineErrorCode = keyof typeof ENGINE_ERRORS;
+
+export class EngineError extends Error {
+  readonly code: EngineErrorCode;
+
+  /** @param what which thing it is about, by kind and id only */
+  constructor(code: EngineErrorCode, what: string, cause?: unknown) {
+    super(`${what}: ${ENGINE_ERRORS[code]}`, cause === undefined ? {} : { cause });
+    this.name = "EngineError";
+    this.code = code;
+  }
+}
+
+export function isEngineError(error: unknown, code?: EngineErrorCode): error is EngineError {
+  return error instanceof EngineError && (code === undefined || error.code === code);
+}

@@ -1,0 +1,124 @@
+/**
+ * Asks a model and passes on what it answers, part by part. Whatever goes wrong is a ModelError; whoever stops early, or
+ * whose signal is aborted, leaves nothing open behind. Never asks a second time, and never keeps what was said.
+ */
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
+
+import { ModelError, modelErrorFrom } from "./errors.ts";
+import { createOrderCheck } from "./part-order.ts";
+import type { Model, ModelRequest, StreamPart, StreamPartOf } from "./model.ts";
+
+export interface AskOptions {
+  readonly signal: AbortSignal;
+  /** How long nothing at all may come from the model. */
+  readonly idleMs?: number;
+}
+
+const IDLE_MS = 120_000;
+/** How long a stream may take to close after its last part. Closed properly, its connection can be used again. */
+const CLOSING_MS = 1000;
+
+type Result = Awaited<ReturnType<Model["doStream"]>>;
+type Reader = ReadableStreamDefaultReader<LanguageModelV4StreamPart>;
+
+/** @throws ModelError, or the signal's reason once it is aborted */
+export async function* askModel(
+  model: Model,
+  request: ModelRequest,
+  { signal, idleMs = IDLE_MS }: AskOptions,
+): AsyncGenerator<StreamPart, void, undefined> {
+  signal.throwIfAborted();
+  const call = new AbortController();
+  let reader: Reader | null = null;
+  let isWaiting = true;
+  let isFinished = false;
+  let stopped: { readonly reason: unknown } | null = null;
+  let failCall: ((reason: unknown) => void) | null = null;
+
+  // Aborting the call is enough for providers that listen; cancelling ends the read also of one that doesn't.
+  function stop(reason: unknown): void {
+    stopped ??= { reason };
+    failCall?.(reason);
+    call.abort(reason);
+    reader?.cancel(reason).catch(() => {});
+  }
+  const onAbort = () => stop(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  // One timer for all parts: `refresh` also revives it when it fired while nobody was waiting.
+  const idle = setTimeout(() => {
+    if (isWaiting) stop(new ModelError("SILENT"));
+  }, idleMs);
+
+  try {
+    const result = await new Promise<Result>((resolve, reject) => {
+      failCall = reject;
+      const started = start(model, { ...request, abortSignal: call.signal, includeRawChunks: false });
+      started.then(resolve, reject);
+      // A provider that doesn't listen may still come with a stream when nobody wants it any more.
+      started.then((late) => (stopped === null ? undefined : late.stream.cancel())).catch(() => {});
+    });
+    reader = result.stream.getReader();
+    const check = createOrderCheck();
+    for (;;) {
+      isWaiting = true;
+      idle.refresh();
+      const { done, value: part } = await reader.read();
+      isWaiting = false;
+      if (stopped !== null) break;
+      if (done) throw new ModelError("BROKEN_OFF");
+      if (part.type === "ping" || part.type === "raw") continue;
+      if (part.type === "error") throw modelErrorFrom(part.error);
+      check(part);
+      if (part.type === "finish") {
+        throwUnlessComplete(part);
+        isFinished = true;
+        yield part;
+        return;
+      }
+      yield part;
+      if (stopped !== null) break;
+    }
+  } catch (error) {
+    if (stopped === null) throw modelErrorFrom(error);
+  } finally {
+    clearTimeout(idle);
+    signal.removeEventListener("abort", onAbort);
+    if (isFinished && reader !== null) closeSoon(reader, call);
+    else stop(undefined);
+  }
+  throw (stopped as { readonly reason: unknown } | null)?.reason;
+}
+
+/** So that a provider that throws before it promises is treated as one that rejects. */
+async function start(model: Model, options: Parameters<Model["doStream"]>[0]): Promise<Result> {
+  return model.doStream(options);
+}
+
+function throwUnlessComplete({ finishReason, usage }: StreamPartOf<"finish">): void {
+  switch (finishReason.unified) {
+    case "content-filter":
+      throw new ModelError("REFUSED", { usage });
+    case "error":
+      throw new ModelError("PROVIDER_FAILED", { usage });
+    case "interrupted":
+      throw new ModelError("BROKEN_OFF", { usage });
+    default:
+  }
+}
+
+function closeSoon(reader: Reader, call: AbortController): void {
+  const giveUp = setTimeout(() => {
+    call.abort();
+    reader.cancel().catch(() => {});
+  }, CLOSING_MS);
+  giveUp.unref();
+  void drain(reader).finally(() => clearTimeout(giveUp));
+}
+
+async function drain(reader: Reader): Promise<void> {
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    // The answer is complete; how its connection ends is of no interest.
+  }
+}

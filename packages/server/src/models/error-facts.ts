@@ -1,0 +1,117 @@
+/**
+ * What can be learned from whatever a provider's package throws or sends as an error: classes of the AI SDK, plain
+ * objects, strings, errors of the network, however deeply wrapped. Never judges what they mean for a turn.
+ */
+import {
+  AISDKError,
+  APICallError,
+  EmptyResponseBodyError,
+  InvalidArgumentError,
+  InvalidPromptError,
+  InvalidResponseDataError,
+  JSONParseError,
+  LoadAPIKeyError,
+  LoadSettingError,
+  NoContentGeneratedError,
+  NoSuchModelError,
+  TypeValidationError,
+  UnsupportedFunctionalityError,
+} from "@ai-sdk/provider";
+
+export interface Facts {
+  readonly status: number | null;
+  /** Codes, types and messages, to look for words in. Bounded. */
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  /** What the provider's package says about it, if it does. */
+  readonly isRetryable: boolean | null;
+  /** What it is, where its class alone tells. */
+  readonly kind:
+    | "UNREACHABLE"
+    | "MALFORMED"
+    | "BROKEN_OFF"
+    | "BAD_REQUEST"
+    | "NOT_ALLOWED"
+    | "NO_SUCH_MODEL"
+    | null;
+}
+
+const MAX_TEXT = 4000;
+const MAX_DEPTH = 8;
+
+const NETWORK_CODE =
+  /^(ECONN(RESET|REFUSED|ABORTED)|ETIMEDOUT|EPIPE|EAI_AGAIN|ENOTFOUND|E(HOST|NET)UNREACH|UND_ERR_\w+|ERR_(STREAM_PREMATURE_CLOSE|SSL_\w+|TLS_\w+|HTTP2_\w+))$/;
+const NETWORK_WORDS =
+  /^(terminated|fetch failed|failed to fetch|network error|socket hang up|other side closed|premature close)$/i;
+
+/** All that Anthropic's package says about a stream that begins with something unreadable. */
+const UNREAD = "Expected a normalized Anthropic stream error";
+
+export function factsOf(error: unknown): Facts {
+  const record = asRecord(error);
+  const status = statusOf(record);
+  return {
+    status,
+    text: textOf(error),
+    headers: APICallError.isInstance(error) ? error.responseHeaders : undefined,
+    isRetryable: typeof record?.["isRetryable"] === "boolean" ? record["isRetryable"] : null,
+    kind: kindOf(error, status),
+  };
+}
+
+function kindOf(error: unknown, status: number | null): Facts["kind"] {
+  if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) return "MALFORMED";
+  if (InvalidResponseDataError.isInstance(error)) return "MALFORMED";
+  if (EmptyResponseBodyError.isInstance(error) || NoContentGeneratedError.isInstance(error))
+    return "BROKEN_OFF";
+  if (LoadAPIKeyError.isInstance(error) || LoadSettingError.isInstance(error)) return "NOT_ALLOWED";
+  if (NoSuchModelError.isInstance(error)) return "NO_SUCH_MODEL";
+  if (InvalidPromptError.isInstance(error) || InvalidArgumentError.isInstance(error)) return "BAD_REQUEST";
+  if (UnsupportedFunctionalityError.isInstance(error)) return "BAD_REQUEST";
+  // An answer that came with a bad status says more than the connection that broke while it was read.
+  if (status === null && isNetworkError(error)) return "UNREACHABLE";
+  if (error instanceof Error && error.message === UNREAD) return "MALFORMED";
+  return null;
+}
+
+function isNetworkError(error: unknown): boolean {
+  let current = error;
+  for (let depth = 0; depth < MAX_DEPTH && current instanceof Error; depth++) {
+    const { code } = current as { code?: unknown };
+    if (typeof code === "string" && NETWORK_CODE.test(code)) return true;
+    if (!AISDKError.isInstance(current) && NETWORK_WORDS.test(current.message)) return true;
+    current = current.cause;
+  }
+  return false;
+}
+
+function statusOf(record: Record<string, unknown> | null): number | null {
+  for (const key of ["statusCode", "status", "code"]) {
+    const value = record?.[key];
+    // One of success says nothing about an error.
+    if (typeof value === "number" && Number.isInteger(value) && value >= 400 && value <= 599) return value;
+  }
+  return null;
+}
+
+function textOf(error: unknown): string {
+  const found: string[] = [];
+  collect(error, found, 0);
+  return found.join("\n").slice(0, MAX_TEXT);
+}
+
+function collect(value: unknown, found: string[], depth: number): void {
+  if (typeof value === "string") found.push(value.slice(0, MAX_TEXT));
+  const record = asRecord(value);
+  if (record === null || depth > 3) return;
+  for (const key of ["code", "type", "message", "responseBody"]) {
+    const text = record[key];
+    if (typeof text === "string") found.push(text.slice(0, MAX_TEXT));
+  }
+  // Where providers put what they mean; never the request, which holds what people wrote.
+  for (const key of ["error", "data", "cause"]) collect(asRecord(record[key]), found, depth + 1);
+}
+
+function asRecord(value: unknown): Record<string, unknown> | null {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
+}

@@ -1,0 +1,172 @@
+/**
+ * What goes wrong with a model, as one typed error: the code that the turn fails with, whether asking again can help, and
+ * words that tell people what to do. The words are ours: a provider's message may hold keys, URLs or content, so it is
+ * only in `cause`, which is for the operator's eyes. Never decides whether to ask again; see retry.ts.
+ */
+import type { TurnErrorWord } from "@turnstream/protocol";
+
+import { factsOf, type Facts } from "./error-facts.ts";
+import type { ModelUsage } from "./model.ts";
+import { retryAfterOf } from "./retry-after.ts";
+
+interface Meaning {
+  readonly code: TurnErrorWord;
+  readonly isRetryable: boolean;
+  readonly words: string;
+}
+
+const MEANINGS = {
+  RATE_LIMITED: {
+    code: "LLM_RATE_LIMITED",
+    isRetryable: true,
+    words: "The model provider takes no more requests for now. Wait, or have the limit raised there.",
+  },
+  OVERLOADED: {
+    code: "LLM_RATE_LIMITED",
+    isRetryable: true,
+    words: "The model provider is overloaded. Wait, or choose another model.",
+  },
+  NO_CREDIT: {
+    code: "LLM_ERROR",
+    isRetryable: false,
+    words: "The account at the model provider has no credit or quota left. Top it up there.",
+  },
+  REFUSED: {
+    code: "LLM_REFUSED",
+    isRetryable: false,
+    words: "The model or its provider refused the content. Rephrase it.",
+  },
+  CONTEXT_TOO_LONG: {
+    code: "CONTEXT_TOO_LONG",
+    isRetryable: false,
+    words: "The conversation is too long for the model. Shorten it, or choose a model that takes more.",
+  },
+  NOT_ALLOWED: {
+    code: "LLM_ERROR",
+    isRetryable: false,
+    words: "The model provider doesn't accept the key, or not for this model. Check the key and its rights.",
+  },
+  NO_SUCH_MODEL: {
+    code: "LLM_ERROR",
+    isRetryable: false,
+    words: "The model provider doesn't know this model or address. Check the model's id and the base URL.",
+  },
+  BAD_REQUEST: {
+    code: "LLM_ERROR",
+    isRetryable: false,
+    words:
+      "The model provider doesn't take the request as it is. Look at the cause; asking again doesn't help.",
+  },
+  PROVIDER_FAILED: {
+    code: "LLM_ERROR",
+    isRetryable: true,
+    words: "The model provider failed. Ask again; look at its status page if it persists.",
+  },
+  UNREACHABLE: {
+    code: "LLM_ERROR",
+    isRetryable: true,
+    words:
+      "The connection to the model provider could not be made or broke. Ask again; check the network if it persists.",
+  },
+  BROKEN_OFF: {
+    code: "LLM_ERROR",
+    isRetryable: true,
+    words: "The model's answer ended before it was complete. Ask again.",
+  },
+  SILENT: {
+    code: "LLM_ERROR",
+    isRetryable: true,
+    words: "Nothing came from the model for too long. Ask again, or allow it more time.",
+  },
+  MALFORMED: {
+    code: "LLM_ERROR",
+    isRetryable: true,
+    words:
+      "The model's answer doesn't follow its own format. Ask again; update the provider's package if it persists.",
+  },
+  UNKNOWN: {
+    code: "LLM_ERROR",
+    isRetryable: false,
+    words: "Asking the model failed in a way that is not known. Look at the cause.",
+  },
+} as const satisfies Record<string, Meaning>;
+
+export type ModelErrorReason = keyof typeof MEANINGS;
+
+export interface ModelErrorOptions {
+  readonly cause?: unknown;
+  readonly status?: number | null;
+  readonly isRetryable?: boolean;
+  readonly retryAfterMs?: number | null;
+  readonly usage?: ModelUsage | null;
+}
+
+export class ModelError extends Error {
+  readonly reason: ModelErrorReason;
+  readonly code: TurnErrorWord;
+  readonly isRetryable: boolean;
+  /** How long the provider wants us to wait, if it said so. */
+  readonly retryAfterMs: number | null;
+  /** The HTTP status, if there was one. */
+  readonly status: number | null;
+  /** What was used up all the same, if the provider said so. */
+  readonly usage: ModelUsage | null;
+
+  constructor(reason: ModelErrorReason, options: ModelErrorOptions = {}) {
+    const { code, isRetryable, words } = MEANINGS[reason];
+    const status = options.status ?? null;
+    super(
+      `${code}: ${status === null ? "" : `(HTTP ${status}) `}${words}`,
+      options.cause === undefined ? {} : { cause: options.cause },
+    );
+    this.name = "ModelError";
+    this.reason = reason;
+    this.code = code;
+    this.isRetryable = options.isRetryable ?? isRetryable;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+    this.status = status;
+    this.usage = options.usage ?? null;
+  }
+}
+
+export function modelErrorFrom(error: unknown): ModelError {
+  if (error instanceof ModelError) return error;
+  const facts = factsOf(error);
+  const reason = reasonOf(facts);
+  return new ModelError(reason, {
+    cause: error,
+    status: facts.status,
+    retryAfterMs: MEANINGS[reason].isRetryable ? retryAfterOf(facts.headers) : null,
+    // A provider may know better that something is hopeless, or not; but what we know to be hopeless stays so.
+    isRetryable: MEANINGS[reason].isRetryable
+      ? facts.isRetryable !== false || reason === "OVERLOADED"
+      : reason === "UNKNOWN" && facts.isRetryable === true,
+  });
+}
+
+const NO_CREDIT =
+  /insufficient_quota|billing_error|billing_hard_limit|credit balance is too low|out of credits/i;
+const OVERLOADED = /overloaded|engine is currently overloaded|server_overloaded|at capacity/i;
+const RATE = /rate_limit|rate limit|too many requests|throttl|resource_exhausted/i;
+const REFUSED =
+  /content_filter|content_policy|content filter|content management policy|responsible_ai|moderation_blocked|usage polic|invalid_prompt|safety_violation|prohibited_content|blocked due to safety/i;
+const TOO_LONG =
+  /context_length_exceeded|exceed_context_size|model_context_window|maximum context length|context (?:window|limit|length|size)|prompt is too long|input is too long|maximum prompt length|request_too_large|reduce the length|(?:input )?token count.{0,40}exceeds|string_above_max_length/i;
+
+function reasonOf({ status, text, kind }: Facts): ModelErrorReason {
+  if (kind !== null) return kind;
+  if (NO_CREDIT.test(text) || status === 402) return "NO_CREDIT";
+  // Most providers say 503 or 529, but not in the middle of a stream.
+  if (status === 529 || OVERLOADED.test(text)) return "OVERLOADED";
+  if (status === 429) return "RATE_LIMITED";
+  if (status === null || status === 400 || status === 413 || status === 422) {
+    if (REFUSED.test(text)) return "REFUSED";
+    if (TOO_LONG.test(text) || status === 413) return "CONTEXT_TOO_LONG";
+    if (RATE.test(text)) return "RATE_LIMITED";
+  }
+  if (status === null) return /server_error|api_error|internal/i.test(text) ? "PROVIDER_FAILED" : "UNKNOWN";
+  if (status === 401 || status === 403) return "NOT_ALLOWED";
+  if (status === 404) return "NO_SUCH_MODEL";
+  if (status === 408 || status === 409 || status === 425 || status >= 500) return "PROVIDER_FAILED";
+  return "BAD_REQUEST";
+}

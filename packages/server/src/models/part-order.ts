@@ -1,0 +1,60 @@
+/**
+ * Which part of an answer may follow which: a delta or an end needs its start. So whoever reads the parts can rely on it.
+ * Never looks at what the parts say.
+ */
+import { ModelError } from "./errors.ts";
+import type { StreamPart } from "./model.ts";
+
+/** @returns a check for the parts of one answer, in order, that throws ModelError at the first wrong one */
+export function createOrderCheck(): (part: StreamPart) => void {
+  const texts = new Set<string>();
+  const thoughts = new Set<string>();
+  const inputs = new Set<string>();
+
+  return (part) => {
+    switch (part.type) {
+      case "text-delta":
+        return within(texts, part.id, part.delta);
+      case "tool-input-delta":
+        return within(inputs, part.id, part.delta);
+      case "reasoning-delta":
+        return within(thoughts, part.id, part.delta);
+      case "text-start":
+        return open(texts, part.id);
+      case "text-end":
+        return close(texts, part.id);
+      case "reasoning-start":
+        return open(thoughts, part.id);
+      case "reasoning-end":
+        return close(thoughts, part.id);
+      case "tool-input-start":
+        return open(inputs, part.id);
+      case "tool-input-end":
+        return close(inputs, part.id);
+      case "tool-call":
+        if (typeof part.input !== "string" || part.toolCallId === "" || part.toolName === "")
+          throw malformed("a tool call lacks its id, name or input");
+        return;
+      default:
+        if (typeof part.type !== "string") throw malformed("a part is of no type");
+    }
+  };
+}
+
+function open(ids: Set<string>, id: string): void {
+  if (ids.has(id)) throw malformed("a block was started twice");
+  ids.add(id);
+}
+
+function close(ids: Set<string>, id: string): void {
+  if (!ids.delete(id)) throw malformed("a block was ended that is not open");
+}
+
+function within(ids: Set<string>, id: string, delta: unknown): void {
+  if (!ids.has(id)) throw malformed("a delta is for a block that is not open");
+  if (typeof delta !== "string") throw malformed("a delta is not text");
+}
+
+function malformed(what: string): ModelError {
+  return new ModelError("MALFORMED", { cause: new Error(what) });
+}

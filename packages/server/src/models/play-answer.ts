@@ -1,0 +1,130 @@
+/**
+ * Turns one answer of a script into what a model does, step by step. Pure: never waits, fails or streams anything itself;
+ * see scripted.ts.
+ */
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { createProviderStreamError } from "@ai-sdk/provider-utils";
+
+import type { FinishReason, ModelUsage } from "./model.ts";
+import type { Answer, Ending, ScriptPart } from "./script-parts.ts";
+
+export type Action =
+  | { readonly type: "part"; readonly part: LanguageModelV4StreamPart }
+  | { readonly type: "wait"; readonly ms: number }
+  | { readonly type: "hang" }
+  /** The call is rejected, if nothing has come from it. */
+  | { readonly type: "reject"; readonly error: Error }
+  /** The connection breaks. */
+  | { readonly type: "break"; readonly error: Error };
+
+interface Place {
+  callId(index: number): string;
+  isDue(index: number, times: number): boolean;
+  inputTokens(): number;
+}
+
+export function* playAnswer(answer: Answer, place: Place): Generator<Action, void> {
+  let hasStarted = false;
+  let hasCalls = false;
+  let ending: Ending = {};
+  const tokens = { text: 0, reasoning: 0 };
+
+  for (const [index, part] of answer.entries()) {
+    if ("times" in part && !place.isDue(index, part.times)) continue;
+    if (part.kind === "wait") {
+      yield { type: "wait", ms: part.ms };
+      continue;
+    }
+    if (part.kind === "fail" && !hasStarted) {
+      yield { type: "reject", error: part.error };
+      return;
+    }
+    if (!hasStarted) yield { type: "part", part: { type: "stream-start", warnings: [] } };
+    hasStarted = true;
+    switch (part.kind) {
+      case "say":
+      case "think":
+        yield* playText(part, String(index));
+        tokens[part.kind === "say" ? "text" : "reasoning"] += part.pieces.length;
+        break;
+      case "call":
+        hasCalls = true;
+        yield* playCall(part, part.id ?? place.callId(index));
+        tokens.text += part.pieces.length;
+        break;
+      case "fail": {
+        const { message, statusCode, isRetryable } = part.error;
+        const error = createProviderStreamError({
+          message,
+          isRetryable,
+          data: {},
+          ...(statusCode === undefined ? {} : { statusCode }),
+        });
+        yield { type: "part", part: { type: "error", error } };
+        return;
+      }
+      case "breakOff":
+        yield { type: "break", error: connectionLost() };
+        return;
+      case "hang":
+        yield { type: "hang" };
+        break;
+      case "finish":
+        ({ ending } = part);
+        break;
+    }
+    if (part.kind === "finish") break;
+  }
+  if (!hasStarted) yield { type: "part", part: { type: "stream-start", warnings: [] } };
+  const unified: FinishReason = ending.reason ?? (hasCalls ? "tool-calls" : "stop");
+  const usage = usageFor(ending.inputTokens ?? place.inputTokens(), ending.outputTokens, tokens);
+  yield { type: "part", part: { type: "finish", finishReason: { unified, raw: unified }, usage } };
+}
+
+type TextPart = Extract<ScriptPart, { kind: "think" | "say" }>;
+type CallPart = Extract<ScriptPart, { kind: "call" }>;
+
+function* playText({ kind, pieces, paceMs, signature }: TextPart, id: string): Generator<Action, void> {
+  const name = kind === "say" ? "text" : "reasoning";
+  yield { type: "part", part: { type: `${name}-start`, id } };
+  for (const delta of pieces) {
+    if (paceMs > 0) yield { type: "wait", ms: paceMs };
+    yield { type: "part", part: { type: `${name}-delta`, id, delta } };
+  }
+  const providerMetadata = signature === null ? {} : { providerMetadata: { scripted: { signature } } };
+  yield { type: "part", part: { type: `${name}-end`, id, ...providerMetadata } };
+}
+
+function* playCall({ tool, pieces, paceMs }: CallPart, id: string): Generator<Action, void> {
+  yield { type: "part", part: { type: "tool-input-start", id, toolName: tool } };
+  for (const delta of pieces) {
+    if (paceMs > 0) yield { type: "wait", ms: paceMs };
+    yield { type: "part", part: { type: "tool-input-delta", id, delta } };
+  }
+  yield { type: "part", part: { type: "tool-input-end", id } };
+  yield {
+    type: "part",
+    part: { type: "tool-call", toolCallId: id, toolName: tool, input: pieces.join("") },
+  };
+}
+
+function usageFor(
+  input: number,
+  output: number | undefined,
+  { text, reasoning }: { readonly text: number; readonly reasoning: number },
+): ModelUsage {
+  return {
+    inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: {
+      total: output ?? text + reasoning,
+      text: output === undefined ? text : undefined,
+      reasoning,
+    },
+  };
+}
+
+/** As Node's fetch says it. */
+function connectionLost(): Error {
+  const cause = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
+  return new TypeError("terminated", { cause });
+}

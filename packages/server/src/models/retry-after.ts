@@ -1,0 +1,62 @@
+/**
+ * Reads from the headers of an answer how long a provider wants us to wait. Dates are measured against the answer's own
+ * `date`, so that no clock is needed and ours may be wrong. Never decides whether to wait.
+ */
+
+type Headers = Readonly<Record<string, string | undefined>>;
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Limits that say how much is left and when there is more: OpenAI's (and of those who copy it) and Anthropic's. */
+const LIMITS = [
+  ["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
+  ["x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
+  ["x-ratelimit-remaining", "x-ratelimit-reset"],
+  ["anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"],
+  ["anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"],
+  ["anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset"],
+  ["anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"],
+] as const;
+
+/** @param headers names in lower case @returns milliseconds, or null where nothing usable is said */
+export function retryAfterOf(headers: Headers | undefined): number | null {
+  if (headers === undefined) return null;
+  const ms = numberOf(headers["retry-after-ms"]);
+  if (ms !== null) return Math.ceil(ms);
+  const after = headers["retry-after"];
+  const seconds = numberOf(after);
+  if (seconds !== null) return Math.ceil(seconds * 1000);
+  return untilDate(after, headers) ?? untilReset(headers);
+}
+
+function untilReset(headers: Headers): number | null {
+  let longest: number | null = null;
+  for (const [remaining, reset] of LIMITS) {
+    if (numberOf(headers[remaining]) !== 0) continue;
+    const ms = durationOf(headers[reset]) ?? untilDate(headers[reset], headers);
+    if (ms !== null) longest = Math.max(longest ?? 0, ms);
+  }
+  return longest;
+}
+
+function numberOf(text: string | undefined): number | null {
+  return text !== undefined && /^\s*\d{1,12}([.]\d{1,12})?\s*$/.test(text) ? Number(text) : null;
+}
+
+/** `6m0s`, `1.5s`, `20ms`, or seconds. A large number of seconds is a point in time, which needs another reading. */
+function durationOf(text: string | undefined): number | null {
+  if (text === undefined || text.length > 40) return null;
+  const seconds = numberOf(text);
+  if (seconds !== null) return seconds < 1e8 ? Math.ceil(seconds * 1000) : null;
+  if (!/^(\d+([.]\d+)?(ms|s|m|h|d))+$/.test(text)) return null;
+  let total = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:[.]\d+)?)(ms|s|m|h|d)/g))
+    total += Number(amount) * (UNITS[unit ?? ""] ?? 0);
+  return Math.ceil(total);
+}
+
+function untilDate(text: string | undefined, headers: Headers): number | null {
+  if (text === undefined || numberOf(text) !== null) return null;
+  const ms = Date.parse(text) - Date.parse(headers["date"] ?? "");
+  return Number.isFinite(ms) ? Math.max(0, ms) : null;
+}

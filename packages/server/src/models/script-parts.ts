@@ -1,0 +1,129 @@
+/**
+ * The words in which a script for a model is written: what it thinks, says and calls, and how it fails. Plain data,
+ * made once and played often. Never plays anything; see scripted.ts.
+ */
+import { APICallError } from "@ai-sdk/provider";
+
+import type { FinishReason } from "./model.ts";
+
+export interface Pace {
+  /** How many characters come at once. */
+  readonly chunk?: number;
+  /** How long to wait before each piece. */
+  readonly paceMs?: number;
+}
+
+/** `times`: only that often in this process, then the part is passed over. */
+export interface Times {
+  readonly times?: number;
+}
+
+export interface Failure {
+  readonly status: number;
+  readonly retryAfterMs?: number;
+  /** What the provider would say. */
+  readonly message?: string;
+}
+
+export interface Ending {
+  readonly reason?: FinishReason;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+}
+
+export type ScriptPart =
+  | {
+      readonly kind: "think" | "say";
+      readonly pieces: readonly string[];
+      readonly paceMs: number;
+      readonly signature: string | null;
+    }
+  | {
+      readonly kind: "call";
+      readonly tool: string;
+      readonly id: string | null;
+      readonly pieces: readonly string[];
+      readonly paceMs: number;
+    }
+  | { readonly kind: "wait"; readonly ms: number }
+  | { readonly kind: "fail"; readonly error: APICallError; readonly times: number }
+  | { readonly kind: "breakOff" | "hang"; readonly times: number }
+  | { readonly kind: "finish"; readonly ending: Ending };
+
+/** One answer of the model. How it finishes follows from it, unless it says so itself. */
+export type Answer = readonly ScriptPart[];
+
+const CHUNK = 4;
+
+/** @param options `signature`: what a provider wants back with the thought */
+export function think(text: string, options: Pace & { readonly signature?: string } = {}): ScriptPart {
+  const { chunk = CHUNK, paceMs = 0, signature = null } = options;
+  return { kind: "think", pieces: cut(text, chunk), paceMs, signature };
+}
+
+export function say(text: string, { chunk = CHUNK, paceMs = 0 }: Pace = {}): ScriptPart {
+  return { kind: "say", pieces: cut(text, chunk), paceMs, signature: null };
+}
+
+export interface CallOptions {
+  /** Default: from the place in the conversation, so that another process gives the same one. */
+  readonly id?: string;
+  /** In how many pieces the arguments come. */
+  readonly chunks?: number;
+  readonly paceMs?: number;
+  /** The text of the arguments as it is, for a model that writes bad JSON. */
+  readonly raw?: string;
+}
+
+export function call(tool: string, input: unknown = {}, options: CallOptions = {}): ScriptPart {
+  const { id = null, chunks = 1, paceMs = 0, raw = JSON.stringify(input) } = options;
+  return { kind: "call", tool, id, pieces: cut(raw, Math.ceil(raw.length / Math.max(1, chunks))), paceMs };
+}
+
+export function wait(ms: number): ScriptPart {
+  return { kind: "wait", ms };
+}
+
+/** Before anything else in an answer the call is rejected; later the stream has an error in it. */
+export function fail(
+  { status, retryAfterMs, message }: Failure,
+  { times = Infinity }: Times = {},
+): ScriptPart {
+  const error = new APICallError({
+    message: message ?? `scripted failure ${status}`,
+    url: "scripted:",
+    requestBodyValues: {},
+    statusCode: status,
+    responseHeaders: retryAfterMs === undefined ? {} : { "retry-after-ms": String(retryAfterMs) },
+  });
+  return { kind: "fail", error, times };
+}
+
+/** The connection breaks here. */
+export function breakOff({ times = Infinity }: Times = {}): ScriptPart {
+  return { kind: "breakOff", times };
+}
+
+/** Nothing more comes from here on. */
+export function hang({ times = Infinity }: Times = {}): ScriptPart {
+  return { kind: "hang", times };
+}
+
+/** Says how the answer finishes and what it used up; anything after it is not played. */
+export function finish(ending: Ending): ScriptPart {
+  return { kind: "finish", ending };
+}
+
+/** Never cuts a character in two, as a model never does. */
+function cut(text: string, size: number): readonly string[] {
+  const step = Math.max(1, Math.floor(size));
+  const pieces: string[] = [];
+  for (let from = 0; from < text.length;) {
+    let to = from + step;
+    const last = text.charCodeAt(to - 1);
+    if (last >= 0xd800 && last <= 0xdbff) to++;
+    pieces.push(text.slice(from, to));
+    from = to;
+  }
+  return pieces;
+}

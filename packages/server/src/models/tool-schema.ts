@@ -1,0 +1,123 @@
+/**
+ * What a tool takes, described for the model and checked when the model calls: from any Standard Schema that can describe
+ * itself, zod first. Of the JSON that a model writes it refuses what reads differently to different eyes: a key given
+ * twice, keys that reach for a prototype, nesting that breaks who walks it. Never runs a tool.
+ */
+import { asSchema, secureJsonParse } from "@ai-sdk/provider-utils";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+
+import type { JsonSchema } from "./model.ts";
+
+export class ToolSchemaError extends Error {
+  readonly code = "UNDESCRIBABLE";
+
+  constructor(tool: string, detail: string, cause?: unknown) {
+    super(
+      `UNDESCRIBABLE: the tool ${tool}: ${detail}. Describe the input with an object that JSON can hold, for example z.object({ … }).`,
+      cause === undefined ? {} : { cause },
+    );
+    this.name = "ToolSchemaError";
+  }
+}
+
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  /** `problem` is for the model, so that it can correct itself. */
+  | { readonly ok: false; readonly problem: string };
+
+const MAX_PROBLEM = 2000;
+const MAX_ISSUES = 20;
+const MAX_DEPTH = 100;
+
+/** Called where a tool is defined, so that a schema without a description fails there and not in a turn. */
+export function describeInput(schema: StandardSchemaV1, tool: string): JsonSchema {
+  if (typeof schema?.["~standard"]?.validate !== "function")
+    throw new ToolSchemaError(tool, "its input is not a Standard Schema");
+  const description = describe(schema, tool);
+  if (typeof description !== "object" || description === null || "then" in description)
+    throw new ToolSchemaError(tool, "its schema describes itself only later");
+  const { $schema: _, ...rest } = description;
+  if (rest.type !== "object") throw new ToolSchemaError(tool, "its schema is not that of an object");
+  return rest;
+}
+
+function describe(schema: StandardSchemaV1, tool: string): ReturnType<typeof asSchema>["jsonSchema"] {
+  try {
+    return asSchema(schema).jsonSchema;
+  } catch (error) {
+    const why = error instanceof Error ? `: ${error.message.replace(/[.\s]+$/, "")}` : "";
+    throw new ToolSchemaError(tool, `its schema can't be described as JSON Schema${why}`, error);
+  }
+}
+
+/** What the schema's own code throws comes through: it is no mistake of the model. */
+export async function parseInput<S extends StandardSchemaV1>(
+  schema: S,
+  value: unknown,
+): Promise<Parsed<StandardSchemaV1.InferOutput<S>>> {
+  const result = await schema["~standard"].validate(value);
+  if (result.issues === undefined)
+    return { ok: true, value: result.value as StandardSchemaV1.InferOutput<S> };
+  return { ok: false, problem: bounded(wordsOf(result.issues)) };
+}
+
+function wordsOf(issues: readonly StandardSchemaV1.Issue[]): string {
+  const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) => {
+    const place = (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".");
+    return place === "" ? message : `${place}: ${message}`;
+  });
+  if (issues.length > MAX_ISSUES) lines.push(`and ${issues.length - MAX_ISSUES} more`);
+  return lines.join("\n");
+}
+
+/** The arguments of a call, as the model wrote them. None at all are an empty object. */
+export function parseArguments(text: string): Parsed<unknown> {
+  if (text.trim() === "") return { ok: true, value: {} };
+  const { members, depth } = shapeOf(text);
+  if (depth > MAX_DEPTH) return refuse(`The arguments are nested more than ${MAX_DEPTH} levels deep.`);
+  let value: unknown;
+  try {
+    value = secureJsonParse(text);
+  } catch (error) {
+    return refuse(
+      `The arguments are not valid JSON: ${error instanceof Error ? error.message : "unreadable"}`,
+    );
+  }
+  // Of a key given twice the last one wins, so the value has fewer members than its text.
+  if (countMembers(value) !== members) return refuse("The arguments give a key twice.");
+  return { ok: true, value };
+}
+
+function refuse(problem: string): Parsed<never> {
+  return { ok: false, problem: bounded(problem) };
+}
+
+/** Outside of its strings, valid JSON has one colon for each member of an object. */
+function shapeOf(text: string): { members: number; depth: number } {
+  let members = 0;
+  let level = 0;
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === 0x22) isInString = !isInString;
+    else if (isInString) at += char === 0x5c ? 1 : 0;
+    else if (char === 0x3a) members++;
+    else if (char === 0x7b || char === 0x5b) depth = Math.max(depth, ++level);
+    else if (char === 0x7d || char === 0x5d) level--;
+  }
+  return { members, depth };
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + countMembers(item), 0);
+  const items: unknown[] = Object.values(value);
+  return items.reduce<number>((sum, item) => sum + countMembers(item), items.length);
+}
+
+function bounded(text: string): string {
+  if (text.length <= MAX_PROBLEM) return text;
+  // Half a character at the cut could not be stored.
+  return `${text.slice(0, MAX_PROBLEM - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}

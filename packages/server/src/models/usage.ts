@@ -1,0 +1,27 @@
+/** Tokens as the protocol counts them. Never knows prices. */
+import type { Usage } from "@turnstream/protocol";
+
+import type { ModelUsage } from "./model.ts";
+
+export const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0, calls: 0 };
+
+/** The usage of one call. What the provider didn't say counts as nothing. */
+export function usageOf(usage: ModelUsage | null): Usage {
+  const input_tokens = countOf(usage?.inputTokens.total);
+  const output_tokens = countOf(usage?.outputTokens.total);
+  return { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens, calls: 1 };
+}
+
+export function addUsage(one: Usage, other: Usage): Usage {
+  return {
+    input_tokens: one.input_tokens + other.input_tokens,
+    output_tokens: one.output_tokens + other.output_tokens,
+    total_tokens: one.total_tokens + other.total_tokens,
+    calls: one.calls + other.calls,
+  };
+}
+
+/** The protocol takes whole numbers only, and providers are not bound to send them. */
+function countOf(tokens: number | undefined): number {
+  return tokens !== undefined && Number.isFinite(tokens) && tokens > 0 ? Math.round(tokens) : 0;
+}

@@ -1,0 +1,108 @@
+/**
+ * Tells what `streamText` of the AI SDK streams: prose and calls as a model step, results of tools that it ran by itself
+ * as results. Reads only the parts it knows; an error part ends the turn.
+ */
+import type { Json } from "@turnstream/protocol";
+import { modelErrorFrom } from "../models/errors.ts";
+import type { ModelUsage, StreamPart } from "../models/model.ts";
+import { usageOf } from "../models/usage.ts";
+import type { AiSdkPart } from "./define/body.ts";
+import { failed, outputFrom, succeeded } from "./result.ts";
+import { displayOf, labelFor, MAIN, type RunScope } from "./run-scope.ts";
+import { type StepCall, StepWriter } from "./step-writer.ts";
+import { tellResult } from "./tell-result.ts";
+
+export class AiSdkReader {
+  readonly #scope: RunScope;
+  #step: StepWriter;
+  readonly #calls = new Map<string, StepCall>();
+
+  constructor(scope: RunScope) {
+    this.#scope = scope;
+    this.#step = this.#newStep();
+  }
+
+  async take(part: AiSdkPart): Promise<void> {
+    switch (part.type) {
+      case "text-start":
+      case "text-end":
+      case "reasoning-start":
+      case "reasoning-end":
+      case "tool-input-start":
+      case "tool-input-delta":
+        return this.#step.take(part as unknown as StreamPart);
+      case "text-delta":
+      case "reasoning-delta":
+        return this.#step.take({ ...part, delta: part["text"] ?? part["delta"] } as unknown as StreamPart);
+      case "tool-call":
+        return this.#call(part);
+      case "tool-result":
+        if (part["preliminary"] !== true) await this.#result(part, succeeded(outputFrom(part["output"]), 0));
+        return;
+      case "tool-error":
+        return this.#result(part, failed(errorText(part["error"])));
+      case "finish-step":
+        return this.#endStep(part["usage"] as FlatUsage | undefined);
+      case "error":
+        throw modelErrorFrom(part["error"]);
+      default:
+        return;
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#step.finish();
+  }
+
+  async #call(part: AiSdkPart): Promise<void> {
+    const toolCallId = String(part["toolCallId"]);
+    const toolName = String(part["toolName"]);
+    await this.#step.take({
+      type: "tool-call",
+      toolCallId,
+      toolName,
+      input: JSON.stringify(part["input"] ?? {}),
+    });
+    const call = this.#step.lastCall;
+    if (call !== null) this.#calls.set(toolCallId, call);
+  }
+
+  async #result(part: AiSdkPart, fact: ReturnType<typeof failed>): Promise<void> {
+    const id = String(part["toolCallId"]);
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    if (call !== undefined) await tellResult(this.#scope, call, fact);
+  }
+
+  /** The text of a step after which tools ran is not the last one; of the last step it is. */
+  async #endStep(usage: FlatUsage | undefined): Promise<void> {
+    await this.#step.finish();
+    this.#step = this.#newStep();
+    this.#scope.attempt.use(this.#scope.run, usageOf(usage === undefined ? null : nested(usage)));
+  }
+
+  #newStep(): StepWriter {
+    const scope = this.#scope;
+    return new StepWriter({
+      pen: scope.attempt.pen,
+      run: scope.run,
+      isMain: scope.path === MAIN,
+      displayOf: (tool) => displayOf(scope, tool),
+      labelFor: (tool, input: Json) => labelFor(scope, tool, input),
+      thought: scope.attempt.parts.words.thought,
+    });
+  }
+}
+
+interface FlatUsage {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+}
+
+function nested({ inputTokens, outputTokens }: FlatUsage): ModelUsage {
+  return { inputTokens: { total: inputTokens }, outputTokens: { total: outputTokens } } as ModelUsage;
+}
+
+function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,119 @@
+/**
+ * One attempt at a turn: a claimed epoch, a pen, the journal as it is, and a way to stop all its branches. A worker has at
+ * most one per turn; whoever begins another has made void what this one did not journal. Never decides what to do next.
+ */
+import type { Json, SessionState, Turn, Usage } from "@turnstream/protocol";
+import { archiveSession } from "../session/archive.ts";
+import type { RunningTurn } from "../store/ports/running.ts";
+import type { Ref } from "../store/refs.ts";
+import type { Store } from "../store/store.ts";
+import { addUsage, NO_USAGE } from "../models/usage.ts";
+import type { FactKey } from "./facts.ts";
+import { BeginAgain } from "./outcomes.ts";
+import type { RuntimeParts } from "./parts.ts";
+import type { Pen } from "./pen.ts";
+
+export interface AttemptOptions {
+  readonly parts: RuntimeParts;
+  readonly row: RunningTurn;
+  readonly epoch: number;
+  readonly pen: Pen;
+  readonly journal: Map<string, Json>;
+  /** The session right after the claim. */
+  readonly state: SessionState;
+  /** How often each step was tried in this process. */
+  readonly tries: Map<string, number>;
+}
+
+export class Attempt {
+  readonly parts: RuntimeParts;
+  readonly row: RunningTurn;
+  readonly ref: Ref;
+  readonly epoch: number;
+  readonly pen: Pen;
+  readonly state: SessionState;
+  readonly tries: Map<string, number>;
+  readonly #journal: Map<string, Json>;
+  readonly #work = new AbortController();
+  readonly #tools = new AbortController();
+  readonly #usage = new Map<string, Usage>();
+
+  constructor(options: AttemptOptions) {
+    this.parts = options.parts;
+    this.row = options.row;
+    this.ref = { tenant: options.row.tenant, session: options.row.session };
+    this.epoch = options.epoch;
+    this.pen = options.pen;
+    this.state = options.state;
+    this.tries = options.tries;
+    this.#journal = options.journal;
+  }
+
+  get turn(): Turn {
+    return this.pen.turn;
+  }
+
+  /** Aborted when the branches of this attempt have to stop. */
+  get signal(): AbortSignal {
+    return this.#work.signal;
+  }
+
+  /** The same for tools that run; those that can't be run again get a little longer when the worker hands over. */
+  get toolSignal(): AbortSignal {
+    return this.#tools.signal;
+  }
+
+  /** @param graceMs how long tools that run may go on */
+  abort(reason: unknown, graceMs = 0): void {
+    if (!this.#work.signal.aborted) this.#work.abort(reason);
+    if (graceMs === 0) this.#tools.abort(reason);
+    else setTimeout(() => this.#tools.abort(reason), graceMs).unref();
+  }
+
+  recall<T>(key: FactKey<T>): T | undefined {
+    return this.#journal.get(key) as T | undefined;
+  }
+
+  /** Journals a fact on its own: before it is told, so that whoever comes next can tell it. */
+  async note<T>(key: FactKey<T>, value: T, { kept = false } = {}): Promise<void> {
+    await this.parts.store.journal.write(this.ref, this.#entry(key, value as Json, kept));
+    this.#journal.set(key, value as Json);
+  }
+
+  /** Journals a step that is told already, together with the archive of what it told. */
+  async commitStep<T>(key: FactKey<T>, value: T, { kept = false } = {}): Promise<void> {
+    await this.archive(async (tx) => {
+      await tx.journal.write(this.ref, this.#entry(key, value as Json, kept));
+    });
+    this.#journal.set(key, value as Json);
+  }
+
+  /** Archives what is in the log, and does the rest in the same commit. */
+  async archive(commit: (tx: Store) => Promise<void>): Promise<void> {
+    await this.pen.flush();
+    let isDone = false;
+    const archived = await archiveSession(this.parts, this.ref, {
+      commit: async (tx) => {
+        await commit(tx);
+        isDone = true;
+      },
+    });
+    if (!isDone) throw new BeginAgain(`nothing can be archived after ${archived.cursor}`);
+  }
+
+  use(run: string, usage: Usage): void {
+    this.#usage.set(run, addUsage(this.#usage.get(run) ?? NO_USAGE, usage));
+  }
+
+  get runUsage(): ReadonlyMap<string, Usage> {
+    return this.#usage;
+  }
+
+  get usage(): Usage {
+    return [...this.#usage.values()].reduce(addUsage, NO_USAGE);
+  }
+
+  #entry(key: string, value: Json, kept: boolean) {
+    return { turn: this.row.turn, key, value, epoch: this.epoch, kept };
+  }
+}

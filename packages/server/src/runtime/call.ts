@@ -1,0 +1,97 @@
+/**
+ * One tool call: finds out what it does, journals its outcome, then tells it. The outcome is journaled before it is told,
+ * so that what people have seen stands, whoever goes on. A tool begins only once its start is in the log under this
+ * attempt's epoch: a worker that was superseded finds out there.
+ */
+import { labelOf } from "@turnstream/protocol";
+import { parseInput } from "../models/tool-schema.ts";
+import { type CallFact, callKey, startKey } from "./facts.ts";
+import { SHARE_THOUGHT } from "./define/agent.ts";
+import type { Tool } from "./define/tool.ts";
+import { LimitReached } from "./outcomes.ts";
+import { pinnedFor } from "./pinned.ts";
+import type { Prompt } from "../models/model.ts";
+import { failed, succeeded } from "./result.ts";
+import { type RunScope, subScope } from "./run-scope.ts";
+import type { StepCall } from "./step-writer.ts";
+import { startResult, tellResult } from "./tell-result.ts";
+import { runTool } from "./tool-run.ts";
+
+type RunAgent = (scope: RunScope, prompt: Prompt) => Promise<string>;
+
+export async function runCall(scope: RunScope, call: StepCall, runAgent: RunAgent): Promise<CallFact> {
+  const { attempt } = scope;
+  let fact = attempt.recall(callKey(call.call));
+  if (fact === undefined) {
+    fact = await perform(scope, call, runAgent);
+    await attempt.note(callKey(call.call), fact, { kept: true });
+  }
+  await tellResult(scope, call, fact);
+  return fact;
+}
+
+async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Promise<CallFact> {
+  const { agent, pinned } = scope;
+  const { name, input, problem } = call;
+  if (problem !== undefined) return failed(`The arguments are not valid JSON: ${problem}`);
+  const isOffered = pinned.tools.some((offered) => offered.name === name);
+  if (isOffered && name === SHARE_THOUGHT) return shareThought(input);
+  const sub = agent.agents[name];
+  if (isOffered && sub !== undefined) return runSubAgent(scope, call, runAgent);
+  const tool = agent.tools[name];
+  if (!isOffered || tool === undefined) {
+    return failed(`There is no tool ${name}${isOffered ? " any more" : ""}.`);
+  }
+  const parsed = await parseInput(tool.input, input);
+  if (!parsed.ok) return failed(`The arguments don't fit the tool ${name}: ${parsed.problem}`);
+  return performTool(scope, call, tool, parsed.value);
+}
+
+async function performTool(scope: RunScope, call: StepCall, tool: Tool, input: unknown): Promise<CallFact> {
+  const { attempt } = scope;
+  const { parts } = attempt;
+  if (tool.rerun === "never") {
+    if (attempt.recall(startKey(call.call)) !== undefined) {
+      return failed(
+        `The tool ${call.name} was interrupted while it ran, and may not be run again. Nobody knows whether it took effect: find out before you try again.`,
+        parts.words.errors.OUTCOME_UNKNOWN,
+      );
+    }
+  }
+  return parts.toolSlots.run(attempt.signal, async () => {
+    if (tool.rerun === "never") await attempt.note(startKey(call.call), true);
+    const result = await startResult(scope, call);
+    await attempt.pen.flush();
+    // A process that was frozen may have been superseded since; it finds out before anything happens.
+    if (!parts.isFresh() && !(await parts.confirmLease())) throw new Error("this worker lost its lease");
+    attempt.signal.throwIfAborted();
+    return runTool(scope, call, tool, input, result);
+  });
+}
+
+function shareThought(input: unknown): CallFact {
+  const thought = typeof input === "object" && input !== null && "thought" in input ? input.thought : null;
+  if (typeof thought !== "string" || thought === "") return failed("`thought` is missing.");
+  return { ...succeeded({ content: "Shown to the person." }, 0), preview: "", thought };
+}
+
+async function runSubAgent(scope: RunScope, call: StepCall, runAgent: RunAgent): Promise<CallFact> {
+  const { attempt, agent, depth } = scope;
+  const { limits } = agent;
+  const sub = agent.agents[call.name];
+  const input = call.input;
+  const task = typeof input === "object" && input !== null && "task" in input ? input.task : null;
+  if (typeof task !== "string" || task === "" || sub === undefined) return failed("`task` is missing.");
+  if (depth >= limits.depth) return failed(new LimitReached(`${limits.depth} sub-agents deep`).message);
+  await startResult(scope, call);
+  const pinned = await pinnedFor(attempt, call.call, sub);
+  const inner = await subScope(scope, call.call, sub, pinned);
+  const prompt: Prompt = [
+    ...(pinned.instructions === "" ? [] : [{ role: "system" as const, content: pinned.instructions }]),
+    { role: "user", content: [{ type: "text", text: task }] },
+  ];
+  const answer = await runAgent(inner, prompt);
+  const usage = attempt.runUsage.get(inner.run) ?? null;
+  const name = labelOf({ label: sub.label, name: call.name });
+  return { ...succeeded({ content: answer === "" ? `${name} gave no answer.` : answer }, 0), usage };
+}

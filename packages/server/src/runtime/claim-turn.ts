@@ -1,0 +1,148 @@
+/**
+ * Begins an attempt: takes the session's epoch, reads what is journaled and told, and claims the log with the turn's
+ * start, or with a takeover that makes void what is not journaled. After that nobody else can journal or tell anything
+ * of this turn.
+ */
+import {
+  type Cursor,
+  type EventDraft,
+  fold,
+  formatCursor,
+  type Event,
+  type Json,
+  SCHEMA_VERSION,
+  type SessionState,
+} from "@turnstream/protocol";
+import { isLogError } from "../log/errors.ts";
+import { Writer } from "../log/writer.ts";
+import { claimIdle, claimSession, type FirstEvent } from "../session/claim.ts";
+import { readHistory } from "../session/history.ts";
+import { deliverCommitted } from "../session/relay.ts";
+import type { RunningTurn } from "../store/ports/running.ts";
+import type { Ref } from "../store/refs.ts";
+import { Attempt } from "./attempt.ts";
+import {
+  CALL_PREFIX,
+  type CompactFact,
+  COMPACTED,
+  pathOfStep,
+  STEP_PREFIX,
+  START_PREFIX,
+  type StepFact,
+} from "./facts.ts";
+import { optionsOf } from "./turn-options.ts";
+import type { RuntimeParts } from "./parts.ts";
+import { Pen } from "./pen.ts";
+import { supersede } from "./supersede.ts";
+
+interface Seen {
+  readonly state: SessionState;
+  readonly journal: Map<string, Json>;
+  readonly event: EventDraft;
+}
+
+export async function claimTurn(
+  parts: RuntimeParts,
+  row: RunningTurn,
+  tries: Map<string, number>,
+): Promise<Attempt> {
+  const ref: Ref = { tenant: row.tenant, session: row.session };
+  await tellMessage(parts, ref, row);
+  let seen: Seen | null = null;
+  const prepare = async (): Promise<FirstEvent> => {
+    const entries = await parts.store.journal.read(ref, row.turn);
+    const journal = new Map(entries.map(({ key, value }) => [key, value]));
+    const { state, cursor } = await readHistory(parts, ref, { turns: 1 });
+    const event = firstEvent(parts, row, state, journal);
+    seen = { state, journal, event };
+    return { event, last: cursor };
+  };
+  const reason = `attempt ${row.attempts} at turn ${row.turn}`;
+  const claimed = await claimSession(parts, ref, { by: parts.executor, reason, event: prepare });
+  const { state, journal, event } = seen as unknown as Seen;
+  const after = foldDraft(state, event, claimed.cursor, parts.env.now());
+  const writer = new Writer({
+    log: parts.log,
+    session: ref.session,
+    writer: claimed.writer,
+    epoch: claimed.epoch,
+    blobs: { put: async (_, blob) => void (await parts.store.blobs.put(ref, blob)) },
+    newBlobId: () => parts.env.id(),
+  });
+  const pen = new Pen({ writer, state: after, now: () => parts.env.now() });
+  return new Attempt({ parts, row, epoch: claimed.epoch, pen, journal, state: after, tries });
+}
+
+/** A turn's start names its message, so that has to be in the log before. */
+async function tellMessage(parts: RuntimeParts, ref: Ref, row: RunningTurn): Promise<void> {
+  const { failure } = await deliverCommitted(parts, ref);
+  if (failure === null) return;
+  if (!isLogError(failure, "UNCLAIMED")) throw failure;
+  const { state } = await readHistory(parts, ref, { turns: 1 });
+  // The takeover of a turn that has started makes the log whole; before that somebody has to.
+  if (state.turns.last()?.id === row.turn) return;
+  await claimIdle(parts, ref, parts.executor);
+  const again = await deliverCommitted(parts, ref);
+  if (again.failure !== null) throw again.failure;
+}
+
+function firstEvent(
+  parts: RuntimeParts,
+  row: RunningTurn,
+  state: SessionState,
+  journal: ReadonlyMap<string, Json>,
+): EventDraft {
+  const turn = state.turns.last();
+  if (turn?.id !== row.turn) return startOf(parts, row, state);
+  // Its end was told, and only the rest of the work is missing.
+  if (turn.status !== "running")
+    return { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] };
+  const { kept, keptCalls } = keptBy(journal);
+  return { type: "turn.takeover", turn: turn.id, ...supersede(turn, kept, keptCalls) };
+}
+
+function startOf({ agents, defaultAgent }: RuntimeParts, row: RunningTurn, state: SessionState): EventDraft {
+  const { agent = defaultAgent, mode = "agent", fromShare = false } = optionsOf(row.options);
+  const model = agents.get(agent)?.model?.modelId;
+  const last = state.turns.last();
+  const resumes = row.message?.resumes ?? null;
+  return {
+    type: "turn.start",
+    turn: row.turn,
+    number: (last?.number ?? 0) + 1,
+    message_number: (last?.message_number ?? 0) + (row.message === null ? 0 : 1),
+    agent,
+    mode,
+    from_share: fromShare,
+    ...(row.message === null ? {} : { message: row.message.id }),
+    ...(model === undefined ? {} : { model }),
+    ...(row.retries === null ? {} : { retries: row.retries }),
+    ...(resumes === null ? {} : { resumes }),
+  };
+}
+
+/** The blocks and calls that journaled work stands for. */
+export function keptBy(journal: ReadonlyMap<string, Json>): {
+  readonly kept: ReadonlySet<string>;
+  readonly keptCalls: ReadonlySet<string>;
+} {
+  const kept = new Set<string>();
+  const keptCalls = new Set<string>();
+  for (const [key, value] of journal) {
+    if (key.startsWith(CALL_PREFIX)) keptCalls.add(key.slice(CALL_PREFIX.length));
+    else if (key.startsWith(START_PREFIX)) keptCalls.add(key.slice(START_PREFIX.length));
+    else if (key.startsWith(STEP_PREFIX) || key === COMPACTED) {
+      for (const block of (value as unknown as StepFact | CompactFact).blocks) kept.add(block);
+      // A step of a sub-agent stands inside the result of the call that started it.
+      if (key !== COMPACTED) keptCalls.add(pathOfStep(key));
+    }
+  }
+  return { kept, keptCalls };
+}
+
+function foldDraft(state: SessionState, draft: EventDraft, cursor: Cursor, at: number): SessionState {
+  const event = { v: SCHEMA_VERSION, at, ...draft, id: cursor } as Event;
+  const folded = fold(state, event);
+  if (formatCursor(folded) !== cursor) throw new Error(`the claim at ${cursor} doesn't follow what was read`);
+  return folded;
+}

@@ -1,0 +1,68 @@
+/**
+ * What the model is told of the conversation before this turn: the newest turns as they were, and a summary in place of
+ * those that were summed up. Read from the archive, page by page, as far back as needed.
+ */
+import { restoreTurn, type Turn } from "@turnstream/protocol";
+import type { Ref } from "../../store/refs.ts";
+import type { Store } from "../../store/store.ts";
+import { CALL_PREFIX, type CallFact, type CompactFact, COMPACTED } from "../facts.ts";
+import type { Prompt } from "../../models/model.ts";
+import { turnMessages } from "./turn-messages.ts";
+
+export interface EarlierTurn {
+  readonly turn: Turn;
+  readonly messages: Prompt;
+}
+
+export interface Earlier {
+  /** What is summed up, if anything. */
+  readonly summary: string | null;
+  /** Ascending. */
+  readonly turns: readonly EarlierTurn[];
+}
+
+const PAGE = 50;
+const MAX_TURNS = 500;
+/** Results of the newest turns are told in full, as far as they were kept; older ones in short. */
+const NEWEST = 2;
+const RECENT_CHARS = 20_000;
+const OLDER_CHARS = 1_000;
+
+/** @param before the number of the turn that asks */
+export async function readEarlier(
+  store: Store,
+  ref: Ref,
+  before: { readonly id: string; readonly number: number },
+): Promise<Earlier> {
+  const turns: EarlierTurn[] = [];
+  let start: number | undefined;
+  while (turns.length < MAX_TURNS) {
+    const page = await store.turns.list(ref, {
+      limit: PAGE,
+      ...(start === undefined ? {} : { before: start }),
+    });
+    const kept = await store.journal.kept(
+      ref,
+      page.map(({ id }) => id),
+    );
+    const facts = new Map(kept.map(({ turn, key, value }) => [`${turn} ${key}`, value]));
+    for (const record of page) {
+      const turn = restoreTurn(record.snapshot);
+      if (turn.id === before.id || turn.number >= before.number) continue;
+      const resultChars = turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
+      const resultOf = (call: string) =>
+        facts.get(`${turn.id} ${CALL_PREFIX}${call}`) as CallFact | undefined;
+      turns.push({ turn, messages: turnMessages(turn, { resultOf, resultChars }) });
+      const compact = facts.get(`${turn.id} ${COMPACTED}`) as unknown as CompactFact | undefined;
+      if (compact !== undefined) {
+        return {
+          summary: compact.summary,
+          turns: turns.filter((t) => t.turn.number > compact.upTo).toReversed(),
+        };
+      }
+    }
+    start = page.at(-1)?.start;
+    if (page.length < PAGE) break;
+  }
+  return { summary: null, turns: turns.toReversed() };
+}

@@ -1,0 +1,104 @@
+/**
+ * An earlier turn as a model reads it: what was asked, what was said, which tools were called and what they gave. Pure:
+ * from the archived turn, and from what was kept of its results for the model. Thoughts are left out.
+ */
+import {
+  type Block,
+  blocksOf,
+  cutText,
+  inputOf,
+  type Json,
+  labelOf,
+  mainRun,
+  type Turn,
+} from "@turnstream/protocol";
+import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/model.ts";
+import { asText } from "../result.ts";
+
+export interface KeptResult {
+  readonly status: "success" | "error";
+  readonly content: Json;
+}
+
+export interface TurnMessagesOptions {
+  /** What a call gave, for the model. */
+  readonly resultOf: (call: string) => KeptResult | undefined;
+  /** How much of a result is told again, in characters. */
+  readonly resultChars: number;
+}
+
+export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
+  const prompt: Prompt = [];
+  if (turn.message !== null) prompt.push(userMessage(turn.message));
+  const main = mainRun(turn)?.id;
+  let assistant: AssistantContent = [];
+  let calls: Block[] = [];
+  const flush = (): void => {
+    if (assistant.length > 0) prompt.push({ role: "assistant", content: assistant });
+    const results = calls.flatMap((call) =>
+      call.kind === "tool_call" ? [toolResult(turn, call, options)] : [],
+    );
+    if (results.length > 0) prompt.push({ role: "tool", content: results });
+    [assistant, calls] = [[], []];
+  };
+  for (const block of blocksOf(turn)) {
+    if (block.run !== main) continue;
+    // What comes after a result is another step, and the model has read the results before it.
+    if (block.kind === "tool_result") continue;
+    const isAfterResults = calls.some(
+      (call) => call.kind === "tool_call" && hasResultBefore(turn, call.call, block.index),
+    );
+    if (isAfterResults) flush();
+    if (block.kind === "text" && block.call === null && block.text !== "")
+      assistant.push({ type: "text", text: block.text });
+    if (block.kind === "tool_call") {
+      calls.push(block);
+      const { call, name } = block;
+      assistant.push({
+        type: "tool-call",
+        toolCallId: call,
+        toolName: name,
+        input: block.input ?? inputOf(block) ?? {},
+      });
+    }
+    if (block.kind === "notice") assistant.push({ type: "text", text: `[${block.text}]` });
+  }
+  flush();
+  return prompt;
+}
+
+export function userMessage(message: NonNullable<Turn["message"]>): Prompt[number] {
+  const files = message.files.map(({ url, name }) => `[File: ${name ?? url}]`);
+  const text = [message.text, ...files].filter((line) => line !== "").join("\n");
+  return { role: "user", content: [{ type: "text", text: text === "" ? "(nothing)" : text }] };
+}
+
+function hasResultBefore(turn: Turn, call: string, index: number): boolean {
+  return blocksOf(turn).some(
+    (block) => block.kind === "tool_result" && block.call === call && block.index < index,
+  );
+}
+
+function toolResult(turn: Turn, call: Extract<Block, { kind: "tool_call" }>, options: TurnMessagesOptions) {
+  return {
+    type: "tool-result" as const,
+    toolCallId: call.call,
+    toolName: call.name,
+    output: outputOf(turn, call, options),
+  };
+}
+
+function outputOf(
+  turn: Turn,
+  call: Extract<Block, { kind: "tool_call" }>,
+  { resultOf, resultChars }: TurnMessagesOptions,
+): PromptToolOutput {
+  const kept = resultOf(call.call);
+  const shown = blocksOf(turn).find((block) => block.kind === "tool_result" && block.call === call.call);
+  const text = kept !== undefined ? asText(kept.content) : shown?.kind === "tool_result" ? shown.preview : "";
+  const status = kept?.status ?? (shown?.kind === "tool_result" ? shown.status : "cancelled");
+  const isCut = text.length > resultChars;
+  const value = isCut ? `${cutText(text, resultChars)} [cut, ${text.length} characters]` : text;
+  if (status === "success") return { type: "text", value };
+  return { type: "error-text", value: value === "" ? `${labelOf(call)} was not done.` : value };
+}

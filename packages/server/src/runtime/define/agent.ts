@@ -1,0 +1,120 @@
+/**
+ * What a developer says about an agent. `defineAgent` checks it when the program starts, so that a mistake is found
+ * then and not in the middle of a turn. Never runs one.
+ */
+import type { Json } from "@turnstream/protocol";
+import type { Model } from "../../models/model.ts";
+import { describeInput } from "../../models/tool-schema.ts";
+import { RuntimeError } from "../errors.ts";
+import type { Body } from "./body.ts";
+import { DEFAULT_LIMITS, type Limits, type Prices } from "./limits.ts";
+import type { Tool } from "./tool.ts";
+
+export interface AgentOptions {
+  readonly name: string;
+  readonly model: Model;
+  readonly instructions?: string;
+  readonly tools?: Readonly<Record<string, Tool>>;
+  /** Each becomes a tool of the same name, which takes a task in words. */
+  readonly agents?: Readonly<Record<string, Agent>>;
+  /** For an agent that calls this one: what it is good for. */
+  readonly description?: string;
+  /** For people: what a run of it is for. */
+  readonly label?: string;
+  /** Lets the model say something in between, outside groups, by the tool `share_thought`. */
+  readonly shareThought?: boolean;
+  readonly limits?: Partial<Limits>;
+  readonly prices?: Prices;
+  /** How often a failed model call is tried again, and how long to wait at the most for the first time. */
+  readonly retries?: { readonly tries?: number; readonly firstMs?: number };
+  /** A title for a new session: from its first words (the default), from a model, or none. */
+  readonly title?: false | { readonly model?: Model };
+  /** When the conversation gets longer than this, older turns are summed up. */
+  readonly compaction?: Partial<Compaction>;
+}
+
+export interface Compaction {
+  /** In tokens, estimated. */
+  readonly afterTokens: number;
+  /** How many of the newest turns stay as they are. */
+  readonly keepTurns: number;
+  /** Who writes the summary; the agent's own model when absent. */
+  readonly model: Model | null;
+}
+
+export interface Agent {
+  readonly name: string;
+  /** Null for an agent whose turns have a body of their own: see `fromStream`. */
+  readonly model: Model | null;
+  readonly body: Body | null;
+  readonly instructions: string;
+  readonly tools: Readonly<Record<string, Tool>>;
+  readonly agents: Readonly<Record<string, Agent>>;
+  /** The input of each tool as JSON Schema, by name. */
+  readonly schemas: Readonly<Record<string, Json>>;
+  readonly description: string;
+  readonly label: string;
+  readonly shareThought: boolean;
+  readonly limits: Limits;
+  readonly prices: Prices | null;
+  readonly retries: { readonly tries: number; readonly firstMs: number };
+  readonly title: false | { readonly model: Model | null };
+  readonly compaction: Compaction;
+}
+
+const NAME = /^[A-Za-z][\w-]{0,63}$/;
+export const SHARE_THOUGHT = "share_thought";
+export const COMPACT = "compact_history";
+const RESERVED: readonly string[] = [SHARE_THOUGHT, COMPACT, "ask_user_question"];
+
+export function defineAgent(options: AgentOptions): Agent {
+  return completeAgent(options, options.model, null);
+}
+
+export function completeAgent(
+  options: Omit<AgentOptions, "model">,
+  model: Model | null,
+  body: Body | null,
+): Agent {
+  const { name, tools = {}, agents = {} } = options;
+  checkName(name, "agent");
+  for (const toolName of [...Object.keys(tools), ...Object.keys(agents)]) {
+    checkName(toolName, `tool of the agent ${name}`);
+    if (RESERVED.includes(toolName)) fail(`the tool name ${toolName} of the agent ${name} is reserved`);
+  }
+  const twice = Object.keys(agents).find((agentName) => agentName in tools);
+  if (twice !== undefined) fail(`the agent ${name} has a tool and a sub-agent called ${twice}`);
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  for (const [limit, value] of Object.entries(limits))
+    if (!(value >= 0)) fail(`the limit ${limit} of the agent ${name} is not a number from 0 on`);
+  return {
+    name,
+    model,
+    body,
+    instructions: options.instructions ?? "",
+    tools,
+    agents,
+    schemas: Object.fromEntries(
+      Object.entries(tools).map(([toolName, { input }]) => [toolName, describeInput(input, toolName)]),
+    ),
+    description: options.description ?? "",
+    label: options.label ?? "",
+    shareThought: options.shareThought ?? false,
+    limits,
+    prices: options.prices ?? null,
+    retries: { tries: options.retries?.tries ?? 5, firstMs: options.retries?.firstMs ?? 1_000 },
+    title: options.title === false ? false : { model: options.title?.model ?? null },
+    compaction: { afterTokens: 100_000, keepTurns: 4, model: null, ...options.compaction },
+  };
+}
+
+function checkName(name: string, of: string): void {
+  if (!NAME.test(name))
+    fail(
+      `the name ${JSON.stringify(name)} of the ${of} is not a letter followed by up to 63 of A-Z a-z 0-9 _ -`,
+    );
+}
+
+function fail(what: string): never {
+  throw new RuntimeError("BAD_AGENT", what);
+}

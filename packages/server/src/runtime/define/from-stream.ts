@@ -1,0 +1,23 @@
+/**
+ * An agent whose turns are the output of a loop that a team has already. What Turnstream gives it: one log, every dialect,
+ * exact resume for readers, stop, history, one turn at a time.
+ *
+ * What it can't give: going on in the middle. The loop's own steps are not journaled, so when the worker dies the turn
+ * either ends as an error that can be tried again (`rerun: "never"`, the default), or the whole loop runs again and what
+ * it had said is made void (`rerun: "always"`). Its tools run inside the loop: nobody guards them against running twice.
+ */
+import { type Agent, type AgentOptions, completeAgent } from "./agent.ts";
+import type { Body } from "./body.ts";
+
+export interface FromStreamOptions extends Pick<
+  AgentOptions,
+  "name" | "title" | "limits" | "label" | "description"
+> {
+  /** Returns what `streamText` of the AI SDK returns, or yields events: see BodyEvent. */
+  readonly run: Body["run"];
+  readonly rerun?: "always" | "never";
+}
+
+export function fromStream({ run, rerun = "never", ...options }: FromStreamOptions): Agent {
+  return completeAgent(options, null, { run, rerun });
+}

@@ -1,0 +1,95 @@
+/**
+ * What a developer says about a tool, and what a tool is given when it runs. Types and one function; never runs one.
+ */
+import type { Artifact, Json } from "@turnstream/protocol";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+
+/** What people see of a result, piece by piece. */
+export type ResultBlock =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly url: string };
+
+/** A result with two sides: the model reads `content`, people see `blocks`. */
+export interface ToolOutput {
+  readonly content: Json;
+  readonly blocks?: readonly ResultBlock[];
+  /** The result in short, for people; the beginning of `content` when absent. */
+  readonly preview?: string;
+  readonly artifact?: Artifact;
+  /** How many things were found. */
+  readonly results?: number;
+}
+
+export interface ToolContext {
+  /** Aborted when the person stops the turn, the tool's time is up, or this worker must not go on. */
+  readonly signal: AbortSignal;
+  /** The same for every run of this call, in whichever process: give it to whatever must not happen twice. */
+  readonly idempotencyKey: string;
+  /** Shows people that something happens. Not part of what the model reads. */
+  progress(text: string): void;
+  /** Shows a picture; each replaces the one before. */
+  image(url: string): void;
+  /** Shows something beside the text when the tool is done; the last one counts. */
+  artifact(artifact: Artifact): void;
+  readonly tenant: string;
+  readonly session: string;
+  readonly turn: string;
+  readonly call: string;
+  /** Whose session it is. */
+  readonly user: string;
+}
+
+/** How a tool's call and result are told. */
+export interface ToolDisplay {
+  /** Whether people see the call; false also hides its result. */
+  readonly call: boolean;
+  readonly result: boolean;
+  /** Shown as content of its own, outside groups. */
+  readonly outside: boolean;
+}
+
+export interface ToolOptions<Schema extends StandardSchemaV1> {
+  /** For the model: what it does, and when to use it. */
+  readonly description?: string;
+  /**
+   * For people: what a call does. Words are made from the tool's name when absent. A label made from the input can only
+   * be shown once the input is complete, so the arguments of such a call don't stream.
+   */
+  readonly label?: string | ((input: StandardSchemaV1.InferOutput<Schema>) => string);
+  readonly input: Schema;
+  run(
+    input: StandardSchemaV1.InferOutput<Schema>,
+    context: ToolContext,
+  ): Promise<ToolOutput | Json | void> | ToolOutput | Json | void;
+  /**
+   * Whether it may be run again when the worker died while it ran. "never" (the default): the call then ends as an
+   * error, since nobody knows whether it took effect.
+   */
+  readonly rerun?: "always" | "never";
+  readonly timeoutMs?: number;
+  readonly display?: Partial<ToolDisplay>;
+}
+
+/** A tool as the runtime keeps it: its types are checked where it is written, and forgotten here. */
+export interface Tool {
+  readonly description: string;
+  readonly label: string | ((input: Json) => string);
+  readonly input: StandardSchemaV1;
+  run(input: unknown, context: ToolContext): unknown;
+  readonly rerun: "always" | "never";
+  readonly timeoutMs: number | null;
+  readonly display: ToolDisplay;
+}
+
+export function tool<Schema extends StandardSchemaV1>(options: ToolOptions<Schema>): Tool {
+  const { label = "" } = options;
+  return {
+    description: options.description ?? "",
+    label: typeof label === "string" ? label : (input) => label(input),
+    input: options.input,
+    run: (input, context) => options.run(input, context),
+    rerun: options.rerun ?? "never",
+    timeoutMs: options.timeoutMs ?? null,
+    display: { call: true, result: true, outside: false, ...options.display },
+  };
+}

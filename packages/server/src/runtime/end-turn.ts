@@ -1,0 +1,34 @@
+/**
+ * Ends a turn: tells what is missing until nothing is open, then archives it, counts what it used, and lets the next one
+ * begin, in one commit. Can be done again by whoever finds it half done.
+ */
+import type { Attempt } from "./attempt.ts";
+import { type End, nextClosing } from "./closing.ts";
+
+/** A turn has a bounded number of things to close; more rounds than that would be a mistake of ours. */
+const MAX_ROUNDS = 100_000;
+
+export async function endTurn(attempt: Attempt, end: End, model: string | null): Promise<void> {
+  const { parts, pen, row, ref, usage, runUsage } = attempt;
+  const durationMs = Math.max(0, parts.env.now() - row.begunAt);
+  const facts = {
+    usage,
+    durationMs,
+    runUsage,
+    stoppedText: parts.words.stopped,
+    thoughtText: parts.words.thought,
+  };
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const drafts = nextClosing(pen.turn, end, facts);
+    if (drafts.length === 0) break;
+    for (const draft of drafts) await pen.write(draft);
+  }
+  await attempt.archive(async (tx) => {
+    if (usage.calls > 0) {
+      const key = `turn/${row.turn}`;
+      await tx.usage.add(ref.tenant, { ...usage, key, turns: 1, ...(model === null ? {} : { model }) });
+    }
+    await tx.journal.close(ref, row.turn);
+    await tx.running.end(ref, row.turn);
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * What a turn's journal holds, by key: the shapes of its entries. Types and keys only.
+ */
+import type { Json, Usage } from "@turnstream/protocol";
+import type { AssistantContent } from "../models/model.ts";
+import type { End } from "./closing.ts";
+import type { ResultBlock } from "./define/tool.ts";
+import type { StepCall } from "./step-writer.ts";
+
+/** The agent as it was when the turn began: a journal that is days old goes on with it after a deploy. */
+export interface PinnedAgent {
+  readonly agent: string;
+  readonly model: string | null;
+  readonly instructions: string;
+  readonly tools: readonly { readonly name: string; readonly description: string; readonly input: Json }[];
+}
+
+export interface StepFact {
+  readonly blocks: readonly string[];
+  readonly calls: readonly StepCall[];
+  readonly content: AssistantContent;
+  readonly text: string;
+  readonly usage: Usage;
+}
+
+export interface CallFact {
+  readonly status: "success" | "error";
+  /** For the model. */
+  readonly content: Json;
+  /** For people. */
+  readonly preview: string;
+  readonly blocks: readonly ResultBlock[];
+  /** How many parts were told before these blocks. */
+  readonly parts: number;
+  readonly artifact: Json;
+  readonly results: number | null;
+  readonly whole: Json;
+  /** Set for what a sub-agent has used. */
+  readonly usage: Usage | null;
+  /** Set for a shared thought: what is said. */
+  readonly thought: string | null;
+}
+
+export interface CompactFact {
+  readonly summary: string;
+  /** The number of the last turn that it sums up. */
+  readonly upTo: number;
+  readonly blocks: readonly string[];
+  readonly usage: Usage;
+}
+
+/** A key that knows what is found under it. */
+export type FactKey<T> = string & { readonly fact?: T };
+
+export const END: FactKey<End> = "end";
+export const COMPACTED: FactKey<CompactFact> = "compact";
+/** A body has begun to run. */
+export const BODY: FactKey<boolean> = "body";
+export const STEP_PREFIX = "step/";
+export const CALL_PREFIX = "call/";
+export const START_PREFIX = "start/";
+
+/** @param path the call that started the run; "main" for the main run */
+export const stepKey = (path: string, n: number): FactKey<StepFact> => `${STEP_PREFIX}${path}/${n}`;
+export const pathOfStep = (key: string): string => key.slice(STEP_PREFIX.length, key.lastIndexOf("/"));
+export const callKey = (call: string): FactKey<CallFact> => `${CALL_PREFIX}${call}`;
+export const startKey = (call: string): FactKey<boolean> => `${START_PREFIX}${call}`;
+export const pinnedKey = (path: string): FactKey<PinnedAgent> => `pinned/${path}`;

@@ -1,0 +1,59 @@
+/**
+ * Keeps a worker going in this process: when its lease is lost, because the database was away or the process was frozen
+ * for too long, it begins anew under a new name. What it had is with others by then, or comes back to it by recovery.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { startWorker, type Worker, type WorkerOptions } from "./worker.ts";
+
+const FIRST_MS = 200;
+const LONGEST_MS = 5_000;
+
+export interface KeptWorker {
+  /** The worker of the moment; null between two. */
+  readonly current: Worker | null;
+  leave(): Promise<void>;
+}
+
+/** Throws when the first start fails: that is a matter of configuration. Later failures are tried again. */
+export async function keepWorker(options: WorkerOptions): Promise<KeptWorker> {
+  let current: Worker | null = null;
+  let restarting: Promise<void> | null = null;
+  const stopped = new AbortController();
+
+  const start = (): Promise<Worker> => startWorker({ ...options, onLost: lost });
+
+  function lost(): void {
+    options.onLost?.();
+    restarting ??= restart().finally(() => {
+      restarting = null;
+    });
+  }
+
+  async function restart(): Promise<void> {
+    const before = current;
+    current = null;
+    await before?.leave();
+    for (let delayMs = FIRST_MS; !stopped.signal.aborted; delayMs = Math.min(LONGEST_MS, delayMs * 2)) {
+      try {
+        current = await start();
+        return;
+      } catch (error) {
+        options.onError?.(error, "starting the worker again");
+        await sleep(delayMs, undefined, { signal: stopped.signal }).catch(() => {});
+      }
+    }
+  }
+
+  current = await start();
+  return {
+    get current() {
+      return current;
+    },
+    async leave() {
+      stopped.abort();
+      await restarting;
+      await current?.leave();
+      current = null;
+    },
+  };
+}

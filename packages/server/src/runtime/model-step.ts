@@ -1,0 +1,108 @@
+/**
+ * One step of a run: asks the model, tells what it says as it comes, and journals what the step amounts to. A failure
+ * that may pass is tried again after a while: in place when nobody has seen anything of it, in a new attempt when
+ * somebody has, because what was told has to be made void. Never runs a tool.
+ */
+import type { Usage } from "@turnstream/protocol";
+import { askModel } from "../models/ask.ts";
+import { ModelError } from "../models/errors.ts";
+import type { Model, Prompt } from "../models/model.ts";
+import { retryDelay } from "../models/retry.ts";
+import { addUsage, NO_USAGE, usageOf } from "../models/usage.ts";
+import { type StepFact, stepKey } from "./facts.ts";
+import { openGroup } from "./groups.ts";
+import { checkLimits } from "./limits.ts";
+import { BeginAgain } from "./outcomes.ts";
+import { toolsOf } from "./pinned.ts";
+import { displayOf, labelFor, MAIN, type RunScope } from "./run-scope.ts";
+import { StepWriter } from "./step-writer.ts";
+import { pause } from "./together.ts";
+
+export async function modelStep(scope: RunScope, n: number, model: Model, prompt: Prompt): Promise<StepFact> {
+  const { attempt, path, run } = scope;
+  const key = stepKey(path, n);
+  const known = attempt.recall(key);
+  if (known !== undefined) {
+    attempt.use(run, known.usage);
+    return known;
+  }
+  checkLimits(scope, n);
+  const writer = new StepWriter({
+    pen: attempt.pen,
+    run,
+    isMain: path === MAIN,
+    displayOf: (tool) => displayOf(scope, tool),
+    labelFor: (tool, input) => labelFor(scope, tool, input),
+    thought: attempt.parts.words.thought,
+  });
+  const usage = await askUntilAnswered(scope, key, model, prompt, writer);
+  const fact: StepFact = { ...(await writer.finish()), usage };
+  await attempt.commitStep(key, fact);
+  attempt.use(run, usage);
+  return fact;
+}
+
+async function askUntilAnswered(
+  scope: RunScope,
+  key: string,
+  model: Model,
+  prompt: Prompt,
+  writer: StepWriter,
+): Promise<Usage> {
+  const { attempt, agent, pinned } = scope;
+  const { parts, signal } = attempt;
+  let wasted = NO_USAGE;
+  while (true) {
+    let usage: Usage | null = null;
+    try {
+      await parts.modelSlots.run(signal, async () => {
+        const tools = toolsOf(pinned);
+        const request = { prompt, ...(tools.length === 0 ? {} : { tools }) };
+        for await (const part of askModel(model, request, { signal })) {
+          if (part.type === "finish") usage = usageOf(part.usage);
+          else await writer.take(part);
+        }
+      });
+      return addUsage(wasted, usage ?? { ...NO_USAGE, calls: 1 });
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      const tried = (attempt.tries.get(key) ?? 0) + 1;
+      attempt.tries.set(key, tried);
+      const { tries: maxTries, firstMs } = agent.retries;
+      const delayMs = retryDelay({
+        attempt: tried,
+        error,
+        random: randomOf(parts),
+        limits: { maxTries, firstMs },
+      });
+      if (delayMs === null) throw error;
+      if (error.usage !== null) wasted = addUsage(wasted, usageOf(error.usage));
+      if (writer.hasWritten)
+        throw new BeginAgain("the model broke off in the middle of a step", delayMs, error);
+      await tellRetry(scope, writer, delayMs, tried, maxTries);
+      await pause(delayMs, signal);
+    }
+  }
+}
+
+function randomOf({ env }: { readonly env: { randomBytes(size: number): Uint8Array } }): number {
+  return (env.randomBytes(1)[0] ?? 0) / 256;
+}
+
+/** Shown as a thought: people see that something is being done, and it is not part of the answer. */
+async function tellRetry(
+  { attempt, run, path }: RunScope,
+  writer: StepWriter,
+  delayMs: number,
+  tried: number,
+  tries: number,
+): Promise<void> {
+  const { pen, parts } = attempt;
+  const group = path === MAIN && pen.turn.mode === "agent" ? openGroup(pen.turn) : null;
+  if (group !== null) await pen.write(group);
+  const place = await pen.start({ type: "thinking.start", run });
+  const text = parts.words.retrying(Math.ceil(delayMs / 1000), tried + 1, tries);
+  await pen.write({ type: "thinking.delta", ...place, text });
+  await pen.write({ type: "thinking.end", ...place });
+  writer.adopt(place.block);
+}

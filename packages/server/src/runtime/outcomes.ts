@@ -1,0 +1,89 @@
+/**
+ * Why an attempt at a turn stops before its end, as typed reasons: they travel as abort reasons and as errors from the
+ * branch that met them to the one place that decides what becomes of the turn.
+ */
+import type { Json, TurnErrorWord } from "@turnstream/protocol";
+import { ModelError } from "../models/errors.ts";
+import type { End } from "./closing.ts";
+import type { Words } from "./words.ts";
+
+/** A person wants it. */
+export class StopRequested extends Error {
+  readonly by: string | null;
+
+  constructor(by: string | null) {
+    super("a person stopped the turn");
+    this.name = "StopRequested";
+    this.by = by;
+  }
+}
+
+/** What was told can't stand: go on from the journal in a new epoch, after a while. */
+export class BeginAgain extends Error {
+  readonly delayMs: number;
+
+  constructor(why: string, delayMs = 0, cause?: unknown) {
+    super(why, { cause });
+    this.name = "BeginAgain";
+    this.delayMs = delayMs;
+  }
+}
+
+export class LimitReached extends Error {
+  readonly limit: string;
+
+  constructor(limit: string) {
+    super(`the turn reached its limit of ${limit}`);
+    this.name = "LimitReached";
+    this.limit = limit;
+  }
+}
+
+/** The turn can't go on, and people are told why. */
+export class TurnFailed extends Error {
+  readonly code: TurnErrorWord;
+  readonly canRetry: boolean;
+  readonly details: Json;
+
+  constructor(code: TurnErrorWord, what: string, options: { canRetry?: boolean; details?: Json } = {}) {
+    super(what);
+    this.name = "TurnFailed";
+    this.code = code;
+    this.canRetry = options.canRetry ?? false;
+    this.details = options.details ?? null;
+  }
+}
+
+/** How a turn ends for what stopped it; null when that is nothing that ends a turn. */
+export function endFor(error: unknown, words: Words): End | null {
+  if (error instanceof StopRequested) return { reason: "user_stopped", by: error.by };
+  if (error instanceof LimitReached) {
+    const { limit } = error;
+    return failure("LIMIT_REACHED", words.limit(limit), { canRetry: false, details: { limit } });
+  }
+  if (error instanceof ModelError) {
+    const { code, isRetryable: canRetry, status } = error;
+    const details = status === null ? {} : { status };
+    return failure(code, words.errors[code] ?? words.errors.SERVER_ERROR, { canRetry, details });
+  }
+  if (error instanceof TurnFailed) {
+    const { code, canRetry, details } = error;
+    return failure(code, words.errors[code] ?? words.errors.SERVER_ERROR, { canRetry, details });
+  }
+  return null;
+}
+
+export function failure(
+  code: TurnErrorWord,
+  text: string,
+  { canRetry, details = null }: { canRetry: boolean; details?: Json },
+): End {
+  return {
+    reason: "error",
+    code,
+    text,
+    canRetry,
+    isTransient: canRetry,
+    ...(details === null ? {} : { details }),
+  };
+}

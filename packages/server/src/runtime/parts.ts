@@ -1,0 +1,30 @@
+/** What the work on turns needs: where sessions live, who is told, which agents there are, and how much at a time. Types only. */
+import type { Signals } from "../signals/signals.ts";
+import type { Env } from "../store/env.ts";
+import type { Parts } from "../session/parts.ts";
+import type { Agent } from "./define/agent.ts";
+import type { Semaphore } from "./semaphore.ts";
+import type { Words } from "./words.ts";
+
+export interface RuntimeParts extends Parts {
+  readonly signals: Signals;
+  readonly env: Env;
+  /** Names this process in claims. */
+  readonly executor: string;
+  readonly agents: ReadonlyMap<string, Agent>;
+  /** Who answers when a message doesn't say. */
+  readonly defaultAgent: string;
+  readonly modelSlots: Semaphore;
+  readonly toolSlots: Semaphore;
+  readonly words: Words;
+  /** How long a tool that may not be run again can go on when the worker hands over. */
+  readonly graceMs: number;
+  /** How often a turn is begun again before it is given up. */
+  readonly maxAttempts: number;
+  /** Whether this process is sure that nobody has taken its work over: asked before anything irreversible. */
+  isFresh(): boolean;
+  /** The same, by asking the store. */
+  confirmLease(): Promise<boolean>;
+  /** Tells whoever runs this process of something that should not have happened. */
+  onError(error: unknown, about: string): void;
+}

@@ -1,0 +1,63 @@
+/** Notes an agent as it is when a turn begins, so that a deploy doesn't change it under a turn that runs. */
+import type { Json } from "@turnstream/protocol";
+import type { JsonSchema, ModelTool } from "../models/model.ts";
+import type { Attempt } from "./attempt.ts";
+import { type Agent, SHARE_THOUGHT } from "./define/agent.ts";
+import { type PinnedAgent, pinnedKey } from "./facts.ts";
+
+const TASK: JsonSchema = {
+  type: "object",
+  properties: { task: { type: "string", description: "What to do, with everything it needs to know." } },
+  required: ["task"],
+  additionalProperties: false,
+};
+
+const THOUGHT: JsonSchema = {
+  type: "object",
+  properties: { thought: { type: "string", description: "What to say, in full sentences." } },
+  required: ["thought"],
+  additionalProperties: false,
+};
+
+export function pin(agent: Agent): PinnedAgent {
+  const tools = Object.entries(agent.tools).map(([name, { description }]) => ({
+    name,
+    description,
+    input: agent.schemas[name] ?? {},
+  }));
+  const agents = Object.entries(agent.agents).map(([name, { description }]) => ({
+    name,
+    description,
+    input: TASK as Json,
+  }));
+  const thought = {
+    name: SHARE_THOUGHT,
+    description: "Says something to the person in between, while you go on working.",
+    input: THOUGHT as Json,
+  };
+  return {
+    agent: agent.name,
+    model: agent.model?.modelId ?? null,
+    instructions: agent.instructions,
+    tools: [...tools, ...agents, ...(agent.shareThought ? [thought] : [])],
+  };
+}
+
+/** The definition that this run goes by: the one that was noted first. */
+export async function pinnedFor(attempt: Attempt, path: string, agent: Agent): Promise<PinnedAgent> {
+  const key = pinnedKey(path);
+  const noted = attempt.recall(key);
+  if (noted !== undefined) return noted;
+  const pinned = pin(agent);
+  await attempt.note(key, pinned);
+  return pinned;
+}
+
+export function toolsOf({ tools }: PinnedAgent): ModelTool[] {
+  return tools.map(({ name, description, input }) => ({
+    type: "function",
+    name,
+    ...(description === "" ? {} : { description }),
+    inputSchema: input as JsonSchema,
+  }));
+}

@@ -1,0 +1,79 @@
+/** One agent at work in an attempt: which run it is, and how its steps are told. Knows no model call and no tool run. */
+import { cutText, type Json, mainRun, runOfCall } from "@turnstream/protocol";
+import type { Agent } from "./define/agent.ts";
+import { COMPACT, SHARE_THOUGHT } from "./define/agent.ts";
+import type { Attempt } from "./attempt.ts";
+import type { PinnedAgent } from "./facts.ts";
+import type { CallDisplay } from "./step-writer.ts";
+
+export const MAIN = "main";
+
+export interface RunScope {
+  readonly attempt: Attempt;
+  readonly agent: Agent;
+  readonly pinned: PinnedAgent;
+  /** The run's id in events. */
+  readonly run: string;
+  /** Its name in the journal: the call that started it, or `main`. The same in every attempt. */
+  readonly path: string;
+  readonly depth: number;
+}
+
+/** The main run, begun if it has not been. */
+export async function mainScope(attempt: Attempt, agent: Agent, pinned: PinnedAgent): Promise<RunScope> {
+  const { pen } = attempt;
+  if (mainRun(pen.turn) === undefined) await pen.write({ type: "run.start", run: MAIN, agent: agent.name });
+  return { attempt, agent, pinned, run: MAIN, path: MAIN, depth: 0 };
+}
+
+/** The run of a sub-agent inside the open result of its call, begun if it has not been. */
+export async function subScope(
+  parent: RunScope,
+  call: string,
+  agent: Agent,
+  pinned: PinnedAgent,
+): Promise<RunScope> {
+  const { attempt, depth } = parent;
+  const { pen } = attempt;
+  const known = runOfCall(pen.turn, call);
+  const run = known?.id ?? `r${pen.turn.runs.length}`;
+  if (known === undefined) {
+    await pen.write({
+      type: "run.start",
+      run,
+      parent: parent.run,
+      call,
+      agent: agent.name,
+      ...(agent.label === "" ? {} : { label: agent.label }),
+    });
+  }
+  return { attempt, agent, pinned, run, path: call, depth: depth + 1 };
+}
+
+export function displayOf({ agent }: RunScope, name: string): CallDisplay {
+  if (name === SHARE_THOUGHT) return { isHidden: true, isOutside: false, label: "" };
+  const tool = agent.tools[name];
+  const sub = agent.agents[name];
+  if (tool === undefined)
+    return { isHidden: false, isOutside: false, label: name === COMPACT ? "" : (sub?.label ?? "") };
+  const { label, display } = tool;
+  return {
+    isHidden: !display.call,
+    isOutside: display.outside,
+    label: typeof label === "string" ? label : null,
+  };
+}
+
+const MAX_LABEL = 500;
+
+export function labelFor({ agent, attempt }: RunScope, name: string, input: Json): string {
+  const label = agent.tools[name]?.label ?? agent.agents[name]?.label ?? "";
+  if (typeof label === "string") return label;
+  try {
+    return cutText(label(input), MAX_LABEL);
+  } catch (error) {
+    // The input is not checked yet, so that a label may well stumble over it.
+    attempt.parts.onError(error, `the label of the tool ${name}`);
+    return "";
+  }
+}

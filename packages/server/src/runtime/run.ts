@@ -1,0 +1,54 @@
+/**
+ * The loop of one agent: ask the model, run what it asks for, tell it the results, until it asks for nothing more.
+ * Calls of one step run side by side. Everything it has done is found in the journal again.
+ */
+import type { Prompt, PromptMessage } from "../models/model.ts";
+import { runCall } from "./call.ts";
+import type { CallFact } from "./facts.ts";
+import { modelStep } from "./model-step.ts";
+import { RuntimeError } from "./errors.ts";
+import { LimitReached } from "./outcomes.ts";
+import type { RunScope } from "./run-scope.ts";
+import { Semaphore } from "./semaphore.ts";
+import type { StepCall } from "./step-writer.ts";
+import { together } from "./together.ts";
+
+/** @returns what it said last */
+export async function runAgent(scope: RunScope, start: Prompt): Promise<string> {
+  const { attempt, agent } = scope;
+  if (agent.model === null) throw new RuntimeError("NO_MODEL", `the agent ${agent.name}`);
+  const prompt: Prompt = [...start];
+  for (let n = 0; ; n++) {
+    const step = await modelStep(scope, n, agent.model, prompt);
+    if (step.calls.length === 0) return step.text;
+    if (scope.depth > agent.limits.depth) throw new LimitReached(`${agent.limits.depth} sub-agents deep`);
+    const slots = new Semaphore(agent.limits.width);
+    const branches = step.calls.map((call) =>
+      slots.run(attempt.signal, () => runCall(scope, call, runAgent)),
+    );
+    const facts = await together(branches, (error) => attempt.abort(error));
+    prompt.push({ role: "assistant", content: step.content }, resultsOf(step.calls, facts));
+  }
+}
+
+function resultsOf(calls: readonly StepCall[], facts: readonly CallFact[]): PromptMessage {
+  return {
+    role: "tool",
+    content: calls.flatMap(({ call, name }, n) => {
+      const fact = facts[n];
+      return fact === undefined
+        ? []
+        : [{ type: "tool-result" as const, toolCallId: call, toolName: name, output: outputOf(fact) }];
+    }),
+  };
+}
+
+function outputOf({ status, content }: CallFact) {
+  const isText = typeof content === "string";
+  if (status === "error") {
+    return { type: "error-text" as const, value: isText ? content : JSON.stringify(content) };
+  }
+  return isText
+    ? { type: "text" as const, value: content }
+    : { type: "json" as const, value: content as never };
+}

@@ -1,0 +1,50 @@
+/** Bounds how much is done side by side, first come first served. Knows nothing about what is done. */
+export class Semaphore {
+  #free: number;
+  readonly #queue: (() => void)[] = [];
+
+  constructor(permits: number) {
+    this.#free = permits;
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** Waits for its turn; throws the signal's reason when that is aborted meanwhile. */
+  async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    await this.#enter(signal);
+    try {
+      return await work();
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #enter(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#free > 0) {
+      this.#free--;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const enter = (): void => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.#queue.splice(this.#queue.indexOf(enter), 1);
+        reject(signal.reason as Error);
+      };
+      this.#queue.push(enter);
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  #leave(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) this.#free++;
+    else next();
+  }
+}

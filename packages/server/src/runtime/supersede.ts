@@ -1,0 +1,62 @@
+/**
+ * What a takeover makes void: everything of the turn that is not journaled, and whatever hangs on it. Pure.
+ */
+import { type Block, blocksOf, type EventOf, type Turn } from "@turnstream/protocol";
+
+export type Void = Pick<EventOf<"turn.takeover">, "blocks" | "groups" | "runs">;
+
+/**
+ * @param kept ids of the blocks that were written by journaled work
+ * @param keptCalls calls whose result stays, open or not: what they have told is told again by nobody
+ */
+export function supersede(turn: Turn, kept: ReadonlySet<string>, keptCalls: ReadonlySet<string>): Void {
+  const all = blocksOf(turn);
+  const stays = (block: Block): boolean => {
+    if ("version" in block) return true;
+    if (block.kind === "tool_result") return keptCalls.has(block.call);
+    if (block.kind === "text" && block.call !== null) return block.end !== null && keptCalls.has(block.call);
+    return block.end !== null && kept.has(block.id);
+  };
+  const blocks = new Set(all.filter((block) => !stays(block)).map((block) => block.id));
+  const runs = new Set<string>();
+  // Voids spread downwards, from calls to results to runs to their blocks: at most as often as runs are nested.
+  for (let size = -1; size !== blocks.size + runs.size;) {
+    size = blocks.size + runs.size;
+    const voidCalls = callsOf(all, "tool_call", blocks);
+    for (const block of all) {
+      const hangs =
+        block.kind !== "tool_call" && "call" in block && block.call !== null && voidCalls.has(block.call);
+      if (!("version" in block) && (hangs || runs.has(block.run))) blocks.add(block.id);
+    }
+    const voidResults = callsOf(all, "tool_result", blocks);
+    for (const run of turn.runs) {
+      const isOrphan =
+        (run.call !== null && (voidCalls.has(run.call) || voidResults.has(run.call))) ||
+        (run.parent !== null && runs.has(run.parent));
+      if (isOrphan && run.status !== "superseded") runs.add(run.id);
+    }
+  }
+  return { blocks: [...blocks], groups: voidGroups(turn, blocks), runs: [...runs] };
+}
+
+function callsOf(all: readonly Block[], kind: "tool_call" | "tool_result", blocks: ReadonlySet<string>) {
+  return new Set(all.flatMap((block) => (block.kind === kind && blocks.has(block.id) ? [block.call] : [])));
+}
+
+/** Groups of which nothing is left. */
+function voidGroups(turn: Turn, blocks: ReadonlySet<string>): string[] {
+  const groups: string[] = [];
+  let group: { readonly id: string; left: number } | null = null;
+  const close = (): void => {
+    if (group?.left === 0) groups.push(group.id);
+    group = null;
+  };
+  for (const item of turn.items) {
+    if (item === null || item.kind === "superseded") continue;
+    if (item.kind === "group_start") group = { id: item.id, left: 0 };
+    else if (item.kind === "group_end") close();
+    else if (group !== null && !blocks.has(item.id)) group.left++;
+  }
+  close();
+  return groups;
+}

@@ -1,0 +1,120 @@
+/**
+ * Tells the result of a call as far as it is not told: its start, the parts that people see, its end. Reads the folded
+ * turn for what is there, so that it can be done again by whoever goes on.
+ */
+import {
+  type EventOf,
+  resultOf,
+  runOfCall,
+  type ToolResultBlock,
+  type Whole,
+  type Artifact,
+} from "@turnstream/protocol";
+import { closeGroup } from "./groups.ts";
+import type { CallFact } from "./facts.ts";
+import type { BlockPlace } from "./pen.ts";
+import { displayOf, labelFor, MAIN, type RunScope } from "./run-scope.ts";
+import type { StepCall } from "./step-writer.ts";
+
+/** The open result of a call, begun if it has not been. */
+export async function startResult(scope: RunScope, call: StepCall): Promise<BlockPlace> {
+  const { attempt, run, agent } = scope;
+  const { pen } = attempt;
+  const known = resultOf(pen.turn, call.call);
+  if (known !== undefined) return placeOf(known);
+  const isHidden = displayOf(scope, call.name).isHidden || agent.tools[call.name]?.display.result === false;
+  return pen.start({
+    type: "tool_result.start",
+    run,
+    call: call.call,
+    name: call.name,
+    label: labelFor(scope, call.name, call.input),
+    ...(isHidden ? { hidden: true } : {}),
+  });
+}
+
+export async function tellResult(scope: RunScope, call: StepCall, fact: CallFact): Promise<void> {
+  const { attempt } = scope;
+  const { pen } = attempt;
+  if (fact.thought !== null) await tellThought(scope, call, fact.thought);
+  const known = resultOf(pen.turn, call.call);
+  if (known !== undefined && known.end !== null) return;
+  const place = await startResult(scope, call);
+  await tellBlocks(scope, call, place, fact);
+  const run = runOfCall(pen.turn, call.call);
+  if (run?.status === "running") {
+    const status = fact.status === "success" ? "completed" : "failed";
+    await pen.write({
+      type: "run.end",
+      run: run.id,
+      status,
+      ...(fact.usage === null ? {} : { usage: fact.usage }),
+    });
+  }
+  await pen.write(endOf(place, fact));
+}
+
+function endOf(place: BlockPlace, fact: CallFact) {
+  const { status, preview, artifact, results, whole, usage } = fact;
+  return {
+    type: "tool_result.end",
+    ...place,
+    status,
+    preview,
+    artifact: artifact as Artifact | null,
+    ...(results === null ? {} : { results }),
+    ...(whole === null ? {} : { whole: whole as unknown as Whole }),
+    ...(usage === null ? {} : { usage }),
+  } as const satisfies Omit<EventOf<"tool_result.end">, "v" | "id" | "at" | "turn">;
+}
+
+async function tellBlocks(
+  { attempt }: RunScope,
+  { call }: StepCall,
+  place: BlockPlace,
+  fact: CallFact,
+): Promise<void> {
+  const { pen } = attempt;
+  const told = resultOf(pen.turn, call)?.parts ?? [];
+  const last = told.at(-1);
+  if (last !== undefined && !last.done) {
+    const data = last.media === "text" ? "" : last.data;
+    await pen.write({
+      type: "tool_result.delta",
+      ...place,
+      part: told.length - 1,
+      media: last.media,
+      data,
+      done: true,
+    });
+  }
+  // What was told before may be lost with the log; what comes then takes the next free number.
+  for (let n = Math.max(0, told.length - fact.parts); n < fact.blocks.length; n++) {
+    const block = fact.blocks[n];
+    if (block === undefined) continue;
+    const part = resultOf(pen.turn, call)?.parts.length ?? 0;
+    const [media, data] =
+      block.type === "text" ? (["text", block.text] as const) : (["image", block.url] as const);
+    await pen.write({ type: "tool_result.delta", ...place, part, media, data, done: true });
+  }
+}
+
+/** A shared thought stands outside groups, as a text of its own. */
+async function tellThought(
+  { attempt, run, path }: RunScope,
+  { call }: StepCall,
+  thought: string,
+): Promise<void> {
+  const { pen } = attempt;
+  const isTold = pen.turn.items.toArray().some((item) => item?.kind === "text" && item.call === call);
+  if (isTold) return;
+  const group = path === MAIN ? closeGroup(pen.turn, attempt.parts.words.thought) : null;
+  if (group !== null) await pen.write(group);
+  const place = await pen.start({ type: "text.start", run, part: true, call });
+  await pen.write({ type: "text.delta", ...place, text: thought });
+  await pen.write({ type: "text.end", ...place, final: false });
+}
+
+function placeOf({ run, id, index }: ToolResultBlock): BlockPlace {
+  return { run, block: id, index };
+}

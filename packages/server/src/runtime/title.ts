@@ -1,0 +1,53 @@
+/** Gives a new session a title: from a model where the agent has one for it, else from the first words. */
+import { cutText } from "@turnstream/protocol";
+import { askModel } from "../models/ask.ts";
+import type { Model } from "../models/model.ts";
+import { deliverCommitted } from "../session/relay.ts";
+import type { Attempt } from "./attempt.ts";
+import type { Agent } from "./define/agent.ts";
+
+const MAX_TITLE = 60;
+const MAX_ASKED = 2_000;
+const ASK = "Give this conversation a title of two to six words, in its own language. Write only the title.";
+
+/** The first line, cut at a word. Pure. */
+export function titleFrom(text: string): string {
+  const line = text.trim().split("\n", 1)[0]?.replaceAll(/\s+/g, " ") ?? "";
+  if (line.length <= MAX_TITLE) return line;
+  const cut = cutText(line, MAX_TITLE - 1);
+  const words = cut.slice(0, Math.max(cut.lastIndexOf(" "), 1));
+  return `${words.length > MAX_TITLE / 2 ? words : cut}…`;
+}
+
+/** Never fails the turn: a session without a title is still a session. */
+export async function giveTitle(attempt: Attempt, agent: Agent): Promise<void> {
+  const { parts, ref, row, pen } = attempt;
+  const text = row.message?.text ?? "";
+  if (agent.title === false || pen.title !== null || text.trim() === "") return;
+  try {
+    const { model } = agent.title;
+    const asked = model === null ? "" : await ask(attempt, model, text);
+    const title = titleFrom(asked) || titleFrom(text);
+    await parts.store.transaction(async (tx) => {
+      const session = await tx.sessions.find(ref);
+      if (session === null || session.title !== null) return;
+      await tx.sessions.rename({ tenant: row.tenant, user: row.user }, ref.session, title);
+      await tx.outbox.add(ref, { key: `title/${row.turn}`, draft: { type: "session.update", title } });
+    });
+    await deliverCommitted(parts, ref);
+  } catch (error) {
+    if (!attempt.signal.aborted) parts.onError(error, "the title of a session");
+  }
+}
+
+async function ask({ signal }: Attempt, model: Model, text: string): Promise<string> {
+  const prompt = [
+    { role: "system" as const, content: ASK },
+    { role: "user" as const, content: [{ type: "text" as const, text: cutText(text, MAX_ASKED) }] },
+  ];
+  let title = "";
+  for await (const part of askModel(model, { prompt }, { signal })) {
+    if (part.type === "text-delta") title += part.delta;
+  }
+  return title;
+}

@@ -1,0 +1,62 @@
+/** Branches that work side by side: when one fails the others are told, and nobody goes on before all have stopped. */
+
+/** @param abort tells the others to stop; called with the first error, once */
+export async function together<T>(
+  branches: readonly Promise<T>[],
+  abort: (error: unknown) => void,
+): Promise<T[]> {
+  let first: { readonly error: unknown } | null = null;
+  const watched = branches.map(async (branch) => {
+    try {
+      return await branch;
+    } catch (error) {
+      if (first === null) {
+        first = { error };
+        abort(error);
+      }
+      throw error;
+    }
+  });
+  const results = await Promise.allSettled(watched);
+  const failed = first as { readonly error: unknown } | null;
+  if (failed !== null) throw failed.error;
+  return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+}
+
+/** Fulfilled after a while; throws the signal's reason when that is aborted first. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** The work's result, unless the signal is aborted first: then its reason is thrown and the work is left alone. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    void settle();
+    async function settle(): Promise<void> {
+      try {
+        resolve(await work);
+      } catch (error) {
+        reject(error);
+      } finally {
+        signal.removeEventListener("abort", stop);
+      }
+    }
+  });
+}

@@ -1,0 +1,18 @@
+/** What a message can ask of the turn that will answer it. Comes from outside, so it is read with care. */
+import type { Json } from "@turnstream/protocol";
+
+export interface TurnOptions {
+  readonly agent?: string;
+  readonly mode?: "agent" | "chat";
+  readonly fromShare?: boolean;
+}
+
+export function optionsOf(options: Json): TurnOptions {
+  if (options === null || typeof options !== "object" || Array.isArray(options)) return {};
+  const { agent, mode, fromShare } = options as Record<string, Json>;
+  return {
+    ...(typeof agent === "string" ? { agent } : {}),
+    ...(mode === "agent" || mode === "chat" ? { mode } : {}),
+    ...(typeof fromShare === "boolean" ? { fromShare } : {}),
+  };
+}

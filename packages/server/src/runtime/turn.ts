@@ -1,0 +1,187 @@
+/**
+ * The work of a turn, from one attempt to the next until it has ended. What goes wrong in an attempt is sorted here: some
+ * things end the turn and are told, some begin another attempt, and some mean that it is not ours any more.
+ */
+import { mainRun } from "@turnstream/protocol";
+import type { Job } from "../engine/engine.ts";
+import { EngineError } from "../engine/errors.ts";
+import { isLogError } from "../log/errors.ts";
+import { isStoreError } from "../store/errors.ts";
+import type { RunningTurn } from "../store/ports/running.ts";
+import type { Attempt } from "./attempt.ts";
+import { runBody } from "./body-run.ts";
+import { claimTurn } from "./claim-turn.ts";
+import type { End } from "./closing.ts";
+import { buildPrompt } from "./context/prompt.ts";
+import type { Agent } from "./define/agent.ts";
+import { endTurn } from "./end-turn.ts";
+import { END, type PinnedAgent } from "./facts.ts";
+import { parseJobId, type TurnRef } from "./job-id.ts";
+import { BeginAgain, endFor, failure, LimitReached, StopRequested } from "./outcomes.ts";
+import type { RuntimeParts } from "./parts.ts";
+import { pinnedFor } from "./pinned.ts";
+import { runAgent } from "./run.ts";
+import { MAIN, mainScope } from "./run-scope.ts";
+import { giveTitle } from "./title.ts";
+import { pause } from "./together.ts";
+import { optionsOf } from "./turn-options.ts";
+
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 10_000;
+
+/** The attempts that run in this process, so that a stop finds them. */
+export class RunningHere {
+  readonly #attempts = new Map<string, Attempt>();
+
+  add(attempt: Attempt): void {
+    this.#attempts.set(attempt.ref.session, attempt);
+  }
+
+  delete(attempt: Attempt): void {
+    if (this.#attempts.get(attempt.ref.session) === attempt) this.#attempts.delete(attempt.ref.session);
+  }
+
+  get size(): number {
+    return this.#attempts.size;
+  }
+
+  has(session: string): boolean {
+    return this.#attempts.has(session);
+  }
+
+  stop(session: string, turn: string, by: string | null): void {
+    const attempt = this.#attempts.get(session);
+    if (attempt?.row.turn === turn) attempt.abort(new StopRequested(by));
+  }
+}
+
+/** @returns when the turn has ended, or is none of ours. Throws only when the job's signal is aborted. */
+export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Job): Promise<void> {
+  const ref = parseJobId(job.id);
+  if (ref === null) return;
+  const tries = new Map<string, number>();
+  for (let failures = 0; ;) {
+    job.signal.throwIfAborted();
+    let delayMs: number;
+    try {
+      const row = await parts.store.running.attempt(ref, ref.turn);
+      if (row === null) return;
+      await attemptTurn(parts, here, row, job.signal, tries);
+      return;
+    } catch (error) {
+      if (job.signal.aborted) throw error;
+      if (isStoreError(error, "NOT_FOUND")) return;
+      if (error instanceof BeginAgain) delayMs = error.delayMs;
+      else {
+        if (!isPassing(error)) parts.onError(error, `turn ${ref.turn}`);
+        delayMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures++);
+      }
+      // Whoever has lost the lease has lost the turn: to claim it again would be to take it from its new owner.
+      if (!(await stillOurs(parts))) return waitForEnd(job.signal, ref);
+    }
+    await pause(delayMs, job.signal);
+  }
+}
+
+/** What the outside does to us, and is no mistake in the program. */
+function isPassing(error: unknown): boolean {
+  return (
+    isLogError(error) ||
+    isStoreError(error, "FENCED") ||
+    isStoreError(error, "UNAVAILABLE") ||
+    isStoreError(error, "BUSY")
+  );
+}
+
+async function stillOurs(parts: RuntimeParts): Promise<boolean> {
+  try {
+    return await parts.confirmLease();
+  } catch {
+    // While nobody can say, nobody else can have taken it over either for long: the attempt itself will tell.
+    return parts.isFresh();
+  }
+}
+
+/** The job must not seem to have ended: it has another owner, or soon will. */
+function waitForEnd(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = (): void =>
+      reject((signal.reason as Error | undefined) ?? new Error(`turn ${turn} was taken over`));
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+}
+
+async function attemptTurn(
+  parts: RuntimeParts,
+  here: RunningHere,
+  row: RunningTurn,
+  signal: AbortSignal,
+  tries: Map<string, number>,
+): Promise<void> {
+  const attempt = await claimTurn(parts, row, tries);
+  const handOver = (): void => attempt.abort(signal.reason, parts.graceMs);
+  if (signal.aborted) handOver();
+  signal.addEventListener("abort", handOver, { once: true });
+  here.add(attempt);
+  try {
+    const agent = parts.agents.get(attempt.turn.agent);
+    const end = attempt.recall(END) ?? (await workOrEnd(attempt, agent));
+    await endTurn(attempt, end, agent?.model?.modelId ?? null);
+  } finally {
+    signal.removeEventListener("abort", handOver);
+    here.delete(attempt);
+    attempt.pen.putDown();
+    attempt.abort(new BeginAgain("the attempt is over"));
+  }
+}
+
+async function workOrEnd(attempt: Attempt, agent: Agent | undefined): Promise<End> {
+  if (attempt.turn.status !== "running") return { reason: "end_turn" };
+  const { parts } = attempt;
+  let end: End;
+  try {
+    await work(attempt, agent);
+    return { reason: "end_turn" };
+  } catch (error) {
+    const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
+    const known = endFor(reason, parts.words);
+    if (known === null && mayPass(reason, attempt)) throw reason;
+    if (known === null) parts.onError(reason, `turn ${attempt.row.turn}`);
+    end = known ?? failure("SERVER_ERROR", parts.words.errors.SERVER_ERROR, { canRetry: true });
+  }
+  // From here on the turn only ends, whoever goes on with it.
+  await attempt.note(END, end);
+  return end;
+}
+
+/** Whether another attempt can help. */
+function mayPass(error: unknown, { row, parts }: Attempt): boolean {
+  if (isLogError(error) || isStoreError(error) || error instanceof BeginAgain)
+    return row.attempts < parts.maxAttempts;
+  return error instanceof EngineError;
+}
+
+async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
+  const { parts, row, turn, pen } = attempt;
+  if (mainRun(turn) === undefined) await pen.write({ type: "run.start", run: MAIN, agent: turn.agent });
+  if (row.stop !== null) throw new StopRequested(row.stop.by);
+  if (row.attempts > parts.maxAttempts) throw new Error(`the turn was begun ${row.attempts} times`);
+  if (agent === undefined)
+    throw new Error(`no agent ${optionsOf(row.options).agent ?? parts.defaultAgent} here`);
+  const left = agent.limits.wallMs - (parts.env.now() - row.begunAt);
+  const limit = `${Math.round(agent.limits.wallMs / 1000)} seconds`;
+  if (left <= 0) throw new LimitReached(limit);
+  const timer = setTimeout(() => attempt.abort(new LimitReached(limit)), Math.min(left, 2 ** 31 - 1));
+  try {
+    const pinned: PinnedAgent = await pinnedFor(attempt, MAIN, agent);
+    const scope = await mainScope(attempt, agent, pinned);
+    const title = giveTitle(attempt, agent);
+    const prompt = await buildPrompt(scope);
+    if (agent.body === null) await runAgent(scope, prompt);
+    else await runBody(scope, agent.body, prompt);
+    await title;
+  } finally {
+    clearTimeout(timer);
+  }
+}

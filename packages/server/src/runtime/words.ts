@@ -1,0 +1,29 @@
+/** What the runtime says to people who chat, in one place, so that a team can say it in its own words. */
+import type { TurnErrorWord } from "@turnstream/protocol";
+
+export interface Words {
+  readonly stopped: string;
+  /** What a group of steps is called in which nothing was done but think. */
+  readonly thought: string;
+  readonly errors: Readonly<Partial<Record<TurnErrorWord, string>>> & { readonly SERVER_ERROR: string };
+  readonly limit: (limit: string) => string;
+  readonly retrying: (seconds: number, attempt: number, tries: number) => string;
+  readonly compacted: string;
+}
+
+export const DEFAULT_WORDS: Words = {
+  stopped: "You stopped this answer.",
+  thought: "Thinking",
+  errors: {
+    SERVER_ERROR: "Something went wrong on our side. Please try again.",
+    LLM_ERROR: "The model did not answer. Please try again.",
+    LLM_RATE_LIMITED: "The model is busy right now. Please try again in a moment.",
+    LLM_REFUSED: "The model declined to answer this. Please rephrase it.",
+    CONTEXT_TOO_LONG: "This conversation has become too long for the model. Please start a new one.",
+    OUTCOME_UNKNOWN: "This was interrupted, and it is not known whether it took effect. Please check.",
+  },
+  limit: (limit) => `This answer was ended because it reached its limit (${limit}).`,
+  retrying: (seconds, attempt, tries) =>
+    `The model did not answer. Trying again in ${seconds} s (${attempt} of ${tries}).`,
+  compacted: "Summed up the conversation so far",
+};

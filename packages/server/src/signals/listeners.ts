@@ -1,0 +1,40 @@
+/** Who listens to which channel. Never lets what a listener throws reach the others, or the process. */
+export type Listener = (text: string) => void;
+
+export class Listeners {
+  readonly #channels = new Map<string, Set<{ readonly listener: Listener }>>();
+
+  get channels(): string[] {
+    return [...this.#channels.keys()];
+  }
+
+  has(channel: string): boolean {
+    return this.#channels.has(channel);
+  }
+
+  /** The same function may listen twice. @returns how to stop */
+  add(channel: string, listener: Listener): () => void {
+    const listeners = this.#channels.get(channel) ?? new Set();
+    this.#channels.set(channel, listeners);
+    const entry = { listener };
+    listeners.add(entry);
+    return () => {
+      listeners.delete(entry);
+      if (listeners.size === 0 && this.#channels.get(channel) === listeners) this.#channels.delete(channel);
+    };
+  }
+
+  tell(channel: string, text: string): void {
+    for (const { listener } of this.#channels.get(channel) ?? []) {
+      try {
+        listener(text);
+      } catch (error) {
+        process.emitWarning(error instanceof Error ? error : String(error));
+      }
+    }
+  }
+
+  clear(): void {
+    this.#channels.clear();
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * Running turns on PostgreSQL. The table's key lets one turn of a session run; beginning one goes in the session's
+ * order, like taking a message. Whatever changes a row holds its session first, in the same statement.
+ */
+import { sql } from "kysely";
+import type { UserMessage } from "@turnstream/protocol";
+import type { NewTurn, Running, RunningTurn } from "../ports/running.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
+import type { Ref } from "../refs.ts";
+import { checkDuration, checkLimit } from "../rules/check.ts";
+import { checkNewTurn, checkStop } from "../rules/runtime-checks.ts";
+import type { Db } from "./database.ts";
+import { ago, clock, holding, inTransaction, lockSession } from "./session-row.ts";
+
+export function postgresRunning(db: Db): Running {
+  return {
+    begin: (ref, turn) => inTransaction(db, (tx) => begin(tx, ref, turn)),
+    async get(ref) {
+      const row = await runningTurns(db)
+        .where("running_turns.session_id", "=", ref.session)
+        .where("sessions.tenant_id", "=", ref.tenant)
+        .executeTakeFirst();
+      return row === undefined ? null : turnOf(row);
+    },
+    async attempt(ref, turn) {
+      const row = await holding(db, ref)
+        .updateTable("running_turns")
+        .from("held")
+        .set((eb) => ({ attempts: eb("attempts", "+", 1) }))
+        .whereRef("session_id", "=", "held.id")
+        .where("turn", "=", turn)
+        .returning([...COLUMNS, "held.id", "held.tenant_id", "held.user_id"])
+        .executeTakeFirst();
+      return row === undefined ? null : turnOf(row);
+    },
+    async requestStop(ref, stop) {
+      const { turn, by } = checkStop(stop);
+      let asked = holding(db, ref)
+        .updateTable("running_turns")
+        .from("held")
+        .set({ stop_by: by, stop_at: clock })
+        .whereRef("session_id", "=", "held.id")
+        .where("stop_at", "is", null)
+        .returning("turn");
+      if (turn !== null) asked = asked.where("turn", "=", turn);
+      const first = await asked.executeTakeFirst();
+      if (first !== undefined) return { receipt: "stopping", turn: first.turn };
+      const there = await runningTurns(db)
+        .where("running_turns.session_id", "=", ref.session)
+        .where("sessions.tenant_id", "=", ref.tenant)
+        .where("stop_at", "is not", null)
+        .executeTakeFirst();
+      return there === undefined || (turn !== null && there.turn !== turn)
+        ? { receipt: "over", turn: null }
+        : { receipt: "already", turn: there.turn };
+    },
+    async end(ref, turn) {
+      const { numDeletedRows } = await holding(db, ref)
+        .deleteFrom("running_turns")
+        .using("held")
+        .whereRef("session_id", "=", "held.id")
+        .where("turn", "=", turn)
+        .executeTakeFirst();
+      return numDeletedRows === 1n;
+    },
+    async unattempted({ olderThanMs, limit }) {
+      const rows = await runningTurns(db)
+        // Written out, not as a parameter, so that the planner can tell that the partial index serves.
+        .where(sql<boolean>`attempts = 0`)
+        .where("begun_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
+        .orderBy("begun_at")
+        .limit(checkLimit(limit, MAX_BATCH))
+        .execute();
+      return rows.map(turnOf);
+    },
+    async stopping({ limit }) {
+      const rows = await runningTurns(db)
+        .where(sql<boolean>`stop_at is not null`)
+        .orderBy("stop_at")
+        .limit(checkLimit(limit, MAX_BATCH))
+        .execute();
+      return rows.map(turnOf);
+    },
+    startable: ({ olderThanMs, limit }) =>
+      startable(db, checkDuration(olderThanMs, "olderThanMs"), checkLimit(limit, MAX_BATCH)),
+  };
+}
+
+const COLUMNS = [
+  "turn",
+  "message_id",
+  "message",
+  "message_by",
+  "message_at",
+  "retries",
+  "options",
+  "begun_at",
+  "attempts",
+  "stop_by",
+  "stop_at",
+] as const;
+
+function runningTurns(db: Db) {
+  return db
+    .selectFrom("running_turns")
+    .innerJoin("sessions", "sessions.id", "running_turns.session_id")
+    .select([...COLUMNS, "sessions.id", "sessions.tenant_id", "sessions.user_id"]);
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof runningTurns>["execute"]>>[number];
+
+function turnOf(row: Row): RunningTurn {
+  return {
+    tenant: row.tenant_id,
+    session: row.id,
+    user: row.user_id,
+    turn: row.turn,
+    message: messageOf(row),
+    retries: row.retries,
+    options: row.options,
+    begunAt: row.begun_at,
+    attempts: row.attempts,
+    stop: row.stop_at === null ? null : { by: row.stop_by, at: row.stop_at },
+  };
+}
+
+function messageOf({ message_id: id, message, message_by: by, message_at: at }: Row): UserMessage | null {
+  return id === null || message === null || at === null ? null : { id, ...message, by, at };
+}
+
+async function begin(tx: Db, ref: Ref, turn: NewTurn): Promise<RunningTurn | null> {
+  const checked = checkNewTurn(turn);
+  // Takers queue up here, as they do to take a message. What follows sees what those before have done.
+  await lockSession(tx, ref);
+  const { numInsertedOrUpdatedRows } =
+    checked.retries === null ? await take(tx, ref, checked.turn) : await retry(tx, ref, checked);
+  if (numInsertedOrUpdatedRows !== 1n) return null;
+  return postgresRunning(tx).get(ref);
+}
+
+function retry(tx: Db, ref: Ref, turn: ReturnType<typeof checkNewTurn>) {
+  return tx
+    .insertInto("running_turns")
+    .values({ session_id: ref.session, ...turn })
+    .onConflict((oc) => oc.column("session_id").doNothing())
+    .executeTakeFirstOrThrow();
+}
+
+/** In one statement: the oldest message waits no longer, and its turn runs. */
+function take(tx: Db, ref: Ref, turn: string) {
+  return tx
+    .with("oldest", (qb) =>
+      qb
+        .selectFrom("waiting_messages")
+        .select(["session_id", "id", "body", "by_user", "added_at", "options"])
+        .where("session_id", "=", ref.session)
+        .where("body", "is not", null)
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom("running_turns")
+                .select("turn")
+                .where("running_turns.session_id", "=", ref.session),
+            ),
+          ),
+        )
+        .orderBy("n")
+        .limit(1),
+    )
+    .with("settled", (qb) =>
+      qb
+        .updateTable("waiting_messages")
+        .from("oldest")
+        .set({ body: null, by_user: null, options: null })
+        .whereRef("waiting_messages.session_id", "=", "oldest.session_id")
+        .whereRef("waiting_messages.id", "=", "oldest.id"),
+    )
+    .insertInto("running_turns")
+    .columns(["session_id", "turn", "message_id", "message", "message_by", "message_at", "options"])
+    .expression((eb) =>
+      eb
+        .selectFrom("oldest")
+        .select([
+          "session_id",
+          sql<string>`${turn}::text`.as("turn"),
+          "id",
+          "body",
+          "by_user",
+          "added_at",
+          "options",
+        ]),
+    )
+    .executeTakeFirstOrThrow();
+}
+
+/** Goes through what waits, the oldest first, and passes over all but the first of each session. */
+async function startable(db: Db, olderThanMs: number, limit: number): Promise<Ref[]> {
+  const rows = await db
+    .selectFrom("waiting_messages as w")
+    .innerJoin("sessions", "sessions.id", "w.session_id")
+    .select(["sessions.tenant_id", "w.session_id"])
+    .where("w.body", "is not", null)
+    .where("w.added_at", "<=", ago(olderThanMs))
+    .where(
+      sql<boolean>`not exists (select from waiting_messages earlier
+        where earlier.session_id = w.session_id and earlier.body is not null and earlier.n < w.n)`,
+    )
+    .where(sql<boolean>`not exists (select from running_turns r where r.session_id = w.session_id)`)
+    .orderBy("w.added_at")
+    .orderBy("w.n")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
+}

@@ -1,0 +1,282 @@
+/** What keeps an executor alive, in memory: leases, loss, leaving, and looking after the dead. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+
+import type { Engine, Work } from "../../src/engine/engine.ts";
+import { isEngineError } from "../../src/engine/errors.ts";
+import { createExecutor, type Executor, type ExecutorOptions } from "../../src/engine/executor.ts";
+import { createInlineEngine, createInlineHub } from "../../src/engine/inline.ts";
+import type { Signals } from "../../src/signals/signals.ts";
+import { memoryStore } from "../../src/store/memory/store.ts";
+import type { Leases } from "../../src/store/ports/leases.ts";
+import { standInSignals } from "./signals-stand-in.ts";
+
+const TTL_MS = 90;
+const LONG_MS = 60_000;
+
+const untilAborted: Work = ({ signal }) =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+
+class World {
+  readonly hub = createInlineHub();
+  readonly leases: Leases = memoryStore().leases;
+  readonly signals: Signals = standInSignals();
+
+  async member(name: string, options: Partial<ExecutorOptions> = {}): Promise<Member> {
+    const jobs: string[] = [];
+    const onLost = vi.fn<() => void>();
+    const onError = vi.fn<(error: unknown) => void>();
+    const member: { executor?: Executor } = {};
+    const engine = createInlineEngine({
+      executor: name,
+      hub: this.hub,
+      isFresh: () => member.executor?.isFresh() ?? true,
+      work: async (job) => {
+        jobs.push(job.id);
+        await untilAborted(job);
+      },
+    });
+    const { leases, signals } = this;
+    const executor = await createExecutor({
+      engine,
+      leases,
+      signals,
+      ttlMs: TTL_MS,
+      onLost,
+      onError,
+      ...options,
+    });
+    member.executor = executor;
+    return { engine, executor, jobs, onLost, onError };
+  }
+}
+
+interface Member {
+  readonly engine: Engine;
+  readonly executor: Executor;
+  readonly jobs: string[];
+  readonly onLost: ReturnType<typeof vi.fn<() => void>>;
+  readonly onError: ReturnType<typeof vi.fn<(error: unknown) => void>>;
+}
+
+const soon = { timeout: 3_000, interval: 2 };
+
+test("stays alive for many times its time to live, and nobody takes its jobs", async () => {
+  const world = new World();
+  const a = await world.member("a", { ttlMs: 450 });
+  const b = await world.member("b", { ttlMs: 450 });
+  await a.engine.start("s/1");
+  await sleep(450 * 3);
+  expect(a.executor.isFresh()).toBe(true);
+  expect([a.onLost, a.onError, b.onLost, b.onError].map((told) => told.mock.calls.length)).toEqual([
+    0, 0, 0, 0,
+  ]);
+  expect([a.jobs, b.jobs]).toEqual([["s/1"], []]);
+  await a.executor.leave();
+  await b.executor.leave();
+});
+
+test("one that can't renew any more is lost, told of once, and another has its jobs", async () => {
+  const world = new World();
+  const hanging: Leases = { ...world.leases, renew: () => new Promise(() => undefined) };
+  const a = await world.member("a", { leases: hanging });
+  const b = await world.member("b");
+  await a.engine.start("s/1");
+  await vi.waitUntil(() => b.jobs.length === 1, soon);
+  expect(a.executor.isFresh()).toBe(false);
+  expect(a.onLost).toHaveBeenCalledTimes(1);
+  await vi.waitUntil(() => a.engine.running === 0, soon);
+  await expect(a.engine.start("s/2")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
+  expect(await b.engine.isRunning("s/1")).toBe(true);
+  await vi.waitFor(async () => expect(await world.leases.expired(10)).toEqual([]), soon);
+  await b.executor.leave();
+});
+
+test("a frozen one knows it before it does anything, though no timer has told it", async () => {
+  const world = new World();
+  let now = 0;
+  const env = { monotonic: () => now, random: () => 0.5 };
+  const a = await world.member("a", { ttlMs: LONG_MS, env });
+  expect(a.executor.isFresh()).toBe(true);
+  now = LONG_MS;
+  await expect(a.engine.start("s/1")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
+  expect(a.onLost).toHaveBeenCalledTimes(1);
+  now = 0;
+  expect(a.executor.isFresh()).toBe(false);
+  expect(a.onLost).toHaveBeenCalledTimes(1);
+});
+
+test("an answer to a renewal that was sent long ago doesn't make it fresh", async () => {
+  const world = new World();
+  let now = 0;
+  const answers: ((renewed: boolean) => void)[] = [];
+  const slow: Leases = { ...world.leases, renew: () => new Promise((resolve) => answers.push(resolve)) };
+  const env = { monotonic: () => now, random: () => 0.5 };
+  const a = await world.member("a", { leases: slow, env });
+  await vi.waitUntil(() => answers.length > 0, soon);
+  now = TTL_MS;
+  answers[0]?.(true);
+  await sleep(1);
+  expect(a.executor.isFresh()).toBe(false);
+  expect(a.onLost).toHaveBeenCalledTimes(1);
+});
+
+test("one whose lease was taken over is lost at its next renewal", async () => {
+  const world = new World();
+  const a = await world.member("a", {
+    leases: { ...world.leases, renew: async () => false },
+    ttlMs: LONG_MS / 20,
+  });
+  await a.engine.start("s/1");
+  await vi.waitFor(() => expect(a.onLost).toHaveBeenCalledTimes(1), soon);
+  await vi.waitUntil(() => a.engine.running === 0, soon);
+});
+
+test("a store that fails for a while does no harm", async () => {
+  const world = new World();
+  let fails = false;
+  const failing =
+    <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>
+    async (...args: A): Promise<T> => {
+      if (fails) throw new Error("store is away");
+      return await call(...args);
+    };
+  const leases: Leases = {
+    ...world.leases,
+    renew: failing((executor: string, ttlMs: number) => world.leases.renew(executor, ttlMs)),
+    expired: failing((limit: number) => world.leases.expired(limit)),
+  };
+  const a = await world.member("a", { leases, ttlMs: 900 });
+  fails = true;
+  await vi.waitUntil(() => a.onError.mock.calls.length > 1, soon);
+  fails = false;
+  await sleep(1_200);
+  expect(a.onLost).not.toHaveBeenCalled();
+  fails = true;
+  await vi.waitUntil(() => a.onLost.mock.calls.length > 0, soon);
+});
+
+test("leaving gives the jobs to another at once, long before the lease would run out", async () => {
+  const world = new World();
+  const a = await world.member("a", { ttlMs: LONG_MS });
+  const b = await world.member("b", { ttlMs: LONG_MS });
+  for (let n = 0; n < 20; n++) await a.engine.start(`s/${n}`);
+  await a.executor.leave();
+  await a.executor.leave();
+  expect(a.engine.running).toBe(0);
+  await vi.waitUntil(() => b.jobs.length === 20, soon);
+  expect(a.onLost).not.toHaveBeenCalled();
+  expect(await world.leases.renew("a", TTL_MS)).toBe(false);
+  await b.executor.leave();
+});
+
+test("leaving doesn't wait for ever for work that doesn't come back", async () => {
+  const world = new World();
+  const engine = createInlineEngine({
+    executor: "a",
+    hub: world.hub,
+    work: () => new Promise(() => undefined),
+  });
+  const a = await world.member("a", { engine, graceMs: 20 });
+  await engine.start("s/1");
+  await a.executor.leave();
+  expect(await world.leases.expired(10)).toEqual(["a"]);
+});
+
+test("a recovery that fails is tried again, by the one who has taken the dead", async () => {
+  const world = new World();
+  await world.leases.take("dead", 1);
+  await sleep(3);
+  const recovered: string[] = [];
+  const engine = {
+    executor: "a",
+    handOver: async () => undefined,
+    recover: async (dead: string) => {
+      if (recovered.push(dead) < 3) throw new Error("database is away");
+      return 1;
+    },
+  };
+  const a = await world.member("a", { engine });
+  await vi.waitUntil(() => recovered.length === 3, soon);
+  await sleep(TTL_MS);
+  expect(recovered).toEqual(["dead", "dead", "dead"]);
+  expect(a.onError).toHaveBeenCalledTimes(2);
+  expect(await world.leases.expired(10)).toEqual([]);
+  await a.executor.leave();
+});
+
+test("a dead one that was taken without an answer is asked for again", async () => {
+  const world = new World();
+  await world.leases.take("dead", 1);
+  await sleep(3);
+  let asked = 0;
+  const takeDead = async (dead: string, by: string) => {
+    const taken = await world.leases.takeDead(dead, by);
+    if (++asked === 1) throw new Error("the answer is lost");
+    // Whoever has it already is told so.
+    return taken || dead === "dead";
+  };
+  const recovered: string[] = [];
+  const engine = {
+    executor: "a",
+    handOver: async () => undefined,
+    recover: async (dead: string) => recovered.push(dead),
+  };
+  const a = await world.member("a", { engine, leases: { ...world.leases, takeDead } });
+  await vi.waitFor(() => expect(recovered).toEqual(["dead"]), soon);
+  await vi.waitFor(async () => expect(await world.leases.release("dead", "a")).toBe(false), soon);
+  expect(asked).toBe(2);
+  await a.executor.leave();
+});
+
+test("leaving waits for a renewal that is under way: it would make the lease last again", async () => {
+  const world = new World();
+  const calls: string[] = [];
+  const leases: Leases = {
+    ...world.leases,
+    async renew(executor, ttlMs) {
+      calls.push("asked");
+      await sleep(60);
+      calls.push("renewed");
+      return await world.leases.renew(executor, ttlMs);
+    },
+    async leave(executor) {
+      calls.push("left");
+      return await world.leases.leave(executor);
+    },
+  };
+  const a = await world.member("a", { leases, ttlMs: 900 });
+  await vi.waitUntil(() => calls.length === 1, soon);
+  await a.executor.leave();
+  expect(calls).toEqual(["asked", "renewed", "left"]);
+  expect(await world.leases.expired(10)).toEqual(["a"]);
+});
+
+test("what a lost one wrote after its jobs were recovered is found all the same", async () => {
+  const world = new World();
+  const hanging: Leases = { ...world.leases, renew: () => new Promise(() => undefined) };
+  let isLate = false;
+  const engine = createInlineEngine({ executor: "a", hub: world.hub, work: untilAborted });
+  const a = await world.member("a", {
+    leases: hanging,
+    engine: {
+      executor: "a",
+      recover: (dead) => engine.recover(dead),
+      // A row that was on its way to the database when the lease ran out.
+      handOver: async () => {
+        await vi.waitUntil(() => isLate, soon);
+        await engine.start("s/late");
+        await engine.handOver();
+      },
+    },
+  });
+  const b = await world.member("b");
+  await vi.waitUntil(() => a.onLost.mock.calls.length > 0, soon);
+  // Recovered, and its name given back.
+  await vi.waitFor(async () => expect(await world.leases.renew("a", 1)).toBe(false), soon);
+  expect(b.jobs).toEqual([]);
+  isLate = true;
+  await vi.waitUntil(() => b.jobs.length === 1, soon);
+  expect(b.jobs).toEqual(["s/late"]);
+  await b.executor.leave();
+});

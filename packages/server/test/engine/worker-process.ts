@@ -1,0 +1,121 @@
+/** Worker processes to be killed and frozen, all on one database, with signals between them. Never starts one again. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
+import { until } from "@turnstream/services/poll.ts";
+import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
+import pg from "pg";
+
+import { migrateEngine } from "../../src/engine/dbos-migrate.ts";
+import { migrate } from "../../src/store/postgres/migrate.ts";
+import { openDatabase } from "../../src/store/postgres/open.ts";
+import type { Order, Word } from "./engine-child.ts";
+
+type Begun = Extract<Word, { begun: string }>;
+
+export class WorkerProcess {
+  readonly name: string;
+  readonly words: Word[] = [];
+  readonly #process: ChildProcess;
+  readonly #ended: Promise<unknown>;
+
+  constructor(databaseUrl: string, settings: Settings, onSignal: (text: string) => void) {
+    this.name = `worker-${randomUUID()}`;
+    const { ttlMs = 3_000, guarded = true } = settings;
+    const file = join(import.meta.dirname, "engine-child.ts");
+    const flags = ["--conditions=@turnstream/source", "--expose-gc"];
+    const args = [databaseUrl, this.name, String(ttlMs), guarded ? "guarded" : "bare"];
+    this.#process = spawn(process.execPath, [...flags, file, ...args], {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    this.#ended = once(this.#process, "exit");
+    this.#process.on("message", (word: Word) => {
+      this.words.push(word);
+      if ("signal" in word) onSignal(word.signal);
+    });
+  }
+
+  send(order: Order): void {
+    if (this.#process.connected) this.#process.send(order);
+  }
+
+  kill(signal: "SIGKILL" | "SIGSTOP" | "SIGCONT" | "SIGTERM"): void {
+    this.#process.kill(signal);
+  }
+
+  get begun(): Begun[] {
+    return this.words.filter((word) => "begun" in word);
+  }
+
+  /** The first word that has this. */
+  async said<K extends string>(key: K, timeoutMs = 20_000): Promise<Extract<Word, Record<K, unknown>>> {
+    const find = () => this.words.find((word): word is Extract<Word, Record<K, unknown>> => key in word);
+    await until(`"${key}" from ${this.name}`, () => find() !== undefined, { timeoutMs });
+    return find() as Extract<Word, Record<K, unknown>>;
+  }
+
+  async gone(): Promise<void> {
+    await this.#ended;
+  }
+}
+
+export interface Settings {
+  readonly ttlMs?: number;
+  /** Whether the engine asks the executor if its lease is good. */
+  readonly guarded?: boolean;
+}
+
+export class Workers {
+  readonly databaseUrl: string;
+  readonly #all: WorkerProcess[] = [];
+
+  private constructor(databaseUrl: string) {
+    this.databaseUrl = databaseUrl;
+  }
+
+  /** On a new database, which is migrated. All of them are killed in the end. */
+  static async use(use: (workers: Workers) => Promise<void>): Promise<void> {
+    const databaseUrl = await freshDatabaseUrl();
+    const db = openDatabase({ url: databaseUrl, max: 1 });
+    await migrate(db);
+    await db.destroy();
+    await migrateEngine(databaseUrl);
+    const workers = new Workers(databaseUrl);
+    try {
+      await use(workers);
+    } finally {
+      for (const worker of workers.#all) worker.kill("SIGKILL");
+      await Promise.all(workers.#all.map((worker) => worker.gone()));
+    }
+  }
+
+  async launch(count: number, settings: Settings = {}): Promise<WorkerProcess[]> {
+    const launched = Array.from({ length: count }, () => {
+      const worker = new WorkerProcess(this.databaseUrl, settings, (signal) => {
+        for (const other of this.#all) if (other !== worker) other.send({ signal });
+      });
+      return worker;
+    });
+    this.#all.push(...launched);
+    await Promise.all(launched.map((worker) => worker.said("ready")));
+    return launched;
+  }
+
+  async rows(): Promise<{ id: string; status: string; executor: string }[]> {
+    const client = new pg.Client({ connectionString: this.databaseUrl });
+    await client.connect();
+    try {
+      const { rows } = await client.query<{ id: string; status: string; executor: string }>(
+        "select workflow_uuid as id, status, executor_id as executor from dbos.workflow_status order by 1",
+      );
+      return rows;
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,136 @@
+/**
+ * A worker dies at every point of a rich turn at which something is written, before it has happened and after, and another
+ * one goes on: the turn ends well, every event is legal, nothing that forbids it runs twice, and the answer is the same.
+ */
+import { expect, it } from "vitest";
+import { z } from "zod";
+import type { Turn } from "@turnstream/protocol";
+import { createMemoryLog } from "../../src/log/memory.ts";
+import { call, say, think } from "../../src/models/script-parts.ts";
+import { scripted } from "../../src/models/scripted.ts";
+import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
+import { tool } from "../../src/runtime/define/tool.ts";
+import { createMemorySignals } from "../../src/signals/memory.ts";
+import { memoryStore } from "../../src/store/memory/store.ts";
+import { Mortality, mortalParts } from "./mortal.ts";
+import { outline, Stage } from "./stage.ts";
+
+/** Of those who die: others should not wait long. Whoever is to live must not lose its lease to a busy machine. */
+const TTL_MS = 100;
+const LONG_TTL_MS = 20_000;
+
+/** Two parallel sub-agents, both kinds of tools, a shared thought, groups, text between steps. */
+function cast(effects: string[]): Agent {
+  const note = (rerun: "always" | "never") =>
+    tool({
+      rerun,
+      input: z.object({ what: z.string() }),
+      run: ({ what }, context) => {
+        effects.push(`${rerun} ${context.idempotencyKey} ${what}`);
+        context.progress(`doing ${what}`);
+        return { content: `did ${what}`, blocks: [{ type: "text", text: `${what} done` }] };
+      },
+    });
+  const helper = defineAgent({
+    name: "helper",
+    label: "Helper",
+    tools: { look: note("always"), act: note("never") },
+    model: scripted(({ step, text }) => {
+      if (step === 0) return [think(`about ${text}`), call("look", { what: text }, { id: `look-${text}` })];
+      if (step === 1) return [call("act", { what: text }, { id: `act-${text}` })];
+      return [say(`${text} is fine`)];
+    }),
+  });
+  const model = scripted([
+    [think("First."), call("look", { what: "a" }), call("act", { what: "b" })],
+    [call("share_thought", { thought: "Going on." })],
+    [say("Let me ask."), call("helper", { task: "x" }), call("helper", { task: "y" })],
+    [think("Last."), say("All is fine.")],
+  ]);
+  const tools = { look: note("always"), act: note("never") };
+  return defineAgent({ name: "main", model, tools, agents: { helper }, shareThought: true });
+}
+
+async function play(deaths: readonly { after: number; isDone: boolean }[]) {
+  const effects: string[] = [];
+  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+  const stage = await Stage.open(parts);
+  const ref = await stage.session();
+  const mortalities: Mortality[] = [];
+  const died: string[] = [];
+  for (const death of deaths) {
+    const mortality = new Mortality(death, (name) => died.push(name));
+    mortalities.push(mortality);
+    const mortal = mortalParts(parts, mortality);
+    const { log, store, signals } = mortal;
+    const options = { log, store, signals, ttlMs: TTL_MS, sweepMs: 20, onError: () => {} };
+    await stage.doomed([cast(effects)], options);
+  }
+  const message = await stage.send(ref, "Do it");
+  await stage.worker([cast(effects)], { ttlMs: LONG_TTL_MS, sweepMs: 20 });
+  // A worker with a long lease looks for dead ones seldom, unless it hears that one left.
+  const look = setInterval(() => parts.signals.send("executors", "somebody"), 20);
+  const turn = await stage.ended(ref, (one) => one.message?.id === message);
+  clearInterval(look);
+  const left = await parts.store.journal.read(ref, turn.id);
+  const events = await stage.events(ref);
+  return { turn, effects, calls: mortalities.map(({ calls }) => calls), died, left, events, stage };
+}
+
+function check({ turn, effects, left, stage }: Awaited<ReturnType<typeof play>>, what: string): void {
+  const never = effects.filter((effect) => effect.startsWith("never"));
+  expect(new Set(never).size, `${what}: ${never.join(", ")}`).toBe(never.length);
+  expect(turn.status, what).toBe("end_turn");
+  expect(outline(turn).at(-1), what).toBe("text final All is fine.");
+  expect(summaryOf(turn), what).toEqual([
+    "call act",
+    "call act",
+    "call act",
+    "call helper",
+    "call helper",
+    "call look",
+    "call look",
+    "call look",
+    "call share_thought",
+    "text Let me ask.",
+    "text part Going on.",
+    "text part x is fine",
+    "text part y is fine",
+  ]);
+  for (const line of outline(turn).filter((one) => one.includes("result helper")))
+    expect(["result helper success x is fine", "result helper success y is fine"], what).toContain(line);
+  expect(
+    left.every(({ key }) => key.startsWith("call/")),
+    what,
+  ).toBe(true);
+  expect(
+    stage.errors.map(({ error }) => String(error)),
+    what,
+  ).toEqual([]);
+}
+
+function summaryOf(turn: Turn): string[] {
+  const lines = outline(turn).map((line) => line.replace(/^r\d+: /, ""));
+  return lines
+    .filter((line) => /^(call|text)/.test(line) && !line.includes("final"))
+    .map((line) => line.replace(" hidden", "").replace(/ \{.*/, ""))
+    .toSorted();
+}
+
+it("a worker can die at every point of a turn", { timeout: 240_000 }, async () => {
+  const whole = await play([{ after: Infinity, isDone: false }]);
+  check(whole, "no death");
+  await whole.stage.close();
+  const [total = 0] = whole.calls;
+  expect(total).toBeGreaterThan(40);
+  let takeovers = 0;
+  for (let after = 0; after < total; after++) {
+    for (const isDone of [false, true]) {
+      const one = await play([{ after, isDone }]);
+      check(one, `death after ${after} calls at ${one.died.join()}, ${isDone ? "done" : "not done"}`);
+      takeovers += one.events.filter((event) => event.type === "turn.takeover").length;
+      await one.stage.close();
+    }
+  }
+  expect(takeovers).toBeGreaterThan(total);
+});

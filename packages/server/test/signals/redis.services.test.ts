@@ -1,0 +1,85 @@
+/** The contract of signals on Redis, one server and a cluster; and what becomes of them when a server dies. */
+import { spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startRedis } from "@turnstream/services/redis.ts";
+import { freshPrefix, sharedClusterNodes, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { expect, test } from "vitest";
+import { createRedisSignals } from "../../src/signals/redis.ts";
+import { connect, signalsContract } from "./signals.contract.ts";
+
+signalsContract("Redis", async () => {
+  const options = { url: sharedRedisUrl(), prefix: freshPrefix() };
+  return [createRedisSignals(options), createRedisSignals(options)];
+});
+
+signalsContract("Redis Cluster, each at another node", async () => {
+  const prefix = freshPrefix();
+  const urls = sharedClusterNodes().map(({ url }) => url);
+  return [createRedisSignals({ url: urls, prefix }), createRedisSignals({ url: urls.toReversed(), prefix })];
+});
+
+test("flow again by themselves after the server was killed and started again", async () => {
+  const redis = await startRedis({ appendOnly: false });
+  const options = { url: redis.url, pulseMs: 100, patienceMs: 500 };
+  const [here, there] = [createRedisSignals(options), createRedisSignals(options)];
+  const heard: string[] = [];
+  there.listen("a", (text) => heard.push(text));
+  await connect(here, there, "a");
+  await redis.kill();
+  for (let n = 0; n < 2_000; n++) here.send("a", "meanwhile");
+  await sleep(300);
+  await redis.restart();
+  await connect(here, there, "a");
+  await sleep(100);
+  heard.length = 0;
+  here.send("a", "after");
+  await expect.poll(() => heard).toEqual(["after"]);
+  // One that answers no longer is found out, and left as soon as it answers again.
+  redis.freeze();
+  await sleep(1_000);
+  redis.thaw();
+  await connect(here, there, "a");
+  await Promise.all([here.close(), there.close()]);
+  await redis.stop();
+});
+
+test("go to another server where the first is not there, and never throw where none is", async () => {
+  const prefix = freshPrefix();
+  const dead = "redis://127.0.0.1:1";
+  const here = createRedisSignals({ url: [dead, sharedRedisUrl()], prefix });
+  const there = createRedisSignals({ url: sharedRedisUrl(), prefix });
+  await connect(here, there, "a");
+  const alone = createRedisSignals({ url: dead, prefix });
+  const heard: string[] = [];
+  there.listen("a", (text) => heard.push(text));
+  alone.listen("a", () => undefined);
+  for (let n = 0; n < 10; n++) alone.send("a", "to nobody");
+  await sleep(100);
+  here.send("a", "to somebody");
+  await expect.poll(() => heard).toContain("to somebody");
+  expect(heard).not.toContain("to nobody");
+  await Promise.all([alone, here, there].map((each) => each.close()));
+});
+
+test.each([
+  ["a server", () => sharedRedisUrl()],
+  ["no server", () => "redis://127.0.0.1:1"],
+])("don't keep a process alive that has %s", async (_, url) => {
+  const file = new URL("../../src/signals/redis.ts", import.meta.url).href;
+  const program = `
+    const { createRedisSignals } = await import(${JSON.stringify(file)});
+    const signals = createRedisSignals({ url: ${JSON.stringify(url())} });
+    signals.listen("a", () => undefined);
+    signals.send("a", "x");
+    await new Promise((done) => setTimeout(done, 300));
+    console.log("done");
+  `;
+  const flags = ["--conditions=@turnstream/source", "--input-type=module", "-e", program];
+  const child = spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"] });
+  let said = "";
+  child.stdout.on("data", (data) => (said += String(data)));
+  const started = performance.now();
+  const code = await new Promise((resolve) => child.once("exit", resolve));
+  expect({ code, said }).toEqual({ code: 0, said: "done\n" });
+  expect(performance.now() - started).toBeLessThan(8_000);
+});

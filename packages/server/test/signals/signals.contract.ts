@@ -1,0 +1,115 @@
+/** What every kind of signals promises. A listener's first signal may be lost, so tests send until one arrives. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import type { Signals } from "../../src/signals/signals.ts";
+
+/** Sends until it is heard: from then on, nothing has to be repeated. */
+export async function connect(from: Signals, to: Signals, channel: string, ms = 10_000): Promise<void> {
+  const heard: string[] = [];
+  const stop = to.listen(channel, (text) => heard.push(text));
+  const deadline = performance.now() + ms;
+  while (heard.length === 0) {
+    if (performance.now() > deadline) throw new Error(`nothing was heard on ${channel}`);
+    from.send(channel, "connect");
+    await sleep(20);
+  }
+  stop();
+}
+
+/** @param make two ends: what one sends, the other hears */
+export function signalsContract(name: string, make: () => Promise<readonly [Signals, Signals]>): void {
+  describe(`signals: ${name}`, () => {
+    test("reach everybody who listens to the channel, in order, and nobody else", async () => {
+      const [here, there] = await make();
+      const heard: string[] = [];
+      const listeners = [
+        there.listen("a", (text) => heard.push(`there ${text}`)),
+        here.listen("a", (text) => heard.push(`here ${text}`)),
+        there.listen("b", (text) => heard.push(`b ${text}`)),
+      ];
+      await connect(here, there, "a");
+      await connect(here, here, "a");
+      await connect(here, there, "b");
+      await sleep(50);
+      heard.length = 0;
+      const texts = Array.from({ length: 100 }, (_, n) => `${n} "\u2028\n漢`);
+      for (const text of texts) here.send("a", text);
+      here.send("b", "end");
+      const of = (whom: string) => heard.filter((line) => line.startsWith(whom));
+      await expect
+        .poll(() => [of("here").length, of("there").length, of("b")])
+        .toEqual([100, 100, ["b end"]]);
+      expect(of("there")).toEqual(texts.map((text) => `there ${text}`));
+      for (const stop of listeners) stop();
+      await Promise.all([here.close(), there.close()]);
+    });
+
+    test("are never heard within the call that sends them", async () => {
+      const [here, there] = await make();
+      let heard = 0;
+      here.listen("a", () => heard++);
+      await connect(here, here, "a");
+      await sleep(50);
+      heard = 0;
+      here.send("a", "x");
+      expect(heard).toBe(0);
+      await expect.poll(() => heard).toBeGreaterThan(0);
+      await Promise.all([here.close(), there.close()]);
+    });
+
+    test("aren't heard any more by who has stopped, and again by who begins anew", async () => {
+      const [here, there] = await make();
+      let [one, two] = [0, 0];
+      const stop = there.listen("a", () => one++);
+      const listener = () => two++;
+      const stopTwo = there.listen("a", listener);
+      // The same function may listen more than once; each ends by itself.
+      there.listen("a", listener)();
+      await connect(here, there, "a");
+      await sleep(50);
+      stop();
+      stop();
+      [one, two] = [0, 0];
+      here.send("a", "x");
+      await expect.poll(() => two).toBe(1);
+      expect(one).toBe(0);
+      stopTwo();
+      for (let n = 0; n < 20; n++) there.listen("a", () => undefined)();
+      await connect(here, there, "a");
+      await Promise.all([here.close(), there.close()]);
+    });
+
+    test("reach the others although a listener throws", async () => {
+      const [here, there] = await make();
+      let heard = 0;
+      const warned: unknown[] = [];
+      const warn = (warning: Error) => warned.push(warning.message);
+      process.on("warning", warn);
+      const stop = there.listen("a", () => {
+        throw new Error("a bug in a listener");
+      });
+      there.listen("a", () => heard++);
+      await connect(here, there, "a");
+      stop();
+      await expect.poll(() => heard).toBeGreaterThan(0);
+      await expect.poll(() => warned).toContain("a bug in a listener");
+      process.off("warning", warn);
+      await Promise.all([here.close(), there.close()]);
+    });
+
+    test("end quietly", async () => {
+      const [here, there] = await make();
+      await connect(here, there, "a");
+      let heard = 0;
+      there.listen("a", () => heard++);
+      await there.close();
+      await there.close();
+      here.send("a", "x");
+      there.send("a", "x");
+      there.listen("a", () => undefined)();
+      await sleep(50);
+      expect(heard).toBe(0);
+      await here.close();
+    });
+  });
+}

@@ -1,0 +1,193 @@
+/** What every store promises of the journal. */
+import type { Json } from "@turnstream/protocol";
+import { expect, test } from "vitest";
+
+import { isStoreError } from "../../src/store/errors.ts";
+import type { Ref } from "../../src/store/refs.ts";
+import type { Store } from "../../src/store/store.ts";
+import { type MakeStore, newSession, newTenant } from "./harness.ts";
+import { suite } from "./suite.ts";
+
+const next = (store: Store, ref: Ref) => store.epochs.next(ref, { seen: 0, by: "w", reason: "test" });
+
+export function journalContract(name: string, makeStore: MakeStore): void {
+  suite(name, "the journal", makeStore, (store) => {
+    test("each key is written once, and read back as it was, in order", async () => {
+      const { ref } = await newSession(store());
+      const { epoch } = await next(store(), ref);
+      const values: Json[] = [null, "a \0 \ud800", 1.5, { z: 1, a: [{ b: false }] }, [], ""];
+      for (const [n, value] of values.entries())
+        expect(await store().journal.write(ref, { turn: "t", key: `k${9 - n}`, value, epoch })).toBe(
+          "written",
+        );
+      await store().journal.write(ref, { turn: "u", key: "k9", value: "other turn", epoch });
+      expect(await store().journal.write(ref, { turn: "t", key: "k9", value: "second", epoch })).toBe(
+        "already",
+      );
+      const read = await store().journal.read(ref, "t");
+      expect(read).toEqual(values.map((value, n) => ({ key: `k${9 - n}`, value })));
+      expect(Object.keys(read[3]?.value as object)).toEqual(["z", "a"]);
+      expect(await store().journal.read(ref, "u")).toEqual([{ key: "k9", value: "other turn" }]);
+      expect(await store().journal.read(ref, "none")).toEqual([]);
+    });
+
+    test("many branches at once keep their own results", async () => {
+      const { ref } = await newSession(store());
+      const { epoch } = await next(store(), ref);
+      const written = await Promise.all(
+        Array.from({ length: 60 }, (_, n) => {
+          const key = `call/${n % 20}`;
+          return store().journal.write(ref, { turn: "t", key, value: { n: n % 20 }, epoch });
+        }),
+      );
+      expect(written.filter((answer) => answer === "written")).toHaveLength(20);
+      const read = await store().journal.read(ref, "t");
+      expect(read).toHaveLength(20);
+      expect(read.every(({ key, value }) => key === `call/${(value as { n: number }).n}`)).toBe(true);
+    });
+
+    test("a worker that was superseded can't write, not even what is there", async () => {
+      const { ref } = await newSession(store());
+      const { epoch } = await next(store(), ref);
+      await store().journal.write(ref, { turn: "t", key: "a", value: 1, epoch });
+      const { epoch: newer } = await next(store(), ref);
+      for (const key of ["a", "b"]) {
+        const late = store().journal.write(ref, { turn: "t", key, value: 2, epoch });
+        await expect(late).rejects.toMatchObject({ code: "FENCED" });
+      }
+      expect(await store().journal.read(ref, "t")).toEqual([{ key: "a", value: 1 }]);
+      expect(await store().journal.write(ref, { turn: "t", key: "a", value: 2, epoch: newer })).toBe(
+        "already",
+      );
+      expect(await store().journal.write(ref, { turn: "t", key: "b", value: 2, epoch: newer })).toBe(
+        "written",
+      );
+    });
+
+    test("an epoch on condition is given to one, and only if nobody has another since", async () => {
+      const { ref } = await newSession(store());
+      const { epoch } = await next(store(), ref);
+      const ask = (ifEpoch: number) =>
+        store().epochs.next(ref, { seen: 0, by: "w", reason: "test", ifEpoch });
+      const asked = await Promise.allSettled(Array.from({ length: 20 }, () => ask(epoch)));
+      const given = asked.filter(({ status }) => status === "fulfilled");
+      expect(given).toMatchObject([{ value: { epoch: epoch + 1 } }]);
+      const refused = asked.filter(({ status }) => status === "rejected");
+      expect(refused.every((each) => "reason" in each && isStoreError(each.reason, "CONFLICT"))).toBe(true);
+      expect(await ask(epoch + 1)).toMatchObject({ epoch: epoch + 2 });
+      await expect(ask(epoch + 3)).rejects.toMatchObject({ code: "CONFLICT" });
+      await expect(ask(-1)).rejects.toMatchObject({ code: "INVALID" });
+      expect(await store().sessions.find(ref)).toMatchObject({ epoch: epoch + 2 });
+      const nobody = { ...ref, tenant: "else" };
+      await expect(
+        store().epochs.next(nobody, { seen: 0, by: "w", reason: "test", ifEpoch: epoch + 2 }),
+      ).rejects.toMatchObject({ code: "NOT_FOUND" });
+    });
+
+    test("is committed with its transaction, or not at all", async () => {
+      const { actor, ref } = await newSession(store());
+      const { epoch } = await next(store(), ref);
+      const entry = { turn: "t", key: "a", value: 1, epoch };
+      const undone = store().transaction(async (tx) => {
+        await tx.journal.write(ref, entry);
+        throw new Error("undo");
+      });
+      await expect(undone).rejects.toThrow("undo");
+      expect(await store().journal.read(ref, "t")).toEqual([]);
+      const fenced = store().transaction(async (tx) => {
+        await tx.sessions.rename(actor, ref.session, "changed");
+        await tx.journal.write(ref, { ...entry, epoch: epoch - 1 });
+      });
+      await expect(fenced).rejects.toMatchObject({ code: "FENCED" });
+      expect(await store().sessions.find(ref)).toMatchObject({ title: null });
+      await store().transaction(async (tx) => {
+        await tx.journal.write(ref, entry);
+        expect(await tx.journal.read(ref, "t")).toHaveLength(1);
+        await tx.outbox.add(ref, { key: "o", draft: { type: "session.update", title: "x" } });
+      });
+      expect(await store().journal.read(ref, "t")).toHaveLength(1);
+    });
+
+    test("a claim at the same moment comes before or after a write, never in between", async () => {
+      const { ref } = await newSession(store());
+      const seen = { written: 0, fenced: 0 };
+      for (let round = 0; round < 200; round++) {
+        const { epoch } = await next(store(), ref);
+        const key = `k${round}`;
+        // What the new owner reads right after it got its number is all there will be of the one before.
+        const write = () =>
+          store()
+            .journal.write(ref, { turn: "t", key, value: round, epoch })
+            .catch((error: unknown) => (isStoreError(error) ? error.code : "?"));
+        const claim = async () => {
+          await next(store(), ref);
+          return (await store().journal.read(ref, "t")).some((entry) => entry.key === key);
+        };
+        const works = round % 2 === 0 ? [write(), claim()] : [claim(), write()];
+        const both = await Promise.all(works);
+        const [answer, wasSeen] = round % 2 === 0 ? both : both.toReversed();
+        expect([answer, wasSeen]).toEqual(wasSeen === true ? ["written", true] : ["FENCED", false]);
+        seen[wasSeen === true ? "written" : "fenced"]++;
+      }
+      expect(seen.written + seen.fenced).toBe(200);
+      expect(seen.written).toBeGreaterThan(0);
+      expect(seen.fenced).toBeGreaterThan(0);
+    });
+
+    test("what is kept outlives its turn, the rest doesn't", async () => {
+      const { ref } = await newSession(store());
+      const { epoch } = await next(store(), ref);
+      for (const turn of ["t1", "t2", "t3"])
+        for (const key of ["a", "b", "c"])
+          await store().journal.write(ref, { turn, key, value: `${turn}${key}`, epoch, kept: key !== "b" });
+      expect(await store().journal.close(ref, "t1")).toBe(1);
+      expect(await store().journal.close(ref, "t1")).toBe(0);
+      expect((await store().journal.read(ref, "t1")).map(({ key }) => key)).toEqual(["a", "c"]);
+      expect(await store().journal.read(ref, "t2")).toHaveLength(3);
+      const kept = await store().journal.kept(ref, ["t2", "t1", "none"]);
+      expect(kept.map(({ turn, key, value }) => `${turn}${key} ${JSON.stringify(value)}`)).toEqual([
+        't1a "t1a"',
+        't1c "t1c"',
+        't2a "t2a"',
+        't2c "t2c"',
+      ]);
+      expect(await store().journal.kept(ref, [])).toEqual([]);
+    });
+
+    test("another tenant sees and changes nothing of it, and it goes with its session", async () => {
+      const { ref } = await newSession(store());
+      const foreign = { ...ref, tenant: await newTenant(store()) };
+      const { epoch } = await next(store(), ref);
+      const entry = { turn: "t", key: "a", value: 1, epoch, kept: true };
+      await expect(store().journal.write(foreign, entry)).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await store().journal.write(ref, entry);
+      await store().journal.write(ref, { ...entry, key: "b", kept: false });
+      expect(await store().journal.read(foreign, "t")).toEqual([]);
+      expect(await store().journal.kept(foreign, ["t"])).toEqual([]);
+      expect(await store().journal.close(foreign, "t")).toBe(0);
+      expect(await store().journal.read(ref, "t")).toHaveLength(2);
+      await store().sessions.remove(ref);
+      expect(await store().journal.read(ref, "t")).toEqual([]);
+      await expect(store().journal.write(ref, entry)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    });
+
+    test("what can't be stored is refused", async () => {
+      const { ref } = await newSession(store());
+      const { epoch } = await next(store(), ref);
+      const entry = { turn: "t", key: "a", value: 1 as Json, epoch };
+      const refused = (change: object, code: string) =>
+        expect(store().journal.write(ref, { ...entry, ...change })).rejects.toMatchObject({ code });
+      await refused({ turn: "" }, "INVALID");
+      await refused({ key: "a\0" }, "INVALID");
+      await refused({ key: "\ud800" }, "INVALID");
+      await refused({ epoch: 1.5 }, "INVALID");
+      await refused({ value: undefined }, "INVALID");
+      await refused({ value: "x".repeat(17_000_000) }, "TOO_LARGE");
+      const many = Array.from({ length: 1_001 }, (_, n) => `t${n}`);
+      await expect(store().journal.kept(ref, many)).rejects.toMatchObject({ code: "INVALID" });
+      expect(await store().journal.kept(ref, many.slice(1))).toEqual([]);
+      await expect(store().journal.kept(ref, ["a\0"])).rejects.toMatchObject({ code: "INVALID" });
+      expect(await store().journal.read(ref, "t")).toEqual([]);
+    });
+  });
+}

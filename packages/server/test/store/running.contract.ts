@@ -1,0 +1,256 @@
+/** What every store promises of turns that run. */
+import { expect, test } from "vitest";
+
+import { isStoreError } from "../../src/store/errors.ts";
+import type { Ref } from "../../src/store/refs.ts";
+import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
+import { suite } from "./suite.ts";
+
+/** The code with which something is refused; null when it isn't. */
+function code(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => null,
+    (error: unknown) => (isStoreError(error) ? error.code : error),
+  );
+}
+
+export function runningContract(name: string, makeStore: MakeStore): void {
+  suite(name, "running turns", makeStore, (store, wait) => {
+    const waiting = async (...texts: string[]) => {
+      const made = await newSession(store());
+      for (const text of texts) await store().waiting.add(made.ref, { id: text, text });
+      return made;
+    };
+
+    test("a turn takes the oldest message with all that it brings, and no other begins beside it", async () => {
+      const { actor, ref } = await newSession(store());
+      expect(await store().running.begin(ref, { turn: "t0" })).toBeNull();
+      const files = [{ url: "https://example.com/a" }];
+      const options = { agent: "market", odd: "\0 \ud800", deep: [1, { a: null }] };
+      const first = { id: "z", text: "first \0 \ud800", files, by: "an", resumes: "f1", options };
+      await store().waiting.add(ref, first);
+      await store().waiting.add(ref, { id: "a", text: "second" });
+      const [shown] = await store().waiting.list(ref);
+      expect(shown).not.toHaveProperty("options");
+      const turn = await store().running.begin(ref, { turn: "t1" });
+      expect(turn).toEqual({
+        ...ref,
+        user: actor.user,
+        turn: "t1",
+        message: shown,
+        retries: null,
+        options,
+        begunAt: expect.any(Number) as number,
+        attempts: 0,
+        stop: null,
+      });
+      expect(await store().running.get(ref)).toEqual(turn);
+      expect((await store().waiting.list(ref)).map(({ id }) => id)).toEqual(["a"]);
+      expect(await store().running.begin(ref, { turn: "t2" })).toBeNull();
+      expect(await store().running.begin(ref, { turn: "t2", retries: "t0" })).toBeNull();
+      expect((await store().waiting.list(ref)).map(({ id }) => id)).toEqual(["a"]);
+      // Told again, it doesn't wait again.
+      expect(await store().waiting.add(ref, first)).toBe("already");
+      expect(await store().running.end(ref, "t1")).toBe(true);
+      expect(await store().running.end(ref, "t1")).toBe(false);
+      expect(await store().running.get(ref)).toBeNull();
+      const next = await store().running.begin(ref, { turn: "t2" });
+      expect(next).toMatchObject({ message: { id: "a", by: null, files: [] }, options: null });
+      await store().running.end(ref, "t2");
+    });
+
+    test("a turn can be tried again, without a message and with its own options", async () => {
+      const { ref } = await waiting("m");
+      const turn = await store().running.begin(ref, { turn: "t2", retries: "t1", options: ["x"] });
+      expect(turn).toMatchObject({ turn: "t2", retries: "t1", message: null, options: ["x"] });
+      expect(await store().running.get(ref)).toEqual(turn);
+      expect(await store().waiting.list(ref)).toHaveLength(1);
+      await store().running.end(ref, "t2");
+      const bare = await store().running.begin(ref, { turn: "t3", retries: "t1" });
+      expect(bare).toMatchObject({ options: null, message: null });
+    });
+
+    test("a begin that is not committed gives the message and its options back", async () => {
+      const { ref } = await newSession(store());
+      await store().waiting.add(ref, { id: "m", text: "t", options: { a: 1 } });
+      await expect(
+        store().transaction(async (tx) => {
+          await tx.running.begin(ref, { turn: "t1" });
+          throw new Error("undo");
+        }),
+      ).rejects.toThrow("undo");
+      expect(await store().running.get(ref)).toBeNull();
+      expect(await store().running.begin(ref, { turn: "t2" })).toMatchObject({ options: { a: 1 } });
+    });
+
+    test("of many that begin at once, one gets the message", async () => {
+      const { ref } = await waiting("m1", "m2");
+      const begun = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => store().running.begin(ref, { turn: `t${n}` })),
+      );
+      expect(begun.filter((turn) => turn !== null)).toHaveLength(1);
+      expect((await store().waiting.list(ref)).map(({ id }) => id)).toEqual(["m2"]);
+    });
+
+    test("attempts are counted, of the turn that runs", async () => {
+      const { ref } = await waiting("m");
+      expect(await store().running.attempt(ref, "t")).toBeNull();
+      const begun = await store().running.begin(ref, { turn: "t" });
+      expect(await store().running.attempt(ref, "t")).toEqual({ ...begun, attempts: 1 });
+      expect(await store().running.attempt(ref, "other")).toBeNull();
+      await Promise.all(Array.from({ length: 9 }, () => store().running.attempt(ref, "t")));
+      expect(await store().running.get(ref)).toMatchObject({ attempts: 10 });
+    });
+
+    test("a stop is noted once, by the first who asks, and only for the turn that is meant", async () => {
+      const { ref } = await waiting("m");
+      const over = { receipt: "over", turn: null };
+      expect(await store().running.requestStop(ref, {})).toEqual(over);
+      await store().running.begin(ref, { turn: "t" });
+      expect(await store().running.requestStop(ref, { turn: "earlier" })).toEqual(over);
+      expect(await store().running.get(ref)).toMatchObject({ stop: null });
+      const asked = await Promise.all(
+        Array.from({ length: 100 }, (_, n) =>
+          store().running.requestStop(ref, n % 2 === 0 ? { by: `u${n}` } : { turn: "t", by: `u${n}` }),
+        ),
+      );
+      expect(asked.every(({ turn }) => turn === "t")).toBe(true);
+      const first = asked.findIndex(({ receipt }) => receipt === "stopping");
+      expect(asked.filter(({ receipt }) => receipt === "stopping")).toHaveLength(1);
+      expect(asked.filter(({ receipt }) => receipt === "already")).toHaveLength(99);
+      expect((await store().running.get(ref))?.stop).toEqual({
+        by: `u${first}`,
+        at: expect.any(Number) as number,
+      });
+      expect(await store().running.requestStop(ref, { turn: "earlier" })).toEqual(over);
+      await store().running.end(ref, "t");
+      expect(await store().running.requestStop(ref, { turn: "t" })).toEqual(over);
+      await store().waiting.add(ref, { id: "m2", text: "t" });
+      // What was said to the one before is not said to the next.
+      expect(await store().running.begin(ref, { turn: "t2" })).toMatchObject({ stop: null });
+      expect(await store().running.requestStop(ref, {})).toEqual({ receipt: "stopping", turn: "t2" });
+      expect(await store().running.get(ref)).toMatchObject({ stop: { by: null } });
+    });
+
+    test("turns that nobody has set about are found, the oldest first", async () => {
+      const refs: Ref[] = [];
+      for (const n of [1, 2, 3]) {
+        const { ref } = await waiting("m");
+        await store().running.begin(ref, { turn: `t${n}` });
+        refs.push(ref);
+        await wait(5);
+      }
+      const [first, second, third] = refs;
+      const mine = async (olderThanMs: number, limit = 1000) => {
+        const found = await store().running.unattempted({ olderThanMs, limit });
+        return found.filter((turn) => refs.some(({ session }) => session === turn.session));
+      };
+      expect(await mine(60_000)).toEqual([]);
+      expect(await mine(0)).toMatchObject([first, second, third].map((ref) => ({ ...ref, attempts: 0 })));
+      if (second !== undefined) await store().running.attempt(second, "t2");
+      expect(await mine(0)).toMatchObject([{ turn: "t1" }, { turn: "t3" }]);
+      expect(await store().running.unattempted({ olderThanMs: 0, limit: 1 })).toHaveLength(1);
+    });
+
+    test("sessions in which a message waits and nothing runs are found, the longest waiting first", async () => {
+      const refs: Ref[] = [];
+      for (let n = 0; n < 4; n++) {
+        const { ref } = await waiting("m1", "m2");
+        refs.push(ref);
+        await wait(5);
+      }
+      const mine = async (olderThanMs: number) => {
+        const found = await store().running.startable({ olderThanMs, limit: 1000 });
+        return found.filter(({ session }) => refs.some((ref) => ref.session === session));
+      };
+      const [first, second, third, fourth] = refs as [Ref, Ref, Ref, Ref];
+      expect(await mine(60_000)).toEqual([]);
+      expect(await mine(0)).toEqual(refs);
+      await store().running.begin(first, { turn: "t" });
+      await store().waiting.take(second);
+      await store().waiting.take(second);
+      await store().waiting.take(third);
+      expect(await mine(0)).toEqual([third, fourth]);
+      await store().running.end(first, "t");
+      expect(await mine(0)).toEqual([first, third, fourth]);
+      expect(await store().running.startable({ olderThanMs: 0, limit: 1 })).toHaveLength(1);
+    });
+
+    test("another tenant sees and changes nothing of it", async () => {
+      const { ref } = await waiting("m", "m2");
+      const foreign = { ...ref, tenant: await newTenant(store()) };
+      await expect(store().running.begin(foreign, { turn: "t" })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+      const retry = { turn: "t", retries: "t0" };
+      await expect(store().running.begin(foreign, retry)).rejects.toMatchObject({ code: "NOT_FOUND" });
+      const turn = await store().running.begin(ref, { turn: "t" });
+      expect(turn).not.toBeNull();
+      expect(await store().running.get(foreign)).toBeNull();
+      expect(await store().running.attempt(foreign, "t")).toBeNull();
+      expect(await store().running.requestStop(foreign, {})).toEqual({ receipt: "over", turn: null });
+      expect(await store().running.end(foreign, "t")).toBe(false);
+      expect(await store().running.get(ref)).toEqual(turn);
+      await store().running.requestStop(ref, {});
+      expect(await store().running.requestStop(foreign, {})).toEqual({ receipt: "over", turn: null });
+    });
+
+    test("it goes with its session, and who is erased is no longer named in it", async () => {
+      const { actor, ref } = await newSession(store());
+      await store().waiting.add(ref, { id: "m", text: "t", by: "guest" });
+      await store().running.begin(ref, { turn: "t" });
+      await store().running.requestStop(ref, { by: "stopper" });
+      await store().sessions.removeUser(await newTenant(store()), "guest");
+      expect(await store().running.get(ref)).toMatchObject({ message: { by: "guest" } });
+      await store().sessions.removeUser(ref.tenant, "guest");
+      expect(await store().running.get(ref)).toMatchObject({
+        message: { by: null },
+        stop: { by: "stopper" },
+      });
+      await store().sessions.removeUser(ref.tenant, "stopper");
+      const { stop } = (await store().running.get(ref)) ?? { stop: null };
+      expect(stop).toEqual({ by: null, at: expect.any(Number) as number });
+      await store().sessions.removeUser(ref.tenant, actor.user);
+      expect(await store().running.get(ref)).toBeNull();
+      expect((await store().running.unattempted({ olderThanMs: 0, limit: 1000 })).map((r) => r.session))
+        .not //
+        .toContain(ref.session);
+    });
+
+    test("what can't be stored is refused", async () => {
+      const { ref } = await waiting("m");
+      const huge = "x".repeat(70_000);
+      expect(await code(store().running.begin(ref, { turn: "a\0" }))).toBe("INVALID");
+      expect(await code(store().running.begin(ref, { turn: "t", retries: "" }))).toBe("INVALID");
+      expect(await code(store().running.begin(ref, { turn: "t", options: {} }))).toBe("INVALID");
+      expect(await code(store().running.begin(ref, { turn: "t", retries: "t0", options: huge }))).toBe(
+        "TOO_LARGE",
+      );
+      expect(await code(store().waiting.add(ref, { id: "m2", text: "t", options: huge }))).toBe("TOO_LARGE");
+      expect(await code(store().running.requestStop(ref, { by: "\ud800" }))).toBe("INVALID");
+      expect(await code(store().running.requestStop(ref, { turn: "" }))).toBe("INVALID");
+      expect(await code(store().running.attempt(ref, ""))).toBe("INVALID");
+      expect(await code(store().running.end(ref, ""))).toBe("INVALID");
+      for (const bad of [-1, 1.5, Number.NaN]) {
+        expect(await code(store().running.unattempted({ olderThanMs: bad, limit: 1 }))).toBe("INVALID");
+        expect(await code(store().running.startable({ olderThanMs: 0, limit: bad }))).toBe("INVALID");
+      }
+      expect(await store().running.get(ref)).toBeNull();
+    });
+
+    test("a worker that leaves has its work taken at once", async () => {
+      const [leaver, heir] = [unique("exec"), unique("exec")];
+      expect(await store().leases.leave(leaver)).toBe(false);
+      await store().leases.take(leaver, 60_000);
+      await store().leases.take(heir, 60_000);
+      expect(await store().leases.takeDead(leaver, heir)).toBe(false);
+      expect(await store().leases.leave(leaver)).toBe(true);
+      expect(await store().leases.expired(100)).toEqual([leaver]);
+      expect(await store().leases.takeDead(leaver, heir)).toBe(true);
+      expect(await store().leases.leave(leaver)).toBe(false);
+      expect(await store().leases.renew(leaver, 60_000)).toBe(false);
+      expect(await store().leases.release(leaver, heir)).toBe(true);
+      expect(await store().leases.release(heir, heir)).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,114 @@
+/**
+ * Plays a story on a stage that has its agents: asks, follows the log to the end of the turn, opens the gates of the story,
+ * stops the turn and reloads clients when it says so. Every event is held to the rules as it comes.
+ */
+import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
+import type { Moment, Story } from "@turnstream/conformance/stories/story.ts";
+import {
+  emptyState,
+  type Event,
+  findRun,
+  fold,
+  foldQuiet,
+  legal,
+  type SessionState,
+  START_CURSOR,
+  trackQuiet,
+} from "@turnstream/protocol";
+import { blocks, type History, historyOf } from "@turnstream/protocol/blocks";
+import { readEvent } from "@turnstream/protocol/schema";
+import type { Ref } from "../../src/store/refs.ts";
+import type { Stage } from "../runtime/stage.ts";
+import type { Gates } from "./cast.ts";
+
+export interface Reload {
+  readonly at: Moment;
+  readonly history: History;
+  readonly client: BlocksClient;
+}
+
+export interface Played {
+  readonly ref: Ref;
+  /** As they came from the log, live. */
+  readonly events: readonly Event[];
+  readonly state: SessionState;
+  readonly reloads: readonly Reload[];
+}
+
+const PATIENCE_MS = 15_000;
+
+export async function play(stage: Stage, story: Story, gates: Gates): Promise<Played> {
+  const ref = await stage.session();
+  const events: Event[] = [];
+  const reloads: Promise<Reload>[] = [];
+  const due = new Set<Moment>([...story.reloadAt, ...(story.stopAt === undefined ? [] : [story.stopAt])]);
+  let state = emptyState;
+  const asked = stage.send(ref, story.ask, { agent: story.agent.name });
+  for await (const event of eventsAfter(stage, ref, START_CURSOR)) {
+    check(state, event);
+    state = fold(state, event);
+    events.push(event);
+    const moment = momentOf(state, event);
+    if (moment !== null && due.delete(moment)) {
+      if (story.reloadAt.includes(moment)) reloads.push(goOn(stage, ref, await load(stage, ref, moment)));
+      if (story.stopAt === moment) await stage.stop(ref);
+    }
+    if (moment !== null) gates.open(moment);
+    if (event.type === "turn.end") break;
+  }
+  const message = await asked;
+  await stage.ended(ref, (turn) => turn.message?.id === message);
+  return { ref, events, state, reloads: await Promise.all(reloads) };
+}
+
+/** What is in the log after a cursor, and what comes, until nobody wants more. */
+async function* eventsAfter({ parts }: Stage, { session }: Ref, after: string): AsyncGenerator<Event> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  for await (const delivery of parts.log.attach(session, { after, signal })) {
+    if (delivery.type === "end") throw new Error(`the log ended: ${delivery.reason}`);
+    for (const { event } of delivery.entries) yield event;
+  }
+  throw new Error(`the turn has not ended within ${PATIENCE_MS} ms`);
+}
+
+function check(state: SessionState, event: Event): void {
+  const read = readEvent(event);
+  const wrong = legal(state, event);
+  if (!read.ok) throw new Error(`${event.type}: ${read.message}`);
+  if (wrong !== null) throw new Error(`${wrong.rule} ${wrong.message}: ${JSON.stringify(event)}`);
+}
+
+function momentOf(state: SessionState, event: Event): Moment | null {
+  const turn = state.turns.last();
+  if (turn === undefined || !("block" in event)) return null;
+  const block = turn.items.at(event.index);
+  const of = block !== undefined && block !== null && "call" in block ? block.call : null;
+  return `${event.type} ${of ?? findRun(turn, event.run)?.call ?? "main"}`;
+}
+
+interface Loaded {
+  readonly at: Moment;
+  readonly quiet: SessionState;
+}
+
+/** What a client finds that comes now: everything up to where all that is shown is whole. */
+async function load(stage: Stage, ref: Ref, at: Moment): Promise<Loaded> {
+  let track = trackQuiet(emptyState);
+  for (const event of await stage.events(ref)) track = foldQuiet(track, event);
+  return { at, quiet: track.quiet ?? emptyState };
+}
+
+/** As 004 says: history, then the stream after its `last_event_id`, into the same client. */
+async function goOn(stage: Stage, ref: Ref, { at, quiet }: Loaded): Promise<Reload> {
+  const history = JSON.parse(JSON.stringify(historyOf(quiet))) as History;
+  const client = new BlocksClient();
+  client.load(history);
+  let encoder = blocks.attach(quiet);
+  for await (const event of eventsAfter(stage, ref, history.last_event_id)) {
+    const step = blocks.encode(encoder, event);
+    encoder = step.encoder;
+    for (const frame of step.frames) client.handle({ ...frame });
+    if (event.type === "turn.end") break;
+  }
+  return { at, history, client };
+}

@@ -1,0 +1,190 @@
+/**
+ * The stories of conformance/stories, end to end: DBOS, PostgreSQL and Redis, from the question to the frames of every
+ * dialect, held against the frames that are written down there.
+ */
+import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
+import { SseReader } from "@turnstream/conformance/clients/sse-reader.ts";
+import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
+import { ownIds, STORIES, writtenEnd, writtenFrames } from "@turnstream/conformance/stories/index.ts";
+import { type Frame, normalise } from "@turnstream/conformance/stories/normalise.ts";
+import type { Story } from "@turnstream/conformance/stories/story.ts";
+import { framesFrom } from "@turnstream/conformance/support/replay.ts";
+import { compareCursors, emptyState, snapshot } from "@turnstream/protocol";
+import { blocks, historyOf } from "@turnstream/protocol/blocks";
+import { responses, responsesToSse } from "@turnstream/protocol/responses";
+import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turnstream/protocol/schema";
+import { tasks } from "@turnstream/protocol/tasks";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { realParts } from "./real-parts.ts";
+import { Stage } from "../runtime/stage.ts";
+import { agentOf, Gates } from "./cast.ts";
+import { play, type Played } from "./play.ts";
+
+/** As 000 and 004 say it. */
+const WORDS = {
+  stopped: "Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục",
+  thought: "Suy nghĩ",
+};
+
+let stage: Stage;
+const played = new Map<string, Played>();
+
+beforeAll(async () => {
+  stage = await Stage.open(await realParts());
+  const gates = new Map(STORIES.map((story) => [story, new Gates()]));
+  await stage.worker(
+    [...gates].map(([story, own]) => agentOf(story, own)),
+    { words: WORDS },
+  );
+  for (const [story, own] of gates) played.set(story.name, await play(stage, story, own));
+});
+
+afterAll(() => stage.close());
+
+function playedOf({ name }: Pick<Story, "name">): Played {
+  const found = played.get(name);
+  if (found === undefined) throw new Error(`${name} was not played`);
+  return found;
+}
+
+/** The frames of a story as it was played, before anything is made the same. */
+const FRAMES = {
+  blocks: (story: Story) => framesFrom(blocks, emptyState, playedOf(story).events),
+  tasks: (story: Story) => framesFrom(tasks, emptyState, playedOf(story).events),
+  responses: (story: Story) => framesFrom(responses, emptyState, playedOf(story).events),
+};
+type DialectName = keyof typeof FRAMES;
+const DIALECTS: readonly DialectName[] = ["blocks", "tasks", "responses"];
+
+function normalOf(story: Story, dialect: DialectName) {
+  return normalise(FRAMES[dialect](story) as unknown as Frame[], ownIds(story));
+}
+
+function storyOf(name: string): Story {
+  const story = STORIES.find((each) => each.name === name);
+  if (story === undefined) throw new Error(`there is no story ${name}`);
+  return story;
+}
+
+function actualAndWritten(name: string, dialect: DialectName) {
+  const story = storyOf(name);
+  return [normalOf(story, dialect).frames, writtenFrames(story, dialect)] as const;
+}
+
+describe("the frames that are written down", () => {
+  test("W01 W02 W03 W04 W05 W06 W07 a thought, a call, its result, the answer: vnm-stock in blocks", () => {
+    const [actual, written] = actualAndWritten("vnm-stock", "blocks");
+    expect(actual).toEqual(written);
+  });
+
+  test("W06 W07 W08 calls side by side, each matched with its result, one with a chart: two-tools in blocks", () => {
+    const [actual, written] = actualAndWritten("two-tools", "blocks");
+    expect(actual).toEqual(written);
+  });
+
+  test("W02 W07 W08 W10 one call fails, a stop cancels the other: two-tools-stopped in blocks", () => {
+    const [actual, written] = actualAndWritten("two-tools-stopped", "blocks");
+    expect(actual).toEqual(written);
+  });
+
+  test("W05 W06 W08 W14 W15 groups with summaries, thoughts shared between them: market-overview in blocks", () => {
+    const [actual, written] = actualAndWritten("market-overview", "blocks");
+    expect(actual).toEqual(written);
+  });
+
+  test("W05 W09 W14 a sub-agent's steps stay in the group of its call: paris-weather in blocks", () => {
+    const [actual, written] = actualAndWritten("paris-weather", "blocks");
+    expect(actual).toEqual(written);
+  });
+
+  test("T05 T06 T08 T09 a sub-agent is a task of its own, inside the result of its call: paris-weather in tasks", () => {
+    const [actual, written] = actualAndWritten("paris-weather", "tasks");
+    expect(actual).toEqual(written);
+  });
+
+  test.each(["vnm-stock", "two-tools", "two-tools-stopped", "market-overview"])(
+    "T01 T02 T03 T04 reasoning, calls, results and messages: %s in tasks",
+    (name) => {
+      const [actual, written] = actualAndWritten(name, "tasks");
+      expect(actual).toEqual(written);
+    },
+  );
+
+  test.each(STORIES)("S02 S03 S04 S05 steps and output text: $name in responses", ({ name }) => {
+    const [actual, written] = actualAndWritten(name, "responses");
+    expect(actual).toEqual(written);
+  });
+});
+
+const SCHEMAS = { blocks: blocksFrameSchema, tasks: tasksFrameSchema, responses: responsesFrameSchema };
+
+describe.each(STORIES)("$name", (story) => {
+  test("has frames that keep to their schemas, and cursors that rise", () => {
+    for (const dialect of DIALECTS) {
+      const frames = FRAMES[dialect](story);
+      for (const frame of frames) expect(SCHEMAS[dialect].safeParse(frame).error).toBeUndefined();
+      const cursors = frames.flatMap(({ event_id }) => (event_id === undefined ? [] : [event_id]));
+      expect(cursors).toEqual(cursors.toSorted((a, b) => compareCursors(a, b)));
+      expect(new Set(cursors).size).toBe(cursors.length);
+    }
+  });
+
+  test("U01 a plain client of blocks ends as it is written down", () => {
+    const client = new BlocksClient();
+    for (const frame of FRAMES.blocks(story)) client.handle({ ...frame });
+    expect(client.problems).toEqual([]);
+    expect(normalOf(story, "blocks").rename(client.display())).toEqual(writtenEnd(story).blocks);
+  });
+
+  test("T01 a plain client of tasks ends as it is written down", () => {
+    const client = new TasksClient();
+    for (const frame of FRAMES.tasks(story)) client.handle({ ...frame });
+    expect(client.problems).toEqual([]);
+    expect(normalOf(story, "tasks").rename(client.display())).toEqual(writtenEnd(story).tasks);
+  });
+
+  test("S02 S05 a plain client of responses ends as it is written down", () => {
+    const reader = new SseReader();
+    for (const frame of FRAMES.responses(story)) reader.push(responsesToSse(frame));
+    expect(reader.problems).toEqual([]);
+    expect(normalOf(story, "responses").rename(reader.display())).toEqual(writtenEnd(story).responses);
+  });
+
+  test("H02 H03 H04 a client that reloads in the middle ends as one that never did", () => {
+    const uncut = new BlocksClient();
+    for (const frame of FRAMES.blocks(story)) uncut.handle({ ...frame });
+    const { reloads } = playedOf(story);
+    expect(reloads.map(({ at }) => at).toSorted()).toEqual(story.reloadAt.toSorted());
+    for (const { history, client } of reloads) {
+      expect(history.agent_status).toBe("running");
+      expect(client.problems).toEqual([]);
+      expect(withoutUser(client)).toEqual(withoutUser(uncut));
+    }
+  });
+
+  test("H01 H04 H05 afterwards everything is in history, closed, and nothing runs", async () => {
+    const { ref, state } = playedOf(story);
+    const later = await stage.state(ref);
+    expect(snapshot(later)).toEqual(snapshot(state));
+    const history = historyOf(later);
+    expect(history.agent_status).toBe("idle");
+    const client = new BlocksClient();
+    client.load(JSON.parse(JSON.stringify(history)) as typeof history);
+    const uncut = new BlocksClient();
+    for (const frame of FRAMES.blocks(story)) uncut.handle({ ...frame });
+    expect(withoutUser(client)).toEqual(withoutUser(uncut));
+  });
+});
+
+/** The person's own words stand in history and not in the stream. */
+function withoutUser(client: BlocksClient): unknown {
+  return Object.entries(client.display()).map(([id, { items, ...rest }]) => ({
+    id,
+    ...rest,
+    items: items.filter((item) => (item as { type: string }).type !== "user"),
+  }));
+}
+
+test("the worker met no error but the one that a tool threw", () => {
+  expect(stage.errors.map(({ about }) => about)).toEqual(["the tool search_stock"]);
+});
