@@ -25,6 +25,9 @@ export type JsonSchema = JSONSchema7;
 /** What a model is asked. How the call is stopped and streamed is not part of the question. */
 export type ModelRequest = Omit<LanguageModelV4CallOptions, "abortSignal" | "includeRawChunks">;
 
+/** How a model is asked, beside what: temperature, provider options and the like. */
+export type ModelSettings = Omit<ModelRequest, "prompt" | "tools">;
+
 type AnyPart = LanguageModelV4StreamPart;
 /** What comes from a model. Failures are thrown, and signs of life are not passed on. */
 export type StreamPart = Exclude<AnyPart, { type: "error" | "raw" | "ping" }>;

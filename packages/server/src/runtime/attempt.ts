@@ -3,13 +3,12 @@
  * most one per turn; whoever begins another has made void what this one did not journal. Never decides what to do next.
  */
 import type { Json, SessionState, Turn, Usage } from "@turnstream/protocol";
-import { archiveSession } from "../session/archive.ts";
 import type { RunningTurn } from "../store/ports/running.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
 import { addUsage, NO_USAGE } from "../models/usage.ts";
+import { Archiver } from "./archiver.ts";
 import type { FactKey } from "./facts.ts";
-import { BeginAgain } from "./outcomes.ts";
 import type { RuntimeParts } from "./parts.ts";
 import type { Pen } from "./pen.ts";
 
@@ -37,6 +36,7 @@ export class Attempt {
   readonly #work = new AbortController();
   readonly #tools = new AbortController();
   readonly #usage = new Map<string, Usage>();
+  readonly #archiver: Archiver;
 
   constructor(options: AttemptOptions) {
     this.parts = options.parts;
@@ -47,6 +47,7 @@ export class Attempt {
     this.state = options.state;
     this.tries = options.tries;
     this.#journal = options.journal;
+    this.#archiver = new Archiver(options.parts, this.ref);
   }
 
   get turn(): Turn {
@@ -91,14 +92,7 @@ export class Attempt {
   /** Archives what is in the log, and does the rest in the same commit. */
   async archive(commit: (tx: Store) => Promise<void>): Promise<void> {
     await this.pen.flush();
-    let isDone = false;
-    const archived = await archiveSession(this.parts, this.ref, {
-      commit: async (tx) => {
-        await commit(tx);
-        isDone = true;
-      },
-    });
-    if (!isDone) throw new BeginAgain(`nothing can be archived after ${archived.cursor}`);
+    await this.#archiver.archive(commit);
   }
 
   use(run: string, usage: Usage): void {

@@ -3,6 +3,7 @@
  * `fromStream` for what that means.
  */
 import { type Event, legal, SCHEMA_VERSION } from "@turnstream/protocol";
+import { modelErrorFrom } from "../models/errors.ts";
 import { AiSdkReader } from "./ai-sdk-reader.ts";
 import type { AiSdkResult, Body, BodyEvent } from "./define/body.ts";
 import { BODY } from "./facts.ts";
@@ -28,7 +29,8 @@ export async function runBody(scope: RunScope, body: Body, prompt: Prompt): Prom
 
 async function readAiSdk(scope: RunScope, { fullStream }: AiSdkResult): Promise<void> {
   const reader = new AiSdkReader(scope);
-  for await (const part of stoppable(fullStream, scope.attempt.signal)) await reader.take(part);
+  for await (const part of stoppable(fullStream, scope.attempt.signal, modelErrorFrom))
+    await reader.take(part);
   await reader.end();
 }
 
@@ -60,11 +62,17 @@ async function readEvents(scope: RunScope, events: AsyncIterable<BodyEvent>): Pr
 }
 
 /** Leaves off as soon as the signal says so, even if the other side doesn't listen. */
-async function* stoppable<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+async function* stoppable<T>(
+  items: AsyncIterable<T>,
+  signal: AbortSignal,
+  errorFrom: (error: unknown) => unknown = (error) => error,
+): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
   try {
     while (true) {
-      const { done, value } = await unlessAborted(iterator.next(), signal);
+      const { done, value } = await unlessAborted(iterator.next(), signal).catch((error: unknown) => {
+        throw signal.aborted ? signal.reason : errorFrom(error);
+      });
       if (done === true) return;
       yield value;
     }

@@ -13,9 +13,9 @@ import {
   SCHEMA_VERSION,
   type SessionState,
 } from "@turnstream/protocol";
-import { isLogError } from "../log/errors.ts";
 import { Writer } from "../log/writer.ts";
 import { claimIdle, claimSession, type FirstEvent } from "../session/claim.ts";
+import { openSession } from "../session/create.ts";
 import { readHistory } from "../session/history.ts";
 import { deliverCommitted } from "../session/relay.ts";
 import type { RunningTurn } from "../store/ports/running.ts";
@@ -47,7 +47,7 @@ export async function claimTurn(
   tries: Map<string, number>,
 ): Promise<Attempt> {
   const ref: Ref = { tenant: row.tenant, session: row.session };
-  await tellMessage(parts, ref, row);
+  await deliverCommitted(parts, ref);
   let seen: Seen | null = null;
   const prepare = async (): Promise<FirstEvent> => {
     const entries = await parts.store.journal.read(ref, row.turn);
@@ -58,7 +58,12 @@ export async function claimTurn(
     return { event, last: cursor };
   };
   const reason = `attempt ${row.attempts} at turn ${row.turn}`;
-  const claimed = await claimSession(parts, ref, { by: parts.executor, reason, event: prepare });
+  const claim = () => claimSession(parts, ref, { by: parts.executor, reason, event: prepare });
+  const claimed = await claim().catch(async (error: unknown) => {
+    if (!(error instanceof NotTold)) throw error;
+    await tellAgain(parts, ref);
+    return claim();
+  });
   const { state, journal, event } = seen as unknown as Seen;
   const after = foldDraft(state, event, claimed.cursor, parts.env.now());
   const writer = new Writer({
@@ -73,17 +78,14 @@ export async function claimTurn(
   return new Attempt({ parts, row, epoch: claimed.epoch, pen, journal, state: after, tries });
 }
 
-/** A turn's start names its message, so that has to be in the log before. */
-async function tellMessage(parts: RuntimeParts, ref: Ref, row: RunningTurn): Promise<void> {
+/** A turn's start names its message, and that is not in the log: it was lost, or could not be told yet. */
+class NotTold extends Error {}
+
+async function tellAgain(parts: RuntimeParts, ref: Ref): Promise<void> {
+  // Claiming it also brings back what was told and lost with the log.
+  if (!(await openSession(parts, ref))) await claimIdle(parts, ref, parts.executor);
   const { failure } = await deliverCommitted(parts, ref);
-  if (failure === null) return;
-  if (!isLogError(failure, "UNCLAIMED")) throw failure;
-  const { state } = await readHistory(parts, ref, { turns: 1 });
-  // The takeover of a turn that has started makes the log whole; before that somebody has to.
-  if (state.turns.last()?.id === row.turn) return;
-  await claimIdle(parts, ref, parts.executor);
-  const again = await deliverCommitted(parts, ref);
-  if (again.failure !== null) throw again.failure;
+  if (failure !== null) throw failure;
 }
 
 function firstEvent(
@@ -93,7 +95,11 @@ function firstEvent(
   journal: ReadonlyMap<string, Json>,
 ): EventDraft {
   const turn = state.turns.last();
-  if (turn?.id !== row.turn) return startOf(parts, row, state);
+  if (turn?.id !== row.turn) {
+    const isTold = row.message === null || state.waiting.some(({ id }) => id === row.message?.id);
+    if (state.session === "" || !isTold) throw new NotTold(`turn ${row.turn}`);
+    return startOf(parts, row, state);
+  }
   // Its end was told, and only the rest of the work is missing.
   if (turn.status !== "running")
     return { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] };

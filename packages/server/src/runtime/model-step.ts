@@ -57,7 +57,7 @@ async function askUntilAnswered(
     try {
       await parts.modelSlots.run(signal, async () => {
         const tools = toolsOf(pinned);
-        const request = { prompt, ...(tools.length === 0 ? {} : { tools }) };
+        const request = { ...agent.settings, prompt, ...(tools.length === 0 ? {} : { tools }) };
         for await (const part of askModel(model, request, { signal })) {
           if (part.type === "finish") usage = usageOf(part.usage);
           else await writer.take(part);

@@ -19,7 +19,10 @@ const THOUGHT: JsonSchema = {
   additionalProperties: false,
 };
 
-export function pin(agent: Agent): PinnedAgent {
+async function pin(agent: Agent, { row }: Attempt): Promise<PinnedAgent> {
+  const { tenant, user, session, message } = row;
+  const { instructions: made } = agent;
+  const instructions = typeof made === "string" ? made : await made({ tenant, user, session, message });
   const tools = Object.entries(agent.tools).map(([name, { description }]) => ({
     name,
     description,
@@ -38,7 +41,7 @@ export function pin(agent: Agent): PinnedAgent {
   return {
     agent: agent.name,
     model: agent.model?.modelId ?? null,
-    instructions: agent.instructions,
+    instructions,
     tools: [...tools, ...agents, ...(agent.shareThought ? [thought] : [])],
   };
 }
@@ -48,7 +51,7 @@ export async function pinnedFor(attempt: Attempt, path: string, agent: Agent): P
   const key = pinnedKey(path);
   const noted = attempt.recall(key);
   if (noted !== undefined) return noted;
-  const pinned = pin(agent);
+  const pinned = await pin(agent, attempt);
   await attempt.note(key, pinned);
   return pinned;
 }

@@ -55,32 +55,52 @@ const TURNS = 1;
 const STEP = 2_000;
 const MAX_TRIES = 8;
 
+export interface ArchivedState extends Archived {
+  /** What is archived, folded as far as this call knows; null when it knows nothing. */
+  readonly state: SessionState | null;
+}
+
 /** Archives what is in the log now, or up to a position; what comes meanwhile is left to the next call. */
 export async function archiveSession(
   parts: Parts,
   ref: Ref,
   options: ArchiveOptions = {},
 ): Promise<Archived> {
+  const { state: _, ...archived } = await archiveFrom(parts, ref, null, options);
+  return archived;
+}
+
+/**
+ * The same for whoever archives again and again.
+ * @param known what the call before gave as `state`; what is archived is then read only where it has moved on since
+ */
+export async function archiveFrom(
+  parts: Parts,
+  ref: Ref,
+  known: SessionState | null,
+  options: ArchiveOptions = {},
+): Promise<ArchivedState> {
   const { step = STEP } = options;
   const last = options.upTo ?? (await parts.log.head(ref.session))?.last ?? START_CURSOR;
   const end = parseCursor(last);
   if (end === null) throw new LogError("INVALID", { detail: "`upTo` is not a cursor" });
   let events = 0;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    let state = await readArchived(parts.store, ref, TURNS);
+    let state = (tries === 0 ? known : null) ?? (await readArchived(parts.store, ref, TURNS));
     while (true) {
       const cursor = formatCursor(state);
       const page = await parts.log.read(ref.session, { after: cursor, limit: step });
       if (!page.ok) {
-        if (page.reason === "trimmed") break;
+        // Somebody else may have archived since the caller knew it, and the log have been trimmed or begun anew there.
+        if (page.reason === "trimmed" || state === known) break;
         // The log was lost, and with it what was delivered to it and not archived.
         await parts.store.outbox.reopen(ref);
-        return { cursor, events, isWaiting: false };
+        return { cursor, state, events, isWaiting: false };
       }
       const entries = page.entries.filter((entry) => comparePositions(entry, end) <= 0);
       if (entries.length === 0) {
         if (options.commit !== undefined) await parts.store.transaction(options.commit);
-        return { cursor, events, isWaiting: false };
+        return { cursor, state, events, isWaiting: false };
       }
       const next = foldEntries(state, entries);
       const isLast = !page.more || entries.length < page.entries.length;
@@ -91,17 +111,17 @@ export async function archiveSession(
         isLast ? options.commit : undefined,
       );
       if (typeof result === "object") {
-        if ("behind" in result) return { cursor, events, isWaiting: true };
+        if ("behind" in result) return { cursor, state, events, isWaiting: true };
         // Somebody else has archived meanwhile: begin again from what is there now.
         break;
       }
       if (result === "written") events += entries.length;
       state = next;
-      if (isLast) return { cursor: formatCursor(state), events, isWaiting: false };
+      if (isLast) return { cursor: formatCursor(state), state, events, isWaiting: false };
     }
   }
   const { archived } = await parts.store.archive.header(ref);
-  return { cursor: archived, events, isWaiting: false };
+  return { cursor: archived, state: null, events, isWaiting: false };
 }
 
 async function writeWith(

@@ -2,17 +2,20 @@
  * Makes agents of a story: its answers become a scripted model, its outcomes become tools, and whatever waits for a moment
  * of the story waits at a gate. Knows nothing of logs and workers.
  */
-import type { Moment, Outcome, Part, Story, StoryAgent } from "@turnstream/conformance/stories/story.ts";
+import { setTimeout as sleepFor } from "node:timers/promises";
+import type { Moment, Outcome, Part, Story } from "@turnstream/conformance/stories/story.ts";
 import type { Artifact, Json } from "@turnstream/protocol";
 import { z } from "zod";
-import { type Answer, call, say, think } from "../../src/models/script-parts.ts";
-import { scripted } from "../../src/models/scripted.ts";
+import { type Answer, call, fail, say, type ScriptPart, think, wait } from "../../src/models/script-parts.ts";
+import type { Prompt } from "../../src/models/model.ts";
+import { scripted, type ScriptCall } from "../../src/models/scripted.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
 import { type Tool, tool, type ToolContext, type ToolOutput } from "../../src/runtime/define/tool.ts";
 
-/** Slow enough that people can reload in the middle of a text. */
-const PACE = { chunk: 4, paceMs: 8 };
+const PACE = { chunk: 4, paceMs: 1 };
 const ARGUMENT_PIECES = 3;
+/** A model that waits so long, and n more, waits for the n-th moment at which the story reloads. */
+const HOLD_MS = 1_000_000;
 
 /** The moments of one story: who waits for one goes on once it has been told. */
 export class Gates {
@@ -33,28 +36,53 @@ export class Gates {
   }
 }
 
-export function agentOf(story: Story, gates: Gates, told: StoryAgent = story.agent): Agent {
+/** @param heard gets every prompt that a model of the story is given */
+export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = story.agent): Agent {
   const { name, model, label, answers, sharesThoughts = false, hasTitle = false } = told;
   const subs = Object.entries(told.agents ?? {}).map(
-    ([as, sub]) => [as, agentOf(story, gates, sub)] as const,
+    ([as, sub]) => [as, agentOf(story, gates, heard, sub)] as const,
   );
   const tools = Object.entries(told.tools).map(([as, words]) => [as, toolOf(story, gates, words)] as const);
+  const script = ({ step, prompt }: ScriptCall): Answer => {
+    // The prompt goes on growing after the model has read it.
+    heard.push(structuredClone(prompt));
+    const answer = answers[step];
+    if (answer === undefined) throw new Error(`${name} has no answer ${step + 1}`);
+    return [...answer.map(partOf), ...holds(story, answer, told === story.agent)];
+  };
+  const sleep = async (ms: number): Promise<void> => {
+    const moment = story.reloadAt[ms - HOLD_MS];
+    await (moment === undefined ? sleepFor(ms) : gates.pass(moment));
+  };
   return defineAgent({
     name,
-    model: scripted(answers.map(answerOf), { modelId: model }),
+    model: scripted(script, { modelId: model, sleep }),
     tools: Object.fromEntries(tools),
     agents: Object.fromEntries(subs),
     shareThought: sharesThoughts,
+    retries: { tries: 1 },
     ...(label === undefined ? {} : { label }),
     ...(hasTitle ? {} : { title: false }),
   });
 }
 
-function answerOf(parts: readonly Part[]): Answer {
-  return parts.map((part) => {
-    if ("think" in part) return think(part.think, PACE);
-    if ("say" in part) return say(part.say, PACE);
-    return call(part.call, part.input, { id: part.id, chunks: ARGUMENT_PIECES });
+function partOf(part: Part): ScriptPart {
+  if ("think" in part) return think(part.think, PACE);
+  if ("say" in part) return say(part.say, PACE);
+  if ("fail" in part) return fail({ status: part.fail });
+  return call(part.call, part.input, { id: part.id, chunks: ARGUMENT_PIECES });
+}
+
+/**
+ * Before an answer is complete it waits for the reloads in its middle. Its last text is open as long, for nobody knows yet
+ * whether it is final.
+ */
+function holds({ reloadAt }: Story, answer: readonly Part[], isMain: boolean): ScriptPart[] {
+  const kinds = answer.flatMap((part) => ("think" in part ? ["thinking"] : "say" in part ? ["text"] : []));
+  return reloadAt.flatMap((moment, n) => {
+    const [event = "", of] = moment.split(" ");
+    const isHere = (of === "main") === isMain && kinds.some((kind) => event === `${kind}.delta`);
+    return isHere ? [wait(HOLD_MS + n)] : [];
   });
 }
 

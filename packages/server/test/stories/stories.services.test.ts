@@ -6,7 +6,7 @@ import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { SseReader } from "@turnstream/conformance/clients/sse-reader.ts";
 import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
 import { ownIds, STORIES, writtenEnd, writtenFrames } from "@turnstream/conformance/stories/index.ts";
-import { type Frame, normalise } from "@turnstream/conformance/stories/normalise.ts";
+import { normalise } from "@turnstream/conformance/stories/normalise.ts";
 import type { Story } from "@turnstream/conformance/stories/story.ts";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { compareCursors, emptyState, snapshot } from "@turnstream/protocol";
@@ -15,8 +15,10 @@ import { responses, responsesToSse } from "@turnstream/protocol/responses";
 import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turnstream/protocol/schema";
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Prompt } from "../../src/models/model.ts";
 import { realParts } from "./real-parts.ts";
 import { Stage } from "../runtime/stage.ts";
+import { DEFAULT_WORDS } from "../../src/runtime/words.ts";
 import { agentOf, Gates } from "./cast.ts";
 import { play, type Played } from "./play.ts";
 
@@ -24,18 +26,22 @@ import { play, type Played } from "./play.ts";
 const WORDS = {
   stopped: "Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục",
   thought: "Suy nghĩ",
+  errors: { ...DEFAULT_WORDS.errors, LLM_ERROR: "Đã xảy ra lỗi. Vui lòng thử lại." },
 };
 
 let stage: Stage;
 const played = new Map<string, Played>();
+const heard = new Map<string, Prompt[]>();
 
 beforeAll(async () => {
   stage = await Stage.open(await realParts());
   const gates = new Map(STORIES.map((story) => [story, new Gates()]));
-  await stage.worker(
-    [...gates].map(([story, own]) => agentOf(story, own)),
-    { words: WORDS },
-  );
+  const agents = [...gates].map(([story, own]) => {
+    const prompts: Prompt[] = [];
+    heard.set(story.name, prompts);
+    return agentOf(story, own, prompts);
+  });
+  await stage.worker(agents, { words: WORDS });
   for (const [story, own] of gates) played.set(story.name, await play(stage, story, own));
 });
 
@@ -57,7 +63,7 @@ type DialectName = keyof typeof FRAMES;
 const DIALECTS: readonly DialectName[] = ["blocks", "tasks", "responses"];
 
 function normalOf(story: Story, dialect: DialectName) {
-  return normalise(FRAMES[dialect](story) as unknown as Frame[], ownIds(story));
+  return normalise(FRAMES[dialect](story), ownIds(story));
 }
 
 function storyOf(name: string): Story {
@@ -87,6 +93,16 @@ describe("the frames that are written down", () => {
     expect(actual).toEqual(written);
   });
 
+  test("W02 W11 what was under way is closed before the error: vnm-error in blocks", () => {
+    const [actual, written] = actualAndWritten("vnm-error", "blocks");
+    expect(actual).toEqual(written);
+  });
+
+  test("W02 W09 W10 a stop cancels from the inside out: paris-weather-stopped in blocks", () => {
+    const [actual, written] = actualAndWritten("paris-weather-stopped", "blocks");
+    expect(actual).toEqual(written);
+  });
+
   test("W05 W06 W08 W14 W15 groups with summaries, thoughts shared between them: market-overview in blocks", () => {
     const [actual, written] = actualAndWritten("market-overview", "blocks");
     expect(actual).toEqual(written);
@@ -102,7 +118,12 @@ describe("the frames that are written down", () => {
     expect(actual).toEqual(written);
   });
 
-  test.each(["vnm-stock", "two-tools", "two-tools-stopped", "market-overview"])(
+  test("T02 T08 a sub-agent's task is cancelled before the result that it stands in: paris-weather-stopped in tasks", () => {
+    const [actual, written] = actualAndWritten("paris-weather-stopped", "tasks");
+    expect(actual).toEqual(written);
+  });
+
+  test.each(["vnm-stock", "vnm-error", "two-tools", "two-tools-stopped", "market-overview"])(
     "T01 T02 T03 T04 reasoning, calls, results and messages: %s in tasks",
     (name) => {
       const [actual, written] = actualAndWritten(name, "tasks");
@@ -110,7 +131,7 @@ describe("the frames that are written down", () => {
     },
   );
 
-  test.each(STORIES)("S02 S03 S04 S05 steps and output text: $name in responses", ({ name }) => {
+  test.each(STORIES)("S02 S03 S04 S05 S09 steps and output text: $name in responses", ({ name }) => {
     const [actual, written] = actualAndWritten(name, "responses");
     expect(actual).toEqual(written);
   });
@@ -184,6 +205,53 @@ function withoutUser(client: BlocksClient): unknown {
     items: items.filter((item) => (item as { type: string }).type !== "user"),
   }));
 }
+
+describe("market-overview in history", () => {
+  test("H01 H04 has a start, items and an end for each group, and one message that is a group of its own", () => {
+    const { state } = playedOf({ name: "market-overview" });
+    const outline = historyOf(state).messages.map((message) => {
+      const { role, message_type = "", display_type, summary = "", group_closed = false } = message;
+      return [role, message_type, display_type, summary, group_closed ? "closed" : ""].join(" ").trim();
+    });
+    expect(outline).toEqual([
+      "user  content",
+      "assistant chat group_start Suy nghĩ closed",
+      "assistant step content",
+      "assistant step group_start Phân tích giá VNINDEX",
+      "assistant step group_item",
+      "tool  group_item",
+      "tool  group_end Phân tích giá VNINDEX",
+      "assistant step content",
+      "assistant step group_start Web search",
+      "assistant step group_item",
+      "tool  group_item",
+      "tool  group_item",
+      "assistant step group_end Web search",
+      "assistant step content",
+    ]);
+  });
+});
+
+describe("what models read", () => {
+  test("T06 T09 of a sub-agent only what it said last, and of a tool its content", () => {
+    const results = (heard.get("paris-weather") ?? []).flatMap((prompt) =>
+      prompt.flatMap((message) => (message.role === "tool" ? message.content : [])),
+    );
+    const outputs = results.flatMap((part) =>
+      part.type === "tool-result" ? [[part.toolCallId, part.output]] : [],
+    );
+    expect(Object.fromEntries(outputs)).toEqual({
+      call_inner: { type: "json", value: { temperature: "15C", condition: "Sunny" } },
+      call_1234xyz: { type: "text", value: "The weather in Paris is sunny with a temperature of 15C." },
+      call_time: { type: "text", value: "12:00" },
+    });
+  });
+
+  test("nothing after a stop", () => {
+    expect(heard.get("two-tools-stopped")).toHaveLength(1);
+    expect(heard.get("two-tools")).toHaveLength(3);
+  });
+});
 
 test("the worker met no error but the one that a tool threw", () => {
   expect(stage.errors.map(({ about }) => about)).toEqual(["the tool search_stock"]);

@@ -2,8 +2,8 @@
  * What a developer says about an agent. `defineAgent` checks it when the program starts, so that a mistake is found
  * then and not in the middle of a turn. Never runs one.
  */
-import type { Json } from "@turnstream/protocol";
-import type { Model } from "../../models/model.ts";
+import type { Json, UserMessage } from "@turnstream/protocol";
+import type { Model, ModelSettings } from "../../models/model.ts";
 import { describeInput } from "../../models/tool-schema.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Body } from "./body.ts";
@@ -13,7 +13,10 @@ import type { Tool } from "./tool.ts";
 export interface AgentOptions {
   readonly name: string;
   readonly model: Model;
-  readonly instructions?: string;
+  /** What the model is told first. Made once per turn, where it depends on who asks. */
+  readonly instructions?: string | ((context: InstructionsContext) => string | Promise<string>);
+  /** Temperature, provider options and the like. */
+  readonly settings?: ModelSettings;
   readonly tools?: Readonly<Record<string, Tool>>;
   /** Each becomes a tool of the same name, which takes a task in words. */
   readonly agents?: Readonly<Record<string, Agent>>;
@@ -33,6 +36,13 @@ export interface AgentOptions {
   readonly compaction?: Partial<Compaction>;
 }
 
+export interface InstructionsContext {
+  readonly tenant: string;
+  readonly user: string;
+  readonly session: string;
+  readonly message: UserMessage | null;
+}
+
 export interface Compaction {
   /** In tokens, estimated. */
   readonly afterTokens: number;
@@ -47,7 +57,8 @@ export interface Agent {
   /** Null for an agent whose turns have a body of their own: see `fromStream`. */
   readonly model: Model | null;
   readonly body: Body | null;
-  readonly instructions: string;
+  readonly instructions: NonNullable<AgentOptions["instructions"]>;
+  readonly settings: ModelSettings;
   readonly tools: Readonly<Record<string, Tool>>;
   readonly agents: Readonly<Record<string, Agent>>;
   /** The input of each tool as JSON Schema, by name. */
@@ -92,6 +103,7 @@ export function completeAgent(
     model,
     body,
     instructions: options.instructions ?? "",
+    settings: options.settings ?? {},
     tools,
     agents,
     schemas: Object.fromEntries(
