@@ -41,7 +41,7 @@ beforeAll(async () => {
     heard.set(story.name, prompts);
     return agentOf(story, own, prompts);
   });
-  await stage.worker(agents, { words: WORDS });
+  await stage.worker(agents, { words: WORDS, ttlMs: 10_000 });
   for (const [story, own] of gates) played.set(story.name, await play(stage, story, own));
 });
 
@@ -83,7 +83,7 @@ describe("the frames that are written down", () => {
     expect(actual).toEqual(written);
   });
 
-  test("W06 W07 W08 calls side by side, each matched with its result, one with a chart: two-tools in blocks", () => {
+  test("W05 W06 W07 W08 calls side by side, each matched with its result, one with a chart: two-tools in blocks", () => {
     const [actual, written] = actualAndWritten("two-tools", "blocks");
     expect(actual).toEqual(written);
   });
