@@ -335,7 +335,7 @@ const PLANTED: Readonly<Record<string, readonly Planted[]>> = {
     ["code that doesn't compile", checkCode, "blocks.attach(", "blocks.atach("],
     ["output that is not so", checkOutput, "The ridge path is open.\n", "The ridge path is closed.\n"],
   ],
-  "docs/architecture.md": [["a file that there is not", checkLife, "fold/block.ts)", "fold/blocks.ts)"]],
+  "docs/architecture.md": [["a file that there is not", checkLife, "fold/fold.ts)", "fold/folds.ts)"]],
 };
 
 describe.each(Object.entries(PLANTED))("a check of %s notices", (path, planted) => {

@@ -126,7 +126,13 @@ export { createRedisSignals, type RedisSignalsOptions } from "./signals/redis.ts
 export type { Signals } from "./signals/signals.ts";
 export type { Journal, JournalEntry, NewJournalEntry } from "./store/ports/journal.ts";
 export type { NewTurn, Running, RunningTurn, StopReceipt } from "./store/ports/running.ts";
-export { type Agent, type AgentOptions, defineAgent } from "./runtime/define/agent.ts";
+export {
+  type Agent,
+  type AgentOptions,
+  type Compaction,
+  defineAgent,
+  type InstructionsContext,
+} from "./runtime/define/agent.ts";
 export type { AiSdkResult, Body, BodyContext, BodyEvent } from "./runtime/define/body.ts";
 export { fromStream, type FromStreamOptions } from "./runtime/define/from-stream.ts";
 export { DEFAULT_LIMITS, type Limits, type Prices } from "./runtime/define/limits.ts";

@@ -128,7 +128,7 @@ function startOf({ agents, defaultAgent }: RuntimeParts, row: RunningTurn, state
 }
 
 /** The blocks and calls that journaled work stands for. */
-export function keptBy(journal: ReadonlyMap<string, Json>): {
+function keptBy(journal: ReadonlyMap<string, Json>): {
   readonly kept: ReadonlySet<string>;
   readonly keptCalls: ReadonlySet<string>;
 } {

@@ -11,7 +11,7 @@ const MAX_ASKED = 2_000;
 const ASK = "Give this conversation a title of two to six words, in its own language. Write only the title.";
 
 /** The first line, cut at a word. Pure. */
-export function titleFrom(text: string): string {
+function titleFrom(text: string): string {
   const line = text.trim().split("\n", 1)[0]?.replaceAll(/\s+/g, " ") ?? "";
   if (line.length <= MAX_TITLE) return line;
   const cut = cutText(line, MAX_TITLE - 1);

@@ -178,7 +178,7 @@ export function outline(turn: Turn): string[] {
   });
 }
 
-export function lineOf(block: Block): string {
+function lineOf(block: Block): string {
   const run = block.run === "main" ? "" : `${block.run}: `;
   switch (block.kind) {
     case "thinking":

@@ -21,7 +21,7 @@ import type { Ref } from "../../src/store/refs.ts";
 import type { Stage } from "../runtime/stage.ts";
 import type { Gates } from "./cast.ts";
 
-export interface Reload {
+interface Reload {
   readonly at: Moment;
   readonly history: History;
   readonly client: BlocksClient;

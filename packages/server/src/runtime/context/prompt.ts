@@ -92,7 +92,7 @@ function after(earlier: Earlier, { summary, upTo }: CompactFact): Earlier {
 }
 
 /** Nobody tokenises here: a quarter of the characters is near enough to decide when to sum up. */
-export function estimate(prompt: Prompt): number {
+function estimate(prompt: Prompt): number {
   return Math.ceil(JSON.stringify(prompt).length / CHARS_PER_TOKEN);
 }
 

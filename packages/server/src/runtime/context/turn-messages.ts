@@ -15,7 +15,7 @@ import {
 import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/model.ts";
 import { asText } from "../result.ts";
 
-export interface KeptResult {
+interface KeptResult {
   readonly status: "success" | "error";
   readonly content: Json;
 }

@@ -1,7 +1,7 @@
 /**
  * A turn's body that a team brings along: its own loop, whose output becomes events. Types only.
  */
-import type { EventDraft, Json, UserMessage } from "@turnstream/protocol";
+import type { EventDraft, UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
 
 export interface BodyContext {
@@ -41,12 +41,4 @@ export interface Body {
     context: BodyContext,
   ): AiSdkResult | AsyncIterable<BodyEvent> | Promise<AiSdkResult | AsyncIterable<BodyEvent>>;
   readonly rerun: "always" | "never";
-}
-
-/** What a tool of the body's own gave. */
-export interface BodyResult {
-  readonly call: string;
-  readonly name: string;
-  readonly content: Json;
-  readonly isError: boolean;
 }

@@ -5,7 +5,7 @@ import type { WaitingBody } from "../ports/waiting.ts";
 import type { JsonColumn, NullableTime, Time } from "./core-tables.ts";
 
 /** Null for nothing, which JSON has a word for too. */
-export type OptionsColumn = ColumnType<Json, string | null, string | null>;
+type OptionsColumn = ColumnType<Json, string | null, string | null>;
 
 export interface RuntimeTables {
   running_turns: {

@@ -7,8 +7,8 @@ import { checkCount, checkId } from "./check.ts";
 
 const MAX_OPTIONS_BYTES = 64_000;
 /** What is larger belongs into a blob. */
-export const MAX_JOURNAL_BYTES = 16 * 1024 * 1024;
-export const MAX_KEPT_TURNS = 1_000;
+const MAX_JOURNAL_BYTES = 16 * 1024 * 1024;
+const MAX_KEPT_TURNS = 1_000;
 
 /** @returns the options as JSON; null for none */
 export function checkOptions(options: Json | undefined): string | null {
