@@ -48,6 +48,12 @@ export async function fill(
     by: user,
     files: [{ url: `https://x.test/${canary}` }],
   });
+  // Its message runs, and another one waits.
+  await store.running.begin(ref, { turn: "t2" });
+  await store.running.requestStop(ref, { by: user });
+  const entry = { turn: "t2", key: canary, value: { said: canary }, epoch, kept: true };
+  await store.journal.write(ref, entry);
+  await store.waiting.add(ref, { id: "m3", text: canary, by: user, options: { agent: canary } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(`a blob of ${canary}`) });
   const draft = { type: "session.update", title: canary } as const;
   await store.outbox.add(ref, { key: "told", draft, since: claimed.cursor });

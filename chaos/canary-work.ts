@@ -37,6 +37,14 @@ function jobs(parts: Parts, { ref, user, canary, claimed, orderNo }: Filled) {
     (n: number) => store.outbox.add(ref, { key: `w${n}`, draft }),
     (n: number) => store.blobs.put(ref, { id: `w${n}`, mediaType: canary, body: Buffer.from(canary) }),
     (n: number) => store.waiting.add(ref, { id: `w${n}`, text: canary, by: user }),
+    (n: number) => store.running.begin(ref, { turn: `w${n}` }),
+    (n: number) => store.running.end(ref, `w${n}`),
+    () => store.running.requestStop(ref, { by: user }),
+    (n: number) => {
+      // Claims go on beside it: an epoch of the far future is never behind.
+      const entry = { turn: "t2", key: `${canary}.${n}`, value: { said: canary }, epoch: 1e14, kept: true };
+      return store.journal.write(ref, entry);
+    },
     () => store.sessions.rename({ tenant, user }, session, canary),
     () => store.shares.create({ tenant, user }, session),
     (n: number) =>

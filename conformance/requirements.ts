@@ -35,7 +35,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "W02",
     text: "A turn is told in one order, however it ends: `message_start`, blocks, `message_delta`, `message_stop`. Cut short, cancelled results come first, then `group_end`, then the terminal block.",
     provedBy: "protocol",
-    later: { package: "server/runtime", text: "writes a stopped or failed turn in that order" },
   },
   {
     id: "W03",
@@ -46,16 +45,11 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "W04",
     text: "Thinking streams as `thinking_delta` pieces, first in the answer, and only where the display mode is `agent`.",
     provedBy: "protocol",
-    later: { package: "server/runtime", text: "puts thinking first in the answer" },
   },
   {
     id: "W05",
     text: "Text streams as `text_delta` pieces; its start says whether it is a part, its stop whether it is the final answer.",
     provedBy: "protocol",
-    later: {
-      package: "server/runtime",
-      text: "holds the stop back until it knows whether a tool call follows",
-    },
   },
   {
     id: "W06",
@@ -81,7 +75,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "W10",
     text: "A person's stop is a text block with the subtype `user_stopped`, after a cancelled result for every open call; from then on nothing counts as streaming.",
     provedBy: "protocol",
-    later: { package: "server/runtime", text: "carries the stop out, sub-agents included" },
   },
   {
     id: "W11",
@@ -104,7 +97,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "W14",
     text: "Markers surround the steps of a group, a lone thinking block too; whatever is not a step ends a group that is open.",
     provedBy: "protocol",
-    later: { package: "server/runtime", text: "opens and closes groups and writes their summaries" },
   },
   {
     id: "W15",
@@ -219,7 +211,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "S03",
     text: "`response.created` says which agent, model and conversation; a new title is told when there is one.",
     provedBy: "protocol",
-    later: { package: "server/runtime", text: "makes the title" },
   },
   {
     id: "S04",

@@ -2,13 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { startPostgres } from "@turnstream/services/postgres.ts";
 import { startRedis } from "@turnstream/services/redis.ts";
-import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/services/shared.ts";
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createDbosEngine } from "../../src/engine/dbos.ts";
-import { migrateEngine } from "../../src/engine/dbos-migrate.ts";
-import { createRedisLog } from "../../src/log/redis.ts";
 import { call, say, think } from "../../src/models/script-parts.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
@@ -16,30 +14,14 @@ import { tool } from "../../src/runtime/define/tool.ts";
 import { jobPrefix } from "../../src/runtime/job-id.ts";
 import { keepWorker } from "../../src/runtime/keep-worker.ts";
 import { eraseSession, finishErasures } from "../../src/session/erase.ts";
-import { createRedisSignals } from "../../src/signals/redis.ts";
 import type { Ref } from "../../src/store/refs.ts";
-import { migrate } from "../../src/store/postgres/migrate.ts";
-import { openDatabase } from "../../src/store/postgres/open.ts";
-import { postgresStore } from "../../src/store/postgres/store.ts";
-import { outline, Stage, type StageParts } from "./stage.ts";
+import { partsOn } from "./real-parts.ts";
+import { outline, Stage } from "./stage.ts";
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
-
-async function partsOn(redisUrl: string, databaseUrl: string): Promise<StageParts> {
-  const prefix = freshPrefix();
-  const db = openDatabase({ url: databaseUrl });
-  await migrate(db);
-  await migrateEngine(databaseUrl);
-  return {
-    log: await createRedisLog({ url: redisUrl, prefix }),
-    store: postgresStore(db),
-    signals: createRedisSignals({ url: redisUrl, prefix }),
-    engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl }),
-  };
-}
 
 const count = tool({
   rerun: "always",

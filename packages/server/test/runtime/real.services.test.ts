@@ -1,24 +1,5 @@
 /** Turns on real Redis and PostgreSQL, with DBOS as the engine. */
-import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
-import { createDbosEngine } from "../../src/engine/dbos.ts";
-import { migrateEngine } from "../../src/engine/dbos-migrate.ts";
-import { createRedisLog } from "../../src/log/redis.ts";
-import { createRedisSignals } from "../../src/signals/redis.ts";
-import { migrate } from "../../src/store/postgres/migrate.ts";
-import { openDatabase } from "../../src/store/postgres/open.ts";
-import { postgresStore } from "../../src/store/postgres/store.ts";
+import { realParts } from "./real-parts.ts";
 import { turnContract } from "./turns.contract.ts";
 
-turnContract(async () => {
-  const databaseUrl = await freshDatabaseUrl();
-  const prefix = freshPrefix();
-  const db = openDatabase({ url: databaseUrl });
-  await migrate(db);
-  await migrateEngine(databaseUrl);
-  return {
-    log: await createRedisLog({ url: sharedRedisUrl(), prefix }),
-    store: postgresStore(db),
-    signals: createRedisSignals({ url: sharedRedisUrl(), prefix }),
-    engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl }),
-  };
-});
+turnContract(realParts);

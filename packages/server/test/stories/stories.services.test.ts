@@ -16,7 +16,7 @@ import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turn
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Prompt } from "../../src/models/model.ts";
-import { realParts } from "./real-parts.ts";
+import { realParts } from "../runtime/real-parts.ts";
 import { Stage } from "../runtime/stage.ts";
 import { DEFAULT_WORDS } from "../../src/runtime/words.ts";
 import { agentOf, Gates } from "./cast.ts";

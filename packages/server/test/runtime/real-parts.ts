@@ -7,18 +7,22 @@ import { createRedisSignals } from "../../src/signals/redis.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { openDatabase } from "../../src/store/postgres/open.ts";
 import { postgresStore } from "../../src/store/postgres/store.ts";
-import type { StageParts } from "../runtime/stage.ts";
+import type { StageParts } from "./stage.ts";
 
 export async function realParts(): Promise<StageParts> {
-  const databaseUrl = await freshDatabaseUrl();
+  return partsOn(sharedRedisUrl(), await freshDatabaseUrl());
+}
+
+/** The same on servers of the caller's own. */
+export async function partsOn(redisUrl: string, databaseUrl: string): Promise<StageParts> {
   const prefix = freshPrefix();
   const db = openDatabase({ url: databaseUrl });
   await migrate(db);
   await migrateEngine(databaseUrl);
   return {
-    log: await createRedisLog({ url: sharedRedisUrl(), prefix }),
+    log: await createRedisLog({ url: redisUrl, prefix }),
     store: postgresStore(db),
-    signals: createRedisSignals({ url: sharedRedisUrl(), prefix }),
+    signals: createRedisSignals({ url: redisUrl, prefix }),
     engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl }),
   };
 }

@@ -1,0 +1,150 @@
+/**
+ * The frames that are written down for the stories, without any server: they say what the documents print, keep to their
+ * schemas, and plain clients end with what is written down.
+ */
+import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turnstream/protocol/schema";
+import { describe, expect, test } from "vitest";
+import { BlocksClient } from "../clients/blocks-client.ts";
+import { TasksClient } from "../clients/tasks-client.ts";
+import { ownIds, STORIES, writtenEnd, writtenFrames } from "./index.ts";
+import { marketOverview } from "./market-overview/script.ts";
+import { normalise } from "./normalise.ts";
+import { parisWeather } from "./paris-weather/script.ts";
+import { CALLS_OF_003, GROUPS_OF_004, STOP_OF_003, SUB_AGENT_OF_001, TURN_OF_000 } from "./printed.ts";
+import { twoToolsStopped } from "./two-tools-stopped/script.ts";
+import { twoTools } from "./two-tools/script.ts";
+import { vnmStock } from "./vnm-stock/script.ts";
+
+/** Those of `printed` that are not in `frames` after the one before; what we add is passed over. */
+function missing(frames: readonly unknown[], printed: readonly object[]): object[] {
+  let from = 0;
+  return printed.filter((wanted) => {
+    const at = frames.findIndex((frame, n) => n >= from && holds(frame, wanted));
+    if (at >= 0) from = at + 1;
+    return at < 0;
+  });
+}
+
+function holds(actual: unknown, wanted: unknown): boolean {
+  if (typeof wanted !== "object" || wanted === null) return actual === wanted;
+  if (typeof actual !== "object" || actual === null) return false;
+  if (Array.isArray(wanted) && (!Array.isArray(actual) || actual.length !== wanted.length)) return false;
+  const fields = actual as Record<string, unknown>;
+  return Object.entries(wanted).every(([field, value]) => holds(fields[field], value));
+}
+
+describe("what the documents print", () => {
+  test.each([
+    ["000", vnmStock, "blocks", TURN_OF_000],
+    ["003", twoTools, "blocks", CALLS_OF_003],
+    ["003", twoToolsStopped, "blocks", STOP_OF_003],
+    ["004", marketOverview, "blocks", GROUPS_OF_004],
+    ["001", parisWeather, "tasks", SUB_AGENT_OF_001],
+  ] as const)("%s is in the frames of its story, in that order", (_, story, dialect, printed) => {
+    expect(missing(writtenFrames(story, dialect), printed)).toEqual([]);
+  });
+
+  test("is missed where a story has something else, or in another order", () => {
+    const frames = [{ type: "a", item: { text: "1", more: 1 } }, { type: "b" }];
+    expect(missing(frames, [{ type: "a", item: { text: "1" } }, { type: "b" }])).toEqual([]);
+    expect(missing(frames, [{ type: "a", item: { text: "2" } }])).toHaveLength(1);
+    expect(missing(frames, [{ type: "b" }, { type: "a" }])).toEqual([{ type: "a" }]);
+    expect(missing([{ list: [1, 2] }], [{ list: [1] }])).toHaveLength(1);
+  });
+});
+
+const SCHEMAS = { blocks: blocksFrameSchema, tasks: tasksFrameSchema };
+
+describe.each(STORIES)("the frames of $name", (story) => {
+  test("keep to their schemas", () => {
+    for (const [dialect, schema] of Object.entries(SCHEMAS)) {
+      for (const frame of writtenFrames(story, dialect as keyof typeof SCHEMAS))
+        expect(schema.safeParse(frame).error).toBeUndefined();
+    }
+    for (const frame of writtenFrames(story, "responses")) {
+      // Normal time is 0; on this wire a time is text.
+      const step = frame["step"] as object | undefined;
+      const timed =
+        step === undefined ? frame : { ...frame, step: { ...step, timestamp: "1970-01-01T00:00:00.000Z" } };
+      expect(responsesFrameSchema.safeParse(timed).error).toBeUndefined();
+    }
+  });
+
+  test("are normal already", () => {
+    for (const dialect of ["blocks", "tasks", "responses"] as const) {
+      const frames = writtenFrames(story, dialect);
+      expect(normalise(frames, ownIds(story)).frames).toEqual(frames);
+    }
+  });
+
+  test("bring plain clients to the end that is written down", () => {
+    const [blocks, tasks] = [new BlocksClient(), new TasksClient()];
+    for (const frame of writtenFrames(story, "blocks")) blocks.handle(frame);
+    for (const frame of writtenFrames(story, "tasks")) tasks.handle(frame);
+    expect([...blocks.problems, ...tasks.problems]).toEqual([]);
+    const end = writtenEnd(story);
+    expect({ blocks: blocks.display(), tasks: tasks.display() }).toEqual({
+      blocks: end.blocks,
+      tasks: end.tasks,
+    });
+  });
+});
+
+const text = (index: number, part: string) => ({
+  type: "content_block_delta",
+  message_id: "m",
+  index,
+  delta: { type: "text_delta", text: part },
+});
+const output = (delta: string) => ({ type: "response.output_text.delta", delta });
+
+describe("normalising", () => {
+  const own = new Set(["call_1"]);
+  const plain = (...frames: { type: string; [field: string]: unknown }[]) => normalise(frames, own).frames;
+
+  test("names ids as they appear and leaves those of the story", () => {
+    expect(
+      plain(
+        { type: "x", task_id: "9f", session_id: "s" },
+        { type: "task.output_item.added", task_id: "call_1", parent_task_id: "9f", item: { id: "b7" } },
+        { type: "y", item_id: "b7", task_id: "a0" },
+      ),
+    ).toEqual([
+      { type: "x", task_id: "turn-1", session_id: "session-1" },
+      { type: "task.output_item.added", task_id: "call_1", parent_task_id: "turn-1", item: { id: "item-1" } },
+      { type: "y", item_id: "item-1", task_id: "turn-2" },
+    ]);
+  });
+
+  test("takes away cursors, times and token counts, and keeps the number of calls", () => {
+    const usage = { total_tokens: 7, calls: 2, total_calls: 3 };
+    expect(
+      plain({ type: "x", event_id: "1-2", duration_ms: 5, step: { timestamp: "2026-01-01", usage } }),
+    ).toEqual([
+      {
+        type: "x",
+        duration_ms: 0,
+        step: { timestamp: 0, usage: { total_tokens: 0, calls: 2, total_calls: 3 } },
+      },
+    ]);
+  });
+
+  test("joins the deltas of a block where its first was, and of no other", () => {
+    const joined = plain(text(0, "a"), text(1, "x"), text(0, "b"), { type: "stop" }, text(1, "y"));
+    expect(joined.map((frame) => (frame["delta"] as { text: string } | undefined)?.text)).toEqual([
+      "ab",
+      "xy",
+      undefined,
+    ]);
+  });
+
+  test("joins output text only where nothing was told in between, and puts a title last", () => {
+    const title = { type: "response.chat.title.updated", name: "t" };
+    expect(plain(output("a"), output("b"), { type: "step" }, output("c"), title, output("d"))).toEqual([
+      output("ab"),
+      { type: "step" },
+      output("cd"),
+      title,
+    ]);
+  });
+});

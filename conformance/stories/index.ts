@@ -1,0 +1,57 @@
+/** All stories, and the frames that are written down for each. Reads files; never plays a story. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { marketOverview } from "./market-overview/script.ts";
+import type { Frame } from "./normalise.ts";
+import { parisWeatherStopped } from "./paris-weather-stopped/script.ts";
+import { parisWeather } from "./paris-weather/script.ts";
+import type { Part, Story, StoryAgent } from "./story.ts";
+import { twoToolsStopped } from "./two-tools-stopped/script.ts";
+import { twoTools } from "./two-tools/script.ts";
+import { vnmError } from "./vnm-error/script.ts";
+import { vnmStock } from "./vnm-stock/script.ts";
+
+export const STORIES: readonly Story[] = [
+  vnmStock,
+  vnmError,
+  twoTools,
+  twoToolsStopped,
+  marketOverview,
+  parisWeather,
+  parisWeatherStopped,
+];
+
+/** What a plain client of each dialect holds at the end. */
+export interface EndState {
+  readonly blocks: unknown;
+  readonly tasks: unknown;
+  readonly responses: unknown;
+}
+
+export function writtenFrames({ name }: Story, dialect: keyof EndState): Frame[] {
+  const lines = read(name, `${dialect}.ndjson`).split("\n");
+  return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Frame);
+}
+
+export function writtenEnd({ name }: Story): EndState {
+  return JSON.parse(read(name, "end.json")) as EndState;
+}
+
+/** The ids that a story gives itself: those of its calls. */
+export function ownIds({ agent }: Story): Set<string> {
+  const ids = new Set<string>();
+  const visit = ({ answers, agents = {} }: StoryAgent): void => {
+    for (const part of answers.flat()) if (isCall(part)) ids.add(part.id);
+    Object.values(agents).forEach(visit);
+  };
+  visit(agent);
+  return ids;
+}
+
+function isCall(part: Part): part is Extract<Part, { readonly call: string }> {
+  return "call" in part;
+}
+
+function read(name: string, file: string): string {
+  return readFileSync(join(import.meta.dirname, name, file), "utf8");
+}

@@ -1,0 +1,118 @@
+/**
+ * Makes the frames of two runs of a story the same where the runs may differ, and only there:
+ * - ids that a server gives become `<kind>-<n>`, numbered as they appear; those that the story gives stay
+ * - points in time and durations become 0, and so do token counts (not the number of model calls) and `chat_id`
+ * - cursors (`event_id`) are left out
+ * - the deltas of one block become one, where the first was: how a text is cut is not part of a story
+ * - a title, which may come at any time, is put last
+ * Changes nothing else: no order, no text, no field.
+ */
+
+export type Frame = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+export interface Normal {
+  readonly frames: readonly Frame[];
+  /** The same names in whatever a client made of these frames. */
+  rename(value: unknown): unknown;
+}
+
+/** @param own the ids that the story gives itself */
+export function normalise(frames: readonly Frame[], own: ReadonlySet<string>): Normal {
+  const names = namesIn(frames, own);
+  const rename = (value: unknown): unknown => plain(value, names);
+  const bare = frames.map(({ event_id: _, ...frame }) => frame as Frame);
+  const isTitle = ({ type }: Frame): boolean => TITLES.has(type);
+  // Titles first aside, so that one in the middle of a text doesn't keep its deltas apart.
+  const ordered = [...bare.filter((frame) => !isTitle(frame)), ...bare.filter(isTitle)];
+  return { frames: joinDeltas(ordered).map((frame) => rename(frame) as Frame), rename };
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  session_id: "session",
+  conversation_group_id: "session",
+  message_id: "turn",
+  response_id: "turn",
+  task_id: "turn",
+  user_message_id: "message",
+};
+
+const TITLES: ReadonlySet<string> = new Set(["session_title", "response.chat.title.updated"]);
+
+const NUMBERS: ReadonlySet<string> = new Set([
+  "duration_ms",
+  "chat_id",
+  "input_tokens",
+  "output_tokens",
+  "total_tokens",
+  "total_prompt_tokens",
+  "total_completion_tokens",
+]);
+
+function namesIn(frames: readonly Frame[], own: ReadonlySet<string>): Map<string, string> {
+  const names = new Map<string, string>();
+  const counts = new Map<string, number>();
+  const add = (kind: string | undefined, id: unknown): void => {
+    if (kind === undefined || typeof id !== "string" || own.has(id) || names.has(id)) return;
+    const count = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, count);
+    names.set(id, `${kind}-${count}`);
+  };
+  for (const frame of frames) {
+    for (const [field, value] of Object.entries(frame)) add(KINDS[field], value);
+    if (frame.type === "task.output_item.added") add("item", (frame["item"] as { id: unknown }).id);
+  }
+  return names;
+}
+
+function plain(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (typeof value === "string") return names.get(value) ?? value;
+  if (Array.isArray(value)) return value.map((each) => plain(each, names));
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).map(([field, inner]) => {
+    if (field === "timestamp" || NUMBERS.has(field)) return [field, 0];
+    return [names.get(field) ?? field, plain(inner, names)];
+  });
+  return Object.fromEntries(fields);
+}
+
+function joinDeltas(frames: readonly Frame[]): Frame[] {
+  const out: Frame[] = [];
+  const places = new Map<string, number>();
+  for (const frame of frames) {
+    const key = deltaKey(frame);
+    const place = key === null ? undefined : places.get(key);
+    const before = place === undefined ? undefined : out[place];
+    if (place !== undefined && before !== undefined) out[place] = join(before, frame);
+    else {
+      if (key !== null) places.set(key, out.length);
+      out.push(frame);
+    }
+    // The text of `responses` is one for the whole turn: what is told between two deltas stays between them.
+    if (key === null) places.delete(OUTPUT_TEXT);
+  }
+  return out;
+}
+
+const OUTPUT_TEXT = "response.output_text.delta";
+
+/** What deltas of the same text have in common; null for what can't be joined. */
+function deltaKey(frame: Frame): string | null {
+  const { type } = frame;
+  if (type === OUTPUT_TEXT) return type;
+  if (type === "content_block_delta") {
+    const { type: kind, extras } = frame["delta"] as { type?: string; extras?: unknown };
+    return kind === undefined || extras !== undefined
+      ? null
+      : [type, frame["message_id"], frame["index"]].join();
+  }
+  const isText = typeof frame["delta"] === "string" && type.startsWith("task.");
+  return isText ? [type, frame["item_id"], frame["summary_index"] ?? frame["block_index"]].join() : null;
+}
+
+function join(a: Frame, b: Frame): Frame {
+  const [one, two] = [a["delta"], b["delta"]];
+  if (typeof one === "string") return { ...a, delta: `${one}${two as string}` };
+  const field = "thinking" in (one as object) ? "thinking" : "text";
+  const texts = [one, two].map((delta) => (delta as Record<string, string>)[field] ?? "");
+  return { ...a, delta: { ...(one as object), [field]: texts.join("") } };
+}

@@ -1,0 +1,12 @@
+/** 001's weather in Paris, stopped while the sub-agent's tool runs: all of it is cancelled, from the inside out. Data only. */
+import { parisWeather } from "../paris-weather/script.ts";
+import type { Story } from "../story.ts";
+
+export const parisWeatherStopped: Story = {
+  ...parisWeather,
+  name: "paris-weather-stopped",
+  agent: { ...parisWeather.agent, name: "StoppedAgent" },
+  outcomes: { ...parisWeather.outcomes, call_inner: { hangs: true } },
+  stopAt: "tool_result.end call_time",
+  reloadAt: ["thinking.delta call_1234xyz", "tool_result.start call_inner", "tool_result.end call_time"],
+};

@@ -1,0 +1,192 @@
+/**
+ * What the documents print of the turns that became stories: frames with their own fields and texts, without what differs
+ * from run to run. Our frames may have more around and in them. Facts only, copied by hand; see documents.test.ts.
+ */
+type Printed = Readonly<Record<string, unknown>>;
+
+const block = (content_block: object, index?: number): Printed => ({
+  type: "content_block_start",
+  ...(index === undefined ? {} : { index }),
+  content_block,
+});
+const stop = (more: object = {}): Printed => ({ type: "content_block_stop", ...more });
+const delta = (inner: object): Printed => ({ type: "content_block_delta", delta: inner });
+
+/** 000: one whole turn. Its `index` counts no group markers; ours does, as 004 says. */
+export const TURN_OF_000: readonly Printed[] = [
+  { type: "message_start", display_mode: "agent" },
+  block({ type: "thinking", thinking: "" }),
+  delta({ type: "thinking_delta", thinking: "Cần tra giá VNM trước." }),
+  stop(),
+  block({
+    type: "tool_use",
+    id: "toolu_01",
+    name: "search_stock",
+    tool_use_id: "toolu_01",
+    tool_content_message: "Tìm kiếm cổ phiếu",
+    input: { symbol: "VNM" },
+  }),
+  stop(),
+  block({
+    type: "tool_result",
+    tool_use_id: "toolu_01",
+    name: "search_stock",
+    status: "success",
+    content: "VNM: 82,000 VND (-1.2%)",
+  }),
+  stop(),
+  block({ type: "text", text: "" }),
+  delta({ type: "text_delta", text: "Cổ phiếu **VNM** đang giao dịch ở **82,000 VND**, giảm 1.2%." }),
+  stop({ is_final: true }),
+  { type: "message_delta", delta: { stop_reason: "end_turn" } },
+  { type: "message_stop" },
+];
+
+const use = (id: string, symbol: string) => ({
+  type: "tool_use",
+  id,
+  name: "search_stock",
+  input: { symbol },
+});
+
+/** 003: two calls side by side, with the numbers that it gives them, and the chart. */
+export const CALLS_OF_003: readonly Printed[] = [
+  block(use("toolu_01", "VNM"), 1),
+  stop({ index: 1 }),
+  block(use("toolu_02", "HPG"), 2),
+  stop({ index: 2 }),
+  block({ type: "tool_result", tool_use_id: "toolu_01", content: "VNM: 82,000 VND", status: "success" }, 3),
+  stop({ index: 3 }),
+  block({ type: "tool_result", tool_use_id: "toolu_02", content: "HPG: 28,500 VND", status: "success" }, 4),
+  stop({ index: 4 }),
+  block({
+    type: "tool_result",
+    content: "Chart được tạo thành công",
+    status: "success",
+    artifact: { type: "chart", data: { labels: ["T2", "T3", "T4"], values: [82000, 81500, 83000] } },
+  }),
+];
+
+/** 003: a label, an error and a cancelled result; 000: the block of a stop, after which the turn ends. */
+export const STOP_OF_003: readonly Printed[] = [
+  block({ ...use("toolu_01", "VNM"), tool_content_message: "Tìm kiếm cổ phiếu VNM" }),
+  block({
+    type: "tool_result",
+    tool_name: "search_stock",
+    content: "Error: Symbol VNM not found or API unavailable",
+    status: "error",
+    artifact: null,
+  }),
+  block({ type: "tool_result", tool_name: "search_stock", content: "", status: "cancelled", artifact: null }),
+  block({ type: "text", text: "" }),
+  delta({
+    type: "text_delta",
+    text: "Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục",
+    extras: { block_subtype: "user_stopped" },
+  }),
+  { type: "message_stop" },
+];
+
+/** 004: text outside groups, a group with its summary, one that only thinks, a label made from a name. */
+export const GROUPS_OF_004: readonly Printed[] = [
+  { type: "group_start" },
+  block({ type: "thinking" }),
+  { type: "group_end", summary: "Suy nghĩ" },
+  block({ type: "text", is_part: true }),
+  delta({ text: "Chào Thảo! Chờ mình cập nhật nhé." }),
+  { type: "group_start" },
+  block({
+    type: "tool_use",
+    id: "tc-1",
+    name: "write_todos",
+    tool_content_message: "Lập kế hoạch phân tích",
+  }),
+  block({
+    type: "tool_use",
+    id: "tc-2",
+    name: "analyze_price",
+    tool_content_message: "Phân tích giá VNINDEX",
+  }),
+  block({ type: "tool_result", tool_use_id: "tc-1", tool_content_message: "Lập kế hoạch phân tích" }),
+  block({ type: "tool_result", tool_use_id: "tc-2", tool_content_message: "Phân tích giá VNINDEX" }),
+  { type: "group_end", summary: "Phân tích giá VNINDEX" },
+  block({ type: "text", is_part: true }),
+  delta({ text: "Để mình kiểm tra..." }),
+  { type: "group_start" },
+  block({ type: "tool_use", name: "web_search", tool_content_message: "Web search" }),
+  { type: "group_end" },
+  delta({ text: "VNINDEX hôm nay tăng 2.69%..." }),
+  stop({ is_final: true }),
+];
+
+const SUB = { task_id: "call_1234xyz" };
+const ARGS = '{"location":"Paris, France"}';
+const SKY = '{"temperature":"15C","condition":"Sunny"}';
+const THOUGHT = "Thinking about the weather in Paris.\n\nDecided to call get_weather function.";
+const CALLED = { type: "tool_call", name: "get_weather" };
+const ANSWER = "The weather in Paris is sunny with a temperature of 15C.";
+
+/**
+ * 001: the sub-agent's stream inside the container of its result, with its numbers. Of its two summaries we send one, as
+ * PROTOCOL.md says; the ids of references and the citation come later.
+ */
+export const SUB_AGENT_OF_001: readonly Printed[] = [
+  { type: "task.output_item.added", item: { type: "tool_result", call_id: "call_1234xyz", block_list: [] } },
+  { type: "task.output_item.added", ...SUB, output_index: 0, item: { type: "reasoning", summary: [] } },
+  {
+    type: "task.reasoning_summary_item.added",
+    ...SUB,
+    output_index: 0,
+    summary_index: 0,
+    item: { type: "text", text: "" },
+  },
+  { type: "task.reasoning_summary_text.delta", ...SUB, output_index: 0, summary_index: 0, delta: THOUGHT },
+  {
+    type: "task.reasoning_summary_item.done",
+    ...SUB,
+    output_index: 0,
+    summary_index: 0,
+    item: { type: "text", text: THOUGHT },
+  },
+  { type: "task.output_item.done", ...SUB, output_index: 0, item: { type: "reasoning" } },
+  { type: "task.output_item.added", ...SUB, output_index: 1, item: { ...CALLED, arguments: "" } },
+  { type: "task.tool_call_arguments.delta", ...SUB, output_index: 1, delta: ARGS },
+  { type: "task.tool_call_arguments.done", ...SUB, output_index: 1, arguments: ARGS },
+  { type: "task.output_item.done", ...SUB, output_index: 1, item: { ...CALLED, arguments: ARGS } },
+  { type: "task.output_item.added", ...SUB, output_index: 2, item: { type: "tool_result", block_list: [] } },
+  { type: "task.text.done", ...SUB, output_index: 2, block_index: 0, item: { type: "text", text: SKY } },
+  {
+    type: "task.image.added",
+    ...SUB,
+    output_index: 2,
+    block_index: 1,
+    item: { type: "image", image_url: { url: "" } },
+  },
+  { type: "task.image.delta", ...SUB, output_index: 2, block_index: 1, partial_image_index: 0 },
+  { type: "task.image.delta", ...SUB, output_index: 2, block_index: 1, partial_image_index: 1 },
+  { type: "task.image.done", ...SUB, output_index: 2, block_index: 1, item: { type: "image" } },
+  {
+    type: "task.output_item.done",
+    ...SUB,
+    output_index: 2,
+    item: { type: "tool_result", block_list: [{ type: "text", text: SKY }, { type: "image" }] },
+  },
+  {
+    type: "task.output_item.added",
+    ...SUB,
+    output_index: 3,
+    item: { type: "message", role: "assistant", block_list: [] },
+  },
+  { type: "task.text.done", ...SUB, output_index: 3, block_index: 0, item: { type: "text", text: ANSWER } },
+  {
+    type: "task.output_item.done",
+    ...SUB,
+    output_index: 3,
+    item: { type: "message", role: "assistant", block_list: [{ type: "text", text: ANSWER }] },
+  },
+  {
+    type: "task.output_item.done",
+    item: { type: "tool_result", call_id: "call_1234xyz", status: "completed" },
+  },
+  { type: "task.output_item.added", item: { type: "message", role: "assistant", block_list: [] } },
+];

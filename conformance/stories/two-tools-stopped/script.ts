@@ -1,0 +1,28 @@
+/** 003's two calls side by side: one fails, then the person stops the turn and the other is cancelled. Data only. */
+import type { Story } from "../story.ts";
+
+export const twoToolsStopped: Story = {
+  name: "two-tools-stopped",
+  source: "003",
+  ask: "So sánh VNM và HPG",
+  agent: {
+    name: "stopped-agent",
+    model: "model-003",
+    tools: { search_stock: "Tìm kiếm cổ phiếu {symbol}" },
+    answers: [
+      [
+        { call: "search_stock", id: "toolu_01", input: { symbol: "VNM" } },
+        { call: "search_stock", id: "toolu_02", input: { symbol: "HPG" } },
+      ],
+    ],
+  },
+  outcomes: {
+    toolu_01: {
+      fails: "Error: Symbol VNM not found or API unavailable",
+      after: "tool_result.start toolu_02",
+    },
+    toolu_02: { hangs: true },
+  },
+  stopAt: "tool_result.end toolu_01",
+  reloadAt: ["tool_call.end toolu_01", "tool_result.start toolu_02", "tool_result.end toolu_01"],
+};

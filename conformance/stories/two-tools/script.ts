@@ -1,0 +1,30 @@
+/** 003's two calls side by side, both with a result, then a text before one more call, its chart, and an answer. Data only. */
+import type { Story } from "../story.ts";
+
+export const twoTools: Story = {
+  name: "two-tools",
+  source: "003",
+  ask: "So sánh VNM và HPG",
+  agent: {
+    name: "compare-agent",
+    model: "model-003",
+    tools: { search_stock: "Tìm kiếm cổ phiếu {symbol}", create_chart: "" },
+    answers: [
+      [
+        { call: "search_stock", id: "toolu_01", input: { symbol: "VNM" } },
+        { call: "search_stock", id: "toolu_02", input: { symbol: "HPG" } },
+      ],
+      [{ say: "Để mình vẽ biểu đồ." }, { call: "create_chart", id: "toolu_03", input: { symbol: "VNM" } }],
+      [{ say: "VNM: 82,000 VND, HPG: 28,500 VND." }],
+    ],
+  },
+  outcomes: {
+    toolu_01: { gives: "VNM: 82,000 VND", after: "tool_result.start toolu_02" },
+    toolu_02: { gives: "HPG: 28,500 VND", after: "tool_result.end toolu_01" },
+    toolu_03: {
+      gives: "Chart được tạo thành công",
+      artifact: { type: "chart", data: { labels: ["T2", "T3", "T4"], values: [82000, 81500, 83000] } },
+    },
+  },
+  reloadAt: ["tool_call.end toolu_01", "tool_result.end toolu_01", "text.delta main"],
+};
