@@ -24,36 +24,13 @@ import { runAgent } from "./run.ts";
 import { MAIN, mainScope } from "./run-scope.ts";
 import { giveTitle } from "./title.ts";
 import { pause } from "./together.ts";
+import type { RunningHere } from "./running-here.ts";
 import { optionsOf } from "./turn-options.ts";
 
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 10_000;
-
-/** The attempts that run in this process, so that a stop finds them. */
-export class RunningHere {
-  readonly #attempts = new Map<string, Attempt>();
-
-  add(attempt: Attempt): void {
-    this.#attempts.set(attempt.ref.session, attempt);
-  }
-
-  delete(attempt: Attempt): void {
-    if (this.#attempts.get(attempt.ref.session) === attempt) this.#attempts.delete(attempt.ref.session);
-  }
-
-  get size(): number {
-    return this.#attempts.size;
-  }
-
-  has(session: string): boolean {
-    return this.#attempts.has(session);
-  }
-
-  stop(session: string, turn: string, by: string | null): void {
-    const attempt = this.#attempts.get(session);
-    if (attempt?.row.turn === turn) attempt.abort(new StopRequested(by));
-  }
-}
+/** How long a turn that is done waits for its title. */
+const TITLE_MS = 3_000;
 
 /** @returns when the turn has ended, or is none of ours. Throws only when the job's signal is aborted. */
 export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Job): Promise<void> {
@@ -79,7 +56,7 @@ export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Jo
       // Whoever has lost the lease has lost the turn: to claim it again would be to take it from its new owner.
       if (!(await stillOurs(parts))) return waitForEnd(job.signal, ref);
     }
-    await pause(delayMs, job.signal);
+    await here.pause(ref, delayMs, job.signal);
   }
 }
 
@@ -180,7 +157,7 @@ async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
     const prompt = await buildPrompt(scope);
     if (agent.body === null) await runAgent(scope, prompt);
     else await runBody(scope, agent.body, prompt);
-    await title;
+    await Promise.race([title, pause(TITLE_MS, attempt.signal)]);
   } finally {
     clearTimeout(timer);
   }

@@ -20,7 +20,8 @@ import { jobPrefix, parseJobId } from "./job-id.ts";
 import type { RuntimeParts } from "./parts.ts";
 import { Repeated } from "./repeated.ts";
 import { Semaphore } from "./semaphore.ts";
-import { RunningHere, workOnTurn } from "./turn.ts";
+import { RunningHere } from "./running-here.ts";
+import { workOnTurn } from "./turn.ts";
 import { DEFAULT_WORDS, type Words } from "./words.ts";
 
 /** What an engine is made with; it is made by whoever knows which one is wanted. */

@@ -17,6 +17,19 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
+async function* good(): AsyncGenerator<BodyEvent> {
+  yield { type: "thinking.start", block: "t" };
+  yield { type: "thinking.delta", block: "t", text: "hm" };
+  yield { type: "thinking.end", block: "t" };
+  yield { type: "text.start", block: "a", part: false };
+  yield { type: "text.delta", block: "a", text: "Hello" };
+  yield { type: "text.end", block: "a", final: true };
+}
+async function* bad(): AsyncGenerator<BodyEvent> {
+  yield { type: "text.start", block: "a", part: false };
+  yield { type: "text.start", block: "b", part: false };
+}
+
 describe("fromStream", () => {
   it("tells what streamText of the AI SDK streams, tools included", async () => {
     const model = scripted([
@@ -97,18 +110,6 @@ describe("fromStream", () => {
   });
 
   it("takes events, and holds them to the rules", async () => {
-    async function* good(): AsyncGenerator<BodyEvent> {
-      yield { type: "thinking.start", block: "t" };
-      yield { type: "thinking.delta", block: "t", text: "hm" };
-      yield { type: "thinking.end", block: "t" };
-      yield { type: "text.start", block: "a", part: false };
-      yield { type: "text.delta", block: "a", text: "Hello" };
-      yield { type: "text.end", block: "a", final: true };
-    }
-    async function* bad(): AsyncGenerator<BodyEvent> {
-      yield { type: "text.start", block: "a", part: false };
-      yield { type: "text.start", block: "b", part: false };
-    }
     await stage.worker([fromStream({ name: "good", run: good }), fromStream({ name: "bad", run: bad })]);
     const ref = await stage.session();
     expect(outline(await stage.ask(ref, "go"))).toEqual(["thinking hm", "text final Hello"]);

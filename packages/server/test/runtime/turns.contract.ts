@@ -167,6 +167,21 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       expect(outline(turn).at(-1)).toBe("notice error LLM_RATE_LIMITED");
     });
 
+    it("stops at once while it waits to try a broken model again", async () => {
+      const s = await open();
+      const model = scripted([[say("half"), breakOff()]]);
+      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 60_000 } })]);
+      const ref = await s.session();
+      await s.send(ref, "go");
+      await s.until(ref, 5_000, (state) => ((state.turns.last()?.items.length ?? 0) > 0 ? true : null));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      const at = performance.now();
+      await s.stop(ref);
+      const turn = await s.ended(ref, () => true);
+      expect(performance.now() - at).toBeLessThan(2_000);
+      expect(outline(turn)).toEqual(["notice stopped"]);
+    });
+
     it("stops with everything closed", async () => {
       const s = await open();
       const model = scripted([
