@@ -133,7 +133,7 @@ export {
   defineAgent,
   type InstructionsContext,
 } from "./runtime/define/agent.ts";
-export type { AiSdkResult, Body, BodyContext, BodyEvent } from "./runtime/define/body.ts";
+export type { AiSdkPart, AiSdkResult, Body, BodyContext, BodyEvent } from "./runtime/define/body.ts";
 export { fromStream, type FromStreamOptions } from "./runtime/define/from-stream.ts";
 export { DEFAULT_LIMITS, type Limits, type Prices } from "./runtime/define/limits.ts";
 export {
@@ -142,6 +142,7 @@ export {
   tool,
   type ToolContext,
   type ToolDisplay,
+  ToolError,
   type ToolOptions,
   type ToolOutput,
 } from "./runtime/define/tool.ts";
@@ -150,3 +151,6 @@ export { type EngineHooks, startWorker, type Worker, type WorkerOptions } from "
 export { DEFAULT_WORDS, type Words } from "./runtime/words.ts";
 export { type KeptWorker, keepWorker } from "./runtime/keep-worker.ts";
 export { canRetry, type RetryReceipt, retryTurn } from "./session/retry.ts";
+export type { Model, ModelSettings } from "./models/model.ts";
+export { ToolSchemaError } from "./models/tool-schema.ts";
+export type { TurnOptions } from "./runtime/turn-options.ts";

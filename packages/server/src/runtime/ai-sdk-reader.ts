@@ -7,8 +7,10 @@ import { modelErrorFrom } from "../models/errors.ts";
 import type { ModelUsage, StreamPart } from "../models/model.ts";
 import { usageOf } from "../models/usage.ts";
 import type { AiSdkPart } from "./define/body.ts";
+import { TurnFailed } from "./outcomes.ts";
 import { failed, outputFrom, succeeded } from "./result.ts";
-import { displayOf, labelFor, MAIN, type RunScope } from "./run-scope.ts";
+import { MAIN } from "./facts.ts";
+import { displayOf, labelFor, type RunScope } from "./run-scope.ts";
 import { type StepCall, StepWriter } from "./step-writer.ts";
 import { tellResult } from "./tell-result.ts";
 
@@ -40,7 +42,12 @@ export class AiSdkReader {
         if (part["preliminary"] !== true) await this.#result(part, succeeded(outputFrom(part["output"]), 0));
         return;
       case "tool-error":
-        return this.#result(part, failed(errorText(part["error"])));
+        return this.#result(
+          part,
+          failed(errorText(part["error"]), this.#scope.attempt.parts.words.toolFailed),
+        );
+      case "abort":
+        throw new TurnFailed("SERVER_ERROR", "the body was aborted by itself", { canRetry: true });
       case "finish-step":
         return this.#endStep(part["usage"] as FlatUsage | undefined);
       case "error":
@@ -78,7 +85,8 @@ export class AiSdkReader {
   async #endStep(usage: FlatUsage | undefined): Promise<void> {
     await this.#step.finish();
     this.#step = this.#newStep();
-    this.#scope.attempt.use(this.#scope.run, usageOf(usage === undefined ? null : nested(usage)));
+    const { attempt, path, agent } = this.#scope;
+    attempt.spending.add(path, agent.name, usageOf(usage === undefined ? null : nested(usage)));
   }
 
   #newStep(): StepWriter {

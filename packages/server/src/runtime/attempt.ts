@@ -2,15 +2,21 @@
  * One attempt at a turn: a claimed epoch, a pen, the journal as it is, and a way to stop all its branches. A worker has at
  * most one per turn; whoever begins another has made void what this one did not journal. Never decides what to do next.
  */
-import type { Json, SessionState, Turn, Usage } from "@turnstream/protocol";
+import type { Json, SessionState, Turn } from "@turnstream/protocol";
 import type { RunningTurn } from "../store/ports/running.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
-import { addUsage, NO_USAGE } from "../models/usage.ts";
 import { Archiver } from "./archiver.ts";
 import type { FactKey } from "./facts.ts";
 import type { RuntimeParts } from "./parts.ts";
 import type { Pen } from "./pen.ts";
+import { Spending } from "./spending.ts";
+
+/** How often a step was tried in this process, and when to try it again. */
+export interface Tried {
+  readonly times: number;
+  readonly nextAt: number;
+}
 
 export interface AttemptOptions {
   readonly parts: RuntimeParts;
@@ -20,8 +26,7 @@ export interface AttemptOptions {
   readonly journal: Map<string, Json>;
   /** The session right after the claim. */
   readonly state: SessionState;
-  /** How often each step was tried in this process. */
-  readonly tries: Map<string, number>;
+  readonly tries: Map<string, Tried>;
 }
 
 export class Attempt {
@@ -31,11 +36,11 @@ export class Attempt {
   readonly epoch: number;
   readonly pen: Pen;
   readonly state: SessionState;
-  readonly tries: Map<string, number>;
+  readonly tries: Map<string, Tried>;
+  readonly spending: Spending;
   readonly #journal: Map<string, Json>;
   readonly #work = new AbortController();
   readonly #tools = new AbortController();
-  readonly #usage = new Map<string, Usage>();
   readonly #archiver: Archiver;
 
   constructor(options: AttemptOptions) {
@@ -46,6 +51,7 @@ export class Attempt {
     this.pen = options.pen;
     this.state = options.state;
     this.tries = options.tries;
+    this.spending = Spending.from(options.journal);
     this.#journal = options.journal;
     this.#archiver = new Archiver(options.parts, this.ref);
   }
@@ -93,18 +99,6 @@ export class Attempt {
   async archive(commit: (tx: Store) => Promise<void>): Promise<void> {
     await this.pen.flush();
     await this.#archiver.archive(commit);
-  }
-
-  use(run: string, usage: Usage): void {
-    this.#usage.set(run, addUsage(this.#usage.get(run) ?? NO_USAGE, usage));
-  }
-
-  get runUsage(): ReadonlyMap<string, Usage> {
-    return this.#usage;
-  }
-
-  get usage(): Usage {
-    return [...this.#usage.values()].reduce(addUsage, NO_USAGE);
   }
 
   #entry(key: string, value: Json, kept: boolean) {

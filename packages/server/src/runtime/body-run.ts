@@ -23,8 +23,13 @@ export async function runBody(scope: RunScope, body: Body, prompt: Prompt): Prom
   const { signal } = attempt;
   const context = { signal, message, prompt, tenant, session, turn, user };
   const result = await unlessAborted((async () => body.run(context))(), signal);
-  if ("fullStream" in result) await readAiSdk(scope, result);
-  else await readEvents(scope, result);
+  if (isObject(result) && "fullStream" in result) await readAiSdk(scope, result);
+  else if (isObject(result) && Symbol.asyncIterator in result) await readEvents(scope, result);
+  else throw new TurnFailed("SERVER_ERROR", "the body gave neither a stream nor events");
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 async function readAiSdk(scope: RunScope, { fullStream }: AiSdkResult): Promise<void> {

@@ -8,7 +8,8 @@ import { parseInput } from "../models/tool-schema.ts";
 import { type CallFact, callKey, startKey } from "./facts.ts";
 import { SHARE_THOUGHT } from "./define/agent.ts";
 import type { Tool } from "./define/tool.ts";
-import { LimitReached } from "./outcomes.ts";
+import { nextWithin } from "./closing.ts";
+import { endFor, LimitReached } from "./outcomes.ts";
 import { pinnedFor } from "./pinned.ts";
 import type { Prompt } from "../models/model.ts";
 import { failed, succeeded } from "./result.ts";
@@ -33,7 +34,7 @@ export async function runCall(scope: RunScope, call: StepCall, runAgent: RunAgen
 async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Promise<CallFact> {
   const { agent, pinned } = scope;
   const { name, input, problem } = call;
-  if (problem !== undefined) return failed(`The arguments are not valid JSON: ${problem}`);
+  if (problem !== undefined) return failed(problem);
   const isOffered = pinned.tools.some((offered) => offered.name === name);
   if (isOffered && name === SHARE_THOUGHT) return shareThought(input);
   const sub = agent.agents[name];
@@ -42,7 +43,13 @@ async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Pro
   if (!isOffered || tool === undefined) {
     return failed(`There is no tool ${name}${isOffered ? " any more" : ""}.`);
   }
-  const parsed = await parseInput(tool.input, input);
+  const { parts } = scope.attempt;
+  const parsed = await parseInput(tool.input, input).catch((error: unknown) => {
+    parts.onError(error, `the schema of the tool ${name}`);
+    return null;
+  });
+  if (parsed === null)
+    return failed(`The arguments of ${name} could not be checked.`, parts.words.toolFailed);
   if (!parsed.ok) return failed(`The arguments don't fit the tool ${name}: ${parsed.problem}`);
   return performTool(scope, call, tool, parsed.value);
 }
@@ -76,13 +83,13 @@ function shareThought(input: unknown): CallFact {
 }
 
 async function runSubAgent(scope: RunScope, call: StepCall, runAgent: RunAgent): Promise<CallFact> {
-  const { attempt, agent, depth } = scope;
-  const { limits } = agent;
+  const { attempt, agent, depth, root } = scope;
   const sub = agent.agents[call.name];
   const input = call.input;
   const task = typeof input === "object" && input !== null && "task" in input ? input.task : null;
   if (typeof task !== "string" || task === "" || sub === undefined) return failed("`task` is missing.");
-  if (depth >= limits.depth) return failed(new LimitReached(`${limits.depth} sub-agents deep`).message);
+  if (depth >= root.limits.depth)
+    return failed(`Sub-agents may not go deeper than ${root.limits.depth} here.`);
   await startResult(scope, call);
   const pinned = await pinnedFor(attempt, call.call, sub);
   const inner = await subScope(scope, call.call, sub, pinned);
@@ -90,8 +97,25 @@ async function runSubAgent(scope: RunScope, call: StepCall, runAgent: RunAgent):
     ...(pinned.instructions === "" ? [] : [{ role: "system" as const, content: pinned.instructions }]),
     { role: "user", content: [{ type: "text", text: task }] },
   ];
-  const answer = await runAgent(inner, prompt);
-  const usage = attempt.runUsage.get(inner.run) ?? null;
   const name = labelOf({ label: sub.label, name: call.name });
-  return { ...succeeded({ content: answer === "" ? `${name} gave no answer.` : answer }, 0), usage };
+  try {
+    const answer = await runAgent(inner, prompt);
+    const fact = succeeded({ content: answer === "" ? `${name} gave no answer.` : answer }, 0);
+    return { ...fact, usage: attempt.spending.of(call.call) };
+  } catch (error) {
+    // What ends a sub-agent is for the agent that called it to deal with; what ends the turn is not.
+    const end = attempt.signal.aborted ? null : endFor(error, attempt.parts.words);
+    if (end?.reason !== "error" || (error instanceof LimitReached && error.isOfTurn)) throw error;
+    attempt.parts.onError(error, `the sub-agent ${sub.name}`);
+    await closeWithin(attempt, inner.run);
+    return { ...failed(`${name} could not finish: ${end.text}`), usage: attempt.spending.of(call.call) };
+  }
+}
+
+async function closeWithin({ pen, spending }: RunScope["attempt"], run: string): Promise<void> {
+  for (;;) {
+    const drafts = nextWithin(pen.turn, run, spending.byRun);
+    if (drafts.length === 0) return;
+    for (const draft of drafts) await pen.write(draft);
+  }
 }

@@ -20,7 +20,7 @@ import { readHistory } from "../session/history.ts";
 import { deliverCommitted } from "../session/relay.ts";
 import type { RunningTurn } from "../store/ports/running.ts";
 import type { Ref } from "../store/refs.ts";
-import { Attempt } from "./attempt.ts";
+import { Attempt, type Tried } from "./attempt.ts";
 import {
   CALL_PREFIX,
   type CompactFact,
@@ -44,7 +44,7 @@ interface Seen {
 export async function claimTurn(
   parts: RuntimeParts,
   row: RunningTurn,
-  tries: Map<string, number>,
+  tries: Map<string, Tried>,
 ): Promise<Attempt> {
   const ref: Ref = { tenant: row.tenant, session: row.session };
   await deliverCommitted(parts, ref);

@@ -20,6 +20,7 @@ import {
   type Json,
 } from "@turnstream/protocol";
 import { summarise } from "./groups.ts";
+import { MAIN } from "./facts.ts";
 import type { TurnDraft } from "./pen.ts";
 
 export type End =
@@ -38,7 +39,7 @@ export type End =
 export interface ClosingFacts {
   readonly usage: Usage;
   readonly durationMs: number;
-  /** What each run has used, where known. */
+  /** What each run has used, by the call that started it, or `main`. */
   readonly runUsage: ReadonlyMap<string, Usage>;
   readonly stoppedText: string;
   /** What a group is called in which nothing was done but think. */
@@ -48,36 +49,55 @@ export interface ClosingFacts {
 /** The next events; empty when the turn has ended. Fold them, then ask again until there are none. */
 export function nextClosing(turn: Turn, end: End, facts: ClosingFacts): TurnDraft[] {
   if (turn.status !== "running") return [];
-  const open = blocksOf(turn).filter((block) => block.end === null);
-  const prose = open.filter((block) => block.kind !== "tool_result");
-  if (prose.length > 0) return prose.flatMap((block) => endBlock(block, end));
-  const asked = blocksOf(turn).filter(
-    (block) => "version" in block && isPending(block) && !outlivesTurn(block),
-  );
-  if (asked.length > 0) return asked.flatMap((block) => withdraw(block));
-  const sub = turn.runs.findLast((run) => run.parent !== null && run.status === "running");
-  // The deepest first: a run ends before the result it stands in.
-  const calls = unansweredCalls(turn, sub?.id ?? mainRun(turn)?.id);
-  const [call] = calls;
-  if (call !== undefined) return cancel(turn, call);
-  if (sub !== undefined) return [runEnd(sub, "cancelled", facts)];
+  const main = mainRun(turn);
+  const open = nextWithin(turn, main?.id ?? null, facts.runUsage);
+  if (open.length > 0) return open;
   if (turn.group !== null) {
     const { group } = turn;
-    const main = mainRun(turn);
     const summary = summarise(turn, group, facts.thoughtText);
     return [{ type: "group.end", run: main?.id ?? "main", group, index: turn.items.length, summary }];
   }
-  const main = mainRun(turn);
   if (main?.status === "running") {
     const notice = noticeOf(turn, main, end, facts);
-    return [...(notice === null ? [] : [notice]), runEnd(main, mainRunStatus(end.reason), facts)];
+    return [...(notice === null ? [] : [notice]), runEnd(main, mainRunStatus(end.reason), facts.runUsage)];
   }
   const { usage } = facts;
   const used = usage.calls > 0 ? { usage } : {};
   return [{ type: "turn.end", reason: end.reason, duration_ms: facts.durationMs, ...used }];
 }
 
-function endBlock(block: Block, end: End): TurnDraft[] {
+/**
+ * The next events that close what is open in a run and in the runs below it; empty when the run itself can end. The
+ * deepest first: a run ends before the result it stands in.
+ * @param root null for a turn without a main run
+ */
+export function nextWithin(
+  turn: Turn,
+  root: string | null,
+  runUsage: ReadonlyMap<string, Usage>,
+): TurnDraft[] {
+  const runs = root === null ? [] : below(turn, root);
+  const blocks = blocksOf(turn).filter((block) => runs.some(({ id }) => id === block.run));
+  const prose = blocks.filter((block) => block.end === null && block.kind !== "tool_result");
+  if (prose.length > 0) return prose.flatMap(endBlock);
+  const asked = blocks.filter((block) => "version" in block && isPending(block) && !outlivesTurn(block));
+  if (asked.length > 0) return asked.flatMap(withdraw);
+  const deepest = runs.findLast((run) => run.status === "running");
+  const [call] = deepest === undefined ? [] : unansweredCalls(turn, deepest.id);
+  if (call !== undefined) return cancel(turn, call);
+  return deepest === undefined || deepest.id === root ? [] : [runEnd(deepest, "cancelled", runUsage)];
+}
+
+/** A run and those below it. A run starts after the one it hangs on. */
+function below(turn: Turn, root: string): readonly Run[] {
+  const ids = new Set([root]);
+  return turn.runs.filter((run) => {
+    if (run.parent !== null && ids.has(run.parent)) ids.add(run.id);
+    return ids.has(run.id);
+  });
+}
+
+function endBlock(block: Block): TurnDraft[] {
   const place = { run: block.run, block: block.id, index: block.index };
   switch (block.kind) {
     case "thinking":
@@ -87,14 +107,7 @@ function endBlock(block: Block, end: End): TurnDraft[] {
     case "tool_call":
       return [{ type: "tool_call.end", ...place, aborted: true }];
     case "files":
-      return [
-        {
-          type: "files.end",
-          ...place,
-          status: end.reason === "end_turn" ? "completed" : "failed",
-          message: "",
-        },
-      ];
+      return [{ type: "files.end", ...place, status: "failed", message: "" }];
     default:
       return [];
   }
@@ -140,9 +153,9 @@ function cancel(
 function runEnd(
   run: Run,
   status: "completed" | "failed" | "cancelled",
-  { runUsage }: ClosingFacts,
+  runUsage: ReadonlyMap<string, Usage>,
 ): TurnDraft {
-  const usage = runUsage.get(run.id);
+  const usage = runUsage.get(run.call ?? MAIN);
   return { type: "run.end", run: run.id, status, ...(usage === undefined ? {} : { usage }) };
 }
 

@@ -8,13 +8,13 @@ import { type End, nextClosing } from "./closing.ts";
 /** A turn has a bounded number of things to close; more rounds than that would be a mistake of ours. */
 const MAX_ROUNDS = 100_000;
 
-export async function endTurn(attempt: Attempt, end: End, model: string | null): Promise<void> {
-  const { parts, pen, row, ref, usage, runUsage } = attempt;
+export async function endTurn(attempt: Attempt, end: End): Promise<void> {
+  const { parts, pen, row, ref, spending } = attempt;
   const durationMs = Math.max(0, parts.env.now() - row.begunAt);
   const facts = {
-    usage,
+    usage: spending.total,
     durationMs,
-    runUsage,
+    runUsage: spending.byRun,
     stoppedText: parts.words.stopped,
     thoughtText: parts.words.thought,
   };
@@ -24,9 +24,11 @@ export async function endTurn(attempt: Attempt, end: End, model: string | null):
     for (const draft of drafts) await pen.write(draft);
   }
   await attempt.archive(async (tx) => {
-    if (usage.calls > 0) {
-      const key = `turn/${row.turn}`;
-      await tx.usage.add(ref.tenant, { ...usage, key, turns: 1, ...(model === null ? {} : { model }) });
+    let turns = 1;
+    for (const [model, usage] of spending.byModel) {
+      await tx.usage.add(ref.tenant, { ...usage, key: `turn/${row.turn}/${model}`, model, turns });
+      // A turn is one, however many models it asked.
+      turns = 0;
     }
     await tx.journal.close(ref, row.turn);
     await tx.running.end(ref, row.turn);

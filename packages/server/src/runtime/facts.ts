@@ -21,6 +21,8 @@ export interface StepFact {
   readonly content: AssistantContent;
   readonly text: string;
   readonly usage: Usage;
+  /** Which model was asked. */
+  readonly model: string;
 }
 
 export interface CallFact {
@@ -47,7 +49,11 @@ export interface CompactFact {
   readonly upTo: number;
   readonly blocks: readonly string[];
   readonly usage: Usage;
+  readonly model: string;
 }
+
+/** The path of the main run. */
+export const MAIN = "main";
 
 /** A key that knows what is found under it. */
 export type FactKey<T> = string & { readonly fact?: T };

@@ -9,12 +9,14 @@ import { ModelError } from "../models/errors.ts";
 import type { Model, Prompt } from "../models/model.ts";
 import { retryDelay } from "../models/retry.ts";
 import { addUsage, NO_USAGE, usageOf } from "../models/usage.ts";
+import type { Tried } from "./attempt.ts";
 import { type StepFact, stepKey } from "./facts.ts";
 import { openGroup } from "./groups.ts";
 import { checkLimits } from "./limits.ts";
 import { BeginAgain } from "./outcomes.ts";
 import { toolsOf } from "./pinned.ts";
-import { displayOf, labelFor, MAIN, type RunScope } from "./run-scope.ts";
+import { MAIN } from "./facts.ts";
+import { displayOf, labelFor, type RunScope } from "./run-scope.ts";
 import { StepWriter } from "./step-writer.ts";
 import { pause } from "./together.ts";
 
@@ -22,10 +24,7 @@ export async function modelStep(scope: RunScope, n: number, model: Model, prompt
   const { attempt, path, run } = scope;
   const key = stepKey(path, n);
   const known = attempt.recall(key);
-  if (known !== undefined) {
-    attempt.use(run, known.usage);
-    return known;
-  }
+  if (known !== undefined) return known;
   checkLimits(scope, n);
   const writer = new StepWriter({
     pen: attempt.pen,
@@ -36,9 +35,9 @@ export async function modelStep(scope: RunScope, n: number, model: Model, prompt
     thought: attempt.parts.words.thought,
   });
   const usage = await askUntilAnswered(scope, key, model, prompt, writer);
-  const fact: StepFact = { ...(await writer.finish()), usage };
+  const fact: StepFact = { ...(await writer.finish()), usage, model: model.modelId };
   await attempt.commitStep(key, fact);
-  attempt.use(run, usage);
+  attempt.spending.add(path, model.modelId, usage);
   return fact;
 }
 
@@ -52,6 +51,10 @@ async function askUntilAnswered(
   const { attempt, agent, pinned } = scope;
   const { parts, signal } = attempt;
   let wasted = NO_USAGE;
+  const { tries: maxTries, firstMs } = agent.retries;
+  const before = attempt.tries.get(key);
+  // It broke off after something was shown, and what was shown is void now.
+  if (before !== undefined) await waitForRetry(scope, writer, before, maxTries);
   while (true) {
     let usage: Usage | null = null;
     try {
@@ -66,21 +69,19 @@ async function askUntilAnswered(
       return addUsage(wasted, usage ?? { ...NO_USAGE, calls: 1 });
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
-      const tried = (attempt.tries.get(key) ?? 0) + 1;
-      attempt.tries.set(key, tried);
-      const { tries: maxTries, firstMs } = agent.retries;
+      const times = (attempt.tries.get(key)?.times ?? 0) + 1;
       const delayMs = retryDelay({
-        attempt: tried,
+        attempt: times,
         error,
         random: randomOf(parts),
         limits: { maxTries, firstMs },
       });
       if (delayMs === null) throw error;
       if (error.usage !== null) wasted = addUsage(wasted, usageOf(error.usage));
-      if (writer.hasWritten)
-        throw new BeginAgain("the model broke off in the middle of a step", delayMs, error);
-      await tellRetry(scope, writer, delayMs, tried, maxTries);
-      await pause(delayMs, signal);
+      const tried = { times, nextAt: parts.env.now() + delayMs };
+      attempt.tries.set(key, tried);
+      if (writer.hasWritten) throw new BeginAgain("the model broke off in the middle of a step", 0, error);
+      await waitForRetry(scope, writer, tried, maxTries);
     }
   }
 }
@@ -90,19 +91,20 @@ function randomOf({ env }: { readonly env: { randomBytes(size: number): Uint8Arr
 }
 
 /** Shown as a thought: people see that something is being done, and it is not part of the answer. */
-async function tellRetry(
+async function waitForRetry(
   { attempt, run, path }: RunScope,
   writer: StepWriter,
-  delayMs: number,
-  tried: number,
+  { times, nextAt }: Tried,
   tries: number,
 ): Promise<void> {
-  const { pen, parts } = attempt;
+  const { pen, parts, signal } = attempt;
+  const delayMs = Math.max(0, nextAt - parts.env.now());
   const group = path === MAIN && pen.turn.mode === "agent" ? openGroup(pen.turn) : null;
   if (group !== null) await pen.write(group);
   const place = await pen.start({ type: "thinking.start", run });
-  const text = parts.words.retrying(Math.ceil(delayMs / 1000), tried + 1, tries);
+  const text = parts.words.retrying(Math.ceil(delayMs / 1000), times + 1, tries);
   await pen.write({ type: "thinking.delta", ...place, text });
   await pen.write({ type: "thinking.end", ...place });
   writer.adopt(place.block);
+  await pause(delayMs, signal);
 }

@@ -31,11 +31,14 @@ export class BeginAgain extends Error {
 
 export class LimitReached extends Error {
   readonly limit: string;
+  /** Whether it ends the whole turn, or only the run of a sub-agent. */
+  readonly isOfTurn: boolean;
 
-  constructor(limit: string) {
-    super(`the turn reached its limit of ${limit}`);
+  constructor(limit: string, { isOfTurn = true } = {}) {
+    super(`It reached its limit of ${limit}.`);
     this.name = "LimitReached";
     this.limit = limit;
+    this.isOfTurn = isOfTurn;
   }
 }
 
@@ -64,7 +67,10 @@ export function endFor(error: unknown, words: Words): End | null {
   if (error instanceof ModelError) {
     const { code, isRetryable: canRetry, status } = error;
     const details = status === null ? {} : { status };
-    return failure(code, words.errors[code] ?? words.errors.SERVER_ERROR, { canRetry, details });
+    // "Try again" would be the wrong words for a wrong key or an unknown model.
+    const isHopeless = code === "LLM_ERROR" && !canRetry;
+    const text = isHopeless ? words.hopeless : (words.errors[code] ?? words.errors.SERVER_ERROR);
+    return failure(code, text, { canRetry, details });
   }
   if (error instanceof TurnFailed) {
     const { code, canRetry, details } = error;

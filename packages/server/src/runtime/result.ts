@@ -64,12 +64,45 @@ function toJson(value: unknown): Json {
 }
 
 /** An object with `content` and nothing that we don't know is an output; any other object is its own content. */
-const FIELDS: ReadonlySet<string> = new Set(["content", "blocks", "preview", "artifact", "results"]);
+const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
+  content: () => true,
+  blocks: (value) => Array.isArray(value) && value.every(isResultBlock),
+  preview: (value) => typeof value === "string",
+  artifact: isArtifact,
+  results: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
+};
 
+/** Throws for an output with a field that no event could hold. */
 function isOutput(value: Json): value is Json & ToolOutput {
-  if (typeof value !== "object" || value === null || Array.isArray(value) || !("content" in value))
-    return false;
-  return Object.keys(value).every((key) => FIELDS.has(key));
+  if (!isRecord(value) || !("content" in value)) return false;
+  const fields = Object.entries(value);
+  if (!fields.every(([key]) => key in FIELDS)) return false;
+  const bad = fields.find(([key, field]) => FIELDS[key]?.(field) === false);
+  if (bad !== undefined)
+    throw new TypeError(`a tool returned \`${bad[0]}\` that is not what ToolOutput says`);
+  return true;
+}
+
+function isRecord(value: Json): value is { readonly [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isResultBlock(value: Json): boolean {
+  if (!isRecord(value)) return false;
+  return value["type"] === "text"
+    ? typeof value["text"] === "string"
+    : value["type"] === "image" && typeof value["url"] === "string";
+}
+
+const MAX_TYPE = 100;
+const MAX_TITLE = 500;
+
+function isArtifact(value: Json): boolean {
+  if (!isRecord(value) || !("data" in value)) return false;
+  const { type, title = "" } = value;
+  const isNamed = typeof type === "string" && type.length <= MAX_TYPE;
+  const isTitled = typeof title === "string" && title.length <= MAX_TITLE;
+  return isNamed && isTitled && Object.keys(value).every((key) => ["type", "title", "data"].includes(key));
 }
 
 /** What is over the limit is cut, and says so: the model then knows that there is more. */

@@ -3,14 +3,14 @@ import { cutText, type Json, mainRun, runOfCall } from "@turnstream/protocol";
 import type { Agent } from "./define/agent.ts";
 import { COMPACT, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Attempt } from "./attempt.ts";
-import type { PinnedAgent } from "./facts.ts";
+import { MAIN, type PinnedAgent } from "./facts.ts";
 import type { CallDisplay } from "./step-writer.ts";
-
-export const MAIN = "main";
 
 export interface RunScope {
   readonly attempt: Attempt;
   readonly agent: Agent;
+  /** The main agent, whose limits hold for the whole turn. */
+  readonly root: Agent;
   readonly pinned: PinnedAgent;
   /** The run's id in events. */
   readonly run: string;
@@ -23,7 +23,7 @@ export interface RunScope {
 export async function mainScope(attempt: Attempt, agent: Agent, pinned: PinnedAgent): Promise<RunScope> {
   const { pen } = attempt;
   if (mainRun(pen.turn) === undefined) await pen.write({ type: "run.start", run: MAIN, agent: agent.name });
-  return { attempt, agent, pinned, run: MAIN, path: MAIN, depth: 0 };
+  return { attempt, agent, root: agent, pinned, run: MAIN, path: MAIN, depth: 0 };
 }
 
 /** The run of a sub-agent inside the open result of its call, begun if it has not been. */
@@ -33,7 +33,7 @@ export async function subScope(
   agent: Agent,
   pinned: PinnedAgent,
 ): Promise<RunScope> {
-  const { attempt, depth } = parent;
+  const { attempt, depth, root } = parent;
   const { pen } = attempt;
   const known = runOfCall(pen.turn, call);
   const run = known?.id ?? `r${pen.turn.runs.length}`;
@@ -47,7 +47,7 @@ export async function subScope(
       ...(agent.label === "" ? {} : { label: agent.label }),
     });
   }
-  return { attempt, agent, pinned, run, path: call, depth: depth + 1 };
+  return { attempt, agent, root, pinned, run, path: call, depth: depth + 1 };
 }
 
 export function displayOf({ agent }: RunScope, name: string): CallDisplay {

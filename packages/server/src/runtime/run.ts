@@ -7,7 +7,6 @@ import { runCall } from "./call.ts";
 import type { CallFact } from "./facts.ts";
 import { modelStep } from "./model-step.ts";
 import { RuntimeError } from "./errors.ts";
-import { LimitReached } from "./outcomes.ts";
 import type { RunScope } from "./run-scope.ts";
 import { Semaphore } from "./semaphore.ts";
 import type { StepCall } from "./step-writer.ts";
@@ -19,9 +18,8 @@ export async function runAgent(scope: RunScope, start: Prompt): Promise<string> 
   if (agent.model === null) throw new RuntimeError("NO_MODEL", `the agent ${agent.name}`);
   const prompt: Prompt = [...start];
   for (let n = 0; ; n++) {
-    const step = await modelStep(scope, n, agent.model, prompt);
+    const step = await modelStep(scope, n, agent.model, [...prompt]);
     if (step.calls.length === 0) return step.text;
-    if (scope.depth > agent.limits.depth) throw new LimitReached(`${agent.limits.depth} sub-agents deep`);
     const slots = new Semaphore(agent.limits.width);
     const branches = step.calls.map((call) =>
       slots.run(attempt.signal, () => runCall(scope, call, runAgent)),

@@ -11,8 +11,10 @@ export type Void = Pick<EventOf<"turn.takeover">, "blocks" | "groups" | "runs">;
  */
 export function supersede(turn: Turn, kept: ReadonlySet<string>, keptCalls: ReadonlySet<string>): Void {
   const all = blocksOf(turn);
+  // A run's end is told once its outcome is journaled, and with that everything it told stands.
+  const over = new Set(turn.runs.flatMap(({ id, status }) => (isOver(status) ? [id] : [])));
   const stays = (block: Block): boolean => {
-    if ("version" in block) return true;
+    if ("version" in block || over.has(block.run)) return true;
     if (block.kind === "tool_result") return keptCalls.has(block.call);
     if (block.kind === "text" && block.call !== null) return block.end !== null && keptCalls.has(block.call);
     return block.end !== null && kept.has(block.id);
@@ -37,6 +39,10 @@ export function supersede(turn: Turn, kept: ReadonlySet<string>, keptCalls: Read
     }
   }
   return { blocks: [...blocks], groups: voidGroups(turn, blocks), runs: [...runs] };
+}
+
+function isOver(status: Turn["runs"][number]["status"]): boolean {
+  return status !== "running" && status !== "superseded";
 }
 
 function callsOf(all: readonly Block[], kind: "tool_call" | "tool_result", blocks: ReadonlySet<string>) {

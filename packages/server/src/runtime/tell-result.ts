@@ -13,7 +13,8 @@ import {
 import { closeGroup } from "./groups.ts";
 import type { CallFact } from "./facts.ts";
 import type { BlockPlace } from "./pen.ts";
-import { displayOf, labelFor, MAIN, type RunScope } from "./run-scope.ts";
+import { MAIN } from "./facts.ts";
+import { displayOf, labelFor, type RunScope } from "./run-scope.ts";
 import type { StepCall } from "./step-writer.ts";
 
 /** The open result of a call, begun if it has not been. */

@@ -2,10 +2,13 @@
 import { cutText } from "@turnstream/protocol";
 import { askModel } from "../models/ask.ts";
 import type { Model } from "../models/model.ts";
+import { usageOf } from "../models/usage.ts";
 import { deliverCommitted } from "../session/relay.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Agent } from "./define/agent.ts";
 
+/** Under which its usage is counted: it is no run's. */
+const TITLE = "title";
 const MAX_TITLE = 60;
 const MAX_ASKED = 2_000;
 const ASK = "Give this conversation a title of two to six words, in its own language. Write only the title.";
@@ -40,7 +43,7 @@ export async function giveTitle(attempt: Attempt, agent: Agent): Promise<void> {
   }
 }
 
-async function ask({ signal }: Attempt, model: Model, text: string): Promise<string> {
+async function ask({ signal, spending }: Attempt, model: Model, text: string): Promise<string> {
   const prompt = [
     { role: "system" as const, content: ASK },
     { role: "user" as const, content: [{ type: "text" as const, text: cutText(text, MAX_ASKED) }] },
@@ -48,6 +51,7 @@ async function ask({ signal }: Attempt, model: Model, text: string): Promise<str
   let title = "";
   for await (const part of askModel(model, { prompt }, { signal })) {
     if (part.type === "text-delta") title += part.delta;
+    if (part.type === "finish") spending.add(TITLE, model.modelId, usageOf(part.usage));
   }
   return title;
 }

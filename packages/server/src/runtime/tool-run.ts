@@ -3,7 +3,7 @@
  * outcome. What it says after that is not heard.
  */
 import type { Artifact } from "@turnstream/protocol";
-import type { Tool, ToolContext } from "./define/tool.ts";
+import { type Tool, type ToolContext, ToolError } from "./define/tool.ts";
 import type { CallFact } from "./facts.ts";
 import { jobId } from "./job-id.ts";
 import type { BlockPlace } from "./pen.ts";
@@ -46,7 +46,9 @@ export async function runTool(
   } catch (error) {
     if (stop.aborted) throw stop.reason;
     if (!(error instanceof ToolTimeout)) parts.onError(error, `the tool ${call.name}`);
-    return failed(messageOf(error), undefined, await show.end());
+    const shown = error instanceof ToolError || error instanceof ToolTimeout;
+    const people = error instanceof ToolError ? error.forPeople : messageOf(error);
+    return failed(messageOf(error), shown ? people : parts.words.toolFailed, await show.end());
   } finally {
     clearTimeout(timer);
     show.close();
@@ -104,7 +106,8 @@ class Shown {
   }
 
   part(media: "text" | "image", data: string): void {
-    if (this.#isOver || this.#parts >= MAX_PROGRESS || data === "") return;
+    // A tool may be plain JavaScript, and what it shows is not worth failing for.
+    if (this.#isOver || this.#parts >= MAX_PROGRESS || typeof data !== "string" || data === "") return;
     const isSame = media === "image" && this.#picture !== null;
     if (!isSame) this.#endPicture();
     const part = isSame ? this.#parts - 1 : this.#parts++;

@@ -8,24 +8,25 @@ import { EngineError } from "../engine/errors.ts";
 import { isLogError } from "../log/errors.ts";
 import { isStoreError } from "../store/errors.ts";
 import type { RunningTurn } from "../store/ports/running.ts";
-import type { Attempt } from "./attempt.ts";
+import type { Attempt, Tried } from "./attempt.ts";
 import { runBody } from "./body-run.ts";
 import { claimTurn } from "./claim-turn.ts";
 import type { End } from "./closing.ts";
 import { buildPrompt } from "./context/prompt.ts";
 import type { Agent } from "./define/agent.ts";
 import { endTurn } from "./end-turn.ts";
+import { RuntimeError } from "./errors.ts";
 import { END, type PinnedAgent } from "./facts.ts";
 import { parseJobId, type TurnRef } from "./job-id.ts";
 import { BeginAgain, endFor, failure, LimitReached, StopRequested } from "./outcomes.ts";
 import type { RuntimeParts } from "./parts.ts";
 import { pinnedFor } from "./pinned.ts";
 import { runAgent } from "./run.ts";
-import { MAIN, mainScope } from "./run-scope.ts";
+import { MAIN } from "./facts.ts";
+import { mainScope } from "./run-scope.ts";
 import { giveTitle } from "./title.ts";
 import { pause } from "./together.ts";
 import type { RunningHere } from "./running-here.ts";
-import { optionsOf } from "./turn-options.ts";
 
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 10_000;
@@ -36,7 +37,7 @@ const TITLE_MS = 3_000;
 export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Job): Promise<void> {
   const ref = parseJobId(job.id);
   if (ref === null) return;
-  const tries = new Map<string, number>();
+  const tries = new Map<string, Tried>();
   for (let failures = 0; ;) {
     job.signal.throwIfAborted();
     let delayMs: number;
@@ -94,7 +95,7 @@ async function attemptTurn(
   here: RunningHere,
   row: RunningTurn,
   signal: AbortSignal,
-  tries: Map<string, number>,
+  tries: Map<string, Tried>,
 ): Promise<void> {
   const attempt = await claimTurn(parts, row, tries);
   const handOver = (): void => attempt.abort(signal.reason, parts.graceMs);
@@ -104,7 +105,7 @@ async function attemptTurn(
   try {
     const agent = parts.agents.get(attempt.turn.agent);
     const end = attempt.recall(END) ?? (await workOrEnd(attempt, agent));
-    await endTurn(attempt, end, agent?.model?.modelId ?? null);
+    await endTurn(attempt, end);
   } finally {
     signal.removeEventListener("abort", handOver);
     here.delete(attempt);
@@ -124,7 +125,8 @@ async function workOrEnd(attempt: Attempt, agent: Agent | undefined): Promise<En
     const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
     const known = endFor(reason, parts.words);
     if (known === null && mayPass(reason, attempt)) throw reason;
-    if (known === null) parts.onError(reason, `turn ${attempt.row.turn}`);
+    if (!(reason instanceof StopRequested) && !(reason instanceof LimitReached))
+      parts.onError(reason, `turn ${attempt.row.turn}`);
     end = known ?? failure("SERVER_ERROR", parts.words.errors.SERVER_ERROR, { canRetry: true });
   }
   // From here on the turn only ends, whoever goes on with it.
@@ -144,8 +146,7 @@ async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
   if (mainRun(turn) === undefined) await pen.write({ type: "run.start", run: MAIN, agent: turn.agent });
   if (row.stop !== null) throw new StopRequested(row.stop.by);
   if (row.attempts > parts.maxAttempts) throw new Error(`the turn was begun ${row.attempts} times`);
-  if (agent === undefined)
-    throw new Error(`no agent ${optionsOf(row.options).agent ?? parts.defaultAgent} here`);
+  if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
   const left = agent.limits.wallMs - (parts.env.now() - row.begunAt);
   const limit = `${Math.round(agent.limits.wallMs / 1000)} seconds`;
   if (left <= 0) throw new LimitReached(limit);

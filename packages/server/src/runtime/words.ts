@@ -6,6 +6,9 @@ export interface Words {
   /** What a group of steps is called in which nothing was done but think. */
   readonly thought: string;
   readonly errors: Readonly<Partial<Record<TurnErrorWord, string>>> & { readonly SERVER_ERROR: string };
+  /** For failures that trying again doesn't help. */
+  readonly hopeless: string;
+  readonly toolFailed: string;
   readonly limit: (limit: string) => string;
   readonly retrying: (seconds: number, attempt: number, tries: number) => string;
   readonly compacted: string;
@@ -22,8 +25,10 @@ export const DEFAULT_WORDS: Words = {
     CONTEXT_TOO_LONG: "This conversation has become too long for the model. Please start a new one.",
     OUTCOME_UNKNOWN: "This was interrupted, and it is not known whether it took effect. Please check.",
   },
+  hopeless: "This can't be answered right now. Whoever runs this service has to look at it.",
+  toolFailed: "This did not work.",
   limit: (limit) => `This answer was ended because it reached its limit (${limit}).`,
   retrying: (seconds, attempt, tries) =>
-    `The model did not answer. Trying again in ${seconds} s (${attempt} of ${tries}).`,
+    `The model is not answering. Trying again in ${seconds} s (${attempt} of ${tries}).`,
   compacted: "Summed up the conversation so far",
 };

@@ -44,14 +44,20 @@ export interface WorkerOptions {
   readonly modelCalls?: number;
   readonly toolCalls?: number;
   readonly words?: Partial<Words>;
-  /** How long a tool that may not be run again can go on when the worker leaves. */
+  /**
+   * How long tools that may not be run again can go on when the worker leaves; after that nobody knows whether they took
+   * effect. The process needs a little longer than that between SIGTERM and its end.
+   */
   readonly graceMs?: number;
   readonly maxAttempts?: number;
   /** How often to look for what nobody told us of. */
   readonly sweepMs?: number;
   /** How long the engine remembers turns that ended. */
   readonly rememberMs?: number;
-  /** Told of what should not have happened, with what it is about. Never given content. */
+  /**
+   * Told of what should not have happened, with what it is about: written to the console when absent. What a tool or a
+   * provider said may be in the error; treat it like a log that only operators read.
+   */
   readonly onError?: (error: unknown, about: string) => void;
   /** The lease ran out: others may have this worker's turns. End the process, or make a new worker. */
   readonly onLost?: () => void;
@@ -68,16 +74,19 @@ export interface Worker {
 
 const TTL_MS = 3_000;
 const SWEEP_MS = 1_000;
-const MAINTENANCE_MS = 60_000;
+const GRACE_MS = 5_000;
+const MAINTENANCE_MS = 15_000;
 const REMEMBER_MS = 60 * 60 * 1_000;
 const BATCH = 1_000;
 const CLOSING_MS = 5_000;
 
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { store, log, signals, env = systemEnv, ttlMs = TTL_MS } = options;
-  const onError = options.onError ?? (() => {});
+  const onError = options.onError ?? ((error, about) => console.error(`turnstream: ${about}:`, error));
   const [first] = options.agents;
-  if (first === undefined) throw new RuntimeError("UNKNOWN_AGENT", "a worker without agents");
+  const names = new Set(options.agents.map(({ name }) => name));
+  if (first === undefined || names.size < options.agents.length)
+    throw new RuntimeError("NO_AGENTS", `a worker with the agents ${[...names].join(", ") || "(none)"}`);
   const here = new RunningHere();
   let executor: Executor | null = null;
   const isFresh = (): boolean => executor?.isFresh() ?? true;
@@ -101,7 +110,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     modelSlots: new Semaphore(options.modelCalls ?? 1_000),
     toolSlots: new Semaphore(options.toolCalls ?? 500),
     words: { ...DEFAULT_WORDS, ...options.words },
-    graceMs: options.graceMs ?? 1_000,
+    graceMs: options.graceMs ?? GRACE_MS,
     maxAttempts: options.maxAttempts ?? 50,
     isFresh,
     confirmLease: async () => isFresh() && store.leases.renew(engine.executor, ttlMs),

@@ -10,7 +10,7 @@ import {
   START_CURSOR,
 } from "@turnstream/protocol";
 import { isLogError } from "../log/errors.ts";
-import type { Env } from "../store/env.ts";
+import { type Env, systemEnv } from "../store/env.ts";
 import { isStoreError, StoreError } from "../store/errors.ts";
 import type { Session } from "../store/ports/sessions.ts";
 import type { Actor, Ref } from "../store/refs.ts";
@@ -32,7 +32,7 @@ export async function createSession(
   parts: Parts,
   actor: Actor,
   wish: SessionWish,
-  env: Pick<Env, "id">,
+  env: Pick<Env, "id"> = systemEnv,
 ): Promise<Session> {
   const { id = env.id(), title } = wish;
   const session = await createRow(parts, actor, { id, ...(title === undefined ? {} : { title }) });

@@ -1,6 +1,6 @@
 /** A person tries a turn again that failed: its message is answered once more, by a new turn. Never runs one. */
 import { blocksOf, type Turn } from "@turnstream/protocol";
-import type { Env } from "../store/env.ts";
+import { type Env, systemEnv } from "../store/env.ts";
 import { StoreError } from "../store/errors.ts";
 import type { Ref } from "../store/refs.ts";
 import { readHistory } from "./history.ts";
@@ -20,7 +20,7 @@ export async function retryTurn(
   { store, log, signals }: CommandParts,
   ref: Ref,
   turn: string,
-  env: Pick<Env, "id">,
+  env: Pick<Env, "id"> = systemEnv,
 ): Promise<RetryReceipt> {
   const running = await store.running.get(ref);
   if (running !== null) return { receipt: "busy", turn: running.turn };

@@ -190,6 +190,38 @@ describe("a tool", () => {
   });
 });
 
+describe("a tool that misbehaves", () => {
+  const odd: [string, unknown][] = [
+    ["blocks", { content: 1, blocks: [{ type: "video" }] }],
+    ["results", { content: 1, results: 1.5 }],
+    ["artifact", { content: 1, artifact: "x" }],
+  ];
+  it.each(odd)("is an error result: bad %s", async (_, returned) => {
+    const turn = await play([[call("odd")], [say("ok")]], { tools: { odd: tool({ run: () => returned }) } });
+    expect(outline(turn)).toContain("result odd error This did not work.");
+    expect(turn.status).toBe("end_turn");
+  });
+
+  it("says nothing to people that it doesn't mean to", async () => {
+    let read = "";
+    const secret = tool({
+      run: () => {
+        throw new Error("can't reach postgres://admin:hunter2@db");
+      },
+    });
+    const turn = await play(
+      ({ step, prompt }) => {
+        read = JSON.stringify(prompt.at(-1));
+        return step === 0 ? [call("secret")] : [say("ok")];
+      },
+      { tools: { secret } },
+    );
+    expect(JSON.stringify(turn)).not.toContain("hunter2");
+    expect(read).toContain("hunter2");
+    expect(stage.errors).toHaveLength(1);
+  });
+});
+
 describe("limits", () => {
   const more = tool({ input: nothing, run: () => "more" });
   const cases: [string, Partial<AgentOptions>][] = [
@@ -218,15 +250,71 @@ describe("limits", () => {
         name: `level${n}`,
         model: scripted([[call("next", { task: "go on" }, { id: `c${n}` })], [say(`end of ${n}`)]]),
         agents: { next: agent },
-        limits: { depth: 2 },
+        // Only what the main agent says counts.
+        ...(n === 2 ? { limits: { depth: 2 } } : {}),
       });
     }
     await stage.worker([agent]);
     const turn = await stage.ask(await stage.session(), "go");
     expect(turn.status).toBe("end_turn");
     expect(outline(turn).filter((line) => line.includes("error"))).toEqual([
-      "r2: result next error the turn reached its limit of 2 sub-agents deep",
+      "r2: result next error Sub-agents may not go deeper than 2 here.",
     ]);
+  });
+});
+
+describe("a sub-agent", () => {
+  it("that fails is an error for the agent that called it, and closes what it had open", async () => {
+    const helper = defineAgent({
+      name: "helper",
+      label: "Helper",
+      retries: { tries: 1 },
+      tools: { hang: tool({ run: () => "hung" }) },
+      model: scripted(({ text, step }) => {
+        if (text === "good") return [say("fine")];
+        return step === 0 ? [call("hang"), call("hang")] : [say("half of"), fail({ status: 400 })];
+      }),
+    });
+    const turn = await play(
+      [
+        [call("helper", { task: "good" }, { id: "g" }), call("helper", { task: "bad" }, { id: "b" })],
+        [say("ok")],
+      ],
+      { agents: { helper } },
+    );
+    expect(turn.status).toBe("end_turn");
+    expect(outline(turn).filter((line) => line.startsWith("result"))).toEqual([
+      "result helper success fine",
+      expect.stringMatching(/^result helper error Helper could not finish/),
+    ]);
+    expect(turn.runs.map(({ status }) => status)).toEqual(["completed", "completed", "failed"]);
+  });
+
+  it("has limits of its own, and the main agent's hold for all", async () => {
+    const loop = (limits: AgentOptions["limits"]) =>
+      defineAgent({
+        name: "loop",
+        model: scripted(() => [call("again"), finish({ inputTokens: 100, outputTokens: 100 })]),
+        tools: { again: tool({ run: () => "again" }) },
+        ...(limits === undefined ? {} : { limits }),
+      });
+    const own = await play([[call("loop", { task: "x" })], [say("ok")]], {
+      agents: { loop: loop({ steps: 3 }) },
+    });
+    expect(own.status).toBe("end_turn");
+    expect(own.usage?.calls).toBe(5);
+    await stage.close();
+    stage = await Stage.open({
+      log: createMemoryLog(),
+      store: memoryStore(),
+      signals: createMemorySignals(),
+    });
+    const all = await play([[call("loop", { task: "x" })], [say("ok")]], {
+      agents: { loop: loop(undefined) },
+      limits: { tokens: 1_000 },
+    });
+    expect(blocksOf(all).at(-1)).toMatchObject({ error: { code: "LIMIT_REACHED" } });
+    expect(all.usage?.total_tokens).toBeLessThan(1_300);
   });
 });
 
@@ -337,6 +425,36 @@ describe("a conversation", () => {
     await expect(retryTurn(stage.parts, ref, failed.id, systemEnv)).rejects.toMatchObject({
       code: "CONFLICT",
     });
+  });
+
+  it("doesn't do again what a failed turn had done when it is tried again", async () => {
+    const trades: string[] = [];
+    const trade = tool({ run: (_, { idempotencyKey }) => void trades.push(idempotencyKey) });
+    const script: Script = ({ prompt }) =>
+      prompt.at(-1)?.role === "tool" ? [fail({ status: 500 }, { times: 1 }), say("traded")] : [call("trade")];
+    await stage.worker([
+      defineAgent({ name: "a", model: scripted(script), tools: { trade }, retries: { tries: 1 } }),
+    ]);
+    const ref = await stage.session();
+    const failed = await stage.ask(ref, "trade");
+    expect(failed.status).toBe("error");
+    await retryTurn(stage.parts, ref, failed.id);
+    const turn = await stage.ended(ref, ({ retries }) => retries === failed.id);
+    expect(outline(turn)).toEqual(["text final traded"]);
+    expect(trades).toHaveLength(1);
+  });
+
+  it("keeps a long message whole for later turns", async () => {
+    const prompts: Prompt[] = [];
+    const script: Script = ({ prompt }) => {
+      prompts.push(prompt);
+      return [say("ok")];
+    };
+    await stage.worker([defineAgent({ name: "a", model: scripted(script) })]);
+    const ref = await stage.session();
+    await stage.ask(ref, `${"word ".repeat(15_000)}the end`);
+    await stage.ask(ref, "and?");
+    for (const prompt of prompts) expect(JSON.stringify(prompt)).toContain("the end");
   });
 
   it("counts what a tenant has used, once", async () => {

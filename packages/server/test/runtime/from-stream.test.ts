@@ -70,7 +70,7 @@ describe("fromStream", () => {
       "text Blue, ",
       "(",
       'call look {"at":"nothing"}',
-      "result look error nothing there",
+      "result look error This did not work.",
       ") Look",
       "text final all of it.",
     ]);

@@ -10,7 +10,13 @@ import { type Answer, call, fail, say, type ScriptPart, think, wait } from "../.
 import type { Prompt } from "../../src/models/model.ts";
 import { scripted, type ScriptCall } from "../../src/models/scripted.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
-import { type Tool, tool, type ToolContext, type ToolOutput } from "../../src/runtime/define/tool.ts";
+import {
+  type Tool,
+  tool,
+  type ToolContext,
+  ToolError,
+  type ToolOutput,
+} from "../../src/runtime/define/tool.ts";
 
 const PACE = { chunk: 4, paceMs: 1 };
 const ARGUMENT_PIECES = 3;
@@ -110,7 +116,7 @@ function fill(words: string, input: Readonly<Record<string, unknown>>): string {
 async function produce(outcome: Outcome, gates: Gates, context: ToolContext): Promise<ToolOutput> {
   if (outcome.after !== undefined) await gates.pass(outcome.after);
   if ("hangs" in outcome) return new Promise(() => {});
-  if ("fails" in outcome) throw new Error(outcome.fails);
+  if ("fails" in outcome) throw new ToolError(outcome.fails);
   const { gives, artifact, shows } = outcome;
   if (shows !== undefined) {
     context.progress(shows.text);

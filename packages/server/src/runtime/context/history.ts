@@ -2,7 +2,7 @@
  * What the model is told of the conversation before this turn: the newest turns as they were, and a summary in place of
  * those that were summed up. Read from the archive, page by page, as far back as needed.
  */
-import { restoreTurn, type Turn } from "@turnstream/protocol";
+import { cutText, restoreTurn, type Turn, type UserMessage } from "@turnstream/protocol";
 import type { Ref } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { CALL_PREFIX, type CallFact, type CompactFact, COMPACTED } from "../facts.ts";
@@ -27,6 +27,8 @@ const MAX_TURNS = 500;
 const NEWEST = 2;
 const RECENT_CHARS = 20_000;
 const OLDER_CHARS = 1_000;
+/** Of a message that was too long for an event; it was told in full when it came. */
+const MESSAGE_CHARS = 100_000;
 
 /** @param before the number of the turn that asks */
 export async function readEarlier(
@@ -52,7 +54,8 @@ export async function readEarlier(
       const resultChars = turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
       const resultOf = (call: string) =>
         facts.get(`${turn.id} ${CALL_PREFIX}${call}`) as CallFact | undefined;
-      turns.push({ turn, messages: turnMessages(turn, { resultOf, resultChars }) });
+      const message = turn.message === null ? null : await wholeOf(store, ref, turn.message, MESSAGE_CHARS);
+      turns.push({ turn, messages: turnMessages({ ...turn, message }, { resultOf, resultChars }) });
       const compact = facts.get(`${turn.id} ${COMPACTED}`) as unknown as CompactFact | undefined;
       if (compact !== undefined) {
         return {
@@ -65,4 +68,18 @@ export async function readEarlier(
     if (page.length < PAGE) break;
   }
   return { summary: null, turns: turns.toReversed() };
+}
+
+/** A message with all of its text, as far as wanted. */
+export async function wholeOf(
+  store: Store,
+  ref: Ref,
+  message: UserMessage,
+  maxChars = Infinity,
+): Promise<UserMessage> {
+  if (message.whole === null) return message;
+  const blob = await store.blobs.get(ref, message.whole.blob);
+  if (blob === null) return message;
+  const text = Buffer.from(blob.body).toString("utf8");
+  return { ...message, text: text.length <= maxChars ? text : `${cutText(text, maxChars)} [cut]` };
 }

@@ -13,6 +13,7 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/model.ts";
+import { COMPACT } from "../define/agent.ts";
 import { asText } from "../result.ts";
 
 interface KeptResult {
@@ -42,7 +43,8 @@ export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
     [assistant, calls] = [[], []];
   };
   for (const block of blocksOf(turn)) {
-    if (block.run !== main) continue;
+    // Its summary is told at the beginning of the conversation, and the tool is ours.
+    if (block.run !== main || ("name" in block && block.name === COMPACT)) continue;
     // What comes after a result is another step, and the model has read the results before it.
     if (block.kind === "tool_result") continue;
     const isAfterResults = calls.some(
@@ -98,6 +100,10 @@ function outputOf(
   const text = kept !== undefined ? asText(kept.content) : shown?.kind === "tool_result" ? shown.preview : "";
   const status = kept?.status ?? (shown?.kind === "tool_result" ? shown.status : "cancelled");
   const isCut = text.length > resultChars;
+  if (kept !== undefined && typeof kept.content !== "string" && !isCut && status === "success") {
+    // As it was told when it came: a provider's cache then knows it.
+    return { type: "json", value: kept.content as never };
+  }
   const value = isCut ? `${cutText(text, resultChars)} [cut, ${text.length} characters]` : text;
   if (status === "success") return { type: "text", value };
   return { type: "error-text", value: value === "" ? `${labelOf(call)} was not done.` : value };

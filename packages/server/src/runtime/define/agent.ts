@@ -95,6 +95,7 @@ export function completeAgent(
   }
   const twice = Object.keys(agents).find((agentName) => agentName in tools);
   if (twice !== undefined) fail(`the agent ${name} has a tool and a sub-agent called ${twice}`);
+  checkParts(name, model, tools, agents);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   for (const [limit, value] of Object.entries(limits))
     if (!(value >= 0)) fail(`the limit ${limit} of the agent ${name} is not a number from 0 on`);
@@ -118,6 +119,25 @@ export function completeAgent(
     title: options.title === false ? false : { model: options.title?.model ?? null },
     compaction: { afterTokens: 100_000, keepTurns: 4, model: null, ...options.compaction },
   };
+}
+
+/** For programs whose types nobody checks. */
+function checkParts(
+  name: string,
+  model: Model | null,
+  tools: Readonly<Record<string, Tool>>,
+  agents: Readonly<Record<string, Agent>>,
+): void {
+  const isModel = model === null || (typeof model === "object" && model.specificationVersion === "v4");
+  if (!isModel) fail(`the model of the agent ${name} is not one of AI SDK 7 (specification v4)`);
+  for (const [toolName, one] of Object.entries(tools))
+    if (typeof one?.run !== "function")
+      fail(`the tool ${toolName} of the agent ${name} was not made by tool()`);
+  for (const [subName, one] of Object.entries(agents)) {
+    if (one?.schemas === undefined) fail(`the sub-agent ${subName} of ${name} was not made by defineAgent()`);
+    if (one.body !== null)
+      fail(`the sub-agent ${subName} of ${name} is a stream of its own, which can't be called`);
+  }
 }
 
 function checkName(name: string, of: string): void {

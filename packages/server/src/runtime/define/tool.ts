@@ -2,7 +2,22 @@
  * What a developer says about a tool, and what a tool is given when it runs. Types and one function; never runs one.
  */
 import type { Artifact, Json } from "@turnstream/protocol";
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+
+/**
+ * A tool that fails throws anything: the model reads its message, and people are only told that it failed, for a message
+ * may hold what they must not see. With this error it says what people read.
+ */
+export class ToolError extends Error {
+  readonly forPeople: string;
+
+  /** @param forModel the same as `forPeople` when absent */
+  constructor(forPeople: string, forModel: string = forPeople, options: { cause?: unknown } = {}) {
+    super(forModel, options);
+    this.name = "ToolError";
+    this.forPeople = forPeople;
+  }
+}
 
 /** What people see of a result, piece by piece. */
 export type ResultBlock =
@@ -48,19 +63,18 @@ export interface ToolDisplay {
   readonly outside: boolean;
 }
 
-export interface ToolOptions<Schema extends StandardSchemaV1> {
+export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
   /** For the model: what it does, and when to use it. */
   readonly description?: string;
   /**
    * For people: what a call does. Words are made from the tool's name when absent. A label made from the input can only
    * be shown once the input is complete, so the arguments of such a call don't stream.
    */
-  readonly label?: string | ((input: StandardSchemaV1.InferOutput<Schema>) => string);
-  readonly input: Schema;
-  run(
-    input: StandardSchemaV1.InferOutput<Schema>,
-    context: ToolContext,
-  ): Promise<ToolOutput | Json | void> | ToolOutput | Json | void;
+  readonly label?: string | ((input: StandardSchemaV1.InferInput<Schema>) => string);
+  /** Any Standard Schema that can say itself as JSON Schema, such as zod's. Nothing when absent. */
+  readonly input?: Schema;
+  /** Gives a ToolOutput, or whatever JSON makes of what it returns: that is then for the model and for people. */
+  run(input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext): unknown;
   /**
    * Whether it may be run again when the worker died while it ran. "never" (the default): the call then ends as an
    * error, since nobody knows whether it took effect.
@@ -69,6 +83,18 @@ export interface ToolOptions<Schema extends StandardSchemaV1> {
   readonly timeoutMs?: number;
   readonly display?: Partial<ToolDisplay>;
 }
+
+const EMPTY = { type: "object", properties: {}, additionalProperties: false } as const;
+
+/** The input of a tool that takes none. */
+const NOTHING: StandardJSONSchemaV1<object> & StandardSchemaV1<object> = {
+  "~standard": {
+    version: 1,
+    vendor: "turnstream",
+    validate: () => ({ value: {} }),
+    jsonSchema: { input: () => EMPTY, output: () => EMPTY },
+  },
+};
 
 /** A tool as the runtime keeps it: its types are checked where it is written, and forgotten here. */
 export interface Tool {
@@ -81,12 +107,12 @@ export interface Tool {
   readonly display: ToolDisplay;
 }
 
-export function tool<Schema extends StandardSchemaV1>(options: ToolOptions<Schema>): Tool {
+export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: ToolOptions<Schema>): Tool {
   const { label = "" } = options;
   return {
     description: options.description ?? "",
     label: typeof label === "string" ? label : (input) => label(input),
-    input: options.input,
+    input: options.input ?? NOTHING,
     run: (input, context) => options.run(input, context),
     rerun: options.rerun ?? "never",
     timeoutMs: options.timeoutMs ?? null,

@@ -48,7 +48,11 @@ export function postgresSessions(db: Db, env: Env): Sessions {
         .executeTakeFirst();
       if (numUpdatedRows === 0n) throw noSession(ref);
     },
-    remove: async (ref) => (await eraseSessions(db, ref)).length > 0,
+    async remove({ tenant, session }) {
+      // Without one it would be all of the tenant's.
+      const one = { tenant: checkId(tenant, "tenant"), session: checkId(session, "session") };
+      return (await eraseSessions(db, one)).length > 0;
+    },
     removeUser: (tenant, user) => eraseUser(db, tenant, user),
     removeExpired: (query) => eraseExpired(db, query),
     pendingErasures: (limit, after) => pendingErasures(db, limit, after),
