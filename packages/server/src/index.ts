@@ -66,7 +66,7 @@ export type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "
 export type { People } from "./store/ports/people.ts";
 export { migrate } from "./store/postgres/migrate.ts";
 export { openDatabase, type PostgresOptions } from "./store/postgres/open.ts";
-export { postgresStore } from "./store/postgres/store.ts";
+export { postgresStore, type PostgresStoreOptions } from "./store/postgres/store.ts";
 export type { Actor, Ref } from "./store/refs.ts";
 export type { Erasure, NewSession, Session, SessionPage, Sessions } from "./store/ports/sessions.ts";
 export { readShareToken, signShare } from "./store/rules/share-token.ts";

@@ -3,7 +3,7 @@
  * next one together. Keeps what it has archived, so that it need not be read again at every step. Never flushes the pen:
  * who asks has its events in the log.
  */
-import type { SessionState } from "@turnstream/protocol";
+import { comparePositions, type Position, type SessionState } from "@turnstream/protocol";
 import { archiveFrom } from "../session/archive.ts";
 import type { Parts } from "../session/parts.ts";
 import type { Ref } from "../store/refs.ts";
@@ -14,6 +14,8 @@ type Commit = (tx: Store) => Promise<void>;
 
 interface Wish {
   readonly commit: Commit;
+  /** What it stands on. */
+  readonly atLeast: Position | null;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -30,10 +32,13 @@ export class Archiver {
     this.#ref = ref;
   }
 
-  /** Archives what is in the log, and does the rest in the same commit. What fails fails for all who share it. */
-  archive(commit: Commit): Promise<void> {
+  /**
+   * Archives what is in the log, and does the rest in the same commit. What fails fails for all who share it.
+   * @param atLeast what has to be archived with it: an acknowledged end of the log can be lost by a failover
+   */
+  archive(commit: Commit, atLeast: Position | null = null): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#wishes.push({ commit, resolve, reject });
+      this.#wishes.push({ commit, atLeast, resolve, reject });
       if (!this.#isBusy) void this.#work();
     });
   }
@@ -58,7 +63,10 @@ export class Archiver {
     const known = this.#known;
     // Whatever stops it in between: then it is read again.
     this.#known = null;
+    const positions = due.flatMap(({ atLeast }) => (atLeast === null ? [] : [atLeast]));
+    const atLeast = positions.toSorted(comparePositions).at(-1);
     const archived = await archiveFrom(this.#parts, this.#ref, known, {
+      ...(atLeast === undefined ? {} : { atLeast }),
       commit: async (tx) => {
         for (const { commit } of due) await commit(tx);
         isDone = true;

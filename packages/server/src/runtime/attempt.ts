@@ -3,6 +3,7 @@
  * most one per turn; whoever begins another has made void what this one did not journal. Never decides what to do next.
  */
 import type { Json, SessionState, Turn } from "@turnstream/protocol";
+import { isStoreError } from "../store/errors.ts";
 import type { RunningTurn } from "../store/ports/running.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
@@ -11,6 +12,9 @@ import type { FactKey } from "./facts.ts";
 import type { RuntimeParts } from "./parts.ts";
 import type { Pen } from "./pen.ts";
 import { Spending } from "./spending.ts";
+
+const NOTE_PATIENCE_MS = 20_000;
+const NOTE_RETRY_MS = 200;
 
 /** How often a step was tried in this process, and when to try it again. */
 export interface Tried {
@@ -70,11 +74,11 @@ export class Attempt {
     return this.#tools.signal;
   }
 
-  /** @param graceMs how long tools that run may go on */
+  /** @param graceMs how long tools that can't be run again may go on; Infinity: until they are done */
   abort(reason: unknown, graceMs = 0): void {
     if (!this.#work.signal.aborted) this.#work.abort(reason);
     if (graceMs === 0) this.#tools.abort(reason);
-    else setTimeout(() => this.#tools.abort(reason), graceMs).unref();
+    else if (graceMs !== Infinity) setTimeout(() => this.#tools.abort(reason), graceMs).unref();
   }
 
   recall<T>(key: FactKey<T>): T | undefined {
@@ -83,7 +87,19 @@ export class Attempt {
 
   /** Journals a fact on its own: before it is told, so that whoever comes next can tell it. */
   async note<T>(key: FactKey<T>, value: T, { kept = false } = {}): Promise<void> {
-    await this.parts.store.journal.write(this.ref, this.#entry(key, value as Json, kept));
+    const { store, env } = this.parts;
+    const deadline = env.now() + NOTE_PATIENCE_MS;
+    while (true) {
+      try {
+        await store.journal.write(this.ref, this.#entry(key, value as Json, kept));
+        break;
+      } catch (error) {
+        const mayPass = isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY");
+        // What a tool has done is known only here: it isn't given up for a database that is away for a moment.
+        if (!mayPass || !this.parts.isFresh() || env.now() > deadline) throw error;
+        await new Promise((resolve) => setTimeout(resolve, NOTE_RETRY_MS));
+      }
+    }
     this.#journal.set(key, value as Json);
   }
 
@@ -97,8 +113,7 @@ export class Attempt {
 
   /** Archives what is in the log, and does the rest in the same commit. */
   async archive(commit: (tx: Store) => Promise<void>): Promise<void> {
-    await this.pen.flush();
-    await this.#archiver.archive(commit);
+    await this.#archiver.archive(commit, await this.pen.flush());
   }
 
   #entry(key: string, value: Json, kept: boolean) {

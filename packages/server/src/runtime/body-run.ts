@@ -22,7 +22,9 @@ export async function runBody(scope: RunScope, body: Body, prompt: Prompt): Prom
   const { tenant, session, turn, user, message } = attempt.row;
   const { signal } = attempt;
   const context = { signal, message, prompt, tenant, session, turn, user };
-  const result = await unlessAborted((async () => body.run(context))(), signal);
+  const result = await unlessAborted((async () => body.run(context))(), signal).catch((error: unknown) => {
+    throw signal.aborted ? signal.reason : bodyFailed(error);
+  });
   if (isObject(result) && "fullStream" in result) await readAiSdk(scope, result);
   else if (isObject(result) && Symbol.asyncIterator in result) await readEvents(scope, result);
   else throw new TurnFailed("SERVER_ERROR", "the body gave neither a stream nor events");
@@ -39,13 +41,18 @@ async function readAiSdk(scope: RunScope, { fullStream }: AiSdkResult): Promise<
   await reader.end();
 }
 
+/** Whatever a body throws is the body's, also when it looks like one of our own errors. */
+function bodyFailed(cause: unknown): TurnFailed {
+  return new TurnFailed("SERVER_ERROR", "the body failed", { canRetry: true, cause });
+}
+
 /** Blocks have the body's own names, and ours beside them. */
 async function readEvents(scope: RunScope, events: AsyncIterable<BodyEvent>): Promise<void> {
   const { attempt, run, agent } = scope;
   const { pen, parts } = attempt;
   const places = new Map<string, BlockPlace>();
   let count = 0;
-  for await (const event of stoppable(events, attempt.signal)) {
+  for await (const event of stoppable(events, attempt.signal, bodyFailed)) {
     if (count++ >= agent.limits.tokens) throw new LimitReached(`${agent.limits.tokens} events`);
     const index = pen.turn.items.length;
     const place = places.get(event.block) ?? { run, block: `b${index}`, index };
@@ -70,7 +77,7 @@ async function readEvents(scope: RunScope, events: AsyncIterable<BodyEvent>): Pr
 async function* stoppable<T>(
   items: AsyncIterable<T>,
   signal: AbortSignal,
-  errorFrom: (error: unknown) => unknown = (error) => error,
+  errorFrom: (error: unknown) => unknown,
 ): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
   try {
@@ -82,6 +89,7 @@ async function* stoppable<T>(
       yield value;
     }
   } finally {
-    if (signal.aborted) void iterator.return?.().catch(() => {});
+    // Not waited for: it may not listen.
+    void iterator.return?.().catch(() => {});
   }
 }

@@ -66,7 +66,7 @@ async function performTool(scope: RunScope, call: StepCall, tool: Tool, input: u
     }
   }
   return parts.toolSlots.run(attempt.signal, async () => {
-    if (tool.rerun === "never") await attempt.note(startKey(call.call), true);
+    if (tool.rerun === "never") await attempt.note(startKey(call.call), true, { kept: true });
     const result = await startResult(scope, call);
     await attempt.pen.flush();
     // A process that was frozen may have been superseded since; it finds out before anything happens.

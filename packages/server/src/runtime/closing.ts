@@ -50,14 +50,16 @@ export interface ClosingFacts {
 export function nextClosing(turn: Turn, end: End, facts: ClosingFacts): TurnDraft[] {
   if (turn.status !== "running") return [];
   const main = mainRun(turn);
-  const open = nextWithin(turn, main?.id ?? null, facts.runUsage);
+  // It may be lost with the log while the end was being committed; and a notice has to stand in a run.
+  if (main === undefined) return [{ type: "run.start", run: MAIN, agent: turn.agent }];
+  const open = nextWithin(turn, main.id, facts.runUsage);
   if (open.length > 0) return open;
   if (turn.group !== null) {
     const { group } = turn;
     const summary = summarise(turn, group, facts.thoughtText);
-    return [{ type: "group.end", run: main?.id ?? "main", group, index: turn.items.length, summary }];
+    return [{ type: "group.end", run: main.id, group, index: turn.items.length, summary }];
   }
-  if (main?.status === "running") {
+  if (main.status === "running") {
     const notice = noticeOf(turn, main, end, facts);
     return [...(notice === null ? [] : [notice]), runEnd(main, mainRunStatus(end.reason), facts.runUsage)];
   }
@@ -69,14 +71,9 @@ export function nextClosing(turn: Turn, end: End, facts: ClosingFacts): TurnDraf
 /**
  * The next events that close what is open in a run and in the runs below it; empty when the run itself can end. The
  * deepest first: a run ends before the result it stands in.
- * @param root null for a turn without a main run
  */
-export function nextWithin(
-  turn: Turn,
-  root: string | null,
-  runUsage: ReadonlyMap<string, Usage>,
-): TurnDraft[] {
-  const runs = root === null ? [] : below(turn, root);
+export function nextWithin(turn: Turn, root: string, runUsage: ReadonlyMap<string, Usage>): TurnDraft[] {
+  const runs = below(turn, root);
   const blocks = blocksOf(turn).filter((block) => runs.some(({ id }) => id === block.run));
   const prose = blocks.filter((block) => block.end === null && block.kind !== "tool_result");
   if (prose.length > 0) return prose.flatMap(endBlock);

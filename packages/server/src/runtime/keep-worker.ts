@@ -32,7 +32,7 @@ export async function keepWorker(options: WorkerOptions): Promise<KeptWorker> {
   async function restart(): Promise<void> {
     const before = current;
     current = null;
-    await before?.leave();
+    await before?.leave().catch((error: unknown) => options.onError?.(error, "leaving a lost worker"));
     for (let delayMs = FIRST_MS; !stopped.signal.aborted; delayMs = Math.min(LONGEST_MS, delayMs * 2)) {
       try {
         current = await start();

@@ -65,6 +65,7 @@ async function askUntilAnswered(
           if (part.type === "finish") usage = usageOf(part.usage);
           else await writer.take(part);
         }
+        writer.checkComplete();
       });
       return addUsage(wasted, usage ?? { ...NO_USAGE, calls: 1 });
     } catch (error) {
@@ -76,8 +77,11 @@ async function askUntilAnswered(
         random: randomOf(parts),
         limits: { maxTries, firstMs },
       });
-      if (delayMs === null) throw error;
       if (error.usage !== null) wasted = addUsage(wasted, usageOf(error.usage));
+      if (delayMs === null) {
+        attempt.spending.add(scope.path, model.modelId, wasted);
+        throw error;
+      }
       const tried = { times, nextAt: parts.env.now() + delayMs };
       attempt.tries.set(key, tried);
       if (writer.hasWritten) throw new BeginAgain("the model broke off in the middle of a step", 0, error);

@@ -48,8 +48,12 @@ export class TurnFailed extends Error {
   readonly canRetry: boolean;
   readonly details: Json;
 
-  constructor(code: TurnErrorWord, what: string, options: { canRetry?: boolean; details?: Json } = {}) {
-    super(what);
+  constructor(
+    code: TurnErrorWord,
+    what: string,
+    options: { canRetry?: boolean; details?: Json; cause?: unknown } = {},
+  ) {
+    super(what, { cause: options.cause });
     this.name = "TurnFailed";
     this.code = code;
     this.canRetry = options.canRetry ?? false;

@@ -33,18 +33,35 @@ export interface BlockPlace {
   readonly index: number;
 }
 
+const MAX_CALL = 64;
+
 export class Pen {
   readonly #writer: Writer;
   readonly #now: () => number;
   #state: SessionState;
   #seq: number;
   #isOver = false;
+  /** The ids of calls that were given, also of those that are not told yet. */
+  readonly #calls: Set<string>;
 
   constructor({ writer, state, now }: PenOptions) {
     this.#writer = writer;
     this.#state = state;
     this.#seq = state.seq;
     this.#now = now;
+    const items = state.turns.last()?.items.toArray() ?? [];
+    this.#calls = new Set(
+      items.flatMap((item) => (item !== null && "call" in item ? (item.call ?? []) : [])),
+    );
+  }
+
+  /** A call's id: the model's own, made unique in the turn, for some models number their calls afresh in every step. */
+  newCall(id: string): string {
+    const plain = id.replaceAll(/[^\w-]/g, "_").slice(0, MAX_CALL) || "call";
+    let call = plain;
+    for (let n = 2; this.#calls.has(call); n++) call = `${plain}_${n}`;
+    this.#calls.add(call);
+    return call;
   }
 
   get turn(): Turn {
@@ -75,10 +92,16 @@ export class Pen {
 
   /** Begins a block at the next place. */
   async start(draft: BlockDraft): Promise<BlockPlace> {
+    const { place, written } = this.startNow(draft);
+    await written;
+    return place;
+  }
+
+  /** The same for whoever writes more before anybody else can. */
+  startNow(draft: BlockDraft): { readonly place: BlockPlace; readonly written: Promise<void> } {
     const index = this.turn.items.length;
     const place = { run: draft.run, block: `b${index}`, index };
-    await this.write({ ...draft, ...place });
-    return place;
+    return { place, written: this.write({ ...draft, ...place }) };
   }
 
   flush(): Promise<Position | null> {

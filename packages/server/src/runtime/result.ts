@@ -6,6 +6,8 @@ import type { CallFact } from "./facts.ts";
 /** What an event takes of a preview. */
 const MAX_PREVIEW = 4_096;
 const MAX_BLOCKS = 100;
+/** Of a picture: an address, or a small picture in itself. An event takes 64 kB. */
+export const MAX_URL = 20_000;
 
 /** @param preview what people read; what the model reads when absent */
 export function failed(content: string, preview: string = content, parts = 0): CallFact {
@@ -91,7 +93,7 @@ function isResultBlock(value: Json): boolean {
   if (!isRecord(value)) return false;
   return value["type"] === "text"
     ? typeof value["text"] === "string"
-    : value["type"] === "image" && typeof value["url"] === "string";
+    : value["type"] === "image" && typeof value["url"] === "string" && value["url"].length <= MAX_URL;
 }
 
 const MAX_TYPE = 100;

@@ -7,6 +7,7 @@ import { runCall } from "./call.ts";
 import type { CallFact } from "./facts.ts";
 import { modelStep } from "./model-step.ts";
 import { RuntimeError } from "./errors.ts";
+import { BeginAgain } from "./outcomes.ts";
 import type { RunScope } from "./run-scope.ts";
 import { Semaphore } from "./semaphore.ts";
 import type { StepCall } from "./step-writer.ts";
@@ -24,7 +25,10 @@ export async function runAgent(scope: RunScope, start: Prompt): Promise<string> 
     const branches = step.calls.map((call) =>
       slots.run(attempt.signal, () => runCall(scope, call, runAgent)),
     );
-    const facts = await together(branches, (error) => attempt.abort(error));
+    const facts = await together(branches, (error) => {
+      // Another attempt can wait for a tool that may not be run again: its outcome would be unknown otherwise.
+      attempt.abort(error, error instanceof BeginAgain ? Infinity : 0);
+    });
     prompt.push({ role: "assistant", content: step.content }, resultsOf(step.calls, facts));
   }
 }

@@ -4,6 +4,7 @@
  * read it again. Never calls a model and never runs a tool.
  */
 import { type Json, type Turn, unansweredCalls } from "@turnstream/protocol";
+import { ModelError } from "../models/errors.ts";
 import { parseArguments } from "../models/tool-schema.ts";
 import type { AssistantContent, StreamPart } from "../models/model.ts";
 import { closeGroup, openGroup } from "./groups.ts";
@@ -124,6 +125,11 @@ export class StepWriter {
     }
   }
 
+  /** Throws for a stream that began a call and never completed it. */
+  checkComplete(): void {
+    if (this.#open.size > 0) throw new ModelError("MALFORMED");
+  }
+
   /** Ends what is open. A text is final when the step asks for nothing more. */
   async finish(): Promise<WrittenStep> {
     await this.#endProse();
@@ -164,7 +170,8 @@ export class StepWriter {
 
   async #startProse(kind: OpenProse["kind"], id: string): Promise<void> {
     await this.#endProse();
-    await this.#release(false);
+    // A thought after the text doesn't tell yet whether that was the last one.
+    if (kind === "text") await this.#release(false);
     const { run, isMain } = this.#options;
     if (kind === "thinking") {
       if (isMain && this.#turn.mode === "agent") await this.#mark(openGroup(this.#turn));
@@ -195,7 +202,7 @@ export class StepWriter {
   async #startCall(id: string, name: string): Promise<OpenCall> {
     await this.#endProse();
     await this.#release(false);
-    const open: OpenCall = { id, name, call: this.#callId(id), place: null, args: "" };
+    const open: OpenCall = { id, name, call: this.#options.pen.newCall(id), place: null, args: "" };
     this.#open.set(id, open);
     const { label } = this.#options.displayOf(name);
     if (label !== null) await this.#showCall(open, label);
@@ -242,21 +249,10 @@ export class StepWriter {
       type: "tool-call",
       toolCallId: call,
       toolName: name,
-      input: input ?? {},
+      // Providers take nothing else, and a model that wrote something else reads what was wrong with it.
+      input: isRecord(input) ? input : {},
       ...(part.providerMetadata === undefined ? {} : { providerOptions: part.providerMetadata }),
     });
-  }
-
-  /** The model's own id, made unique in the turn: some models number their calls afresh in every step. */
-  #callId(id: string): string {
-    const plain = id.replaceAll(/[^\w-]/g, "_").slice(0, 64) || "call";
-    const taken = new Set(
-      this.#turn.items.toArray().flatMap((item) => (item !== null && "call" in item ? [item.call] : [])),
-    );
-    for (const open of this.#open.values()) taken.add(open.call);
-    for (const { call } of this.#calls) taken.add(call);
-    if (!taken.has(plain)) return plain;
-    for (let n = 2; ; n++) if (!taken.has(`${plain}_${n}`)) return `${plain}_${n}`;
   }
 
   async #begin(draft: Parameters<Pen["start"]>[0]): Promise<BlockPlace> {
@@ -268,4 +264,8 @@ export class StepWriter {
   async #mark(draft: ReturnType<typeof openGroup>): Promise<void> {
     if (draft !== null) await this.#options.pen.write(draft);
   }
+}
+
+function isRecord(value: Json): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

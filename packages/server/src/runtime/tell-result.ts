@@ -110,10 +110,15 @@ async function tellThought(
   const isTold = pen.turn.items.toArray().some((item) => item?.kind === "text" && item.call === call);
   if (isTold) return;
   const group = path === MAIN ? closeGroup(pen.turn, attempt.parts.words.thought) : null;
-  if (group !== null) await pen.write(group);
-  const place = await pen.start({ type: "text.start", run, part: true, call });
-  await pen.write({ type: "text.delta", ...place, text: thought });
-  await pen.write({ type: "text.end", ...place, final: false });
+  const closed = group === null ? null : pen.write(group);
+  // At once: another thought of the same step may be told at the same time.
+  const { place, written } = pen.startNow({ type: "text.start", run, part: true, call });
+  await Promise.all([
+    closed,
+    written,
+    pen.write({ type: "text.delta", ...place, text: thought }),
+    pen.write({ type: "text.end", ...place, final: false }),
+  ]);
 }
 
 function placeOf({ run, id, index }: ToolResultBlock): BlockPlace {

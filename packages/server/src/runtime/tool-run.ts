@@ -7,11 +7,13 @@ import { type Tool, type ToolContext, ToolError } from "./define/tool.ts";
 import type { CallFact } from "./facts.ts";
 import { jobId } from "./job-id.ts";
 import type { BlockPlace } from "./pen.ts";
-import { asText, bounded, failed, outputFrom, succeeded } from "./result.ts";
+import { asText, bounded, failed, MAX_URL, outputFrom, succeeded } from "./result.ts";
 import type { RunScope } from "./run-scope.ts";
 import type { StepCall } from "./step-writer.ts";
 import { unlessAborted } from "./together.ts";
 
+/** What a timer takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** More than that is not progress but noise. */
 const MAX_PROGRESS = 200;
 /** What is shown of a result; what is longer is kept whole beside it. */
@@ -26,7 +28,7 @@ export async function runTool(
 ): Promise<CallFact> {
   const { attempt, agent } = scope;
   const { parts } = attempt;
-  const timeoutMs = tool.timeoutMs ?? agent.limits.toolMs;
+  const timeoutMs = Math.min(tool.timeoutMs ?? agent.limits.toolMs, MAX_TIMER_MS);
   // One that can be run again is stopped at once; one that can't may have a little longer.
   const stop = tool.rerun === "never" ? attempt.toolSignal : attempt.signal;
   const timeout = new AbortController();
@@ -108,6 +110,8 @@ class Shown {
   part(media: "text" | "image", data: string): void {
     // A tool may be plain JavaScript, and what it shows is not worth failing for.
     if (this.#isOver || this.#parts >= MAX_PROGRESS || typeof data !== "string" || data === "") return;
+    // An address, or a small picture in itself; more doesn't fit an event.
+    if (media === "image" && data.length > MAX_URL) return;
     const isSame = media === "image" && this.#picture !== null;
     if (!isSame) this.#endPicture();
     const part = isSame ? this.#parts - 1 : this.#parts++;

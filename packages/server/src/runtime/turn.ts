@@ -2,12 +2,11 @@
  * The work of a turn, from one attempt to the next until it has ended. What goes wrong in an attempt is sorted here: some
  * things end the turn and are told, some begin another attempt, and some mean that it is not ours any more.
  */
-import { mainRun } from "@turnstream/protocol";
+import { mainRun, type Turn } from "@turnstream/protocol";
 import type { Job } from "../engine/engine.ts";
 import { EngineError } from "../engine/errors.ts";
 import { isLogError } from "../log/errors.ts";
 import { isStoreError } from "../store/errors.ts";
-import type { RunningTurn } from "../store/ports/running.ts";
 import type { Attempt, Tried } from "./attempt.ts";
 import { runBody } from "./body-run.ts";
 import { claimTurn } from "./claim-turn.ts";
@@ -38,17 +37,22 @@ export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Jo
   const ref = parseJobId(job.id);
   if (ref === null) return;
   const tries = new Map<string, Tried>();
+  const { running } = parts.store;
+  let isCounted = false;
   for (let failures = 0; ;) {
     job.signal.throwIfAborted();
     let delayMs: number;
     try {
-      const row = await parts.store.running.attempt(ref, ref.turn);
-      if (row === null) return;
-      await attemptTurn(parts, here, row, job.signal, tries);
+      // An attempt that never got hold of the session is the same one still: servers may be away for long.
+      const row = isCounted ? await running.get(ref) : await running.attempt(ref, ref.turn);
+      if (row === null || row.turn !== ref.turn) return;
+      isCounted = true;
+      const attempt = await claimTurn(parts, row, tries);
+      isCounted = false;
+      await finishAttempt(attempt, here, job.signal);
       return;
     } catch (error) {
       if (job.signal.aborted) throw error;
-      if (isStoreError(error, "NOT_FOUND")) return;
       if (error instanceof BeginAgain) delayMs = error.delayMs;
       else {
         if (!isPassing(error)) parts.onError(error, `turn ${ref.turn}`);
@@ -63,11 +67,9 @@ export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Jo
 
 /** What the outside does to us, and is no mistake in the program. */
 function isPassing(error: unknown): boolean {
+  if (isLogError(error)) return !isLogError(error, "TOO_LARGE", "INVALID");
   return (
-    isLogError(error) ||
-    isStoreError(error, "FENCED") ||
-    isStoreError(error, "UNAVAILABLE") ||
-    isStoreError(error, "BUSY")
+    isStoreError(error) && (["FENCED", "UNAVAILABLE", "BUSY", "NOT_FOUND"] as string[]).includes(error.code)
   );
 }
 
@@ -90,14 +92,8 @@ function waitForEnd(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
   });
 }
 
-async function attemptTurn(
-  parts: RuntimeParts,
-  here: RunningHere,
-  row: RunningTurn,
-  signal: AbortSignal,
-  tries: Map<string, Tried>,
-): Promise<void> {
-  const attempt = await claimTurn(parts, row, tries);
+async function finishAttempt(attempt: Attempt, here: RunningHere, signal: AbortSignal): Promise<void> {
+  const { parts } = attempt;
   const handOver = (): void => attempt.abort(signal.reason, parts.graceMs);
   if (signal.aborted) handOver();
   signal.addEventListener("abort", handOver, { once: true });
@@ -115,7 +111,8 @@ async function attemptTurn(
 }
 
 async function workOrEnd(attempt: Attempt, agent: Agent | undefined): Promise<End> {
-  if (attempt.turn.status !== "running") return { reason: "end_turn" };
+  const told = toldEnd(attempt.turn);
+  if (told !== null) return told;
   const { parts } = attempt;
   let end: End;
   try {
@@ -136,9 +133,18 @@ async function workOrEnd(attempt: Attempt, agent: Agent | undefined): Promise<En
 
 /** Whether another attempt can help. */
 function mayPass(error: unknown, { row, parts }: Attempt): boolean {
-  if (isLogError(error) || isStoreError(error) || error instanceof BeginAgain)
-    return row.attempts < parts.maxAttempts;
+  if (isPassing(error) || error instanceof BeginAgain) return row.attempts < parts.maxAttempts;
   return error instanceof EngineError;
+}
+
+/** How the turn has ended, or is about to: its main run is over, and with that people know why. */
+function toldEnd(turn: Turn): End | null {
+  if (turn.status !== "running" && turn.status !== "error" && turn.status !== "user_stopped")
+    return { reason: turn.status };
+  const status = mainRun(turn)?.status;
+  if (status === "completed") return { reason: "end_turn" };
+  if (status === "cancelled") return { reason: "user_stopped", by: null };
+  return status === "failed" ? failure("SERVER_ERROR", "", { canRetry: false }) : null;
 }
 
 async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {

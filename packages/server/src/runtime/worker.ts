@@ -55,7 +55,7 @@ export interface WorkerOptions {
   /** How long the engine remembers turns that ended. */
   readonly rememberMs?: number;
   /**
-   * Told of what should not have happened, with what it is about: written to the console when absent. What a tool or a
+   * Told of what should not have happened, with what it is about: a warning of the process when absent. What a tool or a
    * provider said may be in the error; treat it like a log that only operators read.
    */
   readonly onError?: (error: unknown, about: string) => void;
@@ -82,7 +82,7 @@ const CLOSING_MS = 5_000;
 
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { store, log, signals, env = systemEnv, ttlMs = TTL_MS } = options;
-  const onError = options.onError ?? ((error, about) => console.error(`turnstream: ${about}:`, error));
+  const onError = options.onError ?? warn;
   const [first] = options.agents;
   const names = new Set(options.agents.map(({ name }) => name));
   if (first === undefined || names.size < options.agents.length)
@@ -181,6 +181,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       await Promise.race([engine.close(), new Promise((resolve) => setTimeout(resolve, CLOSING_MS).unref())]);
     },
   };
+}
+
+function warn(error: unknown, about: string): void {
+  process.emitWarning(error instanceof Error ? (error.stack ?? error.message) : String(error), {
+    detail: about,
+  });
 }
 
 async function stopOne({ store }: RuntimeParts, here: RunningHere, ref: Ref): Promise<void> {

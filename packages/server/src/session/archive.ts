@@ -14,6 +14,7 @@ import {
   outlivesTurn,
   parseCursor,
   comparePositions,
+  type Position,
   SCHEMA_VERSION,
   START_CURSOR,
   type SessionState,
@@ -40,6 +41,8 @@ export interface ArchiveOptions {
    * over. If it throws, that write isn't done either.
    */
   readonly commit?: (tx: Store) => Promise<void>;
+  /** What `commit` stands on: it isn't called when the log ends before this, because entries were lost. */
+  readonly atLeast?: Position;
 }
 
 export interface Archived {
@@ -80,7 +83,8 @@ export async function archiveFrom(
   known: SessionState | null,
   options: ArchiveOptions = {},
 ): Promise<ArchivedState> {
-  const { step = STEP } = options;
+  const { step = STEP, atLeast } = options;
+  const isThere = (at: Position): boolean => atLeast === undefined || comparePositions(at, atLeast) >= 0;
   const last = options.upTo ?? (await parts.log.head(ref.session))?.last ?? START_CURSOR;
   const end = parseCursor(last);
   if (end === null) throw new LogError("INVALID", { detail: "`upTo` is not a cursor" });
@@ -99,7 +103,7 @@ export async function archiveFrom(
       }
       const entries = page.entries.filter((entry) => comparePositions(entry, end) <= 0);
       if (entries.length === 0) {
-        if (options.commit !== undefined) await parts.store.transaction(options.commit);
+        if (options.commit !== undefined && isThere(state)) await parts.store.transaction(options.commit);
         return { cursor, state, events, isWaiting: false };
       }
       const next = foldEntries(state, entries);
@@ -108,7 +112,7 @@ export async function archiveFrom(
         parts.store,
         ref,
         batchOf(state, next, entries),
-        isLast ? options.commit : undefined,
+        isLast && isThere(next) ? options.commit : undefined,
       );
       if (typeof result === "object") {
         if ("behind" in result) return { cursor, state, events, isWaiting: true };

@@ -263,6 +263,14 @@ describe("limits", () => {
   });
 });
 
+const loop = (limits: AgentOptions["limits"]) =>
+  defineAgent({
+    name: "loop",
+    model: scripted(() => [call("again"), finish({ inputTokens: 100, outputTokens: 100 })]),
+    tools: { again: tool({ run: () => "again" }) },
+    ...(limits === undefined ? {} : { limits }),
+  });
+
 describe("a sub-agent", () => {
   it("that fails is an error for the agent that called it, and closes what it had open", async () => {
     const helper = defineAgent({
@@ -291,13 +299,6 @@ describe("a sub-agent", () => {
   });
 
   it("has limits of its own, and the main agent's hold for all", async () => {
-    const loop = (limits: AgentOptions["limits"]) =>
-      defineAgent({
-        name: "loop",
-        model: scripted(() => [call("again"), finish({ inputTokens: 100, outputTokens: 100 })]),
-        tools: { again: tool({ run: () => "again" }) },
-        ...(limits === undefined ? {} : { limits }),
-      });
     const own = await play([[call("loop", { task: "x" })], [say("ok")]], {
       agents: { loop: loop({ steps: 3 }) },
     });
@@ -317,6 +318,9 @@ describe("a sub-agent", () => {
     expect(all.usage?.total_tokens).toBeLessThan(1_300);
   });
 });
+
+const tradeOnce: Script = ({ prompt }) =>
+  prompt.at(-1)?.role === "tool" ? [fail({ status: 500 }, { times: 1 }), say("traded")] : [call("trade")];
 
 describe("a conversation", () => {
   it("is told to the model again, with what tools gave it", async () => {
@@ -430,10 +434,8 @@ describe("a conversation", () => {
   it("doesn't do again what a failed turn had done when it is tried again", async () => {
     const trades: string[] = [];
     const trade = tool({ run: (_, { idempotencyKey }) => void trades.push(idempotencyKey) });
-    const script: Script = ({ prompt }) =>
-      prompt.at(-1)?.role === "tool" ? [fail({ status: 500 }, { times: 1 }), say("traded")] : [call("trade")];
     await stage.worker([
-      defineAgent({ name: "a", model: scripted(script), tools: { trade }, retries: { tries: 1 } }),
+      defineAgent({ name: "a", model: scripted(tradeOnce), tools: { trade }, retries: { tries: 1 } }),
     ]);
     const ref = await stage.session();
     const failed = await stage.ask(ref, "trade");

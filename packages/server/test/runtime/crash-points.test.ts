@@ -43,7 +43,7 @@ function cast(effects: string[]): Agent {
   });
   const model = scripted([
     [think("First."), call("look", { what: "a" }), call("act", { what: "b" })],
-    [call("share_thought", { thought: "Going on." })],
+    [call("share_thought", { thought: "Going on." }), call("share_thought", { thought: "And on." })],
     [say("Let me ask."), call("helper", { task: "x" }), call("helper", { task: "y" })],
     [think("Last."), say("All is fine.")],
   ]);
@@ -51,7 +51,10 @@ function cast(effects: string[]): Agent {
   return defineAgent({ name: "main", model, tools, agents: { helper }, shareThought: true });
 }
 
-async function play(deaths: readonly { after: number; isDone: boolean }[], ttlMs = TTL_MS) {
+async function play(
+  deaths: readonly { after: number; isDone: boolean }[],
+  { ttlMs = TTL_MS, isStopped = false } = {},
+) {
   const effects: string[] = [];
   const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
   const stage = await Stage.open(parts);
@@ -59,7 +62,10 @@ async function play(deaths: readonly { after: number; isDone: boolean }[], ttlMs
   const mortalities: Mortality[] = [];
   const died: string[] = [];
   for (const death of deaths) {
-    const mortality = new Mortality(death, (name) => died.push(name));
+    const mortality = new Mortality(death, (name) => {
+      died.push(name);
+      if (isStopped) void stage.stop(ref);
+    });
     mortalities.push(mortality);
     const mortal = mortalParts(parts, mortality);
     const { log, store, signals } = mortal;
@@ -92,7 +98,9 @@ function check({ turn, effects, left, stage }: Awaited<ReturnType<typeof play>>,
     "call look",
     "call look",
     "call share_thought",
+    "call share_thought",
     "text Let me ask.",
+    "text part And on.",
     "text part Going on.",
     "text part x is fine",
     "text part y is fine",
@@ -111,7 +119,7 @@ function check({ turn, effects, left, stage }: Awaited<ReturnType<typeof play>>,
   }
   expect(turn.usage?.calls, what).toBeGreaterThanOrEqual(10);
   expect(
-    left.every(({ key }) => key.startsWith("call/")),
+    left.every(({ key }) => /^(call|start)\//.test(key)),
     what,
   ).toBe(true);
   expect(
@@ -129,7 +137,7 @@ function summaryOf(turn: Turn): string[] {
 }
 
 it("a worker can die at every point of a turn", { timeout: 240_000 }, async () => {
-  const whole = await play([{ after: Infinity, isDone: false }], LONG_TTL_MS);
+  const whole = await play([{ after: Infinity, isDone: false }], { ttlMs: LONG_TTL_MS });
   check(whole, "no death");
   await whole.stage.close();
   const [total = 0] = whole.calls;
@@ -155,9 +163,35 @@ it("and the one that goes on can die as well", { timeout: 240_000 }, async () =>
     }));
     const one = await play(deaths);
     check(one, JSON.stringify(deaths));
+    expect(one.died.length, "somebody died").toBeGreaterThan(0);
     await one.stage.close();
   }
 });
+
+it(
+  "a turn that is stopped when its worker dies ends as stopped, or as it had ended",
+  { timeout: 240_000 },
+  async () => {
+    let stopped = 0;
+    for (let after = 2; after < 48; after++) {
+      const one = await play([{ after, isDone: after % 2 === 0 }], { isStopped: true });
+      const what = `death after ${after} calls at ${one.died.join()}`;
+      expect(["user_stopped", "end_turn"], what).toContain(one.turn.status);
+      if (one.turn.status === "user_stopped") {
+        stopped++;
+        expect(
+          outline(one.turn).filter((line) => line.startsWith("notice")),
+          what,
+        ).toEqual(["notice stopped"]);
+      }
+      const never = one.effects.filter((effect) => effect.startsWith("never"));
+      expect(new Set(never).size, what).toBe(never.length);
+      expect(one.stage.errors, what).toEqual([]);
+      await one.stage.close();
+    }
+    expect(stopped).toBeGreaterThan(20);
+  },
+);
 
 /** The same numbers for the same seed. */
 function seeded(seed: number): () => number {

@@ -84,6 +84,8 @@ const told = [
   "text final Blue in both.",
 ];
 
+const isContent = (line: string): boolean => !/^(thinking|[()])/.test(line);
+
 describe.each(providers)("a turn through %s", (_, open) => {
   async function play(replies: readonly Reply[]) {
     const { model, requests } = await open(replies);
@@ -131,7 +133,6 @@ describe.each(providers)("a turn through %s", (_, open) => {
   it.each(faults)("goes on when the provider %s", async (__, fault) => {
     const { turn } = await play([calls, fault, answer]);
     // What is said of the retry stands in a group of its own, or in the one that is open.
-    const isContent = (line: string): boolean => !/^(thinking|[()])/.test(line);
     expect(outline(turn).filter(isContent)).toEqual(told.filter(isContent));
     expect(turn.status).toBe("end_turn");
   });

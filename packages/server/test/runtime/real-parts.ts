@@ -21,7 +21,7 @@ export async function partsOn(redisUrl: string, databaseUrl: string): Promise<St
   await migrateEngine(databaseUrl);
   return {
     log: await createRedisLog({ url: redisUrl, prefix }),
-    store: postgresStore(db),
+    store: postgresStore(db, { leases: openDatabase({ url: databaseUrl, max: 2 }) }),
     signals: createRedisSignals({ url: redisUrl, prefix }),
     engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl }),
   };

@@ -5,7 +5,7 @@
 import { cutText, restoreTurn, type Turn, type UserMessage } from "@turnstream/protocol";
 import type { Ref } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { CALL_PREFIX, type CallFact, type CompactFact, COMPACTED } from "../facts.ts";
+import { CALL_PREFIX, startKey, type CallFact, type CompactFact, COMPACTED } from "../facts.ts";
 import type { Prompt } from "../../models/model.ts";
 import { turnMessages } from "./turn-messages.ts";
 
@@ -54,20 +54,34 @@ export async function readEarlier(
       const resultChars = turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
       const resultOf = (call: string) =>
         facts.get(`${turn.id} ${CALL_PREFIX}${call}`) as CallFact | undefined;
+      const hasBegun = (call: string): boolean => facts.has(`${turn.id} ${startKey(call)}`);
       const message = turn.message === null ? null : await wholeOf(store, ref, turn.message, MESSAGE_CHARS);
-      turns.push({ turn, messages: turnMessages({ ...turn, message }, { resultOf, resultChars }) });
+      turns.push({ turn, messages: turnMessages({ ...turn, message }, { resultOf, hasBegun, resultChars }) });
       const compact = facts.get(`${turn.id} ${COMPACTED}`) as unknown as CompactFact | undefined;
       if (compact !== undefined) {
         return {
           summary: compact.summary,
-          turns: turns.filter((t) => t.turn.number > compact.upTo).toReversed(),
+          turns: joined(turns.filter((t) => t.turn.number > compact.upTo)),
         };
       }
     }
     start = page.at(-1)?.start;
     if (page.length < PAGE) break;
   }
-  return { summary: null, turns: turns.toReversed() };
+  return { summary: null, turns: joined(turns) };
+}
+
+/** Ascending; of a turn that was tried again what it said last is left out, for the one after it went on from there. */
+function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
+  const retried = new Set(newestFirst.flatMap(({ turn }) => turn.retries ?? []));
+  return newestFirst
+    .map((one) => (retried.has(one.turn.id) ? { ...one, messages: withoutLast(one.messages) } : one))
+    .toReversed();
+}
+
+/** What a model said after the last result, or after the message, is what it will say again. */
+export function withoutLast(messages: Prompt): Prompt {
+  return messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
 }
 
 /** A message with all of its text, as far as wanted. */

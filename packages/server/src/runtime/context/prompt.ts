@@ -6,7 +6,7 @@ import type { UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
 import type { RunScope } from "../run-scope.ts";
 import { compactIfLong, promptOf } from "./compact.ts";
-import { type Earlier, readEarlier, wholeOf } from "./history.ts";
+import { type Earlier, readEarlier, wholeOf, withoutLast } from "./history.ts";
 import { userMessage } from "./turn-messages.ts";
 
 export async function buildPrompt(scope: RunScope): Promise<Prompt> {
@@ -34,11 +34,6 @@ function splitTried(
     id = failed?.turn.retries ?? null;
   }
   return { tried, earlier: { summary, turns: rest } };
-}
-
-/** What a model said after the last result, or after the message, is what it will say again. */
-function withoutLast(messages: Prompt): Prompt {
-  return messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
 }
 
 async function messageOf({ attempt }: RunScope, message: UserMessage | null): Promise<Prompt> {

@@ -24,6 +24,8 @@ interface KeptResult {
 export interface TurnMessagesOptions {
   /** What a call gave, for the model. */
   readonly resultOf: (call: string) => KeptResult | undefined;
+  /** Whether a call had begun whose outcome was never noted. */
+  readonly hasBegun: (call: string) => boolean;
   /** How much of a result is told again, in characters. */
   readonly resultChars: number;
 }
@@ -60,7 +62,7 @@ export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
         type: "tool-call",
         toolCallId: call,
         toolName: name,
-        input: block.input ?? inputOf(block) ?? {},
+        input: objectFrom(block.input ?? inputOf(block)),
       });
     }
     if (block.kind === "notice") assistant.push({ type: "text", text: `[${block.text}]` });
@@ -93,9 +95,13 @@ function toolResult(turn: Turn, call: Extract<Block, { kind: "tool_call" }>, opt
 function outputOf(
   turn: Turn,
   call: Extract<Block, { kind: "tool_call" }>,
-  { resultOf, resultChars }: TurnMessagesOptions,
+  { resultOf, hasBegun, resultChars }: TurnMessagesOptions,
 ): PromptToolOutput {
   const kept = resultOf(call.call);
+  if (kept === undefined && hasBegun(call.call)) {
+    const value = `${labelOf(call)} was interrupted while it ran. Nobody knows whether it took effect.`;
+    return { type: "error-text", value };
+  }
   const shown = blocksOf(turn).find((block) => block.kind === "tool_result" && block.call === call.call);
   const text = kept !== undefined ? asText(kept.content) : shown?.kind === "tool_result" ? shown.preview : "";
   const status = kept?.status ?? (shown?.kind === "tool_result" ? shown.status : "cancelled");
@@ -107,4 +113,9 @@ function outputOf(
   const value = isCut ? `${cutText(text, resultChars)} [cut, ${text.length} characters]` : text;
   if (status === "success") return { type: "text", value };
   return { type: "error-text", value: value === "" ? `${labelOf(call)} was not done.` : value };
+}
+
+/** Providers take objects only; arguments that were no object, or too long for an event, are left out. */
+function objectFrom(input: Json): Json {
+  return typeof input === "object" && input !== null && !Array.isArray(input) ? input : {};
 }

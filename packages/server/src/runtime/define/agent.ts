@@ -73,6 +73,8 @@ export interface Agent {
   readonly compaction: Compaction;
 }
 
+/** Without these nothing would ever be done. */
+const MINIMUM: Readonly<Record<string, number>> = { steps: 1, width: 1, toolMs: 1, wallMs: 1 };
 const NAME = /^[A-Za-z][\w-]{0,63}$/;
 export const SHARE_THOUGHT = "share_thought";
 export const COMPACT = "compact_history";
@@ -98,7 +100,7 @@ export function completeAgent(
   checkParts(name, model, tools, agents);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   for (const [limit, value] of Object.entries(limits))
-    if (!(value >= 0)) fail(`the limit ${limit} of the agent ${name} is not a number from 0 on`);
+    if (!(value >= (MINIMUM[limit] ?? 0))) fail(`the limit ${limit} of the agent ${name} is too low`);
   return {
     name,
     model,

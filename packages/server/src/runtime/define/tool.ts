@@ -1,7 +1,7 @@
 /**
  * What a developer says about a tool, and what a tool is given when it runs. Types and one function; never runs one.
  */
-import type { Artifact, Json } from "@turnstream/protocol";
+import { type Artifact, cutText, type Json } from "@turnstream/protocol";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 
 /**
@@ -84,6 +84,7 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
   readonly display?: Partial<ToolDisplay>;
 }
 
+const MAX_LABEL = 500;
 const EMPTY = { type: "object", properties: {}, additionalProperties: false } as const;
 
 /** The input of a tool that takes none. */
@@ -111,7 +112,7 @@ export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: 
   const { label = "" } = options;
   return {
     description: options.description ?? "",
-    label: typeof label === "string" ? label : (input) => label(input),
+    label: typeof label === "string" ? cutText(label, MAX_LABEL) : (input) => label(input),
     input: options.input ?? NOTHING,
     run: (input, context) => options.run(input, context),
     rerun: options.rerun ?? "never",

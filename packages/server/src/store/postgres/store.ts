@@ -29,13 +29,29 @@ import { postgresTenants } from "./tenants.ts";
 import { postgresTurns } from "./turns.ts";
 import { postgresWaiting } from "./waiting.ts";
 
-export function postgresStore(db: Db, env: Env = systemEnv): OpenStore {
-  const ports = wrapPorts(portsOn(db, env), (_, __, call) => retryCollisions(env, call));
+export interface PostgresStoreOptions {
+  readonly env?: Env;
+  /**
+   * Connections for leases alone; two are enough. A worker should have them: a renewal that queues behind the work of
+   * hundreds of turns comes too late, and others then take the turns of a worker that lives.
+   */
+  readonly leases?: Db;
+}
+
+/** Closing it closes the connections that it was given. */
+export function postgresStore(db: Db, options: PostgresStoreOptions = {}): OpenStore {
+  const { env = systemEnv, leases = db } = options;
+  const retried = (on: Db) => wrapPorts(portsOn(on, env), (_, __, call) => retryCollisions(env, call));
   const store: Store = {
-    ...ports,
+    ...retried(db),
+    leases: retried(leases).leases,
     transaction: (work) => retryCollisions(env, () => once(db, env, work)),
   };
-  return { ...store, close: () => db.destroy() };
+  const close = async (): Promise<void> => {
+    await db.destroy();
+    if (leases !== db) await leases.destroy();
+  };
+  return { ...store, close };
 }
 
 /** Every method throws nothing but StoreErrors. */
