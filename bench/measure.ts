@@ -27,6 +27,10 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
+export function percentile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
+}
+
 /** One measurement: what it is, its figure, and the bound it is held against, if any. */
 export interface Measurement {
   readonly measure: string;
@@ -34,6 +38,11 @@ export interface Measurement {
   readonly atMost?: number;
   readonly atLeast?: number;
   readonly note?: string;
+}
+
+/** A measurement, rounded, with its unit as the note. */
+export function figure(measure: string, value: number, note: string, atMost?: number): Measurement {
+  return { measure, value: round(value), note, ...(atMost === undefined ? {} : { atMost }) };
 }
 
 export function isOk(measurement: Measurement): boolean {

@@ -6,11 +6,13 @@ import { benchDialects } from "./dialects.ts";
 import { benchFold } from "./fold.ts";
 import { benchLog } from "./log.ts";
 import { isOk, type Measurement } from "./measure.ts";
+import { benchTurns } from "./turns.ts";
 
 const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement[]>>> = {
   fold: benchFold,
   dialects: benchDialects,
   log: benchLog,
+  turns: benchTurns,
 };
 
 const HELP = `npm run bench -- NAME [--check]

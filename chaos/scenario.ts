@@ -9,6 +9,8 @@ export interface Scenario {
   readonly about: string;
   /** How often the full run does it. */
   readonly times: number;
+  /** How often the short form in CI does it, where ten times would take too long. */
+  readonly short?: number;
   run(options: RunOptions): Promise<Figure[]>;
 }
 

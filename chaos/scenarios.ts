@@ -1,13 +1,18 @@
 /** Every scenario by the name that `npm run chaos -- NAME` takes. */
+import { deploy } from "./deploy.ts";
 import { erasure } from "./erasure.ts";
 import { outboxKill } from "./outbox-kill.ts";
 import { outboxWipe } from "./outbox-wipe.ts";
 import { postgresKill } from "./postgres-kill.ts";
 import { failover } from "./failover.ts";
+import { frozenWorker } from "./frozen-worker.ts";
 import { frozenWriter } from "./frozen-writer.ts";
 import { redisKill } from "./redis-kill.ts";
 import { redisWipe } from "./redis-wipe.ts";
 import type { Scenario } from "./scenario.ts";
+import { stop } from "./stop.ts";
+import { toolStartKill } from "./tool-start-kill.ts";
+import { workerKill } from "./worker-kill.ts";
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "redis-kill": redisKill,
@@ -18,4 +23,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "outbox-kill": outboxKill,
   "outbox-wipe": outboxWipe,
   erasure,
+  "worker-kill": workerKill,
+  "frozen-worker": frozenWorker,
+  stop,
+  "tool-start-kill": toolStartKill,
+  deploy,
 };

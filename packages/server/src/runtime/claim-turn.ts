@@ -13,11 +13,13 @@ import {
   SCHEMA_VERSION,
   type SessionState,
 } from "@turnstream/protocol";
+import { EngineError } from "../engine/errors.ts";
 import { Writer } from "../log/writer.ts";
 import { claimIdle, claimSession, type FirstEvent } from "../session/claim.ts";
 import { openSession } from "../session/create.ts";
 import { readHistory } from "../session/history.ts";
 import { deliverCommitted } from "../session/relay.ts";
+import { StoreError } from "../store/errors.ts";
 import type { RunningTurn } from "../store/ports/running.ts";
 import type { Ref } from "../store/refs.ts";
 import { Attempt, type Tried } from "./attempt.ts";
@@ -58,7 +60,15 @@ export async function claimTurn(
     return { event, last: cursor };
   };
   const reason = `attempt ${row.attempts} at turn ${row.turn}`;
-  const claim = () => claimSession(parts, ref, { by: parts.executor, reason, event: prepare });
+  const claim = async () => {
+    const session = await parts.store.sessions.find(ref);
+    if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
+    // A process that was frozen until here knows it. One that is frozen from here on finds another's epoch instead of
+    // the one it has seen, and must not take the turn from its new owner.
+    if (!parts.isFresh()) throw new EngineError("LEFT", `turn ${row.turn}`);
+    const { epoch: ifEpoch } = session;
+    return claimSession(parts, ref, { by: parts.executor, reason, event: prepare, ifEpoch });
+  };
   const claimed = await claim().catch(async (error: unknown) => {
     if (!(error instanceof NotTold)) throw error;
     await tellAgain(parts, ref);

@@ -69,7 +69,8 @@ export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Jo
 function isPassing(error: unknown): boolean {
   if (isLogError(error)) return !isLogError(error, "TOO_LARGE", "INVALID");
   return (
-    isStoreError(error) && (["FENCED", "UNAVAILABLE", "BUSY", "NOT_FOUND"] as string[]).includes(error.code)
+    isStoreError(error) &&
+    (["FENCED", "CONFLICT", "UNAVAILABLE", "BUSY", "NOT_FOUND"] as string[]).includes(error.code)
   );
 }
 

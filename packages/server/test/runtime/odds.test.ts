@@ -171,6 +171,42 @@ async function* fails(): AsyncGenerator<never> {
   throw new StoreError("NOT_FOUND", "session of their own");
 }
 
+describe("a worker that is frozen", () => {
+  it("right before it is given its epoch takes nothing from the one that has the turn by then", async () => {
+    await open();
+    const { store } = stage.parts;
+    const gate = new AbortController();
+    const awake = new Promise<void>((resolve) =>
+      gate.signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
+    let isFrozen = false;
+    const frozen = {
+      ...store,
+      epochs: {
+        ...store.epochs,
+        next: async (...args: Parameters<typeof store.epochs.next>) => {
+          isFrozen = true;
+          await awake;
+          return store.epochs.next(...args);
+        },
+      },
+      // Its lease runs out meanwhile.
+      leases: { ...store.leases, renew: () => awake.then(() => false) },
+    };
+    const agent = defineAgent({ name: "a", model: scripted([[say("one "), say("answer", { paceMs: 20 })]]) });
+    await stage.doomed([agent], { store: frozen, ttlMs: 200, onError: () => {} });
+    const ref = await stage.session();
+    await stage.send(ref, "go");
+    await stage.until(ref, 5_000, () => (isFrozen ? true : null));
+    await stage.worker([agent], { ttlMs: 2_000 });
+    await stage.until(ref, 10_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    gate.abort();
+    const turn = await stage.ended(ref, () => true);
+    expect(turn.status).toBe("end_turn");
+    expect((await stage.events(ref)).filter(({ type }) => type === "turn.takeover")).toEqual([]);
+  });
+});
+
 describe("odd streams", () => {
   it("a picture that no event could hold is not shown, and fails nothing", async () => {
     await open();

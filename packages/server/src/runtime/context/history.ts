@@ -9,7 +9,7 @@ import { CALL_PREFIX, startKey, type CallFact, type CompactFact, COMPACTED } fro
 import type { Prompt } from "../../models/model.ts";
 import { turnMessages } from "./turn-messages.ts";
 
-export interface EarlierTurn {
+interface EarlierTurn {
   readonly turn: Turn;
   readonly messages: Prompt;
 }

@@ -1,0 +1,123 @@
+/**
+ * The agents whose turns are measured: one that answers at once, some with many steps, one that streams at the pace of a
+ * real model and says when it spoke, one that waits, and a tree of sub-agents. Plain definitions; never starts anything.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Agent, type Answer, call, defineAgent, say, scripted, think, tool } from "@turnstream/server";
+
+type Model = ReturnType<typeof scripted>;
+type Request = Parameters<Model["doStream"]>[0];
+
+/** Model steps of a turn with many. */
+export const STEPS = 20;
+export const PACE_MS = 50;
+const THOUGHTS = 200;
+const WORDS = 400;
+/** How long the model of `paced` takes to say everything. */
+export const PACED_MS = (THOUGHTS + WORDS) * PACE_MS;
+export const WIDE = 50;
+export const DEEP = 5;
+
+/** As long as a stamp and the space after it, so that stamping changes no length. */
+const PIECE = "1700000000000.0 ";
+
+const anything = {
+  "~standard": {
+    version: 1 as const,
+    vendor: "bench",
+    validate: (value: unknown) => ({ value }),
+    jsonSchema: { input: () => ({ type: "object" }), output: () => ({ type: "object" }) },
+  },
+};
+
+const quick = { input: anything, label: "Look", run: () => "found" };
+const look = tool({ ...quick, rerun: "always" });
+const trade = tool({ ...quick, rerun: "never" });
+
+/** Milliseconds since 1970 with a fraction; comparable between processes of one machine. */
+export function wallClock(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+function steps(name: string, calls: number, used = look): Agent {
+  const answers: Answer[] = Array.from({ length: STEPS }, (_, n) => [
+    say(`This is step ${n} of the work.`, { chunk: 8 }),
+    ...(n === STEPS - 1 ? [] : Array.from({ length: calls }, () => call("look", { n }))),
+  ]);
+  return defineAgent({ name, model: scripted(answers), tools: { look: used }, title: false });
+}
+
+/** Plays a script, and puts into each delta the moment at which it came from the model. */
+function stamped(script: readonly Answer[]): Model {
+  const plain = scripted(script);
+  async function doStream(request: Request) {
+    const moments: number[] = [];
+    const model = scripted(script, {
+      sleep: async (ms, signal) => {
+        await sleep(ms, undefined, { signal });
+        moments.push(wallClock());
+      },
+    });
+    const result = await model.doStream(request);
+    const reader = result.stream.getReader();
+    const read = reader.read.bind(reader);
+    reader.read = async () => {
+      const answer = await read();
+      const { value } = answer;
+      if (value?.type === "text-delta" || value?.type === "reasoning-delta") {
+        value.delta = `${moments.shift()?.toFixed(1)} `;
+      }
+      return answer;
+    };
+    result.stream.getReader = (() => reader) as typeof result.stream.getReader;
+    return result;
+  }
+  return { ...plain, doStream };
+}
+
+function paced(): Agent {
+  const pace = { chunk: PIECE.length, paceMs: PACE_MS };
+  const model = stamped([
+    [think(PIECE.repeat(THOUGHTS), pace), call("look", { symbol: "VNM" })],
+    [say(PIECE.repeat(WORDS), pace)],
+  ]);
+  return defineAgent({ name: "paced", model, tools: { look }, title: false });
+}
+
+function waiting(): Agent {
+  const wait = tool({
+    input: anything,
+    label: "Wait",
+    run: (_, { signal }) =>
+      new Promise<string>((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      }),
+  });
+  const model = scripted([[think("I wait for an answer."), call("wait", {})], [say("Done.")]]);
+  return defineAgent({ name: "waiting", model, tools: { wait }, title: false });
+}
+
+/** Fifty sub-agents side by side, each with a chain below it, so that it is five deep at fifty places. */
+function tree(): Agent {
+  let below = defineAgent({ name: "level5", model: scripted([[say("The bottom.")]]), title: false });
+  for (let level = DEEP - 1; level >= 1; level--) {
+    const model = scripted([[call("below", { task: "Go on." })], [say(`Level ${level} is done.`)]]);
+    below = defineAgent({ name: `level${level}`, model, agents: { below }, title: false });
+  }
+  const branches = Array.from({ length: WIDE }, (_, n) => call("below", { task: `Branch ${n}.` }));
+  const model = scripted([branches, [say("All of it is done.")]]);
+  return defineAgent({ name: "tree", model, agents: { below }, title: false });
+}
+
+export function benchAgents(): Agent[] {
+  const instant = defineAgent({ name: "instant", model: scripted([[say("Hello.")]]), title: false });
+  return [
+    instant,
+    steps("one_call", 1),
+    steps("two_calls", 2),
+    steps("careful_call", 1, trade),
+    paced(),
+    waiting(),
+    tree(),
+  ];
+}

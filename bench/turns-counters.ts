@@ -1,0 +1,75 @@
+/** What the servers have done so far, by their own count. Never changes anything, and counts itself out where it can. */
+import { readdirSync, readFileSync } from "node:fs";
+import { runSql } from "@turnstream/services/sql.ts";
+import { settle, type Stage } from "./turns-stage.ts";
+
+export interface Counters {
+  /** Transactions that PostgreSQL committed, and those of them that wrote. */
+  readonly commits: number;
+  readonly writes: number;
+  readonly redisCommands: number;
+  readonly postgresMs: number;
+  readonly redisMs: number;
+  readonly at: number;
+}
+
+/** A connection that does nothing tells the server what it did after ten seconds. */
+const REPORTED_MS = 11_500;
+const TICKS_PER_SECOND = 100;
+
+/** Exact, once everything that was done is reported; give `settled: false` for what needs no such wait. */
+export async function readCounters(stage: Stage, { settled = true } = {}): Promise<Counters> {
+  if (settled) await settle(REPORTED_MS);
+  // Over the server's own database, so that asking isn't counted.
+  const [row = {}] = await runSql(
+    stage.postgres.url,
+    `select (select xact_commit from pg_stat_database where datname = 'bench') as commits,
+       pg_snapshot_xmax(pg_current_snapshot())::text as xid`,
+  );
+  const info = String(await stage.redis.command("INFO", "everything"));
+  const read = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, "m").exec(info)?.[1]);
+  return {
+    commits: Number(row["commits"]),
+    writes: Number(row["xid"]),
+    redisCommands: read("total_commands_processed"),
+    postgresMs: processorTime(stage.postgres.pid),
+    redisMs: (read("used_cpu_user") + read("used_cpu_sys")) * 1000,
+    at: performance.now(),
+  };
+}
+
+/** Of a process, those it has started, and those of these that have ended. */
+function processorTime(pid: number): number {
+  let ticks = 0;
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const fields = statOf(name);
+    const isIt = Number(name) === pid;
+    if (!isIt && Number(fields[1]) !== pid) continue;
+    const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number);
+    ticks += (user ?? 0) + (system ?? 0) + (isIt ? (endedUser ?? 0) + (endedSystem ?? 0) : 0);
+  }
+  return (ticks * 1000) / TICKS_PER_SECOND;
+}
+
+/** From its state on: the name before may hold anything. */
+function statOf(pid: string): string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return text.slice(text.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return [];
+  }
+}
+
+export function between(before: Counters, after: Counters): Counters & { readonly seconds: number } {
+  return {
+    commits: after.commits - before.commits,
+    writes: after.writes - before.writes,
+    redisCommands: after.redisCommands - before.redisCommands,
+    postgresMs: after.postgresMs - before.postgresMs,
+    redisMs: after.redisMs - before.redisMs,
+    at: after.at,
+    seconds: (after.at - before.at) / 1000,
+  };
+}

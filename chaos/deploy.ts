@@ -1,0 +1,270 @@
+/**
+ * Promise 29: turns go on while the code of their agent changes. Workers of one version are replaced by workers of the
+ * other (other words, other tools in another order, another sub-agent), by SIGTERM, by kill -9, or only some of them, so that
+ * both versions work at once. Every turn keeps the instructions and tools that it began with.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { blocksOf } from "@turnstream/protocol";
+import { until } from "@turnstream/services/poll.ts";
+import { judge } from "./plan-judge.ts";
+import { echoIn } from "./plan-script.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import type { Listener, TurnFollower } from "./turn-follower.ts";
+import { type Plan, type PlanCall, words } from "./turn-plan.ts";
+import { median, TurnStage, turnOf } from "./turn-stage.ts";
+import type { WorkerProcess } from "./worker-process.ts";
+
+const WORKERS = 2;
+/** Shorter than usual, so that many rounds end in time; a hand-over never waits for it. */
+const TTL_MS = 1_500;
+const HAND_OVER_MS = 2_000;
+
+type Version = "a" | "b";
+type Way = "SIGTERM" | "SIGKILL" | "mixed";
+const WAYS: readonly Way[] = ["SIGTERM", "SIGKILL", "mixed"];
+
+const TOOLS: Readonly<Record<Version, readonly string[]>> = {
+  a: ["again", "once", "extra", "helper", "share_thought"],
+  b: ["added", "once", "again", "helper", "share_thought"],
+};
+
+interface Found {
+  turns: number;
+  moved: number;
+  echoes: number;
+  removed: number;
+  wrongEcho: number;
+  /** Tools with an unknown outcome: cut off by kill -9, or by a worker that left. */
+  killed: string[];
+  left: string[];
+  problems: string[];
+  illegal: string[];
+  handOvers: number[];
+  takeovers: number[];
+  leaves: number[];
+}
+
+interface Pool {
+  version: Version;
+  workers: WorkerProcess[];
+  /** Of the other version, loaded and held. */
+  next: WorkerProcess[];
+}
+
+function launchHeld(stage: TurnStage, version: Version): WorkerProcess[] {
+  return Array.from({ length: WORKERS }, () => stage.launch({ version, held: true, ttlMs: TTL_MS }));
+}
+
+async function run({ times: replaced, random, progress }: RunOptions): Promise<Figure[]> {
+  const times = Math.ceil(replaced / WORKERS);
+  return TurnStage.use(async (stage) => {
+    const found: Found = {
+      turns: 0,
+      moved: 0,
+      echoes: 0,
+      removed: 0,
+      wrongEcho: 0,
+      killed: [],
+      left: [],
+      problems: [],
+      illegal: [],
+      handOvers: [],
+      takeovers: [],
+      leaves: [],
+    };
+    const workers = await stage.launched(WORKERS, { version: "a", ttlMs: TTL_MS });
+    const pool: Pool = { version: "a", workers, next: launchHeld(stage, "b") };
+    for (let n = 0; n < times; n++) {
+      await deployOnce(stage, pool, {
+        name: `d${n}`,
+        way: WAYS[n % WAYS.length] ?? "SIGTERM",
+        random,
+        found,
+      });
+      const { handOvers, takeovers, leaves, ...rest } = found;
+      const medians = { handOver: median(handOvers), takeover: median(takeovers), leave: median(leaves) };
+      progress(`${n + 1} of ${times}: ${JSON.stringify({ ...rest, ...medians })}`.slice(0, 500));
+    }
+    const failures = stage.workers.flatMap((worker) => worker.failures);
+    for (const problem of [...found.problems, ...found.illegal, ...new Set(failures)].slice(0, 30))
+      progress(problem);
+    const ran = new Set((await stage.effects()).map(({ key }) => key));
+    const unrun = found.left.filter((key) => !ran.has(key));
+    const { running, journal } = await stage.leftovers();
+    return [
+      { figure: "workers replaced", value: times * WORKERS, atLeast: replaced },
+      { figure: "deploys", value: times, exactly: times },
+      { figure: "turns in flight", value: found.turns, atLeast: 6 * times },
+      { figure: "turns that went on under other code", value: found.moved, atLeast: times },
+      { figure: "answers that tell what the model was given", value: found.echoes, atLeast: 6 * times },
+      {
+        figure: "of those with other instructions or tools than at the start",
+        value: found.wrongEcho,
+        exactly: 0,
+      },
+      {
+        figure: "calls of a tool that is gone, as an error",
+        value: found.removed,
+        atLeast: Math.floor(times / 3),
+      },
+      { figure: "turns that did not end as planned", value: found.problems.length, exactly: 0 },
+      { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
+      { figure: "tools cut off by kill -9, outcome unknown", value: found.killed.length },
+      {
+        figure: "tools that outlasted the grace of SIGTERM, outcome unknown",
+        value: found.left.length - unrun.length,
+      },
+      {
+        figure: "tools that SIGTERM cut off before they ran, outcome unknown",
+        value: unrun.length,
+        exactly: 0,
+      },
+      { figure: "turns left running", value: running, exactly: 0 },
+      { figure: "journal rows left", value: journal, exactly: 0 },
+      { figure: "hand-overs by SIGTERM", value: found.handOvers.length, atLeast: Math.floor(times / 3) },
+      {
+        figure: "hand-over, median",
+        value: Math.round(median(found.handOvers)),
+        atMost: HAND_OVER_MS,
+        unit: "ms",
+      },
+      { figure: "hand-over, slowest", value: Math.round(Math.max(...found.handOvers)), unit: "ms" },
+      { figure: "slowest worker to leave", value: Math.round(Math.max(...found.leaves)), unit: "ms" },
+      { figure: "takeover after kill -9, median", value: Math.round(median(found.takeovers)), unit: "ms" },
+    ];
+  });
+}
+
+interface Round {
+  readonly name: string;
+  readonly way: Way;
+  readonly random: () => number;
+  readonly found: Found;
+}
+
+async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, found }: Round): Promise<void> {
+  const old = pool.workers;
+  const version = pool.version === "a" ? "b" : "a";
+  const fresh = pool.next;
+  // Loaded while this round goes on.
+  pool.next = launchHeld(stage, pool.version);
+  await Promise.all(fresh.map((worker) => (way === "mixed" ? worker.begin() : worker.loaded())));
+  const plays = await Promise.all(
+    plansOf(name, pool.version, random).map(async (plan) => {
+      const ref = await stage.session();
+      const follower = stage.follow(ref);
+      const versions: Version[] = [];
+      follower.listeners.add(({ event }) => {
+        if (event.type !== "turn.start" && event.type !== "turn.takeover") return;
+        versions.push(fresh.some((worker) => worker.name === follower.owner) ? version : pool.version);
+      });
+      return { follower, plan, versions, message: await stage.send(ref, plan) };
+    }),
+  );
+  await until("the turns to begin", () =>
+    plays.every(({ follower }) => follower.state.turns.last() !== undefined),
+  );
+  await sleep(random() * 600);
+  if (way !== "mixed") await Promise.all(fresh.map((worker) => worker.begin()));
+  const [one, ...others] = old;
+  const followers = plays.map(({ follower }) => follower);
+  if (one !== undefined) {
+    await replace(way === "mixed" ? [one] : old, way === "SIGKILL" ? "SIGKILL" : "SIGTERM", followers, found);
+  }
+  for (const { follower, plan, message, versions } of plays) {
+    await follower.ended(message);
+    await stage.idle(follower.ref);
+    await follower.stop();
+    const { state, illegal } = await stage.look(follower.ref);
+    found.illegal.push(...illegal, ...follower.illegal);
+    const turn = turnOf(state, message);
+    const verdict = turn === undefined ? null : judge(turn, plan, follower.takeovers > 0);
+    found.turns++;
+    found.problems.push(...(verdict?.problems ?? [`${plan.name}: no turn`]));
+    found.removed += verdict?.removed.length ?? 0;
+    (way === "SIGKILL" ? found.killed : found.left).push(...(verdict?.unknown ?? []));
+    if (new Set(versions).size > 1) found.moved++;
+    const final =
+      turn === undefined ? undefined : blocksOf(turn).find((block) => block.kind === "text" && block.final);
+    const echo = final?.kind === "text" ? echoIn(final.text) : null;
+    const [pinned] = versions;
+    if (echo !== null) found.echoes++;
+    if (pinned === undefined || echo === null) continue;
+    const isRight =
+      echo.instructions === `You are version ${pinned}.` && echo.tools.join() === TOOLS[pinned].join();
+    if (!isRight) found.wrongEcho++;
+  }
+  if (way === "mixed") await replace(others, "SIGTERM", [], found);
+  pool.version = version;
+  pool.workers = fresh;
+}
+
+/** Ends workers, and measures how long their turns are nobody's. */
+async function replace(
+  workers: readonly WorkerProcess[],
+  signal: "SIGTERM" | "SIGKILL",
+  followers: readonly TurnFollower[],
+  found: Found,
+): Promise<void> {
+  const names = new Set<string | null>(workers.map(({ name }) => name));
+  const at = performance.now();
+  for (const follower of followers) {
+    if (follower.running === undefined || !names.has(follower.owner)) continue;
+    const onEntry: Listener = ({ event }) => {
+      if (event.type !== "turn.takeover" && event.type !== "turn.end") return;
+      follower.listeners.delete(onEntry);
+      if (event.type !== "turn.takeover") return;
+      (signal === "SIGTERM" ? found.handOvers : found.takeovers).push(performance.now() - at);
+    };
+    follower.listeners.add(onEntry);
+  }
+  await Promise.all(
+    workers.map(async (worker) => {
+      worker.signal(signal);
+      await worker.ended();
+      if (signal === "SIGTERM") found.leaves.push(performance.now() - at);
+    }),
+  );
+}
+
+/** In a slow tool, in one that may not be run again, in backoff, between quick steps, in a sub-agent, in mid-stream. */
+function plansOf(name: string, version: Version, random: () => number): Plan[] {
+  const gone = version === "a" ? "extra" : "added";
+  const tool = (key: string, kind: "again" | "once" | "extra" | "added", ms: number): PlanCall => ({
+    tool: kind,
+    key: `${name}.${key}`,
+    ms,
+  });
+  const step = (...calls: PlanCall[]) => ({ think: words(random, 4), say: "", calls });
+  const plan = (kind: string, steps: Plan["steps"], more: Partial<Plan> = {}): Plan => {
+    const final = `Done with ${name}.${kind}`;
+    return { name: `${name}.${kind}`, steps, final, paceMs: 5, echo: true, ...more };
+  };
+  const sub: Plan = {
+    name: `${name}.sub`,
+    steps: [step(tool("sub.a", "again", 1_200), tool("sub.b", "again", 300))],
+    final: `Answer of ${name}.sub`,
+    paceMs: 10,
+  };
+  const quick = Array.from({ length: 12 }, (_, n) => step(tool(`quick.${n}`, "again", 60 + random() * 60)));
+  return [
+    plan("slow", [step(tool("slow", "again", 1_200)), step(tool("slow.gone", gone, 10))]),
+    plan("once", [
+      step(tool("once.a", "once", 500)),
+      step(tool("once.b", "once", 500)),
+      step(tool("once.c", "once", 500)),
+    ]),
+    plan("busy", [step(tool("busy", "again", 20))], { busy: { step: 1, times: 1, ms: 900 } }),
+    plan("quick", quick),
+    plan("sub", [step({ tool: "helper", plan: sub })]),
+    plan("stream", [step(tool("stream", "again", 50))], { final: `Done ${words(random, 60)}`, paceMs: 40 }),
+  ];
+}
+
+export const deploy: Scenario = {
+  promise: 29,
+  about: "replaces workers by others with changed code while turns are in flight",
+  times: 30 * WORKERS,
+  short: 8,
+  run,
+};

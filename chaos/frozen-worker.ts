@@ -1,0 +1,296 @@
+/**
+ * Promise 9: a worker that is frozen past its lease and wakes up changes nothing. It is frozen while a model speaks,
+ * between a model's step and its tools, and while tools run; others take over, and it wakes up either right then or when
+ * its turns have ended.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EventType } from "@turnstream/protocol";
+import type { LogEntry } from "@turnstream/server";
+import { until } from "@turnstream/services/poll.ts";
+import { runSql } from "@turnstream/services/sql.ts";
+import { atMoment } from "./aim.ts";
+import { judge } from "./plan-judge.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import type { TurnFollower } from "./turn-follower.ts";
+import { type Plan, randomPlan } from "./turn-plan.ts";
+import { TurnStage } from "./turn-stage.ts";
+import type { WorkerProcess } from "./worker-process.ts";
+
+const WORKERS = 4;
+const LANES = 2;
+const TURNS = 3;
+/** Shorter than usual, so that a hundred rounds end in time. */
+const TTL_MS = 1_000;
+const SLOWNESS = 0.4;
+const AIM_MS = 3_000;
+/** How soon after it wakes it has to know. */
+const LEARN_MS = 2_000;
+/** How long it is watched after that. */
+const AFTER_MS = 400;
+
+const AIMS: readonly (readonly EventType[])[] = [
+  ["thinking.delta", "text.delta", "tool_call.delta"],
+  ["tool_call.end"],
+  ["tool_result.start", "tool_result.delta"],
+  ["thinking.end", "text.end", "tool_result.end"],
+];
+
+/** Who wrote which row, in the words of the database itself. */
+const NOTES = [
+  "create table journal_notes (session text not null, who text not null)",
+  `create function note_journal() returns trigger language plpgsql as $$ begin
+    insert into journal_notes values (new.session_id, current_setting('application_name')); return null; end $$`,
+  "create trigger note_journal after insert on turn_journal for each row execute function note_journal()",
+];
+
+const COUNTS = {
+  cut: 0,
+  events: 0,
+  journal: 0,
+  journalBefore: 0,
+  starts: 0,
+  /** Tools that it had called before it was frozen, and whose effect came when it woke up. */
+  late: 0,
+  notTold: 0,
+  problems: 0,
+  illegal: 0,
+  early: 0,
+  /** Journal rows in turns of it that nobody had taken over yet when it woke up. */
+  untaken: 0,
+};
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  return TurnStage.use(async (stage) => {
+    await runSql(stage.postgresUrl, ...NOTES);
+    await stage.launched(WORKERS, { ttlMs: TTL_MS, stays: true });
+    const sum = { ...COUNTS };
+    const aimed = AIMS.map(() => 0);
+    let slowestMs = 0;
+    let tries = 0;
+    let wanted = 0;
+    let done = 0;
+    const frozen = new Set<string>();
+    const lane = async (): Promise<void> => {
+      while (wanted < times) {
+        const n = wanted++;
+        if (tries > 3 * times) throw new Error("too few turns could be frozen");
+        const aim = n % AIMS.length;
+        const name = `f${tries++}`;
+        const round = await freezeOnce(stage, {
+          name,
+          aim: AIMS[aim] ?? [],
+          early: n % 8 < 4,
+          frozen,
+          random,
+          progress,
+        });
+        if (round === null) {
+          wanted--;
+          continue;
+        }
+        done++;
+        aimed[aim] = (aimed[aim] ?? 0) + 1;
+        for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += round[key];
+        slowestMs = Math.max(slowestMs, round.learnMs);
+        progress(`${done} of ${times}: ${JSON.stringify({ ...sum, slowestMs: Math.round(slowestMs) })}`);
+      }
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+    const { running, journal } = await stage.leftovers();
+    const share = Math.floor(times / 5);
+    return [
+      { figure: "freezes past the lease, in mid-turn", value: times, exactly: times },
+      ...[
+        "while a model spoke",
+        "between a step and its tools",
+        "while a tool ran",
+        "after a block's end",
+      ].map((when, n) => ({ figure: `of those ${when}`, value: aimed[n] ?? 0, atLeast: share })),
+      { figure: "of those woken while its turn ran elsewhere", value: sum.early, atLeast: share },
+      { figure: "turns taken over", value: sum.cut, atLeast: times },
+      { figure: "journal rows of it before", value: sum.journalBefore, atLeast: times },
+      { figure: "events of it after the takeover", value: sum.events, exactly: 0 },
+      { figure: "journal rows of it after it woke up", value: sum.journal, exactly: 0 },
+      { figure: "journal rows of it in turns not taken over yet", value: sum.untaken },
+      { figure: "tools that it started after it woke up", value: sum.starts, exactly: 0 },
+      { figure: "effects of tools that it had started before", value: sum.late },
+      { figure: "not told that it has lost its lease", value: sum.notTold, exactly: 0 },
+      { figure: "slowest to learn it", value: Math.round(slowestMs), atMost: LEARN_MS, unit: "ms" },
+      { figure: "turns that did not end as planned", value: sum.problems, exactly: 0 },
+      { figure: "events that broke a rule", value: sum.illegal, exactly: 0 },
+      { figure: "turns left running", value: running, exactly: 0 },
+      { figure: "journal rows left", value: journal, exactly: 0 },
+    ];
+  });
+}
+
+interface Round {
+  readonly name: string;
+  readonly aim: readonly EventType[];
+  /** Wakes it as soon as it is taken over, not only when its turns have ended. */
+  readonly early: boolean;
+  /** The names of all that were ever frozen. */
+  readonly frozen: Set<string>;
+  readonly random: () => number;
+  readonly progress: (text: string) => void;
+}
+
+async function freezeOnce(
+  stage: TurnStage,
+  round: Round,
+): Promise<(typeof COUNTS & { learnMs: number }) | null> {
+  const { name, aim, early, frozen, random, progress } = round;
+  // One that is too slow for its lease, on a busy machine, is lost as well.
+  const well = stage.workers.filter(
+    (worker) => !worker.isOver && worker.saidAt("lost") === null && !frozen.has(worker.name),
+  );
+  for (let n = well.length; n < WORKERS; n++) stage.launch({ ttlMs: TTL_MS, stays: true });
+  const plays: { follower: TurnFollower; plan: Plan; message: string }[] = [];
+  const entries = new Map<TurnFollower, LogEntry[]>();
+  for (let n = 0; n < TURNS; n++) {
+    const ref = await stage.session();
+    const follower = stage.follow(ref);
+    const seen: LogEntry[] = [];
+    entries.set(follower, seen);
+    follower.listeners.add((entry) => seen.push(entry));
+    const plan = randomPlan(`${name}.${n}`, random, SLOWNESS);
+    plays.push({ follower, plan, message: await stage.send(ref, plan) });
+  }
+  const own = new Set(plays.map(({ follower }) => follower));
+  const victim = await frozenAt(stage, own, aim, frozen, Math.floor(random() * 12));
+  const cut = plays.filter(
+    ({ follower }) => follower.owner === victim?.name && follower.running !== undefined,
+  );
+  const counts = { ...COUNTS, cut: cut.length, learnMs: 0 };
+  if (victim !== null) {
+    const isTaken = ({ follower }: (typeof plays)[number]) => follower.owner !== victim.name;
+    await until("the takeovers", () => cut.every(isTaken));
+    if (!early) await Promise.all(cut.map(({ follower, message }) => follower.ended(message)));
+    if (cut.some(({ follower }) => follower.running !== undefined)) counts.early++;
+    await wake(stage, victim, counts);
+  }
+  for (const { follower, message, plan } of plays) {
+    await follower.ended(message);
+    await stage.idle(follower.ref);
+    await follower.stop();
+    const { state, illegal } = await stage.look(follower.ref);
+    counts.illegal += illegal.length + follower.illegal.length;
+    const turn = state.turns.toArray().find((each) => each.message?.id === message);
+    const problems = turn === undefined ? ["no turn"] : judge(turn, plan, follower.takeovers > 0).problems;
+    counts.problems += problems.length;
+    for (const problem of [...problems, ...illegal]) progress(problem);
+    for (const each of frozen) {
+      const late = afterTakeover(entries.get(follower) ?? [], each);
+      counts.events += late.length;
+      if (late.length > 0)
+        progress(`${each} in ${follower.ref.session}: ${told(entries.get(follower) ?? [])}`);
+    }
+  }
+  if (victim !== null) await victim.kill();
+  return victim === null || cut.length === 0 ? null : counts;
+}
+
+/** Freezes the worker that writes such an event in one of these sessions. */
+async function frozenAt(
+  stage: TurnStage,
+  followers: ReadonlySet<TurnFollower>,
+  aim: readonly EventType[],
+  frozen: Set<string>,
+  skip: number,
+): Promise<WorkerProcess | null> {
+  let seen = 0;
+  let victim: WorkerProcess | null = null;
+  await atMoment(followers, {
+    timeoutMs: AIM_MS,
+    act: ({ event }, { owner }) => {
+      if (!aim.includes(event.type) || seen++ < skip) return false;
+      const others = stage.workers.filter((worker) => worker.name !== owner && isWell(worker, frozen));
+      victim = stage.workers.find((worker) => worker.name === owner && isWell(worker, frozen)) ?? null;
+      if (victim === null || others.length === 0) return false;
+      frozen.add(victim.name);
+      victim.stopNow();
+      return true;
+    },
+  });
+  const stopped = victim as WorkerProcess | null;
+  if (stopped === null || !frozen.has(stopped.name)) return null;
+  await stopped.freeze();
+  return stopped;
+}
+
+function isWell(worker: WorkerProcess, frozen: ReadonlySet<string>): boolean {
+  return (
+    !worker.isOver &&
+    worker.saidAt("ready") !== null &&
+    worker.saidAt("lost") === null &&
+    !frozen.has(worker.name)
+  );
+}
+
+async function wake(
+  stage: TurnStage,
+  victim: WorkerProcess,
+  counts: typeof COUNTS & { learnMs: number },
+): Promise<void> {
+  // Where nobody has taken over yet, it still has its epoch, and what it journals stands.
+  const untaken = new Set(
+    [...stage.followers].flatMap(({ owner, ref }) => (owner === victim.name ? [ref.session] : [])),
+  );
+  const before = await journaledBy(stage, victim.name);
+  const effects = new Set((await stage.effects()).map(({ n }) => n));
+  const wokenAt = performance.now();
+  const wokenClock = Date.now();
+  victim.signal("SIGCONT");
+  const isTold = () => victim.saidAt("lost") !== null || victim.isOver;
+  while (!isTold() && performance.now() - wokenAt < 3 * LEARN_MS) await sleep(1);
+  counts.learnMs = (victim.saidAt("lost") ?? performance.now()) - wokenAt;
+  if (!isTold()) counts.notTold++;
+  await sleep(AFTER_MS);
+  for (const count of before.values()) counts.journalBefore += count;
+  for (const [session, count] of await journaledBy(stage, victim.name)) {
+    const more = count - (before.get(session) ?? 0);
+    if (untaken.has(session)) counts.untaken += more;
+    else counts.journal += more;
+  }
+  for (const { n, executor, begun } of await stage.effects()) {
+    if (effects.has(n) || executor !== victim.name) continue;
+    if (begun < wokenClock) counts.late++;
+    else counts.starts++;
+  }
+}
+
+/** By session. */
+async function journaledBy({ postgresUrl }: TurnStage, name: string): Promise<Map<string, number>> {
+  const query = `select session, count(*) from journal_notes where who = '${name}' group by 1`;
+  const rows = await runSql(postgresUrl, query);
+  return new Map(rows.map((row) => [String(row["session"]), Number(row["count"])]));
+}
+
+/** Entries by a worker after somebody else has claimed. */
+function afterTakeover(entries: readonly LogEntry[], name: string): LogEntry[] {
+  let mine = 0;
+  let others = 0;
+  const late: LogEntry[] = [];
+  for (const entry of entries) {
+    const { epoch, writer } = entry;
+    if (!writer.startsWith("worker-")) continue;
+    if (!writer.startsWith(`${name}.`)) others = Math.max(others, epoch);
+    // Late words, or a turn that it got back.
+    else if (mine > 0 && others > mine) late.push(entry);
+    else mine = epoch;
+  }
+  return late;
+}
+
+/** Who wrote what, in short. */
+function told(entries: readonly LogEntry[]): string {
+  return entries.map(({ writer, event }) => `${writer} ${event.type}`).join(", ");
+}
+
+export const frozenWorker: Scenario = {
+  promise: 9,
+  about: "freezes a worker in mid-turn past its lease, lets others take over, wakes it up",
+  times: 100,
+  short: 5,
+  run,
+};

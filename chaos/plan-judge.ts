@@ -1,0 +1,152 @@
+/**
+ * Compares a turn that has ended with its plan: everything said and called, in order, each result once and in its own
+ * place, sub-agents included. Pure.
+ */
+import {
+  type Block,
+  blocksOf,
+  type Json,
+  type Run,
+  type ToolResultBlock,
+  type Turn,
+} from "@turnstream/protocol";
+import { DEFAULT_WORDS } from "@turnstream/server";
+import { inputOf } from "./plan-script.ts";
+import { type Plan, type PlanCall, resultOfTool } from "./turn-plan.ts";
+
+interface Verdict {
+  readonly problems: string[];
+  /** Keys of tools that ended with their outcome unknown. */
+  readonly unknown: string[];
+  /** Keys of tools that ended well. */
+  readonly done: string[];
+  /** Keys of calls of a tool that isn't there (any more). */
+  readonly removed: string[];
+}
+
+const UNKNOWN = DEFAULT_WORDS.errors.OUTCOME_UNKNOWN;
+/** How a wait for a busy model is told, up to its first number. */
+const RETRYING = DEFAULT_WORDS.retrying(1, 1, 1).split("1")[0] ?? "";
+
+/** @param mayBeCut whether a worker died in it, so that tools that may not run again can have been cut off */
+export function judge(turn: Turn, plan: Plan, mayBeCut: boolean): Verdict {
+  const verdict: Verdict = { problems: [], unknown: [], done: [], removed: [] };
+  const say = (problem: string) => verdict.problems.push(`${plan.name}: ${problem}`);
+  if (turn.status !== "end_turn") say(`ended as ${turn.status}`);
+  if (turn.open > 0) say(`${turn.open} blocks are open`);
+  const open = turn.runs.filter(({ status }) => status === "running").length;
+  if (open > 0) say(`${open} runs are open`);
+  const main = turn.runs.find(({ parent }) => parent === null);
+  if (main === undefined) say("no main run");
+  else judgeRun(turn, main, plan, mayBeCut, verdict, say);
+  const finals = blocksOf(turn).filter((block) => block.kind === "text" && block.final);
+  if (finals.length !== 1) say(`${finals.length} final texts`);
+  const planned = callsIn(plan);
+  const results = blocksOf(turn).filter(({ kind }) => kind === "tool_result").length;
+  if (results !== planned) say(`${results} results for ${planned} calls`);
+  return verdict;
+}
+
+function callsIn({ steps }: Plan): number {
+  const calls = steps.flatMap((step) => step.calls);
+  return calls.reduce((sum, each) => sum + 1 + ("plan" in each ? callsIn(each.plan) : 0), 0);
+}
+
+function judgeRun(
+  turn: Turn,
+  run: Run,
+  plan: Plan,
+  mayBeCut: boolean,
+  verdict: Verdict,
+  say: (problem: string) => void,
+): void {
+  const blocks = blocksOf(turn).filter((block) => block.run === run.id);
+  const told = blocks.flatMap(lineOf);
+  const expected = linesOf(plan);
+  const wrong = expected.findIndex((line, n) => !same(line, told[n]));
+  if (wrong >= 0 || told.length !== expected.length) {
+    const n = wrong < 0 ? expected.length : wrong;
+    say(`in run ${run.id}, line ${n}: ${told[n] ?? "nothing"} instead of ${expected[n] ?? "nothing"}`);
+    return;
+  }
+  const calls = blocks.filter((block) => block.kind === "tool_call");
+  for (const [n, planned] of plan.steps.flatMap((step) => step.calls).entries()) {
+    const call = calls[n]?.call ?? "";
+    const results = blocks.filter((block) => block.kind === "tool_result" && block.call === call);
+    const [result] = results;
+    if (results.length !== 1 || result?.kind !== "tool_result") {
+      say(`${results.length} results of ${call}`);
+      continue;
+    }
+    judgeResult(result, planned, mayBeCut, verdict, say);
+    if ("thought" in planned) {
+      const thoughts = blocks.filter((block) => block.kind === "text" && block.call === call);
+      const isRight =
+        thoughts.length === 1 && thoughts[0]?.kind === "text" && thoughts[0].text === planned.thought;
+      if (!isRight) say(`a shared thought is there ${thoughts.length} times, or is another`);
+    }
+    if (!("plan" in planned)) continue;
+    const sub = turn.runs.filter((each) => each.call === call && each.status !== "superseded");
+    if (sub.length !== 1 || sub[0] === undefined || sub[0].status !== "completed")
+      say(`${sub.length} runs of ${call}`);
+    else judgeRun(turn, sub[0], planned.plan, mayBeCut, verdict, say);
+  }
+}
+
+function judgeResult(
+  result: ToolResultBlock,
+  planned: PlanCall,
+  mayBeCut: boolean,
+  { unknown, done, removed }: Verdict,
+  say: (problem: string) => void,
+): void {
+  const { status, preview } = result;
+  if ("key" in planned && planned.tool !== "again" && mayBeCut && status === "error" && preview === UNKNOWN) {
+    unknown.push(planned.key);
+    return;
+  }
+  // What a deploy has taken away is an error that the model can read.
+  if ("key" in planned && status === "error" && isGone(planned.tool, preview)) {
+    removed.push(planned.key);
+    return;
+  }
+  if (status !== "success") return say(`${planned.tool} ${keyOf(planned)} ended as ${status}: ${preview}`);
+  if ("key" in planned) done.push(planned.key);
+  const expected = "plan" in planned ? planned.plan.final : "key" in planned ? resultOfTool(planned.key) : "";
+  if (preview !== expected && !("plan" in planned && preview.startsWith(expected))) {
+    say(`the result of ${keyOf(planned)} is ${preview}`);
+  }
+}
+
+const isGone = (tool: string, preview: string): boolean =>
+  (tool === "extra" || tool === "added") && preview.startsWith(`There is no tool ${tool}`);
+
+const keyOf = (planned: PlanCall): string =>
+  "key" in planned ? planned.key : "plan" in planned ? planned.plan.name : planned.thought;
+
+/** Ends with … where more may follow. */
+function linesOf({ steps, final, echo }: Plan): string[] {
+  const lines = steps.flatMap((step) => [
+    ...(step.think === "" ? [] : [`thinking ${step.think}`]),
+    ...(step.say === "" ? [] : [`text ${step.say}`]),
+    ...step.calls.map((each) => callLine(each.tool, inputOf(each))),
+  ]);
+  return [...lines, `text ${final}${echo === true ? "…" : ""}`];
+}
+
+function same(expected: string, told: string | undefined): boolean {
+  return expected.endsWith("…") ? (told?.startsWith(expected.slice(0, -1)) ?? false) : expected === told;
+}
+
+function lineOf(block: Block): string[] {
+  if (block.kind === "thinking") return block.text.startsWith(RETRYING) ? [] : [`thinking ${block.text}`];
+  if (block.kind === "text") return block.call === null ? [`text ${block.text}`] : [];
+  if (block.kind === "tool_call") return [callLine(block.name, block.input)];
+  return block.kind === "tool_result" ? [] : [block.kind];
+}
+
+/** However the keys are ordered. */
+function callLine(name: string, input: Json): string {
+  const entries = typeof input === "object" && input !== null ? Object.entries(input) : [];
+  return `call ${name} ${JSON.stringify(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))}`;
+}

@@ -1,0 +1,55 @@
+/** Plays a plan as a model does. How fast differs from process to process; what it says doesn't. */
+import { type Answer, call, fail, say, type Script, type ScriptCall, think, wait } from "@turnstream/server";
+import type { Plan, PlanCall } from "./turn-plan.ts";
+
+const CHUNK = 6;
+const ARGUMENT_CHUNKS = 3;
+
+/** @param random how the pace varies; another one in every process */
+export function scriptOf(random: () => number): Script {
+  return (asked) => {
+    const plan = JSON.parse(asked.text) as Plan;
+    const paceMs = plan.paceMs * random();
+    const step = plan.steps[asked.step];
+    const busy = plan.busy?.step === asked.step ? plan.busy : null;
+    const first = busy === null ? [] : [fail({ status: 529, retryAfterMs: busy.ms }, { times: busy.times })];
+    if (step === undefined)
+      return [...first, wait(paceMs), say(finalOf(plan, asked), { chunk: CHUNK, paceMs })];
+    return [
+      ...first,
+      wait(paceMs),
+      ...(step.think === "" ? [] : [think(step.think, { chunk: CHUNK, paceMs })]),
+      ...(step.say === "" ? [] : [say(step.say, { chunk: CHUNK, paceMs })]),
+      ...step.calls.map((each) => call(each.tool, inputOf(each), { chunks: ARGUMENT_CHUNKS, paceMs })),
+    ] satisfies Answer;
+  };
+}
+
+export function inputOf(planned: PlanCall): Record<string, string | number> {
+  if ("plan" in planned) return { task: JSON.stringify(planned.plan) };
+  if ("thought" in planned) return { thought: planned.thought };
+  return { key: planned.key, ms: planned.ms };
+}
+
+/** What the model was given, as it tells it at the end. */
+interface Echo {
+  readonly instructions: string;
+  readonly tools: readonly string[];
+}
+
+const SEAM = " ¦ ";
+
+function finalOf({ final, echo }: Plan, { prompt, tools }: ScriptCall): string {
+  if (echo !== true) return final;
+  const [first] = prompt;
+  const given: Echo = {
+    instructions: first?.role === "system" ? first.content : "",
+    tools: tools.map(({ name }) => name),
+  };
+  return `${final}${SEAM}${JSON.stringify(given)}`;
+}
+
+export function echoIn(text: string): Echo | null {
+  const [, given] = text.split(SEAM);
+  return given === undefined ? null : (JSON.parse(given) as Echo);
+}

@@ -1,0 +1,152 @@
+/**
+ * A program of its own, to be killed, frozen and replaced: a worker on PostgreSQL and Redis whose models play plans and
+ * whose tools write what they do into a table, over connections of their own. Tools never listen to their signal.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Agent,
+  createDbosEngine,
+  createRedisLog,
+  createRedisSignals,
+  defineAgent,
+  openDatabase,
+  postgresStore,
+  scripted,
+  startWorker,
+  type Tool,
+  tool,
+} from "@turnstream/server";
+import { runSql } from "@turnstream/services/sql.ts";
+import { scriptOf } from "../plan-script.ts";
+import { resultOfTool } from "../turn-plan.ts";
+
+export interface Settings {
+  readonly name: string;
+  readonly postgresUrl: string;
+  readonly redisUrl: string;
+  readonly ttlMs: number;
+  /** Which version of the agent's code this is. */
+  readonly version: "a" | "b";
+  /** Whether it waits for the word before it begins, with everything loaded. */
+  readonly held?: boolean;
+  /** Whether it stays when it has lost its lease, to be watched; otherwise it ends, as a worker should. */
+  readonly stays?: boolean;
+}
+
+export type Word =
+  | { readonly loaded: true }
+  | { readonly ready: true }
+  | { readonly lost: true }
+  | { readonly left: true }
+  | { readonly failed: string };
+
+/** So that others may take over what it had begun to write. */
+const LAST_WORDS_MS = 500;
+
+interface Input {
+  readonly key: string;
+  readonly ms: number;
+}
+
+const settings = JSON.parse(process.argv[2] ?? "{}") as Settings;
+const { name, postgresUrl, redisUrl, ttlMs, version } = settings;
+
+function tell(word: Word): void {
+  if (process.connected) process.send?.(word);
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+const properties = { key: { type: "string" }, ms: { type: "number" } };
+const described = () => ({ type: "object", properties, required: ["key", "ms"] });
+const input = {
+  "~standard": {
+    version: 1,
+    vendor: "chaos",
+    validate: (value: unknown) => ({ value: value as Input }),
+    jsonSchema: { input: described, output: described },
+  },
+} as const;
+
+function toolOf(rerun: "always" | "never", label: string): Tool {
+  return tool({
+    label,
+    input,
+    rerun,
+    run: async ({ key, ms }, context) => {
+      const { idempotencyKey, call } = context;
+      const values = [idempotencyKey, call, key, name, String(Date.now())].map(quoted).join();
+      await runSql(
+        postgresUrl,
+        `insert into effects (idempotency_key, call, key, executor, begun) values (${values})`,
+      );
+      context.progress(`at ${key}`);
+      await sleep(ms);
+      return resultOfTool(key);
+    },
+  });
+}
+
+const model = scripted(scriptOf(Math.random));
+const retries = { tries: 8, firstMs: 50 };
+
+/** Version b: other words, other order, one tool less and one more, another sub-agent under the same name. */
+function mainAgent(): Agent {
+  const isA = version === "a";
+  const again = toolOf("always", isA ? "Again" : "Once more");
+  const once = toolOf("never", isA ? "Once" : "Only once");
+  const extra = toolOf("never", "Extra");
+  const added = toolOf("always", "Added");
+  const inner = defineAgent({ name: "inner", model, tools: { again, once }, retries });
+  const tools: Record<string, Tool> = isA ? { again, once } : { once, again };
+  const helper = defineAgent({
+    name: isA ? "helper" : "helper2",
+    label: isA ? "Helper" : "Assistant",
+    model,
+    instructions: `You help, version ${version}.`,
+    tools,
+    agents: { inner },
+    retries,
+  });
+  return defineAgent({
+    name: "main",
+    model,
+    instructions: `You are version ${version}.`,
+    tools: isA ? { ...tools, extra } : { added, ...tools },
+    agents: { helper },
+    shareThought: true,
+    retries,
+  });
+}
+
+const store = postgresStore(openDatabase({ url: postgresUrl, max: 6, name }));
+const log = await createRedisLog({ url: redisUrl });
+const signals = createRedisSignals({ url: redisUrl });
+
+process.on("disconnect", () => process.exit());
+if (settings.held === true) {
+  tell({ loaded: true });
+  await new Promise((resolve) => process.once("message", resolve));
+}
+const worker = await startWorker({
+  store,
+  log,
+  signals,
+  engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl: postgresUrl, executor: name, poolSize: 4 }),
+  agents: [mainAgent()],
+  ttlMs,
+  onLost: () => {
+    tell({ lost: true });
+    if (settings.stays !== true) setTimeout(() => process.exit(1), LAST_WORDS_MS);
+  },
+  onError: (error, about) => tell({ failed: `${about}: ${String(error)}` }),
+});
+
+process.on("SIGTERM", () => void leave());
+tell({ ready: true });
+
+async function leave(): Promise<void> {
+  await worker.leave();
+  tell({ left: true });
+  process.exit();
+}

@@ -1,0 +1,239 @@
+/**
+ * Promise 10, without sockets: leaving is not stopping, and stop is stop. Turns with sub-agents two deep and three wide
+ * and tools that never listen: in half of the rounds every reader leaves and the turn has to end by itself; in the other
+ * half two processes ask a hundred times at once that it stops, now and then after its worker was killed.
+ */
+import { blocksOf, type Event, type Turn } from "@turnstream/protocol";
+import { until } from "@turnstream/services/poll.ts";
+import { judge } from "./plan-judge.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import { StopperProcess } from "./stopper-process.ts";
+import type { TurnFollower } from "./turn-follower.ts";
+import type { Plan, PlanCall } from "./turn-plan.ts";
+import { TurnStage, turnOf } from "./turn-stage.ts";
+
+const WORKERS = 2;
+const STOPPERS = 2;
+const LANES = 3;
+const CALLS = 100;
+const WIDE = 3;
+/** How long a stop may take. */
+const STOP_MS = 2_000;
+/** Longer than any round: only a stop ends it. */
+const FOREVER_MS = 120_000;
+
+interface Found {
+  left: number;
+  stopped: number;
+  afterKill: number;
+  open: number;
+  slowestMs: number;
+  slowestAfterKillMs: number;
+  notOnce: number;
+  failures: number;
+  problems: string[];
+}
+
+type Kind = "leave" | "stop" | "kill and stop";
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  return TurnStage.use(async (stage) => {
+    await stage.launched(WORKERS);
+    const stoppers = await Promise.all(
+      Array.from({ length: STOPPERS }, (_, n) =>
+        StopperProcess.start(stage.postgresUrl, stage.redisUrl, `stopper-${n}`),
+      ),
+    );
+    const found: Found = {
+      left: 0,
+      stopped: 0,
+      afterKill: 0,
+      open: 0,
+      slowestMs: 0,
+      slowestAfterKillMs: 0,
+      notOnce: 0,
+      failures: 0,
+      problems: [],
+    };
+    try {
+      // Alone, since the turns of others would be hit as well.
+      const kills = Math.max(1, Math.floor(times / 20));
+      for (let n = 0; n < kills; n++)
+        await playStop(stage, stoppers, `k${n}`, "kill and stop", random, found);
+      let next = kills;
+      const lane = async (): Promise<void> => {
+        while (next < times) {
+          const n = next++;
+          if (n % 2 === 0) await playLeave(stage, `l${n}`, found);
+          else await playStop(stage, stoppers, `s${n}`, "stop", random, found);
+          progress(`${n + 1} of ${times}: ${JSON.stringify(found)}`);
+        }
+      };
+      await Promise.all(Array.from({ length: LANES }, lane));
+    } finally {
+      await Promise.all(stoppers.map((stopper) => stopper.end()));
+    }
+    for (const problem of found.problems.slice(0, 20)) progress(problem);
+    const { running, journal } = await stage.leftovers();
+    return [
+      { figure: "turns that everybody left", value: found.left, atLeast: Math.floor(times / 3) },
+      { figure: "turns stopped", value: found.stopped, atLeast: Math.floor(times / 3) },
+      { figure: "turns stopped while their worker was dead", value: found.afterKill, atLeast: 1 },
+      { figure: "calls to stop one turn, at once", value: CALLS, exactly: CALLS },
+      { figure: "calls that failed", value: found.failures, exactly: 0 },
+      { figure: "stops with another number of receipts than one", value: found.notOnce, exactly: 0 },
+      { figure: "tools and sub-agents at work when stopped", value: found.open, atLeast: found.stopped * 9 },
+      { figure: "turns that did not end as they must", value: found.problems.length, exactly: 0 },
+      { figure: "slowest stop", value: found.slowestMs, atMost: STOP_MS, unit: "ms" },
+      { figure: "slowest stop after a kill", value: found.slowestAfterKillMs, unit: "ms" },
+      { figure: "turns left running", value: running, exactly: 0 },
+      { figure: "journal rows left", value: journal, exactly: 0 },
+    ];
+  });
+}
+
+/** Sub-agents in sub-agents, each with tools at the bottom. */
+function nested(name: string, ms: number): Plan {
+  const three = (make: (side: string) => PlanCall) =>
+    Array.from({ length: WIDE }, (_, n) => make(`${name}.${n}`));
+  const tool = (key: string, n: number): PlanCall => ({ tool: n % 2 === 0 ? "again" : "once", key, ms });
+  const inner = (key: string, n: number): PlanCall => ({
+    tool: "inner",
+    plan: {
+      name: key,
+      steps: [{ think: "", say: "", calls: [tool(`${key}.t`, n)] }],
+      final: `inner ${key}`,
+      paceMs: 1,
+    },
+  });
+  const helper = (side: string): PlanCall => ({
+    tool: "helper",
+    plan: {
+      name: side,
+      steps: [
+        {
+          think: `on ${side}`,
+          say: "",
+          calls: [inner(`${side}.a`, 0), inner(`${side}.b`, 1), inner(`${side}.c`, 2)],
+        },
+      ],
+      final: `helper ${side}`,
+      paceMs: 1,
+    },
+  });
+  const beside = tool(`${name}.beside`, 0);
+  return {
+    name,
+    steps: [{ think: `nested ${name}`, say: "", calls: [...three(helper), beside] }],
+    final: `Done with ${name}`,
+    paceMs: 2,
+  };
+}
+
+/** Tools that run. */
+function atWork({ running }: TurnFollower): number {
+  if (running === undefined) return 0;
+  const names = new Set(["again", "once"]);
+  return blocksOf(running).filter(
+    (block) => block.kind === "tool_result" && block.end === null && names.has(block.name),
+  ).length;
+}
+
+const TOOLS = WIDE * WIDE + 1;
+
+async function playLeave(stage: TurnStage, name: string, found: Found): Promise<void> {
+  const plan = nested(name, 400);
+  const ref = await stage.session();
+  const follower = stage.follow(ref);
+  const message = await stage.send(ref, plan);
+  await until("the tools to run", () => atWork(follower) > 0);
+  await follower.stop();
+  found.left++;
+  // Nobody is attached from here on.
+  await stage.idle(ref);
+  const { state, illegal } = await stage.look(ref);
+  const turn = turnOf(state, message);
+  found.problems.push(
+    ...illegal,
+    ...(turn === undefined ? [`${name}: no turn`] : judge(turn, plan, false).problems),
+  );
+}
+
+async function playStop(
+  stage: TurnStage,
+  stoppers: readonly StopperProcess[],
+  name: string,
+  kind: Kind,
+  random: () => number,
+  found: Found,
+): Promise<void> {
+  const ref = await stage.session();
+  const follower = stage.follow(ref);
+  let endedAt = 0;
+  follower.listeners.add(({ event }) => {
+    if (event.type === "turn.end") endedAt = Date.now();
+  });
+  const message = await stage.send(ref, nested(name, FOREVER_MS));
+  // Some while it still unfolds, most when all is at work.
+  const enough = random() < 0.2 ? 1 + Math.floor(random() * TOOLS) : TOOLS;
+  await until("the tools to run", () => atWork(follower) >= enough, { everyMs: 2 });
+  if (kind === "kill and stop") await replaceOwner(stage, follower);
+  const open = (follower.running?.open ?? 0) + (follower.running?.runs.length ?? 0);
+  const receipts = await Promise.all(stoppers.map((stopper) => stopper.stop(ref, CALLS / stoppers.length)));
+  await follower.ended(message);
+  await stage.idle(ref);
+  await follower.stop();
+  const tookMs = endedAt - Math.min(...receipts.map(({ at }) => at));
+  if (kind === "stop") found.slowestMs = Math.max(found.slowestMs, tookMs);
+  else found.slowestAfterKillMs = Math.max(found.slowestAfterKillMs, tookMs);
+  if (kind !== "stop") found.afterKill++;
+  found.stopped++;
+  found.open += open;
+  found.failures += receipts.reduce((sum, { failures }) => sum + failures, 0);
+  const first = receipts.flatMap((each) => each.receipts).filter((receipt) => receipt === "stopping").length;
+  if (first !== 1) found.notOnce++;
+  const { state, events, illegal } = await stage.look(ref);
+  const turn = turnOf(state, message);
+  const problems = turn === undefined ? ["no turn"] : stoppedWrongly(turn, events, enough);
+  found.problems.push(...illegal, ...follower.illegal, ...problems.map((problem) => `${name}: ${problem}`));
+}
+
+async function replaceOwner(stage: TurnStage, { owner }: TurnFollower): Promise<void> {
+  const worker = stage.workers.find(({ name }) => name === owner);
+  await worker?.kill();
+  stage.keep(WORKERS);
+}
+
+function stoppedWrongly(turn: Turn, events: readonly Event[], enough: number): string[] {
+  const problems: string[] = [];
+  if (turn.status !== "user_stopped") problems.push(`ended as ${turn.status}`);
+  const ends = events.filter((event) => event.type === "turn.end" && event.turn === turn.id);
+  if (ends.length !== 1) problems.push(`${ends.length} ends`);
+  const notices = blocksOf(turn).filter(({ kind }) => kind === "notice");
+  if (notices.length !== 1) problems.push(`${notices.length} notices`);
+  if (turn.open > 0) problems.push(`${turn.open} blocks left open`);
+  for (const { id, status } of turn.runs) {
+    if (status !== "cancelled" && status !== "superseded") problems.push(`run ${id} is ${status}`);
+  }
+  const calls = blocksOf(turn).filter((block) => block.kind === "tool_call");
+  const results = blocksOf(turn).filter((block) => block.kind === "tool_result");
+  for (const { call } of calls) {
+    const own = results.filter((result) => result.call === call);
+    if (own.length !== 1 || own[0]?.end === null) problems.push(`${own.length} results of ${call}`);
+    // Of a tool that a dead worker had begun and nobody may begin again, too: the person stopped it.
+    if (own[0]?.status !== "cancelled") problems.push(`the result of ${call} is ${own[0]?.status}`);
+  }
+  if (results.length < enough) problems.push(`only ${results.length} results`);
+  const last = events.filter((event) => "turn" in event && event.turn === turn.id).slice(-3);
+  const order = last.map(({ type }) => type).join();
+  if (order !== "notice.stopped,run.end,turn.end") problems.push(`ended with ${order}`);
+  return problems;
+}
+
+export const stop: Scenario = {
+  promise: 10,
+  about: "leaves turns alone, and stops others by a hundred calls at once",
+  times: 100,
+  short: 8,
+  run,
+};

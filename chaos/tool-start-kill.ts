@@ -1,0 +1,289 @@
+/**
+ * Promise 28 for tools: a start or a result that is committed is shown, once. Each worker reaches Redis through a slow
+ * proxy of its own; as soon as the start (or the result) of a tool is in the journal and not yet in the log, what is under
+ * way is swallowed and the worker is killed with -9.
+ */
+import { blocksOf, type EventType, type Json } from "@turnstream/protocol";
+import type { LogEntry } from "@turnstream/server";
+import { until } from "@turnstream/services/poll.ts";
+import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { judge } from "./plan-judge.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import type { TurnFollower } from "./turn-follower.ts";
+import type { Plan, PlanCall } from "./turn-plan.ts";
+import { TurnStage, turnOf } from "./turn-stage.ts";
+import type { WorkerProcess } from "./worker-process.ts";
+
+const WORKERS = 4;
+const LANES = 2;
+const TURNS = 2;
+/** Shorter than usual, so that two hundred rounds end in time. */
+const TTL_MS = 1_500;
+/** Longer than it takes to see a row and to kill. */
+const DELAY_MS = 20;
+
+type Aim = "start" | "call";
+/** What must not have been in the log yet. */
+const UNTOLD: Readonly<Record<Aim, EventType>> = { start: "tool_result.start", call: "tool_result.end" };
+
+interface Found {
+  kills: number;
+  between: Record<Aim, number>;
+  calls: number;
+  problems: string[];
+  illegal: string[];
+}
+
+class Pool {
+  readonly #stage: TurnStage;
+  readonly #proxies = new Map<WorkerProcess, TcpProxy>();
+
+  constructor(stage: TurnStage) {
+    this.#stage = stage;
+  }
+
+  /** Starts as many as are missing. */
+  async keep(): Promise<void> {
+    const gone = [...this.#proxies.keys()].filter((worker) => worker.isOver);
+    for (const worker of gone) await this.bury(worker);
+    while (this.#proxies.size < WORKERS) await this.#launch();
+  }
+
+  async #launch(): Promise<void> {
+    const { port } = new URL(this.#stage.redisUrl);
+    const proxy = await startProxy({ to: { host: "127.0.0.1", port: Number(port) } });
+    proxy.delay(DELAY_MS);
+    this.#proxies.set(
+      this.#stage.launch({ redisUrl: `redis://127.0.0.1:${proxy.port}`, ttlMs: TTL_MS }),
+      proxy,
+    );
+  }
+
+  /** Those that could take over. */
+  get ready(): number {
+    return [...this.#proxies.keys()].filter((worker) => !worker.isOver && worker.saidAt("ready") !== null)
+      .length;
+  }
+
+  /** At once; nothing that it has sent and that has not arrived will. */
+  kill(name: string | null): WorkerProcess | null {
+    const entry = [...this.#proxies].find(([worker]) => worker.name === name && !worker.isOver);
+    entry?.[1].blackhole();
+    entry?.[0].signal("SIGKILL");
+    return entry?.[0] ?? null;
+  }
+
+  async bury(worker: WorkerProcess): Promise<void> {
+    await worker.ended();
+    const proxy = this.#proxies.get(worker);
+    this.#proxies.delete(worker);
+    await proxy?.close();
+  }
+
+  async close(): Promise<void> {
+    for (const [worker, proxy] of this.#proxies) {
+      if (!worker.isOver) await worker.kill();
+      await proxy.close();
+    }
+  }
+}
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  return TurnStage.use(async (stage) => {
+    const pool = new Pool(stage);
+    const found: Found = {
+      kills: 0,
+      between: { start: 0, call: 0 },
+      calls: 0,
+      problems: [],
+      illegal: [],
+    };
+    try {
+      await pool.keep();
+      let tries = 0;
+      let wanted = 0;
+      const lane = async (): Promise<void> => {
+        while (wanted < times) {
+          if (tries > 2 * times) throw new Error("too few kills found their moment");
+          await pool.keep();
+          await until("two workers", () => pool.ready >= 2);
+          const aim = wanted++ % 2 === 0 ? "start" : "call";
+          if (!(await killOnce(stage, pool, `k${tries++}`, aim, random, found))) wanted--;
+          progress(`${found.kills} of ${times}: ${JSON.stringify(found)}`.slice(0, 400));
+        }
+      };
+      await Promise.all(Array.from({ length: LANES }, lane));
+    } finally {
+      await pool.close();
+    }
+    for (const problem of [...found.problems, ...found.illegal].slice(0, 20)) progress(problem);
+    const { running, journal } = await stage.leftovers();
+    const share = Math.floor(times * 0.4);
+    return [
+      { figure: "kills", value: found.kills, exactly: times },
+      { figure: "between a committed start and its append", value: found.between.start, atLeast: share },
+      { figure: "between a committed result and its append", value: found.between.call, atLeast: share },
+      { figure: "tool calls", value: found.calls, atLeast: times },
+      { figure: "not shown once with the right end", value: found.problems.length, exactly: 0 },
+      { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
+      { figure: "turns left running", value: running, exactly: 0 },
+      { figure: "journal rows left", value: journal, exactly: 0 },
+    ];
+  });
+}
+
+interface Play {
+  readonly follower: TurnFollower;
+  readonly entries: readonly LogEntry[];
+  readonly plan: Plan;
+  readonly message: string;
+}
+
+async function killOnce(
+  stage: TurnStage,
+  pool: Pool,
+  name: string,
+  aim: Aim,
+  random: () => number,
+  found: Found,
+): Promise<boolean> {
+  const plays: Play[] = [];
+  for (let n = 0; n < TURNS; n++) {
+    const ref = await stage.session();
+    const plan = planOf(`${name}.${n}`, random);
+    const follower = stage.follow(ref);
+    const entries: LogEntry[] = [];
+    follower.listeners.add((entry) => entries.push(entry));
+    plays.push({ follower, entries, plan, message: await stage.send(ref, plan) });
+  }
+  const hit = await killAtRow(stage, pool, plays, aim);
+  if (hit !== null) {
+    found.kills++;
+    await pool.bury(hit.victim);
+    await pool.keep();
+  }
+  for (const play of plays) await check(stage, play, hit, aim, found);
+  return hit !== null;
+}
+
+/** Tools of both kinds, side by side. */
+function planOf(name: string, random: () => number): Plan {
+  const tool = (key: string): PlanCall => ({
+    tool: "once",
+    key: `${name}.${key}`,
+    ms: Math.floor(20 + random() * 100),
+  });
+  const again: PlanCall = { tool: "again", key: `${name}.c`, ms: 50 };
+  const steps = [{ think: "one", say: "", calls: [tool("a"), tool("b"), again] }];
+  return { name, steps, final: `Done with ${name}`, paceMs: 3 };
+}
+
+interface Hit {
+  readonly victim: WorkerProcess;
+  readonly session: string;
+  readonly call: string;
+  /** Whether the result that is committed is a good one; an earlier kill may have cut the tool off. */
+  readonly isSuccess: boolean;
+}
+
+/** Looks at the journal until it has what the log has not, and kills in that moment. */
+async function killAtRow(
+  stage: TurnStage,
+  pool: Pool,
+  plays: readonly Play[],
+  aim: Aim,
+): Promise<Hit | null> {
+  const isOver = ({ follower }: Play) => (follower.state.turns.last()?.status ?? "running") !== "running";
+  while (!plays.every(isOver)) {
+    for (const { follower } of plays) {
+      const { running, ref, owner } = follower;
+      if (running === undefined) continue;
+      const rows = await stage.parts.store.journal.read(ref, running.id);
+      for (const { key, value } of rows) {
+        const call = key.startsWith(`${aim}/`) ? key.slice(aim.length + 1) : null;
+        if (call === null || isTold(follower, call, aim)) continue;
+        const victim = pool.kill(owner);
+        if (victim !== null) {
+          return { victim, session: ref.session, call, isSuccess: statusIn(value) === "success" };
+        }
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return null;
+}
+
+function isTold({ running }: TurnFollower, call: string, aim: Aim): boolean {
+  const results =
+    running === undefined ? [] : blocksOf(running).filter((block) => block.kind === "tool_result");
+  return results.some((block) => block.call === call && (aim === "start" || block.end !== null));
+}
+
+async function check(stage: TurnStage, play: Play, hit: Hit | null, aim: Aim, found: Found): Promise<void> {
+  const { follower, plan, message, entries } = play;
+  await follower.ended(message);
+  await stage.idle(follower.ref);
+  await follower.stop();
+  const { state, illegal } = await stage.look(follower.ref);
+  found.illegal.push(...illegal, ...follower.illegal);
+  const turn = turnOf(state, message);
+  if (turn === undefined) {
+    found.problems.push(`${plan.name}: no turn`);
+    return;
+  }
+  const { problems, unknown, done } = judge(turn, plan, follower.takeovers > 0);
+  found.problems.push(...problems);
+  const keys = plan.steps.flatMap(({ calls }) => calls.flatMap((each) => ("key" in each ? [each.key] : [])));
+  found.calls += keys.length;
+  const effects = (await stage.effects()).filter(({ key }) => keys.includes(key));
+  const once = keys.filter((key) => !key.endsWith(".c"));
+  for (const key of once) {
+    const count = effects.filter((effect) => effect.key === key).length;
+    if (count > 1) found.problems.push(`${key} took effect ${count} times`);
+  }
+  if (hit === null || hit.session !== follower.ref.session) return;
+  // What the dead one could still tell of it: nothing, or it was not killed in between.
+  if (hasTold(entries, hit, UNTOLD[aim])) return;
+  found.between[aim]++;
+  const planned = plannedOf(turn, hit.call);
+  if (planned === null) return;
+  // A tool begins only when its start is in the log; so this one never did, and nobody begins it again.
+  if (aim === "start" && !unknown.includes(planned)) found.problems.push(`${planned}: a start was forgotten`);
+  if (aim === "start" && effects.some(({ key }) => key === planned))
+    found.problems.push(`${planned}: ran unseen`);
+  if (aim === "start") return;
+  const isKept = (hit.isSuccess ? done : unknown).includes(planned);
+  if (!isKept) found.problems.push(`${planned}: a result was forgotten`);
+  const count = effects.filter(({ key }) => key === planned).length;
+  if (hit.isSuccess && count < 1) found.problems.push(`${planned}: a result without an effect`);
+}
+
+function hasTold(entries: readonly LogEntry[], { victim, call }: Hit, type: EventType): boolean {
+  const blocks = new Set<string>();
+  for (const { event, writer } of entries) {
+    if (event.type === "tool_result.start" && event.call === call) blocks.add(event.block);
+    const isIt = event.type === type && "block" in event && blocks.has(event.block);
+    if (isIt && writer.startsWith(`${victim.name}.`)) return true;
+  }
+  return false;
+}
+
+function statusIn(value: Json): Json | undefined {
+  return typeof value === "object" && value !== null && "status" in value ? value["status"] : undefined;
+}
+
+/** The key in the plan of a call. */
+function plannedOf(turn: Parameters<typeof blocksOf>[0], call: string): string | null {
+  const block = blocksOf(turn).find((each) => each.kind === "tool_call" && each.call === call);
+  const input = block?.kind === "tool_call" ? block.input : null;
+  const key = typeof input === "object" && input !== null && "key" in input ? input["key"] : null;
+  return typeof key === "string" ? key : null;
+}
+
+export const toolStartKill: Scenario = {
+  promise: 28,
+  about: "kills workers with -9 between the commit of a tool's start or result and its append",
+  times: 200,
+  short: 8,
+  run,
+};

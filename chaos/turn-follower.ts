@@ -1,0 +1,77 @@
+/**
+ * A reader of one session from its beginning: folds and judges every event as it comes, and knows which worker has the
+ * turn that runs. Others can ask to be told of each entry at once. Never reads the archive.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Cursor, emptyState, fold, legal, type SessionState, type Turn } from "@turnstream/protocol";
+import { type Log, type LogEntry, type Ref } from "@turnstream/server";
+import { until } from "@turnstream/services/poll.ts";
+
+export type Listener = (entry: LogEntry, follower: TurnFollower) => void;
+
+export class TurnFollower {
+  readonly ref: Ref;
+  readonly illegal: string[] = [];
+  readonly listeners = new Set<Listener>();
+  state: SessionState = emptyState;
+  /** Whose epoch it is, by the name of the process. */
+  owner: string | null = null;
+  takeovers = 0;
+  readonly #log: Log;
+  readonly #stopped = new AbortController();
+  readonly #done: Promise<void>;
+  readonly #onStop: () => void;
+  #last: Cursor = "0-0";
+
+  constructor(log: Log, ref: Ref, onStop: () => void) {
+    this.#log = log;
+    this.ref = ref;
+    this.#onStop = onStop;
+    this.#done = this.#follow();
+  }
+
+  /** The turn that runs, if one does. */
+  get running(): Turn | undefined {
+    const turn = this.state.turns.last();
+    return turn?.status === "running" ? turn : undefined;
+  }
+
+  /** Until the turn of a message has ended. */
+  async ended(message: string, timeoutMs = 90_000): Promise<Turn> {
+    const find = () => this.state.turns.toArray().findLast((turn) => turn.message?.id === message);
+    const isOver = () => (find()?.status ?? "running") !== "running";
+    await until(`the turn of ${message} in ${this.ref.session} to end`, isOver, { timeoutMs });
+    return find() as Turn;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#done;
+    this.#onStop();
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      for await (const delivery of this.#log.attach(this.ref.session, { after: this.#last, signal })) {
+        if (delivery.type === "end") break;
+        for (const entry of delivery.entries) this.#take(entry);
+      }
+      if (!signal.aborted) await sleep(10);
+    }
+  }
+
+  #take(entry: LogEntry): void {
+    const { event } = entry;
+    const wrong = legal(this.state, event);
+    if (wrong !== null)
+      this.illegal.push(`${this.ref.session}: ${wrong.rule} ${wrong.message}: ${entry.text}`);
+    this.state = fold(this.state, event);
+    this.#last = entry.cursor;
+    if (event.type === "turn.start" || event.type === "turn.takeover") {
+      this.owner = entry.writer.slice(0, entry.writer.lastIndexOf("."));
+    }
+    if (event.type === "turn.takeover") this.takeovers++;
+    for (const listener of this.listeners) listener(entry, this);
+  }
+}

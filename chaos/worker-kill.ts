@@ -1,0 +1,292 @@
+/**
+ * Promise 8: a worker dies, and every turn it had ends well. Worker processes are killed with -9 at random moments and
+ * at chosen ones (while a model speaks, right after a block has ended, while tools run, right after a takeover), and others
+ * take over. Never leaves fewer than one worker alive.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EventType } from "@turnstream/protocol";
+import { until } from "@turnstream/services/poll.ts";
+import { atMoment } from "./aim.ts";
+import { judge } from "./plan-judge.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import type { Listener, TurnFollower } from "./turn-follower.ts";
+import { type Plan, randomPlan } from "./turn-plan.ts";
+import { median, TurnStage, turnOf } from "./turn-stage.ts";
+import type { WorkerProcess } from "./worker-process.ts";
+
+const ABOUT = "kills workers with -9 in mid-turn: every turn ends well, elsewhere";
+const WORKERS = 3;
+const LANES = 12;
+const TURNS_PER_SESSION = 3;
+/** Short enough to end between two kills, most of the time. */
+const SLOWNESS = 0.7;
+const TAKEOVER_MS = 5_000;
+/** How long to wait for a moment that was chosen. */
+const AIM_MS = 6_000;
+const LONGEST_PAUSE_MS = 4_000;
+
+const TAKEOVER: readonly EventType[] = ["turn.takeover"];
+const AIMS: readonly (readonly EventType[] | null)[] = [
+  null,
+  ["thinking.delta", "text.delta", "tool_call.delta"],
+  ["thinking.end", "text.end", "tool_call.end"],
+  ["tool_result.start", "tool_result.delta"],
+  TAKEOVER,
+];
+
+interface Found {
+  turns: number;
+  kills: number;
+  /** Kills that hit at least one turn in flight. */
+  hits: number;
+  aimed: number[];
+  /** Turns in flight in the workers that were killed. */
+  cut: number;
+  takeovers: number[];
+  problems: string[];
+  illegal: string[];
+  unknown: number;
+  voided: number;
+  failures: string[];
+  readonly unknownKeys: Set<string>;
+  readonly doneKeys: Set<string>;
+  readonly onceKeys: Set<string>;
+}
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  return TurnStage.use(async (stage) => {
+    const found: Found = {
+      turns: 0,
+      kills: 0,
+      hits: 0,
+      aimed: AIMS.map(() => 0),
+      cut: 0,
+      takeovers: [],
+      problems: [],
+      illegal: [],
+      unknown: 0,
+      voided: 0,
+      failures: [],
+      unknownKeys: new Set(),
+      doneKeys: new Set(),
+      onceKeys: new Set(),
+    };
+    await stage.launched(WORKERS);
+    let isOver = false;
+    const killing = killOn(stage, found, random, () => isOver);
+    // Its failure is reported where it is waited for.
+    killing.catch(() => undefined);
+    let next = 0;
+    const lane = async (): Promise<void> => {
+      for (let left = times - next; left > 0; left = times - next) {
+        const count = Math.min(TURNS_PER_SESSION, left, Math.ceil(times / LANES));
+        const plans = Array.from({ length: count }, () => randomPlan(`t${++next}`, random, SLOWNESS));
+        await playSession(stage, plans, found);
+        progress(`${found.turns} of ${times}: ${JSON.stringify(summary(found))}`);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(LANES, times) }, lane));
+    isOver = true;
+    await killing;
+    for (const worker of stage.workers) found.failures.push(...worker.failures);
+    return figures(stage, found, times, progress);
+  });
+}
+
+async function playSession(stage: TurnStage, plans: readonly Plan[], found: Found): Promise<void> {
+  const ref = await stage.session();
+  const follower = stage.follow(ref);
+  const messages = new Map<string, Plan>();
+  for (const plan of plans) {
+    const message = await stage.send(ref, plan);
+    messages.set(message, plan);
+    await follower.ended(message);
+  }
+  await stage.idle(ref);
+  await follower.stop();
+  const { state, events, illegal } = await stage.look(ref);
+  found.illegal.push(...illegal, ...follower.illegal);
+  for (const event of events) if (event.type === "turn.takeover") found.voided += event.blocks.length;
+  for (const [message, plan] of messages) {
+    found.turns++;
+    const turn = turnOf(state, message);
+    const cuts = events.filter((event) => event.type === "turn.takeover" && event.turn === turn?.id).length;
+    if (turn === undefined) {
+      found.problems.push(`${plan.name}: no turn`);
+      continue;
+    }
+    const { problems, unknown, done } = judge(turn, plan, cuts > 0);
+    found.problems.push(...problems);
+    found.unknown += unknown.length;
+    for (const key of unknown) found.unknownKeys.add(key);
+    for (const key of done) found.doneKeys.add(key);
+    for (const key of onceKeys(plan)) found.onceKeys.add(key);
+  }
+}
+
+function onceKeys({ steps }: Plan): string[] {
+  return steps.flatMap(({ calls }) =>
+    calls.flatMap((each) =>
+      "plan" in each ? onceKeys(each.plan) : "key" in each && each.tool === "once" ? [each.key] : [],
+    ),
+  );
+}
+
+/** Kills one worker after the other, and starts another for each. */
+async function killOn(
+  stage: TurnStage,
+  found: Found,
+  random: () => number,
+  isOver: () => boolean,
+): Promise<void> {
+  const waiting = new Map<TurnFollower, number>();
+  const onEntry: Listener = ({ event }, follower) => {
+    const killedAt = waiting.get(follower);
+    if (killedAt === undefined) return;
+    if (event.type === "turn.takeover") found.takeovers.push(performance.now() - killedAt);
+    // Its last words may have come after the kill.
+    if (event.type === "turn.takeover" || event.type === "turn.end") waiting.delete(follower);
+  };
+  for (let n = 0; ; n++) {
+    const aim = n % AIMS.length;
+    // A takeover comes soon after the kill before.
+    if (AIMS[aim] !== TAKEOVER) await sleep(random() * LONGEST_PAUSE_MS);
+    if (isOver()) return;
+    const victim = await chosen(stage, AIMS[aim] ?? null, random);
+    if (victim === null) continue;
+    const killedAt = performance.now();
+    victim.signal("SIGKILL");
+    const cut = [...stage.followers].filter(
+      ({ owner, running }) => owner === victim.name && running !== undefined,
+    );
+    for (const follower of cut) {
+      waiting.set(follower, killedAt);
+      follower.listeners.add(onEntry);
+    }
+    found.kills++;
+    found.cut += cut.length;
+    if (cut.length > 0) {
+      found.hits++;
+      found.aimed[aim] = (found.aimed[aim] ?? 0) + 1;
+    }
+    await victim.ended();
+    stage.keep(WORKERS);
+    // So many that turns get on between two kills; only a takeover is hit sooner.
+    if (AIMS[(n + 1) % AIMS.length] !== TAKEOVER)
+      await until("all workers", () => aliveOf(stage).length >= WORKERS);
+  }
+}
+
+function aliveOf({ workers }: TurnStage): WorkerProcess[] {
+  return workers.filter((worker) => !worker.isOver && worker.saidAt("ready") !== null);
+}
+
+/** Any worker that has a turn; or, with an aim, the one that writes such an event next. */
+async function chosen(
+  stage: TurnStage,
+  aim: readonly EventType[] | null,
+  random: () => number,
+): Promise<WorkerProcess | null> {
+  const alive = () => aliveOf(stage);
+  if (aim === null) {
+    const owners = new Set(
+      [...stage.followers].flatMap(({ owner, running }) => (running === undefined ? [] : [owner])),
+    );
+    const busy = alive().filter(({ name }) => owners.has(name));
+    return busy[Math.floor(random() * busy.length)] ?? null;
+  }
+  const skip = aim === TAKEOVER ? 0 : Math.floor(random() * 20);
+  let seen = 0;
+  let victim: WorkerProcess | null = null;
+  await atMoment(stage.followers, {
+    timeoutMs: AIM_MS,
+    act: ({ event }, { owner }) => {
+      if (!aim.includes(event.type) || seen++ < skip) return false;
+      victim = alive().find(({ name }) => name === owner) ?? null;
+      // At once: what comes next is a matter of a millisecond.
+      victim?.signal("SIGKILL");
+      return victim !== null;
+    },
+  });
+  return victim;
+}
+
+function summary({ kills, hits, cut, takeovers, problems, illegal, unknown, voided, failures }: Found) {
+  return {
+    kills,
+    hits,
+    cut,
+    takeoverMs: Math.round(median(takeovers)),
+    problems: problems.length,
+    first: problems[0] ?? illegal[0],
+    illegal: illegal.length,
+    unknown,
+    voided,
+    failures: failures.length,
+  };
+}
+
+async function figures(
+  stage: TurnStage,
+  found: Found,
+  times: number,
+  progress: RunOptions["progress"],
+): Promise<Figure[]> {
+  const effects = new Map<string, number>();
+  for (const { key } of await stage.effects()) effects.set(key, (effects.get(key) ?? 0) + 1);
+  const twice = [...found.onceKeys].filter((key) => (effects.get(key) ?? 0) > 1);
+  const without = [...found.doneKeys].filter((key) => !effects.has(key));
+  const again = [...effects].filter(([key, count]) => count > 1 && !found.onceKeys.has(key)).length;
+  const unknownDone = [...found.unknownKeys].filter((key) => effects.has(key)).length;
+  const { running, journal } = await stage.leftovers();
+  for (const problem of [...found.problems, ...found.illegal, ...new Set(found.failures)].slice(0, 40))
+    progress(problem);
+  return [
+    { figure: "turns", value: found.turns, exactly: times },
+    { figure: "kills", value: found.kills, atLeast: Math.max(1, Math.floor(times / 20)) },
+    {
+      figure: "kills that hit turns in flight",
+      value: found.hits,
+      atLeast: Math.max(1, Math.floor(times / 20)),
+    },
+    ...(
+      [
+        "at random",
+        "while a model spoke",
+        "after a block's end",
+        "while a tool ran",
+        "after a takeover",
+      ] as const
+    ).map((when, n) => ({
+      figure: `of those ${when}`,
+      value: found.aimed[n] ?? 0,
+      atLeast: times >= 100 ? Math.floor(times / 200) : 0,
+    })),
+    { figure: "turns cut off by a kill", value: found.cut, atLeast: Math.max(1, Math.floor(times / 4)) },
+    { figure: "turns that did not end as planned", value: found.problems.length, exactly: 0 },
+    { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
+    { figure: "effects of a tool that may not run again, twice", value: twice.length, exactly: 0 },
+    { figure: "results without an effect", value: without.length, exactly: 0 },
+    { figure: "tools that were run again, as they may", value: again },
+    { figure: "tools cut off, outcome unknown", value: found.unknown },
+    { figure: "of those took effect", value: unknownDone },
+    { figure: "blocks made void", value: found.voided, atLeast: 1 },
+    { figure: "turns left running", value: running, exactly: 0 },
+    { figure: "journal rows left", value: journal, exactly: 0 },
+    { figure: "unexpected errors in workers", value: found.failures.length },
+    {
+      figure: "takeovers measured",
+      value: found.takeovers.length,
+      atLeast: Math.max(1, Math.floor(times / 5)),
+    },
+    {
+      figure: "takeover, median",
+      value: Math.round(median(found.takeovers)),
+      atMost: TAKEOVER_MS,
+      unit: "ms",
+    },
+    { figure: "takeover, slowest", value: Math.round(Math.max(...found.takeovers)), unit: "ms" },
+  ];
+}
+
+export const workerKill: Scenario = { promise: 8, about: ABOUT, times: 500, run };
