@@ -154,3 +154,5 @@ export { canRetry, type RetryReceipt, retryTurn } from "./session/retry.ts";
 export type { Model, ModelSettings } from "./models/model.ts";
 export { ToolSchemaError } from "./models/tool-schema.ts";
 export type { TurnOptions } from "./runtime/turn-options.ts";
+export type { Approval, ApprovalContext, ApprovalOptions } from "./runtime/define/approval.ts";
+export { decideApproval, type Decision } from "./session/decide.ts";

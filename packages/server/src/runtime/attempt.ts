@@ -10,6 +10,7 @@ import type { Store } from "../store/store.ts";
 import { Archiver } from "./archiver.ts";
 import type { FactKey } from "./facts.ts";
 import type { RuntimeParts } from "./parts.ts";
+import { Countdown } from "./countdown.ts";
 import type { Pen } from "./pen.ts";
 import { Spending } from "./spending.ts";
 
@@ -45,6 +46,7 @@ export class Attempt {
   readonly #journal: Map<string, Json>;
   readonly #work = new AbortController();
   readonly #tools = new AbortController();
+  readonly #clock = new Countdown();
   readonly #archiver: Archiver;
 
   constructor(options: AttemptOptions) {
@@ -79,6 +81,25 @@ export class Attempt {
     if (!this.#work.signal.aborted) this.#work.abort(reason);
     if (graceMs === 0) this.#tools.abort(reason);
     else if (graceMs !== Infinity) setTimeout(() => this.#tools.abort(reason), graceMs).unref();
+  }
+
+  /** Time in which a person is waited for doesn't count against the turn's own. */
+  async waiting<T>(wait: () => Promise<T>): Promise<T> {
+    this.#clock.pause();
+    try {
+      return await wait();
+    } finally {
+      this.#clock.resume();
+    }
+  }
+
+  /** @param leftMs how long the branches may go on, waiting for people left out */
+  limit(leftMs: number, reason: () => unknown): void {
+    this.#clock.start(leftMs, () => this.abort(reason()));
+  }
+
+  stopClock(): void {
+    this.#clock.stop();
   }
 
   recall<T>(key: FactKey<T>): T | undefined {

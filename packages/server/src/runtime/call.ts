@@ -10,6 +10,7 @@ import { SHARE_THOUGHT } from "./define/agent.ts";
 import type { Tool } from "./define/tool.ts";
 import { nextWithin } from "./closing.ts";
 import { endFor, LimitReached } from "./outcomes.ts";
+import { askApproval } from "./interactions/ask-approval.ts";
 import { pinnedFor } from "./pinned.ts";
 import type { Prompt } from "../models/model.ts";
 import { failed, succeeded } from "./result.ts";
@@ -65,6 +66,8 @@ async function performTool(scope: RunScope, call: StepCall, tool: Tool, input: u
       );
     }
   }
+  const approved = await askApproval(scope, call, tool, input);
+  if (!approved.ok) return approved.fact;
   return parts.toolSlots.run(attempt.signal, async () => {
     attempt.signal.throwIfAborted();
     if (tool.rerun === "never") await attempt.note(startKey(call.call), true, { kept: true });
@@ -74,7 +77,7 @@ async function performTool(scope: RunScope, call: StepCall, tool: Tool, input: u
     if (!parts.isFresh() && !(await parts.confirmLease())) throw new Error("this worker lost its lease");
     // Once its start is noted it is run, as long as it may: otherwise nobody would know that it was not.
     (tool.rerun === "never" ? attempt.toolSignal : attempt.signal).throwIfAborted();
-    return runTool(scope, call, tool, input, result);
+    return runTool(scope, call, tool, approved.input, result);
   });
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Attempt } from "./attempt.ts";
 import { type End, nextClosing } from "./closing.ts";
+import { withdrawAsked } from "./interactions/withdraw.ts";
 
 /** A turn has a bounded number of things to close; more rounds than that would be a mistake of ours. */
 const MAX_ROUNDS = 100_000;
@@ -18,6 +19,7 @@ export async function endTurn(attempt: Attempt, end: End): Promise<void> {
     stoppedText: parts.words.stopped,
     thoughtText: parts.words.thought,
   };
+  await withdrawAsked(attempt);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const drafts = nextClosing(pen.turn, end, facts);
     if (drafts.length === 0) break;

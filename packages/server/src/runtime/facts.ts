@@ -4,6 +4,7 @@
 import type { Json, Usage } from "@turnstream/protocol";
 import type { AssistantContent } from "../models/model.ts";
 import type { End } from "./closing.ts";
+import type { NeededApproval } from "./define/approval.ts";
 import type { ResultBlock } from "./define/tool.ts";
 import type { StepCall } from "./step-writer.ts";
 
@@ -70,5 +71,6 @@ export const START_PREFIX = "start/";
 export const stepKey = (path: string, n: number): FactKey<StepFact> => `${STEP_PREFIX}${path}/${n}`;
 export const pathOfStep = (key: string): string => key.slice(STEP_PREFIX.length, key.lastIndexOf("/"));
 export const callKey = (call: string): FactKey<CallFact> => `${CALL_PREFIX}${call}`;
+export const approvalKey = (call: string): FactKey<NeededApproval | null> => `approval/${call}`;
 export const startKey = (call: string): FactKey<boolean> => `${START_PREFIX}${call}`;
 export const pinnedKey = (path: string): FactKey<PinnedAgent> => `pinned/${path}`;

@@ -3,6 +3,7 @@ import type { Signals } from "../signals/signals.ts";
 import type { Env } from "../store/env.ts";
 import type { Parts } from "../session/parts.ts";
 import type { Agent } from "./define/agent.ts";
+import type { Waiters } from "./interactions/waiters.ts";
 import type { Semaphore } from "./semaphore.ts";
 import type { Words } from "./words.ts";
 
@@ -17,6 +18,7 @@ export interface RuntimeParts extends Parts {
   readonly modelSlots: Semaphore;
   readonly toolSlots: Semaphore;
   readonly words: Words;
+  readonly waiters: Waiters;
   /** How long a tool that may not be run again can go on when the worker hands over. */
   readonly graceMs: number;
   /** How often a turn is begun again before it is given up. */

@@ -90,6 +90,13 @@ export class Pen {
     return this.#writer.write(whole);
   }
 
+  /** Something about this turn that others have written. */
+  hear(draft: TurnDraft): void {
+    const id = `${this.#state.epoch}-${++this.#seq}`;
+    const whole = { ...draft, turn: this.turn.id } as EventDraft;
+    this.#state = fold(this.#state, { v: SCHEMA_VERSION, at: this.#now(), ...whole, id });
+  }
+
   /** Begins a block at the next place. */
   async start(draft: BlockDraft): Promise<BlockPlace> {
     const { place, written } = this.startNow(draft);

@@ -2,7 +2,7 @@
  * The work of a turn, from one attempt to the next until it has ended. What goes wrong in an attempt is sorted here: some
  * things end the turn and are told, some begin another attempt, and some mean that it is not ours any more.
  */
-import { mainRun, type Turn } from "@turnstream/protocol";
+import { blocksOf, mainRun, type Turn } from "@turnstream/protocol";
 import type { Job } from "../engine/engine.ts";
 import { EngineError } from "../engine/errors.ts";
 import { isLogError } from "../log/errors.ts";
@@ -148,16 +148,24 @@ function toldEnd(turn: Turn): End | null {
   return status === "failed" ? failure("SERVER_ERROR", "", { canRetry: false }) : null;
 }
 
+/** How long people were waited for in earlier attempts. Of several at a time the longest counts. */
+function waitedMs(turn: Turn): number {
+  const times = blocksOf(turn).flatMap((block) =>
+    block.kind === "approval" && block.decided_at !== null ? [block.decided_at - block.started_at] : [],
+  );
+  return Math.max(0, ...times);
+}
+
 async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
   const { parts, row, turn, pen } = attempt;
   if (mainRun(turn) === undefined) await pen.write({ type: "run.start", run: MAIN, agent: turn.agent });
   if (row.stop !== null) throw new StopRequested(row.stop.by);
   if (row.attempts > parts.maxAttempts) throw new Error(`the turn was begun ${row.attempts} times`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
-  const left = agent.limits.wallMs - (parts.env.now() - row.begunAt);
+  const left = agent.limits.wallMs - (parts.env.now() - row.begunAt) + waitedMs(turn);
   const limit = `${Math.round(agent.limits.wallMs / 1000)} seconds`;
   if (left <= 0) throw new LimitReached(limit);
-  const timer = setTimeout(() => attempt.abort(new LimitReached(limit)), Math.min(left, 2 ** 31 - 1));
+  attempt.limit(left, () => new LimitReached(limit));
   try {
     const pinned: PinnedAgent = await pinnedFor(attempt, MAIN, agent);
     const scope = await mainScope(attempt, agent, pinned);
@@ -167,6 +175,6 @@ async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
     else await runBody(scope, agent.body, prompt);
     await Promise.race([title, pause(TITLE_MS, attempt.signal)]);
   } finally {
-    clearTimeout(timer);
+    attempt.stopClock();
   }
 }

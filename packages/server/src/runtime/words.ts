@@ -9,6 +9,8 @@ export interface Words {
   /** For failures that trying again doesn't help. */
   readonly hopeless: string;
   readonly toolFailed: string;
+  readonly rejected: string;
+  readonly notApproved: string;
   readonly limit: (limit: string) => string;
   readonly retrying: (seconds: number, attempt: number, tries: number) => string;
   readonly compacted: string;
@@ -27,6 +29,8 @@ export const DEFAULT_WORDS: Words = {
   },
   hopeless: "This can't be answered right now. Whoever runs this service has to look at it.",
   toolFailed: "This did not work.",
+  rejected: "You rejected this.",
+  notApproved: "Nobody approved this in time.",
   limit: (limit) => `This answer was ended because it reached its limit (${limit}).`,
   retrying: (seconds, attempt, tries) =>
     `The model is not answering. Trying again in ${seconds} s (${attempt} of ${tries}).`,

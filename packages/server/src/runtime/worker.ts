@@ -14,9 +14,10 @@ import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
 import type { Agent } from "./define/agent.ts";
 import { Dispatch } from "./dispatch.ts";
-import { parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "../session/wake.ts";
+import { DECISIONS_CHANNEL, parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "../session/wake.ts";
 import { RuntimeError } from "./errors.ts";
 import { jobPrefix, parseJobId } from "./job-id.ts";
+import { Waiters } from "./interactions/waiters.ts";
 import type { RuntimeParts } from "./parts.ts";
 import { Repeated } from "./repeated.ts";
 import { Semaphore } from "./semaphore.ts";
@@ -109,6 +110,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     defaultAgent: first.name,
     modelSlots: new Semaphore(options.modelCalls ?? 1_000),
     toolSlots: new Semaphore(options.toolCalls ?? 500),
+    waiters: new Waiters(),
     words: { ...DEFAULT_WORDS, ...options.words },
     graceMs: options.graceMs ?? GRACE_MS,
     maxAttempts: options.maxAttempts ?? 50,
@@ -158,6 +160,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     signals.listen(TURNS_CHANNEL, (text) => {
       const ref = parseRef(text);
       if (ref !== null) dispatch.beginSoon(ref);
+    }),
+    signals.listen(DECISIONS_CHANNEL, (text) => {
+      const ref = parseRef(text);
+      if (ref !== null) parts.waiters.wake(ref.session);
     }),
     signals.listen(STOPS_CHANNEL, (text) => {
       const ref = parseRef(text);

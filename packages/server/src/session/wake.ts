@@ -6,6 +6,9 @@ export const TURNS_CHANNEL = "turns";
 /** Somebody wants the turn of a session stopped. */
 export const STOPS_CHANNEL = "stops";
 
+/** Somebody has decided on what a turn of a session waits for. */
+export const DECISIONS_CHANNEL = "decisions";
+
 export function formatRef({ tenant, session }: Ref): string {
   return JSON.stringify({ tenant, session });
 }

@@ -1,6 +1,7 @@
 /**
  * What a developer says about a tool, and what a tool is given when it runs. Types and one function; never runs one.
  */
+import type { Approval } from "./approval.ts";
 import { type Artifact, cutText, type Json } from "@turnstream/protocol";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 
@@ -80,6 +81,8 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
    * error, since nobody knows whether it took effect.
    */
   readonly rerun?: "always" | "never";
+  /** Whether a person has to approve a call before it runs; a function decides for each input. */
+  readonly approval?: Approval<StandardSchemaV1.InferOutput<Schema>>;
   readonly timeoutMs?: number;
   readonly display?: Partial<ToolDisplay>;
 }
@@ -104,6 +107,7 @@ export interface Tool {
   readonly input: StandardSchemaV1;
   run(input: unknown, context: ToolContext): unknown;
   readonly rerun: "always" | "never";
+  readonly approval: Approval<unknown>;
   readonly timeoutMs: number | null;
   readonly display: ToolDisplay;
 }
@@ -116,6 +120,7 @@ export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: 
     input: options.input ?? NOTHING,
     run: (input, context) => options.run(input, context),
     rerun: options.rerun ?? "never",
+    approval: (options.approval as Approval<unknown> | undefined) ?? false,
     timeoutMs: options.timeoutMs ?? null,
     display: { call: true, result: true, outside: false, ...options.display },
   };

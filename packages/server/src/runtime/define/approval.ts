@@ -1,0 +1,39 @@
+/** When a tool needs a person's approval, as a developer says it. Types and one reading; never asks anybody. */
+import type { ToolContext } from "./tool.ts";
+
+export interface ApprovalOptions {
+  /** How long to wait for a person; after that the call counts as rejected. */
+  readonly timeoutSeconds?: number;
+  /** Whether the person may change the arguments. */
+  readonly editable?: boolean;
+}
+
+/** What a policy is told about the call. */
+export type ApprovalContext = Pick<ToolContext, "tenant" | "session" | "turn" | "call" | "user">;
+
+/** True, options, or a policy that decides for each input. */
+export type Approval<Input> =
+  | boolean
+  | ApprovalOptions
+  | ((input: Input, context: ApprovalContext) => Needed | Promise<Needed>);
+
+type Needed = boolean | ApprovalOptions;
+
+export interface NeededApproval {
+  readonly timeoutSeconds: number;
+  readonly editable: boolean;
+}
+
+const TIMEOUT_SECONDS = 300;
+
+/** Null when none is needed. */
+export async function neededApproval(
+  approval: Approval<unknown>,
+  input: unknown,
+  context: ApprovalContext,
+): Promise<NeededApproval | null> {
+  const needed = typeof approval === "function" ? await approval(input, context) : approval;
+  if (needed === false) return null;
+  const options = needed === true ? {} : needed;
+  return { timeoutSeconds: options.timeoutSeconds ?? TIMEOUT_SECONDS, editable: options.editable ?? false };
+}

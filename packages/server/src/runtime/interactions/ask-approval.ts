@@ -1,0 +1,169 @@
+/**
+ * A call waits for a person: the request is told, committed as a durable state machine in the store, and waited for,
+ * however long and in however many attempts. Whatever was decided is in the log before anything follows from it.
+ */
+import { blocksOf, type Action, type ApprovalBlock, type Json } from "@turnstream/protocol";
+import { parseInput } from "../../models/tool-schema.ts";
+import { changeApproval } from "../../session/decide.ts";
+import { deliverCommitted } from "../../session/relay.ts";
+import { StoreError } from "../../store/errors.ts";
+import type { Interaction, InteractionChange } from "../../store/ports/interactions.ts";
+import { neededApproval, type NeededApproval } from "../define/approval.ts";
+import type { Tool } from "../define/tool.ts";
+import { approvalKey, type CallFact } from "../facts.ts";
+import { failed } from "../result.ts";
+import { labelFor, type RunScope } from "../run-scope.ts";
+import type { StepCall } from "../step-writer.ts";
+import { digestOf } from "./digest.ts";
+import { hearDecision } from "./hear.ts";
+
+/** Looks by itself that often, in case nobody told us. */
+const LOOK_MS = 60_000;
+/** By the database's clock the deadline may come a little later. */
+const EARLY_MS = 100;
+
+export type Approved =
+  | { readonly ok: true; readonly input: unknown }
+  | { readonly ok: false; readonly fact: CallFact };
+
+export async function askApproval(
+  scope: RunScope,
+  call: StepCall,
+  tool: Tool,
+  input: unknown,
+): Promise<Approved> {
+  const needed = await needOf(scope, call, tool, input);
+  if (needed === null) return { ok: true, input };
+  const { attempt } = scope;
+  const block = await tellRequest(scope, call, needed);
+  const id = `${attempt.row.turn}/${call.call}`;
+  const { deadline } = block;
+  const { interaction } = await attempt.parts.store.interactions.request(attempt.ref, {
+    id,
+    kind: "approval",
+    turn: attempt.row.turn,
+    run: block.run,
+    block: block.id,
+    index: block.index,
+    key: block.key,
+    call: call.call,
+    request: { actions: block.actions, editable: block.editable } as unknown as Json,
+    ...(block.digest === null ? {} : { digest: block.digest }),
+    ...(deadline === null ? {} : { deadlineMs: Math.max(0, deadline - attempt.parts.env.now()) }),
+  });
+  const decided = await waitForDecision(scope, interaction);
+  // What was decided has to be told before anything that follows from it.
+  const { failure } = await deliverCommitted(attempt.parts, attempt.ref);
+  if (failure !== null) throw failure;
+  hearDecision(attempt, block, decided);
+  return outcomeOf(scope, call, tool, input, decided);
+}
+
+/** Noted, so that a policy is asked once, and a deploy doesn't change what was asked for. */
+async function needOf(
+  scope: RunScope,
+  call: StepCall,
+  tool: Tool,
+  input: unknown,
+): Promise<NeededApproval | null> {
+  const { attempt } = scope;
+  const noted = attempt.recall(approvalKey(call.call));
+  if (noted !== undefined) return noted;
+  if (tool.approval === false) return null;
+  const { tenant, session, turn, user } = attempt.row;
+  const needed = await neededApproval(tool.approval, input, { tenant, session, turn, user, call: call.call });
+  await attempt.note(approvalKey(call.call), needed);
+  return needed;
+}
+
+async function tellRequest(scope: RunScope, call: StepCall, needed: NeededApproval): Promise<ApprovalBlock> {
+  const { attempt, run } = scope;
+  const { pen, row, parts } = attempt;
+  const known = approvalOf(scope, call);
+  if (known !== undefined) return known;
+  const label = labelFor(scope, call.name, call.input);
+  const actions: Action[] = [{ name: call.name, input: call.input, ...(label === "" ? {} : { label }) }];
+  const { turn } = pen;
+  await pen.start({
+    type: "approval.request",
+    run,
+    // A number that no other request of the session has.
+    key: `${row.session}_${turn.number * 10_000 + turn.items.length}`,
+    call: call.call,
+    actions,
+    editable: needed.editable,
+    timeout_seconds: needed.timeoutSeconds,
+    deadline: parts.env.now() + needed.timeoutSeconds * 1_000,
+    digest: digestOf({
+      session: row.session,
+      turn: row.turn,
+      call: call.call,
+      name: call.name,
+      input: call.input,
+    }),
+  });
+  await pen.flush();
+  const told = approvalOf(scope, call);
+  if (told === undefined) throw new Error(`the approval of ${call.call} was not told`);
+  return told;
+}
+
+function approvalOf({ attempt }: RunScope, { call }: StepCall): ApprovalBlock | undefined {
+  const isIt = (block: { kind: string }): block is ApprovalBlock => block.kind === "approval";
+  return blocksOf(attempt.turn)
+    .filter(isIt)
+    .findLast((block) => block.call === call);
+}
+
+async function waitForDecision(scope: RunScope, asked: Interaction): Promise<InteractionChange> {
+  const { attempt } = scope;
+  const { parts, ref, signal } = attempt;
+  const { interactions } = parts.store;
+  while (true) {
+    signal.throwIfAborted();
+    const now = await interactions.get(ref, asked.id);
+    if (now === null) throw new StoreError("NOT_FOUND", `approval ${asked.key}`);
+    if (now.status !== "pending") {
+      const change = (await interactions.changes(ref, asked.id)).at(-1);
+      if (change === undefined) throw new StoreError("INTERNAL", `approval ${asked.key}`);
+      return change;
+    }
+    const left = now.deadline === null ? LOOK_MS : now.deadline - parts.env.now();
+    if (left <= 0) {
+      const result = await parts.store.transaction((tx) => changeApproval(tx, ref, now, { to: "timed_out" }));
+      if (!result.won && result.why === "early") await parts.waiters.wait(ref.session, EARLY_MS, signal);
+    } else await attempt.waiting(() => parts.waiters.wait(ref.session, Math.min(left, LOOK_MS), signal));
+  }
+}
+
+async function outcomeOf(
+  { attempt }: RunScope,
+  call: StepCall,
+  tool: Tool,
+  input: unknown,
+  { status, body, reason }: InteractionChange,
+): Promise<Approved> {
+  const { words } = attempt.parts;
+  const why = reason === null ? "" : ` They said: ${reason}`;
+  switch (status) {
+    case "approved":
+      return { ok: true, input };
+    case "edited": {
+      const [action] = body as unknown as readonly Action[];
+      const parsed = await parseInput(tool.input, action?.input);
+      if (parsed.ok) return { ok: true, input: parsed.value };
+      const problem = `The person changed the arguments to ones that don't fit the tool: ${parsed.problem}`;
+      return { ok: false, fact: failed(problem, words.toolFailed) };
+    }
+    case "timed_out":
+      return {
+        ok: false,
+        fact: failed(`Nobody approved the call of ${call.name} in time.`, words.notApproved),
+      };
+    default:
+      return {
+        ok: false,
+        fact: failed(`The person rejected the call of ${call.name}.${why}`, words.rejected),
+      };
+  }
+}

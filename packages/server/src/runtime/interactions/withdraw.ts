@@ -1,0 +1,32 @@
+/**
+ * When a turn ends while people are asked, what they are asked is withdrawn: in the store, where it may be decided at the
+ * same moment. Whichever wins is told, and then the turn can be closed.
+ */
+import { type ApprovalBlock, blocksOf, isPending } from "@turnstream/protocol";
+import { changeApproval } from "../../session/decide.ts";
+import { deliverCommitted } from "../../session/relay.ts";
+import type { Attempt } from "../attempt.ts";
+import { hearDecision } from "./hear.ts";
+
+export async function withdrawAsked(attempt: Attempt): Promise<void> {
+  const { parts, ref, row, turn } = attempt;
+  const asked = blocksOf(turn).filter(
+    (block): block is ApprovalBlock => block.kind === "approval" && isPending(block),
+  );
+  if (asked.length === 0) return;
+  const { interactions } = parts.store;
+  for (const block of asked) {
+    const id = `${row.turn}/${block.call ?? ""}`;
+    await parts.store.transaction(async (tx) => {
+      const interaction = await tx.interactions.get(ref, id);
+      // Told and never committed: closing the turn is enough then.
+      if (interaction !== null) await changeApproval(tx, ref, interaction, { to: "cancelled" });
+    });
+  }
+  const { failure } = await deliverCommitted(parts, ref);
+  if (failure !== null) throw failure;
+  for (const block of asked) {
+    const change = (await interactions.changes(ref, `${row.turn}/${block.call ?? ""}`)).at(-1);
+    if (change !== undefined) hearDecision(attempt, block, change);
+  }
+}
