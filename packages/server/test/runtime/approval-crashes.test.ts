@@ -1,0 +1,82 @@
+/**
+ * A worker dies at every point of a turn in which a person is asked, and the person decides at some time: the tool runs
+ * once, or not at all when it was rejected, and every event is legal.
+ */
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { blocksOf } from "@turnstream/protocol";
+import { createMemoryLog } from "../../src/log/memory.ts";
+import { call, say } from "../../src/models/script-parts.ts";
+import { scripted } from "../../src/models/scripted.ts";
+import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { tool } from "../../src/runtime/define/tool.ts";
+import { decideApproval } from "../../src/session/decide.ts";
+import { createMemorySignals } from "../../src/signals/memory.ts";
+import { memoryStore } from "../../src/store/memory/store.ts";
+import { Mortality, mortalParts } from "./mortal.ts";
+import { outline, Stage } from "./stage.ts";
+
+async function play(
+  death: { after: number; isDone: boolean },
+  decision: "approve" | "reject",
+  ttlMs: number,
+) {
+  const runs: string[] = [];
+  const trade = tool({
+    input: z.object({ n: z.number() }),
+    approval: true,
+    run: (_, { idempotencyKey }) => {
+      runs.push(idempotencyKey);
+      return "traded";
+    },
+  });
+  const agent = defineAgent({
+    name: "a",
+    model: scripted([[call("trade", { n: 1 }), call("trade", { n: 2 })], [say("done")]]),
+    tools: { trade },
+    title: false,
+  });
+  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+  const stage = await Stage.open(parts);
+  const ref = await stage.session();
+  const died: string[] = [];
+  const mortality = new Mortality(death, (name) => died.push(name));
+  const { log, store, signals } = mortalParts(parts, mortality);
+  await stage.doomed([agent], { log, store, signals, ttlMs, sweepMs: 20, onError: () => {} });
+  await stage.send(ref, "go");
+  await stage.worker([agent], { ttlMs: 20_000, sweepMs: 20 });
+  const person = setInterval(() => {
+    parts.signals.send("executors", "somebody");
+    void (async () => {
+      const asked = await parts.store.interactions.list(ref, { pending: true });
+      for (const { key } of asked) await decideApproval(parts, ref, { key, decision, by: stage.actor.user });
+    })();
+  }, 15);
+  const turn = await stage.ended(ref, () => true);
+  clearInterval(person);
+  return { turn, runs, died, calls: mortality.calls, stage };
+}
+
+it("runs what was approved once, and what was rejected never", { timeout: 240_000 }, async () => {
+  for (const decision of ["approve", "reject"] as const) {
+    const whole = await play({ after: Infinity, isDone: false }, decision, 20_000);
+    await whole.stage.close();
+    expect(whole.calls).toBeGreaterThan(15);
+    for (let after = 2; after < whole.calls; after++) {
+      const one = await play({ after, isDone: after % 2 === 0 }, decision, 200);
+      const what = `${decision}, death after ${after} calls at ${one.died.join()}`;
+      expect(new Set(one.runs).size, what).toBe(one.runs.length);
+      expect(one.turn.status, what).toBe("end_turn");
+      expect(outline(one.turn).at(-1), what).toBe("text final done");
+      const approvals = blocksOf(one.turn).flatMap((block) =>
+        block.kind === "approval" ? [block.status] : [],
+      );
+      expect(approvals, what).toEqual(
+        decision === "approve" ? ["approved", "approved"] : ["rejected", "rejected"],
+      );
+      if (decision === "reject") expect(one.runs, what).toEqual([]);
+      expect(one.stage.errors, what).toEqual([]);
+      await one.stage.close();
+    }
+  }
+});
