@@ -156,3 +156,4 @@ export { ToolSchemaError } from "./models/tool-schema.ts";
 export type { TurnOptions } from "./runtime/turn-options.ts";
 export type { Approval, ApprovalContext, ApprovalOptions } from "./runtime/define/approval.ts";
 export { decideApproval, type Decision } from "./session/decide.ts";
+export { answerQuestion, type QuestionAnswer } from "./session/answer.ts";

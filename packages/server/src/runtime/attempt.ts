@@ -84,14 +84,14 @@ export class Attempt {
   }
 
   /** Time in which a person is waited for doesn't count against the turn's own. */
-  async waiting<T>(wait: () => Promise<T>): Promise<T> {
+  readonly waiting = async <T>(wait: () => Promise<T>): Promise<T> => {
     this.#clock.pause();
     try {
       return await wait();
     } finally {
       this.#clock.resume();
     }
-  }
+  };
 
   /** @param leftMs how long the branches may go on, waiting for people left out */
   limit(leftMs: number, reason: () => unknown): void {

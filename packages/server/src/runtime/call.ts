@@ -6,11 +6,12 @@
 import { labelOf } from "@turnstream/protocol";
 import { parseInput } from "../models/tool-schema.ts";
 import { type CallFact, callKey, startKey } from "./facts.ts";
-import { SHARE_THOUGHT } from "./define/agent.ts";
+import { ASK_USER, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Tool } from "./define/tool.ts";
 import { nextWithin } from "./closing.ts";
 import { endFor, LimitReached } from "./outcomes.ts";
 import { askApproval } from "./interactions/ask-approval.ts";
+import { askQuestion } from "./interactions/ask-question.ts";
 import { pinnedFor } from "./pinned.ts";
 import type { Prompt } from "../models/model.ts";
 import { failed, succeeded } from "./result.ts";
@@ -38,6 +39,7 @@ async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Pro
   if (problem !== undefined) return failed(problem);
   const isOffered = pinned.tools.some((offered) => offered.name === name);
   if (isOffered && name === SHARE_THOUGHT) return shareThought(input);
+  if (isOffered && name === ASK_USER) return askQuestion(scope, call);
   const sub = agent.agents[name];
   if (isOffered && sub !== undefined) return runSubAgent(scope, call, runAgent);
   const tool = agent.tools[name];

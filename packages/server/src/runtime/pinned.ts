@@ -2,8 +2,9 @@
 import type { Json } from "@turnstream/protocol";
 import type { JsonSchema, ModelTool } from "../models/model.ts";
 import type { Attempt } from "./attempt.ts";
-import { type Agent, SHARE_THOUGHT } from "./define/agent.ts";
+import { type Agent, ASK_USER, SHARE_THOUGHT } from "./define/agent.ts";
 import { type PinnedAgent, pinnedKey } from "./facts.ts";
+import { QUESTIONS_SCHEMA } from "./interactions/ask-question.ts";
 
 const TASK: JsonSchema = {
   type: "object",
@@ -38,11 +39,16 @@ async function pin(agent: Agent, { row }: Attempt): Promise<PinnedAgent> {
     description: "Says something to the person in between, while you go on working.",
     input: THOUGHT as Json,
   };
+  const ask = {
+    name: ASK_USER,
+    description: "Asks the person something that you need to know to go on, and waits for the answer.",
+    input: QUESTIONS_SCHEMA as Json,
+  };
   return {
     agent: agent.name,
     model: agent.model?.modelId ?? null,
     instructions,
-    tools: [...tools, ...agents, ...(agent.shareThought ? [thought] : [])],
+    tools: [...tools, ...agents, ...(agent.shareThought ? [thought] : []), ...(agent.askUser ? [ask] : [])],
   };
 }
 

@@ -1,7 +1,7 @@
 /** One agent at work in an attempt: which run it is, and how its steps are told. Knows no model call and no tool run. */
 import { cutText, type Json, mainRun, runOfCall } from "@turnstream/protocol";
 import type { Agent } from "./define/agent.ts";
-import { COMPACT, SHARE_THOUGHT } from "./define/agent.ts";
+import { ASK_USER, COMPACT, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Attempt } from "./attempt.ts";
 import { MAIN, type PinnedAgent } from "./facts.ts";
 import type { CallDisplay } from "./step-writer.ts";
@@ -51,7 +51,7 @@ export async function subScope(
 }
 
 export function displayOf({ agent }: RunScope, name: string): CallDisplay {
-  if (name === SHARE_THOUGHT) return { isHidden: true, isOutside: false, label: "" };
+  if (name === SHARE_THOUGHT || name === ASK_USER) return { isHidden: true, isOutside: false, label: "" };
   const tool = agent.tools[name];
   const sub = agent.agents[name];
   if (tool === undefined)

@@ -4,6 +4,7 @@
  */
 import type { Prompt, PromptMessage } from "../models/model.ts";
 import { runCall } from "./call.ts";
+import { ASK_USER } from "./define/agent.ts";
 import type { CallFact } from "./facts.ts";
 import { modelStep } from "./model-step.ts";
 import { RuntimeError } from "./errors.ts";
@@ -15,22 +16,30 @@ import { together } from "./together.ts";
 
 /** @returns what it said last */
 export async function runAgent(scope: RunScope, start: Prompt): Promise<string> {
-  const { attempt, agent } = scope;
+  const { agent } = scope;
   if (agent.model === null) throw new RuntimeError("NO_MODEL", `the agent ${agent.name}`);
   const prompt: Prompt = [...start];
   for (let n = 0; ; n++) {
     const step = await modelStep(scope, n, agent.model, [...prompt]);
     if (step.calls.length === 0) return step.text;
-    const slots = new Semaphore(agent.limits.width);
-    const branches = step.calls.map((call) =>
-      slots.run(attempt.signal, () => runCall(scope, call, runAgent)),
-    );
-    const facts = await together(branches, (error) => {
-      // Another attempt can wait for a tool that may not be run again: its outcome would be unknown otherwise.
-      attempt.abort(error, error instanceof BeginAgain ? Infinity : 0);
-    });
+    const facts = await runCalls(scope, step.calls);
     prompt.push({ role: "assistant", content: step.content }, resultsOf(step.calls, facts));
   }
+}
+
+/** Side by side; questions come after the rest, one after the other, for they stand outside groups. */
+async function runCalls(scope: RunScope, calls: readonly StepCall[]): Promise<CallFact[]> {
+  const { attempt, agent } = scope;
+  const slots = new Semaphore(agent.limits.width);
+  const work = calls.filter(({ name }) => name !== ASK_USER);
+  const branches = work.map((call) => slots.run(attempt.signal, () => runCall(scope, call, runAgent)));
+  const done = await together(branches, (error) => {
+    // Another attempt can wait for a tool that may not be run again: its outcome would be unknown otherwise.
+    attempt.abort(error, error instanceof BeginAgain ? Infinity : 0);
+  });
+  const facts = new Map(work.map((call, n) => [call, done[n]]));
+  for (const call of calls) if (!facts.has(call)) facts.set(call, await runCall(scope, call, runAgent));
+  return calls.flatMap((call) => facts.get(call) ?? []);
 }
 
 function resultsOf(calls: readonly StepCall[], facts: readonly CallFact[]): PromptMessage {

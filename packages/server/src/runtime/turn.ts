@@ -151,7 +151,9 @@ function toldEnd(turn: Turn): End | null {
 /** How long people were waited for in earlier attempts. Of several at a time the longest counts. */
 function waitedMs(turn: Turn): number {
   const times = blocksOf(turn).flatMap((block) =>
-    block.kind === "approval" && block.decided_at !== null ? [block.decided_at - block.started_at] : [],
+    (block.kind === "approval" || block.kind === "question") && block.decided_at !== null
+      ? [block.decided_at - block.started_at]
+      : [],
   );
   return Math.max(0, ...times);
 }

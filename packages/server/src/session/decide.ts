@@ -2,11 +2,11 @@
  * A person decides on an approval: one conditional change in the store, and in the same commit the event that tells of it
  * and the note in the audit. Then it is brought to the log, and whoever waits is woken. Never runs what was approved.
  */
-import type { Action, EventOf, Json } from "@turnstream/protocol";
+import type { Action, Json } from "@turnstream/protocol";
 import { StoreError } from "../store/errors.ts";
 import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
 import type { Ref } from "../store/refs.ts";
-import type { Store } from "../store/store.ts";
+import { changeInteraction } from "./change-interaction.ts";
 import type { CommandParts } from "./parts.ts";
 import { deliverCommitted } from "./relay.ts";
 import { DECISIONS_CHANNEL, formatRef } from "./wake.ts";
@@ -36,9 +36,9 @@ export async function decideApproval(
     if (interaction?.kind !== "approval") throw new StoreError("NOT_FOUND", `approval ${decision.key}`);
     const actions = actionsOf(interaction, decision);
     const { by, reason, digest } = decision;
-    return changeApproval(tx, ref, interaction, {
+    return changeInteraction(tx, ref, interaction, {
       to: STATUS[decision.decision],
-      ...(actions === null ? {} : { actions }),
+      ...(actions === null ? {} : { fields: { actions: actions as Json } }),
       ...(by === undefined ? {} : { by }),
       ...(reason === undefined ? {} : { reason }),
       ...(digest === undefined ? {} : { digest }),
@@ -46,51 +46,6 @@ export async function decideApproval(
   });
   await deliverCommitted(parts, ref);
   parts.signals.send(DECISIONS_CHANNEL, formatRef(ref));
-  return result;
-}
-
-export interface ApprovalChange {
-  readonly to: EventOf<"approval.update">["status"];
-  readonly actions?: readonly Action[];
-  readonly by?: string;
-  readonly reason?: string;
-  readonly digest?: string;
-}
-
-/** Changes it if it may be, and puts the event into the outbox with it. */
-export async function changeApproval(
-  tx: Store,
-  ref: Ref,
-  interaction: Interaction,
-  { to, actions, by, reason, digest }: ApprovalChange,
-): Promise<ChangeResult> {
-  const { id, turn, run, block, index } = interaction;
-  const result = await tx.interactions.change(ref, {
-    id,
-    to,
-    ...(by === undefined ? {} : { by }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(actions === undefined ? {} : { body: actions as Json }),
-    ...(digest === undefined ? {} : { expectDigest: digest }),
-  });
-  if (!result.won) return result;
-  const { version } = result;
-  const draft = {
-    type: "approval.update" as const,
-    turn,
-    run,
-    block,
-    index,
-    version,
-    status: to,
-    ...(actions === undefined ? {} : { actions: [...actions] }),
-    ...(by === undefined ? {} : { by }),
-    ...(reason === undefined ? {} : { reason }),
-  };
-  await tx.outbox.add(ref, { key: `i/${id}/${version}`, draft });
-  const actor = by === undefined ? null : await tx.people.numberOf(ref.tenant, by);
-  const subject = { session: ref.session, interaction: id };
-  await tx.audit.add(ref.tenant, { actor, action: `approval.${to}`, subject, detail: { version } });
   return result;
 }
 

@@ -9,12 +9,14 @@ import { fit } from "../log/oversize.ts";
 import { isStoreError } from "../store/errors.ts";
 import { checkMessage, type NewMessage } from "../store/ports/waiting.ts";
 import type { Ref } from "../store/refs.ts";
+import { answerByMessage } from "./answer.ts";
 import { reopenIdle } from "./create.ts";
 import type { CommandParts, Parts } from "./parts.ts";
 import { deliverCommitted } from "./relay.ts";
-import { formatRef, TURNS_CHANNEL } from "./wake.ts";
+import { DECISIONS_CHANNEL, formatRef, TURNS_CHANNEL } from "./wake.ts";
 
 /**
+ * A question that waits is answered by it, and then it begins no turn.
  * "already" when the session has or had a message of this id: the first stays. A text that is too long for an event is
  * kept as a blob. Throws NOT_FOUND without the session, and nothing once the message is committed.
  */
@@ -29,13 +31,17 @@ export async function sendMessage(
   // Safe before anything refers to them.
   for (const blob of blobs) await store.blobs.put(ref, blob);
   const { text, whole = null } = draft;
+  let isAnswer = false;
   const added = await store.transaction(async (tx) => {
     const result = await tx.waiting.add(ref, { ...message, text, whole });
-    if (result === "added") await tx.outbox.add(ref, { key: keyOf("m", message.id), draft });
+    if (result === "added") {
+      await tx.outbox.add(ref, { key: keyOf("m", message.id), draft });
+      isAnswer = await answerByMessage(tx, ref, { ...message, text });
+    }
     return result;
   });
   await deliver(parts, ref);
-  signals.send(TURNS_CHANNEL, formatRef(ref));
+  signals.send(isAnswer ? DECISIONS_CHANNEL : TURNS_CHANNEL, formatRef(ref));
   return added === "added" ? "sent" : "already";
 }
 

@@ -20,8 +20,6 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
     stage = await Stage.open(await makeParts());
     trades = [];
   };
-  afterEach(() => stage.close());
-
   function broker(approval: Approval<Trade>, calls = 1): Agent {
     const trade = tool({
       label: "Trading",
@@ -50,6 +48,8 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
     decideApproval(stage.parts, ref, { key, decision: "approve", by: stage.actor.user, ...decision });
 
   describe("an approval", () => {
+    afterEach(() => stage.close());
+
     it("is waited for inside its group, and then the tool runs", async () => {
       await open();
       await stage.worker([broker(true)]);

@@ -26,6 +26,8 @@ export interface AgentOptions {
   readonly label?: string;
   /** Lets the model say something in between, outside groups, by the tool `share_thought`. */
   readonly shareThought?: boolean;
+  /** Lets the model ask the person in the middle of a turn, by the tool `ask_user_question`. */
+  readonly askUser?: boolean;
   readonly limits?: Partial<Limits>;
   readonly prices?: Prices;
   /** How often a failed model call is tried again, and how long to wait at the most for the first time. */
@@ -66,6 +68,7 @@ export interface Agent {
   readonly description: string;
   readonly label: string;
   readonly shareThought: boolean;
+  readonly askUser: boolean;
   readonly limits: Limits;
   readonly prices: Prices | null;
   readonly retries: { readonly tries: number; readonly firstMs: number };
@@ -78,7 +81,8 @@ const MINIMUM: Readonly<Record<string, number>> = { steps: 1, width: 1, toolMs: 
 const NAME = /^[A-Za-z][\w-]{0,63}$/;
 export const SHARE_THOUGHT = "share_thought";
 export const COMPACT = "compact_history";
-const RESERVED: readonly string[] = [SHARE_THOUGHT, COMPACT, "ask_user_question"];
+export const ASK_USER = "ask_user_question";
+const RESERVED: readonly string[] = [SHARE_THOUGHT, COMPACT, ASK_USER];
 
 export function defineAgent(options: AgentOptions): Agent {
   return completeAgent(options, options.model, null);
@@ -115,6 +119,7 @@ export function completeAgent(
     description: options.description ?? "",
     label: options.label ?? "",
     shareThought: options.shareThought ?? false,
+    askUser: options.askUser ?? false,
     limits,
     prices: options.prices ?? null,
     retries: { tries: options.retries?.tries ?? 5, firstMs: options.retries?.firstMs ?? 1_000 },

@@ -1,26 +1,15 @@
-/**
- * A call waits for a person: the request is told, committed as a durable state machine in the store, and waited for,
- * however long and in however many attempts. Whatever was decided is in the log before anything follows from it.
- */
+/** A call waits for a person's approval: whether it needs one, what is shown, and what follows from the decision. */
 import { blocksOf, type Action, type ApprovalBlock, type Json } from "@turnstream/protocol";
 import { parseInput } from "../../models/tool-schema.ts";
-import { changeApproval } from "../../session/decide.ts";
-import { deliverCommitted } from "../../session/relay.ts";
-import { StoreError } from "../../store/errors.ts";
-import type { Interaction, InteractionChange } from "../../store/ports/interactions.ts";
+import type { InteractionChange } from "../../store/ports/interactions.ts";
 import { neededApproval, type NeededApproval } from "../define/approval.ts";
 import type { Tool } from "../define/tool.ts";
 import { approvalKey, type CallFact } from "../facts.ts";
 import { failed } from "../result.ts";
 import { labelFor, type RunScope } from "../run-scope.ts";
 import type { StepCall } from "../step-writer.ts";
+import { awaitDecision } from "./await-decision.ts";
 import { digestOf } from "./digest.ts";
-import { hearDecision } from "./hear.ts";
-
-/** Looks by itself that often, in case nobody told us. */
-const LOOK_MS = 60_000;
-/** By the database's clock the deadline may come a little later. */
-const EARLY_MS = 100;
 
 export type Approved =
   | { readonly ok: true; readonly input: unknown }
@@ -36,26 +25,8 @@ export async function askApproval(
   if (needed === null) return { ok: true, input };
   const { attempt } = scope;
   const block = await tellRequest(scope, call, needed);
-  const id = `${attempt.row.turn}/${call.call}`;
-  const { deadline } = block;
-  const { interaction } = await attempt.parts.store.interactions.request(attempt.ref, {
-    id,
-    kind: "approval",
-    turn: attempt.row.turn,
-    run: block.run,
-    block: block.id,
-    index: block.index,
-    key: block.key,
-    call: call.call,
-    request: { actions: block.actions, editable: block.editable } as unknown as Json,
-    ...(block.digest === null ? {} : { digest: block.digest }),
-    ...(deadline === null ? {} : { deadlineMs: Math.max(0, deadline - attempt.parts.env.now()) }),
-  });
-  const decided = await waitForDecision(scope, interaction);
-  // What was decided has to be told before anything that follows from it.
-  const { failure } = await deliverCommitted(attempt.parts, attempt.ref);
-  if (failure !== null) throw failure;
-  hearDecision(attempt, block, decided);
+  const request = { actions: block.actions, editable: block.editable } as unknown as Json;
+  const decided = await awaitDecision(attempt, block, request);
   return outcomeOf(scope, call, tool, input, decided);
 }
 
@@ -115,27 +86,6 @@ function approvalOf({ attempt }: RunScope, { call }: StepCall): ApprovalBlock | 
     .findLast((block) => block.call === call);
 }
 
-async function waitForDecision(scope: RunScope, asked: Interaction): Promise<InteractionChange> {
-  const { attempt } = scope;
-  const { parts, ref, signal } = attempt;
-  const { interactions } = parts.store;
-  while (true) {
-    signal.throwIfAborted();
-    const now = await interactions.get(ref, asked.id);
-    if (now === null) throw new StoreError("NOT_FOUND", `approval ${asked.key}`);
-    if (now.status !== "pending") {
-      const change = (await interactions.changes(ref, asked.id)).at(-1);
-      if (change === undefined) throw new StoreError("INTERNAL", `approval ${asked.key}`);
-      return change;
-    }
-    const left = now.deadline === null ? LOOK_MS : now.deadline - parts.env.now();
-    if (left <= 0) {
-      const result = await parts.store.transaction((tx) => changeApproval(tx, ref, now, { to: "timed_out" }));
-      if (!result.won && result.why === "early") await parts.waiters.wait(ref.session, EARLY_MS, signal);
-    } else await attempt.waiting(() => parts.waiters.wait(ref.session, Math.min(left, LOOK_MS), signal));
-  }
-}
-
 async function outcomeOf(
   { attempt }: RunScope,
   call: StepCall,
@@ -149,7 +99,7 @@ async function outcomeOf(
     case "approved":
       return { ok: true, input };
     case "edited": {
-      const [action] = body as unknown as readonly Action[];
+      const [action] = (body as unknown as { actions: readonly Action[] }).actions;
       const parsed = await parseInput(tool.input, action?.input);
       if (parsed.ok) return { ok: true, input: parsed.value };
       const problem = `The person changed the arguments to ones that don't fit the tool: ${parsed.problem}`;

@@ -2,31 +2,33 @@
  * When a turn ends while people are asked, what they are asked is withdrawn: in the store, where it may be decided at the
  * same moment. Whichever wins is told, and then the turn can be closed.
  */
-import { type ApprovalBlock, blocksOf, isPending } from "@turnstream/protocol";
-import { changeApproval } from "../../session/decide.ts";
+import { blocksOf, isPending } from "@turnstream/protocol";
+import { changeInteraction } from "../../session/change-interaction.ts";
 import { deliverCommitted } from "../../session/relay.ts";
 import type { Attempt } from "../attempt.ts";
+import { type AskedBlock, interactionIdOf } from "./await-decision.ts";
 import { hearDecision } from "./hear.ts";
 
 export async function withdrawAsked(attempt: Attempt): Promise<void> {
   const { parts, ref, row, turn } = attempt;
   const asked = blocksOf(turn).filter(
-    (block): block is ApprovalBlock => block.kind === "approval" && isPending(block),
+    (block): block is AskedBlock =>
+      (block.kind === "approval" || block.kind === "question") && isPending(block),
   );
   if (asked.length === 0) return;
   const { interactions } = parts.store;
   for (const block of asked) {
-    const id = `${row.turn}/${block.call ?? ""}`;
+    const id = interactionIdOf(row.turn, block.call);
     await parts.store.transaction(async (tx) => {
       const interaction = await tx.interactions.get(ref, id);
       // Told and never committed: closing the turn is enough then.
-      if (interaction !== null) await changeApproval(tx, ref, interaction, { to: "cancelled" });
+      if (interaction !== null) await changeInteraction(tx, ref, interaction, { to: "cancelled" });
     });
   }
   const { failure } = await deliverCommitted(parts, ref);
   if (failure !== null) throw failure;
   for (const block of asked) {
-    const change = (await interactions.changes(ref, `${row.turn}/${block.call ?? ""}`)).at(-1);
+    const change = (await interactions.changes(ref, interactionIdOf(row.turn, block.call))).at(-1);
     if (change !== undefined) hearDecision(attempt, block, change);
   }
 }

@@ -1,11 +1,16 @@
-/** Approvals in one process. */
+/** What people are asked in a turn, in one process. */
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
 import { approvalContract } from "./approvals.contract.ts";
+import { questionContract } from "./questions.contract.ts";
+import type { StageParts } from "./stage.ts";
 
-approvalContract(async () => ({
+const parts = async (): Promise<StageParts> => ({
   log: createMemoryLog(),
   store: memoryStore(),
   signals: createMemorySignals(),
-}));
+});
+
+approvalContract(parts);
+questionContract(parts);

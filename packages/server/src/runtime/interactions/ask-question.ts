@@ -1,0 +1,135 @@
+/**
+ * The tool by which an agent asks the person: shown as a question outside groups and not as a call, waited for inside the
+ * turn, and answered by its buttons or by a plain message.
+ */
+import { blocksOf, cutText, type Json, type Question, type QuestionBlock } from "@turnstream/protocol";
+import type { JsonSchema } from "../../models/model.ts";
+import type { InteractionChange } from "../../store/ports/interactions.ts";
+import { MAIN, type CallFact } from "../facts.ts";
+import { closeGroup } from "../groups.ts";
+import { failed, succeeded } from "../result.ts";
+import type { RunScope } from "../run-scope.ts";
+import type { StepCall } from "../step-writer.ts";
+import { awaitDecision } from "./await-decision.ts";
+
+const MAX_QUESTIONS = 20;
+const MAX_OPTIONS = 50;
+const MAX_LABEL = 500;
+
+export const QUESTIONS_SCHEMA: JsonSchema = {
+  type: "object",
+  properties: {
+    questions: {
+      type: "array",
+      minItems: 1,
+      maxItems: MAX_QUESTIONS,
+      items: {
+        type: "object",
+        properties: {
+          question: { type: "string", description: "What to ask, in full." },
+          options: {
+            type: "array",
+            maxItems: MAX_OPTIONS,
+            items: { type: "string" },
+            description: "What can be chosen; none for an open question.",
+          },
+          multiple: { type: "boolean", description: "Whether several may be chosen." },
+        },
+        required: ["question"],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ["questions"],
+  additionalProperties: false,
+};
+
+export async function askQuestion(scope: RunScope, call: StepCall): Promise<CallFact> {
+  const { attempt } = scope;
+  const questions = questionsFrom(call.input);
+  if (questions === null)
+    return failed("`questions` has to be a list of at least one question with its text.");
+  const block = await tellRequest(scope, call, questions);
+  const decided = await awaitDecision(attempt, block, { questions } as unknown as Json);
+  return { ...succeeded({ content: contentOf(questions, decided) }, 0), preview: "" };
+}
+
+async function tellRequest(
+  scope: RunScope,
+  call: StepCall,
+  questions: readonly Question[],
+): Promise<QuestionBlock> {
+  const { attempt, run, path } = scope;
+  const { pen, row, parts } = attempt;
+  const known = questionOf(scope, call);
+  if (known !== undefined) return known;
+  const group = path === MAIN ? closeGroup(pen.turn, parts.words.thought) : null;
+  const closed = group === null ? null : pen.write(group);
+  const { turn } = pen;
+  const key = `${row.session}_${turn.number * 10_000 + turn.items.length}`;
+  const asked = pen.startNow({
+    type: "question.request",
+    run,
+    key,
+    call: call.call,
+    questions: [...questions],
+  });
+  await Promise.all([closed, asked.written]);
+  await pen.flush();
+  const told = questionOf(scope, call);
+  if (told === undefined) throw new Error(`the question of ${call.call} was not told`);
+  return told;
+}
+
+function questionOf({ attempt }: RunScope, { call }: StepCall): QuestionBlock | undefined {
+  const isIt = (block: { kind: string }): block is QuestionBlock => block.kind === "question";
+  return blocksOf(attempt.turn)
+    .filter(isIt)
+    .findLast((block) => block.call === call);
+}
+
+/** As the model wrote them, with ids of our own. Null when there is nothing to ask. */
+function questionsFrom(input: Json): Question[] | null {
+  if (typeof input !== "object" || input === null || !("questions" in input)) return null;
+  const list = input.questions;
+  if (!Array.isArray(list) || list.length === 0) return null;
+  const questions = (list as readonly Json[])
+    .slice(0, MAX_QUESTIONS)
+    .map((one, n) => questionFrom(one, `q${n + 1}`));
+  return questions.every((question) => question !== null) ? questions : null;
+}
+
+function questionFrom(value: Json, id: string): Question | null {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+  const { question: text, options = [], multiple = false } = value as { readonly [field: string]: Json };
+  if (typeof text !== "string" || text === "" || !Array.isArray(options)) return null;
+  const labels = (options as readonly Json[]).filter((label): label is string => typeof label === "string");
+  return {
+    id,
+    text,
+    options: labels
+      .slice(0, MAX_OPTIONS)
+      .map((label, n) => ({ id: `o${n + 1}`, label: cutText(label, MAX_LABEL) })),
+    multiple: multiple === true,
+    // A person can always say something else.
+    free_text: true,
+  };
+}
+
+/** What the model reads. */
+function contentOf(questions: readonly Question[], { status, body }: InteractionChange): Json {
+  if (status !== "answered") return "The person did not answer.";
+  const { answers } = body as unknown as {
+    answers: readonly { question: string; selected: string[]; text?: string }[];
+  };
+  return answers.map(({ question: id, selected, text }) => {
+    const question = questions.find((one) => one.id === id);
+    const chosen = selected.map(
+      (option) => question?.options.find((one) => one.id === option)?.label ?? option,
+    );
+    return {
+      question: question?.text ?? id,
+      answer: [...chosen, ...(text === undefined || text === "" ? [] : [text])].join("; "),
+    };
+  });
+}

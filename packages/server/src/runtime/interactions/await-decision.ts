@@ -1,0 +1,76 @@
+/**
+ * Asks a person something that the turn waits for: committed as a durable state machine in the store, and waited for,
+ * however long and in however many attempts. Whatever was decided is in the log before anything follows from it.
+ */
+import type { ApprovalBlock, Json, QuestionBlock } from "@turnstream/protocol";
+import { changeInteraction } from "../../session/change-interaction.ts";
+import { deliverCommitted } from "../../session/relay.ts";
+import { StoreError } from "../../store/errors.ts";
+import type { Interaction, InteractionChange } from "../../store/ports/interactions.ts";
+import type { Attempt } from "../attempt.ts";
+import { hearDecision } from "./hear.ts";
+
+/** Looks by itself that often, in case nobody told us. */
+const LOOK_MS = 60_000;
+/** By the database's clock the deadline may come a little later. */
+const EARLY_MS = 100;
+
+export type AskedBlock = ApprovalBlock | QuestionBlock;
+
+export function interactionIdOf(turn: string, call: string | null): string {
+  return `${turn}/${call ?? ""}`;
+}
+
+/** @param block as it was told */
+export async function awaitDecision(
+  attempt: Attempt,
+  block: AskedBlock,
+  request: Json,
+): Promise<InteractionChange> {
+  const { parts, ref, row } = attempt;
+  const { deadline, kind, run, id, index, key, call } = block;
+  const digest = block.kind === "approval" ? block.digest : null;
+  const { interaction } = await parts.store.interactions.request(ref, {
+    id: interactionIdOf(row.turn, call),
+    kind,
+    turn: row.turn,
+    run,
+    block: id,
+    index,
+    key,
+    request,
+    ...(call === null ? {} : { call }),
+    ...(digest === null ? {} : { digest }),
+    ...(deadline === null ? {} : { deadlineMs: Math.max(0, deadline - parts.env.now()) }),
+  });
+  const change = await wait(attempt, interaction);
+  const { failure } = await deliverCommitted(parts, ref);
+  if (failure !== null) throw failure;
+  hearDecision(attempt, block, change);
+  return change;
+}
+
+async function wait(
+  { parts, ref, signal, waiting }: Attempt,
+  asked: Interaction,
+): Promise<InteractionChange> {
+  const { interactions } = parts.store;
+  while (true) {
+    signal.throwIfAborted();
+    const now = await interactions.get(ref, asked.id);
+    if (now === null) throw new StoreError("NOT_FOUND", `${asked.kind} ${asked.key}`);
+    if (now.status !== "pending") {
+      const change = (await interactions.changes(ref, asked.id)).at(-1);
+      if (change === undefined) throw new StoreError("INTERNAL", `${asked.kind} ${asked.key}`);
+      return change;
+    }
+    const left = now.deadline === null ? LOOK_MS : now.deadline - parts.env.now();
+    if (left > 0) await waiting(() => parts.waiters.wait(ref.session, Math.min(left, LOOK_MS), signal));
+    else {
+      const result = await parts.store.transaction((tx) =>
+        changeInteraction(tx, ref, now, { to: "timed_out" }),
+      );
+      if (!result.won && result.why === "early") await parts.waiters.wait(ref.session, EARLY_MS, signal);
+    }
+  }
+}

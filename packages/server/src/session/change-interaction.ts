@@ -1,0 +1,62 @@
+/**
+ * Moves an interaction on, if it may: the change, the event that tells of it and the note in the audit are one commit. The
+ * one place where a decision, an answer, a time-out and a withdrawal become events. Never brings them to the log.
+ */
+import type { EventDraft, Json } from "@turnstream/protocol";
+import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
+import type { Ref } from "../store/refs.ts";
+import type { Store } from "../store/store.ts";
+
+export interface InteractionMove {
+  readonly to: string;
+  /** What comes with it, as the event has it: edited actions, answers, the message that was the answer. */
+  readonly fields?: { readonly [field: string]: Json };
+  readonly by?: string;
+  readonly reason?: string;
+  readonly digest?: string;
+}
+
+export async function changeInteraction(
+  tx: Store,
+  ref: Ref,
+  interaction: Interaction,
+  { to, fields = {}, by, reason, digest }: InteractionMove,
+): Promise<ChangeResult> {
+  const { id, kind } = interaction;
+  const result = await tx.interactions.change(ref, {
+    id,
+    to,
+    body: fields,
+    ...(by === undefined ? {} : { by }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(digest === undefined ? {} : { expectDigest: digest }),
+  });
+  if (!result.won) return result;
+  const { version, change } = result;
+  const draft = { ...updateOf(interaction, change), turn: interaction.turn } as EventDraft;
+  await tx.outbox.add(ref, { key: `i/${id}/${version}`, draft });
+  const actor = by === undefined ? null : await tx.people.numberOf(ref.tenant, by);
+  const subject = { session: ref.session, interaction: id };
+  await tx.audit.add(ref.tenant, { actor, action: `${kind}.${to}`, subject, detail: { version } });
+  return result;
+}
+
+type Change = Extract<ChangeResult, { won: true }>["change"];
+
+/** The event of a change, without its turn. */
+export function updateOf(
+  { kind, run, block, index }: Pick<Interaction, "kind" | "run" | "block" | "index">,
+  { version, status, by, reason, body }: Change,
+): object {
+  return {
+    type: `${kind}.update`,
+    run,
+    block,
+    index,
+    version,
+    status,
+    ...(typeof body === "object" ? body : {}),
+    ...(by === null ? {} : { by }),
+    ...(reason === null ? {} : { reason }),
+  };
+}

@@ -1,0 +1,7 @@
+/** What people are asked in a turn, on PostgreSQL, Redis and DBOS. */
+import { approvalContract } from "./approvals.contract.ts";
+import { questionContract } from "./questions.contract.ts";
+import { realParts } from "./real-parts.ts";
+
+approvalContract(realParts);
+questionContract(realParts);
