@@ -3,6 +3,7 @@
  * most one per turn; whoever begins another has made void what this one did not journal. Never decides what to do next.
  */
 import type { Json, SessionState, Turn } from "@turnstream/protocol";
+import { EngineError } from "../engine/errors.ts";
 import { isStoreError } from "../store/errors.ts";
 import type { RunningTurn } from "../store/ports/running.ts";
 import type { Ref } from "../store/refs.ts";
@@ -102,12 +103,21 @@ export class Attempt {
     this.#clock.stop();
   }
 
+  /**
+   * Throws once the lease may have run out. A process that was frozen knows that before it commits anything, also where
+   * nobody has taken its turn over yet.
+   */
+  requireLease(): void {
+    if (!this.parts.isFresh()) throw new EngineError("LEFT", `turn ${this.row.turn}`);
+  }
+
   recall<T>(key: FactKey<T>): T | undefined {
     return this.#journal.get(key) as T | undefined;
   }
 
   /** Journals a fact on its own: before it is told, so that whoever comes next can tell it. */
   async note<T>(key: FactKey<T>, value: T, { kept = false } = {}): Promise<void> {
+    this.requireLease();
     const { store, env } = this.parts;
     const deadline = env.now() + NOTE_PATIENCE_MS;
     while (true) {
@@ -134,7 +144,9 @@ export class Attempt {
 
   /** Archives what is in the log, and does the rest in the same commit. */
   async archive(commit: (tx: Store) => Promise<void>): Promise<void> {
-    await this.#archiver.archive(commit, await this.pen.flush());
+    const told = await this.pen.flush();
+    this.requireLease();
+    await this.#archiver.archive(commit, told);
   }
 
   #entry(key: string, value: Json, kept: boolean) {

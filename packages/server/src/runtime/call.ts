@@ -75,8 +75,6 @@ async function performTool(scope: RunScope, call: StepCall, tool: Tool, input: u
     if (tool.rerun === "never") await attempt.note(startKey(call.call), true, { kept: true });
     const result = await startResult(scope, call);
     await attempt.pen.flush();
-    // A process that was frozen may have been superseded since; it finds out before anything happens.
-    if (!parts.isFresh() && !(await parts.confirmLease())) throw new Error("this worker lost its lease");
     // Once its start is noted it is run, as long as it may: otherwise nobody would know that it was not.
     (tool.rerun === "never" ? attempt.toolSignal : attempt.signal).throwIfAborted();
     return runTool(scope, call, tool, approved.input, result);

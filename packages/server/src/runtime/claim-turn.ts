@@ -85,7 +85,9 @@ export async function claimTurn(
     newBlobId: () => parts.env.id(),
   });
   const pen = new Pen({ writer, state: after, now: () => parts.env.now() });
-  return new Attempt({ parts, row, epoch: claimed.epoch, pen, journal, state: after, tries });
+  const attempt = new Attempt({ parts, row, epoch: claimed.epoch, pen, journal, state: after, tries });
+  attempt.requireLease();
+  return attempt;
 }
 
 /** A turn's start names its message, and that is not in the log: it was lost, or could not be told yet. */

@@ -36,7 +36,13 @@ export async function runTool(
   const signal = AbortSignal.any([stop, timeout.signal]);
   const show = new Shown(scope, place);
   try {
-    const work = (async () => tool.run(input, contextOf(scope, call, signal, show)))();
+    const context = contextOf(scope, call, signal, show);
+    const work = (async () => {
+      // The last thing before the call: a process that was frozen until here finds out. One that is frozen between this
+      // line and the next still calls out when it wakes up; that is what the idempotency key is for.
+      attempt.requireLease();
+      return tool.run(input, context);
+    })();
     const returned = outputFrom(await unlessAborted(work, signal));
     const artifact = returned.artifact ?? show.artifact;
     const output = artifact === null ? returned : { ...returned, artifact };
@@ -47,6 +53,7 @@ export async function runTool(
     return { ...fact, whole: await keepWhole(scope, call, output) };
   } catch (error) {
     if (stop.aborted) throw stop.reason;
+    if (!parts.isFresh()) throw error;
     if (!(error instanceof ToolTimeout)) parts.onError(error, `the tool ${call.name}`);
     const shown = error instanceof ToolError || error instanceof ToolTimeout;
     const people = error instanceof ToolError ? error.forPeople : messageOf(error);

@@ -52,7 +52,10 @@ export async function answerByMessage(tx: Store, ref: Ref, message: NewMessage):
   const { id, text, by } = message;
   const answers = [{ question: first.id, selected: [], text }];
   const move = { to: "answered", fields: { answers, message: id } };
-  const result = await changeInteraction(tx, ref, question, { ...move, ...(by == null ? {} : { by }) });
+  const result = await changeInteraction(tx, ref, question, {
+    ...move,
+    ...(by === undefined || by === null ? {} : { by }),
+  });
   if (result.won) await tx.waiting.remove(ref, id);
   return result.won;
 }
@@ -62,7 +65,7 @@ function questionsOf({ request }: Interaction): readonly Question[] {
 }
 
 /** What is wrong with the answers, in words; null when nothing is. Pure. */
-export function problemOf(questions: readonly Question[], answers: readonly Answer[]): string | null {
+function problemOf(questions: readonly Question[], answers: readonly Answer[]): string | null {
   const seen = new Set<string>();
   for (const { question: id, selected, text } of answers) {
     const question = questions.find((one) => one.id === id);

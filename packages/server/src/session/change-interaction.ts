@@ -55,7 +55,7 @@ export function updateOf(
     index,
     version,
     status,
-    ...(typeof body === "object" ? body : {}),
+    ...(body as { readonly [field: string]: Json } | null),
     ...(by === null ? {} : { by }),
     ...(reason === null ? {} : { reason }),
   };

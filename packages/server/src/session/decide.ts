@@ -38,7 +38,7 @@ export async function decideApproval(
     const { by, reason, digest } = decision;
     return changeInteraction(tx, ref, interaction, {
       to: STATUS[decision.decision],
-      ...(actions === null ? {} : { fields: { actions: actions as Json } }),
+      ...(actions === null ? {} : { fields: { actions } }),
       ...(by === undefined ? {} : { by }),
       ...(reason === undefined ? {} : { reason }),
       ...(digest === undefined ? {} : { digest }),

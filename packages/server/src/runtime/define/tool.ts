@@ -120,7 +120,7 @@ export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: 
     input: options.input ?? NOTHING,
     run: (input, context) => options.run(input, context),
     rerun: options.rerun ?? "never",
-    approval: (options.approval as Approval<unknown> | undefined) ?? false,
+    approval: options.approval ?? false,
     timeoutMs: options.timeoutMs ?? null,
     display: { call: true, result: true, outside: false, ...options.display },
   };

@@ -80,9 +80,8 @@ async function tellRequest(scope: RunScope, call: StepCall, needed: NeededApprov
 }
 
 function approvalOf({ attempt }: RunScope, { call }: StepCall): ApprovalBlock | undefined {
-  const isIt = (block: { kind: string }): block is ApprovalBlock => block.kind === "approval";
   return blocksOf(attempt.turn)
-    .filter(isIt)
+    .filter((block) => block.kind === "approval")
     .findLast((block) => block.call === call);
 }
 

@@ -50,7 +50,7 @@ export async function askQuestion(scope: RunScope, call: StepCall): Promise<Call
   if (questions === null)
     return failed("`questions` has to be a list of at least one question with its text.");
   const block = await tellRequest(scope, call, questions);
-  const decided = await awaitDecision(attempt, block, { questions } as unknown as Json);
+  const decided = await awaitDecision(attempt, block, { questions });
   return { ...succeeded({ content: contentOf(questions, decided) }, 0), preview: "" };
 }
 
@@ -82,9 +82,8 @@ async function tellRequest(
 }
 
 function questionOf({ attempt }: RunScope, { call }: StepCall): QuestionBlock | undefined {
-  const isIt = (block: { kind: string }): block is QuestionBlock => block.kind === "question";
   return blocksOf(attempt.turn)
-    .filter(isIt)
+    .filter((block) => block.kind === "question")
     .findLast((block) => block.call === call);
 }
 
