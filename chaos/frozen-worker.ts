@@ -164,7 +164,8 @@ async function freezeOnce(
   const counts = { ...COUNTS, cut: cut.length, learnMs: 0 };
   if (victim !== null) {
     const isTaken = ({ follower }: (typeof plays)[number]) => follower.owner !== victim.name;
-    await until("the takeovers", () => cut.every(isTaken));
+    // One that is frozen in a transaction keeps others from its rows until the database ends it.
+    await until("the takeovers", () => cut.every(isTaken), { timeoutMs: 60_000 });
     if (!early) await Promise.all(cut.map(({ follower, message }) => follower.ended(message)));
     if (cut.some(({ follower }) => follower.running !== undefined)) counts.early++;
     await wake(stage, victim, counts);

@@ -32,7 +32,7 @@ interface PostgresTimeouts {
   /**
    * How long a transaction may do nothing before the database ends it. Without, a process that is frozen in one
    * would keep everybody from the rows it holds, until somebody ends the process.
-   * 10 s when absent.
+   * 5 s when absent.
    */
   readonly idleInTransactionMs: number;
 }
@@ -41,7 +41,7 @@ const TIMEOUTS: PostgresTimeouts = {
   connectMs: 5_000,
   statementMs: 30_000,
   lockMs: 5_000,
-  idleInTransactionMs: 10_000,
+  idleInTransactionMs: 5_000,
 };
 
 const INT8 = 20;
