@@ -76,11 +76,11 @@ test("every connection has its limits, whatever the URL or the server says", asy
     await db.destroy();
     return rows[0]?.all.slice(0, "options" in options ? 5 : 4);
   };
-  expect(await settingsOf({})).toEqual(["30s", "5s", "10s", "read committed"]);
+  expect(await settingsOf({})).toEqual(["30s", "5s", "5s", "read committed"]);
   const timeouts = { statementMs: 0, lockMs: 1, idleInTransactionMs: 2 };
   expect(await settingsOf({ timeouts })).toEqual(["0", "1ms", "2ms", "read committed"]);
   const withOptions = `${url}${url.includes("?") ? "&" : "?"}options=-c%20lock_timeout%3D7s`;
-  expect(await settingsOf({ url: withOptions })).toEqual(["30s", "7s", "10s", "read committed"]);
+  expect(await settingsOf({ url: withOptions })).toEqual(["30s", "7s", "5s", "read committed"]);
 });
 
 test("a statement that takes too long ends", async () => {
