@@ -13,6 +13,10 @@ import { outline, Stage, type StageParts } from "./stage.ts";
 
 type Trade = { symbol: string; count: number };
 
+function brokenPolicy(): never {
+  throw new Error("no policy today");
+}
+
 export function approvalContract(makeParts: () => Promise<StageParts>): void {
   let stage: Stage;
   let trades: Trade[];
@@ -137,6 +141,19 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
         { symbol: "VNM", count: 1 },
         { symbol: "VNM", count: 2 },
       ]);
+    });
+
+    it("is asked for when the policy fails", async () => {
+      await open();
+      await stage.worker([broker(brokenPolicy)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(trades).toEqual([]);
+      await decide(ref, asked?.key ?? "");
+      await stage.ended(ref, () => true);
+      expect(trades).toHaveLength(1);
+      expect(stage.errors).toHaveLength(1);
     });
 
     it("waits side by side with others, each routed to its own call", async () => {

@@ -42,7 +42,12 @@ async function needOf(
   if (noted !== undefined) return noted;
   if (tool.approval === false) return null;
   const { tenant, session, turn, user } = attempt.row;
-  const needed = await neededApproval(tool.approval, input, { tenant, session, turn, user, call: call.call });
+  const context = { tenant, session, turn, user, call: call.call };
+  const needed = await neededApproval(tool.approval, input, context).catch((error: unknown) => {
+    attempt.parts.onError(error, `the approval policy of the tool ${call.name}`);
+    // A policy that fails lets nothing through.
+    return neededApproval(true, input, context);
+  });
   await attempt.note(approvalKey(call.call), needed);
   return needed;
 }
