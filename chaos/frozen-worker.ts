@@ -163,7 +163,9 @@ async function freezeOnce(
   );
   const counts = { ...COUNTS, cut: cut.length, learnMs: 0 };
   if (victim !== null) {
-    const isTaken = ({ follower }: (typeof plays)[number]) => follower.owner !== victim.name;
+    // It may have frozen right after it had ended a turn and committed that: then there is nothing to take over.
+    const isTaken = ({ follower }: (typeof plays)[number]) =>
+      follower.owner !== victim.name || follower.running === undefined;
     // One that is frozen in a transaction keeps others from its rows until the database ends it.
     await until("the takeovers", () => cut.every(isTaken), { timeoutMs: 60_000 });
     if (!early) await Promise.all(cut.map(({ follower, message }) => follower.ended(message)));
