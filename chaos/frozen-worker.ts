@@ -167,10 +167,10 @@ async function freezeOnce(
     const isTaken = ({ follower }: (typeof plays)[number]) =>
       follower.owner !== victim.name || follower.running === undefined;
     // One that is frozen in a transaction keeps others from its rows until the database ends it.
-    const frozenAt = performance.now();
+    const since = performance.now();
     await until("the takeovers", () => cut.every(isTaken), { timeoutMs: 60_000 });
     // Past its lease in any case.
-    await sleep(Math.max(0, frozenAt + 2 * TTL_MS - performance.now()));
+    await sleep(Math.max(0, since + 2 * TTL_MS - performance.now()));
     if (!early) await Promise.all(cut.map(({ follower, message }) => follower.ended(message)));
     if (cut.some(({ follower }) => follower.running !== undefined)) counts.early++;
     await wake(stage, victim, counts);
