@@ -2,16 +2,14 @@
  * Tells what `streamText` of the AI SDK streams: prose and calls as a model step, results of tools that it ran by itself
  * as results. Reads only the parts it knows; an error part ends the turn.
  */
-import type { Json } from "@turnstream/protocol";
 import { modelErrorFrom } from "../models/errors.ts";
 import type { ModelUsage, StreamPart } from "../models/model.ts";
 import { usageOf } from "../models/usage.ts";
 import type { AiSdkPart } from "./define/body.ts";
 import { TurnFailed } from "./outcomes.ts";
 import { failed, outputFrom, succeeded } from "./result.ts";
-import { MAIN } from "./facts.ts";
-import { displayOf, labelFor, type RunScope } from "./run-scope.ts";
-import { type StepCall, StepWriter } from "./step-writer.ts";
+import { type RunScope, stepWriterFor } from "./run-scope.ts";
+import type { StepCall, StepWriter } from "./step-writer.ts";
 import { tellResult } from "./tell-result.ts";
 
 export class AiSdkReader {
@@ -21,7 +19,7 @@ export class AiSdkReader {
 
   constructor(scope: RunScope) {
     this.#scope = scope;
-    this.#step = this.#newStep();
+    this.#step = stepWriterFor(scope);
   }
 
   async take(part: AiSdkPart): Promise<void> {
@@ -84,21 +82,9 @@ export class AiSdkReader {
   /** The text of a step after which tools ran is not the last one; of the last step it is. */
   async #endStep(usage: FlatUsage | undefined): Promise<void> {
     await this.#step.finish();
-    this.#step = this.#newStep();
+    this.#step = stepWriterFor(this.#scope);
     const { attempt, path, agent } = this.#scope;
     attempt.spending.add(path, agent.name, usageOf(usage === undefined ? null : nested(usage)));
-  }
-
-  #newStep(): StepWriter {
-    const scope = this.#scope;
-    return new StepWriter({
-      pen: scope.attempt.pen,
-      run: scope.run,
-      isMain: scope.path === MAIN,
-      displayOf: (tool) => displayOf(scope, tool),
-      labelFor: (tool, input: Json) => labelFor(scope, tool, input),
-      thought: scope.attempt.parts.words.thought,
-    });
   }
 }
 

@@ -2,7 +2,7 @@
  * One attempt at a turn: a claimed epoch, a pen, the journal as it is, and a way to stop all its branches. A worker has at
  * most one per turn; whoever begins another has made void what this one did not journal. Never decides what to do next.
  */
-import type { Json, SessionState, Turn } from "@turnstream/protocol";
+import type { Json, Turn } from "@turnstream/protocol";
 import { EngineError } from "../engine/errors.ts";
 import { isStoreError } from "../store/errors.ts";
 import type { RunningTurn } from "../store/ports/running.ts";
@@ -30,8 +30,6 @@ export interface AttemptOptions {
   readonly epoch: number;
   readonly pen: Pen;
   readonly journal: Map<string, Json>;
-  /** The session right after the claim. */
-  readonly state: SessionState;
   readonly tries: Map<string, Tried>;
 }
 
@@ -41,7 +39,6 @@ export class Attempt {
   readonly ref: Ref;
   readonly epoch: number;
   readonly pen: Pen;
-  readonly state: SessionState;
   readonly tries: Map<string, Tried>;
   readonly spending: Spending;
   readonly #journal: Map<string, Json>;
@@ -56,7 +53,6 @@ export class Attempt {
     this.ref = { tenant: options.row.tenant, session: options.row.session };
     this.epoch = options.epoch;
     this.pen = options.pen;
-    this.state = options.state;
     this.tries = options.tries;
     this.spending = Spending.from(options.journal);
     this.#journal = options.journal;

@@ -3,12 +3,13 @@
  * so that what people have seen stands, whoever goes on. A tool begins only once its start is in the log under this
  * attempt's epoch: a worker that was superseded finds out there.
  */
-import { labelOf } from "@turnstream/protocol";
+import { type Json, labelOf } from "@turnstream/protocol";
 import { parseInput } from "../models/tool-schema.ts";
 import { type CallFact, callKey, startKey } from "./facts.ts";
 import { ASK_USER, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Tool } from "./define/tool.ts";
 import { nextWithin } from "./closing.ts";
+import { textField } from "./json-object.ts";
 import { endFor, LimitReached } from "./outcomes.ts";
 import { askApproval } from "./interactions/ask-approval.ts";
 import { askQuestion } from "./interactions/ask-question.ts";
@@ -60,13 +61,11 @@ async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Pro
 async function performTool(scope: RunScope, call: StepCall, tool: Tool, input: unknown): Promise<CallFact> {
   const { attempt } = scope;
   const { parts } = attempt;
-  if (tool.rerun === "never") {
-    if (attempt.recall(startKey(call.call)) !== undefined) {
-      return failed(
-        `The tool ${call.name} was interrupted while it ran, and may not be run again. Nobody knows whether it took effect: find out before you try again.`,
-        parts.words.errors.OUTCOME_UNKNOWN,
-      );
-    }
+  if (tool.rerun === "never" && attempt.recall(startKey(call.call)) !== undefined) {
+    return failed(
+      `The tool ${call.name} was interrupted while it ran, and may not be run again. Nobody knows whether it took effect: find out before you try again.`,
+      parts.words.errors.OUTCOME_UNKNOWN,
+    );
   }
   const approved = await askApproval(scope, call, tool, input);
   if (!approved.ok) return approved.fact;
@@ -81,18 +80,17 @@ async function performTool(scope: RunScope, call: StepCall, tool: Tool, input: u
   });
 }
 
-function shareThought(input: unknown): CallFact {
-  const thought = typeof input === "object" && input !== null && "thought" in input ? input.thought : null;
-  if (typeof thought !== "string" || thought === "") return failed("`thought` is missing.");
+function shareThought(input: Json): CallFact {
+  const thought = textField(input, "thought");
+  if (thought === null) return failed("`thought` is missing.");
   return { ...succeeded({ content: "Shown to the person." }, 0), preview: "", thought };
 }
 
 async function runSubAgent(scope: RunScope, call: StepCall, runAgent: RunAgent): Promise<CallFact> {
   const { attempt, agent, depth, root } = scope;
   const sub = agent.agents[call.name];
-  const input = call.input;
-  const task = typeof input === "object" && input !== null && "task" in input ? input.task : null;
-  if (typeof task !== "string" || task === "" || sub === undefined) return failed("`task` is missing.");
+  const task = textField(call.input, "task");
+  if (task === null || sub === undefined) return failed("`task` is missing.");
   if (depth >= root.limits.depth)
     return failed(`Sub-agents may not go deeper than ${root.limits.depth} here.`);
   await startResult(scope, call);
@@ -112,15 +110,8 @@ async function runSubAgent(scope: RunScope, call: StepCall, runAgent: RunAgent):
     const end = attempt.signal.aborted ? null : endFor(error, attempt.parts.words);
     if (end?.reason !== "error" || (error instanceof LimitReached && error.isOfTurn)) throw error;
     attempt.parts.onError(error, `the sub-agent ${sub.name}`);
-    await closeWithin(attempt, inner.run);
+    const { pen, spending } = attempt;
+    await pen.writeUntilDone((turn) => nextWithin(turn, inner.run, spending.byRun));
     return { ...failed(`${name} could not finish: ${end.text}`), usage: attempt.spending.of(call.call) };
-  }
-}
-
-async function closeWithin({ pen, spending }: RunScope["attempt"], run: string): Promise<void> {
-  for (;;) {
-    const drafts = nextWithin(pen.turn, run, spending.byRun);
-    if (drafts.length === 0) return;
-    for (const draft of drafts) await pen.write(draft);
   }
 }

@@ -85,7 +85,7 @@ export async function claimTurn(
     newBlobId: () => parts.env.id(),
   });
   const pen = new Pen({ writer, state: after, now: () => parts.env.now() });
-  const attempt = new Attempt({ parts, row, epoch: claimed.epoch, pen, journal, state: after, tries });
+  const attempt = new Attempt({ parts, row, epoch: claimed.epoch, pen, journal, tries });
   attempt.requireLease();
   return attempt;
 }

@@ -1,5 +1,5 @@
 /** A timer that stands still while it is paused, by however many. Knows nothing about what it is for. */
-const MAX_MS = 2 ** 31 - 1;
+import { LONGEST_TIMER_MS } from "./pause.ts";
 
 export class Countdown {
   #leftMs = Infinity;
@@ -30,7 +30,7 @@ export class Countdown {
   #run(): void {
     if (this.#pauses > 0 || this.#leftMs === Infinity || this.#timer !== null) return;
     this.#since = performance.now();
-    this.#timer = setTimeout(this.#onEnd, Math.min(this.#leftMs, MAX_MS));
+    this.#timer = setTimeout(this.#onEnd, Math.min(this.#leftMs, LONGEST_TIMER_MS));
   }
 
   #halt(): void {

@@ -6,9 +6,6 @@ import type { Attempt } from "./attempt.ts";
 import { type End, nextClosing } from "./closing.ts";
 import { withdrawAsked } from "./interactions/withdraw.ts";
 
-/** A turn has a bounded number of things to close; more rounds than that would be a mistake of ours. */
-const MAX_ROUNDS = 100_000;
-
 export async function endTurn(attempt: Attempt, end: End): Promise<void> {
   const { parts, pen, row, ref, spending } = attempt;
   const durationMs = Math.max(0, parts.env.now() - row.begunAt);
@@ -20,11 +17,7 @@ export async function endTurn(attempt: Attempt, end: End): Promise<void> {
     thoughtText: parts.words.thought,
   };
   await withdrawAsked(attempt);
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const drafts = nextClosing(pen.turn, end, facts);
-    if (drafts.length === 0) break;
-    for (const draft of drafts) await pen.write(draft);
-  }
+  await pen.writeUntilDone((turn) => nextClosing(turn, end, facts));
   await attempt.archive(async (tx) => {
     let turns = 1;
     for (const [model, usage] of spending.byModel) {

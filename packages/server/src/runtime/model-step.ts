@@ -10,30 +10,22 @@ import type { Model, Prompt } from "../models/model.ts";
 import { retryDelay } from "../models/retry.ts";
 import { addUsage, NO_USAGE, usageOf } from "../models/usage.ts";
 import type { Tried } from "./attempt.ts";
-import { type StepFact, stepKey } from "./facts.ts";
+import { MAIN, type StepFact, stepKey } from "./facts.ts";
 import { openGroup } from "./groups.ts";
 import { checkLimits } from "./limits.ts";
 import { BeginAgain } from "./outcomes.ts";
 import { toolsOf } from "./pinned.ts";
-import { MAIN } from "./facts.ts";
-import { displayOf, labelFor, type RunScope } from "./run-scope.ts";
-import { StepWriter } from "./step-writer.ts";
-import { pause } from "./together.ts";
+import { type RunScope, stepWriterFor } from "./run-scope.ts";
+import type { StepWriter } from "./step-writer.ts";
+import { pause } from "./pause.ts";
 
 export async function modelStep(scope: RunScope, n: number, model: Model, prompt: Prompt): Promise<StepFact> {
-  const { attempt, path, run } = scope;
+  const { attempt, path } = scope;
   const key = stepKey(path, n);
   const known = attempt.recall(key);
   if (known !== undefined) return known;
   checkLimits(scope, n);
-  const writer = new StepWriter({
-    pen: attempt.pen,
-    run,
-    isMain: path === MAIN,
-    displayOf: (tool) => displayOf(scope, tool),
-    labelFor: (tool, input) => labelFor(scope, tool, input),
-    thought: attempt.parts.words.thought,
-  });
+  const writer = stepWriterFor(scope);
   const usage = await askUntilAnswered(scope, key, model, prompt, writer);
   const fact: StepFact = { ...(await writer.finish()), usage, model: model.modelId };
   await attempt.commitStep(key, fact);

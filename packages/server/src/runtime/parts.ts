@@ -1,5 +1,4 @@
 /** What the work on turns needs: where sessions live, who is told, which agents there are, and how much at a time. Types only. */
-import type { Signals } from "../signals/signals.ts";
 import type { Env } from "../store/env.ts";
 import type { Parts } from "../session/parts.ts";
 import type { Agent } from "./define/agent.ts";
@@ -8,7 +7,6 @@ import type { Semaphore } from "./semaphore.ts";
 import type { Words } from "./words.ts";
 
 export interface RuntimeParts extends Parts {
-  readonly signals: Signals;
   readonly env: Env;
   /** Names this process in claims. */
   readonly executor: string;

@@ -111,6 +111,12 @@ export class Pen {
     return { place, written: this.write({ ...draft, ...place }) };
   }
 
+  /** Writes what comes next until nothing does. @param next what is missing in the turn as it is then */
+  async writeUntilDone(next: (turn: Turn) => readonly TurnDraft[]): Promise<void> {
+    for (let drafts = next(this.turn); drafts.length > 0; drafts = next(this.turn))
+      for (const draft of drafts) await this.write(draft);
+  }
+
   flush(): Promise<Position | null> {
     return this.#writer.flush();
   }

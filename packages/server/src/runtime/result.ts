@@ -2,9 +2,10 @@
 import { cutText, type Json } from "@turnstream/protocol";
 import type { ToolOutput } from "./define/tool.ts";
 import type { CallFact } from "./facts.ts";
+import { isObject } from "./json-object.ts";
 
-/** What an event takes of a preview. */
-const MAX_PREVIEW = 4_096;
+/** What an event takes of a preview; what is longer is kept whole beside it. */
+export const MAX_PREVIEW = 4_096;
 const MAX_BLOCKS = 100;
 /** Of a picture: an address, or a small picture in itself. An event takes 64 kB. */
 export const MAX_URL = 20_000;
@@ -76,7 +77,7 @@ const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
 
 /** Throws for an output with a field that no event could hold. */
 function isOutput(value: Json): value is Json & ToolOutput {
-  if (!isRecord(value) || !("content" in value)) return false;
+  if (!isObject(value) || !("content" in value)) return false;
   const fields = Object.entries(value);
   if (!fields.every(([key]) => key in FIELDS)) return false;
   const bad = fields.find(([key, field]) => FIELDS[key]?.(field) === false);
@@ -85,12 +86,8 @@ function isOutput(value: Json): value is Json & ToolOutput {
   return true;
 }
 
-function isRecord(value: Json): value is { readonly [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isResultBlock(value: Json): boolean {
-  if (!isRecord(value)) return false;
+  if (!isObject(value)) return false;
   return value["type"] === "text"
     ? typeof value["text"] === "string"
     : value["type"] === "image" && typeof value["url"] === "string" && value["url"].length <= MAX_URL;
@@ -100,7 +97,7 @@ const MAX_TYPE = 100;
 const MAX_TITLE = 500;
 
 function isArtifact(value: Json): boolean {
-  if (!isRecord(value) || !("data" in value)) return false;
+  if (!isObject(value) || !("data" in value)) return false;
   const { type, title = "" } = value;
   const isNamed = typeof type === "string" && type.length <= MAX_TYPE;
   const isTitled = typeof title === "string" && title.length <= MAX_TITLE;

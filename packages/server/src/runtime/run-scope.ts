@@ -4,7 +4,7 @@ import type { Agent } from "./define/agent.ts";
 import { ASK_USER, COMPACT, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Attempt } from "./attempt.ts";
 import { MAIN, type PinnedAgent } from "./facts.ts";
-import type { CallDisplay } from "./step-writer.ts";
+import { type CallDisplay, StepWriter } from "./step-writer.ts";
 
 export interface RunScope {
   readonly attempt: Attempt;
@@ -48,6 +48,19 @@ export async function subScope(
     });
   }
   return { attempt, agent, root, pinned, run, path: call, depth: depth + 1 };
+}
+
+/** Writes a step of this run. */
+export function stepWriterFor(scope: RunScope): StepWriter {
+  const { attempt, run, path } = scope;
+  return new StepWriter({
+    pen: attempt.pen,
+    run,
+    isMain: path === MAIN,
+    displayOf: (tool) => displayOf(scope, tool),
+    labelFor: (tool, input) => labelFor(scope, tool, input),
+    thought: attempt.parts.words.thought,
+  });
 }
 
 export function displayOf({ agent }: RunScope, name: string): CallDisplay {

@@ -2,6 +2,7 @@
 import type { Attempt } from "./attempt.ts";
 import type { TurnRef } from "./job-id.ts";
 import { StopRequested } from "./outcomes.ts";
+import { pause } from "./pause.ts";
 
 export class RunningHere {
   readonly #attempts = new Map<string, Attempt>();
@@ -26,34 +27,18 @@ export class RunningHere {
   stop(session: string, turn: string, by: string | null): void {
     const attempt = this.#attempts.get(session);
     if (attempt?.row.turn === turn) attempt.abort(new StopRequested(by));
-    const pause = this.#pauses.get(session);
-    if (pause?.turn === turn) pause.wake();
+    const paused = this.#pauses.get(session);
+    if (paused?.turn === turn) paused.wake();
   }
 
   /** Waits before the next attempt, which begins at once when somebody stops the turn: it will then end it. */
   pause({ session, turn }: TurnRef, ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason as Error);
-        return;
-      }
-      const end = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", leave);
-        if (this.#pauses.get(session) === pause) this.#pauses.delete(session);
+    return pause(ms, signal, (wake) => {
+      const paused = { turn, wake };
+      this.#pauses.set(session, paused);
+      return () => {
+        if (this.#pauses.get(session) === paused) this.#pauses.delete(session);
       };
-      const wake = (): void => {
-        end();
-        resolve();
-      };
-      const leave = (): void => {
-        end();
-        reject(signal.reason as Error);
-      };
-      const timer = setTimeout(wake, ms);
-      const pause = { turn, wake };
-      this.#pauses.set(session, pause);
-      signal.addEventListener("abort", leave, { once: true });
     });
   }
 }

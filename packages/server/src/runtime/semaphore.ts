@@ -7,11 +7,6 @@ export class Semaphore {
     this.#free = permits;
   }
 
-  /** How many wait. */
-  get waiting(): number {
-    return this.#queue.length;
-  }
-
   /** Waits for its turn; throws the signal's reason when that is aborted meanwhile. */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#enter(signal);

@@ -8,6 +8,7 @@ import { ModelError } from "../models/errors.ts";
 import { parseArguments } from "../models/tool-schema.ts";
 import type { AssistantContent, StreamPart } from "../models/model.ts";
 import { closeGroup, openGroup } from "./groups.ts";
+import { objectFrom } from "./json-object.ts";
 import type { BlockPlace, Pen } from "./pen.ts";
 
 export interface StepCall {
@@ -250,7 +251,7 @@ export class StepWriter {
       toolCallId: call,
       toolName: name,
       // Providers take nothing else, and a model that wrote something else reads what was wrong with it.
-      input: isRecord(input) ? input : {},
+      input: objectFrom(input),
       ...(part.providerMetadata === undefined ? {} : { providerOptions: part.providerMetadata }),
     });
   }
@@ -264,8 +265,4 @@ export class StepWriter {
   async #mark(draft: ReturnType<typeof openGroup>): Promise<void> {
     if (draft !== null) await this.#options.pen.write(draft);
   }
-}
-
-function isRecord(value: Json): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

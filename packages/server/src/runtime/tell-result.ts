@@ -11,9 +11,8 @@ import {
   type Artifact,
 } from "@turnstream/protocol";
 import { closeGroup } from "./groups.ts";
-import type { CallFact } from "./facts.ts";
+import { type CallFact, MAIN } from "./facts.ts";
 import type { BlockPlace } from "./pen.ts";
-import { MAIN } from "./facts.ts";
 import { displayOf, labelFor, type RunScope } from "./run-scope.ts";
 import type { StepCall } from "./step-writer.ts";
 

@@ -23,25 +23,6 @@ export async function together<T>(
   return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
 }
 
-/** Fulfilled after a while; throws the signal's reason when that is aborted first. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener("abort", stop, { once: true });
-  });
-}
-
 /** The work's result, unless the signal is aborted first: then its reason is thrown and the work is left alone. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -6,18 +6,15 @@ import type { Artifact } from "@turnstream/protocol";
 import { type Tool, type ToolContext, ToolError } from "./define/tool.ts";
 import type { CallFact } from "./facts.ts";
 import { jobId } from "./job-id.ts";
+import { LONGEST_TIMER_MS } from "./pause.ts";
 import type { BlockPlace } from "./pen.ts";
-import { asText, bounded, failed, MAX_URL, outputFrom, succeeded } from "./result.ts";
+import { asText, bounded, failed, MAX_PREVIEW, MAX_URL, outputFrom, succeeded } from "./result.ts";
 import type { RunScope } from "./run-scope.ts";
 import type { StepCall } from "./step-writer.ts";
 import { unlessAborted } from "./together.ts";
 
-/** What a timer takes. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 /** More than that is not progress but noise. */
 const MAX_PROGRESS = 200;
-/** What is shown of a result; what is longer is kept whole beside it. */
-const SHOWN = 4_096;
 
 export async function runTool(
   scope: RunScope,
@@ -28,7 +25,7 @@ export async function runTool(
 ): Promise<CallFact> {
   const { attempt, agent } = scope;
   const { parts } = attempt;
-  const timeoutMs = Math.min(tool.timeoutMs ?? agent.limits.toolMs, MAX_TIMER_MS);
+  const timeoutMs = Math.min(tool.timeoutMs ?? agent.limits.toolMs, LONGEST_TIMER_MS);
   // One that can be run again is stopped at once; one that can't may have a little longer.
   const stop = tool.rerun === "never" ? attempt.toolSignal : attempt.signal;
   const timeout = new AbortController();
@@ -165,7 +162,7 @@ async function keepWhole(
 ) {
   if (output.blocks !== undefined) return null;
   const text = asText(output.content as never);
-  if (text.length <= SHOWN) return null;
+  if (text.length <= MAX_PREVIEW) return null;
   const isText = typeof output.content === "string";
   const mediaType = isText ? "text/plain" : "application/json";
   const body = Buffer.from(isText ? text : JSON.stringify(output.content));

@@ -15,16 +15,15 @@ import { buildPrompt } from "./context/prompt.ts";
 import type { Agent } from "./define/agent.ts";
 import { endTurn } from "./end-turn.ts";
 import { RuntimeError } from "./errors.ts";
-import { END, type PinnedAgent } from "./facts.ts";
+import { END, MAIN, type PinnedAgent } from "./facts.ts";
 import { parseJobId, type TurnRef } from "./job-id.ts";
 import { BeginAgain, endFor, failure, LimitReached, StopRequested } from "./outcomes.ts";
 import type { RuntimeParts } from "./parts.ts";
 import { pinnedFor } from "./pinned.ts";
 import { runAgent } from "./run.ts";
-import { MAIN } from "./facts.ts";
 import { mainScope } from "./run-scope.ts";
 import { giveTitle } from "./title.ts";
-import { pause } from "./together.ts";
+import { pause } from "./pause.ts";
 import type { RunningHere } from "./running-here.ts";
 
 const FIRST_RETRY_MS = 100;

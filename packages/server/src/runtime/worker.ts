@@ -103,7 +103,6 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const parts: RuntimeParts = {
     store,
     log,
-    signals,
     env,
     executor: engine.executor,
     agents: new Map(options.agents.map((agent) => [agent.name, agent])),

@@ -11,12 +11,12 @@ import { COMPACT } from "../define/agent.ts";
 import { type CompactFact, COMPACTED } from "../facts.ts";
 import { openGroup } from "../groups.ts";
 import type { BlockPlace } from "../pen.ts";
+import { MAX_PREVIEW } from "../result.ts";
 import type { RunScope } from "../run-scope.ts";
 import type { Earlier } from "./history.ts";
 
 const CHARS_PER_TOKEN = 4;
 const SUMMARY_CHARS = 8_000;
-const PREVIEW_CHARS = 4_096;
 const ASK =
   "Sum up the conversation so far for yourself: what the person wants, what was found and decided, names, numbers and open points. Write nothing else.";
 
@@ -73,7 +73,7 @@ async function compact(
   const result = await pen.start({ type: "tool_result.start", run, ...named });
   try {
     const { summary, usage } = await ask(scope, model, earlier);
-    await endResult(scope, result, "success", cutText(summary, PREVIEW_CHARS));
+    await endResult(scope, result, "success", cutText(summary, MAX_PREVIEW));
     const blocks = [asked.block, result.block];
     const fact: CompactFact = { summary, upTo, blocks, usage, model: model.modelId };
     await attempt.commitStep(COMPACTED, fact, { kept: true });

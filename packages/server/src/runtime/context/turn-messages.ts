@@ -14,6 +14,7 @@ import {
 } from "@turnstream/protocol";
 import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/model.ts";
 import { COMPACT } from "../define/agent.ts";
+import { objectFrom } from "../json-object.ts";
 import { asText } from "../result.ts";
 
 interface KeptResult {
@@ -62,6 +63,7 @@ export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
         type: "tool-call",
         toolCallId: call,
         toolName: name,
+        // What was no object, or too long for an event, is left out.
         input: objectFrom(block.input ?? inputOf(block)),
       });
     }
@@ -113,9 +115,4 @@ function outputOf(
   const value = isCut ? `${cutText(text, resultChars)} [cut, ${text.length} characters]` : text;
   if (status === "success") return { type: "text", value };
   return { type: "error-text", value: value === "" ? `${labelOf(call)} was not done.` : value };
-}
-
-/** Providers take objects only; arguments that were no object, or too long for an event, are left out. */
-function objectFrom(input: Json): Json {
-  return typeof input === "object" && input !== null && !Array.isArray(input) ? input : {};
 }

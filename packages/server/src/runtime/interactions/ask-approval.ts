@@ -8,7 +8,7 @@ import { approvalKey, type CallFact } from "../facts.ts";
 import { failed } from "../result.ts";
 import { labelFor, type RunScope } from "../run-scope.ts";
 import type { StepCall } from "../step-writer.ts";
-import { awaitDecision } from "./await-decision.ts";
+import { awaitDecision, requestKey } from "./await-decision.ts";
 import { digestOf } from "./digest.ts";
 
 export type Approved =
@@ -59,12 +59,10 @@ async function tellRequest(scope: RunScope, call: StepCall, needed: NeededApprov
   if (known !== undefined) return known;
   const label = labelFor(scope, call.name, call.input);
   const actions: Action[] = [{ name: call.name, input: call.input, ...(label === "" ? {} : { label }) }];
-  const { turn } = pen;
   await pen.start({
     type: "approval.request",
     run,
-    // A number that no other request of the session has.
-    key: `${row.session}_${turn.number * 10_000 + turn.items.length}`,
+    key: requestKey(attempt),
     call: call.call,
     actions,
     editable: needed.editable,

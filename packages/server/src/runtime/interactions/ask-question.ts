@@ -7,10 +7,11 @@ import type { JsonSchema } from "../../models/model.ts";
 import type { InteractionChange } from "../../store/ports/interactions.ts";
 import { MAIN, type CallFact } from "../facts.ts";
 import { closeGroup } from "../groups.ts";
+import { objectFrom, textField } from "../json-object.ts";
 import { failed, succeeded } from "../result.ts";
 import type { RunScope } from "../run-scope.ts";
 import type { StepCall } from "../step-writer.ts";
-import { awaitDecision } from "./await-decision.ts";
+import { awaitDecision, requestKey } from "./await-decision.ts";
 
 const MAX_QUESTIONS = 20;
 const MAX_OPTIONS = 50;
@@ -60,13 +61,12 @@ async function tellRequest(
   questions: readonly Question[],
 ): Promise<QuestionBlock> {
   const { attempt, run, path } = scope;
-  const { pen, row, parts } = attempt;
+  const { pen, parts } = attempt;
   const known = questionOf(scope, call);
   if (known !== undefined) return known;
   const group = path === MAIN ? closeGroup(pen.turn, parts.words.thought) : null;
   const closed = group === null ? null : pen.write(group);
-  const { turn } = pen;
-  const key = `${row.session}_${turn.number * 10_000 + turn.items.length}`;
+  const key = requestKey(attempt);
   const asked = pen.startNow({
     type: "question.request",
     run,
@@ -89,8 +89,7 @@ function questionOf({ attempt }: RunScope, { call }: StepCall): QuestionBlock | 
 
 /** As the model wrote them, with ids of our own. Null when there is nothing to ask. */
 function questionsFrom(input: Json): Question[] | null {
-  if (typeof input !== "object" || input === null || !("questions" in input)) return null;
-  const list = input.questions;
+  const list = objectFrom(input)["questions"];
   if (!Array.isArray(list) || list.length === 0) return null;
   const questions = (list as readonly Json[])
     .slice(0, MAX_QUESTIONS)
@@ -99,9 +98,9 @@ function questionsFrom(input: Json): Question[] | null {
 }
 
 function questionFrom(value: Json, id: string): Question | null {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
-  const { question: text, options = [], multiple = false } = value as { readonly [field: string]: Json };
-  if (typeof text !== "string" || text === "" || !Array.isArray(options)) return null;
+  const text = textField(value, "question");
+  const { options = [], multiple = false } = objectFrom(value);
+  if (text === null || !Array.isArray(options)) return null;
   const labels = (options as readonly Json[]).filter((label): label is string => typeof label === "string");
   return {
     id,

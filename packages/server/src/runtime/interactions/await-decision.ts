@@ -21,6 +21,11 @@ export function interactionIdOf(turn: string, call: string | null): string {
   return `${turn}/${call ?? ""}`;
 }
 
+/** What people and commands call a request that is about to be told: a number that no other of the session has. */
+export function requestKey({ row, turn }: Attempt): string {
+  return `${row.session}_${turn.number * 10_000 + turn.items.length}`;
+}
+
 /** @param block as it was told */
 export async function awaitDecision(
   attempt: Attempt,

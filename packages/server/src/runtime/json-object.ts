@@ -1,0 +1,19 @@
+/** Reads JSON of which nobody has promised that it is an object. Pure. */
+import type { Json } from "@turnstream/protocol";
+
+export type JsonObject = { readonly [field: string]: Json };
+
+export function isObject(value: Json): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The object itself, or an empty one: providers take nothing else as the arguments of a call. */
+export function objectFrom(value: Json): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** A text that is not empty, or null. */
+export function textField(value: Json, field: string): string | null {
+  const text = objectFrom(value)[field];
+  return typeof text === "string" && text !== "" ? text : null;
+}
