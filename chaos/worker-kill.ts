@@ -262,7 +262,7 @@ async function figures(
       value: found.aimed[n] ?? 0,
       atLeast: times >= 100 ? Math.floor(times / 200) : 0,
     })),
-    { figure: "turns cut off by a kill", value: found.cut, atLeast: Math.max(1, Math.floor(times / 20)) },
+    { figure: "turns cut off by a kill", value: found.cut, atLeast: Math.max(1, Math.floor(times / 4)) },
     { figure: "turns that did not end as planned", value: found.problems.length, exactly: 0 },
     { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
     { figure: "effects of a tool that may not run again, twice", value: twice.length, exactly: 0 },
@@ -277,7 +277,7 @@ async function figures(
     {
       figure: "takeovers measured",
       value: found.takeovers.length,
-      atLeast: Math.max(1, Math.floor(times / 20)),
+      atLeast: Math.max(1, Math.floor(times / 5)),
     },
     {
       figure: "takeover, median",
@@ -289,4 +289,4 @@ async function figures(
   ];
 }
 
-export const workerKill: Scenario = { promise: 8, about: ABOUT, times: 500, short: 40, run };
+export const workerKill: Scenario = { promise: 8, about: ABOUT, times: 500, short: 80, run };

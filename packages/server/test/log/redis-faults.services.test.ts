@@ -46,18 +46,23 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 }
 
 describe("a connection", () => {
-  // No pulse, whose answer could be the one that is cut.
+  // No pulse, and no one else on the line, whose answer could be the one that is cut.
   let calm: Log;
+  let line: TcpProxy;
   beforeEach(async () => {
-    calm = await createRedisLog({ url: `redis://127.0.0.1:${proxy.port}`, pulseMs: 3_600_000 });
+    line = await startProxy({ to: { host: "127.0.0.1", port: redis.port } });
+    calm = await createRedisLog({ url: `redis://127.0.0.1:${line.port}`, pulseMs: 3_600_000 });
   });
-  afterEach(() => calm.close());
+  afterEach(async () => {
+    await calm.close();
+    await line.close();
+  });
 
   test("that breaks between an append and its answer: the repeat finds it", async () => {
     await calm.head(SESSION);
     for (let counter = 1; counter <= 20; counter++) {
       const batch = { ...own, counter, events: titles(`${counter}`) };
-      proxy.cutAfter(0, "toClient");
+      line.cutAfter(0, "toClient");
       expect(await codeOf(calm.append(SESSION, batch))).toBe("UNAVAILABLE");
       expect(await calm.append(SESSION, { ...batch, repeat: true })).toMatchObject({
         last: counter + 1,
@@ -73,7 +78,7 @@ describe("a connection", () => {
   test("that breaks before the append arrives: the repeat makes it", async () => {
     const batch = { ...own, counter: 1, events: titles("a") };
     await calm.head(SESSION);
-    proxy.cutAfter(10, "toServer");
+    line.cutAfter(10, "toServer");
     expect(await codeOf(calm.append(SESSION, batch))).toBe("UNAVAILABLE");
     expect(await calm.append(SESSION, { ...batch, repeat: true })).toMatchObject({
       last: 2,
