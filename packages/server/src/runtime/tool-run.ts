@@ -5,6 +5,7 @@
 import type { Artifact } from "@turnstream/protocol";
 import { type Tool, type ToolContext, ToolError } from "./define/tool.ts";
 import type { CallFact } from "./facts.ts";
+import { withHost } from "./host.ts";
 import { jobId } from "./job-id.ts";
 import { LONGEST_TIMER_MS } from "./pause.ts";
 import type { BlockPlace } from "./pen.ts";
@@ -73,9 +74,9 @@ function messageOf(error: unknown): string {
   return message === "" ? "The tool failed." : message;
 }
 
-function contextOf({ attempt }: RunScope, call: StepCall, signal: AbortSignal, show: Shown): ToolContext {
-  const { tenant, session, turn, user } = attempt.row;
-  return {
+function contextOf(scope: RunScope, call: StepCall, signal: AbortSignal, show: Shown): ToolContext {
+  const { tenant, session, turn, user } = scope.attempt.row;
+  const context: ToolContext = {
     signal,
     idempotencyKey: `${jobId({ tenant, session, turn })}/${call.call}`,
     progress: (text) => show.part("text", text),
@@ -87,6 +88,7 @@ function contextOf({ attempt }: RunScope, call: StepCall, signal: AbortSignal, s
     call: call.call,
     user,
   };
+  return withHost(context, { scope, call });
 }
 
 async function settle(writes: readonly Promise<void>[]): Promise<void> {
