@@ -157,3 +157,4 @@ export type { TurnOptions } from "./runtime/turn-options.ts";
 export type { Approval, ApprovalContext, ApprovalOptions } from "./runtime/define/approval.ts";
 export { decideApproval, type Decision } from "./session/decide.ts";
 export { answerQuestion, type QuestionAnswer } from "./session/answer.ts";
+export type { OpenSource, SourceHost, SourceTool, ToolSource } from "./runtime/define/source.ts";

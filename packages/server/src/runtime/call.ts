@@ -5,7 +5,7 @@
  */
 import { type Json, labelOf } from "@turnstream/protocol";
 import { parseInput } from "../models/tool-schema.ts";
-import { type CallFact, callKey, startKey } from "./facts.ts";
+import { type CallFact, callKey, type PinnedTool, startKey } from "./facts.ts";
 import { ASK_USER, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Tool } from "./define/tool.ts";
 import { nextWithin } from "./closing.ts";
@@ -16,7 +16,7 @@ import { askQuestion } from "./interactions/ask-question.ts";
 import { pinnedFor } from "./pinned.ts";
 import type { Prompt } from "../models/model.ts";
 import { failed, succeeded } from "./result.ts";
-import { type RunScope, subScope } from "./run-scope.ts";
+import { type RunScope, sourcedTool, subScope } from "./run-scope.ts";
 import type { StepCall } from "./step-writer.ts";
 import { startResult, tellResult } from "./tell-result.ts";
 import { runTool } from "./tool-run.ts";
@@ -39,6 +39,8 @@ async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Pro
   const { name, input, problem } = call;
   if (problem !== undefined) return failed(problem);
   const isOffered = pinned.tools.some((offered) => offered.name === name);
+  const sourced = sourcedTool(scope, name);
+  if (sourced !== undefined) return performSourced(scope, call, sourced);
   if (isOffered && name === SHARE_THOUGHT) return shareThought(input);
   if (isOffered && name === ASK_USER) return askQuestion(scope, call);
   const sub = agent.agents[name];
@@ -47,6 +49,30 @@ async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Pro
   if (!isOffered || tool === undefined) {
     return failed(`There is no tool ${name}${isOffered ? " any more" : ""}.`);
   }
+  return checkAndPerform(scope, call, tool);
+}
+
+/** The tool of a source is looked for again at every call: since the run began it may have changed or gone. */
+async function performSourced(
+  scope: RunScope,
+  call: StepCall,
+  { name, tool: toolName }: NonNullable<PinnedTool["source"]>,
+): Promise<CallFact> {
+  const { attempt, agent } = scope;
+  const { words, sources } = attempt.parts;
+  // Whatever became of the source: what was begun may have taken effect.
+  if (attempt.recall(startKey(call.call)) !== undefined) return interrupted(scope, call);
+  const source = agent.sources.find((one) => one.name === name);
+  const offered = source === undefined ? {} : await sources.list(source);
+  if (offered === null)
+    return failed(`${name}, where the tool ${call.name} comes from, is not available now.`, words.toolFailed);
+  const tool = Object.hasOwn(offered, toolName) ? offered[toolName] : undefined;
+  if (tool === undefined) return failed(`There is no tool ${call.name} any more.`, words.toolFailed);
+  return checkAndPerform(scope, call, tool);
+}
+
+async function checkAndPerform(scope: RunScope, call: StepCall, tool: Tool): Promise<CallFact> {
+  const { name, input } = call;
   const { parts } = scope.attempt;
   const parsed = await parseInput(tool.input, input).catch((error: unknown) => {
     parts.onError(error, `the schema of the tool ${name}`);
@@ -61,12 +87,8 @@ async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Pro
 async function performTool(scope: RunScope, call: StepCall, tool: Tool, input: unknown): Promise<CallFact> {
   const { attempt } = scope;
   const { parts } = attempt;
-  if (tool.rerun === "never" && attempt.recall(startKey(call.call)) !== undefined) {
-    return failed(
-      `The tool ${call.name} was interrupted while it ran, and may not be run again. Nobody knows whether it took effect: find out before you try again.`,
-      parts.words.errors.OUTCOME_UNKNOWN,
-    );
-  }
+  if (tool.rerun === "never" && attempt.recall(startKey(call.call)) !== undefined)
+    return interrupted(scope, call);
   const approved = await askApproval(scope, call, tool, input);
   if (!approved.ok) return approved.fact;
   return parts.toolSlots.run(attempt.signal, async () => {
@@ -78,6 +100,13 @@ async function performTool(scope: RunScope, call: StepCall, tool: Tool, input: u
     (tool.rerun === "never" ? attempt.toolSignal : attempt.signal).throwIfAborted();
     return runTool(scope, call, tool, approved.input, result);
   });
+}
+
+function interrupted({ attempt }: RunScope, { name }: StepCall): CallFact {
+  return failed(
+    `The tool ${name} was interrupted while it ran, and may not be run again. Nobody knows whether it took effect: find out before you try again.`,
+    attempt.parts.words.errors.OUTCOME_UNKNOWN,
+  );
 }
 
 function shareThought(input: Json): CallFact {

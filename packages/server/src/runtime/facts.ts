@@ -13,7 +13,15 @@ export interface PinnedAgent {
   readonly agent: string;
   readonly model: string | null;
   readonly instructions: string;
-  readonly tools: readonly { readonly name: string; readonly description: string; readonly input: Json }[];
+  readonly tools: readonly PinnedTool[];
+}
+
+export interface PinnedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input: Json;
+  /** Set for a tool of a source: which one, what the source calls it, and what people read. */
+  readonly source?: { readonly name: string; readonly tool: string; readonly label: string };
 }
 
 export interface StepFact {

@@ -4,6 +4,7 @@ import type { Parts } from "../session/parts.ts";
 import type { Agent } from "./define/agent.ts";
 import type { Waiters } from "./interactions/waiters.ts";
 import type { Semaphore } from "./semaphore.ts";
+import type { Sources } from "./sources.ts";
 import type { Words } from "./words.ts";
 
 export interface RuntimeParts extends Parts {
@@ -13,6 +14,7 @@ export interface RuntimeParts extends Parts {
   readonly agents: ReadonlyMap<string, Agent>;
   /** Who answers when a message doesn't say. */
   readonly defaultAgent: string;
+  readonly sources: Sources;
   readonly modelSlots: Semaphore;
   readonly toolSlots: Semaphore;
   readonly words: Words;

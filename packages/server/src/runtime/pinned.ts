@@ -2,7 +2,7 @@
 import type { Json } from "@turnstream/protocol";
 import type { JsonSchema, ModelTool } from "../models/model.ts";
 import type { Attempt } from "./attempt.ts";
-import { type Agent, ASK_USER, SHARE_THOUGHT } from "./define/agent.ts";
+import { type Agent, ASK_USER, RESERVED, SHARE_THOUGHT } from "./define/agent.ts";
 import { type PinnedAgent, pinnedKey } from "./facts.ts";
 import { QUESTIONS_SCHEMA } from "./interactions/ask-question.ts";
 
@@ -20,7 +20,7 @@ const THOUGHT: JsonSchema = {
   additionalProperties: false,
 };
 
-async function pin(agent: Agent, { row }: Attempt): Promise<PinnedAgent> {
+async function pin(agent: Agent, { row, parts }: Attempt): Promise<PinnedAgent> {
   const { tenant, user, session, message } = row;
   const { instructions: made } = agent;
   const instructions = typeof made === "string" ? made : await made({ tenant, user, session, message });
@@ -44,11 +44,18 @@ async function pin(agent: Agent, { row }: Attempt): Promise<PinnedAgent> {
     description: "Asks the person something that you need to know to go on, and waits for the answer.",
     input: QUESTIONS_SCHEMA as Json,
   };
+  const own = [
+    ...tools,
+    ...agents,
+    ...(agent.shareThought ? [thought] : []),
+    ...(agent.askUser ? [ask] : []),
+  ];
+  const sourced = await parts.sources.pin(agent, [...RESERVED, ...own.map(({ name }) => name)]);
   return {
     agent: agent.name,
     model: agent.model?.modelId ?? null,
     instructions,
-    tools: [...tools, ...agents, ...(agent.shareThought ? [thought] : []), ...(agent.askUser ? [ask] : [])],
+    tools: [...own, ...sourced],
   };
 }
 

@@ -3,7 +3,7 @@ import { cutText, type Json, mainRun, runOfCall } from "@turnstream/protocol";
 import type { Agent } from "./define/agent.ts";
 import { ASK_USER, COMPACT, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Attempt } from "./attempt.ts";
-import { MAIN, type PinnedAgent } from "./facts.ts";
+import { MAIN, type PinnedAgent, type PinnedTool } from "./facts.ts";
 import { type CallDisplay, StepWriter } from "./step-writer.ts";
 
 export interface RunScope {
@@ -63,8 +63,16 @@ export function stepWriterFor(scope: RunScope): StepWriter {
   });
 }
 
-export function displayOf({ agent }: RunScope, name: string): CallDisplay {
+/** The tool of a source that the model was offered under this name. */
+export function sourcedTool({ pinned }: RunScope, name: string): PinnedTool["source"] {
+  return pinned.tools.find((offered) => offered.name === name)?.source;
+}
+
+export function displayOf(scope: RunScope, name: string): CallDisplay {
+  const { agent } = scope;
   if (name === SHARE_THOUGHT || name === ASK_USER) return { isHidden: true, isOutside: false, label: "" };
+  const sourced = sourcedTool(scope, name);
+  if (sourced !== undefined) return { isHidden: false, isOutside: false, label: sourced.label };
   const tool = agent.tools[name];
   const sub = agent.agents[name];
   if (tool === undefined)
@@ -79,7 +87,10 @@ export function displayOf({ agent }: RunScope, name: string): CallDisplay {
 
 const MAX_LABEL = 500;
 
-export function labelFor({ agent, attempt }: RunScope, name: string, input: Json): string {
+export function labelFor(scope: RunScope, name: string, input: Json): string {
+  const { agent, attempt } = scope;
+  const sourced = sourcedTool(scope, name);
+  if (sourced !== undefined) return sourced.label;
   const label = agent.tools[name]?.label ?? agent.agents[name]?.label ?? "";
   if (typeof label === "string") return label;
   try {

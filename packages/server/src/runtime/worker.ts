@@ -21,6 +21,7 @@ import { Waiters } from "./interactions/waiters.ts";
 import type { RuntimeParts } from "./parts.ts";
 import { Repeated } from "./repeated.ts";
 import { Semaphore } from "./semaphore.ts";
+import { Sources } from "./sources.ts";
 import { RunningHere } from "./running-here.ts";
 import { workOnTurn } from "./turn.ts";
 import { DEFAULT_WORDS, type Words } from "./words.ts";
@@ -107,6 +108,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     executor: engine.executor,
     agents: new Map(options.agents.map((agent) => [agent.name, agent])),
     defaultAgent: first.name,
+    sources: new Sources(options.agents, { env, onError }),
     modelSlots: new Semaphore(options.modelCalls ?? 1_000),
     toolSlots: new Semaphore(options.toolCalls ?? 500),
     waiters: new Waiters(),
@@ -183,7 +185,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       upkeep.stop();
       await executor?.leave();
       // A database that is down would hold it up for ever, and what runs is handed over already.
-      await Promise.race([engine.close(), new Promise((resolve) => setTimeout(resolve, CLOSING_MS).unref())]);
+      await Promise.race([
+        Promise.all([engine.close(), parts.sources.close()]),
+        new Promise((resolve) => setTimeout(resolve, CLOSING_MS).unref()),
+      ]);
     },
   };
 }

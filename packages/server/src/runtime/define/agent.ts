@@ -8,6 +8,7 @@ import { describeInput } from "../../models/tool-schema.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Body } from "./body.ts";
 import { DEFAULT_LIMITS, type Limits, type Prices } from "./limits.ts";
+import type { ToolSource } from "./source.ts";
 import type { Tool } from "./tool.ts";
 
 export interface AgentOptions {
@@ -18,6 +19,8 @@ export interface AgentOptions {
   /** Temperature, provider options and the like. */
   readonly settings?: ModelSettings;
   readonly tools?: Readonly<Record<string, Tool>>;
+  /** Where more tools come from, such as MCP servers. What they offer is asked when a run begins. */
+  readonly sources?: readonly ToolSource[];
   /** Each becomes a tool of the same name, which takes a task in words. */
   readonly agents?: Readonly<Record<string, Agent>>;
   /** For an agent that calls this one: what it is good for. */
@@ -62,6 +65,7 @@ export interface Agent {
   readonly instructions: NonNullable<AgentOptions["instructions"]>;
   readonly settings: ModelSettings;
   readonly tools: Readonly<Record<string, Tool>>;
+  readonly sources: readonly ToolSource[];
   readonly agents: Readonly<Record<string, Agent>>;
   /** The input of each tool as JSON Schema, by name. */
   readonly schemas: Readonly<Record<string, Json>>;
@@ -79,10 +83,11 @@ export interface Agent {
 /** Without these nothing would ever be done. */
 const MINIMUM: Readonly<Record<string, number>> = { steps: 1, width: 1, toolMs: 1, wallMs: 1 };
 const NAME = /^[A-Za-z][\w-]{0,63}$/;
+const SOURCE_NAME = /^[A-Za-z][\w-]{0,31}$/;
 export const SHARE_THOUGHT = "share_thought";
 export const COMPACT = "compact_history";
 export const ASK_USER = "ask_user_question";
-const RESERVED: readonly string[] = [SHARE_THOUGHT, COMPACT, ASK_USER];
+export const RESERVED: readonly string[] = [SHARE_THOUGHT, COMPACT, ASK_USER];
 
 export function defineAgent(options: AgentOptions): Agent {
   return completeAgent(options, options.model, null);
@@ -93,7 +98,7 @@ export function completeAgent(
   model: Model | null,
   body: Body | null,
 ): Agent {
-  const { name, tools = {}, agents = {} } = options;
+  const { name, tools = {}, agents = {}, sources = [] } = options;
   checkName(name, "agent");
   for (const toolName of [...Object.keys(tools), ...Object.keys(agents)]) {
     checkName(toolName, `tool of the agent ${name}`);
@@ -102,6 +107,7 @@ export function completeAgent(
   const twice = Object.keys(agents).find((agentName) => agentName in tools);
   if (twice !== undefined) fail(`the agent ${name} has a tool and a sub-agent called ${twice}`);
   checkParts(name, model, tools, agents);
+  checkSources(name, sources);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   for (const [limit, value] of Object.entries(limits))
     if (!(value >= (MINIMUM[limit] ?? 0))) fail(`the limit ${limit} of the agent ${name} is too low`);
@@ -112,6 +118,7 @@ export function completeAgent(
     instructions: options.instructions ?? "",
     settings: options.settings ?? {},
     tools,
+    sources,
     agents,
     schemas: Object.fromEntries(
       Object.entries(tools).map(([toolName, { input }]) => [toolName, describeInput(input, toolName)]),
@@ -145,6 +152,18 @@ function checkParts(
     if (one.body !== null)
       fail(`the sub-agent ${subName} of ${name} is a stream of its own, which can't be called`);
   }
+}
+
+function checkSources(name: string, sources: readonly ToolSource[]): void {
+  for (const source of sources) {
+    if (typeof source?.open !== "function") fail(`the agent ${name} has a source that is not a ToolSource`);
+    if (!SOURCE_NAME.test(source.name))
+      fail(
+        `the name ${JSON.stringify(source.name)} of a source of the agent ${name} is not a letter followed by up to 31 of A-Z a-z 0-9 _ -`,
+      );
+  }
+  if (new Set(sources.map((source) => source.name)).size < sources.length)
+    fail(`the agent ${name} has two sources of the same name`);
 }
 
 function checkName(name: string, of: string): void {
