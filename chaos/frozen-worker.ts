@@ -73,20 +73,18 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     const lane = async (): Promise<void> => {
       while (wanted < times) {
         const n = wanted++;
-        if (tries > 3 * times) throw new Error("too few turns could be frozen");
         const aim = n % AIMS.length;
-        const name = `f${tries++}`;
-        const round = await freezeOnce(stage, {
-          name,
-          aim: AIMS[aim] ?? [],
-          early: n % 8 < 4,
-          frozen,
-          random,
-          progress,
-        });
-        if (round === null) {
-          wanted--;
-          continue;
+        let round: Awaited<ReturnType<typeof freezeOnce>> = null;
+        while (round === null) {
+          if (tries > 3 * times) throw new Error("too few turns could be frozen");
+          round = await freezeOnce(stage, {
+            name: `f${tries++}`,
+            aim: AIMS[aim] ?? [],
+            early: n % 8 < 4,
+            frozen,
+            random,
+            progress,
+          });
         }
         done++;
         aimed[aim] = (aimed[aim] ?? 0) + 1;
