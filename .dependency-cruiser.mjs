@@ -61,6 +61,13 @@ export const written = [
   apart("log-on-its-own", "log", "(store|session)", "session joins the two; neither knows the other"),
   apart("store-on-its-own", "store", "(log|session)", "session joins the two; neither knows the other"),
   {
+    name: "outside-on-its-own",
+    severity: "error",
+    comment: "what guards the way out depends on nobody, so that it can be judged by itself",
+    from: { path: "^packages/server/src/outside/" },
+    to: { path: "^packages/[^/]+/src/", pathNot: "^packages/server/src/outside/" },
+  },
+  {
     name: "protocol-imports-little",
     severity: "error",
     comment: "protocol runs anywhere: zod, eventsource-parser and itself, no Node module",

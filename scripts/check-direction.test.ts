@@ -126,6 +126,11 @@ const breaches: [rule: string, planted: Tree][] = [
     "store-on-its-own",
     { "packages/server/src/store/x.ts": `import "../log/x.ts";`, "packages/server/src/log/x.ts": "" },
   ],
+  ["outside-on-its-own", { "packages/server/src/outside/x.ts": `import "../log/port.ts";` }],
+  [
+    "outside-on-its-own",
+    { "packages/server/src/outside/x.ts": `import type {} from "@turnstream/protocol";` },
+  ],
   ["protocol-imports-little", { "packages/protocol/src/x.ts": `import "node:fs";` }],
   ["protocol-imports-little", { "packages/protocol/src/x.ts": `import "vitest";` }],
   [

@@ -84,6 +84,9 @@ export {
   verifyTenantAudit,
 } from "./store/rules/verify-audit.ts";
 export type { NewMessage, Waiting } from "./store/ports/waiting.ts";
+export { FETCH_ERRORS, FetchError, type FetchErrorCode, isFetchError } from "./outside/errors.ts";
+export type { FetchPolicy, Lookup } from "./outside/policy.ts";
+export { safeFetch, type SafeFetchOptions, type SafeResponse } from "./outside/safe-fetch.ts";
 export { ModelError, type ModelErrorReason } from "./models/errors.ts";
 export {
   type Answer,

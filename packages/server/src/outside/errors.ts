@@ -1,0 +1,32 @@
+/**
+ * The one kind of error that a fetch throws: a code for programs, words for people. Never tells what an address
+ * resolved to, so that whoever chose it learns nothing about the network it was refused for.
+ */
+
+/** What went wrong, and what can be done about it. */
+export const FETCH_ERRORS = {
+  BAD_URL: "The address can't be fetched. Use http or https, without a user name or password in it.",
+  BLOCKED:
+    "The address, or one it redirects to, is not on the public internet. Use another, or allow this service by name.",
+  TOO_LARGE: "The answer is larger than the limit. Fetch less of it, or raise the limit.",
+  TIMEOUT: "The answer took too long. Try again later, or raise the limit.",
+  TOO_MANY_REDIRECTS: "The address redirects too often. Use the address it should lead to.",
+  UNREACHABLE: "The server can't be reached, or broke off. Check the address, or try again later.",
+  BAD_RESPONSE: "The server's answer can't be read. Nothing can be done here; tell whoever runs that server.",
+} as const;
+
+export type FetchErrorCode = keyof typeof FETCH_ERRORS;
+
+export class FetchError extends Error {
+  readonly code: FetchErrorCode;
+
+  constructor(code: FetchErrorCode, cause?: unknown) {
+    super(FETCH_ERRORS[code], cause === undefined ? {} : { cause });
+    this.name = "FetchError";
+    this.code = code;
+  }
+}
+
+export function isFetchError(error: unknown, code?: FetchErrorCode): error is FetchError {
+  return error instanceof FetchError && (code === undefined || error.code === code);
+}

@@ -1,0 +1,59 @@
+/**
+ * How long a fetch lives: until it is done, its time is up or its caller stops it. Whatever ends it closes its
+ * connection, and is what the caller is told. Never sends anything.
+ */
+import type { Agent } from "undici";
+import { FetchError } from "./errors.ts";
+
+export class Life {
+  readonly #work = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #timer: NodeJS.Timeout;
+  #agent: Agent | null = null;
+  readonly #onAbort = (): void => this.#stop(this.#outer.reason);
+
+  constructor(outer: AbortSignal, timeoutMs: number) {
+    outer.throwIfAborted();
+    this.#outer = outer;
+    outer.addEventListener("abort", this.#onAbort, { once: true });
+    this.#timer = setTimeout(() => this.#stop(new FetchError("TIMEOUT")), timeoutMs).unref();
+  }
+
+  get signal(): AbortSignal {
+    return this.#work.signal;
+  }
+
+  openAgent(agent: Agent): Agent {
+    this.closeAgent();
+    this.#agent = agent;
+    return agent;
+  }
+
+  closeAgent(): void {
+    void this.#agent?.destroy().catch(() => undefined);
+    this.#agent = null;
+  }
+
+  #stop(reason: unknown): void {
+    this.#work.abort(reason);
+    this.closeAgent();
+  }
+
+  /** @returns what the caller is told */
+  end(error?: unknown): unknown {
+    clearTimeout(this.#timer);
+    this.#outer.removeEventListener("abort", this.#onAbort);
+    this.closeAgent();
+    return this.#work.signal.aborted ? this.#work.signal.reason : typed(error);
+  }
+}
+
+function typed(error: unknown): FetchError {
+  if (error instanceof FetchError) return error;
+  const { code = "", name = "" } = error instanceof Error ? (error as Error & { code?: string }) : {};
+  if (/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/.test(code))
+    return new FetchError("TIMEOUT", error);
+  const isUnreadable =
+    name === "HTTPParserError" || /^(UND_ERR_HEADERS_OVERFLOW|Z_.*|ERR_.*BROTLI.*|ERR__.*)$/.test(code);
+  return new FetchError(isUnreadable ? "BAD_RESPONSE" : "UNREACHABLE", error);
+}
