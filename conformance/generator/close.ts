@@ -34,6 +34,7 @@ function cancel(w: LogWriter, turn: Turn, block: Extract<Block, { version: numbe
     w.add({ type: "approval.update", ...on(turn, block), version, status: "cancelled" });
   if (block.kind === "question")
     w.add({ type: "question.update", ...on(turn, block), version, status: "cancelled" });
+  if (block.kind === "form") w.add({ type: "form.update", ...on(turn, block), version, status: "cancelled" });
 }
 
 /** Closes the runs below `parent`, each with its blocks, before the results they stand in. */

@@ -9,6 +9,7 @@ import {
   outlivesTurn,
   TRANSITIONS,
   type Turn,
+  waitingFormOf,
 } from "@turnstream/protocol";
 import type { LogWriter } from "../support/log-writer.ts";
 import { on } from "./close.ts";
@@ -95,6 +96,16 @@ function requests(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
           ...due,
         }),
     ]);
+  }
+  const atWork = blocksOf(turn).filter(
+    (b) => b.kind === "tool_result" && b.end === null && runs(turn, b.run),
+  );
+  const asks = pickOne(atWork, which);
+  if (asks?.kind === "tool_result" && waitingFormOf(turn, asks.call) === undefined) {
+    const place = { ...w.place(asks.run), form: w.id("form"), call: asks.call, waits: true as const };
+    const fields = [{ name: "email", label: text, type: "email", required: false }] as const;
+    const schema = { id: "ask", title: text, fields };
+    moves.push([6, () => w.add({ type: "form.request", ...place, schema, ...(which % 2 ? due : {}) })]);
   }
   const main = turn.runs.find((run) => run.parent === null);
   if (main === undefined || turn.group !== null || turn.open > 0) return moves;

@@ -11,6 +11,7 @@ import {
   type ToolCallBlock,
   type ToolResultBlock,
   type Turn,
+  waitingFormOf,
 } from "@turnstream/protocol";
 import type { LogWriter } from "../support/log-writer.ts";
 import { closeAll, endBlock, on, running } from "./close.ts";
@@ -86,7 +87,7 @@ function waits(turn: Turn): boolean {
 }
 
 function endings(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
-  const needsPerson = blocksOf(turn).some((b) => b.kind === "form" || b.kind === "payment");
+  const needsPerson = blocksOf(turn).some((b) => "version" in b && outlivesTurn(b));
   const stop = (): void => {
     closeAll(w, turn.id);
     w.add({ type: "notice.stopped", ...w.place(), text: `stopped ${text}` });
@@ -230,7 +231,7 @@ function resultMoves(w: LogWriter, turn: Turn, block: ToolResultBlock, which: nu
   const data = media === "image" ? `https://example.com/${block.parts.length}-${which}.png` : text;
   const reference = which % 4 === 0 ? { reference: { id: which % 7, title: text } } : {};
   const moves: Move[] = [];
-  if (run?.status !== "running") {
+  if (run?.status !== "running" && waitingFormOf(turn, block.call) === undefined) {
     const outcomes = isRefused(turn, block.call)
       ? (["error"] as const)
       : (["success", "success", "error", "cancelled"] as const);

@@ -19,6 +19,8 @@ export { type ReadableEvent, upgrade } from "./events/upgrade.ts";
 export { inputOf } from "./fold/block.ts";
 export { findRun, findTurn } from "./fold/edit.ts";
 export { fold, foldAll } from "./fold/fold.ts";
+export { checkForm, checkPartialForm } from "./form/check-form.ts";
+export { FORM_PROBLEMS, type FormProblem } from "./form/problems.ts";
 export { interactionId, isPending, outlivesTurn, TRANSITIONS } from "./fold/interaction.ts";
 export { type Place, placeOf } from "./fold/place.ts";
 export type { Json } from "./json.ts";
@@ -60,6 +62,7 @@ export {
   type File,
   type FilesBlock,
   type FormBlock,
+  type FormField,
   type FormSchema,
   type GroupEnd,
   type GroupStart,
@@ -88,7 +91,15 @@ export {
   type UserMessage,
   type Whole,
 } from "./state.ts";
-export { callOf, mainRun, mainRunStatus, resultOf, runOfCall, unansweredCalls } from "./turn-facts.ts";
+export {
+  callOf,
+  mainRun,
+  mainRunStatus,
+  resultOf,
+  runOfCall,
+  unansweredCalls,
+  waitingFormOf,
+} from "./turn-facts.ts";
 export { SCHEMA_VERSION } from "./version.ts";
 export { type StatusDot, statusDot, toolItem, type ToolItem } from "./view/tool-item.ts";
 export {

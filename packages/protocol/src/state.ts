@@ -18,6 +18,7 @@ export type Action = EventOf<"approval.request">["actions"][number];
 export type Question = EventOf<"question.request">["questions"][number];
 export type Answer = NonNullable<EventOf<"question.update">["answers"]>[number];
 export type FormSchema = EventOf<"form.request">["schema"];
+export type FormField = FormSchema["fields"][number];
 
 export interface UserMessage {
   readonly id: string;
@@ -230,6 +231,10 @@ export interface FormBlock extends InteractionBase {
   readonly kind: "form";
   readonly form: string;
   readonly schema: FormSchema;
+  /** Whether its turn waits for it; otherwise it outlives the turn. */
+  readonly waits: boolean;
+  readonly timeout_seconds: number | null;
+  readonly deadline: number | null;
   readonly status: "pending" | EventOf<"form.update">["status"];
   readonly values: Readonly<Record<string, Json>> | null;
 }

@@ -7,6 +7,7 @@ import {
   type ApprovalBlock,
   type Block,
   blocksOf,
+  type FormBlock,
   isBlock,
   type Run,
   type SessionState,
@@ -62,6 +63,15 @@ export function pendingApprovalOf(turn: Turn, call: string): ApprovalBlock | und
   return findBlock(
     turn,
     (block): block is ApprovalBlock => block.kind === "approval" && block.call === call && isPending(block),
+  );
+}
+
+/** A form that the turn waits for, and that a call's tool asks. */
+export function waitingFormOf(turn: Turn, call: string): FormBlock | undefined {
+  return findBlock(
+    turn,
+    (block): block is FormBlock =>
+      block.kind === "form" && block.call === call && block.waits && isPending(block),
   );
 }
 

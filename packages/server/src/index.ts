@@ -120,7 +120,7 @@ export {
 } from "./engine/inline.ts";
 export type { JobsOptions } from "./engine/jobs.ts";
 export { createSession, openSession, reopenIdle, type SessionWish } from "./session/create.ts";
-export { sendMessage, withdrawMessage } from "./session/send.ts";
+export { type SentMessage, sendMessage, withdrawMessage } from "./session/send.ts";
 export { stopTurn, type StopWish } from "./session/stop.ts";
 export type { CommandParts } from "./session/parts.ts";
 export { formatRef, parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "./session/wake.ts";
@@ -159,5 +159,12 @@ export { ToolSchemaError } from "./models/tool-schema.ts";
 export type { TurnOptions } from "./runtime/turn-options.ts";
 export type { Approval, ApprovalContext, ApprovalOptions } from "./runtime/define/approval.ts";
 export { decideApproval, type Decision } from "./session/decide.ts";
+export {
+  declineForm,
+  FormError,
+  type FormRefusal,
+  type FormSubmission,
+  submitForm,
+} from "./session/forms.ts";
 export { answerQuestion, type QuestionAnswer } from "./session/answer.ts";
 export type { OpenSource, SourceHost, SourceTool, ToolSource } from "./runtime/define/source.ts";

@@ -69,12 +69,32 @@ function waitingCall(scribe: Scribe, turnId: string, name: string | undefined): 
   return turn === undefined ? undefined : unansweredCalls(turn).findLast((call) => call.name === name)?.call;
 }
 
+interface FormRequest {
+  readonly form_request_id: string;
+  readonly form_schema: FormSchema;
+  readonly waits?: true;
+  readonly timeout_seconds?: number;
+  readonly deadline?: number;
+  readonly tool_use_id?: string;
+}
+
 /** 002 shows a form whose schema has no id and whose fields don't say whether they are required. */
-export function requestForm(scribe: Scribe, { turn, run }: Where, form: string, told: FormSchema): void {
+export function requestForm(scribe: Scribe, { turn, run }: Where, request: FormRequest): void {
+  const { form_request_id: form, form_schema: told, waits, timeout_seconds, deadline, tool_use_id } = request;
   if (findInteraction(scribe, turn, form) !== undefined) return;
   const fields = told.fields.map((field) => ({ ...field, required: field.required ?? false }));
   const schema = { ...told, id: told.id ?? form, fields };
-  scribe.write({ type: "form.request", ...scribe.next(turn), run, form, schema });
+  scribe.write({
+    type: "form.request",
+    ...scribe.next(turn),
+    run,
+    form,
+    schema,
+    ...(tool_use_id === undefined ? {} : { call: tool_use_id }),
+    ...(waits === true ? { waits } : {}),
+    ...(timeout_seconds === undefined ? {} : { timeout_seconds }),
+    ...(deadline === undefined ? {} : { deadline }),
+  });
 }
 
 interface PaymentRequest {

@@ -1,7 +1,7 @@
 /**
  * How what people are asked goes over a wire, in the dialects that carry it.
  */
-import type { Action, ApprovalBlock, PaymentBlock, Question, QuestionBlock } from "../state.ts";
+import type { Action, ApprovalBlock, FormBlock, PaymentBlock, Question, QuestionBlock } from "../state.ts";
 
 /** What a person is asked to approve or to answer. */
 export function approvalRequest(block: ApprovalBlock | QuestionBlock) {
@@ -28,6 +28,19 @@ export function actionRequest(action: Action) {
 
 function questionRequest(questions: readonly Question[]) {
   return { name: QUESTION_TOOL, args: { questions } };
+}
+
+export function formRequest(block: FormBlock) {
+  const { form, schema, timeout_seconds, deadline, call } = block;
+  return {
+    form_request_id: form,
+    form_schema: schema,
+    ...(block.waits ? { waits: true as const } : {}),
+    ...(timeout_seconds === null ? {} : { timeout_seconds }),
+    ...(deadline === null ? {} : { deadline }),
+    // Of a form that ends its turn the call is hidden, and clients know nothing of it.
+    ...(block.waits && call !== null ? { tool_use_id: call } : {}),
+  };
 }
 
 export function paymentOf(block: PaymentBlock) {

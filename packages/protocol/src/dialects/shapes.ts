@@ -1,5 +1,5 @@
 /**
- * Shapes that frames of several dialects have in common: what people are asked to approve and to pay.
+ * Shapes that frames of several dialects have in common: what people are asked to approve, to fill in and to pay.
  */
 import { z } from "zod";
 import { json } from "../events/fields.ts";
@@ -15,6 +15,14 @@ export const actionRequest = z.strictObject({
   args: json,
   label: z.string().exactOptional(),
 });
+
+/** Ours: on a form that the turn waits for, so that the stream goes on after it. */
+export const formWaits = {
+  waits: z.literal(true).exactOptional(),
+  timeout_seconds: z.int().exactOptional(),
+  deadline: z.int().exactOptional(),
+  tool_use_id: z.string().exactOptional(),
+};
 
 export const paymentFields = z.strictObject({
   payment_request_id: z.string(),

@@ -126,8 +126,13 @@ export const interactionEvents = {
       form: id.describe("`form_request_id`"),
       call: id.exactOptional(),
       schema: formSchema,
+      waits: z
+        .literal(true)
+        .exactOptional()
+        .describe("the turn waits for it, as for an approval; otherwise it ends, and a later one goes on"),
+      ...deadline,
     })
-    .describe("The agent needs a form filled in. The turn ends; a later one goes on."),
+    .describe("The agent needs a form filled in. The turn ends and a later one goes on, unless it waits."),
   "form.update": z
     .strictObject({
       ...envelope,

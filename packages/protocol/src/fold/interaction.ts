@@ -15,9 +15,9 @@ export function isPending(block: InteractionBlock): boolean {
   return block.status in TRANSITIONS[block.kind];
 }
 
-/** Forms and payments outlive their turn; approvals and questions wait inside it. */
+/** Payments and forms outlive their turn; approvals, questions and forms that say so wait inside it. */
 export function outlivesTurn(block: InteractionBlock): boolean {
-  return block.kind === "form" || block.kind === "payment";
+  return block.kind === "payment" || (block.kind === "form" && !block.waits);
 }
 
 /** The states an interaction can go to, from each of its states. What is not listed is final. */
@@ -83,7 +83,16 @@ function newInteraction(event: RequestEvent, seq: number): InteractionBlock {
         message: null,
       };
     case "form.request":
-      return { ...base, kind: "form", form: event.form, schema: event.schema, values: null };
+      return {
+        ...base,
+        kind: "form",
+        form: event.form,
+        schema: event.schema,
+        waits: event.waits ?? false,
+        timeout_seconds: event.timeout_seconds ?? null,
+        deadline: event.deadline ?? null,
+        values: null,
+      };
     case "payment.request": {
       const { payment, order_no, amount, currency, description, checkout_url } = event;
       return { ...base, kind: "payment", payment, order_no, amount, currency, description, checkout_url };
@@ -126,7 +135,7 @@ function updateOf(block: InteractionBlock, event: UpdateEvent): InteractionBlock
   }
 }
 
-/** An approval or question whose turn ended without an answer. */
+/** What waited inside a turn that ended without an answer. */
 export function withdraw(block: InteractionBlock, seq: number, at: number): InteractionBlock {
   if (outlivesTurn(block) || block.status !== "pending") return block;
   return { ...block, status: "cancelled", version: block.version + 1, changed: seq, decided_at: at };

@@ -14,6 +14,7 @@ import {
   resultOf,
   runOfCall,
   unansweredCalls,
+  waitingFormOf,
 } from "../turn-facts.ts";
 
 export type BlockEvent = Extract<Event, { readonly block: string }>;
@@ -148,6 +149,8 @@ export function checkContinue(turn: Turn, event: BlockEvent): Illegal | null {
     if (refused !== undefined && event.status === "success") {
       return illegal("L16", `call ${block.call} succeeds although its approval was ${refused.status}`);
     }
+    const form = waitingFormOf(turn, block.call);
+    if (form !== undefined) return illegal("L16", `form ${form.form} of call ${block.call} still waits`);
     const run = runOfCall(turn, block.call);
     if (run?.status === "running")
       return illegal("L08", `run ${run.id} goes on under the result ${block.id}`);

@@ -17,6 +17,7 @@ export function checkRequest(state: SessionState, turn: Turn, event: RequestEven
     .toArray()
     .some((t) => blocksOf(t).some((b) => "version" in b && interactionId(b) === name));
   if (taken) return illegal("L04", `interaction ${name} was there before`);
+  if (event.type === "form.request" && event.waits === true) return checkWaitingForm(turn, event);
   if (event.type !== "approval.request") {
     if (turn.group !== null && isMain(turn, event.run)) {
       return illegal("L13", `${event.type} while group ${turn.group} is open`);
@@ -32,6 +33,17 @@ export function checkRequest(state: SessionState, turn: Turn, event: RequestEven
   if (pendingApprovalOf(turn, event.call) !== undefined)
     return illegal("L19", `call ${event.call} already waits`);
   return null;
+}
+
+/** It stands where an approval stands, or later: the tool that asks may be at work. */
+function checkWaitingForm(turn: Turn, { call: id, run }: EventOf<"form.request">): Illegal | null {
+  if (id === undefined) return null;
+  const call = callOf(turn, id);
+  if (call === undefined || call.end === null)
+    return illegal("L19", `call ${id} is not there or not complete`);
+  if (call.run !== run) return illegal("L19", `call ${id} is another run's`);
+  const result = resultOf(turn, id);
+  return result === undefined || result.end === null ? null : illegal("L19", `call ${id} has ended already`);
 }
 
 export function checkUpdate(turn: Turn, event: UpdateEvent): Illegal | null {

@@ -4,7 +4,7 @@
  */
 import { parseCursor } from "../cursor.ts";
 import type { Event, EventOf } from "../events/index.ts";
-import { findRun, findTurn } from "../fold/edit.ts";
+import { blockAt, findRun, findTurn } from "../fold/edit.ts";
 import { isKnownMessage } from "../fold/fold.ts";
 import { isPending, outlivesTurn } from "../fold/interaction.ts";
 import { claimsEpoch } from "../fold/place.ts";
@@ -84,12 +84,15 @@ type TurnEvent = Exclude<
 
 function checkInTurn(state: SessionState, event: TurnEvent, turn: Turn | undefined): Illegal | null {
   if (turn === undefined) return illegal("L06", `there is no turn ${event.turn}`);
-  if (event.type === "form.update" || event.type === "payment.update") return checkUpdate(turn, event);
+  if ((event.type === "form.update" || event.type === "payment.update") && !waitsInside(turn, event))
+    return checkUpdate(turn, event);
   if (turn.status !== "running") return illegal("L06", `turn ${turn.id} is over`);
   switch (event.type) {
     case "question.update":
       return checkUpdate(turn, event) ?? checkAnswer(state, event);
     case "approval.update":
+    case "form.update":
+    case "payment.update":
       return checkUpdate(turn, event);
     case "turn.end":
       return checkTurnEnd(turn, event);
@@ -110,6 +113,11 @@ function checkInTurn(state: SessionState, event: TurnEvent, turn: Turn | undefin
       return continues ? checkContinue(turn, event) : (checkPlace(turn, event) ?? checkStart(turn, event));
     }
   }
+}
+
+function waitsInside(turn: Turn, { index, block }: EventOf<"form.update" | "payment.update">): boolean {
+  const asked = blockAt(turn, index, block);
+  return asked !== undefined && "version" in asked && !outlivesTurn(asked);
 }
 
 /** A message that answers a question has waited until then. */
@@ -162,7 +170,7 @@ function checkTurnEnd(turn: Turn, event: EventOf<"turn.end">): Illegal | null {
   const notice = last?.kind === "notice" ? last.notice : null;
   const asked = event.reason === "user_stopped" ? "stopped" : event.reason === "error" ? "error" : null;
   if (notice !== asked) return illegal("L23", `reason ${event.reason} with the notice ${notice}`);
-  const interaction = blocksOf(turn).some((b) => b.kind === "form" || b.kind === "payment");
+  const interaction = blocksOf(turn).some((b) => "version" in b && outlivesTurn(b));
   if (event.reason === "requires_interaction" && !interaction)
     return illegal("L23", "no form or payment to wait for");
   return turn.runs.some((r) => isMain(turn, r.id)) ? null : illegal("L23", "the turn never had a main run");

@@ -13,6 +13,7 @@ import { textField } from "./json-object.ts";
 import { endFor, LimitReached } from "./outcomes.ts";
 import { askApproval } from "./interactions/ask-approval.ts";
 import { askQuestion } from "./interactions/ask-question.ts";
+import { withdrawAsked } from "./interactions/withdraw.ts";
 import { pinnedFor } from "./pinned.ts";
 import type { Prompt } from "../models/model.ts";
 import { failed, succeeded } from "./result.ts";
@@ -30,6 +31,8 @@ export async function runCall(scope: RunScope, call: StepCall, runAgent: RunAgen
     fact = await perform(scope, call, runAgent);
     await attempt.note(callKey(call.call), fact, { kept: true });
   }
+  // A tool that gave up before the person answered asks no longer.
+  await withdrawAsked(attempt, call.call);
   await tellResult(scope, call, fact);
   return fact;
 }

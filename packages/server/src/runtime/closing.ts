@@ -111,14 +111,10 @@ function endBlock(block: Block): TurnDraft[] {
 }
 
 function withdraw(block: Block): TurnDraft[] {
-  if (block.kind !== "approval" && block.kind !== "question") return [];
+  if (!("version" in block) || block.kind === "payment") return [];
   const place = { run: block.run, block: block.id, index: block.index };
   const change = { ...place, version: block.version + 1, status: "cancelled" } as const;
-  return [
-    block.kind === "approval"
-      ? { type: "approval.update", ...change }
-      : { type: "question.update", ...change },
-  ];
+  return [{ type: `${block.kind}.update` as const, ...change }];
 }
 
 function cancel(

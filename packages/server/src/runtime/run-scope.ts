@@ -3,6 +3,7 @@ import { cutText, type Json, mainRun, runOfCall } from "@turnstream/protocol";
 import type { Agent } from "./define/agent.ts";
 import { ASK_USER, COMPACT, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Attempt } from "./attempt.ts";
+import type { Countdown } from "./countdown.ts";
 import { MAIN, type PinnedAgent, type PinnedTool } from "./facts.ts";
 import { type CallDisplay, StepWriter } from "./step-writer.ts";
 
@@ -17,6 +18,8 @@ export interface RunScope {
   /** Its name in the journal: the call that started it, or `main`. The same in every attempt. */
   readonly path: string;
   readonly depth: number;
+  /** Set for a tool that runs: its own time, which stands still while a person is waited for. */
+  readonly toolClock?: Countdown;
 }
 
 /** The main run, begun if it has not been. */

@@ -17,6 +17,18 @@ export class Semaphore {
     }
   }
 
+  /** While it waits for something outside, somebody else may work in its place. */
+  async aside<T>(signal: AbortSignal, wait: () => Promise<T>): Promise<T> {
+    this.#leave();
+    try {
+      return await wait();
+    } finally {
+      // Whoever stops meanwhile gives back a permit all the same.
+      if (signal.aborted) this.#free--;
+      else await this.#enter(signal).catch(() => this.#free--);
+    }
+  }
+
   async #enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#free > 0) {
@@ -38,7 +50,7 @@ export class Semaphore {
   }
 
   #leave(): void {
-    const next = this.#queue.shift();
+    const next = this.#free < 0 ? undefined : this.#queue.shift();
     if (next === undefined) this.#free++;
     else next();
   }

@@ -3,6 +3,7 @@
  * outcome. What it says after that is not heard.
  */
 import type { Artifact } from "@turnstream/protocol";
+import { Countdown } from "./countdown.ts";
 import { type Tool, type ToolContext, ToolError } from "./define/tool.ts";
 import type { CallFact } from "./facts.ts";
 import { withHost } from "./host.ts";
@@ -30,11 +31,12 @@ export async function runTool(
   // One that can be run again is stopped at once; one that can't may have a little longer.
   const stop = tool.rerun === "never" ? attempt.toolSignal : attempt.signal;
   const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(new ToolTimeout(timeoutMs)), timeoutMs);
+  const clock = new Countdown();
+  clock.start(timeoutMs, () => timeout.abort(new ToolTimeout(timeoutMs)));
   const signal = AbortSignal.any([stop, timeout.signal]);
   const show = new Shown(scope, place);
   try {
-    const context = contextOf(scope, call, signal, show);
+    const context = contextOf({ ...scope, toolClock: clock }, call, signal, show);
     const work = (async () => {
       // The last thing before the call: a process that was frozen until here finds out. One that is frozen between this
       // line and the next still calls out when it wakes up; that is what the idempotency key is for.
@@ -57,7 +59,7 @@ export async function runTool(
     const people = error instanceof ToolError ? error.forPeople : messageOf(error);
     return failed(messageOf(error), shown ? people : parts.words.toolFailed, await show.end());
   } finally {
-    clearTimeout(timer);
+    clock.stop();
     show.close();
   }
 }

@@ -2,7 +2,7 @@
  * The work of a turn, from one attempt to the next until it has ended. What goes wrong in an attempt is sorted here: some
  * things end the turn and are told, some begin another attempt, and some mean that it is not ours any more.
  */
-import { blocksOf, mainRun, type Turn } from "@turnstream/protocol";
+import { blocksOf, mainRun, outlivesTurn, type Turn } from "@turnstream/protocol";
 import type { Job } from "../engine/engine.ts";
 import { EngineError } from "../engine/errors.ts";
 import { isLogError } from "../log/errors.ts";
@@ -150,7 +150,7 @@ function toldEnd(turn: Turn): End | null {
 /** How long people were waited for in earlier attempts. Of several at a time the longest counts. */
 function waitedMs(turn: Turn): number {
   const times = blocksOf(turn).flatMap((block) =>
-    (block.kind === "approval" || block.kind === "question") && block.decided_at !== null
+    "version" in block && !outlivesTurn(block) && block.decided_at !== null
       ? [block.decided_at - block.started_at]
       : [],
   );

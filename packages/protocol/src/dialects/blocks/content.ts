@@ -6,7 +6,7 @@ import { cutText } from "../../cut-text.ts";
 import { findRun } from "../../fold/edit.ts";
 import type { Block, Turn } from "../../state.ts";
 import { labelOf } from "../../label.ts";
-import { approvalRequest, paymentOf } from "../interactions.ts";
+import { approvalRequest, formRequest, paymentOf } from "../interactions.ts";
 import type { ContentBlock, ContentDelta } from "./frames.ts";
 
 /** How much of a result goes over this wire, in UTF-16 units. */
@@ -66,7 +66,7 @@ export function contentStart(turn: Turn, block: Block): ContentBlock {
     case "question":
       return { type: "approval_request", approval_key: block.key, ...author };
     case "form":
-      return { type: "form_request", form_request_id: block.form, form_schema: block.schema, ...author };
+      return { type: "form_request", ...formRequest(block), ...author };
     case "payment":
       // As requested: what became of it follows as an update, live and in a resync alike.
       return { type: "payment_request", payment: paymentOf({ ...block, status: "pending" }), ...author };

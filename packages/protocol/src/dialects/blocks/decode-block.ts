@@ -39,12 +39,7 @@ export function decodeStart(scribe: Scribe, turn: string, block: ContentBlock): 
       toolResult(scribe, turn, block);
       return null;
     case "form_request":
-      requestForm(
-        scribe,
-        { turn, run: runFor(scribe, turn, block) },
-        block.form_request_id,
-        block.form_schema,
-      );
+      requestForm(scribe, { turn, run: runFor(scribe, turn, block) }, block);
       return null;
     case "payment_request":
       requestPayment(scribe, { turn, run: runFor(scribe, turn, block) }, block.payment);

@@ -8,7 +8,7 @@ import { annotation, artifact } from "../../events/blocks.ts";
 import { file, json, whole } from "../../events/fields.ts";
 import { answer, formSchema } from "../../events/interactions.ts";
 import type { Immutable } from "../../json.ts";
-import { actionRequest, paymentFields, reviewConfig } from "../shapes.ts";
+import { actionRequest, formWaits, paymentFields, reviewConfig } from "../shapes.ts";
 
 /** Ours: the cursor to resume from, on the last frame of each event. */
 const cursor = { event_id: z.string().regex(CURSOR_PATTERN).exactOptional() };
@@ -57,6 +57,7 @@ const startOf = {
     type: z.literal("form_request"),
     form_request_id: z.string(),
     form_schema: formSchema,
+    ...formWaits,
     ...author,
   }),
   payment_request: z.strictObject({ type: z.literal("payment_request"), payment: paymentFields, ...author }),

@@ -4,6 +4,7 @@
  */
 import { cutText } from "../../cut-text.ts";
 import { ERRORS, errorWordOf, turnErrorFrom } from "../../errors.ts";
+import { outlivesTurn } from "../../fold/interaction.ts";
 import { MAX_PREVIEW } from "../../limits.ts";
 import { blocksOf, emptyState, type TextBlock, type Usage } from "../../state.ts";
 import { changeInteraction, requestApproval, requestForm, requestPayment } from "../decode-interaction.ts";
@@ -186,7 +187,7 @@ function request(
 ): void {
   const where = { turn, run: turn };
   // 002 once shows a form without its interaction_type.
-  if ("form_request_id" in frame) requestForm(scribe, where, frame.form_request_id, frame.form_schema);
+  if ("form_request_id" in frame) requestForm(scribe, where, frame);
   else if ("payment" in frame) requestPayment(scribe, where, frame.payment);
   else requestApproval(scribe, where, frame.approval_key, frame);
 }
@@ -196,7 +197,7 @@ function end(scribe: Scribe, turnId: string, completed: ResponsesDecoder["comple
   if (turn === undefined || turn.status !== "running") return;
   endText(scribe, turnId, false);
   const notice = scribe.find(turnId, (block) => block.kind === "notice");
-  const waits = scribe.find(turnId, (block) => block.kind === "form" || block.kind === "payment");
+  const waits = scribe.find(turnId, (block) => "version" in block && outlivesTurn(block));
   const stopped = completed?.stop_reason === "user_stopped";
   if (stopped && notice === undefined)
     scribe.write({ type: "notice.stopped", ...scribe.next(turnId), run: turnId, text: "" });

@@ -20,7 +20,7 @@ import {
   isShown,
 } from "../../state.ts";
 import { labelOf } from "../../label.ts";
-import { actionRequest, approvalRequest, paymentOf } from "../interactions.ts";
+import { actionRequest, approvalRequest, formRequest, paymentOf } from "../interactions.ts";
 import type { Encoded } from "../dialect.ts";
 import { withCursor } from "../with-cursor.ts";
 import type { ResponsesFrame } from "./frames.ts";
@@ -235,7 +235,7 @@ function interactionRequest(state: SessionState, turn: Turn, block: InteractionB
     conversation_group_id: state.session,
   } as const;
   if (block.kind === "form") {
-    return { ...common, interaction_type: "form", form_request_id: block.form, form_schema: block.schema };
+    return { ...common, interaction_type: "form", ...formRequest(block) };
   }
   if (block.kind === "payment") return { ...common, interaction_type: "payment", payment: paymentOf(block) };
   return { ...common, interaction_type: block.kind, approval_key: block.key, ...approvalRequest(block) };

@@ -7,7 +7,7 @@ import { CURSOR_PATTERN } from "../../cursor.ts";
 import { json } from "../../events/fields.ts";
 import { answer, formSchema } from "../../events/interactions.ts";
 import type { Immutable } from "../../json.ts";
-import { actionRequest, paymentFields, reviewConfig } from "../shapes.ts";
+import { actionRequest, formWaits, paymentFields, reviewConfig } from "../shapes.ts";
 
 /** Ours: the cursor to resume from, on the last frame of each event; on the wire it is the SSE `id:` line. */
 const cursor = { event_id: z.string().regex(CURSOR_PATTERN).exactOptional() };
@@ -79,6 +79,7 @@ export const responsesFrames = {
       interaction_type: z.literal("form"),
       form_request_id: z.string(),
       form_schema: formSchema,
+      ...formWaits,
       ...cursor,
     }),
     z.strictObject({

@@ -2,7 +2,13 @@
  * Asks a person something that the turn waits for: committed as a durable state machine in the store, and waited for,
  * however long and in however many attempts. Whatever was decided is in the log before anything follows from it.
  */
-import type { ApprovalBlock, Json, QuestionBlock } from "@turnstream/protocol";
+import {
+  type ApprovalBlock,
+  type FormBlock,
+  interactionId,
+  type Json,
+  type QuestionBlock,
+} from "@turnstream/protocol";
 import { changeInteraction } from "../../session/change-interaction.ts";
 import { deliverCommitted } from "../../session/relay.ts";
 import { StoreError } from "../../store/errors.ts";
@@ -15,10 +21,15 @@ const LOOK_MS = 60_000;
 /** By the database's clock the deadline may come a little later. */
 const EARLY_MS = 100;
 
-export type AskedBlock = ApprovalBlock | QuestionBlock;
+/** What a turn waits for. */
+export type AskedBlock = ApprovalBlock | QuestionBlock | FormBlock;
 
-export function interactionIdOf(turn: string, call: string | null): string {
-  return `${turn}/${call ?? ""}`;
+/** What it is called when nobody decides in time. */
+const EXPIRY = { approval: "timed_out", question: "timed_out", form: "expired", payment: "expired" } as const;
+
+/** The id under which a told request is kept. One call may ask for several forms, and each has an id of its own. */
+export function storedIdOf(turn: string, block: AskedBlock): string {
+  return block.kind === "form" ? block.form : `${turn}/${block.call ?? ""}`;
 }
 
 /** What people and commands call a request that is about to be told: a number that no other of the session has. */
@@ -32,27 +43,32 @@ export async function awaitDecision(
   block: AskedBlock,
   request: Json,
 ): Promise<InteractionChange> {
-  const { parts, ref, row } = attempt;
-  const { deadline, kind, run, id, index, key, call } = block;
-  const digest = block.kind === "approval" ? block.digest : null;
-  const { interaction } = await parts.store.interactions.request(ref, {
-    id: interactionIdOf(row.turn, call),
-    kind,
-    turn: row.turn,
-    run,
-    block: id,
-    index,
-    key,
-    request,
-    ...(call === null ? {} : { call }),
-    ...(digest === null ? {} : { digest }),
-    ...(deadline === null ? {} : { deadlineMs: Math.max(0, deadline - parts.env.now()) }),
-  });
+  const { parts, ref } = attempt;
+  const { interaction } = await commitRequest(attempt, block, request);
   const change = await wait(attempt, interaction);
   const { failure } = await deliverCommitted(parts, ref);
   if (failure !== null) throw failure;
   hearDecision(attempt, block, change);
   return change;
+}
+
+/** Told already; a repeat changes nothing. */
+export function commitRequest({ parts, ref, row }: Attempt, block: AskedBlock, request: Json) {
+  const { deadline, kind, run, id, index, call } = block;
+  const digest = block.kind === "approval" ? block.digest : null;
+  return parts.store.interactions.request(ref, {
+    id: storedIdOf(row.turn, block),
+    kind,
+    turn: row.turn,
+    run,
+    block: id,
+    index,
+    key: interactionId(block),
+    request,
+    ...(call === null ? {} : { call }),
+    ...(digest === null ? {} : { digest }),
+    ...(deadline === null ? {} : { deadlineMs: Math.max(0, deadline - parts.env.now()) }),
+  });
 }
 
 async function wait(
@@ -73,7 +89,7 @@ async function wait(
     if (left > 0) await waiting(() => parts.waiters.wait(ref.session, Math.min(left, LOOK_MS), signal));
     else {
       const result = await parts.store.transaction((tx) =>
-        changeInteraction(tx, ref, now, { to: "timed_out" }),
+        changeInteraction(tx, ref, now, { to: EXPIRY[now.kind] }),
       );
       if (!result.won && result.why === "early") await parts.waiters.wait(ref.session, EARLY_MS, signal);
     }

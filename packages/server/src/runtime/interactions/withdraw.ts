@@ -2,23 +2,23 @@
  * When a turn ends while people are asked, what they are asked is withdrawn: in the store, where it may be decided at the
  * same moment. Whichever wins is told, and then the turn can be closed.
  */
-import { blocksOf, isPending } from "@turnstream/protocol";
+import { type Block, blocksOf, isPending, outlivesTurn } from "@turnstream/protocol";
 import { changeInteraction } from "../../session/change-interaction.ts";
 import { deliverCommitted } from "../../session/relay.ts";
 import type { Attempt } from "../attempt.ts";
-import { type AskedBlock, interactionIdOf } from "./await-decision.ts";
+import { type AskedBlock, storedIdOf } from "./await-decision.ts";
 import { hearDecision } from "./hear.ts";
 
-export async function withdrawAsked(attempt: Attempt): Promise<void> {
+/** @param call only what this call asks; all that is asked when absent */
+export async function withdrawAsked(attempt: Attempt, call?: string): Promise<void> {
   const { parts, ref, row, turn } = attempt;
-  const asked = blocksOf(turn).filter(
-    (block): block is AskedBlock =>
-      (block.kind === "approval" || block.kind === "question") && isPending(block),
-  );
+  const asked = blocksOf(turn)
+    .filter(isAsked)
+    .filter((block) => call === undefined || block.call === call);
   if (asked.length === 0) return;
   const { interactions } = parts.store;
   for (const block of asked) {
-    const id = interactionIdOf(row.turn, block.call);
+    const id = storedIdOf(row.turn, block);
     await parts.store.transaction(async (tx) => {
       const interaction = await tx.interactions.get(ref, id);
       // Told and never committed: closing the turn is enough then.
@@ -28,7 +28,11 @@ export async function withdrawAsked(attempt: Attempt): Promise<void> {
   const { failure } = await deliverCommitted(parts, ref);
   if (failure !== null) throw failure;
   for (const block of asked) {
-    const change = (await interactions.changes(ref, interactionIdOf(row.turn, block.call))).at(-1);
+    const change = (await interactions.changes(ref, storedIdOf(row.turn, block))).at(-1);
     if (change !== undefined) hearDecision(attempt, block, change);
   }
+}
+
+function isAsked(block: Block): block is AskedBlock {
+  return "version" in block && block.kind !== "payment" && isPending(block) && !outlivesTurn(block);
 }

@@ -9,6 +9,7 @@ import {
   findTurn,
   type InteractionBlock,
   isPending,
+  outlivesTurn,
   type Run,
   type SessionState,
   type Turn,
@@ -64,7 +65,7 @@ export function closeTurn(writer: Writer, id: string): void {
 function reasonOf(turn: Turn): "user_stopped" | "error" | "requires_interaction" | "end_turn" {
   const notice = lastNotice(turn);
   if (notice !== null) return notice === "stopped" ? "user_stopped" : "error";
-  const asks = blocksOf(turn).some((block) => block.kind === "form" || block.kind === "payment");
+  const asks = blocksOf(turn).some((block) => "version" in block && outlivesTurn(block));
   return asks ? "requires_interaction" : "end_turn";
 }
 
@@ -77,6 +78,7 @@ function cancel(writer: Writer, turn: Turn, block: InteractionBlock): void {
   const change = { ...on(turn, block), version: block.version + 1, status: "cancelled" } as const;
   if (block.kind === "approval") writer.add({ type: "approval.update", ...change });
   if (block.kind === "question") writer.add({ type: "question.update", ...change });
+  if (block.kind === "form") writer.add({ type: "form.update", ...change });
 }
 
 /** The runs below `parent`, each with its blocks, before the results they stand in. The main run stays. */

@@ -1,0 +1,168 @@
+/**
+ * A person submits a form or declines it, by a call or by the message that goes on from it. The values are checked by the
+ * same rules as on the client; then one conditional change, its event, the note in the audit, and the message that begins
+ * the next turn are one commit. Never runs a turn.
+ */
+import { checkForm, cutText, type FormProblem, type FormSchema, type Json } from "@turnstream/protocol";
+import { StoreError } from "../store/errors.ts";
+import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
+import type { NewMessage } from "../store/ports/waiting.ts";
+import type { Ref } from "../store/refs.ts";
+import type { Store } from "../store/store.ts";
+import { changeInteraction } from "./change-interaction.ts";
+import { deliver } from "./deliver.ts";
+import { messageDraft, messageKey } from "./message-draft.ts";
+import type { CommandParts } from "./parts.ts";
+import { DECISIONS_CHANNEL, formatRef, TURNS_CHANNEL } from "./wake.ts";
+
+/** What is kept of a form beside where it was told. */
+export interface StoredForm {
+  readonly schema: FormSchema;
+  /** Its turn waits for it, and goes on by itself. */
+  readonly waits?: boolean;
+  /** Who goes on from it, where a turn does. */
+  readonly agent?: string;
+  readonly mode?: "agent" | "chat";
+}
+
+interface FormAction {
+  /** What the request calls itself: `form_request_id`. */
+  readonly form: string;
+  readonly by?: string;
+  /**
+   * Whether the next turn begins at once; true when absent. False for a client that sends a message of its own
+   * afterwards.
+   */
+  readonly goOn?: boolean;
+}
+
+export interface FormSubmission extends FormAction {
+  readonly values: Json;
+}
+
+export interface FormRefusal extends FormAction {
+  readonly reason?: string;
+}
+
+/** INVALID, with what is wrong field by field. */
+export class FormError extends StoreError {
+  readonly problems: readonly FormProblem[];
+
+  constructor(form: string, problems: readonly FormProblem[]) {
+    super(
+      "INVALID",
+      `form ${form}: ${problems.map(({ field, problem }) => `${field} ${problem}`).join(", ")}`,
+    );
+    this.name = "FormError";
+    this.problems = problems;
+  }
+}
+
+/** Values are part of one event, beside its other fields. */
+const MAX_VALUES_BYTES = 60_000;
+const MAX_REASON = 4_096;
+
+/** Of any number at once one wins. Throws NOT_FOUND, FormError (INVALID) for values that don't fit, and TOO_LARGE. */
+export function submitForm(parts: CommandParts, ref: Ref, wish: FormSubmission): Promise<ChangeResult> {
+  return act(parts, ref, wish, (tx, interaction) => submit(tx, ref, interaction, wish.values, wish.by));
+}
+
+export function declineForm(parts: CommandParts, ref: Ref, wish: FormRefusal): Promise<ChangeResult> {
+  return act(parts, ref, wish, (tx, interaction) => decline(tx, ref, interaction, wish.reason, wish.by));
+}
+
+async function act(
+  parts: CommandParts,
+  ref: Ref,
+  { form, by, goOn = true }: FormAction,
+  change: (tx: Store, interaction: Interaction) => Promise<ChangeResult>,
+): Promise<ChangeResult> {
+  const result = await parts.store.transaction(async (tx) => {
+    const interaction = await formOf(tx, ref, form);
+    const changed = await change(tx, interaction);
+    if (changed.won && goOn && !isWaitedFor(interaction)) await addGoOn(tx, ref, interaction, by);
+    return changed;
+  });
+  await deliver(parts, ref);
+  const isWaited = result.won && isWaitedFor(result.interaction);
+  parts.signals.send(isWaited ? DECISIONS_CHANNEL : TURNS_CHANNEL, formatRef(ref));
+  return result;
+}
+
+interface ResumingMessage extends NewMessage {
+  readonly resumes: string;
+  readonly formValues: Json | undefined;
+}
+
+/**
+ * What a message that goes on from a form does to it, in the transaction in which the message is added.
+ * @returns whether a running turn waits for the form
+ */
+export async function resumeForm(tx: Store, ref: Ref, message: ResumingMessage): Promise<boolean> {
+  const { resumes, formValues, text } = message;
+  const interaction = await tx.interactions.byKey(ref, resumes);
+  if (interaction?.kind !== "form" && interaction?.kind !== "payment")
+    throw new StoreError("NOT_FOUND", `form ${resumes}`);
+  // One that is done is only gone on from, and a payment is its gateway's.
+  if (interaction.kind !== "form" || interaction.status !== "pending") return false;
+  const by = message.by ?? undefined;
+  if (formValues !== undefined) await submit(tx, ref, interaction, formValues, by);
+  else await decline(tx, ref, interaction, text, by);
+  return isWaitedFor(interaction);
+}
+
+function submit(
+  tx: Store,
+  ref: Ref,
+  interaction: Interaction,
+  values: Json,
+  by: string | undefined,
+): Promise<ChangeResult> {
+  const problems = checkForm(storedForm(interaction).schema, values);
+  if (problems.length > 0) throw new FormError(interaction.key, problems);
+  if (Buffer.byteLength(JSON.stringify(values)) > MAX_VALUES_BYTES)
+    throw new StoreError("TOO_LARGE", `the values of form ${interaction.key}`);
+  return changeInteraction(tx, ref, interaction, {
+    to: "submitted",
+    fields: { values },
+    ...(by === undefined ? {} : { by }),
+  });
+}
+
+function decline(
+  tx: Store,
+  ref: Ref,
+  interaction: Interaction,
+  reason: string | undefined,
+  by: string | undefined,
+): Promise<ChangeResult> {
+  return changeInteraction(tx, ref, interaction, {
+    to: "declined",
+    ...(reason === undefined || reason === "" ? {} : { reason: cutText(reason, MAX_REASON) }),
+    ...(by === undefined ? {} : { by }),
+  });
+}
+
+/** The message that begins the next turn: without words, and by its id never a second one. */
+async function addGoOn(tx: Store, ref: Ref, interaction: Interaction, by: string | undefined): Promise<void> {
+  const { key: form } = interaction;
+  const { agent, mode } = storedForm(interaction);
+  const options = { ...(agent === undefined ? {} : { agent }), ...(mode === undefined ? {} : { mode }) };
+  const message = { id: `after.${form}`, text: "", resumes: form, by: by ?? null, options };
+  if ((await tx.waiting.add(ref, message)) !== "added") return;
+  await tx.outbox.add(ref, { key: messageKey("m", message.id), draft: messageDraft(message).draft });
+}
+
+export async function formOf(store: Store, ref: Ref, form: string): Promise<Interaction> {
+  const interaction = await store.interactions.byKey(ref, form);
+  if (interaction?.kind !== "form") throw new StoreError("NOT_FOUND", `form ${form}`);
+  return interaction;
+}
+
+export function storedForm({ request }: Interaction): StoredForm {
+  return request as unknown as StoredForm;
+}
+
+function isWaitedFor(interaction: Interaction): boolean {
+  return storedForm(interaction).waits === true;
+}
