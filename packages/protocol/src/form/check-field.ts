@@ -1,4 +1,4 @@
-/** Whether one value fits its field. Pure. Lengths are in characters as people count code points, not in bytes. */
+/** Whether one value fits its field. Pure. Lengths are in UTF-16 units, as a browser's `maxlength` is. */
 import type { Json } from "../json.ts";
 import type { FormField } from "../state.ts";
 import type { FormProblem } from "./problems.ts";
@@ -52,7 +52,7 @@ function textProblem(
 }
 
 function lengthProblem({ min, max }: FormField, value: string, isWhole: boolean): Problem {
-  const length = [...value].length;
+  const { length } = value;
   if (max !== undefined && length > max) return "too_long";
   return isWhole && min !== undefined && length < min ? "too_short" : null;
 }

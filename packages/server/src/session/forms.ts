@@ -16,7 +16,7 @@ import type { CommandParts } from "./parts.ts";
 import { DECISIONS_CHANNEL, formatRef, TURNS_CHANNEL } from "./wake.ts";
 
 /** What is kept of a form beside where it was told. */
-export interface StoredForm {
+interface StoredForm {
   readonly schema: FormSchema;
   /** Its turn waits for it, and goes on by itself. */
   readonly waits?: boolean;
@@ -153,13 +153,13 @@ async function addGoOn(tx: Store, ref: Ref, interaction: Interaction, by: string
   await tx.outbox.add(ref, { key: messageKey("m", message.id), draft: messageDraft(message).draft });
 }
 
-export async function formOf(store: Store, ref: Ref, form: string): Promise<Interaction> {
+async function formOf(store: Store, ref: Ref, form: string): Promise<Interaction> {
   const interaction = await store.interactions.byKey(ref, form);
   if (interaction?.kind !== "form") throw new StoreError("NOT_FOUND", `form ${form}`);
   return interaction;
 }
 
-export function storedForm({ request }: Interaction): StoredForm {
+function storedForm({ request }: Interaction): StoredForm {
   return request as unknown as StoredForm;
 }
 

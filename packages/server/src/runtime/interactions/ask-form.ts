@@ -31,7 +31,7 @@ export async function askForm(
   toolClock?.pause();
   try {
     const decided = await parts.toolSlots.aside(attempt.signal, () =>
-      awaitDecision(attempt, block, { schema: block.schema, waits: true } as unknown as Json),
+      awaitDecision(attempt, block, { schema: block.schema, waits: true }),
     );
     return answerOf(decided);
   } finally {
@@ -82,7 +82,7 @@ function formsOf({ turn }: Attempt, call: string): FormBlock[] {
 }
 
 function isSame(told: FormSchema, asks: FormSchema): boolean {
-  return canonicalJson(told as unknown as Json) === canonicalJson(asks as unknown as Json);
+  return canonicalJson(told) === canonicalJson(asks);
 }
 
 function answerOf({ status, body }: InteractionChange): FormAnswer {
