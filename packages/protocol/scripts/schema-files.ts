@@ -12,6 +12,7 @@ import {
   socketReplies,
   tasksFrames,
 } from "@turnstream/protocol/schema";
+import { ARTIFACTS } from "@turnstream/protocol";
 import { z } from "zod";
 
 type Schemas = Readonly<Record<string, z.ZodType>>;
@@ -40,7 +41,19 @@ export function schemaFiles(): Map<string, string> {
     const file = { $schema: "https://json-schema.org/draft/2020-12/schema", title, anyOf, $defs };
     files.set(`${name}.json`, `${JSON.stringify(file, null, 2)}\n`);
   }
+  files.set("artifacts.json", artifactsFile());
   return files;
+}
+
+/** Declared as JSON Schema in the source. Lengths of lists that depend on each other are checked by code only. */
+function artifactsFile(): string {
+  const anyOf = Object.keys(ARTIFACTS).map((type) => ({
+    type: "object",
+    properties: { type: { const: type }, data: { $ref: `#/$defs/${type}` } },
+    required: ["type", "data"],
+  }));
+  const $schema = "https://json-schema.org/draft/2020-12/schema";
+  return `${JSON.stringify({ $schema, title: "Artifacts", anyOf, $defs: ARTIFACTS }, null, 2)}\n`;
 }
 
 function jsonSchema(schema: z.ZodType): unknown {

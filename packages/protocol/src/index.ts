@@ -2,6 +2,11 @@
  * `@turnstream/protocol`: events, fold, legality, hand-offs and views. Runs anywhere.
  * Each dialect is a subpath of its own (`/blocks`, `/tasks`, `/responses`), and so is validation (`/schema`).
  */
+export { blobAddress, blobOf, blobsIn, withAddresses } from "./addresses.ts";
+export { artifactMisfit } from "./artifacts/check.ts";
+export { artifactPreview } from "./artifacts/preview.ts";
+export type { Misfit } from "./artifacts/shape.ts";
+export { ARTIFACTS, type ArtifactData, type ArtifactType } from "./artifacts/shapes.ts";
 export { coalesce, joinDeltas } from "./coalesce.ts";
 export {
   compareCursors,

@@ -48,5 +48,14 @@ export const file = z.strictObject({
 });
 
 export const whole = z
-  .strictObject({ blob: id, size: count, media_type: z.string().max(200) })
+  .strictObject({
+    blob: id,
+    size: count,
+    media_type: z.string().max(200),
+    url: z
+      .string()
+      .max(4096)
+      .exactOptional()
+      .describe("where it can be loaded for a while; put there on delivery, never in the log"),
+  })
   .describe("where the whole is, when the event only holds a preview");

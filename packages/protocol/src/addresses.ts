@@ -1,0 +1,80 @@
+/**
+ * Addresses of what is kept beside the log. Events hold stable ones, `turnstream:blob/<id>`, which nobody can load;
+ * whoever delivers them puts an address in their place that can be loaded for a while. So a replay renews them, and the
+ * log holds no signature. Works on events, frames and snapshots alike. Pure; never signs.
+ */
+
+const BLOB = "turnstream:blob/";
+
+export function blobAddress(id: string): string {
+  return `${BLOB}${encodeURIComponent(id)}`;
+}
+
+/** The id of a blob; null for any other address. */
+export function blobOf(address: string): string | null {
+  if (!address.startsWith(BLOB)) return null;
+  try {
+    return decodeURIComponent(address.slice(BLOB.length)) || null;
+  } catch {
+    return null;
+  }
+}
+
+/** What people and models wrote themselves: it is shown as it is, and comes back in answers. */
+const AS_WRITTEN: ReadonlySet<string> = new Set([
+  "input",
+  "args",
+  "arguments",
+  "actions",
+  "action_requests",
+  "schema",
+  "form_schema",
+  "questions",
+  "answers",
+  "values",
+  "details",
+  "__proto__",
+]);
+
+/**
+ * Puts addresses that can be loaded in place of stable ones: pictures, files, artifacts, and `whole`, which gets a `url`.
+ * What holds none is given back as it is.
+ * @param addressOf the address of a blob; the same as long as it may be, so that caches know it
+ */
+export function withAddresses<T>(value: T, addressOf: (blob: string) => string): T {
+  return swap(value, addressOf, "", false) as T;
+}
+
+/** The blobs that events, frames or snapshots refer to. */
+export function blobsIn(value: unknown): string[] {
+  const blobs = new Set<string>();
+  withAddresses(value, (blob) => {
+    blobs.add(blob);
+    return "";
+  });
+  return [...blobs];
+}
+
+function swap(value: unknown, addressOf: (blob: string) => string, key: string, isImage: boolean): unknown {
+  if (typeof value === "string") {
+    const mayBe = key === "url" || key === "content_urls" || (key === "data" && isImage);
+    const blob = mayBe ? blobOf(value) : null;
+    return blob === null ? value : addressOf(blob);
+  }
+  if (typeof value !== "object" || value === null || AS_WRITTEN.has(key)) return value;
+  if (Array.isArray(value)) {
+    const list = value.map((item) => swap(item, addressOf, key, isImage));
+    return list.some((item, n) => item !== value[n]) ? list : (value as unknown);
+  }
+  const fields = value as Readonly<Record<string, unknown>>;
+  const blob = key === "whole" ? fields["blob"] : undefined;
+  if (typeof blob === "string") return { ...fields, url: addressOf(blob) };
+  let changed: Record<string, unknown> | null = null;
+  for (const [name, field] of Object.entries(fields)) {
+    const next = swap(field, addressOf, name, fields["media"] === "image");
+    if (next === field) continue;
+    changed ??= { ...fields };
+    changed[name] = next;
+  }
+  return changed ?? value;
+}

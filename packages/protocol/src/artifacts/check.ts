@@ -1,0 +1,61 @@
+/**
+ * Tells whether an artifact is what its type says, for a server before it is written and for a page before it is drawn.
+ * Folding doesn't ask: what is in a log stays there. Pure.
+ */
+import type { Json } from "../json.ts";
+import { type Misfit, misfitOf } from "./shape.ts";
+import { ARTIFACTS, type ArtifactData, type ArtifactType } from "./shapes.ts";
+
+/** A type that client and server of one team agree on. */
+const OWN_TYPE = /^x-[a-z0-9][a-z0-9._-]{0,97}$/;
+const MAX_TITLE = 500;
+/** As JSON text, whatever the type. */
+const MAX_ARTIFACT = 5_000_000;
+
+/** The first thing that is wrong with an artifact; null when it can be shown. */
+export function artifactMisfit(artifact: Json): Misfit | null {
+  if (typeof artifact !== "object" || artifact === null || Array.isArray(artifact))
+    return { field: "artifact", problem: "has to be an object" };
+  const fields = artifact as { readonly [field: string]: Json };
+  const odd = Object.keys(fields).find((key) => !["type", "title", "data"].includes(key));
+  if (odd !== undefined) return { field: `artifact.${odd}`, problem: "is not known here" };
+  const { type, title = "", data } = fields;
+  if (typeof title !== "string" || title.length > MAX_TITLE)
+    return { field: "artifact.title", problem: `has to be a text of at most ${MAX_TITLE} characters` };
+  if (data === undefined) return { field: "artifact.data", problem: "is missing" };
+  if (typeof type !== "string" || !(isArtifactType(type) || OWN_TYPE.test(type))) {
+    const known = Object.keys(ARTIFACTS).join(", ");
+    return { field: "artifact.type", problem: `has to be one of ${known}, or a name that begins with x-` };
+  }
+  if (JSON.stringify(data).length > MAX_ARTIFACT)
+    return { field: "artifact.data", problem: `is longer than ${MAX_ARTIFACT} characters as JSON` };
+  return isArtifactType(type) ? dataMisfit(type, data) : null;
+}
+
+function isArtifactType(type: string): type is ArtifactType {
+  return Object.hasOwn(ARTIFACTS, type);
+}
+
+function dataMisfit(type: ArtifactType, data: Json): Misfit | null {
+  const misfit = misfitOf(data, ARTIFACTS[type], "artifact.data");
+  if (misfit !== null) return misfit;
+  if (type === "chart") return chartMisfit(data as unknown as ArtifactData["chart"]);
+  return type === "table" ? tableMisfit(data as unknown as ArtifactData["table"]) : null;
+}
+
+function chartMisfit({ labels, values, series }: ArtifactData["chart"]): Misfit | null {
+  if ((values === undefined) === (series === undefined))
+    return { field: "artifact.data", problem: "has to have either values or series" };
+  const lines = values === undefined ? (series ?? []).map((one) => one.values) : [values];
+  const n = lines.findIndex((line) => line.length !== labels.length);
+  if (n < 0) return null;
+  const field = values === undefined ? `artifact.data.series[${n}].values` : "artifact.data.values";
+  return { field, problem: `has ${lines[n]?.length} points, and there are ${labels.length} labels` };
+}
+
+function tableMisfit({ columns, rows }: ArtifactData["table"]): Misfit | null {
+  const n = rows.findIndex((row) => row.length !== columns.length);
+  if (n < 0) return null;
+  const problem = `has ${rows[n]?.length} cells, and there are ${columns.length} columns`;
+  return { field: `artifact.data.rows[${n}]`, problem };
+}

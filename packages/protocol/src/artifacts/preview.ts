@@ -1,0 +1,45 @@
+/** The beginning of an artifact that is too large for an event: of the same shape, so that it can be drawn. Pure. */
+import { cutText } from "../cut-text.ts";
+import type { Json } from "../json.ts";
+import type { ArtifactData } from "./shapes.ts";
+
+const ROWS = 20;
+const POINTS = 50;
+const CHARS = 4_096;
+const CELL = 100;
+
+/** @param data as `artifactMisfit` has found it good; null for what can't be shown in part */
+export function artifactPreview({ type, data }: { readonly type: string; readonly data: Json }): Json {
+  switch (type) {
+    case "table": {
+      const { columns, rows, total = rows.length } = data as unknown as ArtifactData["table"];
+      const cells = (row: (typeof rows)[number]) =>
+        row.map((cell) => (typeof cell === "string" ? cutText(cell, CELL) : cell));
+      return {
+        columns: columns.map((name) => cutText(name, CELL)),
+        rows: rows.slice(0, ROWS).map(cells),
+        total,
+      };
+    }
+    case "chart":
+      return chartPreview(data as unknown as ArtifactData["chart"]);
+    case "code": {
+      const { code, ...rest } = data as unknown as ArtifactData["code"];
+      return { ...rest, code: cutText(code, CHARS) };
+    }
+    default:
+      return null;
+  }
+}
+
+/** Every so many points, so that the line keeps its form. */
+function chartPreview({ labels, values, series, ...rest }: ArtifactData["chart"]): ArtifactData["chart"] {
+  const step = Math.max(1, Math.ceil(labels.length / POINTS));
+  const thin = <T>(list: readonly T[]): T[] => list.filter((_, n) => n % step === 0);
+  return {
+    ...rest,
+    labels: thin(labels).map((label) => (typeof label === "string" ? cutText(label, CELL) : label)),
+    ...(values === undefined ? {} : { values: thin(values) }),
+    ...(series === undefined ? {} : { series: series.map((one) => ({ ...one, values: thin(one.values) })) }),
+  };
+}

@@ -1,0 +1,117 @@
+/**
+ * A small part of JSON Schema as plain data: how shapes are declared that both a page and a server check, without a schema
+ * library. The types derive from the declaration, and the published schema is the declaration. Pure.
+ */
+import type { Json } from "../json.ts";
+
+export type Shape =
+  | {
+      readonly type: "string";
+      readonly maxLength: number;
+      readonly pattern?: string;
+      readonly enum?: readonly string[];
+    }
+  | { readonly type: "number" | "boolean" | "null" }
+  | { readonly type: "integer"; readonly minimum: number }
+  | { readonly type: "array"; readonly items: Shape; readonly maxItems: number }
+  | {
+      readonly type: "object";
+      readonly properties: Readonly<Record<string, Shape>>;
+      readonly required: readonly string[];
+      readonly additionalProperties: false;
+    }
+  | { readonly anyOf: readonly Shape[] };
+
+/** The type of what a shape takes. */
+export type TypeOf<S> = S extends { readonly enum: readonly (infer Word)[] }
+  ? Word
+  : S extends { readonly type: "string" }
+    ? string
+    : S extends { readonly type: "number" | "integer" }
+      ? number
+      : S extends { readonly type: "boolean" }
+        ? boolean
+        : S extends { readonly type: "null" }
+          ? null
+          : S extends { readonly type: "array"; readonly items: infer Item }
+            ? readonly TypeOf<Item>[]
+            : S extends { readonly anyOf: readonly (infer Choice)[] }
+              ? TypeOf<Choice>
+              : S extends { readonly properties: infer Fields; readonly required: readonly (infer Key)[] }
+                ? { readonly [Name in keyof Fields & Key]: TypeOf<Fields[Name]> } & {
+                    readonly [Name in Exclude<keyof Fields, Key>]?: TypeOf<Fields[Name]>;
+                  }
+                : never;
+
+/** What is wrong, and where. */
+export interface Misfit {
+  /** `data.rows[3]` */
+  readonly field: string;
+  readonly problem: string;
+}
+
+/** The first thing that doesn't fit; null when all does. */
+export function misfitOf(value: Json, shape: Shape, field: string): Misfit | null {
+  if ("anyOf" in shape) {
+    const misfits = shape.anyOf.map((choice) => misfitOf(value, choice, field));
+    if (misfits.includes(null)) return null;
+    // The choice of the right kind says more than that none fits.
+    return misfits.find((misfit) => misfit?.field !== field) ?? { field, problem: "is of the wrong kind" };
+  }
+  switch (shape.type) {
+    case "string":
+      return textMisfit(value, shape, field);
+    case "array":
+      return listMisfit(value, shape, field);
+    case "object":
+      return objectMisfit(value, shape, field);
+    case "integer":
+      return Number.isSafeInteger(value) && (value as number) >= shape.minimum
+        ? null
+        : { field, problem: `has to be a whole number from ${shape.minimum} on` };
+    case "null":
+      return value === null ? null : { field, problem: "has to be null" };
+    default:
+      return typeof value === shape.type ? null : { field, problem: `has to be a ${shape.type}` };
+  }
+}
+
+type ShapeOf<T> = Extract<Shape, { readonly type: T }>;
+
+function textMisfit(value: Json, shape: ShapeOf<"string">, field: string): Misfit | null {
+  if (typeof value !== "string") return { field, problem: "has to be a text" };
+  if (value.length > shape.maxLength)
+    return { field, problem: `is longer than ${shape.maxLength} characters` };
+  if (shape.enum !== undefined && !shape.enum.includes(value))
+    return { field, problem: `has to be one of ${shape.enum.join(", ")}` };
+  if (shape.pattern !== undefined && !new RegExp(shape.pattern, "u").test(value))
+    return { field, problem: `has to look like ${shape.pattern}` };
+  return null;
+}
+
+function listMisfit(value: Json, shape: ShapeOf<"array">, field: string): Misfit | null {
+  if (!Array.isArray(value)) return { field, problem: "has to be a list" };
+  if (value.length > shape.maxItems) return { field, problem: `has more than ${shape.maxItems} items` };
+  for (const [n, item] of (value as readonly Json[]).entries()) {
+    const misfit = misfitOf(item, shape.items, `${field}[${n}]`);
+    if (misfit !== null) return misfit;
+  }
+  return null;
+}
+
+function objectMisfit(value: Json, shape: ShapeOf<"object">, field: string): Misfit | null {
+  if (!isPlain(value)) return { field, problem: "has to be an object" };
+  const missing = shape.required.find((key) => !Object.hasOwn(value, key));
+  if (missing !== undefined) return { field: `${field}.${missing}`, problem: "is missing" };
+  for (const [key, item] of Object.entries(value)) {
+    const inner = Object.hasOwn(shape.properties, key) ? shape.properties[key] : undefined;
+    if (inner === undefined) return { field: `${field}.${key}`, problem: "is not known here" };
+    const misfit = misfitOf(item, inner, `${field}.${key}`);
+    if (misfit !== null) return misfit;
+  }
+  return null;
+}
+
+function isPlain(value: Json): value is { readonly [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,90 @@
+/**
+ * The artifacts that every client can draw, each declared once: types, checks and the published JSON Schema follow from
+ * here. Data only.
+ */
+import type { Shape, TypeOf } from "./shape.ts";
+
+const MAX_POINTS = 5_000;
+const MAX_ROWS = 5_000;
+const words = { type: "string", maxLength: 500 } as const;
+const text = { type: "string", maxLength: 10_000 } as const;
+/** What a page may open or show: never a script. */
+const address = { type: "string", maxLength: 4_096, pattern: "^(https?://|turnstream:)" } as const;
+const picture = {
+  type: "string",
+  maxLength: 20_000,
+  pattern: "^(https?://|turnstream:blob/|data:image/(png|jpeg|gif|webp|avif);base64,)",
+} as const;
+const count = { type: "integer", minimum: 0 } as const;
+const point = { anyOf: [{ type: "number" }, { type: "null" }] } as const;
+const points = { type: "array", items: point, maxItems: MAX_POINTS } as const;
+const cell = { anyOf: [text, { type: "number" }, { type: "boolean" }, { type: "null" }] } as const;
+
+export const ARTIFACTS = {
+  chart: {
+    type: "object",
+    properties: {
+      kind: { type: "string", maxLength: 20, enum: ["line", "bar", "area", "pie", "scatter"] },
+      labels: {
+        type: "array",
+        items: { anyOf: [words, { type: "number" }] },
+        maxItems: MAX_POINTS,
+      },
+      values: points,
+      series: {
+        type: "array",
+        items: {
+          type: "object",
+          properties: { name: words, values: points },
+          required: ["name", "values"],
+          additionalProperties: false,
+        },
+        maxItems: 20,
+      },
+      unit: words,
+    },
+    required: ["labels"],
+    additionalProperties: false,
+  },
+  table: {
+    type: "object",
+    properties: {
+      columns: { type: "array", items: words, maxItems: 100 },
+      rows: {
+        type: "array",
+        items: { type: "array", items: cell, maxItems: 100 },
+        maxItems: MAX_ROWS,
+      },
+      total: count,
+    },
+    required: ["columns", "rows"],
+    additionalProperties: false,
+  },
+  file: {
+    type: "object",
+    properties: { name: words, url: address, media_type: { type: "string", maxLength: 200 }, size: count },
+    required: ["name", "url"],
+    additionalProperties: false,
+  },
+  image: {
+    type: "object",
+    properties: { url: picture, alt: words, width: count, height: count },
+    required: ["url"],
+    additionalProperties: false,
+  },
+  code: {
+    type: "object",
+    properties: {
+      language: { type: "string", maxLength: 50 },
+      code: { type: "string", maxLength: 500_000 },
+      name: words,
+      first_line: count,
+    },
+    required: ["language", "code"],
+    additionalProperties: false,
+  },
+} as const satisfies Readonly<Record<string, Shape>>;
+
+export type ArtifactType = keyof typeof ARTIFACTS;
+/** The content of each. */
+export type ArtifactData = { readonly [Type in ArtifactType]: TypeOf<(typeof ARTIFACTS)[Type]> };

@@ -1,0 +1,94 @@
+/** Stable addresses are replaced on delivery, in every place that can hold one, and nowhere else. */
+import {
+  blobAddress,
+  blobOf,
+  blobsIn,
+  emptyState,
+  foldAll,
+  snapshot,
+  withAddresses,
+} from "@turnstream/protocol";
+import type { Event } from "@turnstream/protocol";
+import { blocks } from "@turnstream/protocol/blocks";
+import { readEvent } from "@turnstream/protocol/schema";
+import { tasks } from "@turnstream/protocol/tasks";
+import { describe, expect, test } from "vitest";
+
+const sign = (blob: string): string => `https://files.example/${blob}?signed`;
+const P = blobAddress("p");
+const on = { turn: "t", run: "r", block: "b1", index: 1 };
+const LOG = [
+  { type: "session.start", session: "s", number: 1 },
+  { type: "message.add", message: "m", text: P, files: [{ url: P }], whole: whole("w0") },
+  {
+    type: "turn.start",
+    turn: "t",
+    number: 1,
+    message: "m",
+    message_number: 1,
+    agent: "a",
+    mode: "agent",
+    from_share: false,
+  },
+  { type: "run.start", turn: "t", run: "r", agent: "a" },
+  { type: "tool_call.start", turn: "t", run: "r", block: "b0", index: 0, call: "c", name: "n", label: "" },
+  {
+    type: "tool_call.end",
+    turn: "t",
+    run: "r",
+    block: "b0",
+    index: 0,
+    input: { url: P },
+    whole: whole("w1"),
+  },
+  { type: "tool_result.start", ...on, call: "c", name: "n", label: "" },
+  { type: "tool_result.delta", ...on, part: 0, media: "text", data: P, done: true },
+  { type: "tool_result.delta", ...on, part: 1, media: "image", data: P, done: true },
+  {
+    type: "tool_result.end",
+    ...on,
+    status: "success",
+    preview: P,
+    artifact: { type: "image", data: { url: blobAddress("a b/ü") }, whole: whole("w2") },
+    whole: whole("w3"),
+  },
+].map((draft, n) => ({ v: 2, id: `1-${n + 1}`, at: 1, ...draft }) as Event);
+
+function whole(blob: string) {
+  return { blob, size: 1, media_type: "text/plain" };
+}
+
+describe("addresses", () => {
+  test("have ids that come back", () => {
+    for (const id of ["x", "a b/ü%", "result.t.c.1.0"]) expect(blobOf(blobAddress(id))).toBe(id);
+    for (const other of ["https://x", "turnstream:blob/", "turnstream:blob/%E0%A4%A", "turnstream:upload/x"])
+      expect(blobOf(other)).toBeNull();
+  });
+
+  test("T05 are signed in pictures, files, artifacts and wholes, and left as they are in what people wrote", () => {
+    const delivered = LOG.map((event) => withAddresses(event, sign));
+    for (const event of delivered) expect(readEvent(event)).toMatchObject({ ok: true });
+    expect(delivered[1]).toMatchObject({ text: P, files: [{ url: sign("p") }], whole: { url: sign("w0") } });
+    expect(delivered[5]).toMatchObject({ input: { url: P }, whole: { blob: "w1", url: sign("w1") } });
+    expect(delivered[7]).toBe(LOG[7]);
+    expect(delivered[8]).toMatchObject({ data: sign("p") });
+    const artifact = { data: { url: sign("a b/ü") }, whole: { url: sign("w2") } };
+    expect(delivered[9]).toMatchObject({ preview: P, artifact, whole: { url: sign("w3") } });
+  });
+
+  test("in frames, snapshots and history it is the same as in events", () => {
+    const state = foldAll(LOG);
+    for (const dialect of [blocks, tasks] as const) {
+      let [a, b] = [dialect.attach(emptyState), dialect.attach(emptyState)];
+      for (const event of LOG) {
+        const [plain, signed] = [dialect.encode(a, event), dialect.encode(b, withAddresses(event, sign))];
+        [a, b] = [plain.encoder, signed.encoder];
+        expect(plain.frames.map((frame) => withAddresses(frame, sign))).toEqual(signed.frames);
+      }
+    }
+    const folded = foldAll(LOG.map((event) => withAddresses(event, sign)));
+    expect(withAddresses(snapshot(state), sign)).toEqual(snapshot(folded));
+    expect(blobsIn(snapshot(state)).toSorted()).toEqual(["a b/ü", "p", "w0", "w1", "w2", "w3"]);
+    expect(blobsIn(LOG).toSorted()).toEqual(["a b/ü", "p", "w0", "w1", "w2", "w3"]);
+  });
+});

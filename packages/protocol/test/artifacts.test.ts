@@ -1,0 +1,107 @@
+/** Artifacts are held to their shapes, by words that name the field; what is too large keeps a beginning of the same shape. */
+import { readFileSync } from "node:fs";
+import {
+  ARTIFACTS,
+  type ArtifactData,
+  artifactMisfit,
+  artifactPreview,
+  type Json,
+} from "@turnstream/protocol";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { z } from "zod";
+
+const GOOD: ArtifactData = {
+  chart: { kind: "line", labels: ["Mon", 2], series: [{ name: "a", values: [1, null] }], unit: "mm" },
+  table: {
+    columns: ["a", "b"],
+    rows: [
+      ["x", 1],
+      [true, null],
+    ],
+    total: 7,
+  },
+  file: { name: "a.pdf", url: "https://files.example/a.pdf", media_type: "application/pdf", size: 3 },
+  image: { url: "turnstream:blob/x", alt: "A cat", width: 10, height: 20 },
+  code: { language: "ts", code: "let a;", name: "a.ts", first_line: 3 },
+};
+const cases = Object.entries(GOOD) as [keyof ArtifactData, Json][];
+
+describe("W07 artifacts", () => {
+  it.each(cases)("%s: a good one passes, here and by the published schema", (type, data) => {
+    expect(artifactMisfit({ type, title: "T", data })).toBeNull();
+    const file = readFileSync(new URL("../schemas/artifacts.json", import.meta.url), "utf8");
+    const { $defs } = JSON.parse(file) as { $defs: Record<string, Parameters<typeof z.fromJSONSchema>[0]> };
+    expect(z.fromJSONSchema($defs[type] ?? {}).safeParse(data).success).toBe(true);
+  });
+
+  test("003's chart and our table pass", () => {
+    const data = { labels: ["T2", "T3", "T4"], values: [82000, 81500, 83000] };
+    expect(artifactMisfit({ type: "chart", data })).toBeNull();
+    expect(artifactMisfit({ type: "table", data: { columns: ["mua"], rows: [[118.2]] } })).toBeNull();
+    expect(artifactMisfit({ type: "x-map", data: [1, 2] })).toBeNull();
+  });
+
+  it.each([
+    [null, "artifact"],
+    [{ type: "chart" }, "artifact.data"],
+    [{ type: "video", data: {} }, "artifact.type"],
+    [{ type: "toString", data: {} }, "artifact.type"],
+    [{ type: "x-", data: {} }, "artifact.type"],
+    [{ type: "code", data: GOOD.code, title: 1 }, "artifact.title"],
+    [{ type: "code", data: GOOD.code, whole: {} }, "artifact.whole"],
+    [{ type: "code", data: { language: "ts" } }, "artifact.data.code"],
+    [{ type: "code", data: { ...GOOD.code, x: 1 } }, "artifact.data.x"],
+    [{ type: "code", data: { ...GOOD.code, first_line: 1.5 } }, "artifact.data.first_line"],
+    [{ type: "chart", data: { labels: [1] } }, "artifact.data"],
+    [{ type: "chart", data: { labels: [1], values: [1, 2] } }, "artifact.data.values"],
+    [{ type: "chart", data: { labels: [1], values: ["1"] } }, "artifact.data.values[0]"],
+    [{ type: "chart", data: { labels: [1], values: [1], kind: "radar" } }, "artifact.data.kind"],
+    [
+      { type: "chart", data: { labels: [1], series: [{ name: "a", values: [] }] } },
+      "artifact.data.series[0].values",
+    ],
+    [{ type: "table", data: { columns: ["a"], rows: [[1], [1, 2]] } }, "artifact.data.rows[1]"],
+    [{ type: "table", data: { columns: ["a"], rows: [[{}]] } }, "artifact.data.rows[0][0]"],
+    [
+      { type: "table", data: { columns: ["a"], rows: Array.from({ length: 5_001 }, () => [1]) } },
+      "artifact.data.rows",
+    ],
+    [{ type: "file", data: { name: "a", url: "javascript:alert(1)" } }, "artifact.data.url"],
+    [{ type: "image", data: { url: "data:image/svg+xml;base64,AA" } }, "artifact.data.url"],
+    [{ type: "image", data: { url: "data:text/html;base64,AA" } }, "artifact.data.url"],
+    [{ type: "x-big", data: "x".repeat(5_000_001) }, "artifact.data"],
+  ] as [Json, string][])("names what is wrong: %j", (artifact, field) => {
+    expect(artifactMisfit(artifact)).toMatchObject({ field });
+  });
+
+  test("__proto__ is a field like any other that is not known", () => {
+    const data = JSON.parse('{"language":"a","code":"b","__proto__":{"x":1}}') as Json;
+    expect(artifactMisfit({ type: "code", data })).toMatchObject({ field: "artifact.data.__proto__" });
+  });
+
+  test("whatever comes, it is judged and never throws", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(ARTIFACTS)), fc.jsonValue(), (type, data) => {
+        artifactMisfit({ type, data } as Json);
+      }),
+    );
+  });
+
+  test("what is too large keeps a beginning that can be drawn", () => {
+    const table = { columns: ["a", "b"], rows: Array.from({ length: 900 }, (_, n) => [n, "x".repeat(500)]) };
+    const chart = {
+      labels: Array.from({ length: 4_999 }, (_, n) => n),
+      values: Array<number>(4_999).fill(1),
+    };
+    const code = { language: "ts", code: "x".repeat(300_000) };
+    const previews = Object.entries({ table, chart, code }).map(([type, data]) => {
+      const preview = artifactPreview({ type, data });
+      expect(artifactMisfit({ type, data: preview })).toBeNull();
+      expect(JSON.stringify(preview).length).toBeLessThan(10_000);
+      return preview;
+    });
+    expect(previews[0]).toMatchObject({ total: 900 });
+    expect(artifactPreview({ type: "x-map", data: "x" })).toBeNull();
+  });
+});
