@@ -140,6 +140,8 @@ export type { AiSdkPart, AiSdkResult, Body, BodyContext, BodyEvent } from "./run
 export { fromStream, type FromStreamOptions } from "./runtime/define/from-stream.ts";
 export { DEFAULT_LIMITS, type Limits, type Prices } from "./runtime/define/limits.ts";
 export {
+  type Citable,
+  type PictureData,
   type ResultBlock,
   type Tool,
   tool,

@@ -2,6 +2,7 @@
  * Tells what `streamText` of the AI SDK streams: prose and calls as a model step, results of tools that it ran by itself
  * as results. Reads only the parts it knows; an error part ends the turn.
  */
+import type { Json } from "@turnstream/protocol";
 import { modelErrorFrom } from "../models/errors.ts";
 import type { ModelUsage, StreamPart } from "../models/model.ts";
 import { usageOf } from "../models/usage.ts";
@@ -9,6 +10,7 @@ import type { AiSdkPart } from "./define/body.ts";
 import { TurnFailed } from "./outcomes.ts";
 import { failed, outputFrom, succeeded } from "./result.ts";
 import { type RunScope, stepWriterFor } from "./run-scope.ts";
+import { settleOutput } from "./settle-output.ts";
 import type { StepCall, StepWriter } from "./step-writer.ts";
 import { tellResult } from "./tell-result.ts";
 
@@ -37,8 +39,7 @@ export class AiSdkReader {
       case "tool-call":
         return this.#call(part);
       case "tool-result":
-        if (part["preliminary"] !== true) await this.#result(part, succeeded(outputFrom(part["output"]), 0));
-        return;
+        return part["preliminary"] === true ? undefined : this.#output(part);
       case "tool-error":
         return this.#result(
           part,
@@ -70,6 +71,14 @@ export class AiSdkReader {
     });
     const call = this.#step.lastCall;
     if (call !== null) this.#calls.set(toolCallId, call);
+  }
+
+  /** References would need a model that is given their ids, and this one is not asked by us. */
+  async #output(part: AiSdkPart): Promise<void> {
+    const call = this.#calls.get(String(part["toolCallId"]));
+    if (call === undefined) return;
+    const output = await settleOutput(this.#scope, call, outputFrom(part["output"]));
+    await this.#result(part, { ...succeeded(output, 0), whole: output.whole });
   }
 
   async #result(part: AiSdkPart, fact: ReturnType<typeof failed>): Promise<void> {

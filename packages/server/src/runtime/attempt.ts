@@ -4,7 +4,6 @@
  */
 import type { Json, Turn } from "@turnstream/protocol";
 import { EngineError } from "../engine/errors.ts";
-import { isStoreError } from "../store/errors.ts";
 import type { RunningTurn } from "../store/ports/running.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
@@ -13,10 +12,9 @@ import type { FactKey } from "./facts.ts";
 import type { RuntimeParts } from "./parts.ts";
 import { Countdown } from "./countdown.ts";
 import type { Pen } from "./pen.ts";
+import { patiently } from "./patiently.ts";
+import { ReferenceIds } from "./references/pool.ts";
 import { Spending } from "./spending.ts";
-
-const NOTE_PATIENCE_MS = 20_000;
-const NOTE_RETRY_MS = 200;
 
 /** How often a step was tried in this process, and when to try it again. */
 export interface Tried {
@@ -41,6 +39,7 @@ export class Attempt {
   readonly pen: Pen;
   readonly tries: Map<string, Tried>;
   readonly spending: Spending;
+  readonly references: ReferenceIds;
   readonly #journal: Map<string, Json>;
   readonly #work = new AbortController();
   readonly #tools = new AbortController();
@@ -55,6 +54,7 @@ export class Attempt {
     this.pen = options.pen;
     this.tries = options.tries;
     this.spending = Spending.from(options.journal);
+    this.references = ReferenceIds.from(options.journal);
     this.#journal = options.journal;
     this.#archiver = new Archiver(options.parts, this.ref);
   }
@@ -114,19 +114,8 @@ export class Attempt {
   /** Journals a fact on its own: before it is told, so that whoever comes next can tell it. */
   async note<T>(key: FactKey<T>, value: T, { kept = false } = {}): Promise<void> {
     this.requireLease();
-    const { store, env } = this.parts;
-    const deadline = env.now() + NOTE_PATIENCE_MS;
-    while (true) {
-      try {
-        await store.journal.write(this.ref, this.#entry(key, value as Json, kept));
-        break;
-      } catch (error) {
-        const mayPass = isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY");
-        // What a tool has done is known only here: it isn't given up for a database that is away for a moment.
-        if (!mayPass || !this.parts.isFresh() || env.now() > deadline) throw error;
-        await new Promise((resolve) => setTimeout(resolve, NOTE_RETRY_MS));
-      }
-    }
+    const { journal } = this.parts.store;
+    await patiently(this.parts, () => journal.write(this.ref, this.#entry(key, value as Json, kept)));
     this.#journal.set(key, value as Json);
   }
 

@@ -14,6 +14,7 @@ import { endFor, LimitReached } from "./outcomes.ts";
 import { askApproval } from "./interactions/ask-approval.ts";
 import { askQuestion } from "./interactions/ask-question.ts";
 import { withdrawAsked } from "./interactions/withdraw.ts";
+import { markersIn } from "./references/markers.ts";
 import { pinnedFor } from "./pinned.ts";
 import type { Prompt } from "../models/model.ts";
 import { failed, succeeded } from "./result.ts";
@@ -136,7 +137,9 @@ async function runSubAgent(scope: RunScope, call: StepCall, runAgent: RunAgent):
   try {
     const answer = await runAgent(inner, prompt);
     const fact = succeeded({ content: answer === "" ? `${name} gave no answer.` : answer }, 0);
-    return { ...fact, usage: attempt.spending.of(call.call) };
+    const cited = new Set(markersIn(answer, inner.pool.has).map(({ reference }) => reference));
+    const pool = inner.pool.handOn(cited, scope.agent.limits.resultChars);
+    return { ...fact, pool, usage: attempt.spending.of(call.call) };
   } catch (error) {
     // What ends a sub-agent is for the agent that called it to deal with; what ends the turn is not.
     const end = attempt.signal.aborted ? null : endFor(error, attempt.parts.words);

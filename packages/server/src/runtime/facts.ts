@@ -1,11 +1,11 @@
 /**
  * What a turn's journal holds, by key: the shapes of its entries. Types and keys only.
  */
-import type { Json, Usage } from "@turnstream/protocol";
+import type { Json, Reference, Usage } from "@turnstream/protocol";
 import type { AssistantContent } from "../models/model.ts";
+import type { KeptContent } from "../session/kept-content.ts";
 import type { End } from "./closing.ts";
 import type { NeededApproval } from "./define/approval.ts";
-import type { ResultBlock } from "./define/tool.ts";
 import type { StepCall } from "./step-writer.ts";
 
 /** The agent as it was when the turn began: a journal that is days old goes on with it after a deploy. */
@@ -34,13 +34,16 @@ export interface StepFact {
   readonly model: string;
 }
 
-export interface CallFact {
-  readonly status: "success" | "error";
-  /** For the model. */
-  readonly content: Json;
-  /** For people. */
+/** A part of a result for people, small enough for an event. */
+export type ShownBlock = { readonly reference?: Reference } & (
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly url: string }
+);
+
+/** What a call came to: `content` and `pool` for the model, the rest for people. */
+export interface CallFact extends KeptContent {
   readonly preview: string;
-  readonly blocks: readonly ResultBlock[];
+  readonly blocks: readonly ShownBlock[];
   /** How many parts were told before these blocks. */
   readonly parts: number;
   readonly artifact: Json;

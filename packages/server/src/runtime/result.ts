@@ -1,20 +1,33 @@
 /** What a tool gave, as it is journaled: one side for the model, one for people, each within its bounds. Pure. */
-import { cutText, type Json } from "@turnstream/protocol";
+import { type Artifact, artifactMisfit, cutText, type Json, type Misfit } from "@turnstream/protocol";
 import type { ToolOutput } from "./define/tool.ts";
-import type { CallFact } from "./facts.ts";
+import type { CallFact, ShownBlock } from "./facts.ts";
 import { isObject } from "./json-object.ts";
+import { readPicture } from "./pictures.ts";
 
 /** What an event takes of a preview; what is longer is kept whole beside it. */
 export const MAX_PREVIEW = 4_096;
 const MAX_BLOCKS = 100;
-/** Of a picture: an address, or a small picture in itself. An event takes 64 kB. */
-export const MAX_URL = 20_000;
+const MAX_REFERENCES = 100;
+
+/** An artifact that no client could show. The model reads which field is wrong. */
+export class ArtifactError extends TypeError {
+  readonly code = "BAD_ARTIFACT";
+  readonly field: string;
+
+  constructor({ field, problem }: Misfit) {
+    super(`${field} ${problem}`);
+    this.name = "ArtifactError";
+    this.field = field;
+  }
+}
 
 /** @param preview what people read; what the model reads when absent */
 export function failed(content: string, preview: string = content, parts = 0): CallFact {
   return {
     status: "error",
     content,
+    pool: [],
     preview: cutText(preview, MAX_PREVIEW),
     blocks: [],
     parts,
@@ -26,13 +39,23 @@ export function failed(content: string, preview: string = content, parts = 0): C
   };
 }
 
+/** An output as a fact can hold it. */
+interface SmallOutput {
+  readonly content: Json;
+  readonly blocks?: readonly ShownBlock[];
+  readonly preview?: string;
+  readonly artifact?: Artifact;
+  readonly results?: number;
+}
+
 /** @param parts how many parts of it people have seen already */
-export function succeeded(output: ToolOutput, parts: number): CallFact {
+export function succeeded(output: SmallOutput, parts: number): CallFact {
   const { content, blocks = [], artifact, results } = output;
   const preview = output.preview ?? (blocks.length > 0 ? textOf(blocks) : asText(content));
   return {
     status: "success",
     content,
+    pool: [],
     preview: cutText(preview, MAX_PREVIEW),
     blocks: blocks.slice(0, MAX_BLOCKS),
     parts,
@@ -48,15 +71,30 @@ export function asText(content: Json): string {
   return typeof content === "string" ? content : (JSON.stringify(content, null, 1) ?? "");
 }
 
-function textOf(blocks: NonNullable<ToolOutput["blocks"]>): string {
+function textOf(blocks: readonly ShownBlock[]): string {
   return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
 /** Whatever a tool returned, as an output. What is not JSON becomes what JSON makes of it. */
 export function outputFrom(returned: unknown): ToolOutput {
-  const plain = toJson(returned);
+  const plain = toJson(withBase64(returned));
   if (isOutput(plain)) return plain;
   return { content: plain };
+}
+
+/** Bytes of pictures, which JSON would make a list of numbers. */
+function withBase64(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withBase64);
+  if (typeof value !== "object" || value === null) return value;
+  const { blocks, references, data, mediaType } = value as Record<string, unknown>;
+  if (data instanceof Uint8Array && mediaType !== undefined)
+    return { ...value, data: Buffer.from(data).toString("base64") };
+  if (blocks === undefined && references === undefined) return value;
+  return {
+    ...value,
+    ...(blocks === undefined ? {} : { blocks: withBase64(blocks) }),
+    ...(references === undefined ? {} : { references: withBase64(references) }),
+  };
 }
 
 function toJson(value: unknown): Json {
@@ -71,7 +109,12 @@ const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
   content: () => true,
   blocks: (value) => Array.isArray(value) && value.every(isResultBlock),
   preview: (value) => typeof value === "string",
-  artifact: isArtifact,
+  references: (value) => Array.isArray(value) && value.length <= MAX_REFERENCES && value.every(isCitable),
+  artifact: (value) => {
+    const misfit = artifactMisfit(value);
+    if (misfit !== null) throw new ArtifactError(misfit);
+    return true;
+  },
   results: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
 };
 
@@ -88,20 +131,21 @@ function isOutput(value: Json): value is Json & ToolOutput {
 
 function isResultBlock(value: Json): boolean {
   if (!isObject(value)) return false;
-  return value["type"] === "text"
-    ? typeof value["text"] === "string"
-    : value["type"] === "image" && typeof value["url"] === "string" && value["url"].length <= MAX_URL;
+  if (value["type"] === "text") return typeof value["text"] === "string";
+  const { type, url, ...data } = value;
+  if (type !== "image") return false;
+  // Says itself what is wrong with it.
+  readPicture((url ?? data) as unknown as Parameters<typeof readPicture>[0]);
+  return true;
 }
 
-const MAX_TYPE = 100;
-const MAX_TITLE = 500;
+const CITABLE: readonly string[] = ["content", "title", "url", "blocks"];
 
-function isArtifact(value: Json): boolean {
-  if (!isObject(value) || !("data" in value)) return false;
-  const { type, title = "" } = value;
-  const isNamed = typeof type === "string" && type.length <= MAX_TYPE;
-  const isTitled = typeof title === "string" && title.length <= MAX_TITLE;
-  return isNamed && isTitled && Object.keys(value).every((key) => ["type", "title", "data"].includes(key));
+function isCitable(value: Json): boolean {
+  if (!isObject(value) || !("content" in value)) return false;
+  const { title = "", url = "", blocks = [] } = value;
+  if (typeof title !== "string" || typeof url !== "string" || !Array.isArray(blocks)) return false;
+  return blocks.every(isResultBlock) && Object.keys(value).every((key) => CITABLE.includes(key));
 }
 
 /** What is over the limit is cut, and says so: the model then knows that there is more. */

@@ -5,6 +5,8 @@ import { ASK_USER, COMPACT, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Countdown } from "./countdown.ts";
 import { MAIN, type PinnedAgent, type PinnedTool } from "./facts.ts";
+import { MarkerScanner } from "./references/markers.ts";
+import { RunPool } from "./references/pool.ts";
 import { type CallDisplay, StepWriter } from "./step-writer.ts";
 
 export interface RunScope {
@@ -20,13 +22,15 @@ export interface RunScope {
   readonly depth: number;
   /** Set for a tool that runs: its own time, which stands still while a person is waited for. */
   readonly toolClock?: Countdown;
+  /** The references that it was given, and so may cite. Filled as its calls end. */
+  readonly pool: RunPool;
 }
 
 /** The main run, begun if it has not been. */
 export async function mainScope(attempt: Attempt, agent: Agent, pinned: PinnedAgent): Promise<RunScope> {
   const { pen } = attempt;
   if (mainRun(pen.turn) === undefined) await pen.write({ type: "run.start", run: MAIN, agent: agent.name });
-  return { attempt, agent, root: agent, pinned, run: MAIN, path: MAIN, depth: 0 };
+  return { attempt, agent, root: agent, pinned, run: MAIN, path: MAIN, depth: 0, pool: new RunPool() };
 }
 
 /** The run of a sub-agent inside the open result of its call, begun if it has not been. */
@@ -50,14 +54,15 @@ export async function subScope(
       ...(agent.label === "" ? {} : { label: agent.label }),
     });
   }
-  return { attempt, agent, root, pinned, run, path: call, depth: depth + 1 };
+  return { attempt, agent, root, pinned, run, path: call, depth: depth + 1, pool: new RunPool() };
 }
 
 /** Writes a step of this run. */
 export function stepWriterFor(scope: RunScope): StepWriter {
-  const { attempt, run, path } = scope;
+  const { attempt, run, path, pool } = scope;
   return new StepWriter({
     pen: attempt.pen,
+    scanner: () => (pool.isEmpty ? null : new MarkerScanner(pool.has)),
     run,
     isMain: path === MAIN,
     displayOf: (tool) => displayOf(scope, tool),

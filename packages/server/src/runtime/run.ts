@@ -9,6 +9,7 @@ import type { CallFact } from "./facts.ts";
 import { modelStep } from "./model-step.ts";
 import { RuntimeError } from "./errors.ts";
 import { BeginAgain } from "./outcomes.ts";
+import { modelText } from "./references/pool.ts";
 import type { RunScope } from "./run-scope.ts";
 import { Semaphore } from "./semaphore.ts";
 import type { StepCall } from "./step-writer.ts";
@@ -23,6 +24,7 @@ export async function runAgent(scope: RunScope, start: Prompt): Promise<string> 
     const step = await modelStep(scope, n, agent.model, [...prompt]);
     if (step.calls.length === 0) return step.text;
     const facts = await runCalls(scope, step.calls);
+    for (const { pool } of facts) scope.pool.add(pool);
     prompt.push({ role: "assistant", content: step.content }, resultsOf(step.calls, facts));
   }
 }
@@ -54,11 +56,14 @@ function resultsOf(calls: readonly StepCall[], facts: readonly CallFact[]): Prom
   };
 }
 
-function outputOf({ status, content }: CallFact) {
+function outputOf(fact: CallFact) {
+  const { status, content, pool } = fact;
   const isText = typeof content === "string";
   if (status === "error") {
     return { type: "error-text" as const, value: isText ? content : JSON.stringify(content) };
   }
+  // As text, for some providers would write the parts of a list as JSON.
+  if (pool.length > 0) return { type: "text" as const, value: modelText(fact) };
   return isText
     ? { type: "text" as const, value: content }
     : { type: "json" as const, value: content as never };

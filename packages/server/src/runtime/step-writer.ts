@@ -10,6 +10,7 @@ import type { AssistantContent, StreamPart } from "../models/model.ts";
 import { closeGroup, openGroup } from "./groups.ts";
 import { objectFrom } from "./json-object.ts";
 import type { BlockPlace, Pen } from "./pen.ts";
+import type { MarkerScanner } from "./references/markers.ts";
 
 export interface StepCall {
   readonly call: string;
@@ -37,6 +38,8 @@ export interface CallDisplay {
 
 export interface StepWriterOptions {
   readonly pen: Pen;
+  /** Finds the citations of one text; null where there is nothing to cite. */
+  readonly scanner: () => MarkerScanner | null;
   readonly run: string;
   readonly isMain: boolean;
   readonly displayOf: (tool: string) => CallDisplay;
@@ -51,6 +54,7 @@ interface OpenProse {
   readonly kind: "thinking" | "text";
   readonly id: string;
   readonly place: BlockPlace;
+  readonly scanner: MarkerScanner | null;
 }
 
 interface OpenCall {
@@ -147,7 +151,14 @@ export class StepWriter {
     if (this.#prose?.kind !== kind || this.#prose.id !== id) await this.#startProse(kind, id);
     const prose = this.#prose;
     if (prose === null) return;
-    await this.#options.pen.write({ type: `${kind}.delta`, ...prose.place, text: delta });
+    if (prose.scanner === null) {
+      await this.#options.pen.write({ type: `${kind}.delta`, ...prose.place, text: delta });
+      return;
+    }
+    const { text, annotations } = prose.scanner.push(delta);
+    if (text === "") return;
+    const cited = annotations.length === 0 ? {} : { annotations };
+    await this.#options.pen.write({ type: "text.delta", ...prose.place, text, ...cited });
   }
 
   #note(kind: OpenProse["kind"], id: string, data?: ProviderData): void {
@@ -176,19 +187,23 @@ export class StepWriter {
     const { run, isMain } = this.#options;
     if (kind === "thinking") {
       if (isMain && this.#turn.mode === "agent") await this.#mark(openGroup(this.#turn));
-      this.#prose = { kind, id, place: await this.#begin({ type: "thinking.start", run }) };
+      const place = await this.#begin({ type: "thinking.start", run });
+      this.#prose = { kind, id, place, scanner: null };
       return;
     }
     if (isMain) await this.#mark(closeGroup(this.#turn, this.#options.thought));
     // While calls wait for their results their group can't end, and in it stand only parts.
     const isPart = !isMain || this.#turn.group !== null || this.#hasWaitingCalls;
-    this.#prose = { kind, id, place: await this.#begin({ type: "text.start", run, part: isPart }) };
+    const place = await this.#begin({ type: "text.start", run, part: isPart });
+    this.#prose = { kind, id, place, scanner: this.#options.scanner() };
   }
 
   async #endProse(): Promise<void> {
     const prose = this.#prose;
     if (prose === null) return;
     this.#prose = null;
+    const rest = prose.scanner?.end() ?? "";
+    if (rest !== "") await this.#options.pen.write({ type: "text.delta", ...prose.place, text: rest });
     if (prose.kind === "text") this.#held = prose.place;
     else await this.#options.pen.write({ type: "thinking.end", ...prose.place });
   }

@@ -13,6 +13,7 @@ import {
 import { closeGroup } from "./groups.ts";
 import { type CallFact, MAIN } from "./facts.ts";
 import type { BlockPlace } from "./pen.ts";
+import { markersIn } from "./references/markers.ts";
 import { displayOf, labelFor, type RunScope } from "./run-scope.ts";
 import type { StepCall } from "./step-writer.ts";
 
@@ -95,13 +96,15 @@ async function tellBlocks(
     const part = resultOf(pen.turn, call)?.parts.length ?? 0;
     const [media, data] =
       block.type === "text" ? (["text", block.text] as const) : (["image", block.url] as const);
-    await pen.write({ type: "tool_result.delta", ...place, part, media, data, done: true });
+    const { reference } = block;
+    const cited = reference === undefined ? {} : { reference };
+    await pen.write({ type: "tool_result.delta", ...place, part, media, data, ...cited, done: true });
   }
 }
 
 /** A shared thought stands outside groups, as a text of its own. */
 async function tellThought(
-  { attempt, run, path }: RunScope,
+  { attempt, run, path, pool }: RunScope,
   { call }: StepCall,
   thought: string,
 ): Promise<void> {
@@ -110,12 +113,18 @@ async function tellThought(
   if (isTold) return;
   const group = path === MAIN ? closeGroup(pen.turn, attempt.parts.words.thought) : null;
   const closed = group === null ? null : pen.write(group);
+  const annotations = markersIn(thought, pool.has);
   // At once: another thought of the same step may be told at the same time.
   const { place, written } = pen.startNow({ type: "text.start", run, part: true, call });
   await Promise.all([
     closed,
     written,
-    pen.write({ type: "text.delta", ...place, text: thought }),
+    pen.write({
+      type: "text.delta",
+      ...place,
+      text: thought,
+      ...(annotations.length === 0 ? {} : { annotations }),
+    }),
     pen.write({ type: "text.end", ...place, final: false }),
   ]);
 }

@@ -2,21 +2,21 @@
  * Runs a tool: gives it its context, bounds its time, shows its progress, and takes what it returns or throws as the
  * outcome. What it says after that is not heard.
  */
-import type { Artifact } from "@turnstream/protocol";
 import { Countdown } from "./countdown.ts";
+import type { Json } from "@turnstream/protocol";
 import { type Tool, type ToolContext, ToolError } from "./define/tool.ts";
 import type { CallFact } from "./facts.ts";
 import { withHost } from "./host.ts";
 import { jobId } from "./job-id.ts";
 import { LONGEST_TIMER_MS } from "./pause.ts";
 import type { BlockPlace } from "./pen.ts";
-import { asText, bounded, failed, MAX_PREVIEW, MAX_URL, outputFrom, succeeded } from "./result.ts";
+import { withReferences } from "./references/give.ts";
+import { bounded, failed, outputFrom, succeeded } from "./result.ts";
 import type { RunScope } from "./run-scope.ts";
+import { settleOutput } from "./settle-output.ts";
+import { Shown } from "./shown.ts";
 import type { StepCall } from "./step-writer.ts";
 import { unlessAborted } from "./together.ts";
-
-/** More than that is not progress but noise. */
-const MAX_PROGRESS = 200;
 
 export async function runTool(
   scope: RunScope,
@@ -34,7 +34,7 @@ export async function runTool(
   const clock = new Countdown();
   clock.start(timeoutMs, () => timeout.abort(new ToolTimeout(timeoutMs)));
   const signal = AbortSignal.any([stop, timeout.signal]);
-  const show = new Shown(scope, place);
+  const show = new Shown(scope, call, place);
   try {
     const context = contextOf({ ...scope, toolClock: clock }, call, signal, show);
     const work = (async () => {
@@ -45,12 +45,12 @@ export async function runTool(
     })();
     const returned = outputFrom(await unlessAborted(work, signal));
     const artifact = returned.artifact ?? show.artifact;
-    const output = artifact === null ? returned : { ...returned, artifact };
-    const fact = succeeded(
-      { ...output, content: bounded(output.content, agent.limits.resultChars) },
-      await show.end(),
-    );
-    return { ...fact, whole: await keepWhole(scope, call, output) };
+    const { resultChars } = agent.limits;
+    const whole = artifact === null ? returned : { ...returned, artifact };
+    const output = await settleOutput(scope, call, whole);
+    const content = bounded(output.content, resultChars);
+    const fact = { ...succeeded({ ...output, content }, await show.end()), whole: output.whole as Json };
+    return withReferences(fact, output.references ?? [], attempt.references, resultChars);
   } catch (error) {
     if (stop.aborted) throw stop.reason;
     if (!parts.isFresh()) throw error;
@@ -81,8 +81,8 @@ function contextOf(scope: RunScope, call: StepCall, signal: AbortSignal, show: S
   const context: ToolContext = {
     signal,
     idempotencyKey: `${jobId({ tenant, session, turn })}/${call.call}`,
-    progress: (text) => show.part("text", text),
-    image: (url) => show.part("image", url),
+    progress: (text) => show.text(text),
+    image: (picture) => show.picture(picture),
     artifact: (artifact) => show.setArtifact(artifact),
     tenant,
     session,
@@ -91,86 +91,4 @@ function contextOf(scope: RunScope, call: StepCall, signal: AbortSignal, show: S
     user,
   };
   return withHost(context, { scope, call });
-}
-
-async function settle(writes: readonly Promise<void>[]): Promise<void> {
-  await Promise.all(writes);
-}
-
-/** What a running tool shows. Its writing is not waited for: the tool need not know that a log may be slow. */
-class Shown {
-  readonly #scope: RunScope;
-  readonly #place: BlockPlace;
-  #last: Promise<void> = Promise.resolve();
-  #picture: string | null = null;
-  #parts = 0;
-  #isOver = false;
-  artifact: Artifact | null = null;
-
-  constructor(scope: RunScope, place: BlockPlace) {
-    this.#scope = scope;
-    this.#place = place;
-    const block = scope.attempt.turn.items.at(place.index);
-    // A result that stayed open over a takeover has parts already.
-    if (block?.kind === "tool_result") this.#parts = block.parts.length;
-  }
-
-  part(media: "text" | "image", data: string): void {
-    // A tool may be plain JavaScript, and what it shows is not worth failing for.
-    if (this.#isOver || this.#parts >= MAX_PROGRESS || typeof data !== "string" || data === "") return;
-    // An address, or a small picture in itself; more doesn't fit an event.
-    if (media === "image" && data.length > MAX_URL) return;
-    const isSame = media === "image" && this.#picture !== null;
-    if (!isSame) this.#endPicture();
-    const part = isSame ? this.#parts - 1 : this.#parts++;
-    if (media === "image") this.#picture = data;
-    this.#write({ part, media, data, done: media === "text" });
-  }
-
-  setArtifact(artifact: Artifact): void {
-    if (!this.#isOver) this.artifact = artifact;
-  }
-
-  /** @returns how many parts were shown */
-  async end(): Promise<number> {
-    this.#endPicture();
-    this.close();
-    await this.#last;
-    return this.#parts;
-  }
-
-  close(): void {
-    this.#isOver = true;
-  }
-
-  #endPicture(): void {
-    const data = this.#picture;
-    this.#picture = null;
-    if (data !== null) this.#write({ part: this.#parts - 1, media: "image", data, done: true });
-  }
-
-  #write(delta: { part: number; media: "text" | "image"; data: string; done: boolean }): void {
-    const { pen } = this.#scope.attempt;
-    const written = pen.write({ type: "tool_result.delta", ...this.#place, ...delta });
-    this.#last = settle([this.#last, written]);
-    // Whoever ends the tool hears of it; until then it is nobody's.
-    this.#last.catch(() => {});
-  }
-}
-
-/** The whole of a plain result that is too long to be shown, for people who open it. */
-async function keepWhole(
-  { attempt }: RunScope,
-  call: StepCall,
-  output: { content: unknown; blocks?: unknown },
-) {
-  if (output.blocks !== undefined) return null;
-  const text = asText(output.content as never);
-  if (text.length <= MAX_PREVIEW) return null;
-  const isText = typeof output.content === "string";
-  const mediaType = isText ? "text/plain" : "application/json";
-  const body = Buffer.from(isText ? text : JSON.stringify(output.content));
-  const blob = `result.${attempt.row.turn}.${call.call}.${attempt.epoch}`;
-  await attempt.parts.store.blobs.put(attempt.ref, { id: blob, mediaType, body });
-  return { blob, size: body.byteLength, media_type: mediaType };
 }

@@ -38,7 +38,7 @@ describe("a tool", () => {
           { type: "text", text: "Found it" },
           { type: "image", url: "https://files.example/a.png" },
         ],
-        artifact: { type: "table", data: [1, 2] },
+        artifact: { type: "table", data: { columns: ["a"], rows: [[1]] } },
         results: 1,
       }),
     });
@@ -53,7 +53,7 @@ describe("a tool", () => {
     expect(result).toMatchObject({
       preview: "Found it",
       results: 1,
-      artifact: { type: "table", data: [1, 2] },
+      artifact: { type: "table", data: { columns: ["a"], rows: [[1]] } },
       parts: [
         { media: "text", data: "Found it", done: true },
         { media: "image", data: "https://files.example/a.png", done: true },
@@ -77,7 +77,7 @@ describe("a tool", () => {
         context.image("https://files.example/1.png");
         context.image("https://files.example/2.png");
         context.progress("done");
-        context.artifact({ type: "file", data: "x" });
+        context.artifact({ type: "file", data: { name: "x", url: "https://files.example/x" } });
         return "drawn";
       },
     });
@@ -195,6 +195,8 @@ describe("a tool that misbehaves", () => {
     ["blocks", { content: 1, blocks: [{ type: "video" }] }],
     ["results", { content: 1, results: 1.5 }],
     ["artifact", { content: 1, artifact: "x" }],
+    ["references", { content: 1, references: [{ title: "no content" }] }],
+    ["picture", { content: 1, blocks: [{ type: "image", url: "javascript:alert(1)" }] }],
   ];
   it.each(odd)("is an error result: bad %s", async (_, returned) => {
     const turn = await play([[call("odd")], [say("ok")]], { tools: { odd: tool({ run: () => returned }) } });

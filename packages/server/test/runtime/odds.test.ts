@@ -208,14 +208,16 @@ describe("a worker that is frozen", () => {
 });
 
 describe("odd streams", () => {
-  it("a picture that no event could hold is not shown, and fails nothing", async () => {
+  it("what is no picture is not shown, and fails nothing", async () => {
     await open();
     let runs = 0;
     const draw = tool({
       rerun: "always",
       run: (_, context) => {
         runs++;
-        context.image(`data:image/png;base64,${"A".repeat(100_000)}`);
+        context.image("javascript:alert(1)");
+        context.image({ data: "no base64!", mediaType: "image/png" });
+        context.image({ data: "AAAA", mediaType: "text/html" });
         return "drawn";
       },
     });
@@ -224,6 +226,8 @@ describe("odd streams", () => {
     ]);
     const turn = await stage.ask(await stage.session(), "go");
     expect(outline(turn)).toContain("result draw success drawn");
+    expect(blocksOf(turn).flatMap((block) => (block.kind === "tool_result" ? block.parts : []))).toEqual([]);
+    expect(stage.errors).toHaveLength(3);
     expect(runs).toBe(1);
   });
 

@@ -2,16 +2,25 @@
  * What the model is told of the conversation before this turn: the newest turns as they were, and a summary in place of
  * those that were summed up. Read from the archive, page by page, as far back as needed.
  */
-import { cutText, restoreTurn, type Turn, type UserMessage } from "@turnstream/protocol";
+import { blocksOf, cutText, mainRun, restoreTurn, type Turn, type UserMessage } from "@turnstream/protocol";
+import type { ContentPart } from "../../session/kept-content.ts";
 import type { Ref } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { CALL_PREFIX, startKey, type CallFact, type CompactFact, COMPACTED } from "../facts.ts";
+import { CALL_PREFIX, callKey, startKey, type CallFact, type CompactFact, COMPACTED } from "../facts.ts";
 import type { Prompt } from "../../models/model.ts";
+import { lastId } from "../references/pool.ts";
 import { turnMessages } from "./turn-messages.ts";
 
 interface EarlierTurn {
   readonly turn: Turn;
   readonly messages: Prompt;
+  /** What can be cited of it, and the last id that it gave: set where the turn that asks tries this one again. */
+  readonly cited: Cited | null;
+}
+
+interface Cited {
+  readonly pool: readonly ContentPart[];
+  readonly lastId: number;
 }
 
 export interface Earlier {
@@ -30,13 +39,14 @@ const OLDER_CHARS = 1_000;
 /** Of a message that was too long for an event; it was told in full when it came. */
 const MESSAGE_CHARS = 100_000;
 
-/** @param before the number of the turn that asks */
+/** @param before the turn that asks */
 export async function readEarlier(
   store: Store,
   ref: Ref,
-  before: { readonly id: string; readonly number: number },
+  before: Pick<Turn, "id" | "number" | "retries">,
 ): Promise<Earlier> {
   const turns: EarlierTurn[] = [];
+  let tried = before.retries;
   let start: number | undefined;
   while (turns.length < MAX_TURNS) {
     const page = await store.turns.list(ref, {
@@ -51,12 +61,16 @@ export async function readEarlier(
     for (const record of page) {
       const turn = restoreTurn(record.snapshot);
       if (turn.id === before.id || turn.number >= before.number) continue;
-      const resultChars = turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
+      const isCitable = turn.id === tried;
+      if (isCitable) tried = turn.retries;
+      const resultChars = isCitable ? Infinity : turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
       const resultOf = (call: string) =>
         facts.get(`${turn.id} ${CALL_PREFIX}${call}`) as CallFact | undefined;
       const hasBegun = (call: string): boolean => facts.has(`${turn.id} ${startKey(call)}`);
       const message = turn.message === null ? null : await wholeOf(store, ref, turn.message, MESSAGE_CHARS);
-      turns.push({ turn, messages: turnMessages({ ...turn, message }, { resultOf, hasBegun, resultChars }) });
+      const options = { resultOf, hasBegun, resultChars, isCitable };
+      const messages = turnMessages({ ...turn, message }, options);
+      turns.push({ turn, messages, cited: isCitable ? citedOf(turn, kept) : null });
       const compact = facts.get(`${turn.id} ${COMPACTED}`) as unknown as CompactFact | undefined;
       if (compact !== undefined) {
         return {
@@ -69,6 +83,20 @@ export async function readEarlier(
     if (page.length < PAGE) break;
   }
   return { summary: null, turns: joined(turns) };
+}
+
+/** The main run may go on citing what it was given; ids of all runs are taken. */
+function citedOf(turn: Turn, kept: Awaited<ReturnType<Store["journal"]["kept"]>>): Cited {
+  const main = mainRun(turn)?.id;
+  const own = blocksOf(turn).flatMap((block) =>
+    block.kind === "tool_call" && block.run === main ? [callKey(block.call)] : [],
+  );
+  const facts = kept.filter((entry) => entry.turn === turn.id && entry.key.startsWith(CALL_PREFIX));
+  const poolOf = ({ value }: (typeof facts)[number]) => (value as unknown as CallFact).pool;
+  return {
+    pool: facts.filter(({ key }) => own.includes(key)).flatMap(poolOf),
+    lastId: Math.max(0, ...facts.map((fact) => lastId({ pool: poolOf(fact) }))),
+  };
 }
 
 /** Ascending; of a turn that was tried again what it said last is left out, for the one after it went on from there. */

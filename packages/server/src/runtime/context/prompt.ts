@@ -13,6 +13,12 @@ export async function buildPrompt(scope: RunScope): Promise<Prompt> {
   const { attempt, pinned } = scope;
   const { turn, parts, ref, row } = attempt;
   const read = await readEarlier(parts.store, ref, turn);
+  for (const { cited } of read.turns) {
+    if (cited === null) continue;
+    // What was found is found: it can be cited here, and no id of it is given again.
+    scope.pool.add(cited.pool);
+    attempt.references.startAfter(cited.lastId);
+  }
   const { tried, earlier } = splitTried(read, row.retries);
   const before = promptOf(await compactIfLong(scope, earlier));
   const system =

@@ -1,34 +1,36 @@
 /**
  * An earlier turn as a model reads it: what was asked, what was said, which tools were called and what they gave. Pure:
- * from the archived turn, and from what was kept of its results for the model. Thoughts are left out.
+ * from the archived turn, and from what was kept of its results for the model. Thoughts are left out, and so is whatever
+ * cites: ids of references begin anew in each turn, and a stale one must not be cited.
  */
 import {
   type Block,
   blocksOf,
   cutText,
   inputOf,
-  type Json,
   labelOf,
   mainRun,
+  type TextBlock,
+  type ToolCallBlock,
   type Turn,
 } from "@turnstream/protocol";
 import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/model.ts";
-import { COMPACT } from "../define/agent.ts";
+import type { KeptContent } from "../../session/kept-content.ts";
+import { COMPACT, SHARE_THOUGHT } from "../define/agent.ts";
 import { objectFrom } from "../json-object.ts";
+import { markersIn, withoutMarkers } from "../references/markers.ts";
+import { idsOf, modelText, unwrapped } from "../references/pool.ts";
 import { asText } from "../result.ts";
-
-interface KeptResult {
-  readonly status: "success" | "error";
-  readonly content: Json;
-}
 
 export interface TurnMessagesOptions {
   /** What a call gave, for the model. */
-  readonly resultOf: (call: string) => KeptResult | undefined;
+  readonly resultOf: (call: string) => KeptContent | undefined;
   /** Whether a call had begun whose outcome was never noted. */
   readonly hasBegun: (call: string) => boolean;
   /** How much of a result is told again, in characters. */
   readonly resultChars: number;
+  /** Whether what it cites can still be cited: by a turn that tries it again. */
+  readonly isCitable: boolean;
 }
 
 export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
@@ -55,7 +57,7 @@ export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
     );
     if (isAfterResults) flush();
     if (block.kind === "text" && block.call === null && block.text !== "")
-      assistant.push({ type: "text", text: block.text });
+      assistant.push({ type: "text", text: textOf(block, options) });
     if (block.kind === "tool_call") {
       calls.push(block);
       const { call, name } = block;
@@ -64,13 +66,24 @@ export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
         toolCallId: call,
         toolName: name,
         // What was no object, or too long for an event, is left out.
-        input: objectFrom(block.input ?? inputOf(block)),
+        input: inputFor(turn, block, options),
       });
     }
     if (block.kind === "notice") assistant.push({ type: "text", text: `[${block.text}]` });
   }
   flush();
   return prompt;
+}
+
+function textOf({ text, annotations }: TextBlock, { isCitable }: TurnMessagesOptions): string {
+  return isCitable ? text : withoutMarkers(text, annotations);
+}
+
+function inputFor(turn: Turn, call: ToolCallBlock, options: TurnMessagesOptions) {
+  const input = objectFrom(call.input ?? inputOf(call));
+  if (call.name !== SHARE_THOUGHT) return input;
+  const told = blocksOf(turn).find((block) => block.kind === "text" && block.call === call.call);
+  return told?.kind === "text" ? { ...input, thought: textOf(told, options) } : input;
 }
 
 export function userMessage(message: NonNullable<Turn["message"]>): Prompt[number] {
@@ -97,22 +110,43 @@ function toolResult(turn: Turn, call: Extract<Block, { kind: "tool_call" }>, opt
 function outputOf(
   turn: Turn,
   call: Extract<Block, { kind: "tool_call" }>,
-  { resultOf, hasBegun, resultChars }: TurnMessagesOptions,
+  options: TurnMessagesOptions,
 ): PromptToolOutput {
+  const { resultOf, hasBegun, resultChars } = options;
   const kept = resultOf(call.call);
   if (kept === undefined && hasBegun(call.call)) {
     const value = `${labelOf(call)} was interrupted while it ran. Nobody knows whether it took effect.`;
     return { type: "error-text", value };
   }
   const shown = blocksOf(turn).find((block) => block.kind === "tool_result" && block.call === call.call);
-  const text = kept !== undefined ? asText(kept.content) : shown?.kind === "tool_result" ? shown.preview : "";
+  const text =
+    kept !== undefined ? keptText(kept, options) : shown?.kind === "tool_result" ? shown.preview : "";
   const status = kept?.status ?? (shown?.kind === "tool_result" ? shown.status : "cancelled");
   const isCut = text.length > resultChars;
-  if (kept !== undefined && typeof kept.content !== "string" && !isCut && status === "success") {
+  if (
+    kept !== undefined &&
+    typeof kept.content !== "string" &&
+    kept.pool.length === 0 &&
+    !isCut &&
+    status === "success"
+  ) {
     // As it was told when it came: a provider's cache then knows it.
     return { type: "json", value: kept.content as never };
   }
   const value = isCut ? `${cutText(text, resultChars)} [cut, ${text.length} characters]` : text;
   if (status === "success") return { type: "text", value };
   return { type: "error-text", value: value === "" ? `${labelOf(call)} was not done.` : value };
+}
+
+function keptText(kept: KeptContent, { isCitable }: TurnMessagesOptions): string {
+  if (kept.pool.length === 0) return asText(kept.content);
+  if (isCitable) return modelText(kept);
+  const ids = idsOf(kept.pool);
+  // What a sub-agent said cites as well.
+  const rest = asText(kept.content);
+  const plain = withoutMarkers(
+    rest,
+    markersIn(rest, (id) => ids.has(id)),
+  );
+  return [unwrapped(kept.pool), plain].filter((text) => text !== "").join("\n");
 }

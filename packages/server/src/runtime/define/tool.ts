@@ -20,15 +20,36 @@ export class ToolError extends Error {
   }
 }
 
+/** A picture in itself; base64 when it is a text. One that is too large for an event is kept beside the log. */
+export interface PictureData {
+  readonly data: Uint8Array | string;
+  /** `image/png` and the like. */
+  readonly mediaType: string;
+}
+
 /** What people see of a result, piece by piece. */
 export type ResultBlock =
   | { readonly type: "text"; readonly text: string }
-  | { readonly type: "image"; readonly url: string };
+  | { readonly type: "image"; readonly url: string }
+  | ({ readonly type: "image" } & PictureData);
+
+/** Something that the answer can cite. It gets a number, by which the model cites it: `[^1]`. */
+export interface Citable {
+  /** For the model. */
+  readonly content: Json;
+  readonly title?: string;
+  /** Where it is; only web addresses are told. */
+  readonly url?: string;
+  /** For people; the beginning of `content` when absent. */
+  readonly blocks?: readonly ResultBlock[];
+}
 
 /** A result with two sides: the model reads `content`, people see `blocks`. */
 export interface ToolOutput {
   readonly content: Json;
   readonly blocks?: readonly ResultBlock[];
+  /** What was found, item by item, so that the answer can cite it. The model reads them before `content`. */
+  readonly references?: readonly Citable[];
   /** The result in short, for people; the beginning of `content` when absent. */
   readonly preview?: string;
   readonly artifact?: Artifact;
@@ -43,9 +64,9 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** Shows people that something happens. Not part of what the model reads. */
   progress(text: string): void;
-  /** Shows a picture; each replaces the one before. */
-  image(url: string): void;
-  /** Shows something beside the text when the tool is done; the last one counts. */
+  /** Shows a picture, by its address or as it is; each replaces the one before, and the last one stays. */
+  image(picture: string | PictureData): void;
+  /** Shows something beside the text when the tool is done; the last one counts. Throws for one that is none. */
   artifact(artifact: Artifact): void;
   readonly tenant: string;
   readonly session: string;
