@@ -1,0 +1,183 @@
+/** One connection to a server, from the handshake to its end. Never makes itself again: see Line. */
+import { type CallToolResult, Client, type Tool } from "@modelcontextprotocol/client";
+import type { Env } from "../store/env.ts";
+import type { ToolContext } from "../runtime/define/tool.ts";
+import { LONGEST_TIMER_MS } from "../runtime/pause.ts";
+import { cleanLine } from "./clean-text.ts";
+import { answerElicitation } from "./elicit.ts";
+import { McpError } from "./errors.ts";
+import { HttpTransport } from "./http-transport.ts";
+import { isStdio, type McpServerOptions } from "./options.ts";
+import type { Redactor } from "./redact.ts";
+import { outsideCalls, RunningCalls } from "./running-call.ts";
+import { checkFor } from "./schema.ts";
+import { wayTo } from "./transport.ts";
+
+const CONNECT_MS = 10_000;
+const LIST_MS = 10_000;
+const MAX_PAGES = 100;
+const FORM_SECONDS = 300;
+const MAX_PROGRESS = 500;
+/** A server that writes garbage would else fill the log of the worker. */
+const MAX_TOLD = 20;
+const MAX_WORDS = 2_000;
+
+export interface ConnectionHooks {
+  readonly env: Env;
+  readonly redactor: Redactor;
+  /** Called once, when it ended without having been closed. */
+  onEnd(): void;
+  onToolsChanged(): void;
+  tell(error: unknown): void;
+}
+
+export class Connection {
+  readonly #client: Client;
+  readonly #calls: RunningCalls;
+  readonly #hooks: ConnectionHooks;
+  #isClosed = false;
+  #isRetired = false;
+  #told = 0;
+
+  private constructor(options: McpServerOptions, hooks: ConnectionHooks) {
+    const { label, name, formSeconds: timeoutSeconds = FORM_SECONDS } = options;
+    this.#hooks = hooks;
+    this.#calls = new RunningCalls(hooks.env, !isStdio(options));
+    this.#client = new Client(
+      { name: "turnstream", version: "1" },
+      {
+        capabilities: { elicitation: { form: {} } },
+        listMaxPages: MAX_PAGES,
+        // Its own would compile a server's schema into code.
+        jsonSchemaValidator: { getValidator: validatorFor },
+        versionNegotiation: { mode: (options.negotiate ?? !isStdio(options)) ? "auto" : "legacy" },
+        listChanged: {
+          tools: { autoRefresh: false, debounceMs: 0, onChanged: () => hooks.onToolsChanged() },
+        },
+      },
+    );
+    const elicit = {
+      title: label ?? name,
+      timeoutSeconds,
+      tell: (why: string) => this.#tell(new Error(why)),
+    };
+    this.#client.setRequestHandler("elicitation/create", ({ params }) =>
+      answerElicitation(params, this.#calls.asking(), elicit),
+    );
+  }
+
+  /** @param signal ends the handshake when nobody needs the connection any more */
+  static open(options: McpServerOptions, hooks: ConnectionHooks, signal: AbortSignal): Promise<Connection> {
+    return outsideCalls(() => new Connection(options, hooks).#connect(options, signal));
+  }
+
+  async #connect(options: McpServerOptions, signal: AbortSignal): Promise<Connection> {
+    const { redactor } = this.#hooks;
+    const { transport, tail } = wayTo(options, redactor);
+    const said = (): string => {
+      const words = redactor.clean(tail()).trim();
+      return words === "" ? "" : `; it said last: ${words}`;
+    };
+    const client = this.#client;
+    client.onerror = (error) => {
+      if (transport instanceof HttpTransport && transport.isHandingIn) return;
+      // Nobody would hear of changes any more.
+      if (error.message.startsWith("Maximum reconnection attempts")) this.retire();
+      else this.#tell(error);
+    };
+    try {
+      await client.connect(transport, { timeout: options.connectMs ?? CONNECT_MS, signal });
+    } catch (error) {
+      this.#isClosed = true;
+      await client.close().catch(() => {});
+      await transport.close().catch(() => {});
+      throw new McpError("UNAVAILABLE", `${this.clean(error)}${said()}`);
+    }
+    client.onclose = () => {
+      if (this.#isClosed) return;
+      this.#isClosed = true;
+      this.#tell(new McpError("ENDED", `it ended by itself${said()}`));
+      this.#hooks.onEnd();
+    };
+    return this;
+  }
+
+  async tools(): Promise<readonly Tool[]> {
+    const { tools } = await this.#client.listTools({}, { timeout: LIST_MS, cacheMode: "refresh" });
+    return tools;
+  }
+
+  call(
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+    context: ToolContext,
+  ): Promise<CallToolResult> {
+    let last = "";
+    const work = this.#calls.run(context, () =>
+      this.#client.callTool(
+        { name, arguments: { ...input } },
+        {
+          signal: context.signal,
+          // The tool's own time is counted by whoever runs it.
+          timeout: LONGEST_TIMER_MS,
+          onprogress: ({ progress, total, message }) => {
+            const share = total === undefined ? String(progress) : `${progress}/${total}`;
+            const words = cleanLine(message ?? share, MAX_PROGRESS);
+            if (words !== last) context.progress(words);
+            last = words;
+          },
+        },
+      ),
+    );
+    return work.finally(() => {
+      if (this.#isRetired && this.#calls.size === 0) void this.close();
+    });
+  }
+
+  /** Takes no more calls, and ends when those that run are done. */
+  retire(): void {
+    if (this.#isRetired) return;
+    this.#isRetired = true;
+    this.#hooks.onEnd();
+    if (this.#calls.size === 0) void this.close();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const { transport } = this.#client;
+    // So that the server need not keep what it has for us.
+    if (transport instanceof HttpTransport) await endSession(transport);
+    await this.#client.close().catch(() => {});
+  }
+
+  /** An error's words, without secrets. */
+  clean(error: unknown): string {
+    const words = error instanceof Error ? error.message : String(error);
+    const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
+    return this.#hooks.redactor.clean(`${words}${cause}`).slice(0, MAX_WORDS);
+  }
+
+  #tell(error: unknown): void {
+    if (++this.#told > MAX_TOLD) return;
+    const more = this.#told === MAX_TOLD ? " (and more, of which nobody is told)" : "";
+    this.#hooks.tell(new Error(`${this.clean(error)}${more}`));
+  }
+}
+
+const GOODBYE_MS = 1_000;
+
+async function endSession(transport: HttpTransport): Promise<void> {
+  const patience = new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref());
+  await Promise.race([transport.terminateSession().catch(() => {}), patience]);
+}
+
+function validatorFor<T>(schema: unknown) {
+  const check = checkFor(schema as never);
+  return (value: unknown) => {
+    const problem = check(value);
+    return problem === null
+      ? { valid: true as const, data: value as T, errorMessage: undefined }
+      : { valid: false as const, data: undefined, errorMessage: problem };
+  };
+}

@@ -1,0 +1,180 @@
+/**
+ * A server's elicitation as a form, and the form's values as its answer. What a form can't ask makes it impossible as a
+ * whole: people are never asked half of what is needed. Pure.
+ */
+import type { FormSchema, Json } from "@turnstream/protocol";
+import { cleanLine, cleanLines } from "./clean-text.ts";
+import { checkFor } from "./schema.ts";
+
+type Field = FormSchema["fields"][number];
+type Values = Readonly<Record<string, Json>>;
+type Spec = Readonly<Record<string, Json>>;
+
+export interface ElicitedForm {
+  readonly schema: FormSchema;
+  /** The answer's content, or what is wrong with the values. */
+  read(values: Values): { readonly content: Record<string, Json> } | { readonly problem: string };
+}
+
+const MAX_FIELDS = 100;
+const MAX_OPTIONS = 500;
+const MAX_LABEL = 200;
+const MAX_HELP = 500;
+const MAX_MESSAGE = 4_000;
+const PLAIN_NAME = /^[A-Za-z][\w.-]{0,63}$/;
+
+/** Null when the schema asks for something that a form can't. */
+export function formFrom(
+  asked: { readonly message: string; readonly requestedSchema: Json },
+  title: string,
+): ElicitedForm | null {
+  const schema = recordOf(asked.requestedSchema);
+  const properties = Object.entries(recordOf(schema["properties"] ?? null));
+  if (properties.length > MAX_FIELDS) return null;
+  const required = listOf(schema["required"]);
+  const fields = properties.map(([name, spec], n) =>
+    fieldFrom(name, recordOf(spec), n, required.includes(name)),
+  );
+  if (!fields.every((field) => field !== null)) return null;
+  return {
+    schema: {
+      id: "elicitation",
+      title: cleanLine(title, MAX_LABEL),
+      description: cleanLines(asked.message, MAX_MESSAGE),
+      fields,
+    },
+    read(values) {
+      const content = Object.fromEntries(
+        properties.flatMap(([name, spec], n) => {
+          const value = answerFor(recordOf(spec), valueIn(values, fields[n]?.name ?? ""));
+          return value === undefined ? [] : [[name, value] as const];
+        }),
+      );
+      const problem = checkFor(asked.requestedSchema)(content);
+      return problem === null ? { content } : { problem };
+    },
+  };
+}
+
+function fieldFrom(name: string, spec: Spec, n: number, isRequired: boolean): Field | null {
+  const kind = kindOf(spec);
+  if (kind === null) return null;
+  const label = cleanLine(textIn(spec, "title") ?? name, MAX_LABEL);
+  const help = [textIn(spec, "description") ?? "", hintOf(spec)].filter((words) => words !== "").join(" ");
+  // A tick is an answer either way; that it has to be ticked nobody said. What has a default need not be filled in.
+  const required = isRequired && spec["type"] !== "boolean" && spec["default"] === undefined;
+  return {
+    name: PLAIN_NAME.test(name) ? name : `field#${n + 1}`,
+    label: label === "" ? `Field ${n + 1}` : label,
+    required,
+    ...(help === "" ? {} : { help: cleanLine(help, MAX_HELP) }),
+    ...kind,
+  };
+}
+
+type Kind = Pick<Field, "type"> & Partial<Pick<Field, "options" | "min" | "max">>;
+
+function kindOf(spec: Spec): Kind | null {
+  switch (spec["type"]) {
+    case "boolean":
+      return { type: "checkbox" };
+    case "number":
+    case "integer":
+      return { type: "number", ...bounds(spec, "minimum", "maximum") };
+    case "array": {
+      const options = optionsOf(recordOf(spec["items"] ?? null));
+      return options === null
+        ? null
+        : { type: "multiSelect", options, ...bounds(spec, "minItems", "maxItems") };
+    }
+    case "string":
+      return textKind(spec);
+    default:
+      return null;
+  }
+}
+
+const FORMATS: Readonly<Record<string, Field["type"]>> = { email: "email", date: "date" };
+
+function textKind(spec: Spec): Kind | null {
+  if ("enum" in spec || "oneOf" in spec || "anyOf" in spec) {
+    const options = optionsOf(spec);
+    return options === null ? null : { type: "select", options };
+  }
+  const type = FORMATS[textIn(spec, "format") ?? ""] ?? "text";
+  return type === "date" ? { type } : { type, ...bounds(spec, "minLength", "maxLength") };
+}
+
+/** Choices with their titles, in each of the ways in which the protocol has said them. */
+function optionsOf(spec: Spec): { value: string; label: string }[] | null {
+  const titled = Array.isArray(spec["oneOf"]) ? spec["oneOf"] : spec["anyOf"];
+  const names = listOf(spec["enumNames"]);
+  const pairs = Array.isArray(titled)
+    ? titled.map((one: Json) => [textIn(recordOf(one), "const"), textIn(recordOf(one), "title")] as const)
+    : listOf(spec["enum"]).map((value, n) => [value, names[n]] as const);
+  if (pairs.length === 0 || pairs.length > MAX_OPTIONS) return null;
+  const options = pairs.flatMap(([value, name]) =>
+    typeof value === "string"
+      ? [
+          {
+            value,
+            label: cleanLine(typeof name === "string" ? name : value, MAX_LABEL) || value.slice(0, MAX_LABEL),
+          },
+        ]
+      : [],
+  );
+  return options.length === pairs.length ? options : null;
+}
+
+/** What the form has no field for is said in words. */
+function hintOf(spec: Spec): string {
+  const format = textIn(spec, "format");
+  const hints = [
+    spec["type"] === "integer" ? "A whole number." : "",
+    format === "uri" ? "An address, such as https://example.com." : "",
+    format === "date-time" ? "Date and time, such as 2026-01-31T09:30:00Z." : "",
+    defaultIn(spec),
+  ];
+  return hints.filter((hint) => hint !== "").join(" ");
+}
+
+function defaultIn(spec: Spec): string {
+  const { default: value } = spec;
+  if (value === undefined || value === null || typeof value === "boolean") return "";
+  return `When left empty: ${Array.isArray(value) ? value.join(", ") : String(value as string | number)}.`;
+}
+
+function answerFor(spec: Spec, value: Json | undefined): Json | undefined {
+  const isEmpty =
+    value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
+  if (!isEmpty) return value;
+  // A box that nobody touched is not ticked, whatever the server would have liked it to be.
+  if (spec["type"] === "boolean") return false;
+  return spec["default"];
+}
+
+function bounds(spec: Spec, low: string, high: string): { min?: number; max?: number } {
+  const { [low]: min, [high]: max } = spec;
+  return {
+    ...(typeof min === "number" ? { min } : {}),
+    ...(typeof max === "number" ? { max } : {}),
+  };
+}
+
+/** Only what was given counts: a field may be called like something that every object has. */
+function valueIn(values: Values, name: string): Json | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined;
+}
+
+function textIn(spec: Spec, key: string): string | undefined {
+  const value = spec[key];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function recordOf(value: Json): Spec {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Spec) : {};
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? (value as readonly Json[]) : [];
+}

@@ -1,0 +1,57 @@
+/**
+ * Answers a server that asks for something in the middle of a call: the person fills in a form inside the turn. What
+ * comes outside of a call, or can't be a form, is declined.
+ */
+import type { ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
+import type { Json } from "@turnstream/protocol";
+import { hostOf } from "../runtime/host.ts";
+import { askForm } from "../runtime/interactions/ask-form.ts";
+import { formFrom } from "./elicit-form.ts";
+import type { RunningCall } from "./running-call.ts";
+
+/** More than that is no question but a nuisance. */
+const MAX_FORMS = 10;
+
+export interface ElicitOptions {
+  /** Who asks, for people. */
+  readonly title: string;
+  readonly timeoutSeconds: number;
+  /** Tells whoever runs the worker why nobody was asked. */
+  tell(why: string): void;
+}
+
+export async function answerElicitation(
+  params: ElicitRequest["params"],
+  call: RunningCall | null,
+  options: ElicitOptions,
+): Promise<ElicitResult> {
+  const decline = (why: string): ElicitResult => {
+    options.tell(why);
+    return { action: "decline" };
+  };
+  if (call === null) return decline("the server asked for something, and it is not certain in which call");
+  if (!("requestedSchema" in params))
+    return decline("the server asked to open an address, which is not done");
+  if (++call.asked > MAX_FORMS) return decline(`the server asked more than ${MAX_FORMS} times in one call`);
+  const form = formFrom(
+    { message: params.message, requestedSchema: params.requestedSchema as unknown as Json },
+    options.title,
+  );
+  if (form === null) return decline("the server asked for something that a form can't ask");
+  const { scope, call: step } = hostOf(call.context);
+  const ask = async (): Promise<ElicitResult> => {
+    if (call.isOver) return { action: "cancel" };
+    const answer = await askForm(scope, step, form.schema, { timeoutSeconds: options.timeoutSeconds });
+    if (answer.status === "declined") return { action: "decline" };
+    if (answer.status !== "submitted") return { action: "cancel" };
+    const read = form.read(answer.values);
+    if ("problem" in read) {
+      options.tell(`what was filled in is not what the server asked for: ${read.problem}`);
+      return { action: "cancel" };
+    }
+    return { action: "accept", content: read.content as NonNullable<ElicitResult["content"]> };
+  };
+  const answered = call.turn.then(ask, ask);
+  call.turn = answered.catch(() => {});
+  return answered;
+}

@@ -1,0 +1,21 @@
+/** What can be wrong with an MCP server, as one typed error. Its words hold no secrets. */
+
+const MEANINGS = {
+  BAD_OPTIONS: "Correct what mcpServer() is given.",
+  UNAVAILABLE: "The MCP server can't be reached. See that it runs, and that its command or address is right.",
+  ENDED: "The connection to the MCP server ended. It is made again when it is needed.",
+  NO_SUCH_TOOL: "The MCP server has no such tool. Correct the name in what mcpServer() is given.",
+  TOO_LARGE: "The MCP server sent more than is taken.",
+} as const;
+
+type McpErrorCode = keyof typeof MEANINGS;
+
+export class McpError extends Error {
+  readonly code: McpErrorCode;
+
+  constructor(code: McpErrorCode, what: string) {
+    super(`${code}: ${what}. ${MEANINGS[code]}`);
+    this.name = "McpError";
+    this.code = code;
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * What an MCP tool gave, as the output of a tool: one side for the model, one for people. All of it is data: nothing in
+ * it is fetched, run, or taken as an instruction. Pure.
+ */
+import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
+import { cutText, type Json } from "@turnstream/protocol";
+import type { ResultBlock, ToolOutput } from "../runtime/define/tool.ts";
+
+/** Pictures of these kinds can be shown; none of them can run anything. */
+const PICTURES: ReadonlySet<string> = new Set([
+  "image/png",
+  "image/jpeg",
+  "image/gif",
+  "image/webp",
+  "image/avif",
+]);
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+const MAX_BLOCKS = 100;
+/** Of one piece, for people. */
+const MAX_TEXT = 16_000;
+const MAX_ERROR = 8_000;
+
+interface Piece {
+  /** For the model; null where there is nothing to read. */
+  readonly text: string;
+  readonly block: ResultBlock;
+  readonly forModel: boolean;
+  readonly forPeople: boolean;
+}
+
+/** @param maxUrl how long the address of a picture may be, when the picture is in the address */
+export function outputOf(result: CallToolResult, maxUrl: number): ToolOutput {
+  const pieces = result.content.slice(0, MAX_BLOCKS).map((block) => pieceOf(block, maxUrl));
+  const shown = pieces.filter(({ forPeople }) => forPeople).map(({ block }) => block);
+  const content = contentOf(pieces, result.structuredContent as Json | undefined);
+  // Words alone are told as any result is: short, and whole for those who open it.
+  const isPlain = pieces.every(({ block, forModel, forPeople }) => {
+    return block.type === "text" && forModel && forPeople;
+  });
+  return isPlain ? { content } : { content, blocks: shown };
+}
+
+/** What the model reads of a call that the server says has failed. */
+export function errorOf(result: CallToolResult): string {
+  const text = textOf(result.content.slice(0, MAX_BLOCKS).map((block) => pieceOf(block, 0)));
+  return text === "" ? "The tool failed and did not say why." : cutText(text, MAX_ERROR);
+}
+
+/** Servers say what is structured a second time as text, for clients that don't know better. */
+function contentOf(pieces: readonly Piece[], structured: Json | undefined): Json {
+  const words = pieces.filter(({ forModel }) => forModel);
+  if (structured === undefined) return textOf(words);
+  const said = JSON.stringify(structured);
+  const rest = words.filter(({ text }) => compact(text) !== said);
+  return rest.length === 0 ? structured : { text: textOf(rest), structured };
+}
+
+function compact(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+function textOf(pieces: readonly Piece[]): string {
+  return pieces.map(({ text }) => text).join("\n\n");
+}
+
+function pieceOf(block: ContentBlock, maxUrl: number): Piece {
+  const audience = block.annotations?.audience;
+  const made = readBlock(block, maxUrl);
+  const shown = made.block ?? { type: "text" as const, text: cutText(made.text, MAX_TEXT) };
+  return {
+    text: made.text,
+    block: shown,
+    forModel: audience === undefined || audience.length === 0 || audience.includes("assistant"),
+    forPeople: audience === undefined || audience.length === 0 || audience.includes("user"),
+  };
+}
+
+function readBlock(block: ContentBlock, maxUrl: number): { text: string; block?: ResultBlock } {
+  switch (block.type) {
+    case "text":
+      return { text: block.text };
+    case "image":
+      return picture(block.data, block.mimeType, maxUrl);
+    case "audio":
+      return { text: `[Sound, ${block.mimeType}, ${sizeOf(block.data)} bytes. It can't be played here.]` };
+    case "resource_link":
+      return { text: `[${block.title ?? block.name}: ${block.uri}]${about(block.description)}` };
+    case "resource": {
+      const { resource } = block;
+      if ("text" in resource) return { text: `[${resource.uri}]\n${resource.text}` };
+      const type = resource.mimeType ?? "application/octet-stream";
+      if (PICTURES.has(type)) return picture(resource.blob, type, maxUrl);
+      return {
+        text: `[File ${resource.uri}, ${type}, ${sizeOf(resource.blob)} bytes. Its content is not shown.]`,
+      };
+    }
+    default:
+      return { text: "[Something that can't be shown here.]" };
+  }
+}
+
+function about(description: string | undefined): string {
+  return description === undefined ? "" : ` ${description}`;
+}
+
+function picture(data: string, type: string, maxUrl: number): { text: string; block?: ResultBlock } {
+  const what = `${type}, ${sizeOf(data)} bytes`;
+  if (!PICTURES.has(type) || !BASE64.test(data)) return { text: `[A picture that can't be shown: ${what}.]` };
+  const url = `data:${type};base64,${data}`;
+  if (url.length > maxUrl) return { text: `[A picture that is too large to be shown: ${what}.]` };
+  return { text: `[A picture, ${what}. The person sees it.]`, block: { type: "image", url } };
+}
+
+function sizeOf(base64: string): number {
+  return Math.floor((base64.replaceAll("=", "").length * 3) / 4);
+}

@@ -1,0 +1,30 @@
+/** An MCP server as a source of tools for agents. */
+import type { SourceTool, ToolSource } from "../runtime/define/source.ts";
+import { Line } from "./line.ts";
+import { checkOptions, type McpServerOptions } from "./options.ts";
+import { toolsFrom } from "./tools.ts";
+
+export function mcpServer(options: McpServerOptions): ToolSource {
+  checkOptions(options);
+  return {
+    name: options.name,
+    open(host) {
+      const line = new Line(options, host);
+      const told = new Set<string>();
+      const tell = (tool: string, why: string): void => {
+        if (told.has(tool)) return;
+        told.add(tool);
+        host.onError(new Error(why), `the tool ${tool} of the MCP server ${options.name}`);
+      };
+      let made: { readonly from: unknown; readonly tools: Record<string, SourceTool> } | null = null;
+      return {
+        async tools() {
+          const from = await line.tools();
+          if (made?.from !== from) made = { from, tools: toolsFrom(from, options, line, tell) };
+          return made.tools;
+        },
+        close: () => line.close(),
+      };
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** The tools of a server as tools of an agent: which are offered, what people and models read of them, how they run. */
+import type { Tool } from "@modelcontextprotocol/client";
+import type { Json } from "@turnstream/protocol";
+import type { Approval, ApprovalContext } from "../runtime/define/approval.ts";
+import type { SourceTool } from "../runtime/define/source.ts";
+import { tool as defineTool, type ToolContext } from "../runtime/define/tool.ts";
+import { cleanLine, cleanLines } from "./clean-text.ts";
+import type { Line } from "./line.ts";
+import type { McpToolOptions } from "./options.ts";
+import { errorOf, outputOf } from "./result.ts";
+import { inputOf, isTooDeep } from "./schema.ts";
+
+const MAX_LABEL = 100;
+const MAX_DESCRIPTION = 8_000;
+const MAX_URL = 20_000;
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** @param tell of what is left out or asked for in vain */
+export function toolsFrom(
+  listed: readonly Tool[],
+  options: McpToolOptions,
+  line: Pick<Line, "call" | "clean">,
+  tell: (tool: string, why: string) => void,
+): Record<string, SourceTool> {
+  for (const name of namedIn(options))
+    if (!listed.some((one) => one.name === name))
+      tell(name, "it is named in the options, and the server has no such tool");
+  const { include, exclude = [] } = options;
+  const offered = listed.filter(({ name, execution, inputSchema }) => {
+    if (exclude.includes(name) || (include !== undefined && !include.includes(name))) return false;
+    if (execution?.taskSupport === "required") return false;
+    const isDeep = isTooDeep(inputSchema as Json);
+    if (isDeep) tell(name, "it is left out, for the schema of its input is nested too deep");
+    return !isDeep;
+  });
+  return Object.fromEntries(offered.map((one) => [one.name, toolFrom(one, options, line)]));
+}
+
+/** A name that was misspelt would else quietly leave a tool without its approval. */
+function namedIn({ include = [], exclude = [], approvals = {}, rerun = [] }: McpToolOptions): Set<string> {
+  return new Set([...include, ...exclude, ...Object.keys(approvals), ...rerun]);
+}
+
+function toolFrom(listed: Tool, options: McpToolOptions, line: Pick<Line, "call" | "clean">): SourceTool {
+  const { name, description = "", inputSchema } = listed;
+  const { $schema: _, ...schema } = inputSchema as Readonly<Record<string, Json>>;
+  const label = cleanLine(listed.title ?? listed.annotations?.title ?? "", MAX_LABEL);
+  const made = defineTool({
+    description: cleanLines(description, MAX_DESCRIPTION),
+    label,
+    input: inputOf(inputSchema as Json),
+    run: (input, context) => run(line, name, input as Input, context),
+    rerun: mayRerun(listed, options) ? "always" : "never",
+    approval: approvalOf(name, options),
+    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+  });
+  return { ...made, label, schema };
+}
+
+async function run(line: Pick<Line, "call" | "clean">, name: string, input: Input, context: ToolContext) {
+  const result = await line.call(name, input, context);
+  // The model reads why; people only that it did not work, for a server says what it likes.
+  if (result.isError === true) throw new Error(line.clean(errorOf(result)));
+  return outputOf(result, MAX_URL);
+}
+
+function mayRerun(
+  { name, annotations }: Tool,
+  { rerun = [], trustAnnotations = false }: McpToolOptions,
+): boolean {
+  if (rerun.includes(name)) return true;
+  return trustAnnotations && (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
+}
+
+function approvalOf(name: string, { approval = false, approvals = {} }: McpToolOptions): Approval<unknown> {
+  const chosen = Object.hasOwn(approvals, name) ? (approvals[name] ?? approval) : approval;
+  if (typeof chosen !== "function") return chosen;
+  return (input: unknown, context: ApprovalContext) => chosen(input as Input, { ...context, tool: name });
+}

@@ -1,0 +1,175 @@
+/** A server's elicitation as a form, and the form's values as its answer. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Json, SCHEMA_VERSION } from "@turnstream/protocol";
+import { eventSchema } from "@turnstream/protocol/schema";
+import { type ElicitedForm, formFrom } from "../../src/mcp/elicit-form.ts";
+
+type Properties = Record<string, Json>;
+
+function form(properties: Properties, required: string[] = []): ElicitedForm {
+  const made = formFrom(
+    { message: "Please\u0007 say", requestedSchema: { type: "object", properties, required } },
+    "Server",
+  );
+  if (made === null) throw new Error("no form");
+  return made;
+}
+const fieldOf = (spec: Json, required = true) => form({ it: spec }, required ? ["it"] : []).schema.fields[0];
+
+describe("a form of an elicitation", () => {
+  it.each<[Json, object]>([
+    [
+      { type: "string", title: "Name", description: "Yours" },
+      { type: "text", label: "Name", help: "Yours" },
+    ],
+    [
+      { type: "string", minLength: 2, maxLength: 9 },
+      { type: "text", min: 2, max: 9 },
+    ],
+    [{ type: "string", format: "email" }, { type: "email" }],
+    [{ type: "string", format: "date" }, { type: "date" }],
+    [
+      { type: "string", format: "uri" },
+      { type: "text", help: "An address, such as https://example.com." },
+    ],
+    [
+      { type: "number", minimum: 0, maximum: 1.5 },
+      { type: "number", min: 0, max: 1.5 },
+    ],
+    [{ type: "integer" }, { type: "number", help: "A whole number." }],
+    [{ type: "boolean" }, { type: "checkbox", required: false }],
+    [
+      { type: "string", enum: ["a", "b"] },
+      {
+        type: "select",
+        options: [
+          { value: "a", label: "a" },
+          { value: "b", label: "b" },
+        ],
+      },
+    ],
+    [
+      { type: "string", enum: ["a"], enumNames: ["Ah"] },
+      { type: "select", options: [{ value: "a", label: "Ah" }] },
+    ],
+    [
+      { type: "string", oneOf: [{ const: "a", title: "Ah" }] },
+      { type: "select", options: [{ value: "a", label: "Ah" }] },
+    ],
+    [
+      { type: "array", minItems: 1, maxItems: 2, items: { type: "string", enum: ["a"] } },
+      { type: "multiSelect", min: 1, max: 2, options: [{ value: "a", label: "a" }] },
+    ],
+    [
+      { type: "array", items: { anyOf: [{ const: "a", title: "Ah" }] } },
+      { type: "multiSelect", options: [{ value: "a", label: "Ah" }] },
+    ],
+    [
+      { type: "string", default: "dark" },
+      { type: "text", required: false, help: "When left empty: dark." },
+    ],
+  ])("has a field for %j", (spec, field) => {
+    expect(fieldOf(spec)).toMatchObject({ name: "it", required: true, ...field });
+  });
+
+  it.each<Json>([
+    { type: "object", properties: {} },
+    { type: "array", items: { type: "string" } },
+    { type: "string", enum: [] },
+    { type: "string", oneOf: [{ const: 1 }] },
+    { type: "null" },
+    {},
+    null,
+  ])("can't be made of %j", (spec) => {
+    expect(
+      formFrom({ message: "", requestedSchema: { type: "object", properties: { it: spec } } }, "S"),
+    ).toBeNull();
+  });
+
+  it("says who asks, in words without what is not seen", () => {
+    expect(form({}).schema).toEqual({
+      id: "elicitation",
+      title: "Server",
+      description: "Please say",
+      fields: [],
+    });
+  });
+
+  it("gives the answer under the server's own names, whatever they are", () => {
+    const names = ["plain", "with space", "__proto__", "constructor"];
+    const made = form(Object.fromEntries(names.map((name) => [name, { type: "string" }])));
+    expect(made.schema.fields.map(({ name }) => name)).toEqual([
+      "plain",
+      "field_2",
+      "field_3",
+      "constructor",
+    ]);
+    const read = made.read({ plain: "1", "field#2": "2", "field#3": "3" });
+    expect(read).toHaveProperty("content");
+    expect(Object.entries("content" in read ? read.content : {})).toEqual([
+      ["plain", "1"],
+      ["with space", "2"],
+      ["__proto__", "3"],
+    ]);
+  });
+
+  it("takes defaults for what was left empty, and an untouched box as not ticked", () => {
+    const made = form(
+      { a: { type: "string", default: "x" }, b: { type: "boolean", default: true }, c: { type: "string" } },
+      ["b"],
+    );
+    expect(made.read({ a: "" })).toEqual({ content: { a: "x", b: false } });
+  });
+
+  it.each<[Json, Json]>([
+    [{ type: "integer" }, 1.5],
+    [{ type: "string", format: "uri" }, "not an address"],
+    [{ type: "string", enum: ["a"] }, "b"],
+  ])("refuses for %j what a form would let through: %j", (spec, value) => {
+    expect(form({ it: spec }, ["it"]).read({ it: value })).toHaveProperty("problem");
+  });
+
+  it("is one that an event takes, whatever the server sends", () => {
+    const spec = fc.record(
+      {
+        type: fc.constantFrom("string", "number", "integer", "boolean", "array"),
+        title: fc.string({ unit: "binary", maxLength: 600 }),
+        description: fc.string({ maxLength: 900 }),
+        format: fc.constantFrom("email", "uri", "date", "date-time", "odd"),
+        enum: fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }),
+        items: fc.record({ enum: fc.array(fc.string(), { minLength: 1, maxLength: 3 }) }),
+        minimum: fc.integer(),
+        default: fc.oneof(fc.string(), fc.integer(), fc.boolean()),
+      },
+      { requiredKeys: ["type"] },
+    );
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string({ maxLength: 300 }), spec, { maxKeys: 8 }),
+        fc.string(),
+        (properties, message) => {
+          const made = formFrom(
+            { message, requestedSchema: { type: "object", properties: properties as Json } },
+            "S",
+          );
+          if (made === null) return;
+          const place = { turn: "t", run: "main", block: "b", index: 0 };
+          const event = {
+            v: 1,
+            id: "1-1",
+            at: 1,
+            type: "form.request",
+            ...place,
+            form: "f",
+            schema: made.schema,
+          };
+          expect(eventSchema.safeParse(event).error).toBeUndefined();
+          expect(new Set(made.schema.fields.map(({ name }) => name)).size).toBe(
+            Object.keys(properties).length,
+          );
+        },
+      ),
+    );
+  });
+});

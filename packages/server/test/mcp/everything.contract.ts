@@ -1,0 +1,156 @@
+/** The reference server's tools in turns: what the model reads, what people see, and what becomes of a dead server. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Block, blocksOf, type Turn } from "@turnstream/protocol";
+import type { McpServerOptions, McpToolOptions } from "../../src/mcp/options.ts";
+import { mcpServer } from "../../src/mcp/server.ts";
+import { outline, Stage, type StageParts } from "../runtime/stage.ts";
+import { Caller, type Wanted } from "./caller.ts";
+
+export interface Reached {
+  readonly options: McpServerOptions;
+  /** Ends the server as kill -9 does. */
+  kill(): Promise<void>;
+  /** Makes sure that one can be reached again. */
+  begin(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function everythingContract(
+  how: string,
+  makeParts: () => Promise<StageParts>,
+  reach: () => Promise<Reached>,
+): void {
+  describe(`the reference server over ${how}`, () => {
+    let stage: Stage;
+    let reached: Reached;
+    beforeEach(async () => {
+      reached = await reach();
+      stage = await Stage.open(await makeParts());
+    });
+    afterEach(async () => {
+      await stage.close();
+      await reached.close();
+    });
+
+    async function play(calls: readonly Wanted[], more: McpToolOptions = {}) {
+      const caller = new Caller(mcpServer({ ...reached.options, ...more }), calls);
+      await stage.worker([caller.agent]);
+      const ref = await stage.session();
+      const turn = await stage.ask(ref, "go");
+      return { caller, turn, ref };
+    }
+
+    it("offers its tools, and they answer", async () => {
+      const { caller, turn } = await play([
+        ["ev_echo", { message: "hello" }],
+        ["ev_get-sum", { a: 2, b: 40 }],
+      ]);
+      expect(caller.offered).toContain("ev_get-structured-content");
+      expect(caller.offered.every((name) => /^ev_[\w-]{1,61}$/.test(name))).toBe(true);
+      expect(caller.results).toEqual(["Echo: hello", "The sum of 2 and 40 is 42."]);
+      expect(outline(turn)).toEqual([
+        "(",
+        'call ev_echo {"message":"hello"}',
+        "result ev_echo success Echo: hello",
+        'call ev_get-sum {"a":2,"b":40}',
+        "result ev_get-sum success The sum of 2 and 40 is 42.",
+        ") Get Sum Tool",
+        "text final done",
+      ]);
+      expect(stage.errors).toEqual([]);
+    });
+
+    it("checks arguments against the tool's JSON Schema before it calls", async () => {
+      const { caller } = await play([["ev_get-sum", { a: "two", b: 40 }]]);
+      expect(String(caller.results[0])).toMatch(/^The arguments don't fit the tool ev_get-sum: .*number/s);
+    });
+
+    it("shows progress while a tool runs", async () => {
+      const { turn } = await play([["ev_trigger-long-running-operation", { duration: 0.6, steps: 3 }]]);
+      expect(resultOf(turn)?.parts.map(({ data }) => data)).toEqual(["1/3", "2/3", "3/3"]);
+    });
+
+    it("shows pictures, links and resources, and gives the model what is structured", async () => {
+      const { caller, turn } = await play([
+        ["ev_get-tiny-image"],
+        ["ev_get-structured-content", { location: "Chicago" }],
+        ["ev_get-resource-reference", { resourceType: "Text", resourceId: 2 }],
+      ]);
+      expect(resultOf(turn)?.parts.map(({ media }) => media)).toEqual(["text", "image", "text"]);
+      expect(resultOf(turn)?.parts[1]?.data).toMatch(/^data:image\/png;base64,iVBOR/);
+      expect(String(caller.results[0])).toMatch(/\[A picture, image\/png, \d+ bytes. The person sees it.\]/);
+      expect(caller.results[1]).toEqual({
+        temperature: 36,
+        conditions: "Light rain / drizzle",
+        humidity: 82,
+      });
+      expect(String(caller.results[2])).toContain("This is a plaintext resource");
+    });
+
+    it("gives an error result where the tool fails", async () => {
+      const { caller, turn } = await play([
+        ["ev_get-resource-reference", { resourceType: "Text", resourceId: 0.5 }],
+      ]);
+      expect(String(caller.results[0])).toMatch(/Must be a finite positive integer/);
+      expect(outline(turn)[2]).toBe("result ev_get-resource-reference error This did not work.");
+      expect(turn.status).toBe("end_turn");
+    });
+
+    it("waits for approvals, by tool", async () => {
+      const caller = new Caller(
+        mcpServer({
+          ...reached.options,
+          approvals: { echo: ({ message }, { tool }) => tool === "echo" && message === "careful" },
+        }),
+        [["ev_echo", { message: "careful" }]],
+      );
+      await stage.worker([caller.agent]);
+      const ref = await stage.session();
+      await stage.send(ref, "go");
+      await stage.until(ref, 10_000, (state) =>
+        blocksIn(state.turns.last()).some(({ kind }) => kind === "approval") ? true : null,
+      );
+      await stage.stop(ref);
+      const turn = await stage.ended(ref, () => true);
+      expect(turn.status).toBe("user_stopped");
+    });
+
+    it("that is killed in the middle of a call gives an error result, and the next call connects again", async () => {
+      const caller = new Caller(mcpServer(reached.options), [
+        ["ev_trigger-long-running-operation", { duration: 60, steps: 600 }],
+        ["ev_echo", { message: "back" }],
+      ]);
+      await stage.worker([caller.agent]);
+      const ref = await stage.session();
+      await stage.send(ref, "go");
+      await stage.until(ref, 10_000, (state) => {
+        const result = resultOf(state.turns.last());
+        return (result?.parts.length ?? 0) > 1 ? true : null;
+      });
+      await reached.kill();
+      await reached.begin();
+      const turn = await stage.ended(ref, () => true, 20_000);
+      expect(turn.status).toBe("end_turn");
+      expect(outline(turn)).toContain("result ev_trigger-long-running-operation error This did not work.");
+      expect(outline(turn)).toContain("result ev_echo success Echo: back");
+      expect(String(caller.results[0])).toMatch(/connection|ended|closed/i);
+    });
+
+    it("that was away between two turns is reached again", async () => {
+      const { caller, ref } = await play([["ev_echo", { message: "one" }]]);
+      await reached.kill();
+      await reached.begin();
+      const turn = await stage.ask(ref, "again");
+      expect(outline(turn)).toContain("result ev_echo success Echo: one");
+      expect(caller.results).toContain("Echo: one");
+    });
+  });
+}
+
+function blocksIn(turn: Turn | undefined): Block[] {
+  return turn === undefined ? [] : blocksOf(turn);
+}
+
+function resultOf(turn: Turn | undefined): Extract<Block, { kind: "tool_result" }> | undefined {
+  return blocksIn(turn).find((block) => block.kind === "tool_result");
+}

@@ -1,0 +1,55 @@
+/** The reference server that tries out all of MCP, over stdio and over HTTP. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { freePort, HOST } from "@turnstream/services/free-port.ts";
+
+const EVERYTHING = createRequire(import.meta.url).resolve(
+  "@modelcontextprotocol/server-everything/dist/index.js",
+);
+const ODD = fileURLToPath(new URL("odd-server.ts", import.meta.url));
+
+export const everythingStdio = { command: process.execPath, args: [EVERYTHING, "stdio"] };
+
+/** A server of ours that does what no good server does. */
+export function oddStdio(env: Record<string, string> = {}) {
+  return { command: process.execPath, args: [ODD], env };
+}
+
+export class EverythingHttp {
+  readonly port: number;
+  #process: ChildProcess | null = null;
+
+  private constructor(port: number) {
+    this.port = port;
+  }
+
+  static async start(): Promise<EverythingHttp> {
+    const server = new EverythingHttp(await freePort());
+    await server.begin();
+    return server;
+  }
+
+  get url(): string {
+    return `http://${HOST}:${this.port}/mcp`;
+  }
+
+  async begin(): Promise<void> {
+    const child = spawn(process.execPath, [EVERYTHING, "streamableHttp"], {
+      env: { PATH: process.env["PATH"] ?? "", PORT: String(this.port) },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    this.#process = child;
+    for await (const chunk of child.stderr as AsyncIterable<Buffer>)
+      if (chunk.toString().includes("listening")) break;
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#process;
+    this.#process = null;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+}
