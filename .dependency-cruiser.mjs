@@ -68,6 +68,27 @@ export const written = [
     to: { path: "^packages/[^/]+/src/", pathNot: "^packages/server/src/outside/" },
   },
   {
+    name: "mcp-on-its-own",
+    severity: "error",
+    comment: "who takes no tools from MCP servers needs no MCP client: it is an entry of its own",
+    from: { path: "^packages/server/src/", pathNot: "^packages/server/src/mcp/" },
+    to: { path: ["^packages/server/src/mcp/", ...npm("@modelcontextprotocol/[^/]+")] },
+  },
+  {
+    name: "mcp-uses-little",
+    severity: "error",
+    comment: "a source of tools knows what a tool is, and how one asks people; not how turns run",
+    from: { path: "^packages/server/src/mcp/" },
+    to: {
+      path: "^packages/server/src/",
+      pathNot: [
+        "^packages/server/src/mcp/",
+        "^packages/server/src/runtime/(define/|host[.]ts|pause[.]ts|interactions/ask-form[.]ts)",
+        "^packages/server/src/(models/|store/env[.]ts)",
+      ],
+    },
+  },
+  {
     name: "protocol-imports-little",
     severity: "error",
     comment: "protocol runs anywhere: zod, eventsource-parser and itself, no Node module",

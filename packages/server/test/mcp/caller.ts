@@ -10,12 +10,17 @@ export class Caller {
   readonly agent: Agent;
   readonly steps: ScriptCall[] = [];
 
-  constructor(source: ToolSource, calls: readonly Wanted[], limits: { toolMs?: number } = {}) {
+  constructor(
+    source: ToolSource,
+    calls: readonly Wanted[] | ((step: ScriptCall) => Wanted),
+    limits: { toolMs?: number } = {},
+  ) {
     this.agent = defineAgent({
       name: "caller",
       model: scripted((step) => {
         this.steps.push(step);
-        const wanted = calls[step.step];
+        const wanted =
+          typeof calls === "function" ? (step.step === 0 ? calls(step) : undefined) : calls[step.step];
         return wanted === undefined ? [say("done")] : [call(wanted[0], (wanted[1] ?? {}) as never)];
       }),
       sources: [source],

@@ -101,8 +101,8 @@ describe("a form of an elicitation", () => {
     const made = form(Object.fromEntries(names.map((name) => [name, { type: "string" }])));
     expect(made.schema.fields.map(({ name }) => name)).toEqual([
       "plain",
-      "field_2",
-      "field_3",
+      "field#2",
+      "field#3",
       "constructor",
     ]);
     const read = made.read({ plain: "1", "field#2": "2", "field#3": "3" });
@@ -156,7 +156,7 @@ describe("a form of an elicitation", () => {
           if (made === null) return;
           const place = { turn: "t", run: "main", block: "b", index: 0 };
           const event = {
-            v: 1,
+            v: SCHEMA_VERSION,
             id: "1-1",
             at: 1,
             type: "form.request",

@@ -1,19 +1,11 @@
 /** The reference server's tools in turns: what the model reads, what people see, and what becomes of a dead server. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Block, blocksOf, type Turn } from "@turnstream/protocol";
-import type { McpServerOptions, McpToolOptions } from "../../src/mcp/options.ts";
+import type { McpToolOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { outline, Stage, type StageParts } from "../runtime/stage.ts";
 import { Caller, type Wanted } from "./caller.ts";
-
-export interface Reached {
-  readonly options: McpServerOptions;
-  /** Ends the server as kill -9 does. */
-  kill(): Promise<void>;
-  /** Makes sure that one can be reached again. */
-  begin(): Promise<void>;
-  close(): Promise<void>;
-}
+import type { Reached } from "./reach.ts";
 
 export function everythingContract(
   how: string,

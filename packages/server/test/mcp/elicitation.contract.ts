@@ -1,0 +1,161 @@
+/** A server that asks in the middle of a call: a form inside the turn, for the person whose call it is. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { blocksOf, type FormBlock } from "@turnstream/protocol";
+import type { McpServerOptions } from "../../src/mcp/options.ts";
+import { mcpServer } from "../../src/mcp/server.ts";
+import { declineForm, submitForm } from "../../src/session/forms.ts";
+import type { Ref } from "../../src/store/refs.ts";
+import { outline, Stage, type StageParts } from "../runtime/stage.ts";
+import { Caller } from "./caller.ts";
+import type { Reached } from "./reach.ts";
+
+const ASK = "ev_trigger-elicitation-request";
+
+export function elicitationContract(
+  how: string,
+  makeParts: () => Promise<StageParts>,
+  reach: () => Promise<Reached>,
+): void {
+  describe(`an elicitation over ${how}`, () => {
+    let stage: Stage;
+    let reached: Reached;
+    let caller: Caller;
+    beforeEach(async () => {
+      reached = await reach();
+      stage = await Stage.open(await makeParts());
+    });
+    afterEach(async () => {
+      await stage.close();
+      await reached.close();
+    });
+
+    /** A first turn without it: the server offers this tool only once it knows what we can do. */
+    async function warm(more: Partial<McpServerOptions>): Promise<Ref> {
+      const options = { ...reached.options, ...more } as McpServerOptions;
+      caller = new Caller(mcpServer(options), ({ turn, text }) =>
+        turn === 1 && text === "warm" ? ["ev_echo", { message: "warm" }] : [ASK],
+      );
+      await stage.worker([caller.agent]);
+      const ref = await stage.session();
+      await stage.ask(ref, "warm");
+      return ref;
+    }
+    const waiting = (ref: Ref): Promise<FormBlock> =>
+      stage.until(ref, 10_000, async (state) => {
+        const turn = state.turns.last();
+        const form = turn && blocksOf(turn).find((block): block is FormBlock => block.kind === "form");
+        const rows = await stage.parts.store.interactions.list(ref, { pending: true });
+        return form?.status === "pending" && rows.length > 0 ? form : null;
+      });
+
+    it("becomes a form whose values are the server's answer", async () => {
+      const ref = await start();
+      const form = await waiting(ref);
+      expect(form).toMatchObject({ waits: true, timeout_seconds: 300 });
+      expect(form.schema.title).toBe("Everything");
+      expect(form.schema.description).toBe("Please provide inputs for the following fields:");
+      expect(
+        form.schema.fields.map(({ name, type, required }) => `${name} ${type}${required ? " !" : ""}`),
+      ).toEqual([
+        "name text !",
+        "check checkbox",
+        "firstLine text",
+        "email email",
+        "homepage text",
+        "birthdate date",
+        "integer number",
+        "number number",
+        "untitledSingleSelectEnum select",
+        "untitledMultipleSelectEnum multiSelect",
+        "titledSingleSelectEnum select",
+        "titledMultipleSelectEnum multiSelect",
+        "legacyTitledEnum select",
+      ]);
+      expect(form.schema.fields.at(-1)?.options?.[1]).toEqual({ value: "pet-2", label: "Dogs" });
+      const values = {
+        name: "Ada",
+        check: true,
+        email: "ada@example.org",
+        birthdate: "1815-12-10",
+        integer: 7,
+        titledMultipleSelectEnum: ["fish-1", "fish-3"],
+        legacyTitledEnum: "pet-2",
+      };
+      await submitForm(stage.parts, ref, { form: form.form, values, by: stage.actor.user });
+      const turn = await stage.ended(ref, ({ number }) => number === 2);
+      expect(turn.status).toBe("end_turn");
+      expect(rawAnswer()).toEqual({
+        action: "accept",
+        content: {
+          ...values,
+          firstLine: "It was a dark and stormy night.",
+          number: 3.14,
+          untitledSingleSelectEnum: "Monica",
+          untitledMultipleSelectEnum: ["Guitar"],
+          titledSingleSelectEnum: "hero-1",
+        },
+      });
+    });
+
+    it("that is declined says so to the server", async () => {
+      const ref = await start();
+      const { form } = await waiting(ref);
+      await declineForm(stage.parts, ref, { form, by: stage.actor.user });
+      const turn = await stage.ended(ref, ({ number }) => number === 2);
+      expect(turn.status).toBe("end_turn");
+      expect(rawAnswer()).toEqual({ action: "decline" });
+    });
+
+    it("that nobody answers in time is cancelled", async () => {
+      const ref = await start({ formSeconds: 1 });
+      await stage.ended(ref, ({ number }) => number === 2);
+      expect(rawAnswer()).toEqual({ action: "cancel" });
+    });
+
+    it("whose server dies is withdrawn, and the turn goes on", async () => {
+      const ref = await start();
+      const { form } = await waiting(ref);
+      await reached.kill();
+      await reached.begin();
+      const turn = await stage.ended(ref, ({ number }) => number === 2);
+      expect(turn.status).toBe("end_turn");
+      expect(outline(turn)).toContain(`result ${ASK} error This did not work.`);
+      const late = await submitForm(stage.parts, ref, { form, values: { name: "late" } });
+      expect(late.won).toBe(false);
+    });
+
+    it("is shown to nobody but the person whose call it is", async () => {
+      const one = await start();
+      const first = await waiting(one);
+      const two = await stage.session();
+      await stage.send(two, "go");
+      const isStdio = "command" in reached.options;
+      if (isStdio) {
+        // Nothing says whose question it is while two turns call, so nobody is asked.
+        await stage.ended(two, () => true);
+        expect(rawAnswer()).toEqual({ action: "decline" });
+        expect(stage.errors.map(({ error }) => String(error)).join()).toContain("not certain in which call");
+      } else {
+        const second = await waiting(two);
+        await submitForm(stage.parts, two, { form: second.form, values: { name: "Two" } });
+        await stage.ended(two, () => true);
+        expect(rawAnswer()).toMatchObject({ content: { name: "Two" } });
+      }
+      await submitForm(stage.parts, one, { form: first.form, values: { name: "One" } });
+      await stage.ended(one, ({ number }) => number === 2);
+      expect(rawAnswer()).toMatchObject({ content: { name: "One" } });
+    });
+
+    async function start(more: Partial<McpServerOptions> = {}): Promise<Ref> {
+      const ref = await warm(more);
+      await stage.send(ref, "ask");
+      return ref;
+    }
+
+    /** What the server got, as it tells. */
+    function rawAnswer(): unknown {
+      const said = String(caller.results.at(-1));
+      return JSON.parse(said.slice(said.indexOf("Raw result: ") + "Raw result: ".length));
+    }
+  });
+}
