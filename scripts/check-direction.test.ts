@@ -123,6 +123,11 @@ const breaches: [rule: string, planted: Tree][] = [
     { "packages/server/src/log/x.ts": `import "../store/x.ts";`, "packages/server/src/store/x.ts": "" },
   ],
   [
+    "mcp-on-its-own",
+    { "packages/server/src/runtime/x.ts": `import "../mcp/x.ts";`, "packages/server/src/mcp/x.ts": "" },
+  ],
+  ["mcp-uses-little", { "packages/server/src/mcp/x.ts": `import "../runtime/turn.ts";` }],
+  [
     "store-on-its-own",
     { "packages/server/src/store/x.ts": `import "../log/x.ts";`, "packages/server/src/log/x.ts": "" },
   ],

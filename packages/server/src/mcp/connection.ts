@@ -10,7 +10,7 @@ import { HttpTransport } from "./http-transport.ts";
 import { isStdio, type McpServerOptions } from "./options.ts";
 import type { Redactor } from "./redact.ts";
 import { outsideCalls, RunningCalls } from "./running-call.ts";
-import { checkFor } from "./schema.ts";
+import { safeValidator } from "./schema.ts";
 import { wayTo } from "./transport.ts";
 
 const CONNECT_MS = 10_000;
@@ -49,7 +49,7 @@ export class Connection {
         capabilities: { elicitation: { form: {} } },
         listMaxPages: MAX_PAGES,
         // Its own would compile a server's schema into code.
-        jsonSchemaValidator: { getValidator: validatorFor },
+        jsonSchemaValidator: safeValidator,
         versionNegotiation: { mode: (options.negotiate ?? !isStdio(options)) ? "auto" : "legacy" },
         listChanged: {
           tools: { autoRefresh: false, debounceMs: 0, onChanged: () => hooks.onToolsChanged() },
@@ -73,18 +73,26 @@ export class Connection {
 
   async #connect(options: McpServerOptions, signal: AbortSignal): Promise<Connection> {
     const { redactor } = this.#hooks;
-    const { transport, tail } = wayTo(options, redactor);
+    const way = wayTo(options, redactor);
+    const { transport } = way;
     const said = (): string => {
-      const words = redactor.clean(tail()).trim();
+      const words = redactor.clean(way.tail()).trim();
       return words === "" ? "" : `; it said last: ${words}`;
     };
     const client = this.#client;
-    client.onerror = (error) => {
+    const onerror = (error: Error): void => {
       if (transport instanceof HttpTransport && transport.isHandingIn) return;
       // Nobody would hear of changes any more.
       if (error.message.startsWith("Maximum reconnection attempts")) this.retire();
       else this.#tell(error);
     };
+    const onclose = (): void => {
+      if (this.#isClosed) return;
+      this.#isClosed = true;
+      this.#tell(new McpError("ENDED", `it ended by itself${said()}`));
+      this.#hooks.onEnd();
+    };
+    Object.assign(client, { onerror });
     try {
       await client.connect(transport, { timeout: options.connectMs ?? CONNECT_MS, signal });
     } catch (error) {
@@ -93,12 +101,7 @@ export class Connection {
       await transport.close().catch(() => {});
       throw new McpError("UNAVAILABLE", `${this.clean(error)}${said()}`);
     }
-    client.onclose = () => {
-      if (this.#isClosed) return;
-      this.#isClosed = true;
-      this.#tell(new McpError("ENDED", `it ended by itself${said()}`));
-      this.#hooks.onEnd();
-    };
+    Object.assign(client, { onclose });
     return this;
   }
 
@@ -158,6 +161,11 @@ export class Connection {
     return this.#hooks.redactor.clean(`${words}${cause}`).slice(0, MAX_WORDS);
   }
 
+  /** For the model: without a cause, which could hold anything. */
+  failure(error: unknown): Error {
+    return new Error(this.clean(error));
+  }
+
   #tell(error: unknown): void {
     if (++this.#told > MAX_TOLD) return;
     const more = this.#told === MAX_TOLD ? " (and more, of which nobody is told)" : "";
@@ -170,14 +178,4 @@ const GOODBYE_MS = 1_000;
 async function endSession(transport: HttpTransport): Promise<void> {
   const patience = new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref());
   await Promise.race([transport.terminateSession().catch(() => {}), patience]);
-}
-
-function validatorFor<T>(schema: unknown) {
-  const check = checkFor(schema as never);
-  return (value: unknown) => {
-    const problem = check(value);
-    return problem === null
-      ? { valid: true as const, data: value as T, errorMessage: undefined }
-      : { valid: false as const, data: undefined, errorMessage: problem };
-  };
 }

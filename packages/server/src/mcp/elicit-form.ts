@@ -140,8 +140,8 @@ function hintOf(spec: Spec): string {
 
 function defaultIn(spec: Spec): string {
   const { default: value } = spec;
-  if (value === undefined || value === null || typeof value === "boolean") return "";
-  return `When left empty: ${Array.isArray(value) ? value.join(", ") : String(value as string | number)}.`;
+  if (Array.isArray(value)) return `When left empty: ${value.join(", ")}.`;
+  return typeof value === "string" || typeof value === "number" ? `When left empty: ${value}.` : "";
 }
 
 function answerFor(spec: Spec, value: Json | undefined): Json | undefined {

@@ -67,7 +67,7 @@ export class Line {
         if (isBroken(error)) connection.retire();
         // Certainly not done, so that it can be done now: the server had forgotten us, or was not there.
         if (!isAgain && isUndelivered(error)) continue;
-        throw new Error(connection.clean(error));
+        throw connection.failure(error);
       }
     }
   }
@@ -80,8 +80,8 @@ export class Line {
   #connect(): Promise<Connection> {
     if (this.#closed.signal.aborted) return Promise.reject(new McpError("ENDED", "the worker has left"));
     if (this.#connection !== null) return this.#connection;
-    const { env, onError } = this.#host;
-    if (this.#rest !== null && this.#rest.until > env.now()) return Promise.reject(this.#rest.error as Error);
+    const { env } = this.#host;
+    if (this.#rest !== null && this.#rest.until > env.now()) return Promise.reject(this.#rest.error);
     const forget = (): void => {
       if (this.#connection === opening) this.#connection = null;
       this.#tools = null;
@@ -93,22 +93,24 @@ export class Line {
       onToolsChanged: () => {
         this.#tools = null;
       },
-      tell: (error: unknown) => onError(error, `the MCP server ${this.#options.name}`),
+      tell: (error: unknown) => this.#host.onError(error, `the MCP server ${this.#options.name}`),
     };
     const opening = Connection.open(this.#options, hooks, this.#closed.signal);
     this.#connection = opening;
-    opening.then(
-      () => {
-        this.#failures = 0;
-        this.#rest = null;
-      },
-      (error: unknown) => {
-        const ms = Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** this.#failures++);
-        this.#rest = { until: env.now() + ms, error };
-        forget();
-      },
-    );
+    void this.#note(opening, forget);
     return opening;
+  }
+
+  async #note(opening: Promise<Connection>, forget: () => void): Promise<void> {
+    try {
+      await opening;
+      this.#failures = 0;
+      this.#rest = null;
+    } catch (error) {
+      const ms = Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** this.#failures++);
+      this.#rest = { until: this.#host.env.now() + ms, error };
+      forget();
+    }
   }
 
   async close(): Promise<void> {

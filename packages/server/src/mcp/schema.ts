@@ -3,6 +3,7 @@
  * expressions are left to the server, since one of them could hold up the whole worker. Pure.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/client";
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
 import { type Json } from "@turnstream/protocol";
 
@@ -57,10 +58,23 @@ export function inputOf(schema: Json): StandardSchemaV1 {
   };
 }
 
+/** The same for the client, which checks what a server says is structured. */
+export const safeValidator: jsonSchemaValidator = {
+  getValidator<T>(schema: unknown): JsonSchemaValidator<T> {
+    const check = checkFor(schema as Json);
+    return (value) => {
+      const problem = check(value);
+      return problem === null
+        ? { valid: true, data: value as T, errorMessage: undefined }
+        : { valid: false, data: undefined, errorMessage: problem };
+    };
+  },
+};
+
 /** Whether a schema is nested deeper than anybody needs. Doesn't itself go deeper than that. */
 export function isTooDeep(value: Json, depth = 0): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return depth > MAX_DEPTH || Object.values(value).some((inner) => isTooDeep(inner as Json, depth + 1));
+  return depth > MAX_DEPTH || Object.values(value).some((inner) => isTooDeep(inner, depth + 1));
 }
 
 /** @param isNamed whether the keys are names of properties and not keywords */

@@ -21,7 +21,7 @@ export class Caller {
         this.steps.push(step);
         const wanted =
           typeof calls === "function" ? (step.step === 0 ? calls(step) : undefined) : calls[step.step];
-        return wanted === undefined ? [say("done")] : [call(wanted[0], (wanted[1] ?? {}) as never)];
+        return wanted === undefined ? [say("done")] : [call(wanted[0], wanted[1] ?? {})];
       }),
       sources: [source],
       limits,

@@ -1,12 +1,11 @@
 /** The reference server that tries out all of MCP, over stdio and over HTTP. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { freePort, HOST } from "@turnstream/services/free-port.ts";
 
-const EVERYTHING = createRequire(import.meta.url).resolve(
-  "@modelcontextprotocol/server-everything/dist/index.js",
+const EVERYTHING = fileURLToPath(
+  import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"),
 );
 const ODD = fileURLToPath(new URL("odd-server.ts", import.meta.url));
 

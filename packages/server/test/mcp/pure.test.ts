@@ -13,6 +13,8 @@ import { systemEnv } from "../../src/store/env.ts";
 const output = (content: CallToolResult["content"], more: Partial<CallToolResult> = {}) =>
   outputOf({ content, ...more }, 200);
 
+const image = (data: string, mimeType: string) => output([{ type: "image", data, mimeType }]);
+
 describe("a result", () => {
   it("of words alone is words", () => {
     expect(
@@ -35,7 +37,6 @@ describe("a result", () => {
   });
 
   it("shows small pictures of kinds that can't run anything, and names the others", () => {
-    const image = (data: string, mimeType: string) => output([{ type: "image", data, mimeType }]);
     expect(image("iVBORw==", "image/png")).toEqual({
       content: "[A picture, image/png, 4 bytes. The person sees it.]",
       blocks: [{ type: "image", url: "data:image/png;base64,iVBORw==" }],
@@ -122,11 +123,11 @@ describe("words", () => {
   });
 });
 
-describe("who a server's question is for", () => {
-  const contextOf = (turn: string, signal = new AbortController().signal) =>
-    ({ tenant: "t", session: "s", turn, signal }) as ToolContext;
-  const never = () => new Promise<never>(() => {});
+const contextOf = (turn: string, signal = new AbortController().signal) =>
+  ({ tenant: "t", session: "s", turn, signal }) as ToolContext;
+const never = () => new Promise<never>(() => {});
 
+describe("who a server's question is for", () => {
   it("is clear over HTTP, where each call has a stream of its own", async () => {
     const calls = new RunningCalls(systemEnv, true);
     void calls.run(contextOf("one"), never);
