@@ -138,6 +138,7 @@ export {
 } from "./runtime/define/agent.ts";
 export type { AiSdkPart, AiSdkResult, Body, BodyContext, BodyEvent } from "./runtime/define/body.ts";
 export { fromStream, type FromStreamOptions } from "./runtime/define/from-stream.ts";
+export type { FormSpec } from "./runtime/define/form.ts";
 export { DEFAULT_LIMITS, type Limits, type Prices } from "./runtime/define/limits.ts";
 export {
   type Citable,

@@ -6,13 +6,14 @@
 import { type Json, labelOf } from "@turnstream/protocol";
 import { parseInput } from "../models/tool-schema.ts";
 import { type CallFact, callKey, type PinnedTool, startKey } from "./facts.ts";
-import { ASK_USER, SHARE_THOUGHT } from "./define/agent.ts";
+import { ASK_USER, REQUEST_FORM, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Tool } from "./define/tool.ts";
 import { nextWithin } from "./closing.ts";
 import { textField } from "./json-object.ts";
 import { endFor, LimitReached } from "./outcomes.ts";
 import { askApproval } from "./interactions/ask-approval.ts";
 import { askQuestion } from "./interactions/ask-question.ts";
+import { requestForm } from "./interactions/request-form.ts";
 import { withdrawAsked } from "./interactions/withdraw.ts";
 import { markersIn } from "./references/markers.ts";
 import { pinnedFor } from "./pinned.ts";
@@ -23,7 +24,13 @@ import type { StepCall } from "./step-writer.ts";
 import { startResult, tellResult } from "./tell-result.ts";
 import { runTool } from "./tool-run.ts";
 
-type RunAgent = (scope: RunScope, prompt: Prompt) => Promise<string>;
+/** What an agent said last, and the form that it has asked for, if it has: then it goes on in another turn. */
+export interface RunEnd {
+  readonly text: string;
+  readonly form: string | null;
+}
+
+type RunAgent = (scope: RunScope, prompt: Prompt) => Promise<RunEnd>;
 
 export async function runCall(scope: RunScope, call: StepCall, runAgent: RunAgent): Promise<CallFact> {
   const { attempt } = scope;
@@ -47,6 +54,7 @@ async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Pro
   if (sourced !== undefined) return performSourced(scope, call, sourced);
   if (isOffered && name === SHARE_THOUGHT) return shareThought(input);
   if (isOffered && name === ASK_USER) return askQuestion(scope, call);
+  if (isOffered && name === REQUEST_FORM) return requestForm(scope, call);
   const sub = agent.agents[name];
   if (isOffered && sub !== undefined) return runSubAgent(scope, call, runAgent);
   const tool = agent.tools[name];
@@ -135,11 +143,13 @@ async function runSubAgent(scope: RunScope, call: StepCall, runAgent: RunAgent):
   ];
   const name = labelOf({ label: sub.label, name: call.name });
   try {
-    const answer = await runAgent(inner, prompt);
-    const fact = succeeded({ content: answer === "" ? `${name} gave no answer.` : answer }, 0);
+    const { text: answer, form } = await runAgent(inner, prompt);
+    const none = form === null ? `${name} gave no answer.` : `${name} asks the person to fill in a form.`;
+    const fact = succeeded({ content: answer === "" ? none : answer }, 0);
     const cited = new Set(markersIn(answer, inner.pool.has).map(({ reference }) => reference));
     const pool = inner.pool.handOn(cited, scope.agent.limits.resultChars);
-    return { ...fact, pool, usage: attempt.spending.of(call.call) };
+    const asked = form === null ? null : { form, schema: null };
+    return { ...fact, pool, form: asked, usage: attempt.spending.of(call.call) };
   } catch (error) {
     // What ends a sub-agent is for the agent that called it to deal with; what ends the turn is not.
     const end = attempt.signal.aborted ? null : endFor(error, attempt.parts.words);

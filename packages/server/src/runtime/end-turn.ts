@@ -4,6 +4,7 @@
  */
 import type { Attempt } from "./attempt.ts";
 import { type End, nextClosing } from "./closing.ts";
+import { commitForms } from "./interactions/request-form.ts";
 import { withdrawAsked } from "./interactions/withdraw.ts";
 
 export async function endTurn(attempt: Attempt, end: End): Promise<void> {
@@ -17,6 +18,7 @@ export async function endTurn(attempt: Attempt, end: End): Promise<void> {
     thoughtText: parts.words.thought,
   };
   await withdrawAsked(attempt);
+  await commitForms(attempt);
   await pen.writeUntilDone((turn) => nextClosing(turn, end, facts));
   await attempt.archive(async (tx) => {
     let turns = 1;

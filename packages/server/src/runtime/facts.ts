@@ -1,7 +1,7 @@
 /**
  * What a turn's journal holds, by key: the shapes of its entries. Types and keys only.
  */
-import type { Json, Reference, Usage } from "@turnstream/protocol";
+import type { FormSchema, Json, Reference, Usage } from "@turnstream/protocol";
 import type { AssistantContent } from "../models/model.ts";
 import type { KeptContent } from "../session/kept-content.ts";
 import type { End } from "./closing.ts";
@@ -53,6 +53,8 @@ export interface CallFact extends KeptContent {
   readonly usage: Usage | null;
   /** Set for a shared thought: what is said. */
   readonly thought: string | null;
+  /** Set for a form that ends the turn; without a schema where a sub-agent has asked for it. */
+  readonly form: { readonly form: string; readonly schema: FormSchema | null } | null;
 }
 
 export interface CompactFact {

@@ -2,9 +2,10 @@
 import type { Json } from "@turnstream/protocol";
 import type { JsonSchema, ModelTool } from "../models/model.ts";
 import type { Attempt } from "./attempt.ts";
-import { type Agent, ASK_USER, RESERVED, SHARE_THOUGHT } from "./define/agent.ts";
+import { type Agent, ASK_USER, REQUEST_FORM, RESERVED, SHARE_THOUGHT } from "./define/agent.ts";
 import { type PinnedAgent, pinnedKey } from "./facts.ts";
 import { QUESTIONS_SCHEMA } from "./interactions/ask-question.ts";
+import { FORM_SCHEMA } from "./interactions/request-form.ts";
 
 const TASK: JsonSchema = {
   type: "object",
@@ -44,11 +45,18 @@ async function pin(agent: Agent, { row, parts }: Attempt): Promise<PinnedAgent> 
     description: "Asks the person something that you need to know to go on, and waits for the answer.",
     input: QUESTIONS_SCHEMA as Json,
   };
+  const form = {
+    name: REQUEST_FORM,
+    description:
+      "Asks the person to fill in a form, for several things at once that you need to know. Your turn ends with it, and what they fill in is the result of this call.",
+    input: FORM_SCHEMA as Json,
+  };
   const own = [
     ...tools,
     ...agents,
     ...(agent.shareThought ? [thought] : []),
     ...(agent.askUser ? [ask] : []),
+    ...(agent.requestForms ? [form] : []),
   ];
   const sourced = await parts.sources.pin(agent, [...RESERVED, ...own.map(({ name }) => name)]);
   return {

@@ -36,6 +36,7 @@ export function failed(content: string, preview: string = content, parts = 0): C
     whole: null,
     usage: null,
     thought: null,
+    form: null,
   };
 }
 
@@ -64,6 +65,7 @@ export function succeeded(output: SmallOutput, parts: number): CallFact {
     whole: null,
     usage: null,
     thought: null,
+    form: null,
   };
 }
 

@@ -1,10 +1,11 @@
 /** One agent at work in an attempt: which run it is, and how its steps are told. Knows no model call and no tool run. */
 import { cutText, type Json, mainRun, runOfCall } from "@turnstream/protocol";
 import type { Agent } from "./define/agent.ts";
-import { ASK_USER, COMPACT, SHARE_THOUGHT } from "./define/agent.ts";
+import { ASK_USER, COMPACT, REQUEST_FORM, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Countdown } from "./countdown.ts";
 import { MAIN, type PinnedAgent, type PinnedTool } from "./facts.ts";
+import type { FormClaim } from "./interactions/request-form.ts";
 import { MarkerScanner } from "./references/markers.ts";
 import { RunPool } from "./references/pool.ts";
 import { type CallDisplay, StepWriter } from "./step-writer.ts";
@@ -24,6 +25,8 @@ export interface RunScope {
   readonly toolClock?: Countdown;
   /** The references that it was given, and so may cite. Filled as its calls end. */
   readonly pool: RunPool;
+  /** Set while the calls of a step run: which of them may ask for a form. */
+  readonly formClaim?: FormClaim;
 }
 
 /** The main run, begun if it has not been. */
@@ -78,7 +81,7 @@ export function sourcedTool({ pinned }: RunScope, name: string): PinnedTool["sou
 
 export function displayOf(scope: RunScope, name: string): CallDisplay {
   const { agent } = scope;
-  if (name === SHARE_THOUGHT || name === ASK_USER) return { isHidden: true, isOutside: false, label: "" };
+  if (name === SHARE_THOUGHT || name === ASK_USER || name === REQUEST_FORM) return { isHidden: true, isOutside: false, label: "" };
   const sourced = sourcedTool(scope, name);
   if (sourced !== undefined) return { isHidden: false, isOutside: false, label: sourced.label };
   const tool = agent.tools[name];

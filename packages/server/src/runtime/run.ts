@@ -3,9 +3,10 @@
  * Calls of one step run side by side. Everything it has done is found in the journal again.
  */
 import type { Prompt, PromptMessage } from "../models/model.ts";
-import { runCall } from "./call.ts";
-import { ASK_USER } from "./define/agent.ts";
-import type { CallFact } from "./facts.ts";
+import { type RunEnd, runCall } from "./call.ts";
+import { ASK_USER, REQUEST_FORM } from "./define/agent.ts";
+import { type CallFact, callKey } from "./facts.ts";
+import { FormClaim, tellForm } from "./interactions/request-form.ts";
 import { modelStep } from "./model-step.ts";
 import { RuntimeError } from "./errors.ts";
 import { BeginAgain } from "./outcomes.ts";
@@ -15,33 +16,52 @@ import { Semaphore } from "./semaphore.ts";
 import type { StepCall } from "./step-writer.ts";
 import { together } from "./together.ts";
 
-/** @returns what it said last */
-export async function runAgent(scope: RunScope, start: Prompt): Promise<string> {
+/** Until it asks for nothing more, or for a form. */
+export async function runAgent(scope: RunScope, start: Prompt): Promise<RunEnd> {
   const { agent } = scope;
   if (agent.model === null) throw new RuntimeError("NO_MODEL", `the agent ${agent.name}`);
   const prompt: Prompt = [...start];
   for (let n = 0; ; n++) {
     const step = await modelStep(scope, n, agent.model, [...prompt]);
-    if (step.calls.length === 0) return step.text;
+    if (step.calls.length === 0) return { text: step.text, form: null };
     const facts = await runCalls(scope, step.calls);
     for (const { pool } of facts) scope.pool.add(pool);
+    const asked = facts.find(asksForm)?.form;
+    if (asked !== undefined && asked !== null) return { text: step.text, form: asked.form };
     prompt.push({ role: "assistant", content: step.content }, resultsOf(step.calls, facts));
   }
 }
 
-/** Side by side; questions come after the rest, one after the other, for they stand outside groups. */
-async function runCalls(scope: RunScope, calls: readonly StepCall[]): Promise<CallFact[]> {
-  const { attempt, agent } = scope;
+/** Side by side; questions come after the rest, one after the other, for they stand outside groups. Forms come last. */
+async function runCalls(outer: RunScope, calls: readonly StepCall[]): Promise<CallFact[]> {
+  const { attempt, agent } = outer;
+  const noted = calls.find(({ call }) => asksForm(attempt.recall(callKey(call))));
+  const scope = { ...outer, formClaim: new FormClaim(noted?.call ?? null) };
   const slots = new Semaphore(agent.limits.width);
-  const work = calls.filter(({ name }) => name !== ASK_USER);
+  const work = calls.filter(({ name }) => name !== ASK_USER && name !== REQUEST_FORM);
   const branches = work.map((call) => slots.run(attempt.signal, () => runCall(scope, call, runAgent)));
   const done = await together(branches, (error) => {
     // Another attempt can wait for a tool that may not be run again: its outcome would be unknown otherwise.
     attempt.abort(error, error instanceof BeginAgain ? Infinity : 0);
   });
   const facts = new Map(work.map((call, n) => [call, done[n]]));
-  for (const call of calls) if (!facts.has(call)) facts.set(call, await runCall(scope, call, runAgent));
+  for (const name of [ASK_USER, REQUEST_FORM])
+    for (const call of calls.filter((one) => one.name === name)) {
+      // A sub-agent's form is asked for already.
+      const [asked] = work.filter((_, n) => asksForm(done[n]));
+      if (name === REQUEST_FORM && asked !== undefined) scope.formClaim.take(asked.call);
+      facts.set(call, await runCall(scope, call, runAgent));
+    }
+  for (const [call, fact] of facts) {
+    const asked = fact?.form ?? null;
+    if (asked !== null && asked.schema !== null) await tellForm(scope, call, asked.form, asked.schema);
+  }
   return calls.flatMap((call) => facts.get(call) ?? []);
+}
+
+/** A journal that is older than forms says nothing of them. */
+function asksForm(fact: CallFact | undefined): boolean {
+  return (fact?.form ?? null) !== null;
 }
 
 function resultsOf(calls: readonly StepCall[], facts: readonly CallFact[]): PromptMessage {

@@ -4,9 +4,11 @@
  */
 import { Countdown } from "./countdown.ts";
 import type { Json } from "@turnstream/protocol";
+import { type FormSpec, readForm } from "./define/form.ts";
 import { type Tool, type ToolContext, ToolError } from "./define/tool.ts";
 import type { CallFact } from "./facts.ts";
 import { withHost } from "./host.ts";
+import { FormWanted, formFact } from "./interactions/request-form.ts";
 import { jobId } from "./job-id.ts";
 import { LONGEST_TIMER_MS } from "./pause.ts";
 import type { BlockPlace } from "./pen.ts";
@@ -53,6 +55,8 @@ export async function runTool(
     return withReferences(fact, output.references ?? [], attempt.references, resultChars);
   } catch (error) {
     if (stop.aborted) throw stop.reason;
+    if (error instanceof FormWanted)
+      return formFact(scope, call, error.schema, { preview: parts.words.formAsked, parts: await show.end() });
     if (!parts.isFresh()) throw error;
     if (!(error instanceof ToolTimeout)) parts.onError(error, `the tool ${call.name}`);
     const shown = error instanceof ToolError || error instanceof ToolTimeout;
@@ -84,6 +88,7 @@ function contextOf(scope: RunScope, call: StepCall, signal: AbortSignal, show: S
     progress: (text) => show.text(text),
     image: (picture) => show.picture(picture),
     artifact: (artifact) => show.setArtifact(artifact),
+    requestForm,
     tenant,
     session,
     turn,
@@ -91,4 +96,10 @@ function contextOf(scope: RunScope, call: StepCall, signal: AbortSignal, show: S
     user,
   };
   return withHost(context, { scope, call });
+}
+
+function requestForm(form: FormSpec): never {
+  const read = readForm(form as unknown as Json);
+  if (!read.ok) throw new TypeError(`a form that can't be shown: ${read.problem}`);
+  throw new FormWanted(read.schema);
 }

@@ -117,7 +117,7 @@ async function workOrEnd(attempt: Attempt, agent: Agent | undefined): Promise<En
   let end: End;
   try {
     await work(attempt, agent);
-    return { reason: "end_turn" };
+    return { reason: doneFor(attempt.turn) };
   } catch (error) {
     const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
     const known = endFor(reason, parts.words);
@@ -142,9 +142,15 @@ function toldEnd(turn: Turn): End | null {
   if (turn.status !== "running" && turn.status !== "error" && turn.status !== "user_stopped")
     return { reason: turn.status };
   const status = mainRun(turn)?.status;
-  if (status === "completed") return { reason: "end_turn" };
+  if (status === "completed") return { reason: doneFor(turn) };
   if (status === "cancelled") return { reason: "user_stopped", by: null };
   return status === "failed" ? failure("SERVER_ERROR", "", { canRetry: false }) : null;
+}
+
+/** A run that has asked for a form made no further step, and neither did those above it. */
+function doneFor(turn: Turn): "end_turn" | "requires_interaction" {
+  const asks = blocksOf(turn).some((block) => "version" in block && outlivesTurn(block));
+  return asks ? "requires_interaction" : "end_turn";
 }
 
 /** How long people were waited for in earlier attempts. Of several at a time the longest counts. */

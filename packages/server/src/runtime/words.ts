@@ -10,6 +10,8 @@ export interface Words {
   readonly hopeless: string;
   readonly toolFailed: string;
   readonly rejected: string;
+  /** What a tool gave that asks for a form. */
+  readonly formAsked: string;
   readonly notApproved: string;
   readonly limit: (limit: string) => string;
   readonly retrying: (seconds: number, attempt: number, tries: number) => string;
@@ -30,6 +32,7 @@ export const DEFAULT_WORDS: Words = {
   hopeless: "This can't be answered right now. Whoever runs this service has to look at it.",
   toolFailed: "This did not work.",
   rejected: "You rejected this.",
+  formAsked: "This needs a form to be filled in.",
   notApproved: "Nobody approved this in time.",
   limit: (limit) => `This answer was ended because it reached its limit (${limit}).`,
   retrying: (seconds, attempt, tries) =>

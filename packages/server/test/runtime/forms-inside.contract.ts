@@ -17,33 +17,33 @@ const schema: FormSchema = {
   fields: [{ name: "email", label: "Email", type: "email", required: true }],
 };
 
+function agentThat(options: {
+  timeoutSeconds?: number;
+  timeoutMs?: number;
+  rerun?: "always" | "never";
+  times?: number;
+}): Agent {
+  const { timeoutSeconds = 60, timeoutMs = 60_000, rerun = "never", times = 1 } = options;
+  const look = tool({
+    label: "Looking",
+    rerun,
+    timeoutMs,
+    run: async (_, context) => {
+      const { scope, call: own } = hostOf(context);
+      const answers = [];
+      for (let n = 0; n < times; n++) answers.push(await askForm(scope, own, schema, { timeoutSeconds }));
+      return answers;
+    },
+  });
+  const model = scripted([[call("look")], [say("done")]]);
+  return defineAgent({ name: "a", model, tools: { look }, title: false });
+}
+
 export function formInsideContract(makeParts: () => Promise<StageParts>): void {
   let stage: Stage;
   const open = async (): Promise<void> => {
     stage = await Stage.open(await makeParts());
   };
-
-  function agentThat(options: {
-    timeoutSeconds?: number;
-    timeoutMs?: number;
-    rerun?: "always" | "never";
-    times?: number;
-  }): Agent {
-    const { timeoutSeconds = 60, timeoutMs = 60_000, rerun = "never", times = 1 } = options;
-    const look = tool({
-      label: "Looking",
-      rerun,
-      timeoutMs,
-      run: async (_, context) => {
-        const { scope, call: own } = hostOf(context);
-        const answers = [];
-        for (let n = 0; n < times; n++) answers.push(await askForm(scope, own, schema, { timeoutSeconds }));
-        return answers;
-      },
-    });
-    const model = scripted([[call("look")], [say("done")]]);
-    return defineAgent({ name: "a", model, tools: { look }, title: false });
-  }
 
   const waiting = (ref: Ref, nth = 0): Promise<FormBlock> =>
     stage.until(ref, 10_000, async (state) => {

@@ -3,6 +3,7 @@ import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
 import { approvalContract } from "./approvals.contract.ts";
+import { formContract } from "./forms.contract.ts";
 import { formInsideContract } from "./forms-inside.contract.ts";
 import { questionContract } from "./questions.contract.ts";
 import type { StageParts } from "./stage.ts";
@@ -15,4 +16,5 @@ const parts = async (): Promise<StageParts> => ({
 
 approvalContract(parts);
 questionContract(parts);
+formContract(parts);
 formInsideContract(parts);

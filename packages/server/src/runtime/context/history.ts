@@ -2,14 +2,15 @@
  * What the model is told of the conversation before this turn: the newest turns as they were, and a summary in place of
  * those that were summed up. Read from the archive, page by page, as far back as needed.
  */
-import { blocksOf, cutText, mainRun, restoreTurn, type Turn, type UserMessage } from "@turnstream/protocol";
+import { blocksOf, cutText, isPending, mainRun, restoreTurn, type Turn, type UserMessage } from "@turnstream/protocol";
 import type { ContentPart } from "../../session/kept-content.ts";
 import type { Ref } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { CALL_PREFIX, callKey, startKey, type CallFact, type CompactFact, COMPACTED } from "../facts.ts";
 import type { Prompt } from "../../models/model.ts";
 import { lastId } from "../references/pool.ts";
-import { turnMessages } from "./turn-messages.ts";
+import type { FormOutcome } from "./form-result.ts";
+import { isWordless, turnMessages, userMessage } from "./turn-messages.ts";
 
 interface EarlierTurn {
   readonly turn: Turn;
@@ -38,6 +39,8 @@ const RECENT_CHARS = 20_000;
 const OLDER_CHARS = 1_000;
 /** Of a message that was too long for an event; it was told in full when it came. */
 const MESSAGE_CHARS = 100_000;
+/** In place of a message that only went on from a form. */
+export const GONE_ON = "(I have dealt with the form.)";
 
 /** @param before the turn that asks */
 export async function readEarlier(
@@ -59,7 +62,7 @@ export async function readEarlier(
     );
     const facts = new Map(kept.map(({ turn, key, value }) => [`${turn} ${key}`, value]));
     for (const record of page) {
-      const turn = restoreTurn(record.snapshot);
+      const turn = await withForms(store, ref, restoreTurn(record.snapshot));
       if (turn.id === before.id || turn.number >= before.number) continue;
       const isCitable = turn.id === tried;
       if (isCitable) tried = turn.retries;
@@ -104,7 +107,38 @@ function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
   const retried = new Set(newestFirst.flatMap(({ turn }) => turn.retries ?? []));
   return newestFirst
     .map((one) => (retried.has(one.turn.id) ? { ...one, messages: withoutLast(one.messages) } : one))
-    .toReversed();
+    .toReversed()
+    .map(withTrigger);
+}
+
+/** A turn that went on from a form without a word, after something else was said: the model has to see why. */
+function withTrigger(one: EarlierTurn, n: number, all: readonly EarlierTurn[]): EarlierTurn {
+  const { turn, messages } = one;
+  if (turn.message === null || !isWordless(turn.message) || all[n - 1]?.messages.at(-1)?.role === "tool")
+    return one;
+  return { turn, messages: [userMessage({ ...turn.message, text: GONE_ON }), ...messages] };
+}
+
+/** A form may have been filled in after its turn was archived: the store knows first. */
+async function withForms(store: Store, ref: Ref, turn: Turn): Promise<Turn> {
+  let { items } = turn;
+  for (const block of blocksOf(turn)) {
+    if (block.kind !== "form" || !isPending(block)) continue;
+    const outcome = await readOutcome(store, ref, block.form);
+    if (outcome !== null) items = items.with(block.index, { ...block, ...outcome });
+  }
+  return items === turn.items ? turn : { ...turn, items };
+}
+
+/** Null for a form that isn't there. */
+export async function readOutcome(store: Store, ref: Ref, form: string): Promise<FormOutcome | null> {
+  const interaction = await store.interactions.byKey(ref, form);
+  if (interaction?.kind !== "form") return null;
+  const { schema } = interaction.request as unknown as Pick<FormOutcome, "schema">;
+  const change = (await store.interactions.changes(ref, interaction.id)).at(-1);
+  if (change === undefined) return { schema, status: "pending", values: null, reason: null };
+  const { values = null } = (change.body ?? {}) as { readonly values?: FormOutcome["values"] };
+  return { schema, status: change.status as FormOutcome["status"], values, reason: change.reason };
 }
 
 /** What a model said after the last result, or after the message, is what it will say again. */

@@ -6,8 +6,9 @@ import type { UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
 import type { RunScope } from "../run-scope.ts";
 import { compactIfLong, promptOf } from "./compact.ts";
-import { type Earlier, readEarlier, wholeOf, withoutLast } from "./history.ts";
-import { userMessage } from "./turn-messages.ts";
+import { formResult } from "./form-result.ts";
+import { type Earlier, GONE_ON, readEarlier, readOutcome, wholeOf, withoutLast } from "./history.ts";
+import { isWordless, userMessage } from "./turn-messages.ts";
 
 export async function buildPrompt(scope: RunScope): Promise<Prompt> {
   const { attempt, pinned } = scope;
@@ -23,7 +24,12 @@ export async function buildPrompt(scope: RunScope): Promise<Prompt> {
   const before = promptOf(await compactIfLong(scope, earlier));
   const system =
     pinned.instructions === "" ? [] : [{ role: "system" as const, content: pinned.instructions }];
-  return [...system, ...before, ...tried, ...(await messageOf(scope, row.message))];
+  const rest = [...before, ...tried];
+  // A form's result is what the model goes on from, where it is the last thing it has read.
+  const goesOn = row.message !== null && isWordless(row.message);
+  if (goesOn && rest.at(-1)?.role === "tool") return [...system, ...rest];
+  const message = goesOn && row.message !== null ? await spelledOut(scope, row.message) : row.message;
+  return [...system, ...rest, ...(await messageOf(scope, message))];
 }
 
 /** The turns that are tried again, the first one first, without what they said last and why they ended. */
@@ -40,6 +46,13 @@ function splitTried(
     id = failed?.turn.retries ?? null;
   }
   return { tried, earlier: { summary, turns: rest } };
+}
+
+/** Much was said since the form was asked for: it may even be summed up by now. */
+async function spelledOut({ attempt }: RunScope, message: UserMessage): Promise<UserMessage> {
+  const outcome = await readOutcome(attempt.parts.store, attempt.ref, message.resumes ?? "");
+  const text = outcome === null ? GONE_ON : `${GONE_ON}\n${JSON.stringify(formResult(outcome))}`;
+  return { ...message, text };
 }
 
 async function messageOf({ attempt }: RunScope, message: UserMessage | null): Promise<Prompt> {

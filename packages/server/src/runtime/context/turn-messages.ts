@@ -7,6 +7,7 @@ import {
   type Block,
   blocksOf,
   cutText,
+  type FormBlock,
   inputOf,
   labelOf,
   mainRun,
@@ -17,6 +18,7 @@ import {
 import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/model.ts";
 import type { KeptContent } from "../../session/kept-content.ts";
 import { COMPACT, SHARE_THOUGHT } from "../define/agent.ts";
+import { formResult, formsOfCall } from "./form-result.ts";
 import { objectFrom } from "../json-object.ts";
 import { markersIn, withoutMarkers } from "../references/markers.ts";
 import { idsOf, modelText, unwrapped } from "../references/pool.ts";
@@ -35,7 +37,7 @@ export interface TurnMessagesOptions {
 
 export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
   const prompt: Prompt = [];
-  if (turn.message !== null) prompt.push(userMessage(turn.message));
+  if (turn.message !== null && !isWordless(turn.message)) prompt.push(userMessage(turn.message));
   const main = mainRun(turn)?.id;
   let assistant: AssistantContent = [];
   let calls: Block[] = [];
@@ -92,6 +94,11 @@ export function userMessage(message: NonNullable<Turn["message"]>): Prompt[numbe
   return { role: "user", content: [{ type: "text", text: text === "" ? "(nothing)" : text }] };
 }
 
+/** It only goes on from a form, and what became of that is told where the form was asked for. */
+export function isWordless({ text, files, resumes }: NonNullable<Turn["message"]>): boolean {
+  return text === "" && files.length === 0 && resumes !== null;
+}
+
 function hasResultBefore(turn: Turn, call: string, index: number): boolean {
   return blocksOf(turn).some(
     (block) => block.kind === "tool_result" && block.call === call && block.index < index,
@@ -114,6 +121,8 @@ function outputOf(
 ): PromptToolOutput {
   const { resultOf, hasBegun, resultChars } = options;
   const kept = resultOf(call.call);
+  const forms = formsOfCall(turn, call.call);
+  if (forms.length > 0) return formOutput(forms, call, kept, options);
   if (kept === undefined && hasBegun(call.call)) {
     const value = `${labelOf(call)} was interrupted while it ran. Nobody knows whether it took effect.`;
     return { type: "error-text", value };
@@ -149,4 +158,18 @@ function keptText(kept: KeptContent, { isCitable }: TurnMessagesOptions): string
     markersIn(rest, (id) => ids.has(id)),
   );
   return [unwrapped(kept.pool), plain].filter((text) => text !== "").join("\n");
+}
+
+/** What the person filled in is the result of the call; of a sub-agent's, what it said beside. */
+function formOutput(
+  forms: readonly FormBlock[],
+  { call }: Extract<Block, { kind: "tool_call" }>,
+  kept: KeptContent | undefined,
+  options: TurnMessagesOptions,
+): PromptToolOutput {
+  const [first] = forms;
+  if (first !== undefined && forms.length === 1 && first.call === call)
+    return { type: "json", value: formResult(first) as never };
+  const said = kept === undefined ? {} : { answer: keptText(kept, options) };
+  return { type: "json", value: { ...said, forms: forms.map(formResult) } as never };
 }

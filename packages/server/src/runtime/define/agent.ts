@@ -31,6 +31,8 @@ export interface AgentOptions {
   readonly shareThought?: boolean;
   /** Lets the model ask the person in the middle of a turn, by the tool `ask_user_question`. */
   readonly askUser?: boolean;
+  /** Lets the model ask the person to fill in a form, by the tool `request_form`, which ends the turn. */
+  readonly requestForms?: boolean;
   readonly limits?: Partial<Limits>;
   readonly prices?: Prices;
   /** How often a failed model call is tried again, and how long to wait at the most for the first time. */
@@ -73,6 +75,7 @@ export interface Agent {
   readonly label: string;
   readonly shareThought: boolean;
   readonly askUser: boolean;
+  readonly requestForms: boolean;
   readonly limits: Limits;
   readonly prices: Prices | null;
   readonly retries: { readonly tries: number; readonly firstMs: number };
@@ -87,7 +90,8 @@ const SOURCE_NAME = /^[A-Za-z][\w-]{0,31}$/;
 export const SHARE_THOUGHT = "share_thought";
 export const COMPACT = "compact_history";
 export const ASK_USER = "ask_user_question";
-export const RESERVED: readonly string[] = [SHARE_THOUGHT, COMPACT, ASK_USER];
+export const REQUEST_FORM = "request_form";
+export const RESERVED: readonly string[] = [SHARE_THOUGHT, COMPACT, ASK_USER, REQUEST_FORM];
 
 export function defineAgent(options: AgentOptions): Agent {
   return completeAgent(options, options.model, null);
@@ -127,6 +131,7 @@ export function completeAgent(
     label: options.label ?? "",
     shareThought: options.shareThought ?? false,
     askUser: options.askUser ?? false,
+    requestForms: options.requestForms ?? false,
     limits,
     prices: options.prices ?? null,
     retries: { tries: options.retries?.tries ?? 5, firstMs: options.retries?.firstMs ?? 1_000 },

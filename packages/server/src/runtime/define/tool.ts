@@ -2,6 +2,7 @@
  * What a developer says about a tool, and what a tool is given when it runs. Types and one function; never runs one.
  */
 import type { Approval } from "./approval.ts";
+import type { FormSpec } from "./form.ts";
 import { type Artifact, cutText, type Json } from "@turnstream/protocol";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 
@@ -68,6 +69,11 @@ export interface ToolContext {
   image(picture: string | PictureData): void;
   /** Shows something beside the text when the tool is done; the last one counts. Throws for one that is none. */
   artifact(artifact: Artifact): void;
+  /**
+   * Asks the person to fill in a form, and ends the tool and, once everything else of this step is done, the turn. What
+   * they fill in becomes the result of this call. Throws; don't catch it.
+   */
+  requestForm(form: FormSpec): never;
   readonly tenant: string;
   readonly session: string;
   readonly turn: string;

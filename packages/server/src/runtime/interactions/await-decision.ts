@@ -53,7 +53,7 @@ export async function awaitDecision(
 }
 
 /** Told already; a repeat changes nothing. */
-function commitRequest({ parts, ref, row }: Attempt, block: AskedBlock, request: Json) {
+export function commitRequest({ parts, ref, row }: Attempt, block: AskedBlock, request: Json) {
   const { deadline, kind, run, id, index, call } = block;
   const digest = block.kind === "approval" ? block.digest : null;
   return parts.store.interactions.request(ref, {

@@ -1,0 +1,61 @@
+/** What became of a form, as a model reads it: the result of the call that asked for it. Pure. */
+import {
+  type Block,
+  blocksOf,
+  findRun,
+  type FormBlock,
+  type FormField,
+  type Json,
+  outlivesTurn,
+  runOfCall,
+  type Turn,
+} from "@turnstream/protocol";
+
+export type FormOutcome = Pick<FormBlock, "schema" | "status" | "values" | "reason">;
+
+/** The forms that a call has asked for, by itself or through the sub-agent that it started. */
+export function formsOfCall(turn: Turn, call: string): FormBlock[] {
+  const sub = runOfCall(turn, call)?.id;
+  return blocksOf(turn).filter(
+    (block: Block): block is FormBlock =>
+      block.kind === "form" &&
+      outlivesTurn(block) &&
+      (block.call === call || (sub !== undefined && isBelow(turn, block.run, sub))),
+  );
+}
+
+function isBelow(turn: Turn, run: string, above: string): boolean {
+  for (let id: string | null = run; id !== null; id = findRun(turn, id)?.parent ?? null)
+    if (id === above) return true;
+  return false;
+}
+
+export function formResult({ schema, status, values, reason }: FormOutcome): Json {
+  const { title } = schema;
+  switch (status) {
+    case "submitted":
+      return { form: title, status, values: readable(schema.fields, values ?? {}) };
+    case "declined":
+      return { form: title, status: "the person declined to fill it in", ...(reason === null ? {} : { reason }) };
+    case "expired":
+      return { form: title, status: "nobody filled it in in time" };
+    case "cancelled":
+      return { form: title, status: "it was withdrawn" };
+    case "pending":
+      return { form: title, status: "the person has not filled it in" };
+  }
+}
+
+/** With what people read, and without what they left empty. */
+function readable(fields: readonly FormField[], values: Readonly<Record<string, Json>>): Json {
+  return fields.flatMap((field) => {
+    const value = Object.hasOwn(values, field.name) ? (values[field.name] ?? null) : null;
+    if (value === null || value === "") return [];
+    return [{ name: field.name, label: field.label, value: spoken(field, value) }];
+  });
+}
+
+function spoken({ options = [] }: FormField, value: Json): Json {
+  const labelOf = (one: Json): Json => options.find((option) => option.value === one)?.label ?? one;
+  return Array.isArray(value) ? (value as readonly Json[]).map(labelOf) : labelOf(value);
+}

@@ -1,0 +1,119 @@
+/** A form as a developer or a model writes it, made into one that can be told. Pure; says in words what is wrong. */
+import type { FormField, FormSchema, Json } from "@turnstream/protocol";
+import { isObject, type JsonObject, textField } from "../json-object.ts";
+
+/** What to fill in. An `id` names the kind of form, and is made from the title when absent. */
+export interface FormSpec {
+  readonly id?: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly fields: readonly (Omit<FormField, "required"> & { readonly required?: boolean })[];
+}
+
+export type ReadForm =
+  { readonly ok: true; readonly schema: FormSchema } | { readonly ok: false; readonly problem: string };
+
+const TYPES: ReadonlySet<string> = new Set<FormField["type"]>([
+  "text",
+  "shortText",
+  "longText",
+  "number",
+  "email",
+  "phone",
+  "date",
+  "select",
+  "multiSelect",
+  "checkbox",
+  "file",
+]);
+export const FIELD_TYPES: readonly string[] = [...TYPES];
+const NAME = /^[A-Za-z][\w.-]{0,63}$/;
+export const MAX_FIELDS = 200;
+export const MAX_OPTIONS = 500;
+const MAX_LABEL = 500;
+/** A form is one event, beside its other fields. */
+const MAX_BYTES = 48_000;
+
+class Problem extends Error {}
+
+export function readForm(value: Json): ReadForm {
+  try {
+    const schema = schemaFrom(value);
+    if (Buffer.byteLength(JSON.stringify(schema)) > MAX_BYTES) throw new Problem("the form is too large");
+    return { ok: true, schema };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return { ok: false, problem: error.message };
+  }
+}
+
+function schemaFrom(value: Json): FormSchema {
+  const title = label(value, "title", "the form");
+  const { fields, description, id } = value as JsonObject;
+  if (!Array.isArray(fields) || fields.length === 0 || fields.length > MAX_FIELDS)
+    throw new Problem(`\`fields\` has to be a list of 1 to ${MAX_FIELDS} fields`);
+  const read = (fields as readonly Json[]).map(fieldFrom);
+  const names = new Set<string>();
+  for (const { name } of read) {
+    if (names.has(name)) throw new Problem(`two fields are called ${name}`);
+    names.add(name);
+  }
+  return {
+    id: typeof id === "string" && NAME.test(id) ? id : idFrom(title),
+    title,
+    ...(typeof description === "string" && description !== "" ? { description } : {}),
+    fields: read,
+  };
+}
+
+function idFrom(title: string): string {
+  const plain = title
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "_")
+    .replaceAll(/^_+|_+$/g, "")
+    .slice(0, 64);
+  return plain === "" ? "form" : plain;
+}
+
+function fieldFrom(value: Json, n: number): FormField {
+  const of = `field ${n + 1}`;
+  if (!isObject(value)) throw new Problem(`${of} is no object`);
+  const { name, type, required, help, options, min, max } = value;
+  if (typeof name !== "string" || !NAME.test(name))
+    throw new Problem(`the \`name\` of ${of} is not a letter followed by up to 63 of A-Z a-z 0-9 _ . -`);
+  if (typeof type !== "string" || !TYPES.has(type))
+    throw new Problem(`the \`type\` of the field ${name} is not one of ${[...TYPES].join(", ")}`);
+  const isChoice = type === "select" || type === "multiSelect";
+  const choices = isChoice ? optionsFrom(options ?? null, name) : [];
+  for (const limit of [min, max])
+    if (limit !== undefined && (typeof limit !== "number" || !Number.isFinite(limit)))
+      throw new Problem(`a limit of the field ${name} is no number`);
+  return {
+    name,
+    label: label(value, "label", `the field ${name}`),
+    type: type as FormField["type"],
+    required: required === true,
+    ...(typeof help === "string" && help !== "" ? { help: help.slice(0, MAX_LABEL) } : {}),
+    ...(isChoice ? { options: choices } : {}),
+    ...(typeof min === "number" ? { min } : {}),
+    ...(typeof max === "number" ? { max } : {}),
+  };
+}
+
+/** A choice is a value with its label, or only a text that is both. */
+function optionsFrom(value: Json, name: string): NonNullable<FormField["options"]> {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_OPTIONS)
+    throw new Problem(`the field ${name} needs \`options\`, 1 to ${MAX_OPTIONS} of them`);
+  return (value as readonly Json[]).map((option) => {
+    if (typeof option === "string") return { value: option, label: option.slice(0, MAX_LABEL) };
+    const text = isObject(option) ? option["value"] : null;
+    if (typeof text !== "string") throw new Problem(`an option of the field ${name} has no \`value\``);
+    return { value: text, label: textField(option, "label")?.slice(0, MAX_LABEL) ?? text.slice(0, MAX_LABEL) };
+  });
+}
+
+function label(value: Json, field: string, of: string): string {
+  const text = textField(value, field);
+  if (text === null) throw new Problem(`${of} has no \`${field}\``);
+  return text.slice(0, MAX_LABEL);
+}
