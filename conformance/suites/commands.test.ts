@@ -18,6 +18,13 @@ const good: Record<keyof typeof socketCommands, object[]> = {
       agent_id: "rail",
       resume_form_request_id: "frm_1",
     },
+    {
+      session_id,
+      client_message_id: "c-3",
+      text: "",
+      resume_form_request_id: "frm_1",
+      form_values: { seats: 2 },
+    },
   ],
   stop: [{ session_id }, { session_id, message_id: "turn_2" }],
   decide: [
@@ -105,6 +112,10 @@ describe("a bad command", () => {
         text: "x",
         content_urls: Array(101).fill("u"),
       }),
+    ],
+    [
+      "values of no form",
+      '{"type":"send","session_id":"s","client_message_id":"c","text":"x","form_values":{"a":1}}',
     ],
     ["a decision that is none", '{"type":"decide","session_id":"s","approval_key":"k","decision":"maybe"}'],
     ["a decision on nothing", '{"type":"decide","session_id":"s","decision":"approve"}'],

@@ -119,6 +119,10 @@ describe("a posted message", () => {
   test("S01 S07 goes on from a form with resume_form_request_id", () => {
     const body = { ...good, resume_form_request_id: "frm-1" };
     expect(readPostMessage(JSON.stringify(body))).toMatchObject({ ok: true, value: body });
+    const filled = { ...body, message: "", form_values: { email: "an@example.org" } };
+    expect(readPostMessage(JSON.stringify(filled))).toMatchObject({ ok: true, value: filled });
+    const ofNone = { ...good, form_values: {} };
+    expect(readPostMessage(JSON.stringify(ofNone))).toMatchObject({ ok: false });
   });
 
   test.each([

@@ -162,6 +162,8 @@ export { ToolSchemaError } from "./models/tool-schema.ts";
 export type { TurnOptions } from "./runtime/turn-options.ts";
 export type { Approval, ApprovalContext, ApprovalOptions } from "./runtime/define/approval.ts";
 export { decideApproval, type Decision } from "./session/decide.ts";
+export { readFormDraft, saveFormDraft } from "./session/form-drafts.ts";
+export type { FormDraft, FormDrafts } from "./store/ports/form-drafts.ts";
 export {
   declineForm,
   FormError,

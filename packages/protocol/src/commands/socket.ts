@@ -20,6 +20,9 @@ export const errorFields = {
   can_retry: z.boolean(),
   retry_after_seconds: z.int().nonnegative().exactOptional(),
 };
+export const formValues = z
+  .record(z.string(), json)
+  .describe("what was filled in; without it a form that waits is declined, with the text as the reason");
 const messageText = z.string().max(1_000_000);
 
 export const socketCommands = {
@@ -44,11 +47,16 @@ export const socketCommands = {
       content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
       agent_id: id.exactOptional(),
       resume_form_request_id: id.exactOptional(),
+      form_values: formValues.exactOptional(),
     })
     .refine(
-      (send) => send.text !== "" || (send.content_urls ?? []).length > 0,
-      "a message needs text or files",
+      (send) => send.text !== "" || (send.content_urls ?? []).length > 0 || send.form_values !== undefined,
+      "a message needs text, files or the values of a form",
     )
+    .refine((send) => send.form_values === undefined || send.resume_form_request_id !== undefined, {
+      message: "form_values come with resume_form_request_id, and only with it",
+      path: ["form_values"],
+    })
     .describe("A message. It starts a turn, or waits for the running one to end."),
   stop: z
     .strictObject({ type: z.literal("stop"), ...request, ...session, message_id: id.exactOptional() })

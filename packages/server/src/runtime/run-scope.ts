@@ -81,7 +81,8 @@ export function sourcedTool({ pinned }: RunScope, name: string): PinnedTool["sou
 
 export function displayOf(scope: RunScope, name: string): CallDisplay {
   const { agent } = scope;
-  if (name === SHARE_THOUGHT || name === ASK_USER || name === REQUEST_FORM) return { isHidden: true, isOutside: false, label: "" };
+  if (name === SHARE_THOUGHT || name === ASK_USER || name === REQUEST_FORM)
+    return { isHidden: true, isOutside: false, label: "" };
   const sourced = sourcedTool(scope, name);
   if (sourced !== undefined) return { isHidden: false, isOutside: false, label: sourced.label };
   const tool = agent.tools[name];

@@ -153,13 +153,13 @@ async function addGoOn(tx: Store, ref: Ref, interaction: Interaction, by: string
   await tx.outbox.add(ref, { key: messageKey("m", message.id), draft: messageDraft(message).draft });
 }
 
-async function formOf(store: Store, ref: Ref, form: string): Promise<Interaction> {
+export async function formOf(store: Store, ref: Ref, form: string): Promise<Interaction> {
   const interaction = await store.interactions.byKey(ref, form);
   if (interaction?.kind !== "form") throw new StoreError("NOT_FOUND", `form ${form}`);
   return interaction;
 }
 
-function storedForm({ request }: Interaction): StoredForm {
+export function storedForm({ request }: Interaction): StoredForm {
   return request as unknown as StoredForm;
 }
 

@@ -7,6 +7,7 @@ import type { Archive } from "./ports/archive.ts";
 import type { Audit } from "./ports/audit.ts";
 import type { Blobs } from "./ports/blobs.ts";
 import type { Epochs } from "./ports/epochs.ts";
+import type { FormDrafts } from "./ports/form-drafts.ts";
 import type { Interactions } from "./ports/interactions.ts";
 import type { Journal } from "./ports/journal.ts";
 import type { Keys } from "./ports/keys.ts";
@@ -39,6 +40,7 @@ export interface StorePorts {
   readonly keys: Keys;
   readonly people: People;
   readonly interactions: Interactions;
+  readonly formDrafts: FormDrafts;
   readonly payments: Payments;
   readonly usage: UsageLedger;
   readonly audit: Audit;

@@ -102,7 +102,10 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
 
     it("is submitted once, and the next turn goes on from its values", async () => {
       await open();
-      await stage.worker([guide([call("request_form", FORM)]), defineAgent({ name: "z", model: scripted([]) })]);
+      await stage.worker([
+        guide([call("request_form", FORM)]),
+        defineAgent({ name: "z", model: scripted([]) }),
+      ]);
       const ref = await stage.session();
       const { form } = await asked(ref);
       const by = stage.actor.user;
@@ -196,7 +199,12 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       const { turn, form } = await asked(ref);
       expect(formsOf(turn)).toHaveLength(1);
       const results = blocksOf(turn).filter((block) => block.kind === "tool_result");
-      expect(results.map(({ status }) => status).toSorted()).toEqual(["error", "error", "success", "success"]);
+      expect(results.map(({ status }) => status).toSorted()).toEqual([
+        "error",
+        "error",
+        "success",
+        "success",
+      ]);
       await submitForm(stage.parts, ref, { form, values });
       await next(ref);
       expect(JSON.stringify(prompts[1])).toContain("one form can be asked for at a time");
@@ -210,7 +218,11 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
         model: scripted([[call("request_form", FORM)], [say("never said")]]),
         requestForms: true,
       });
-      const walker = defineAgent({ name: "walker", model: scripted([[call("look")], [say("walked")]]), tools: { look } });
+      const walker = defineAgent({
+        name: "walker",
+        model: scripted([[call("look")], [say("walked")]]),
+        tools: { look },
+      });
       const calls = [call("clerk", { task: "ask" }), call("walker", { task: "walk" })];
       await stage.worker([guide(calls, { agents: { clerk, walker } })]);
       const ref = await stage.session();

@@ -1,5 +1,6 @@
 /** All contract suites of the ledger, for whoever has a store to try them on. */
 import { auditContract } from "./audit.contract.ts";
+import { formDraftsContract } from "./form-drafts.contract.ts";
 import type { MakeStore } from "./harness.ts";
 import { interactionsContract } from "./interactions.contract.ts";
 import { keysContract } from "./keys.contract.ts";
@@ -11,6 +12,7 @@ import { usageContract } from "./usage.contract.ts";
 export function ledgerContracts(name: string, makeStore: MakeStore, permutations: number): void {
   keysContract(name, makeStore);
   interactionsContract(name, makeStore);
+  formDraftsContract(name, makeStore);
   paymentsContract(name, makeStore, permutations);
   usageContract(name, makeStore);
   peopleContract(name, makeStore);

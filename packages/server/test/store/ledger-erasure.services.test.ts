@@ -51,6 +51,9 @@ test("nothing is left of a person, and the audit still holds", async () => {
     reason: said,
     body: { said },
   });
+  const form = anInteraction("form");
+  await store.interactions.request(ref, form);
+  await store.formDrafts.save(ref, form.id, { said });
   const { wanted } = await newOrder(store, ref, { description: said });
   const notice = { gateway: "newebpay", event: unique("event"), body: { said } };
   const { orderNo } = wanted;
@@ -70,6 +73,7 @@ test("nothing is left of a person, and the audit still holds", async () => {
   await store.interactions.request(other.ref, anInteraction("form"));
 
   expect(await tablesWith(said)).toEqual([
+    "form_drafts",
     "interaction_changes",
     "interactions",
     "payment_notices",

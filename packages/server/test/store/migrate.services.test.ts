@@ -1,4 +1,6 @@
 /** Migrating and opening a real PostgreSQL: several at once, repeatedly, and errors that tell no content. */
+import { readdirSync } from "node:fs";
+
 import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
@@ -11,11 +13,16 @@ import { postgresStore } from "../../src/store/postgres/store.ts";
 import { newSession, newTenant } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 
+const folder = new URL("../../src/store/postgres/migrations/", import.meta.url);
+const MIGRATIONS = readdirSync(folder)
+  .map((file) => file.replace(/[.]ts$/, ""))
+  .toSorted();
+
 test("four processes may migrate an empty database at once, and each migration runs once", async () => {
   const url = await freshDatabaseUrl();
   const pools = Array.from({ length: 4 }, () => openDatabase({ url, max: 2 }));
   const ran = await Promise.all(pools.map((db) => migrate(db)));
-  expect(ran.flat().toSorted()).toEqual(["0001-core", "0002-ledger", "0003-runtime"]);
+  expect(ran.flat().toSorted()).toEqual(MIGRATIONS);
   expect(await migrate(pools[0] as (typeof pools)[0])).toEqual([]);
   const stores = pools.map((db) => postgresStore(db));
   await newTenant(stores[3] as (typeof stores)[0]);
@@ -24,7 +31,7 @@ test("four processes may migrate an empty database at once, and each migration r
 
 test("migrating needs one connection only", async () => {
   const db = openDatabase({ url: await freshDatabaseUrl(), max: 1 });
-  expect(await migrate(db)).toHaveLength(3);
+  expect(await migrate(db)).toEqual(MIGRATIONS);
   await db.destroy();
 });
 

@@ -36,7 +36,11 @@ export function formResult({ schema, status, values, reason }: FormOutcome): Jso
     case "submitted":
       return { form: title, status, values: readable(schema.fields, values ?? {}) };
     case "declined":
-      return { form: title, status: "the person declined to fill it in", ...(reason === null ? {} : { reason }) };
+      return {
+        form: title,
+        status: "the person declined to fill it in",
+        ...(reason === null ? {} : { reason }),
+      };
     case "expired":
       return { form: title, status: "nobody filled it in in time" };
     case "cancelled":

@@ -11,7 +11,8 @@ export interface FormSpec {
 }
 
 export type ReadForm =
-  { readonly ok: true; readonly schema: FormSchema } | { readonly ok: false; readonly problem: string };
+  | { readonly ok: true; readonly schema: FormSchema }
+  | { readonly ok: false; readonly problem: string };
 
 const TYPES: ReadonlySet<string> = new Set<FormField["type"]>([
   "text",
@@ -108,7 +109,10 @@ function optionsFrom(value: Json, name: string): NonNullable<FormField["options"
     if (typeof option === "string") return { value: option, label: option.slice(0, MAX_LABEL) };
     const text = isObject(option) ? option["value"] : null;
     if (typeof text !== "string") throw new Problem(`an option of the field ${name} has no \`value\``);
-    return { value: text, label: textField(option, "label")?.slice(0, MAX_LABEL) ?? text.slice(0, MAX_LABEL) };
+    return {
+      value: text,
+      label: textField(option, "label")?.slice(0, MAX_LABEL) ?? text.slice(0, MAX_LABEL),
+    };
   });
 }
 

@@ -2,7 +2,7 @@
  * Forms that end the turn: the tool `request_form`, and `requestForm` of a tool's context. The call's outcome notes the
  * form; once all calls of the step are done it is told outside groups, and committed before anything ends. Never waits.
  */
-import { type Block, blocksOf, type FormBlock, type FormSchema, isPending, outlivesTurn } from "@turnstream/protocol";
+import { type Block, blocksOf, type FormBlock, type FormSchema, outlivesTurn } from "@turnstream/protocol";
 import type { JsonSchema } from "../../models/model.ts";
 import type { Attempt } from "../attempt.ts";
 import { FIELD_TYPES, MAX_FIELDS, MAX_OPTIONS, readForm } from "../define/form.ts";
@@ -101,7 +101,12 @@ export function formFact(
 }
 
 /** Tells the form of a call, unless it is told, and commits it. */
-export async function tellForm(scope: RunScope, call: StepCall, form: string, schema: FormSchema): Promise<void> {
+export async function tellForm(
+  scope: RunScope,
+  call: StepCall,
+  form: string,
+  schema: FormSchema,
+): Promise<void> {
   const { attempt, run, path } = scope;
   const { pen, parts } = attempt;
   if (formsOf(attempt).every((block) => block.form !== form)) {
@@ -117,11 +122,13 @@ export async function tellForm(scope: RunScope, call: StepCall, form: string, sc
 /** Every form that outlives the turn is committed before the turn ends; a repeat changes nothing. */
 export async function commitForms(attempt: Attempt): Promise<void> {
   const { agent, mode } = attempt.turn;
-  for (const block of formsOf(attempt)) await commitRequest(attempt, block, { schema: block.schema, agent, mode });
+  for (const block of formsOf(attempt))
+    await commitRequest(attempt, block, { schema: block.schema, agent, mode });
 }
 
+/** Also one that was filled in before its turn had ended. */
 function formsOf({ turn }: Attempt): FormBlock[] {
   return blocksOf(turn).filter(
-    (block: Block): block is FormBlock => block.kind === "form" && outlivesTurn(block) && isPending(block),
+    (block: Block): block is FormBlock => block.kind === "form" && outlivesTurn(block),
   );
 }

@@ -1,4 +1,5 @@
 /** The rows of interactions and their changes in memory, and how one change is put down. Decides nothing. */
+import type { FormDraft } from "../ports/form-drafts.ts";
 import type { Interaction, InteractionChange } from "../ports/interactions.ts";
 import type { Ref } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";
@@ -8,6 +9,8 @@ const CHANGES = table<{ readonly id: string; readonly change: InteractionChange 
   "interaction_changes",
   "session",
 );
+
+export const DRAFTS = table<FormDraft>("form_drafts", "session");
 
 export function findInteraction(rows: Rows, ref: Ref, id: string): Interaction | undefined {
   const row = rows.get(INTERACTIONS, ref.session, id);
@@ -48,6 +51,7 @@ export function putChange(
   const interaction = { ...row, status: change.status, version, changedAt: change.at };
   const noted = { ...change, version };
   putInteraction(rows, interaction);
+  rows.remove(DRAFTS, row.session, row.id);
   rows.put(CHANGES, row.session, JSON.stringify([row.id, version]), { id: row.id, change: noted });
   return { interaction, change: noted };
 }

@@ -9,6 +9,7 @@ import { runCalls } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
 import { memoryArchive } from "./archive.ts";
 import { memoryAudit } from "./audit.ts";
+import { memoryFormDrafts } from "./form-drafts.ts";
 import { memoryInteractions } from "./interactions.ts";
 import { memoryKeys } from "./keys.ts";
 import { memoryPayments } from "./payments.ts";
@@ -53,6 +54,7 @@ function portsOn(tables: MemoryTables, env: Env): StorePorts {
     keys: memoryKeys(tables, env),
     people: memoryPeople(tables),
     interactions: memoryInteractions(tables, env),
+    formDrafts: memoryFormDrafts(tables, env),
     payments: memoryPayments(tables, env),
     usage: memoryUsage(tables, env),
     audit: memoryAudit(tables, env),

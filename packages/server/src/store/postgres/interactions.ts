@@ -52,7 +52,10 @@ export function postgresInteractions(db: Db): Interactions {
       checkWish(wish);
       for (let attempt = 1; ; attempt += 1) {
         const result = (await win(db, ref, wish)) ?? (await lose(db, ref, wish, attempt === ATTEMPTS));
-        if (result !== null) return result;
+        if (result === null) continue;
+        // By a statement of its own, which sees a draft that was saved while this waited.
+        if (result.won && result.interaction.kind === "form") await dropDraft(db, ref, wish.id);
+        return result;
       }
     },
 
@@ -128,6 +131,14 @@ function insert(db: Db, ref: Ref, request: InteractionRequest) {
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst();
+}
+
+async function dropDraft(db: Db, ref: Ref, id: string): Promise<void> {
+  await db
+    .deleteFrom("form_drafts")
+    .where("session_id", "=", ref.session)
+    .where("interaction_id", "=", id)
+    .execute();
 }
 
 async function win(db: Db, ref: Ref, wish: ChangeWish): Promise<ChangeResult | null> {

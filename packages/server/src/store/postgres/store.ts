@@ -9,6 +9,7 @@ import { runCalls } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
 import { postgresArchive } from "./archive.ts";
 import { postgresAudit } from "./audit.ts";
+import { postgresFormDrafts } from "./form-drafts.ts";
 import { postgresInteractions } from "./interactions.ts";
 import { postgresKeys } from "./keys.ts";
 import { postgresPayments } from "./payments.ts";
@@ -72,6 +73,7 @@ function portsOn(db: Db, env: Env): StorePorts {
     keys: postgresKeys(db, env),
     people: postgresPeople(db),
     interactions: postgresInteractions(db),
+    formDrafts: postgresFormDrafts(db),
     payments: postgresPayments(db),
     usage: postgresUsage(db),
     audit: postgresAudit(db),

@@ -1,0 +1,61 @@
+/** Drafts of forms on PostgreSQL. Whoever decides the form deletes its draft: see interactions.ts. */
+import { sql } from "kysely";
+import type { Json } from "@turnstream/protocol";
+import { checkDraft, type FormDrafts } from "../ports/form-drafts.ts";
+import type { Db } from "./database.ts";
+import { clock, holdSession, inTransaction } from "./session-row.ts";
+
+export function postgresFormDrafts(db: Db): FormDrafts {
+  return {
+    async save(ref, interaction, values) {
+      const body = checkDraft(values);
+      return inTransaction(db, async (tx) => {
+        await holdSession(tx, ref);
+        // Shared, so that a decision waits and then finds the draft, or this finds the decision.
+        const form = await tx
+          .selectFrom("interactions")
+          .select("id")
+          .where("session_id", "=", ref.session)
+          .where("tenant_id", "=", ref.tenant)
+          .where("id", "=", interaction)
+          .where("kind", "=", "form")
+          .where("status", "=", "pending")
+          .forShare()
+          .executeTakeFirst();
+        if (form === undefined) return null;
+        const row = await tx
+          .insertInto("form_drafts")
+          .values({ session_id: ref.session, interaction_id: interaction, body, version: 1, saved_at: clock })
+          .onConflict((conflict) =>
+            conflict.columns(["session_id", "interaction_id"]).doUpdateSet({
+              body,
+              version: sql<number>`form_drafts.version + 1`,
+              saved_at: clock,
+            }),
+          )
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        return draftOf(row);
+      });
+    },
+
+    async get(ref, interaction) {
+      const row = await db
+        .selectFrom("form_drafts as d")
+        .innerJoin("interactions as i", (join) =>
+          join.onRef("i.session_id", "=", "d.session_id").onRef("i.id", "=", "d.interaction_id"),
+        )
+        .where("d.session_id", "=", ref.session)
+        .where("d.interaction_id", "=", interaction)
+        .where("i.tenant_id", "=", ref.tenant)
+        .where("i.status", "=", "pending")
+        .selectAll("d")
+        .executeTakeFirst();
+      return row === undefined ? null : draftOf(row);
+    },
+  };
+}
+
+function draftOf(row: { readonly body: Json; readonly version: number; readonly saved_at: number }) {
+  return { values: row.body, version: row.version, savedAt: row.saved_at };
+}

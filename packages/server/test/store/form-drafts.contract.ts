@@ -1,0 +1,82 @@
+/** What every store promises of drafts of forms. */
+import { expect, test } from "vitest";
+
+import { type MakeStore, newSession, newTenant } from "./harness.ts";
+import { anInteraction } from "./interactions.contract.ts";
+import { suite } from "./suite.ts";
+
+export function formDraftsContract(name: string, makeStore: MakeStore): void {
+  suite(name, "drafts of forms", makeStore, (store) => {
+    test("the last one counts, while the form waits", async () => {
+      const { ref } = await newSession(store());
+      const form = anInteraction("form");
+      await store().interactions.request(ref, form);
+      expect(await store().formDrafts.get(ref, form.id)).toBeNull();
+      expect(await store().formDrafts.save(ref, form.id, { a: 1 })).toMatchObject({ version: 1 });
+      const second = await store().formDrafts.save(ref, form.id, { b: "\0 é" });
+      expect(second).toMatchObject({ values: { b: "\0 é" }, version: 2 });
+      expect(await store().formDrafts.get(ref, form.id)).toEqual(second);
+    });
+
+    test("it goes when the form is decided, and none comes after", async () => {
+      const { ref } = await newSession(store());
+      const form = anInteraction("form");
+      await store().interactions.request(ref, form);
+      await store().formDrafts.save(ref, form.id, { a: 1 });
+      const change = store().interactions.change(ref, { id: form.id, to: "submitted", body: { values: {} } });
+      expect(await change).toMatchObject({ won: true });
+      expect(await store().formDrafts.get(ref, form.id)).toBeNull();
+      expect(await store().formDrafts.save(ref, form.id, { a: 2 })).toBeNull();
+      expect(await store().formDrafts.get(ref, form.id)).toBeNull();
+    });
+
+    test("of saves and a decision at once, nothing is left", async () => {
+      const { ref } = await newSession(store());
+      for (let round = 0; round < 10; round++) {
+        const form = anInteraction("form");
+        await store().interactions.request(ref, form);
+        await Promise.all([
+          store().formDrafts.save(ref, form.id, { a: 1 }),
+          store().transaction((tx) => tx.interactions.change(ref, { id: form.id, to: "declined" })),
+          store().formDrafts.save(ref, form.id, { a: 2 }),
+        ]);
+        expect(await store().formDrafts.get(ref, form.id)).toBeNull();
+      }
+    });
+
+    test("of several decisions at once one wins", async () => {
+      const { ref } = await newSession(store());
+      for (let round = 0; round < 5; round++) {
+        const form = anInteraction("form", { deadlineMs: 60_000 });
+        await store().interactions.request(ref, form);
+        const results = await Promise.all(
+          ["submitted", "declined", "cancelled", "expired", "submitted"].map((to) =>
+            store().interactions.change(ref, { id: form.id, to }),
+          ),
+        );
+        expect(results.filter(({ won }) => won)).toHaveLength(1);
+        expect(await store().interactions.changes(ref, form.id)).toHaveLength(1);
+      }
+    });
+
+    test("it is for forms of the tenant's own, of this session, and not too large", async () => {
+      const { ref } = await newSession(store());
+      const form = anInteraction("form");
+      const approval = anInteraction("approval");
+      await store().interactions.request(ref, form);
+      await store().interactions.request(ref, approval);
+      expect(await store().formDrafts.save(ref, approval.id, {})).toBeNull();
+      expect(await store().formDrafts.save(ref, "nothing", {})).toBeNull();
+      await expect(store().formDrafts.save(ref, form.id, { a: "x".repeat(65_536) })).rejects.toMatchObject({
+        code: "TOO_LARGE",
+      });
+      const stranger = { tenant: await newTenant(store()), session: ref.session };
+      await expect(store().formDrafts.save(stranger, form.id, {})).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+      await store().formDrafts.save(ref, form.id, { a: 1 });
+      expect(await store().formDrafts.get(stranger, form.id)).toBeNull();
+      expect(await store().formDrafts.get({ ...ref, session: "other" }, form.id)).toBeNull();
+    });
+  });
+}
