@@ -2,7 +2,15 @@
  * What the model is told of the conversation before this turn: the newest turns as they were, and a summary in place of
  * those that were summed up. Read from the archive, page by page, as far back as needed.
  */
-import { blocksOf, cutText, isPending, mainRun, restoreTurn, type Turn, type UserMessage } from "@turnstream/protocol";
+import {
+  blocksOf,
+  cutText,
+  isPending,
+  mainRun,
+  restoreTurn,
+  type Turn,
+  type UserMessage,
+} from "@turnstream/protocol";
 import type { ContentPart } from "../../session/kept-content.ts";
 import type { Ref } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
@@ -116,7 +124,7 @@ function withTrigger(one: EarlierTurn, n: number, all: readonly EarlierTurn[]): 
   const { turn, messages } = one;
   if (turn.message === null || !isWordless(turn.message) || all[n - 1]?.messages.at(-1)?.role === "tool")
     return one;
-  return { turn, messages: [userMessage({ ...turn.message, text: GONE_ON }), ...messages] };
+  return { ...one, messages: [userMessage({ ...turn.message, text: GONE_ON }), ...messages] };
 }
 
 /** A form may have been filled in after its turn was archived: the store knows first. */
