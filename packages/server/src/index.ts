@@ -32,6 +32,15 @@ export {
   type RelayOptions,
   relayOutbox,
 } from "./session/relay.ts";
+export { type AddressOptions, blobAddresses, expiryAt } from "./session/blob-address.ts";
+export {
+  BLOB_ERRORS,
+  BlobError,
+  type BlobErrorCode,
+  type OpenedBlob,
+  openBlob,
+} from "./session/open-blob.ts";
+export { readEndState } from "./session/end-state.ts";
 export { readShared, type SharedHistory } from "./session/share.ts";
 export type {
   Archive,
@@ -69,6 +78,7 @@ export { openDatabase, type PostgresOptions } from "./store/postgres/open.ts";
 export { postgresStore, type PostgresStoreOptions } from "./store/postgres/store.ts";
 export type { Actor, Ref } from "./store/refs.ts";
 export type { Erasure, NewSession, Session, SessionPage, Sessions } from "./store/ports/sessions.ts";
+export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
 export { readShareToken, signShare } from "./store/rules/share-token.ts";
 export type { Share, Shares } from "./store/ports/shares.ts";
 export type { OpenStore, Store, StorePorts } from "./store/store.ts";

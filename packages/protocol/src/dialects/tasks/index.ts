@@ -29,4 +29,5 @@ export const tasks: Dialect<SessionState, TasksDecoder, TasksFrame> = {
 
 export type { TasksDecoder } from "./decode.ts";
 export type { TaskItem, TasksFrame, TasksFrameOf } from "./frames.ts";
+export { type EndItem, type TaskContent, taskEndState, type TaskEndState } from "./end-state.ts";
 export { taskState } from "./items.ts";

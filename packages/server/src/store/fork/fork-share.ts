@@ -3,6 +3,7 @@
  * Works on any store, in one transaction. Never crosses tenants, and never touches the source.
  */
 import {
+  blobsIn,
   type Cursor,
   type Event,
   foldAll,
@@ -49,17 +50,6 @@ export function forkShare(
     await archiveAll(tx, ref, events);
     await tx.blobs.copy(found, ref, blobsIn(events));
     return (await tx.sessions.get(actor, session.id)) ?? session;
-  });
-}
-
-/** What these events refer to, and nothing that came after them. */
-function blobsIn(events: readonly Event[]): string[] {
-  return events.flatMap((event) => {
-    const wholes = [
-      "whole" in event ? event.whole : undefined,
-      event.type === "tool_result.end" ? event.artifact?.whole : undefined,
-    ];
-    return wholes.flatMap((whole) => whole?.blob ?? []);
   });
 }
 

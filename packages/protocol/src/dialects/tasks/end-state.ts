@@ -1,0 +1,70 @@
+/**
+ * The whole end state of a task as 001 prints it (T01): what people see, and beside it `content`, which the model read. For
+ * the owner of the session only; it is never part of a stream. Pure.
+ */
+import { findRun } from "../../fold/edit.ts";
+import { type Block, blocksOf, isShown, type Run, type Turn } from "../../state.ts";
+import { runOfCall } from "../../turn-facts.ts";
+import type { TaskBlock, TaskItem, TaskItemOf } from "./frames.ts";
+import { isOutputBlock, type OutputBlock, taskIdOf, wholeItem } from "./items.ts";
+
+/** A piece of what the model read. */
+export interface TaskContent {
+  readonly type: "text";
+  readonly text: string;
+  /** The reference that it belongs to. */
+  readonly id?: number;
+  readonly tags?: readonly string[];
+}
+
+interface WithContent {
+  readonly content?: readonly TaskContent[];
+}
+
+/** In the result of a call that started a sub-agent stand the items of that one. */
+interface EndResult extends Omit<TaskItemOf<"tool_result">, "block_list">, WithContent {
+  readonly block_list?: readonly (TaskBlock | EndItem)[];
+}
+
+export type EndItem = (Exclude<TaskItem, { readonly type: "tool_result" }> & WithContent) | EndResult;
+
+export interface TaskEndState {
+  readonly task_id: string;
+  readonly output: readonly EndItem[];
+}
+
+/** @param contentOf what the model read of a call's result; null when that was not kept */
+export function taskEndState(
+  turn: Turn,
+  run: Run,
+  contentOf: (call: string) => readonly TaskContent[] | null,
+): TaskEndState {
+  const output = ownBlocks(turn, run).map((block): EndItem => {
+    const content = contentFor(block, contentOf);
+    return { ...itemOf(turn, block), ...(content === null ? {} : { content }) };
+  });
+  return { task_id: taskIdOf(turn, run), output };
+}
+
+function ownBlocks(turn: Turn, run: Run): OutputBlock[] {
+  return blocksOf(turn).filter(
+    (block): block is OutputBlock => block.run === run.id && isOutputBlock(block) && isShown(turn, block),
+  );
+}
+
+function contentFor(
+  block: Block,
+  contentOf: (call: string) => readonly TaskContent[] | null,
+): readonly TaskContent[] | null {
+  if (block.kind === "tool_result") return contentOf(block.call);
+  return block.kind === "text" && block.text !== "" ? [{ type: "text", text: block.text }] : null;
+}
+
+function itemOf(turn: Turn, block: OutputBlock): EndItem {
+  const item = wholeItem(turn, block);
+  if (item.type !== "tool_result") return item;
+  const sub = runOfCall(turn, item.call_id);
+  const run = sub === undefined ? undefined : findRun(turn, sub.id);
+  if (run === undefined) return item;
+  return { ...item, block_list: ownBlocks(turn, run).map((inner) => itemOf(turn, inner)) };
+}
