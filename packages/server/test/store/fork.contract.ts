@@ -1,6 +1,6 @@
 /** What every store promises of forking a share. */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
-import { foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
+import { blobAddress, foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 
 import { forkShare } from "../../src/store/fork/fork-share.ts";
@@ -14,12 +14,14 @@ export function forkContract(name: string, makeStore: MakeStore): void {
       const { actor, ref } = await newSession(store());
       const writer = new LogWriter().session().begin("one").text(["first"], { final: true }).end();
       const whole = { blob: "b", size: 5, media_type: "text/plain" };
-      writer.add({ type: "message.add", message: "m", text: "who", whole });
+      const files = [{ url: blobAddress("picture") }];
+      writer.add({ type: "message.add", message: "m", text: "who", whole, files });
       writer.add({ type: "session.update", title: "Markets" });
       writer.begin("two").think(["hm"]);
       const shared = writer.events.length;
       await store().archive.write(ref, batchOf(writer.events));
       await store().blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from("whole") });
+      await store().blobs.put(ref, { id: "picture", mediaType: "image/png", body: Buffer.from("p") });
       await store().blobs.put(ref, { id: "later", mediaType: "text/plain", body: Buffer.from("secret") });
       await store().sessions.rename(actor, ref.session, "A secret title");
       const share = await store().shares.create(actor, ref.session);
@@ -49,6 +51,7 @@ export function forkContract(name: string, makeStore: MakeStore): void {
       const restored = restore({ ...header, turns: window.turns, v: SCHEMA_VERSION });
       expect(snapshot(restored)).toEqual(snapshot(foldAll(events)));
       expect((await store().blobs.get(mine, "b"))?.mediaType).toBe("text/plain");
+      expect((await store().blobs.get(mine, "picture"))?.mediaType).toBe("image/png");
       expect(await store().blobs.get(mine, "later")).toBeNull();
       expect(await store().epochs.next(mine, { seen: 0, by: "w", reason: "r" })).toMatchObject({
         epoch: 301,
