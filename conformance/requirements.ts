@@ -146,7 +146,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     provedBy: "protocol",
     later: {
       package: "server/gateway",
-      text: "offers the end state with the model's `content` to its owner",
+      text: "serves the end state with the model's `content`, which can be read, to its owner",
     },
   },
   {
@@ -173,16 +173,11 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "T06",
     text: "What the model reads never reaches a client; people get `block_list`.",
     provedBy: "protocol",
-    later: { package: "server/runtime", text: "makes and keeps the model's `content`" },
   },
   {
     id: "T07",
     text: "Citable results carry an integer id, and a marker in the answer an annotation over exactly its UTF-16 units.",
     provedBy: "protocol",
-    later: {
-      package: "server/runtime",
-      text: "gives out the ids, wraps items for the model, finds the markers",
-    },
   },
   {
     id: "T08",
@@ -193,7 +188,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "T09",
     text: "People see all that sub-agents do, however deep; the model sees the references and the final message.",
     provedBy: "protocol",
-    later: { package: "server/runtime", text: "the model's side" },
   },
 
   {

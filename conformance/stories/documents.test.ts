@@ -9,8 +9,16 @@ import { TasksClient } from "../clients/tasks-client.ts";
 import { ownIds, STORIES, writtenEnd, writtenFrames } from "./index.ts";
 import { marketOverview } from "./market-overview/script.ts";
 import { normalise } from "./normalise.ts";
+import { parisCitations } from "./paris-citations/script.ts";
 import { parisWeather } from "./paris-weather/script.ts";
-import { CALLS_OF_003, GROUPS_OF_004, STOP_OF_003, SUB_AGENT_OF_001, TURN_OF_000 } from "./printed.ts";
+import {
+  CALLS_OF_003,
+  CITATIONS_OF_001,
+  GROUPS_OF_004,
+  STOP_OF_003,
+  SUB_AGENT_OF_001,
+  TURN_OF_000,
+} from "./printed.ts";
 import { twoToolsStopped } from "./two-tools-stopped/script.ts";
 import { twoTools } from "./two-tools/script.ts";
 import { vnmStock } from "./vnm-stock/script.ts";
@@ -40,6 +48,7 @@ describe("what the documents print", () => {
     ["003", twoToolsStopped, "blocks", STOP_OF_003],
     ["004", marketOverview, "blocks", GROUPS_OF_004],
     ["001", parisWeather, "tasks", SUB_AGENT_OF_001],
+    ["001", parisCitations, "tasks", CITATIONS_OF_001],
   ] as const)("%s is in the frames of its story, in that order", (_, story, dialect, printed) => {
     expect(missing(writtenFrames(story, dialect), printed)).toEqual([]);
   });

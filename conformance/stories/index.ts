@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { marketOverview } from "./market-overview/script.ts";
 import type { Frame } from "./normalise.ts";
+import { parisCitations } from "./paris-citations/script.ts";
 import { parisWeatherStopped } from "./paris-weather-stopped/script.ts";
 import { parisWeather } from "./paris-weather/script.ts";
 import type { Part, Story, StoryAgent } from "./story.ts";
@@ -19,6 +20,7 @@ export const STORIES: readonly Story[] = [
   marketOverview,
   parisWeather,
   parisWeatherStopped,
+  parisCitations,
 ];
 
 /** What a plain client of each dialect holds at the end. */

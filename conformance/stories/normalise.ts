@@ -111,8 +111,13 @@ function deltaKey(frame: Frame): string | null {
 
 function join(a: Frame, b: Frame): Frame {
   const [one, two] = [a["delta"], b["delta"]];
-  if (typeof one === "string") return { ...a, delta: `${one}${two as string}` };
+  if (typeof one === "string") return { ...a, delta: `${one}${two as string}`, ...citations(a, b) };
   const field = "thinking" in (one as object) ? "thinking" : "text";
   const texts = [one, two].map((delta) => (delta as Record<string, string>)[field] ?? "");
-  return { ...a, delta: { ...(one as object), [field]: texts.join("") } };
+  return { ...a, delta: { ...(one as object), [field]: texts.join(""), ...citations(one, two) } };
+}
+
+function citations(a: unknown, b: unknown): { annotations?: readonly unknown[] } {
+  const both = [a, b].flatMap((one) => (one as { annotations?: readonly unknown[] }).annotations ?? []);
+  return both.length === 0 ? {} : { annotations: both };
 }

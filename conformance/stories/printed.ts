@@ -128,7 +128,7 @@ const ANSWER = "The weather in Paris is sunny with a temperature of 15C.";
 
 /**
  * 001: the sub-agent's stream inside the container of its result, with its numbers. Of its two summaries we send one, as
- * PROTOCOL.md says; the ids of references and the citation come later.
+ * PROTOCOL.md says. The ids of references and the citation are below.
  */
 export const SUB_AGENT_OF_001: readonly Printed[] = [
   { type: "task.output_item.added", item: { type: "tool_result", call_id: "call_1234xyz", block_list: [] } },
@@ -189,4 +189,45 @@ export const SUB_AGENT_OF_001: readonly Printed[] = [
     item: { type: "tool_result", call_id: "call_1234xyz", status: "completed" },
   },
   { type: "task.output_item.added", item: { type: "message", role: "assistant", block_list: [] } },
+];
+
+const CITED = `${ANSWER}[^1]`;
+/** 001 prints 44 and 47; the marker stands here. */
+const CITATION = { type: "reference_to_block", reference_id: 1, start_index: 56, end_index: 60 };
+const SUNNY = { type: "text", text: SKY, id: 1 };
+const PAINTED = {
+  type: "image",
+  image_url: { url: "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA" },
+  id: 1,
+};
+
+/** 001: the result that can be cited, with its picture, and both answers that cite it. */
+export const CITATIONS_OF_001: readonly Printed[] = [
+  { type: "task.text.done", ...SUB, output_index: 2, block_index: 0, item: SUNNY },
+  {
+    type: "task.image.added",
+    ...SUB,
+    output_index: 2,
+    block_index: 1,
+    item: { type: "image", image_url: { url: "" }, id: 1 },
+  },
+  { type: "task.image.done", ...SUB, output_index: 2, block_index: 1, item: PAINTED },
+  {
+    type: "task.output_item.done",
+    ...SUB,
+    output_index: 2,
+    item: { type: "tool_result", block_list: [SUNNY, PAINTED] },
+  },
+  {
+    type: "task.text.done",
+    ...SUB,
+    output_index: 3,
+    block_index: 0,
+    item: { type: "text", text: CITED, annotations: [CITATION] },
+  },
+  {
+    type: "task.output_item.done",
+    item: { type: "message", role: "assistant", block_list: [{ text: CITED, annotations: [CITATION] }] },
+  },
+  { type: "task.text.done", block_index: 0, item: { type: "text", text: CITED, annotations: [CITATION] } },
 ];

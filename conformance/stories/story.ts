@@ -59,10 +59,20 @@ export type Outcome = { readonly after?: Moment } & (
       readonly gives: string | Readonly<Record<string, unknown>>;
       readonly artifact?: object;
       readonly shows?: Shows;
+      /** What was found, so that it can be cited. */
+      readonly references?: readonly Found[];
     }
   | { readonly fails: string }
   | { readonly hangs: true }
 );
+
+export interface Found {
+  /** For the model. */
+  readonly content: Readonly<Record<string, unknown>>;
+  /** For people. */
+  readonly text: string;
+  readonly picture: string;
+}
 
 /** What people see while the tool works: a text, then pictures, each in the place of the one before. */
 interface Shows {

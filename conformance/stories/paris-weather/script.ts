@@ -1,6 +1,7 @@
 /**
  * 001's weather in Paris, asked of a sub-agent that thinks and uses a tool of its own, while the main agent looks up the
- * local time beside it. Data only. The citations of 001 are not in it yet.
+ * local time beside it. Data only. The citations of 001 are
+ * in `paris-citations`.
  */
 import type { Story } from "../story.ts";
 

@@ -3,7 +3,7 @@
  * of the story waits at a gate. Knows nothing of logs and workers.
  */
 import { setTimeout as sleepFor } from "node:timers/promises";
-import type { Moment, Outcome, Part, Story } from "@turnstream/conformance/stories/story.ts";
+import type { Found, Moment, Outcome, Part, Story } from "@turnstream/conformance/stories/story.ts";
 import type { Artifact, Json } from "@turnstream/protocol";
 import { z } from "zod";
 import { type Answer, call, fail, say, type ScriptPart, think, wait } from "../../src/models/script-parts.ts";
@@ -11,6 +11,7 @@ import type { Prompt } from "../../src/models/model.ts";
 import { scripted, type ScriptCall } from "../../src/models/scripted.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
 import {
+  type Citable,
   type Tool,
   tool,
   type ToolContext,
@@ -117,7 +118,7 @@ async function produce(outcome: Outcome, gates: Gates, context: ToolContext): Pr
   if (outcome.after !== undefined) await gates.pass(outcome.after);
   if ("hangs" in outcome) return new Promise(() => {});
   if ("fails" in outcome) throw new ToolError(outcome.fails);
-  const { gives, artifact, shows } = outcome;
+  const { gives, artifact, shows, references } = outcome;
   if (shows !== undefined) {
     context.progress(shows.text);
     for (const picture of shows.pictures) context.image(picture);
@@ -126,5 +127,14 @@ async function produce(outcome: Outcome, gates: Gates, context: ToolContext): Pr
     content: gives as Json,
     ...(shows === undefined ? {} : { preview: shows.text }),
     ...(artifact === undefined ? {} : { artifact: artifact as Artifact }),
+    ...(references === undefined ? {} : { references: references.map(citable) }),
   };
+}
+
+function citable({ content, text, picture }: Found): Citable {
+  const blocks = [
+    { type: "text", text },
+    { type: "image", url: picture },
+  ] as const;
+  return { content: content as Json, blocks };
 }

@@ -16,6 +16,7 @@ import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turn
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Prompt } from "../../src/models/model.ts";
+import { readEndState } from "../../src/session/end-state.ts";
 import { realParts } from "../runtime/real-parts.ts";
 import { Stage } from "../runtime/stage.ts";
 import { DEFAULT_WORDS } from "../../src/runtime/words.ts";
@@ -115,6 +116,16 @@ describe("the frames that are written down", () => {
 
   test("T05 T06 T08 T09 a sub-agent is a task of its own, inside the result of its call: paris-weather in tasks", () => {
     const [actual, written] = actualAndWritten("paris-weather", "tasks");
+    expect(actual).toEqual(written);
+  });
+
+  test("W05 W09 the marker is cited where it stands: paris-citations in blocks", () => {
+    const [actual, written] = actualAndWritten("paris-citations", "blocks");
+    expect(actual).toEqual(written);
+  });
+
+  test("T05 T06 T07 T08 T09 what a sub-agent found is cited by both agents: paris-citations in tasks", () => {
+    const [actual, written] = actualAndWritten("paris-citations", "tasks");
     expect(actual).toEqual(written);
   });
 
@@ -245,6 +256,69 @@ describe("what models read", () => {
       call_1234xyz: { type: "text", value: "The weather in Paris is sunny with a temperature of 15C." },
       call_time: { type: "text", value: "12:00" },
     });
+  });
+
+  test("T07 T09 of a sub-agent what it was given to cite, wrapped, and what it said last", () => {
+    const texts = (heard.get("paris-citations") ?? []).flatMap((prompt) =>
+      prompt.flatMap((message) =>
+        message.role === "tool"
+          ? message.content.flatMap((part) =>
+              part.type === "tool-result"
+                ? [[part.toolCallId, (part.output as { value: unknown }).value]]
+                : [],
+            )
+          : [],
+      ),
+    );
+    const sky = '{"temperature":"15C","condition":"Sunny"}';
+    const item = `<referencable-item>\nID: 1\n${sky}\n</referencable-item>`;
+    expect(Object.fromEntries(texts)).toEqual({
+      call_inner: item,
+      call_1234xyz: `${item}\nThe weather in Paris is sunny with a temperature of 15C.[^1]`,
+      call_time: "12:00",
+    });
+  });
+
+  test("T01 T06 T07 the owner can read the end state as 001 prints it, with what the model read", async () => {
+    const { ref, state } = playedOf({ name: "paris-citations" });
+    const turn = state.turns.last()?.id ?? "";
+    const end = await readEndState(stage.parts, ref, { turn });
+    const tags = ["added_by_reference_manager"];
+    const sky = '{"temperature":"15C","condition":"Sunny"}';
+    const said = "The weather in Paris is sunny with a temperature of 15C.[^1]";
+    const pool = [
+      { type: "text", text: "<referencable-item>\nID: 1", id: 1, tags },
+      { type: "text", text: sky, id: 1 },
+      { type: "text", text: "</referencable-item>", id: 1, tags },
+    ];
+    const annotations = [{ type: "reference_to_block", reference_id: 1, start_index: 56, end_index: 60 }];
+    expect(end?.task_id).toBe(turn);
+    expect(
+      end?.output.find((item) => item.type === "tool_result" && item.call_id === "call_1234xyz"),
+    ).toMatchObject({
+      content: [...pool, { type: "text", text: said }],
+      block_list: [
+        { type: "reasoning" },
+        { type: "tool_call", call_id: "call_inner" },
+        {
+          type: "tool_result",
+          block_list: [
+            { type: "text", text: sky, id: 1 },
+            { type: "image", id: 1 },
+          ],
+        },
+        { type: "message", block_list: [{ type: "text", text: said, annotations }] },
+      ],
+    });
+    expect(end?.output.at(-1)).toMatchObject({
+      type: "message",
+      content: [{ type: "text", text: said }],
+      block_list: [{ type: "text", text: said, annotations }],
+    });
+    const inner = await readEndState(stage.parts, ref, { turn, task: "call_1234xyz" });
+    expect(inner?.output.find((item) => item.type === "tool_result")).toMatchObject({ content: pool });
+    expect(await readEndState(stage.parts, ref, { turn: "none" })).toBeNull();
+    expect(await readEndState(stage.parts, await stage.session(), { turn })).toBeNull();
   });
 
   test("nothing after a stop", () => {

@@ -40,12 +40,7 @@ function cast(): Agent {
       return { content: "", references: words.map((word) => ({ content: `About ${word}` })) };
     },
   });
-  const once = tool({
-    ...search,
-    rerun: "never",
-    input: z.object({ for: z.array(z.string()) }),
-    run: search.run,
-  });
+  const once = tool({ rerun: "never", input: z.object({ for: z.array(z.string()) }), run: search.run });
   const helper = defineAgent({
     name: "helper",
     tools: { search, once },
