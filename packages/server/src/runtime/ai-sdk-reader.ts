@@ -2,7 +2,6 @@
  * Tells what `streamText` of the AI SDK streams: prose and calls as a model step, results of tools that it ran by itself
  * as results. Reads only the parts it knows; an error part ends the turn.
  */
-import type { Json } from "@turnstream/protocol";
 import { modelErrorFrom } from "../models/errors.ts";
 import type { ModelUsage, StreamPart } from "../models/model.ts";
 import { usageOf } from "../models/usage.ts";

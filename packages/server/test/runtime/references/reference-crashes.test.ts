@@ -40,7 +40,11 @@ function cast(): Agent {
       return { content: "", references: words.map((word) => ({ content: `About ${word}` })) };
     },
   });
-  const once = tool({ rerun: "never", input: z.object({ for: z.array(z.string()) }), run: search.run });
+  const once = tool({
+    rerun: "never",
+    input: z.object({ for: z.array(z.string()) }),
+    run: (input, context) => search.run(input, context),
+  });
   const helper = defineAgent({
     name: "helper",
     tools: { search, once },
