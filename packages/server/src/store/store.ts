@@ -11,7 +11,9 @@ import type { FormDrafts } from "./ports/form-drafts.ts";
 import type { Interactions } from "./ports/interactions.ts";
 import type { Journal } from "./ports/journal.ts";
 import type { Keys } from "./ports/keys.ts";
+import type { Knowledge } from "./ports/knowledge.ts";
 import type { Leases } from "./ports/leases.ts";
+import type { Memories } from "./ports/memories.ts";
 import type { Outbox } from "./ports/outbox.ts";
 import type { Payments } from "./ports/payments.ts";
 import type { People } from "./ports/people.ts";
@@ -44,6 +46,8 @@ export interface StorePorts {
   readonly payments: Payments;
   readonly usage: UsageLedger;
   readonly audit: Audit;
+  readonly memories: Memories;
+  readonly knowledge: Knowledge;
 }
 
 export interface Store extends StorePorts {

@@ -44,6 +44,7 @@ async function sayIt({ store }: PostgresHarness, tenant: string, user: string) {
   await store.waiting.add(ref, { id: "m2", text: CANARY, by: user, options: { agent: CANARY } });
   await store.outbox.add(ref, { key: CANARY, draft: { type: "session.update", title: CANARY } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
+  await store.memories.save(actor, { id: "m", text: CANARY });
   const share = await store.shares.create(actor, session);
   return { actor, ref, share };
 }
@@ -51,6 +52,7 @@ async function sayIt({ store }: PostgresHarness, tenant: string, user: string) {
 const HELD_IN = [
   "archived_events",
   "blobs",
+  "memories",
   "outbox",
   "running_turns",
   "session_epochs",
@@ -68,6 +70,9 @@ test("erasing a session, a person or a tenant leaves no canary", async () => {
   const one = await sayIt(harness, tenant, "an");
   expect(await tablesWith(db, CANARY)).toEqual(HELD_IN);
   await store.sessions.remove(one.ref);
+  // What is remembered of a person outlives their sessions, until they say otherwise.
+  expect(await tablesWith(db, CANARY)).toEqual(["memories"]);
+  expect(await store.memories.removeAll(one.actor)).toBe(1);
   expect(await tablesWith(db, CANARY)).toEqual([]);
 
   const two = await sayIt(harness, tenant, `user-${CANARY}`);
@@ -76,6 +81,10 @@ test("erasing a session, a person or a tenant leaves no canary", async () => {
   expect(await tablesWith(db, CANARY)).toEqual([]);
 
   await sayIt(harness, tenant, "an");
+  await store.knowledge.put(tenant, CANARY, { id: CANARY, title: CANARY, text: CANARY });
+  expect(await tablesWith(db, CANARY)).toEqual(
+    [...HELD_IN, "knowledge_chunks", "knowledge_objects"].toSorted(),
+  );
   expect(await store.tenants.remove(tenant)).toHaveLength(1);
   expect(await tablesWith(db, CANARY)).toEqual([]);
   expect(await store.sessions.pendingErasures(100)).toHaveLength(4);

@@ -5,6 +5,8 @@ import { argumentsContract } from "./arguments.contract.ts";
 import { memoryHarness } from "./harness.ts";
 import { forkContract } from "./fork.contract.ts";
 import { journalContract } from "./journal.contract.ts";
+import { knowledgeContract } from "./knowledge.contract.ts";
+import { memoriesContract } from "./memories.contract.ts";
 import { outboxContract } from "./outbox.contract.ts";
 import { runningContract } from "./running.contract.ts";
 import { sessionPartsContract } from "./session-parts.contract.ts";
@@ -22,5 +24,7 @@ const suites = [
   aliasingContract,
   runningContract,
   journalContract,
+  memoriesContract,
+  knowledgeContract,
 ];
 for (const suite of suites) suite("memory", memoryHarness);

@@ -4,6 +4,8 @@ import { archiveContract } from "./archive.contract.ts";
 import { argumentsContract } from "./arguments.contract.ts";
 import { forkContract } from "./fork.contract.ts";
 import { journalContract } from "./journal.contract.ts";
+import { knowledgeContract } from "./knowledge.contract.ts";
+import { memoriesContract } from "./memories.contract.ts";
 import { outboxContract } from "./outbox.contract.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 import { runningContract } from "./running.contract.ts";
@@ -22,5 +24,7 @@ const suites = [
   aliasingContract,
   runningContract,
   journalContract,
+  memoriesContract,
+  knowledgeContract,
 ];
 for (const suite of suites) suite("postgres", postgresHarness);

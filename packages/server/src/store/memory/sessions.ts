@@ -22,6 +22,7 @@ import {
   type Sessions,
 } from "../ports/sessions.ts";
 import { forgetDecider } from "./interaction-rows.ts";
+import { removeMemories } from "./memories.ts";
 import { forgetInRunning } from "./running.ts";
 import {
   changeSession,
@@ -107,6 +108,7 @@ function removeUser(rows: Rows, tenant: string, user: string, now: number): stri
     forgetSender(rows, id, user);
     forgetInRunning(rows, id, user);
   }
+  removeMemories(rows, { tenant, user });
   return gone.map((row) => row.id).toSorted();
 }
 

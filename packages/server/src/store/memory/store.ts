@@ -18,7 +18,9 @@ import { memoryUsage } from "./usage.ts";
 import { memoryBlobs } from "./blobs.ts";
 import { memoryEpochs } from "./epochs.ts";
 import { memoryJournal } from "./journal.ts";
+import { memoryKnowledge } from "./knowledge.ts";
 import { memoryLeases } from "./leases.ts";
+import { memoryMemories } from "./memories.ts";
 import { memoryOutbox } from "./outbox.ts";
 import { memoryRunning } from "./running.ts";
 import { memorySessions } from "./sessions.ts";
@@ -58,6 +60,8 @@ function portsOn(tables: MemoryTables, env: Env): StorePorts {
     payments: memoryPayments(tables, env),
     usage: memoryUsage(tables, env),
     audit: memoryAudit(tables, env),
+    memories: memoryMemories(tables, env),
+    knowledge: memoryKnowledge(tables, env),
   };
   return wrapPorts(ports, async (name, args, call) => {
     checkArguments(name, args);

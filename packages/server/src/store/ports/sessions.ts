@@ -73,7 +73,7 @@ export interface Sessions {
   remove(ref: Ref): Promise<boolean>;
   /**
    * The same for all sessions of one person; @returns their ids. In what other people's sessions keep of decisions
-   * and waiting messages, nobody is named any more where it was this person.
+   * and waiting messages, nobody is named any more where it was this person. What was remembered of them goes too.
    */
   removeUser(tenant: string, user: string): Promise<string[]>;
   /**

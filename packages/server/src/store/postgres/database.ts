@@ -1,11 +1,12 @@
 /** The whole database as Kysely sees it. Types only; the tables themselves come from the migrations. */
 import type { Kysely } from "kysely";
+import type { BuiltInTables } from "./built-in-tables.ts";
 import type { CoreTables } from "./core-tables.ts";
 import type { FormTables } from "./form-tables.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import type { RuntimeTables } from "./runtime-tables.ts";
 
-export interface Database extends CoreTables, LedgerTables, RuntimeTables, FormTables {}
+export interface Database extends CoreTables, LedgerTables, RuntimeTables, FormTables, BuiltInTables {}
 
 /** The pool, or a transaction on it. */
 export type Db = Kysely<Database>;

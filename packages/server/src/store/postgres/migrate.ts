@@ -11,12 +11,14 @@ import { core } from "./migrations/0001-core.ts";
 import { ledger } from "./migrations/0002-ledger.ts";
 import { runtime } from "./migrations/0003-runtime.ts";
 import { forms } from "./migrations/0004-forms.ts";
+import { builtIn } from "./migrations/0007-built-in.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
   "0002-ledger": ledger,
   "0003-runtime": runtime,
   "0004-forms": forms,
+  "0007-built-in": builtIn,
 };
 
 /** Any number will do, as long as nobody else in the database uses it. */

@@ -20,7 +20,9 @@ import type { Db } from "./database.ts";
 import { postgresEpochs } from "./epochs.ts";
 import { toStoreError } from "./guard.ts";
 import { postgresJournal } from "./journal.ts";
+import { postgresKnowledge } from "./knowledge.ts";
 import { postgresLeases } from "./leases.ts";
+import { postgresMemories } from "./memories.ts";
 import { postgresOutbox } from "./outbox.ts";
 import { retryCollisions } from "./retry.ts";
 import { postgresRunning } from "./running.ts";
@@ -77,6 +79,8 @@ function portsOn(db: Db, env: Env): StorePorts {
     payments: postgresPayments(db),
     usage: postgresUsage(db),
     audit: postgresAudit(db),
+    memories: postgresMemories(db),
+    knowledge: postgresKnowledge(db),
   };
   return wrapPorts(ports, async (name, args, call) => {
     try {

@@ -1,0 +1,126 @@
+/** Knowledge bases in memory: every search looks at every piece. */
+import type { Json } from "@turnstream/protocol";
+import type { Env } from "../env.ts";
+import { type Knowledge, type KnowledgeObject } from "../ports/knowledge.ts";
+import { MAX_PAGE } from "../ports/sessions.ts";
+import { checkLimit } from "../rules/check.ts";
+import {
+  CANDIDATES,
+  checkQuery,
+  checkRange,
+  type FoundChunk,
+  hitsOf,
+  linesWithin,
+} from "../rules/knowledge-query.ts";
+import { type Chunk, checkObject, chunksOf } from "../rules/knowledge-rules.ts";
+import { telling, weigh } from "../rules/search-rank.ts";
+import { matches, type Term } from "../rules/search-words.ts";
+import { requireTenant } from "./ledger-rows.ts";
+import { compareText } from "./session-rows.ts";
+import { type MemoryTables, type Rows, table } from "./tables.ts";
+
+interface ObjectRow extends Omit<KnowledgeObject, "metadata"> {
+  /** As JSON. */
+  readonly metadata: string;
+  readonly chunks: readonly Chunk[];
+}
+
+const OBJECTS = table<ObjectRow>("knowledge_objects", "tenant");
+
+export function memoryKnowledge(tables: MemoryTables, env: Env): Knowledge {
+  return {
+    put: (tenant, base, object) =>
+      tables.run((rows) => {
+        const checked = checkObject(object);
+        requireTenant(rows, tenant);
+        const { id, title, url, metadata, hash, lines } = checked;
+        const there = rows.get(OBJECTS, tenant, keyOf(base, id));
+        if (there?.hash === hash) return "unchanged";
+        const chunks = chunksOf(checked);
+        const row = {
+          base,
+          id,
+          title,
+          url,
+          metadata,
+          hash,
+          lines: lines.length,
+          changedAt: env.now(),
+          chunks,
+        };
+        rows.put(OBJECTS, tenant, keyOf(base, id), row);
+        return there === undefined ? "created" : "replaced";
+      }),
+    remove: (tenant, base, id) => tables.run((rows) => rows.remove(OBJECTS, tenant, keyOf(base, id))),
+    removeBase: (tenant, base) =>
+      tables.run((rows) => {
+        const all = objectsOf(rows, tenant, [base]);
+        for (const { id } of all) rows.remove(OBJECTS, tenant, keyOf(base, id));
+        return all.length;
+      }),
+    get: (tenant, base, id) =>
+      tables.run((rows) => {
+        const row = rows.get(OBJECTS, tenant, keyOf(base, id));
+        return row === undefined ? null : objectOf(row);
+      }),
+    list: (tenant, base, { limit, after }) =>
+      tables.run((rows) =>
+        objectsOf(rows, tenant, [base])
+          .filter(({ id }) => after === undefined || compareText(id, after) > 0)
+          .toSorted((a, b) => compareText(a.id, b.id))
+          .slice(0, checkLimit(limit, MAX_PAGE))
+          .map(objectOf),
+      ),
+    bases: (tenant) =>
+      tables.run((rows) => {
+        const counts = new Map<string, number>();
+        for (const { base } of rows.of(OBJECTS, tenant)) counts.set(base, (counts.get(base) ?? 0) + 1);
+        return [...counts]
+          .map(([base, objects]) => ({ base, objects }))
+          .toSorted((a, b) => compareText(a.base, b.base));
+      }),
+    search: (tenant, bases, query) =>
+      tables.run((rows) => {
+        const { terms, limit } = checkQuery(bases, query);
+        const pieces = objectsOf(rows, tenant, bases).flatMap((row) =>
+          row.chunks.map((chunk) => ({ row, chunk })),
+        );
+        const has = (term: Term, { words }: Chunk): boolean => words.some((word) => matches(term, word));
+        const counts = terms.map((term) => pieces.filter(({ chunk }) => has(term, chunk)).length);
+        const wanted = telling(terms, counts);
+        const weighed = weigh(terms, counts);
+        const coarse = (chunk: Chunk): number =>
+          weighed.reduce((sum, term) => sum + (has(term, chunk) ? term.weight : 0), 0);
+        const found = pieces
+          .filter(({ chunk }) => wanted.some((term) => has(term, chunk)))
+          .map((piece) => ({ ...piece, coarse: coarse(piece.chunk) }))
+          .toSorted((a, b) => b.coarse - a.coarse || compareText(a.row.id, b.row.id) || a.chunk.n - b.chunk.n)
+          .slice(0, CANDIDATES)
+          .map(({ row, chunk }) => foundOf(row, chunk));
+        return hitsOf(found, weighed, query.words, limit);
+      }),
+    lines: (tenant, base, id, range) =>
+      tables.run((rows) => {
+        checkRange(range);
+        const row = rows.get(OBJECTS, tenant, keyOf(base, id));
+        if (row === undefined) return null;
+        return { object: objectOf(row), from: range.from, lines: linesWithin(row.chunks, range) };
+      }),
+  };
+}
+
+function objectsOf(rows: Rows, tenant: string, bases: readonly string[]): ObjectRow[] {
+  return rows.of(OBJECTS, tenant).filter(({ base }) => bases.includes(base));
+}
+
+function objectOf({ chunks: _, metadata, ...object }: ObjectRow): KnowledgeObject {
+  return { ...object, metadata: JSON.parse(metadata) as Json };
+}
+
+function foundOf({ base, id, title, url }: ObjectRow, { words: _, ...chunk }: Chunk): FoundChunk {
+  return { base, object: id, title, url, ...chunk };
+}
+
+function keyOf(base: string, id: string): string {
+  return `${base}\0${id}`;
+}
