@@ -57,6 +57,7 @@ export function memoriesContract(name: string, makeStore: MakeStore): void {
       expect(await memories.list(actor)).toHaveLength(MAX_MEMORIES);
       const long = { id: "l", text: "x".repeat(MAX_MEMORY_CHARS + 1) };
       await expect(memories.save(actor, long)).rejects.toMatchObject({ code: "TOO_LARGE" });
+      await expect(memories.save(actor, { id: "a b", text: "x" })).rejects.toMatchObject({ code: "INVALID" });
       await expect(memories.save(actor, { id: "l", text: " " })).rejects.toMatchObject({ code: "INVALID" });
       const nobody = { tenant: "nobody", user: "an" };
       await expect(memories.save(nobody, { id: "l", text: "x" })).rejects.toMatchObject({

@@ -85,7 +85,6 @@ export function memoryKnowledge(tables: MemoryTables, env: Env): Knowledge {
         const pieces = objectsOf(rows, tenant, bases).flatMap((row) =>
           row.chunks.map((chunk) => ({ row, chunk })),
         );
-        const has = (term: Term, { words }: Chunk): boolean => words.some((word) => matches(term, word));
         const counts = terms.map((term) => pieces.filter(({ chunk }) => has(term, chunk)).length);
         const wanted = telling(terms, counts);
         const weighed = weigh(terms, counts);
@@ -107,6 +106,10 @@ export function memoryKnowledge(tables: MemoryTables, env: Env): Knowledge {
         return { object: objectOf(row), from: range.from, lines: linesWithin(row.chunks, range) };
       }),
   };
+}
+
+function has(term: Term, { words }: Chunk): boolean {
+  return words.some((word) => matches(term, word));
 }
 
 function objectsOf(rows: Rows, tenant: string, bases: readonly string[]): ObjectRow[] {

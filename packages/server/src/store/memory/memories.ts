@@ -1,8 +1,13 @@
 /** Memories in memory. */
 import type { Env } from "../env.ts";
-import { checkMemoryText, MAX_MEMORIES, type Memories, type Memory } from "../ports/memories.ts";
+import {
+  checkMemoryId,
+  checkMemoryText,
+  MAX_MEMORIES,
+  type Memories,
+  type Memory,
+} from "../ports/memories.ts";
 import type { Actor } from "../refs.ts";
-import { checkId } from "../rules/check.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { compareText } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
@@ -17,7 +22,7 @@ export function memoryMemories(tables: MemoryTables, env: Env): Memories {
   return {
     save: (actor, { id, text, pinned = false }) =>
       tables.run((rows) => {
-        const key = keyOf(actor.user, checkId(id, "memory id"));
+        const key = keyOf(actor.user, checkMemoryId(id));
         const checked = checkMemoryText(text);
         requireTenant(rows, actor.tenant);
         if (rows.get(MEMORIES, actor.tenant, key) !== undefined) return "already";

@@ -44,6 +44,12 @@ export interface Memories {
   removeAll(actor: Actor): Promise<number>;
 }
 
+/** The audit names it: no spaces, nothing that could be somebody's words. */
+export function checkMemoryId(id: string): string {
+  if (/^[\w.:/-]{1,256}$/.test(id)) return id;
+  throw new StoreError("INVALID", "a memory id must be 1 to 256 of A-Z a-z 0-9 _ . : / -");
+}
+
 /** @returns the text as it can be stored */
 export function checkMemoryText(text: string): string {
   const clean = Buffer.from(text.replaceAll("\0", "\ufffd")).toString().trim();

@@ -1,8 +1,13 @@
 /** Memories on PostgreSQL. */
 import { sql } from "kysely";
-import { checkMemoryText, MAX_MEMORIES, type Memories, type Memory } from "../ports/memories.ts";
+import {
+  checkMemoryId,
+  checkMemoryText,
+  MAX_MEMORIES,
+  type Memories,
+  type Memory,
+} from "../ports/memories.ts";
 import type { Actor } from "../refs.ts";
-import { checkId } from "../rules/check.ts";
 import type { Db } from "./database.ts";
 import { byBytes, clock, inTransaction } from "./session-row.ts";
 
@@ -12,7 +17,7 @@ export function postgresMemories(db: Db): Memories {
   return {
     save: (actor, { id, text, pinned = false }) =>
       inTransaction(db, async (tx) => {
-        const values = { id: checkId(id, "memory id"), text: checkMemoryText(text), pinned };
+        const values = { id: checkMemoryId(id), text: checkMemoryText(text), pinned };
         // One at a time for each person: two that count at once would both find room for one more.
         await sql`select pg_advisory_xact_lock(hashtextextended(${JSON.stringify(["memories", actor.tenant, actor.user])}, 0))`.execute(
           tx,

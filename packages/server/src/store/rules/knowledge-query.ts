@@ -9,7 +9,7 @@ import { scoreOf, snippetOf, type Weighed } from "./search-rank.ts";
 import { type Term, termsOf } from "./search-words.ts";
 
 /** How many pieces are looked at closely. */
-export const CANDIDATES = 200;
+export const CANDIDATES = 100;
 const PER_OBJECT = 3;
 const SNIPPET_CHARS = 240;
 

@@ -58,7 +58,7 @@ function spacedTerm(word: string): Term {
 
 /** One character alone is the beginning of a pair; of several, the pairs themselves. */
 function unspacedTerms(word: string): Term[] {
-  const characters = [...word];
+  const characters = Array.from(word);
   if (characters.length === 1) return [{ word, isPrefix: true }];
   return characters
     .slice(0, -1)
@@ -67,7 +67,7 @@ function unspacedTerms(word: string): Term[] {
 
 /** The last character stands alone as well: nothing else begins with it. */
 function pairsOf(word: string): string[] {
-  const characters = [...word];
+  const characters = Array.from(word);
   return characters.map((one, n) => `${one}${characters[n + 1] ?? ""}`);
 }
 
@@ -76,7 +76,7 @@ function runsOf(text: string): { readonly word: string; readonly isUnspaced: boo
     const parts: { word: string; isUnspaced: boolean }[] = [];
     let end = 0;
     const addSpaced = (word: string): void => {
-      if (word !== "") parts.push({ word: [...word].slice(0, MAX_WORD).join(""), isUnspaced: false });
+      if (word !== "") parts.push({ word: Array.from(word).slice(0, MAX_WORD).join(""), isUnspaced: false });
     };
     for (const { 0: word, index } of run.matchAll(UNSPACED)) {
       addSpaced(run.slice(end, index));
