@@ -6,7 +6,7 @@
 import { type Json, labelOf } from "@turnstream/protocol";
 import { parseInput } from "../models/tool-schema.ts";
 import { type CallFact, callKey, type PinnedTool, startKey } from "./facts.ts";
-import { ASK_USER, REQUEST_FORM, SHARE_THOUGHT } from "./define/agent.ts";
+import { ASK_USER, CALL_AGENT, calledAgent, REQUEST_FORM, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Tool } from "./define/tool.ts";
 import { nextWithin } from "./closing.ts";
 import { textField } from "./json-object.ts";
@@ -55,8 +55,8 @@ async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Pro
   if (isOffered && name === SHARE_THOUGHT) return shareThought(input);
   if (isOffered && name === ASK_USER) return askQuestion(scope, call);
   if (isOffered && name === REQUEST_FORM) return requestForm(scope, call);
-  const sub = agent.agents[name];
-  if (isOffered && sub !== undefined) return runSubAgent(scope, call, runAgent);
+  if (isOffered && (name === CALL_AGENT || agent.agents[name] !== undefined))
+    return runSubAgent(scope, call, runAgent);
   const tool = agent.tools[name];
   if (!isOffered || tool === undefined) {
     return failed(`There is no tool ${name}${isOffered ? " any more" : ""}.`);
@@ -99,19 +99,26 @@ async function checkAndPerform(scope: RunScope, call: StepCall, tool: Tool): Pro
 async function performTool(scope: RunScope, call: StepCall, tool: Tool, input: unknown): Promise<CallFact> {
   const { attempt } = scope;
   const { parts } = attempt;
-  if (tool.rerun === "never" && attempt.recall(startKey(call.call)) !== undefined)
-    return interrupted(scope, call);
+  if (wasInterrupted(scope, call, tool, input)) return interrupted(scope, call);
   const approved = await askApproval(scope, call, tool, input);
   if (!approved.ok) return approved.fact;
+  // It may be another input now, of a call that may not be run again.
+  if (wasInterrupted(scope, call, tool, approved.input)) return interrupted(scope, call);
+  const isOnce = tool.rerun(approved.input) === "never";
   return parts.toolSlots.run(attempt.signal, async () => {
     attempt.signal.throwIfAborted();
-    if (tool.rerun === "never") await attempt.note(startKey(call.call), true, { kept: true });
+    if (isOnce) await attempt.note(startKey(call.call), true, { kept: true });
     const result = await startResult(scope, call);
     await attempt.pen.flush();
     // Once its start is noted it is run, as long as it may: otherwise nobody would know that it was not.
-    (tool.rerun === "never" ? attempt.toolSignal : attempt.signal).throwIfAborted();
+    (isOnce ? attempt.toolSignal : attempt.signal).throwIfAborted();
     return runTool(scope, call, tool, approved.input, result);
   });
+}
+
+/** Whether an earlier attempt had begun to run it, and nobody may do so again. */
+function wasInterrupted({ attempt }: RunScope, { call }: StepCall, tool: Tool, input: unknown): boolean {
+  return attempt.recall(startKey(call)) !== undefined && tool.rerun(input) === "never";
 }
 
 function interrupted({ attempt }: RunScope, { name }: StepCall): CallFact {
@@ -129,9 +136,11 @@ function shareThought(input: Json): CallFact {
 
 async function runSubAgent(scope: RunScope, call: StepCall, runAgent: RunAgent): Promise<CallFact> {
   const { attempt, agent, depth, root } = scope;
-  const sub = agent.agents[call.name];
+  const sub = calledAgent(agent, call.name, call.input);
   const task = textField(call.input, "task");
-  if (task === null || sub === undefined) return failed("`task` is missing.");
+  if (sub === undefined)
+    return failed(`There is no such agent. Call one of these: ${Object.keys(agent.agents).join(", ")}.`);
+  if (task === null) return failed("`task` is missing.");
   if (depth >= root.limits.depth)
     return failed(`Sub-agents may not go deeper than ${root.limits.depth} here.`);
   await startResult(scope, call);
@@ -141,7 +150,7 @@ async function runSubAgent(scope: RunScope, call: StepCall, runAgent: RunAgent):
     ...(pinned.instructions === "" ? [] : [{ role: "system" as const, content: pinned.instructions }]),
     { role: "user", content: [{ type: "text", text: task }] },
   ];
-  const name = labelOf({ label: sub.label, name: call.name });
+  const name = labelOf({ label: sub.label, name: sub.name });
   try {
     const { text: answer, form } = await runAgent(inner, prompt);
     const none = form === null ? `${name} gave no answer.` : `${name} asks the person to fill in a form.`;

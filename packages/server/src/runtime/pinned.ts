@@ -2,7 +2,8 @@
 import type { Json } from "@turnstream/protocol";
 import type { JsonSchema, ModelTool } from "../models/model.ts";
 import type { Attempt } from "./attempt.ts";
-import { type Agent, ASK_USER, REQUEST_FORM, RESERVED, SHARE_THOUGHT } from "./define/agent.ts";
+import { withMemories } from "./built-in/recall.ts";
+import { type Agent, ASK_USER, CALL_AGENT, REQUEST_FORM, RESERVED, SHARE_THOUGHT } from "./define/agent.ts";
 import { type PinnedAgent, pinnedKey } from "./facts.ts";
 import { QUESTIONS_SCHEMA } from "./interactions/ask-question.ts";
 import { FORM_SCHEMA } from "./interactions/request-form.ts";
@@ -21,20 +22,35 @@ const THOUGHT: JsonSchema = {
   additionalProperties: false,
 };
 
+/** One tool for all sub-agents. */
+function callAgentTool(agents: Agent["agents"]) {
+  const known = Object.entries(agents).map(([name, { description }]) => `${name}: ${description}`);
+  const agent = { type: "string", enum: Object.keys(agents), description: "Which agent." };
+  return {
+    name: CALL_AGENT,
+    description: `Gives a task to another agent and waits for its answer. There are:\n${known.join("\n")}`,
+    input: { ...TASK, properties: { agent, ...TASK.properties }, required: ["agent", "task"] } as Json,
+  };
+}
+
 async function pin(agent: Agent, { row, parts }: Attempt): Promise<PinnedAgent> {
   const { tenant, user, session, message } = row;
   const { instructions: made } = agent;
-  const instructions = typeof made === "string" ? made : await made({ tenant, user, session, message });
+  const said = typeof made === "string" ? made : await made({ tenant, user, session, message });
+  const memories = agent.recallMemories === null ? [] : await parts.store.memories.list({ tenant, user });
+  const instructions = withMemories(said, memories, agent.recallMemories);
   const tools = Object.entries(agent.tools).map(([name, { description }]) => ({
     name,
     description,
     input: agent.schemas[name] ?? {},
   }));
-  const agents = Object.entries(agent.agents).map(([name, { description }]) => ({
+  const isOne = agent.callAgent && Object.keys(agent.agents).length > 0;
+  const each = Object.entries(agent.agents).map(([name, { description }]) => ({
     name,
     description,
     input: TASK as Json,
   }));
+  const agents = isOne ? [callAgentTool(agent.agents)] : each;
   const thought = {
     name: SHARE_THOUGHT,
     description: "Says something to the person in between, while you go on working.",

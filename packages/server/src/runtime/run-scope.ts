@@ -1,7 +1,7 @@
 /** One agent at work in an attempt: which run it is, and how its steps are told. Knows no model call and no tool run. */
 import { cutText, type Json, mainRun, runOfCall } from "@turnstream/protocol";
 import type { Agent } from "./define/agent.ts";
-import { ASK_USER, COMPACT, REQUEST_FORM, SHARE_THOUGHT } from "./define/agent.ts";
+import { ASK_USER, CALL_AGENT, calledAgent, COMPACT, REQUEST_FORM, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Countdown } from "./countdown.ts";
 import { MAIN, type PinnedAgent, type PinnedTool } from "./facts.ts";
@@ -85,6 +85,8 @@ export function displayOf(scope: RunScope, name: string): CallDisplay {
     return { isHidden: true, isOutside: false, label: "" };
   const sourced = sourcedTool(scope, name);
   if (sourced !== undefined) return { isHidden: false, isOutside: false, label: sourced.label };
+  // Whose label it is stands in the input.
+  if (name === CALL_AGENT) return { isHidden: false, isOutside: false, label: null };
   const tool = agent.tools[name];
   const sub = agent.agents[name];
   if (tool === undefined)
@@ -103,7 +105,7 @@ export function labelFor(scope: RunScope, name: string, input: Json): string {
   const { agent, attempt } = scope;
   const sourced = sourcedTool(scope, name);
   if (sourced !== undefined) return sourced.label;
-  const label = agent.tools[name]?.label ?? agent.agents[name]?.label ?? "";
+  const label = agent.tools[name]?.label ?? calledAgent(agent, name, input)?.label ?? "";
   if (typeof label === "string") return label;
   try {
     return cutText(label(input), MAX_LABEL);

@@ -31,7 +31,7 @@ export async function runTool(
   const { parts } = attempt;
   const timeoutMs = Math.min(tool.timeoutMs ?? agent.limits.toolMs, LONGEST_TIMER_MS);
   // One that can be run again is stopped at once; one that can't may have a little longer.
-  const stop = tool.rerun === "never" ? attempt.toolSignal : attempt.signal;
+  const stop = tool.rerun(input) === "never" ? attempt.toolSignal : attempt.signal;
   const timeout = new AbortController();
   const clock = new Countdown();
   clock.start(timeoutMs, () => timeout.abort(new ToolTimeout(timeoutMs)));

@@ -6,6 +6,7 @@ import type { Json, UserMessage } from "@turnstream/protocol";
 import type { Model, ModelSettings } from "../../models/model.ts";
 import { describeInput } from "../../models/tool-schema.ts";
 import { RuntimeError } from "../errors.ts";
+import { textField } from "../json-object.ts";
 import type { Body } from "./body.ts";
 import { DEFAULT_LIMITS, type Limits, type Prices } from "./limits.ts";
 import type { ToolSource } from "./source.ts";
@@ -23,6 +24,8 @@ export interface AgentOptions {
   readonly sources?: readonly ToolSource[];
   /** Each becomes a tool of the same name, which takes a task in words. */
   readonly agents?: Readonly<Record<string, Agent>>;
+  /** Offers one tool `call_agent` instead, which takes the sub-agent's name and a task: for many of them. */
+  readonly callAgent?: boolean;
   /** For an agent that calls this one: what it is good for. */
   readonly description?: string;
   /** For people: what a run of it is for. */
@@ -33,6 +36,8 @@ export interface AgentOptions {
   readonly askUser?: boolean;
   /** Lets the model ask the person to fill in a form, by the tool `request_form`, which ends the turn. */
   readonly requestForms?: boolean;
+  /** Puts what is remembered of the person into the instructions of each turn: pinned first, then the newest. */
+  readonly recallMemories?: boolean | Partial<RecallLimits>;
   readonly limits?: Partial<Limits>;
   readonly prices?: Prices;
   /** How often a failed model call is tried again, and how long to wait at the most for the first time. */
@@ -41,6 +46,12 @@ export interface AgentOptions {
   readonly title?: false | { readonly model?: Model };
   /** When the conversation gets longer than this, older turns are summed up. */
   readonly compaction?: Partial<Compaction>;
+}
+
+/** How much of what is remembered is told at the most. */
+export interface RecallLimits {
+  readonly entries: number;
+  readonly chars: number;
 }
 
 export interface InstructionsContext {
@@ -76,6 +87,9 @@ export interface Agent {
   readonly shareThought: boolean;
   readonly askUser: boolean;
   readonly requestForms: boolean;
+  readonly callAgent: boolean;
+  /** Null for none. */
+  readonly recallMemories: RecallLimits | null;
   readonly limits: Limits;
   readonly prices: Prices | null;
   readonly retries: { readonly tries: number; readonly firstMs: number };
@@ -91,7 +105,9 @@ export const SHARE_THOUGHT = "share_thought";
 export const COMPACT = "compact_history";
 export const ASK_USER = "ask_user_question";
 export const REQUEST_FORM = "request_form";
-export const RESERVED: readonly string[] = [SHARE_THOUGHT, COMPACT, ASK_USER, REQUEST_FORM];
+export const CALL_AGENT = "call_agent";
+export const RESERVED: readonly string[] = [SHARE_THOUGHT, COMPACT, ASK_USER, REQUEST_FORM, CALL_AGENT];
+const RECALL: RecallLimits = { entries: 50, chars: 8_000 };
 
 export function defineAgent(options: AgentOptions): Agent {
   return completeAgent(options, options.model, null);
@@ -132,12 +148,25 @@ export function completeAgent(
     shareThought: options.shareThought ?? false,
     askUser: options.askUser ?? false,
     requestForms: options.requestForms ?? false,
+    callAgent: options.callAgent ?? false,
+    recallMemories: recallOf(options.recallMemories ?? false),
     limits,
     prices: options.prices ?? null,
     retries: { tries: options.retries?.tries ?? 5, firstMs: options.retries?.firstMs ?? 1_000 },
     title: options.title === false ? false : { model: options.title?.model ?? null },
     compaction: { afterTokens: 100_000, keepTurns: 4, model: null, ...options.compaction },
   };
+}
+
+function recallOf(wish: NonNullable<AgentOptions["recallMemories"]>): RecallLimits | null {
+  if (wish === false) return null;
+  return { ...RECALL, ...(wish === true ? {} : wish) };
+}
+
+/** The sub-agent that a call is for: the tool itself, or the one that `call_agent` names. */
+export function calledAgent({ agents }: Agent, tool: string, input: Json): Agent | undefined {
+  const name = tool === CALL_AGENT ? textField(input, "agent") : tool;
+  return name !== null && Object.hasOwn(agents, name) ? agents[name] : undefined;
 }
 
 /** For programs whose types nobody checks. */

@@ -82,6 +82,8 @@ export interface ToolContext {
   readonly user: string;
 }
 
+type Rerun = "always" | "never";
+
 /** How a tool's call and result are told. */
 export interface ToolDisplay {
   /** Whether people see the call; false also hides its result. */
@@ -105,9 +107,9 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
   run(input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext): unknown;
   /**
    * Whether it may be run again when the worker died while it ran. "never" (the default): the call then ends as an
-   * error, since nobody knows whether it took effect.
+   * error, since nobody knows whether it took effect. A function says it for each input.
    */
-  readonly rerun?: "always" | "never";
+  readonly rerun?: Rerun | ((input: StandardSchemaV1.InferOutput<Schema>) => Rerun);
   /** Whether a person has to approve a call before it runs; a function decides for each input. */
   readonly approval?: Approval<StandardSchemaV1.InferOutput<Schema>>;
   readonly timeoutMs?: number;
@@ -133,20 +135,20 @@ export interface Tool {
   readonly label: string | ((input: Json) => string);
   readonly input: StandardSchemaV1;
   run(input: unknown, context: ToolContext): unknown;
-  readonly rerun: "always" | "never";
+  rerun(input: unknown): Rerun;
   readonly approval: Approval<unknown>;
   readonly timeoutMs: number | null;
   readonly display: ToolDisplay;
 }
 
 export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: ToolOptions<Schema>): Tool {
-  const { label = "" } = options;
+  const { label = "", rerun = "never" } = options;
   return {
     description: options.description ?? "",
     label: typeof label === "string" ? cutText(label, MAX_LABEL) : (input) => label(input),
     input: options.input ?? NOTHING,
     run: (input, context) => options.run(input, context),
-    rerun: options.rerun ?? "never",
+    rerun: (input) => (typeof rerun === "function" ? rerun(input) : rerun),
     approval: options.approval ?? false,
     timeoutMs: options.timeoutMs ?? null,
     display: { call: true, result: true, outside: false, ...options.display },
