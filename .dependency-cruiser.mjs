@@ -16,6 +16,7 @@ const npm = (...names) => names.map((name) => `(^|/)node_modules/${name}/`);
 const mayImport = {
   protocol: [],
   server: ["protocol"],
+  cli: ["server"],
   client: ["protocol"],
   react: ["protocol", "client"],
   studio: ["protocol", "client", "react"],
@@ -57,6 +58,13 @@ export const written = [
     "(log|store|session)",
     "(runtime|engine|models|payments|gateway)",
     "ports know no user",
+  ),
+  apart("text-on-its-own", "text", "(?!text/)[^/]+", "it reads text and knows nothing else of the server"),
+  apart(
+    "knowledge-on-the-store",
+    "knowledge",
+    "(log|session|runtime|engine|models|payments|gateway)",
+    "it brings texts to the store, for whoever calls",
   ),
   apart("log-on-its-own", "log", "(store|session)", "session joins the two; neither knows the other"),
   apart("store-on-its-own", "store", "(log|session)", "session joins the two; neither knows the other"),

@@ -1,0 +1,74 @@
+/**
+ * What a knowledge base keeps of a file: its text in lines, and its title. Told by its media type or its name. Never
+ * guesses at bytes that are no text.
+ */
+import { cutText } from "@turnstream/protocol";
+import { htmlText } from "../text/html-text.ts";
+
+export interface ReadableText {
+  readonly title: string;
+  readonly text: string;
+}
+
+const BY_ENDING: Readonly<Record<string, string>> = {
+  md: "text/markdown",
+  markdown: "text/markdown",
+  txt: "text/plain",
+  html: "text/html",
+  htm: "text/html",
+  csv: "text/csv",
+  json: "application/json",
+};
+const MAX_TITLE = 300;
+
+/** Throws an Error with words for people. @param name a path or the like; its last part is the title if nothing else is */
+export async function readableText(
+  body: string | Uint8Array,
+  name: string,
+  mediaType?: string,
+): Promise<ReadableText> {
+  const type = mediaType ?? BY_ENDING[/[.]([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? ""];
+  if (type === undefined || !Object.values(BY_ENDING).includes(type))
+    throw new Error(`${type ?? "Its type"} is none of text, Markdown, HTML, CSV and JSON.`);
+  const text = typeof body === "string" ? body : decode(body);
+  const { title, text: read } = await readAs(type, text);
+  return { title: titleOf(title, name), text: read };
+}
+
+/** UTF-8, or UTF-16 where it says so; anything else isn't text. */
+function decode(bytes: Uint8Array): string {
+  const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  const encoding = isUtf16 ? (bytes[0] === 0xff ? "utf-16le" : "utf-16be") : "utf-8";
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error("It is not text in UTF-8 or UTF-16.");
+  }
+}
+
+async function readAs(type: string, text: string): Promise<ReadableText> {
+  switch (type) {
+    case "text/html":
+      return htmlText(text);
+    case "text/markdown":
+      return { title: /^#{1,3}\s+(.+?)\s*#*$/m.exec(text)?.[1] ?? "", text };
+    case "application/json":
+      return { title: "", text: laidOut(text) };
+    default:
+      return { title: "", text };
+  }
+}
+
+/** One value a line, so that lines can be found and read. */
+function laidOut(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 1);
+  } catch {
+    throw new Error("It is not JSON.");
+  }
+}
+
+function titleOf(title: string, name: string): string {
+  const clean = title.replaceAll("\0", "").replace(/\s+/g, " ").trim();
+  return cutText(clean === "" ? (name.split("/").at(-1) ?? name) : clean, MAX_TITLE);
+}

@@ -1,0 +1,209 @@
+/**
+ * The readable text of a web page, in lines: headings, paragraphs, lists and table rows, without scripts, styles, menus
+ * and what is hidden. Reads from start to end without building a tree, so that no page is too deep for it. Never fetches.
+ */
+import { setImmediate } from "node:timers/promises";
+import { Parser } from "htmlparser2";
+
+export interface HtmlText {
+  /** "" when it has none. */
+  readonly title: string;
+  readonly text: string;
+}
+
+const IGNORED = new Set([
+  "script",
+  "style",
+  "noscript",
+  "template",
+  "svg",
+  "math",
+  "iframe",
+  "object",
+  "canvas",
+  "head",
+  "nav",
+  "footer",
+  "select",
+  "button",
+  "form",
+  "audio",
+  "video",
+]);
+const LINES = new Set([
+  "p",
+  "div",
+  "section",
+  "article",
+  "main",
+  "header",
+  "aside",
+  "ul",
+  "ol",
+  "dl",
+  "dt",
+  "dd",
+  "table",
+  "tr",
+  "blockquote",
+  "pre",
+  "figure",
+  "figcaption",
+  "hr",
+  "address",
+  "details",
+  "summary",
+  "body",
+]);
+const HEADING = /^h([1-6])$/;
+/** Elements that never end. */
+const VOID = new Set([
+  "area",
+  "base",
+  "br",
+  "col",
+  "embed",
+  "hr",
+  "img",
+  "input",
+  "link",
+  "meta",
+  "source",
+  "track",
+  "wbr",
+]);
+
+/** A longer one goes on in the next: to add to it again and again would take for ever. */
+const MAX_LINE = 5_000;
+
+/** The parser takes the longer the deeper it is. No page for people is so deep: what follows there is left out. */
+const MAX_DEPTH = 2_000;
+const SLICE = 16_384;
+
+export async function htmlText(html: string): Promise<HtmlText> {
+  const reader = new Reader();
+  const parser = new Parser(
+    {
+      onopentag: (name, attributes) => reader.open(name, attributes),
+      ontext: (text) => reader.text(text),
+      onclosetag: (name) => reader.close(name),
+    },
+    { decodeEntities: true, lowerCaseTags: true },
+  );
+  for (let at = 0; at < html.length && reader.depth < MAX_DEPTH; at += SLICE) {
+    parser.write(html.slice(at, at + SLICE));
+    // Whatever else this process does need not wait for a large page.
+    if (at % (SLICE * 8) === 0) await setImmediate();
+  }
+  if (reader.depth < MAX_DEPTH) parser.end();
+  return reader.end();
+}
+
+class Reader {
+  readonly #lines: string[] = [];
+  #line = "";
+  /** What the line ends in: to look at a text that grows would copy it each time. */
+  #last = "";
+  depth = 0;
+  #title = "";
+  #inTitle = false;
+  /** How deep we are in something that isn't read; 0 outside. */
+  #ignored = 0;
+  #pre = 0;
+
+  open(name: string, attributes: Readonly<Record<string, string>>): void {
+    if (name === "title") this.#inTitle = this.#title === "";
+    if (VOID.has(name)) {
+      if (this.#ignored === 0) this.#openVoid(name, attributes);
+      return;
+    }
+    this.depth++;
+    // What is inside of something that isn't read is only counted, so that its end is known.
+    if (this.#ignored > 0 || IGNORED.has(name) || isHidden(attributes)) {
+      this.#ignored++;
+      return;
+    }
+    const level = HEADING.exec(name)?.[1];
+    if (level !== undefined) {
+      this.#break();
+      this.#lines.push("");
+      this.#begin(`${"#".repeat(Number(level))} `);
+    } else if (name === "li") {
+      this.#break();
+      this.#begin("- ");
+    } else if (name === "td" || name === "th") {
+      if (this.#line !== "") this.#add(this.#last === " " ? "| " : " | ");
+    } else if (LINES.has(name)) this.#break();
+    if (name === "p" || name === "table") this.#lines.push("");
+    if (name === "pre") this.#pre++;
+  }
+
+  text(text: string): void {
+    if (this.#inTitle) this.#title += text;
+    if (this.#ignored > 0) return;
+    if (this.#pre > 0) {
+      const [first = "", ...rest] = text.split("\n");
+      this.#add(first);
+      for (const line of rest) {
+        this.#break();
+        this.#begin(line);
+      }
+      return;
+    }
+    const plain = text.replace(/\s+/g, " ");
+    this.#add(this.#line === "" || this.#last === " " ? plain.trimStart() : plain);
+  }
+
+  close(name: string): void {
+    if (name === "title") this.#inTitle = false;
+    if (VOID.has(name)) return;
+    this.depth--;
+    if (this.#ignored > 0) {
+      this.#ignored--;
+      return;
+    }
+    if (name === "pre") this.#pre = Math.max(0, this.#pre - 1);
+    if (LINES.has(name) || HEADING.test(name) || name === "li") this.#break();
+  }
+
+  end(): HtmlText {
+    this.#break();
+    const text = this.#lines
+      .join("\n")
+      .replace(/\n{3,}/g, "\n\n")
+      .trim();
+    return { title: this.#title.replace(/\s+/g, " ").trim(), text };
+  }
+
+  #openVoid(name: string, { alt = "" }: Readonly<Record<string, string>>): void {
+    if (name === "br" || name === "hr") this.#break();
+    if (name === "img" && alt.trim() !== "") this.text(` [${alt.trim()}] `);
+  }
+
+  #add(text: string): void {
+    if (text === "") return;
+    this.#line += text;
+    this.#last = text.at(-1) ?? "";
+    if (this.#line.length > MAX_LINE) this.#break();
+  }
+
+  #begin(text: string): void {
+    this.#line = text;
+    this.#last = text.at(-1) ?? "";
+  }
+
+  #break(): void {
+    const line = this.#line.trimEnd();
+    this.#begin("");
+    if (line.trim() !== "" && line.trim() !== "-" && !/^#+$/.test(line.trim())) this.#lines.push(line);
+  }
+}
+
+function isHidden(attributes: Readonly<Record<string, string>>): boolean {
+  const { style = "" } = attributes;
+  return (
+    "hidden" in attributes ||
+    attributes["aria-hidden"] === "true" ||
+    /display\s*:\s*none|visibility\s*:\s*hidden/i.test(style)
+  );
+}
