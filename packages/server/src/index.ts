@@ -145,6 +145,7 @@ export {
   type Compaction,
   defineAgent,
   type InstructionsContext,
+  type RecallLimits,
 } from "./runtime/define/agent.ts";
 export type { AiSdkPart, AiSdkResult, Body, BodyContext, BodyEvent } from "./runtime/define/body.ts";
 export { fromStream, type FromStreamOptions } from "./runtime/define/from-stream.ts";
@@ -183,3 +184,38 @@ export {
 } from "./session/forms.ts";
 export { answerQuestion, type QuestionAnswer } from "./session/answer.ts";
 export type { OpenSource, SourceHost, SourceTool, ToolSource } from "./runtime/define/source.ts";
+export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
+export type { FetchWebContentOptions } from "./runtime/built-in/fetch-web-content.ts";
+export type { ImageGenerator, ImageWish } from "./runtime/built-in/generate-image.ts";
+export type { HttpRequestOptions } from "./runtime/built-in/http-request.ts";
+export type { HttpMethod, HttpRule } from "./runtime/built-in/http-rules.ts";
+export {
+  fullTextSearch,
+  type KnowledgeOptions,
+  type KnowledgeQuery,
+  type KnowledgeSearch,
+} from "./runtime/built-in/knowledge.ts";
+export type { WebPage, WebQuery, WebSearch } from "./runtime/built-in/search-web.ts";
+export {
+  type Imported,
+  importKnowledge,
+  type ImportOptions,
+  type ImportOutcome,
+  type KnowledgeFile,
+} from "./knowledge/import.ts";
+export type {
+  Knowledge,
+  KnowledgeHit,
+  KnowledgeLines,
+  KnowledgeObject,
+  NewKnowledgeObject,
+} from "./store/ports/knowledge.ts";
+export {
+  MAX_MEMORIES,
+  MAX_MEMORY_CHARS,
+  type Memories,
+  type Memory,
+  type MemoryChange,
+  type NewMemory,
+} from "./store/ports/memories.ts";
+export { editMemory, eraseMemories, eraseMemory, listMemories } from "./session/memory.ts";

@@ -16,7 +16,7 @@ import { createInlineEngine, createInlineHub, type InlineHub } from "../../src/e
 import type { Log } from "../../src/log/log.ts";
 import type { Agent } from "../../src/runtime/define/agent.ts";
 import { startWorker, type Worker, type WorkerOptions } from "../../src/runtime/worker.ts";
-import { createSession } from "../../src/session/create.ts";
+import { createSession, openSession } from "../../src/session/create.ts";
 import { sendMessage } from "../../src/session/send.ts";
 import { stopTurn } from "../../src/session/stop.ts";
 import type { Signals } from "../../src/signals/signals.ts";
@@ -49,6 +49,16 @@ export class Stage {
     const actor = { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` };
     await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
     return new Stage(parts, actor);
+  }
+
+  /** The same stage for another person. */
+  as(actor: Actor): Stage {
+    return new Stage(this.parts, actor);
+  }
+
+  /** Makes the log of a session that only the store has, such as a fork. */
+  async reopen(ref: Ref): Promise<void> {
+    await openSession(this.parts, ref);
   }
 
   async worker(agents: readonly Agent[], options: Partial<WorkerOptions> = {}): Promise<Worker> {

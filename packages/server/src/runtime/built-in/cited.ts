@@ -1,0 +1,19 @@
+/** What the built-in tools found, item by item, so that the answer can cite it. Pure. */
+import type { ToolOutput } from "../define/tool.ts";
+
+export interface Cited {
+  /** For the model. */
+  readonly content: string;
+  readonly title: string;
+  readonly url?: string;
+  /** For people, in a few words. */
+  readonly shown: string;
+}
+
+/** @param note what the model is told besides */
+export function cited(items: readonly Cited[], note: string): ToolOutput {
+  return {
+    content: note,
+    references: items.map(({ shown, ...item }) => ({ ...item, blocks: [{ type: "text", text: shown }] })),
+  };
+}

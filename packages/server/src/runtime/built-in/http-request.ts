@@ -1,0 +1,111 @@
+/**
+ * The tool `http_request`: lets a model call services that the developer has named, and nothing else. Keys are added here;
+ * the model never sees them. People see which service was asked and how it answered.
+ */
+import { z } from "zod";
+import type { FetchPolicy } from "../../outside/policy.ts";
+import { safeFetch } from "../../outside/safe-fetch.ts";
+import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
+import { describeFetchError, isText, textFrom } from "./fetched.ts";
+import { checkRules, HTTP_METHODS, type HttpRule, policyFor, ruleFor } from "./http-rules.ts";
+
+export interface HttpRequestOptions {
+  /** What may be called. */
+  readonly allow: readonly HttpRule[];
+  /** For the model: which services there are, and how they are called. */
+  readonly description?: string;
+  /** How much of an answer is taken; 1 MB when absent. */
+  readonly maxBytes?: number;
+  readonly timeoutMs?: number;
+}
+
+const MAX_BYTES = 1_000_000;
+const MAX_BODY = 1_000_000;
+const TIMEOUT_MS = 30_000;
+
+const input = z.object({
+  url: z.string().max(8_000),
+  method: z.enum(HTTP_METHODS).default("GET"),
+  body: z.string().max(MAX_BODY).optional(),
+  content_type: z.string().max(200).optional().describe("Of the body; application/json when absent."),
+});
+
+type Input = z.output<typeof input>;
+
+export function httpRequestTool(options: HttpRequestOptions, fetch: FetchPolicy): Tool {
+  const { allow, maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS } = options;
+  checkRules(allow);
+  const policy = policyFor(allow, { ...fetch, maxBytes, timeoutMs });
+  const services = allow.map(({ origin, methods = ["GET", "HEAD"], paths = ["/"] }) => {
+    return `${methods.join(", ")} ${paths.map((path) => `${origin}${path}`).join(", ")}`;
+  });
+  return tool({
+    description: [
+      options.description ?? "Calls an HTTP service.",
+      `These may be called, and no others:\n${services.join("\n")}`,
+    ].join(" "),
+    label: "Calling a service",
+    input,
+    rerun: ({ url, method }) => {
+      const rule = ruleFor(allow, url, method);
+      const isSafe = method === "GET" || method === "HEAD" || rule?.idempotencyHeader !== undefined;
+      return isSafe ? "always" : "never";
+    },
+    run: (asked, context) => request(allow, policy, asked, context),
+  });
+}
+
+async function request(
+  allow: readonly HttpRule[],
+  policy: FetchPolicy,
+  { url, method, body, content_type: type = "application/json" }: Input,
+  context: ToolContext,
+): Promise<ToolOutput> {
+  const rule = ruleFor(allow, url, method);
+  if (rule === undefined)
+    throw new ToolError(
+      "This address may not be called.",
+      `${method} ${url} is not among what may be called.`,
+    );
+  const { headers = {}, idempotencyHeader } = rule;
+  const own = typeof headers === "function" ? await headers(context) : headers;
+  try {
+    const answer = await safeFetch(url, {
+      policy,
+      signal: context.signal,
+      method,
+      headers: {
+        accept: "application/json, text/*;q=0.9, */*;q=0.1",
+        ...(body === undefined ? {} : { "content-type": type }),
+        ...own,
+        ...(idempotencyHeader === undefined ? {} : { [idempotencyHeader]: context.idempotencyKey }),
+      },
+      ...(body === undefined ? {} : { body }),
+      // Where it is redirected to it is asked by the same method, or by GET.
+      mayFollow: (next) =>
+        ruleFor(allow, next, method) !== undefined && ruleFor(allow, next, "GET") !== undefined,
+    });
+    const bytes = await answer.bytes();
+    return outputOf(`${method} ${new URL(url).host}`, answer, bytes);
+  } catch (error) {
+    throw describeFetchError(error, "The service could not be called.");
+  }
+}
+
+function outputOf(
+  what: string,
+  {
+    status,
+    mediaType,
+    headers,
+  }: { status: number; mediaType: string; headers: Readonly<Record<string, string>> },
+  bytes: Uint8Array,
+): ToolOutput {
+  const body =
+    bytes.byteLength === 0 || isText(mediaType) ? textFrom(bytes, headers["content-type"] ?? "") : null;
+  const said = { status, type: mediaType };
+  const content =
+    body === null ? { ...said, body: `[${bytes.byteLength} bytes that are no text]` } : { ...said, body };
+  const preview = `${what}: ${status}`;
+  return { content, blocks: [{ type: "text", text: preview }], preview };
+}

@@ -1,0 +1,155 @@
+/**
+ * The tools `retrieve_context_objs` and `get_context_obj_lines`: find pieces of a tenant's knowledge bases and read
+ * around them. What they give can be cited. They reach the bases that the developer named, of the session's own tenant.
+ */
+import { cutText } from "@turnstream/protocol";
+import { z } from "zod";
+import type { KnowledgeHit } from "../../store/ports/knowledge.ts";
+import type { Store } from "../../store/store.ts";
+import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
+import { RuntimeError } from "../errors.ts";
+import { hostOf } from "../host.ts";
+import { cited } from "./cited.ts";
+
+/** Where pieces are found: by words in the store when nothing else is given, or by meaning in a vector store. */
+export interface KnowledgeSearch {
+  /** The best first, at most `limit`. Must not give anything of another tenant, or of a base that isn't named. */
+  search(query: KnowledgeQuery): Promise<readonly Omit<KnowledgeHit, "snippet">[]>;
+}
+
+export interface KnowledgeQuery {
+  readonly tenant: string;
+  readonly bases: readonly string[];
+  readonly words: string;
+  readonly limit: number;
+  readonly signal: AbortSignal;
+}
+
+export interface KnowledgeOptions {
+  /** Which bases, or which ones for whom. */
+  readonly bases:
+    | readonly string[]
+    | ((context: ToolContext) => readonly string[] | Promise<readonly string[]>);
+  readonly search?: KnowledgeSearch;
+}
+
+/** The search by words, on the store: for combining it with another. */
+export function fullTextSearch(store: Pick<Store, "knowledge">): KnowledgeSearch {
+  return {
+    search: ({ tenant, bases, words, limit }) => store.knowledge.search(tenant, bases, { words, limit }),
+  };
+}
+
+const HITS = 8;
+const MAX_HITS = 20;
+const MAX_QUERY = 1_000;
+const LINES = 100;
+const MAX_LINES = 500;
+const MAX_CHARS = 20_000;
+
+export function knowledgeTools(options: KnowledgeOptions): Record<string, Tool> {
+  if (Array.isArray(options.bases) && options.bases.length === 0)
+    throw new RuntimeError("BAD_AGENT", "knowledge without a base");
+  return { retrieve_context_objs: retrieveTool(options), get_context_obj_lines: linesTool(options) };
+}
+
+async function basesFor({ bases }: KnowledgeOptions, context: ToolContext): Promise<readonly string[]> {
+  return typeof bases === "function" ? bases(context) : bases;
+}
+
+function retrieveTool(options: KnowledgeOptions): Tool {
+  return tool({
+    description:
+      "Searches the knowledge base for passages about something. Use words that the passages are likely to contain.",
+    label: "Searching the knowledge base",
+    input: z.object({
+      query: z.string().min(1).max(MAX_QUERY),
+      limit: z.int().min(1).max(MAX_HITS).optional(),
+    }),
+    rerun: "always",
+    async run({ query, limit = HITS }, context) {
+      const { store } = hostOf(context).scope.attempt.parts;
+      const bases = await basesFor(options, context);
+      if (bases.length === 0) return nothingFound();
+      const { search = fullTextSearch(store) } = options;
+      const { tenant, signal } = context;
+      const found = await search.search({ tenant, bases, words: query, limit, signal });
+      const hits = found.filter(({ base }) => bases.includes(base)).slice(0, limit);
+      return hits.length === 0 ? nothingFound() : outputOf(hits);
+    },
+  });
+}
+
+function nothingFound(): ToolOutput {
+  return { content: "Nothing was found. Try other words.", preview: "Nothing found", results: 0 };
+}
+
+function outputOf(hits: readonly Omit<KnowledgeHit, "snippet">[]): ToolOutput {
+  const references = hits.map(({ base, object, title, url, firstLine, lastLine, text }) => ({
+    content: `Object: ${object}\nBase: ${base}\nTitle: ${title}\nLines: ${firstLine}-${lastLine}\n\n${cutText(text, MAX_CHARS)}`,
+    title,
+    ...(url === null ? {} : { url }),
+    shown: `${title}, ${firstLine}-${lastLine}`,
+  }));
+  return {
+    ...cited(references, "Read more of an object, or around a passage, with get_context_obj_lines."),
+    preview: hits.length === 1 ? "1 passage" : `${hits.length} passages`,
+    results: hits.length,
+  };
+}
+
+function linesTool(options: KnowledgeOptions): Tool {
+  return tool({
+    description: "Reads lines of an object of the knowledge base, as retrieve_context_objs names it.",
+    label: "Reading the knowledge base",
+    input: z.object({
+      object: z.string().min(1).max(256),
+      base: z
+        .string()
+        .min(1)
+        .max(256)
+        .optional()
+        .describe("As the passage says; needed where there are several."),
+      from: z.int().positive().optional().describe("The first line, from 1."),
+      to: z.int().positive().optional().describe(`The last line; at most ${MAX_LINES} at a time.`),
+    }),
+    rerun: "always",
+    async run({ object, base, from = 1, to = from + LINES - 1 }, context) {
+      const { store } = hostOf(context).scope.attempt.parts;
+      const bases = await basesFor(options, context);
+      const within = bases.filter((one) => base === undefined || one === base);
+      if (to < from) throw new ToolError("No such lines.", "`to` must not be before `from`.");
+      const range = { from, to: Math.min(to, from + MAX_LINES - 1) };
+      for (const one of within) {
+        const read = await store.knowledge.lines(context.tenant, one, object, range);
+        if (read !== null) return linesOutput(read.object, read.lines, from);
+      }
+      throw new ToolError("There is no such object.", `There is no object ${object} in the knowledge base.`);
+    },
+  });
+}
+
+function linesOutput(
+  {
+    title,
+    url,
+    lines: total,
+  }: { readonly title: string; readonly url: string | null; readonly lines: number },
+  lines: readonly string[],
+  from: number,
+): ToolOutput {
+  if (lines.length === 0) throw new ToolError("No such lines.", `It has ${total} lines.`);
+  const shown: string[] = [];
+  let chars = 0;
+  for (const [n, line] of lines.entries()) {
+    chars += line.length;
+    if (chars > MAX_CHARS && n > 0) break;
+    shown.push(`${from + n}: ${line}`);
+  }
+  const last = from + shown.length - 1;
+  const label = `${title}, ${from}-${last}`;
+  const rest =
+    last < total ? `It has ${total} lines; go on from line ${last + 1}.` : `It has ${total} lines.`;
+  const item = { content: shown.join("\n"), title, ...(url === null ? {} : { url }), shown: label };
+  return { ...cited([item], rest), preview: label };
+}

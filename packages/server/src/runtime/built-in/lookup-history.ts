@@ -1,0 +1,157 @@
+/**
+ * The tool `lookup_history`: finds and reads earlier turns of the session it works in, and of no other. For conversations
+ * that were summed up, or are longer than what the model is told at the start. Reads the archive; never changes it.
+ */
+import {
+  type Block,
+  blocksOf,
+  cutText,
+  labelOf,
+  mainRun,
+  restoreTurn,
+  type Turn,
+} from "@turnstream/protocol";
+import { z } from "zod";
+import type { Ref } from "../../store/refs.ts";
+import type { Store } from "../../store/store.ts";
+import { scoreOf, snippetOf, weigh } from "../../store/rules/search-rank.ts";
+import { matches, termsOf, wordsOf } from "../../store/rules/search-words.ts";
+import { wholeOf } from "../context/history.ts";
+import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
+import { hostOf } from "../host.ts";
+
+const PAGE = 50;
+/** How far back it looks. */
+const MAX_TURNS = 1_000;
+const MOST_FOUND = 20;
+const SNIPPET_CHARS = 300;
+const READ_CHARS = 10_000;
+const RESULT_CHARS = 2_000;
+/** Of a turn that is searched, not read. */
+const SEARCH_CHARS = 10_000;
+
+const input = z.object({
+  query: z
+    .string()
+    .max(1_000)
+    .optional()
+    .describe("Words to look for; without it, the newest turns come first."),
+  turn: z.int().positive().optional().describe("The number of a turn to read instead."),
+  offset: z.int().nonnegative().optional().describe("turn: the character to go on from."),
+  before: z.int().positive().optional().describe("Only turns with a smaller number, for the next page."),
+  limit: z.int().min(1).max(MOST_FOUND).optional(),
+});
+
+type Input = z.infer<typeof input>;
+
+export function lookupHistoryTool(): Tool {
+  return tool({
+    description:
+      "Looks up what was said earlier in this conversation: searches its turns by words, lists them, or reads one by its number. Use it when the person refers to something that you no longer have in front of you.",
+    label: "Looking through the conversation",
+    input,
+    rerun: "always",
+    run: (asked, context) => {
+      const { attempt } = hostOf(context).scope;
+      const { parts, ref, turn } = attempt;
+      return asked.turn === undefined
+        ? find(parts.store, ref, turn.number, asked)
+        : read(parts.store, ref, turn.number, asked.turn, asked.offset ?? 0);
+    },
+  });
+}
+
+/** Turns before this one, the newest first. */
+async function* earlier(store: Store, ref: Ref, before: number): AsyncGenerator<Turn> {
+  let start: number | undefined;
+  for (let seen = 0; seen < MAX_TURNS; seen += PAGE) {
+    const page = await store.turns.list(ref, {
+      limit: PAGE,
+      ...(start === undefined ? {} : { before: start }),
+    });
+    for (const { snapshot } of page) {
+      const turn = restoreTurn(snapshot);
+      if (turn.number < before) yield turn;
+    }
+    start = page.at(-1)?.start;
+    if (page.length < PAGE) return;
+  }
+}
+
+async function find(store: Store, ref: Ref, now: number, asked: Input): Promise<ToolOutput> {
+  const limit = asked.limit ?? MOST_FOUND / 2;
+  const terms = termsOf(asked.query ?? "");
+  const found: { turn: Turn; text: string; words: readonly string[] }[] = [];
+  for await (const turn of earlier(store, ref, Math.min(now, asked.before ?? Infinity))) {
+    const text = textOf(turn, SEARCH_CHARS);
+    const words = terms.length === 0 ? [] : wordsOf(text);
+    const isFound = terms.length === 0 || terms.some((term) => words.some((word) => matches(term, word)));
+    if (isFound) found.push({ turn, text, words });
+    if (terms.length === 0 && found.length >= limit) break;
+  }
+  const weighed = weigh(
+    terms,
+    terms.map((term) => found.filter(({ words }) => words.some((word) => matches(term, word))).length),
+  );
+  const ranked =
+    terms.length === 0
+      ? found
+      : found
+          .map((one) => ({
+            ...one,
+            score: scoreOf(weighed, asked.query ?? "", { title: "", text: one.text }),
+          }))
+          .toSorted((a, b) => b.score - a.score || b.turn.number - a.turn.number);
+  const turns = ranked.slice(0, limit).map(({ turn, text }) => ({
+    turn: turn.number,
+    at: new Date(turn.started_at).toISOString(),
+    text: snippetOf(terms, text, SNIPPET_CHARS),
+  }));
+  return { content: { turns, found: found.length }, preview: wordsFor(turns.length), results: turns.length };
+}
+
+function wordsFor(count: number): string {
+  return count === 1 ? "1 earlier turn" : `${count} earlier turns`;
+}
+
+async function read(
+  store: Store,
+  ref: Ref,
+  now: number,
+  wanted: number,
+  offset: number,
+): Promise<ToolOutput> {
+  for await (const turn of earlier(store, ref, Math.min(now, wanted + 1))) {
+    if (turn.number < wanted) break;
+    const message = turn.message === null ? null : await wholeOf(store, ref, turn.message);
+    const text = textOf({ ...turn, message }, Infinity);
+    const piece = cutText(text.slice(offset), READ_CHARS);
+    const next = offset + piece.length;
+    return {
+      content: { turn: wanted, text: piece, ...(next < text.length ? { next_offset: next } : {}) },
+      preview: `Turn ${wanted}`,
+    };
+  }
+  throw new ToolError("There is no such turn.", `There is no turn ${wanted} before this one.`);
+}
+
+/** What was asked, said and done, in order, as the person saw it. */
+function textOf(turn: Turn, maxChars: number): string {
+  const main = mainRun(turn)?.id;
+  const asked = turn.message === null ? [] : [`Person: ${turn.message.text}`];
+  const lines = blocksOf(turn).flatMap((block) => (block.run === main ? lineOf(block) : []));
+  return cutText([...asked, ...lines].join("\n"), maxChars);
+}
+
+function lineOf(block: Block): string[] {
+  switch (block.kind) {
+    case "text":
+      return block.text === "" ? [] : [`Agent: ${block.text}`];
+    case "tool_result":
+      return block.hidden ? [] : [`${labelOf(block)}: ${cutText(block.preview, RESULT_CHARS)}`];
+    case "notice":
+      return [`[${block.text}]`];
+    default:
+      return [];
+  }
+}

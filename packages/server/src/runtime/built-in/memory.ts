@@ -1,0 +1,108 @@
+/**
+ * The tool `memory`: what an agent remembers of the person, over all their sessions. It works on the memories of whoever
+ * owns the session, and on nobody else's. People see that something was remembered or found, not what: a session may be
+ * shared later, and what is remembered may not be.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { MAX_MEMORIES, MAX_MEMORY_CHARS, type Memory } from "../../store/ports/memories.ts";
+import type { Actor } from "../../store/refs.ts";
+import type { Store } from "../../store/store.ts";
+import { weigh, scoreOf } from "../../store/rules/search-rank.ts";
+import { matches, termsOf, wordsOf } from "../../store/rules/search-words.ts";
+import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
+import { hostOf } from "../host.ts";
+
+const MOST_FOUND = 20;
+const MOST_LISTED = 100;
+
+const input = z.object({
+  action: z.enum(["save", "list", "search", "forget"]),
+  text: z.string().max(MAX_MEMORY_CHARS).optional().describe("save: one fact, in a full sentence."),
+  query: z.string().max(1_000).optional().describe("search: words to look for."),
+  id: z.string().max(256).optional().describe("forget: the id of the memory."),
+});
+
+type Input = z.infer<typeof input>;
+
+export function memoryTool(): Tool {
+  return tool({
+    description:
+      "Remembers facts about the person over all conversations with them: saves one, lists or searches them, or forgets one. Save what will matter again, such as preferences and circumstances, and what the person asks you to remember. Never save secrets such as passwords.",
+    label: ({ action }) => LABELS[action] ?? "Memory",
+    input,
+    // Saving the same again changes nothing, for its id comes from the call.
+    rerun: "always",
+    run: (asked, context) => {
+      const { parts } = hostOf(context).scope.attempt;
+      return work(parts.store, { tenant: context.tenant, user: context.user }, asked, context);
+    },
+  });
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  save: "Remembering",
+  list: "Recalling",
+  search: "Recalling",
+  forget: "Forgetting",
+};
+
+async function work(store: Store, actor: Actor, asked: Input, context: ToolContext): Promise<ToolOutput> {
+  switch (asked.action) {
+    case "save":
+      return save(store, actor, asked.text ?? "", context);
+    case "list": {
+      const all = await store.memories.list(actor);
+      return told(all.slice(0, MOST_LISTED), all.length);
+    }
+    case "search": {
+      const found = search(await store.memories.list(actor), asked.query ?? "");
+      return told(found.slice(0, MOST_FOUND), found.length);
+    }
+    case "forget": {
+      const isGone = asked.id !== undefined && (await store.memories.remove(actor, asked.id));
+      return shown(isGone ? "Forgotten." : "There is no memory with this id.", isGone ? "Forgotten." : "");
+    }
+  }
+}
+
+async function save(store: Store, actor: Actor, text: string, { idempotencyKey }: ToolContext) {
+  if (text.trim() === "") throw new ToolError("Nothing to remember.", "`text` is missing.");
+  const id = `m${createHash("sha256").update(idempotencyKey).digest("hex").slice(0, 12)}`;
+  const outcome = await store.memories.save(actor, { id, text });
+  if (outcome === "full")
+    throw new ToolError(
+      "The memory is full.",
+      `There are ${MAX_MEMORIES} memories already. Forget some that matter less, then save again.`,
+    );
+  return shown(`Saved with the id ${id}.`, "Remembered.");
+}
+
+/** The best first; those with none of the words are left out. */
+function search(memories: readonly Memory[], query: string): Memory[] {
+  const terms = termsOf(query);
+  const words = memories.map(({ text }) => wordsOf(text));
+  const has = terms.map((term) => words.map((of) => of.some((word) => matches(term, word))));
+  const weighed = weigh(
+    terms,
+    has.map((found) => found.filter(Boolean).length),
+  );
+  return memories
+    .map((memory) => ({ memory, score: scoreOf(weighed, query, { title: "", text: memory.text }) }))
+    .filter((_, n) => has.some((found) => found[n] === true))
+    .toSorted((a, b) => b.score - a.score)
+    .map(({ memory }) => memory);
+}
+
+function told(memories: readonly Memory[], total: number): ToolOutput {
+  const content = { memories: memories.map(({ id, text, pinned }) => ({ id, text, pinned })), total };
+  return { content, blocks: [{ type: "text", text: wordsFor(total) }], results: total };
+}
+
+function wordsFor(count: number): string {
+  return count === 1 ? "1 memory" : `${count} memories`;
+}
+
+function shown(content: string, forPeople: string): ToolOutput {
+  return { content, blocks: forPeople === "" ? [] : [{ type: "text", text: forPeople }], preview: forPeople };
+}

@@ -1,0 +1,51 @@
+/**
+ * The built-in tools, under the names they have on the wire. A developer spreads them beside their own:
+ * `tools: { ...builtInTools({ memory: true, knowledge: { bases: ["handbook"] } }), mine }`. What isn't asked for isn't
+ * there. `call_agent`, `request_form` and `ask_user_question` are options of the agent, for they are more than tools.
+ */
+import type { FetchPolicy } from "../../outside/policy.ts";
+import type { Tool } from "../define/tool.ts";
+import { type FetchWebContentOptions, fetchWebContentTool } from "./fetch-web-content.ts";
+import { generateImageTool, type ImageGenerator } from "./generate-image.ts";
+import { type HttpRequestOptions, httpRequestTool } from "./http-request.ts";
+import { type KnowledgeOptions, knowledgeTools } from "./knowledge.ts";
+import { lookupHistoryTool } from "./lookup-history.ts";
+import { memoryTool } from "./memory.ts";
+import { searchWebTool, type WebSearch } from "./search-web.ts";
+
+export interface BuiltInOptions {
+  /** `memory`: what is remembered of the person, over all their sessions. */
+  readonly memory?: boolean;
+  /** `lookup_history`: earlier turns of the session. */
+  readonly lookupHistory?: boolean;
+  /** `http_request`: services that are named here. */
+  readonly httpRequest?: HttpRequestOptions;
+  /** `fetch_web_content`: pages of the public internet. */
+  readonly fetchWebContent?: boolean | FetchWebContentOptions;
+  /** `retrieve_context_objs` and `get_context_obj_lines`: the tenant's knowledge bases. */
+  readonly knowledge?: KnowledgeOptions;
+  /** `search_web`, on this service. */
+  readonly searchWeb?: WebSearch;
+  /** `generate_image`, on this service. */
+  readonly generateImage?: ImageGenerator;
+  /** What the tools that fetch may reach; the public internet when absent. */
+  readonly fetch?: FetchPolicy;
+}
+
+export function builtInTools(options: BuiltInOptions): Record<string, Tool> {
+  const { fetch = {}, fetchWebContent = false } = options;
+  const web = fetchWebContent === true ? {} : fetchWebContent;
+  return {
+    ...(options.memory === true ? { memory: memoryTool() } : {}),
+    ...(options.lookupHistory === true ? { lookup_history: lookupHistoryTool() } : {}),
+    ...(options.httpRequest === undefined
+      ? {}
+      : { http_request: httpRequestTool(options.httpRequest, fetch) }),
+    ...(web === false ? {} : { fetch_web_content: fetchWebContentTool(web, fetch) }),
+    ...(options.knowledge === undefined ? {} : knowledgeTools(options.knowledge)),
+    ...(options.searchWeb === undefined ? {} : { search_web: searchWebTool(options.searchWeb) }),
+    ...(options.generateImage === undefined
+      ? {}
+      : { generate_image: generateImageTool(options.generateImage) }),
+  };
+}

@@ -1,0 +1,29 @@
+/**
+ * An example of a KnowledgeSearch: by meaning, with vectors of an embedding model, joined with the search by words. The
+ * vectors are in an array here; yours are in pgvector, Qdrant or the like. Printed in docs/knowledge.md.
+ */
+import { fullTextSearch, type KnowledgeHit, type KnowledgeSearch, type Store } from "@turnstream/server";
+import { cosineSimilarity, embed, type EmbeddingModel } from "ai";
+
+type Piece = Omit<KnowledgeHit, "score" | "snippet"> & { readonly tenant: string; readonly vector: number[] };
+
+export function vectorSearch(model: EmbeddingModel, pieces: readonly Piece[], store: Store): KnowledgeSearch {
+  const byWords = fullTextSearch(store);
+  return {
+    async search(query) {
+      const { tenant, bases, words, limit, signal } = query;
+      const { embedding } = await embed({ model, value: words, abortSignal: signal });
+      const near = pieces
+        // Whoever asks must get nothing of another tenant, or of another base.
+        .filter((piece) => piece.tenant === tenant && bases.includes(piece.base))
+        .map((piece) => ({ ...piece, score: cosineSimilarity(embedding, piece.vector) }))
+        .filter(({ score }) => score > 0.5)
+        .toSorted((a, b) => b.score - a.score);
+      const seen = new Set(near.map(({ base, object, firstLine }) => `${base} ${object} ${firstLine}`));
+      const others = (await byWords.search(query)).filter(
+        ({ base, object, firstLine }) => !seen.has(`${base} ${object} ${firstLine}`),
+      );
+      return [...near, ...others].slice(0, limit);
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/** A real HTTP server on a free port that plays some service, and counts what it is asked. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+export interface LocalServer extends AsyncDisposable {
+  readonly origin: string;
+  /** For a fetch policy. */
+  readonly place: string;
+  readonly asked: Asked[];
+}
+
+export async function localServer(
+  answer: (asked: Asked, response: ServerResponse) => void | Promise<void>,
+): Promise<LocalServer> {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { method = "", url = "", headers } = request;
+      const one = { method, path: url, headers, body: Buffer.concat(chunks).toString() };
+      asked.push(one);
+      void answer(one, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    place: `127.0.0.1:${port}`,
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
