@@ -11,7 +11,7 @@ interface Step {
   budgetSeconds: number;
 }
 
-const published = ["packages/protocol", "packages/server"];
+const published = ["packages/protocol", "packages/server", "packages/cli"];
 
 /** Types come before whatever reads the built files: package lint and bundle size. */
 const steps: Step[] = [

@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+/** The command `turnstream`. Only joins the program to its process; what it does stands in run.ts. */
+import { run } from "./run.ts";
+
+const stop = new AbortController();
+process.once("SIGINT", () => stop.abort());
+process.exitCode = await run(process.argv.slice(2), {
+  env: process.env,
+  isTerminal: process.stderr.isTTY,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  signal: stop.signal,
+});

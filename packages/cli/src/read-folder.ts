@@ -1,0 +1,50 @@
+/** The files of a folder that a knowledge base can take, in the order of their paths. Never leaves the folder. */
+import { open, readdir } from "node:fs/promises";
+import { extname, join, sep } from "node:path";
+import type { KnowledgeFile } from "@turnstream/server";
+import { CommandError } from "./world.ts";
+
+const ENDINGS = new Set([".md", ".markdown", ".txt", ".html", ".htm", ".csv", ".json"]);
+const MAX_BYTES = 20_000_000;
+
+/** @param urlPrefix where people read the files; null for nowhere */
+export async function readFolder(folder: string, urlPrefix: string | null): Promise<KnowledgeFile[]> {
+  const paths = (await pathsIn(folder, "")).toSorted();
+  return paths.map((path) => ({
+    id: path,
+    ...(urlPrefix === null ? {} : { url: `${urlPrefix}${encodeURI(path)}` }),
+    read: () => readWhole(join(folder, path)),
+  }));
+}
+
+/** Links are not followed: they may lead anywhere. Hidden files and folders are left out. */
+async function pathsIn(folder: string, under: string): Promise<string[]> {
+  const entries = await readdir(join(folder, under), { withFileTypes: true }).catch((error: unknown) => {
+    throw new CommandError(`The folder ${join(folder, under)} can't be read: ${codeOf(error)}`);
+  });
+  const paths: string[] = [];
+  for (const entry of entries) {
+    const path = join(under, entry.name);
+    if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+    if (entry.isDirectory()) paths.push(...(await pathsIn(folder, path)));
+    else if (entry.isFile() && ENDINGS.has(extname(entry.name).toLowerCase()))
+      paths.push(path.split(sep).join("/"));
+  }
+  return paths;
+}
+
+async function readWhole(path: string): Promise<Uint8Array> {
+  const file = await open(path, "r");
+  try {
+    const { size } = await file.stat();
+    if (size > MAX_BYTES) throw new Error(`The file is larger than ${MAX_BYTES / 1_000_000} MB.`);
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
+
+function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === "string" ? code : "unknown";
+}

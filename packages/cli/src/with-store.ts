@@ -1,0 +1,24 @@
+/** Opens the store that DATABASE_URL names, for as long as a command takes. Never takes the address from arguments. */
+import { openDatabase, type OpenStore, postgresStore } from "@turnstream/server";
+import { CommandError, type World } from "./world.ts";
+
+export function databaseUrl({ env }: World): string {
+  const url = env["DATABASE_URL"] ?? "";
+  if (url === "")
+    throw new CommandError("DATABASE_URL is not set. It names the database, as postgres://user@host/name.");
+  return url;
+}
+
+export async function withStore<T>(world: World, work: (store: OpenStore) => Promise<T>): Promise<T> {
+  const store = postgresStore(openDatabase({ url: databaseUrl(world), max: 2, name: "turnstream-cli" }));
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** So that a slip of the keyboard is told as such. */
+export async function requireTenant(store: OpenStore, tenant: string): Promise<void> {
+  if ((await store.tenants.get(tenant)) === null) throw new CommandError(`There is no tenant ${tenant}.`);
+}
