@@ -14,6 +14,7 @@ const PICTURES: ReadonlySet<string> = new Set([
   "image/webp",
   "image/avif",
 ]);
+const MAX_PICTURE = 20_000_000;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const MAX_BLOCKS = 100;
 /** Of one piece, for people. */
@@ -28,9 +29,8 @@ interface Piece {
   readonly forPeople: boolean;
 }
 
-/** @param maxUrl how long the address of a picture may be, when the picture is in the address */
-export function outputOf(result: CallToolResult, maxUrl: number): ToolOutput {
-  const pieces = result.content.slice(0, MAX_BLOCKS).map((block) => pieceOf(block, maxUrl));
+export function outputOf(result: CallToolResult): ToolOutput {
+  const pieces = result.content.slice(0, MAX_BLOCKS).map(pieceOf);
   const shown = pieces.filter(({ forPeople }) => forPeople).map(({ block }) => block);
   const content = contentOf(pieces, result.structuredContent as Json | undefined);
   // Words alone are told as any result is: short, and whole for those who open it.
@@ -42,7 +42,7 @@ export function outputOf(result: CallToolResult, maxUrl: number): ToolOutput {
 
 /** What the model reads of a call that the server says has failed. */
 export function errorOf(result: CallToolResult): string {
-  const text = textOf(result.content.slice(0, MAX_BLOCKS).map((block) => pieceOf(block, 0)));
+  const text = textOf(result.content.slice(0, MAX_BLOCKS).map(pieceOf));
   return text === "" ? "The tool failed and did not say why." : cutText(text, MAX_ERROR);
 }
 
@@ -67,9 +67,9 @@ function textOf(pieces: readonly Piece[]): string {
   return pieces.map(({ text }) => text).join("\n\n");
 }
 
-function pieceOf(block: ContentBlock, maxUrl: number): Piece {
+function pieceOf(block: ContentBlock): Piece {
   const audience = block.annotations?.audience;
-  const made = readBlock(block, maxUrl);
+  const made = readBlock(block);
   const shown = made.block ?? { type: "text" as const, text: cutText(made.text, MAX_TEXT) };
   return {
     text: made.text,
@@ -79,12 +79,12 @@ function pieceOf(block: ContentBlock, maxUrl: number): Piece {
   };
 }
 
-function readBlock(block: ContentBlock, maxUrl: number): { text: string; block?: ResultBlock } {
+function readBlock(block: ContentBlock): { text: string; block?: ResultBlock } {
   switch (block.type) {
     case "text":
       return { text: block.text };
     case "image":
-      return picture(block.data, block.mimeType, maxUrl);
+      return picture(block.data, block.mimeType);
     case "audio":
       return { text: `[Sound, ${block.mimeType}, ${sizeOf(block.data)} bytes. It can't be played here.]` };
     case "resource_link":
@@ -93,7 +93,7 @@ function readBlock(block: ContentBlock, maxUrl: number): { text: string; block?:
       const { resource } = block;
       if ("text" in resource) return { text: `[${resource.uri}]\n${resource.text}` };
       const type = resource.mimeType ?? "application/octet-stream";
-      if (PICTURES.has(type)) return picture(resource.blob, type, maxUrl);
+      if (PICTURES.has(type)) return picture(resource.blob, type);
       return {
         text: `[File ${resource.uri}, ${type}, ${sizeOf(resource.blob)} bytes. Its content is not shown.]`,
       };
@@ -107,12 +107,14 @@ function about(description: string | undefined): string {
   return description === undefined ? "" : ` ${description}`;
 }
 
-function picture(data: string, type: string, maxUrl: number): { text: string; block?: ResultBlock } {
+function picture(data: string, type: string): { text: string; block?: ResultBlock } {
   const what = `${type}, ${sizeOf(data)} bytes`;
   if (!PICTURES.has(type) || !BASE64.test(data)) return { text: `[A picture that can't be shown: ${what}.]` };
-  const url = `data:${type};base64,${data}`;
-  if (url.length > maxUrl) return { text: `[A picture that is too large to be shown: ${what}.]` };
-  return { text: `[A picture, ${what}. The person sees it.]`, block: { type: "image", url } };
+  if (sizeOf(data) > MAX_PICTURE) return { text: `[A picture that is too large to be shown: ${what}.]` };
+  return {
+    text: `[A picture, ${what}. The person sees it.]`,
+    block: { type: "image", data, mediaType: type },
+  };
 }
 
 function sizeOf(base64: string): number {

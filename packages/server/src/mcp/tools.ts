@@ -12,7 +12,6 @@ import { inputOf, isTooDeep } from "./schema.ts";
 
 const MAX_LABEL = 100;
 const MAX_DESCRIPTION = 8_000;
-const MAX_URL = 20_000;
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -62,7 +61,7 @@ async function run(line: Pick<Line, "call" | "clean">, name: string, input: Inpu
   const result = await line.call(name, input, context);
   // The model reads why; people only that it did not work, for a server says what it likes.
   if (result.isError === true) throw new Error(line.clean(errorOf(result)));
-  return outputOf(result, MAX_URL);
+  return outputOf(result);
 }
 
 function mayRerun(

@@ -74,7 +74,7 @@ export class Sources {
     const why =
       !isObject(schema) || schema["type"] !== "object"
         ? "its input is not an object"
-        : JSON.stringify(schema).length > MAX_SCHEMA
+        : sizeOf(schema) > MAX_SCHEMA
           ? `the schema of its input has more than ${MAX_SCHEMA} characters`
           : null;
     if (why !== null)
@@ -91,6 +91,15 @@ export class Sources {
       }
     });
     await Promise.all(ends);
+  }
+}
+
+function sizeOf(schema: Json): number {
+  try {
+    return JSON.stringify(schema).length;
+  } catch {
+    // Nested so deep that it can't even be written down.
+    return Infinity;
   }
 }
 

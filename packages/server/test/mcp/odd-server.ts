@@ -71,6 +71,9 @@ const tools: Record<string, (input: Record<string, unknown>) => Promise<object |
       { type: "text", text: "for the model only", annotations: { audience: ["assistant"] } },
     ],
   }),
+  photo: () => ({
+    content: [{ type: "image", data: Buffer.alloc(300_000, 7).toString("base64"), mimeType: "image/jpeg" }],
+  }),
   broken: () => ({
     content: [{ type: "image", data: "javascript:alert(1)", mimeType: "image/png" }, { type: "nonsense" }],
   }),

@@ -138,6 +138,14 @@ describe("a server", () => {
     expect(result?.label.length).toBeLessThanOrEqual(100);
   });
 
+  it("can send a picture that no event takes: it is kept beside them", async () => {
+    const { caller, turn } = await play(odd(), [["odd_photo"]]);
+    const result = blocksOf(turn).find((block) => block.kind === "tool_result");
+    expect(result?.parts.map(({ media }) => media)).toEqual(["image"]);
+    expect(result?.parts[0]?.data).toMatch(/^turnstream:/);
+    expect(caller.results[0]).toBe("[A picture, image/jpeg, 300000 bytes. The person sees it.]");
+  });
+
   it("is told of when the options name a tool that it doesn't have, and offers what was chosen", async () => {
     const { caller } = await play(odd({}, { include: ["ok", "pid", "okay"], exclude: ["pid"] }), []);
     expect(caller.offered).toEqual(["odd_ok"]);

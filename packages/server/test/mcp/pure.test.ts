@@ -11,7 +11,7 @@ import type { ToolContext } from "../../src/runtime/define/tool.ts";
 import { systemEnv } from "../../src/store/env.ts";
 
 const output = (content: CallToolResult["content"], more: Partial<CallToolResult> = {}) =>
-  outputOf({ content, ...more }, 200);
+  outputOf({ content, ...more });
 
 const image = (data: string, mimeType: string) => output([{ type: "image", data, mimeType }]);
 
@@ -36,13 +36,13 @@ describe("a result", () => {
     });
   });
 
-  it("shows small pictures of kinds that can't run anything, and names the others", () => {
+  it("shows pictures of kinds that can't run anything, and names the others", () => {
     expect(image("iVBORw==", "image/png")).toEqual({
       content: "[A picture, image/png, 4 bytes. The person sees it.]",
-      blocks: [{ type: "image", url: "data:image/png;base64,iVBORw==" }],
+      blocks: [{ type: "image", data: "iVBORw==", mediaType: "image/png" }],
     });
     expect(image("PHN2Zz4=", "image/svg+xml").content).toMatch(/can't be shown/);
-    expect(image("A".repeat(400), "image/png").content).toMatch(/too large/);
+    expect(image("A".repeat(30_000_000), "image/png").content).toMatch(/too large/);
     expect(image('" onload="x', "image/png").content).toMatch(/can't be shown/);
   });
 

@@ -14,8 +14,11 @@ export async function realParts(): Promise<StageParts> {
 }
 
 /** The same on servers of the caller's own. */
-export async function partsOn(redisUrl: string, databaseUrl: string): Promise<StageParts> {
-  const prefix = freshPrefix();
+export async function partsOn(
+  redisUrl: string,
+  databaseUrl: string,
+  prefix: string = freshPrefix(),
+): Promise<StageParts> {
   const db = openDatabase({ url: databaseUrl });
   await migrate(db);
   await migrateEngine(databaseUrl);

@@ -1,0 +1,52 @@
+/** A worker that is killed in the middle of an MCP call: nobody knows what became of it, and the turn goes on. */
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { blocksOf } from "@turnstream/protocol";
+import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { partsOn } from "../runtime/real-parts.ts";
+import { outline, Stage } from "../runtime/stage.ts";
+import { hangingCaller, type WorkerWish } from "./worker-process.ts";
+
+const PROCESS = fileURLToPath(new URL("worker-process.ts", import.meta.url));
+
+it("a call whose worker was killed ends as outcome unknown, the turn goes on, and no server is left behind", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "killed-"));
+  const pids = join(folder, "pids");
+  const wish: WorkerWish = {
+    redisUrl: sharedRedisUrl(),
+    databaseUrl: await freshDatabaseUrl(),
+    prefix: freshPrefix(),
+    pids,
+  };
+  const stage = await Stage.open(await partsOn(wish.redisUrl, wish.databaseUrl, wish.prefix));
+  const args = ["--conditions=@turnstream/source", PROCESS, JSON.stringify(wish)];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+  try {
+    const ref = await stage.session();
+    await stage.send(ref, "go");
+    await stage.until(ref, 30_000, (state) => {
+      const turn = state.turns.last();
+      return turn !== undefined && blocksOf(turn).some(({ kind }) => kind === "tool_result") ? true : null;
+    });
+    const caller = hangingCaller(pids);
+    await stage.worker([caller.agent]);
+    child.kill("SIGKILL");
+    const turn = await stage.ended(ref, () => true, 40_000);
+    expect(turn.status).toBe("end_turn");
+    expect(outline(turn).filter((line) => line.startsWith("result"))).toEqual([
+      "result odd_hang error This was interrupted, and it is not known whether it took effect. Please check.",
+      "result odd_ok success ok",
+    ]);
+    expect(caller.offered).toContain("odd_hang");
+    const [first = 0] = readFileSync(pids, "utf8").trim().split("\n").map(Number);
+    await stage.until(ref, 5_000, () => (existsSync(`/proc/${first}`) ? null : true));
+  } finally {
+    child.kill("SIGKILL");
+    await stage.close();
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,33 @@
+/** A worker in a process of its own, whose agent calls a tool of an MCP server that never answers. For tests to kill. */
+import { mcpServer } from "../../src/mcp/server.ts";
+import { startWorker } from "../../src/runtime/worker.ts";
+import { partsOn } from "../runtime/real-parts.ts";
+import { Caller } from "./caller.ts";
+import { oddStdio } from "./everything.ts";
+
+export interface WorkerWish {
+  readonly redisUrl: string;
+  readonly databaseUrl: string;
+  readonly prefix: string;
+  readonly pids: string;
+}
+
+/** The same agent for the worker that is killed and for the one that goes on. */
+export function hangingCaller(pids: string): Caller {
+  return new Caller(mcpServer({ name: "odd", ...oddStdio({ ODD_PIDS: pids }) }), [["odd_hang"], ["odd_ok"]]);
+}
+
+if (process.argv[2] !== undefined) {
+  const { redisUrl, databaseUrl, prefix, pids } = JSON.parse(process.argv[2]) as WorkerWish;
+  const { store, log, signals, engine } = await partsOn(redisUrl, databaseUrl, prefix);
+  if (engine === undefined) throw new Error("no engine");
+  await startWorker({
+    store,
+    log,
+    signals,
+    engine,
+    agents: [hangingCaller(pids).agent],
+    ttlMs: 1_000,
+    sweepMs: 100,
+  });
+}
