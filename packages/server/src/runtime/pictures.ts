@@ -27,7 +27,8 @@ export function readPicture(picture: string | PictureData): { readonly url: stri
     throw new TypeError("a picture's data has to be bytes, or base64");
   if (body.byteLength > MAX_BYTES) throw new TypeError(`a picture has to be under ${MAX_BYTES} bytes`);
   const url = `data:${type};base64,${Buffer.from(body).toString("base64")}`;
-  return url.length <= MAX_URL ? { url } : { mediaType: type, body };
+  // A copy: the tool goes on while it is being kept, and may use its buffer again.
+  return url.length <= MAX_URL ? { url } : { mediaType: type, body: body.slice() };
 }
 
 function fromAddress(url: string): ReturnType<typeof readPicture> {

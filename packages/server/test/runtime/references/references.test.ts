@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import type { Prompt } from "../../../src/models/model.ts";
-import { call, fail, say } from "../../../src/models/script-parts.ts";
+import { breakOff, call, fail, say, think } from "../../../src/models/script-parts.ts";
 import { type Script, scripted } from "../../../src/models/scripted.ts";
 import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
@@ -138,6 +138,42 @@ describe("T06 T07 references", () => {
     expect(read).toMatch(/ID: 3[^]*Found\.\n\[7 more items are left out/);
     const shown = blocks(turn, "tool_result").flatMap((block) => block.parts);
     expect(shown.map(({ reference }) => reference?.id)).toEqual([1, 2, 3]);
+  });
+
+  it("hold back no text: what waited for the rest of a marker is told when its text ends", async () => {
+    const turn = await play([
+      [call("search", { for: ["sun"] })],
+      [
+        say("Half [^", { chunk: 1 }),
+        think("Hm."),
+        say("another [^1", { chunk: 1 }),
+        call("search", { for: ["rain"] }),
+      ],
+      [say("One[^1] and [", { chunk: 2 })],
+    ]);
+    expect(
+      blocks(turn, "text").map(({ text, final, annotations }) => [text, final, annotations.length]),
+    ).toEqual([
+      ["Half [^", false, 0],
+      ["another [^1", false, 0],
+      ["One[^1] and [", true, 1],
+    ]);
+  });
+
+  it("are cited once although the model broke off in the middle of a marker", async () => {
+    let tries = 0;
+    const turn = await play(
+      ({ step }) => {
+        if (step === 0) return [call("search", { for: ["sun", "rain"] })];
+        return tries++ === 0
+          ? [say("Sun[^1] and [^", { chunk: 1 }), breakOff()]
+          : [say("Rain[^2].", { chunk: 1 })];
+      },
+      { retries: { tries: 3, firstMs: 1 } },
+    );
+    expect(tries).toBe(2);
+    const answers = blocks(turn, "text").map(({ text, annotations }) => [text, annotations]);
+    expect(answers).toEqual([["Rain[^2].", [{ reference: 2, start: 4, end: 8 }]]]);
   });
 
   it("are cited by a shared thought, and by no run that was not given them", async () => {
