@@ -77,7 +77,7 @@ function resultsOf(calls: readonly StepCall[], facts: readonly CallFact[]): Prom
 }
 
 function outputOf(fact: CallFact) {
-  const { status, content, pool } = fact;
+  const { status, content, pool = [] } = fact;
   const isText = typeof content === "string";
   if (status === "error") {
     return { type: "error-text" as const, value: isText ? content : JSON.stringify(content) };

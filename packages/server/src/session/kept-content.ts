@@ -16,11 +16,11 @@ export interface KeptContent {
   readonly status: "success" | "error";
   /** What the tool gave for the model beside its references. */
   readonly content: Json;
-  /** The references that came with it, wrapped. */
-  readonly pool: readonly ContentPart[];
+  /** The references that came with it, wrapped. A journal that is older than references says nothing of them. */
+  readonly pool?: readonly ContentPart[];
 }
 
-export function contentParts({ content, pool }: KeptContent): ContentPart[] {
+export function contentParts({ content, pool = [] }: KeptContent): ContentPart[] {
   const text = plainText(content);
   return [...pool, ...(text === "" ? [] : [{ type: "text" as const, text }])];
 }

@@ -103,7 +103,7 @@ function citedOf(turn: Turn, kept: Awaited<ReturnType<Store["journal"]["kept"]>>
     block.kind === "tool_call" && block.run === main ? [callKey(block.call)] : [],
   );
   const facts = kept.filter((entry) => entry.turn === turn.id && entry.key.startsWith(CALL_PREFIX));
-  const poolOf = ({ value }: (typeof facts)[number]) => (value as unknown as CallFact).pool;
+  const poolOf = ({ value }: (typeof facts)[number]) => (value as unknown as CallFact).pool ?? [];
   return {
     pool: facts.filter(({ key }) => own.includes(key)).flatMap(poolOf),
     lastId: Math.max(0, ...facts.map((fact) => lastId({ pool: poolOf(fact) }))),

@@ -135,7 +135,7 @@ function outputOf(
   if (
     kept !== undefined &&
     typeof kept.content !== "string" &&
-    kept.pool.length === 0 &&
+    (kept.pool ?? []).length === 0 &&
     !isCut &&
     status === "success"
   ) {
@@ -148,16 +148,17 @@ function outputOf(
 }
 
 function keptText(kept: KeptContent, { isCitable }: TurnMessagesOptions): string {
-  if (kept.pool.length === 0) return asText(kept.content);
+  const { pool = [] } = kept;
+  if (pool.length === 0) return asText(kept.content);
   if (isCitable) return modelText(kept);
-  const ids = idsOf(kept.pool);
+  const ids = idsOf(pool);
   // What a sub-agent said cites as well.
   const rest = asText(kept.content);
   const plain = withoutMarkers(
     rest,
     markersIn(rest, (id) => ids.has(id)),
   );
-  return [unwrapped(kept.pool), plain].filter((text) => text !== "").join("\n");
+  return [unwrapped(pool), plain].filter((text) => text !== "").join("\n");
 }
 
 /** What the person filled in is the result of the call; of a sub-agent's, what it said beside. */

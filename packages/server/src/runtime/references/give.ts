@@ -3,7 +3,7 @@
  * What doesn't fit into what the model may be given is left out, and that is said. Pure but for the ids.
  */
 import { cutText, type Reference } from "@turnstream/protocol";
-import { plainText } from "../../session/kept-content.ts";
+import { type ContentPart, plainText } from "../../session/kept-content.ts";
 import type { CallFact, ShownBlock } from "../facts.ts";
 import { MAX_PREVIEW } from "../result.ts";
 import type { SettledItem } from "../settle-output.ts";
@@ -22,7 +22,7 @@ export function withReferences(
   maxChars: number,
 ): CallFact {
   if (items.length === 0) return fact;
-  const pool: CallFact["pool"][number][] = [];
+  const pool: ContentPart[] = [];
   const blocks: ShownBlock[] = [];
   let left = maxChars - plainText(fact.content).length;
   let given = 0;

@@ -61,7 +61,7 @@ export class RunPool {
 
   readonly has = (id: number): boolean => this.#items.has(id);
 
-  add(pool: readonly ContentPart[]): void {
+  add(pool: readonly ContentPart[] = []): void {
     for (const id of idsOf(pool)) {
       const parts = pool.filter((part) => part.id === id);
       if (!this.#items.has(id)) this.#items.set(id, parts);
@@ -107,6 +107,6 @@ export class ReferenceIds {
   }
 }
 
-export function lastId({ pool }: Pick<KeptContent, "pool">): number {
+export function lastId({ pool = [] }: Pick<KeptContent, "pool">): number {
   return Math.max(0, ...idsOf(pool));
 }

@@ -1,7 +1,8 @@
 /** Citations are found while text streams, the same ones however it is cut, and nothing else is taken for one. */
-import type { Annotation } from "@turnstream/protocol";
+import type { Annotation, Json } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { ReferenceIds } from "../../../src/runtime/references/pool.ts";
 import { MarkerScanner, markersIn, withoutMarkers } from "../../../src/runtime/references/markers.ts";
 
 const isGiven = (id: number): boolean => [1, 2, 12, 999_999_999].includes(id);
@@ -23,6 +24,16 @@ function scan(pieces: readonly string[]) {
   texts.push(scanner.end());
   return { text: texts.join(""), annotations, held };
 }
+
+test("T07 ids go on from a journal, also from entries that are older than references", () => {
+  const pool = [{ type: "text", text: "x", id: 7 }];
+  const journal = new Map<string, Json>([
+    ["call/old", { status: "success", content: "x" }],
+    ["call/new", { status: "success", content: "x", pool }],
+    ["step/main/0", { text: "x" }],
+  ]);
+  expect(ReferenceIds.from(journal).next()).toBe(8);
+});
 
 describe("T07 markers in streamed text", () => {
   test("001's answer is cited where the marker stands, in UTF-16 units", () => {
