@@ -1,0 +1,81 @@
+/** A server that speaks the protocol of 2026: no sessions, and what it asks for is an answer of the call itself. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { createMcpHandler, inputRequired, McpServer } from "@modelcontextprotocol/server";
+import { blocksOf } from "@turnstream/protocol";
+import { mcpServer } from "../../src/mcp/server.ts";
+import { submitForm } from "../../src/session/forms.ts";
+import { outline, Stage } from "../runtime/stage.ts";
+import { Caller } from "./caller.ts";
+import { inMemory } from "./reach.ts";
+
+let stage: Stage;
+let server: Server;
+let eras: Set<string>;
+const tools = new Set(["ok"]);
+const handler = createMcpHandler(({ era }) => {
+  eras.add(era);
+  const made = new McpServer(
+    { name: "modern", version: "1" },
+    { capabilities: { tools: { listChanged: true } } },
+  );
+  for (const name of tools)
+    made.registerTool(name, {}, () => ({ content: [{ type: "text", text: `${name} done` }] }));
+  made.registerTool("ask", {}, (context) => {
+    const answer = context.mcpReq.inputResponses?.["name"];
+    if (answer !== undefined) return { content: [{ type: "text", text: JSON.stringify(answer) }] };
+    const requestedSchema = {
+      type: "object" as const,
+      properties: { who: { type: "string" as const } },
+      required: ["who"],
+    };
+    const name = inputRequired.elicit({ message: "Who?", requestedSchema });
+    return inputRequired({ inputRequests: { name } });
+  });
+  return made;
+});
+
+const serve = toNodeHandler(handler);
+
+beforeEach(async () => {
+  eras = new Set();
+  stage = await Stage.open(await inMemory());
+  server = createServer((request, response) => void serve(request as never, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+afterEach(async () => {
+  await stage.close();
+  await handler.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+it("is spoken to in its own way, asks by a form, and tells when its list has changed", async () => {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const caller = new Caller(mcpServer({ name: "new", url }), [["new_ok"], ["new_ask"]]);
+  await stage.worker([caller.agent]);
+  const ref = await stage.session();
+  await stage.send(ref, "go");
+  const asked = await stage.until(ref, 10_000, async (state) => {
+    const turn = state.turns.last();
+    const form = turn === undefined ? undefined : blocksOf(turn).find((block) => block.kind === "form");
+    const rows = await stage.parts.store.interactions.list(ref, { pending: true });
+    return form !== undefined && rows.length > 0 ? form : null;
+  });
+  await submitForm(stage.parts, ref, { form: asked.form, values: { who: "Ada" } });
+  const turn = await stage.ended(ref, () => true);
+  expect(outline(turn)).toContain("result new_ok success ok done");
+  expect(JSON.parse(String(caller.results[1]))).toEqual({ action: "accept", content: { who: "Ada" } });
+  expect([...eras]).toEqual(["modern"]);
+
+  tools.add("newer");
+  handler.notify.toolsChanged();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await stage.send(ref, "again");
+  await stage.until(ref, 5_000, () =>
+    caller.steps.at(-1)?.tools.some(({ name }) => name === "new_newer") === true ? true : null,
+  );
+  expect(stage.errors).toEqual([]);
+});
