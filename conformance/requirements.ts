@@ -224,8 +224,8 @@ export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "S07",
     text: "Forms, payments, approvals and questions are interaction requests told apart by `interaction_type`; after a form or payment the stream ends.",
-    provedBy: "protocol",
-    later: { package: "server/gateway", text: "submitting, declining and going on from a form" },
+    provedBy: "server/runtime",
+    later: { package: "server/gateway", text: "the endpoints that submit and decline a form" },
   },
   {
     id: "S08",

@@ -12,7 +12,7 @@ import {
 } from "./answers.ts";
 import { approvedAndEdited, rejectedAndTimedOut } from "./approvals.ts";
 import { errorAndRetry, stopped } from "./endings.ts";
-import { formAndResume, paymentSettlesLater, severalTurns } from "./later.ts";
+import { formAndResume, formInsideTurn, paymentSettlesLater, severalTurns } from "./later.ts";
 import type { Story } from "./story.ts";
 import { subAgents, takeover } from "./sub-agents.ts";
 import { filesAndOversizedResult, parallelTools, toolsInGroup } from "./tools.ts";
@@ -58,6 +58,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "form-and-resume": {
     description: "A form ends the turn; it is submitted, and the next turn goes on from it.",
     write: formAndResume,
+  },
+  "form-inside-turn": {
+    description:
+      "A tool asks for two forms while it runs, inside its open result; one is submitted, one declined.",
+    write: formInsideTurn,
   },
   "payment-settles-later": {
     description: "A payment ends its turn, is processed, and succeeds while another turn is told.",

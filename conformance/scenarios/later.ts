@@ -33,6 +33,45 @@ export function formAndResume(): Story {
   return log;
 }
 
+/** A tool asks for a form while it runs, and goes on with what was filled in; a second one is declined. */
+export function formInsideTurn(): Story {
+  const log = new Story().session("ses_desk", 121);
+  log.begin("Check me in").openGroup();
+  const call = log.call("check_in", ['{"hut":"Heron"}'], { label: "Checking in" });
+  const place = log.place();
+  log.add({ type: "tool_result.start", ...place, call, name: "check_in", label: "Checking in" });
+  const ask = (form: string, label: string) => {
+    const on = log.place();
+    const fields = [{ name: "code", label, type: "shortText", required: true, max: 8 }] as const;
+    const schema = { id: "code", title: "Your code", fields };
+    const due = { timeout_seconds: 120, deadline: log.now + 120_000 };
+    log.add({ type: "form.request", ...on, form, call, schema, waits: true, ...due });
+    log.wait(7);
+    return on;
+  };
+  const first = ask("form_desk_1", "Code");
+  log.add({
+    type: "form.update",
+    ...first,
+    version: 1,
+    by: "usr_an",
+    status: "submitted",
+    values: { code: "7Q" },
+  });
+  const second = ask("form_desk_2", "Second code");
+  log.add({
+    type: "form.update",
+    ...second,
+    version: 1,
+    by: "usr_an",
+    status: "declined",
+    reason: "I have none",
+  });
+  log.add({ type: "tool_result.end", ...place, status: "success", preview: "checked in", artifact: null });
+  log.closeGroup("Checked in").text(["You are in. 🛏"], { final: true }).end();
+  return log;
+}
+
 /** The payment ends its turn and moves on while nothing runs, and while another turn is told. */
 export function paymentSettlesLater(): Story {
   const log = new Story().session("ses_shop", 113);

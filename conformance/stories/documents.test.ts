@@ -6,6 +6,7 @@ import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turn
 import { describe, expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";
 import { TasksClient } from "../clients/tasks-client.ts";
+import { contactForm } from "./contact-form/script.ts";
 import { ownIds, STORIES, writtenEnd, writtenFrames } from "./index.ts";
 import { marketOverview } from "./market-overview/script.ts";
 import { normalise } from "./normalise.ts";
@@ -14,6 +15,7 @@ import { parisWeather } from "./paris-weather/script.ts";
 import {
   CALLS_OF_003,
   CITATIONS_OF_001,
+  FORM_OF_002,
   GROUPS_OF_004,
   STOP_OF_003,
   SUB_AGENT_OF_001,
@@ -49,6 +51,7 @@ describe("what the documents print", () => {
     ["004", marketOverview, "blocks", GROUPS_OF_004],
     ["001", parisWeather, "tasks", SUB_AGENT_OF_001],
     ["001", parisCitations, "tasks", CITATIONS_OF_001],
+    ["002", contactForm, "responses", FORM_OF_002],
   ] as const)("%s is in the frames of its story, in that order", (_, story, dialect, printed) => {
     expect(missing(writtenFrames(story, dialect), printed)).toEqual([]);
   });

@@ -1,6 +1,8 @@
 /** All stories, and the frames that are written down for each. Reads files; never plays a story. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { contactFormDeclined } from "./contact-form-declined/script.ts";
+import { contactForm } from "./contact-form/script.ts";
 import { marketOverview } from "./market-overview/script.ts";
 import type { Frame } from "./normalise.ts";
 import { parisCitations } from "./paris-citations/script.ts";
@@ -21,6 +23,8 @@ export const STORIES: readonly Story[] = [
   parisWeather,
   parisWeatherStopped,
   parisCitations,
+  contactForm,
+  contactFormDeclined,
 ];
 
 /** What a plain client of each dialect holds at the end. */

@@ -34,6 +34,7 @@ const KINDS: Readonly<Record<string, string>> = {
   response_id: "turn",
   task_id: "turn",
   user_message_id: "message",
+  form_request_id: "form",
 };
 
 const TITLES: ReadonlySet<string> = new Set(["session_title", "response.chat.title.updated"]);
@@ -59,6 +60,8 @@ function namesIn(frames: readonly Frame[], own: ReadonlySet<string>): Map<string
   };
   for (const frame of frames) {
     for (const [field, value] of Object.entries(frame)) add(KINDS[field], value);
+    const { form_request_id } = (frame["content_block"] ?? {}) as { form_request_id?: unknown };
+    add(KINDS["form_request_id"], form_request_id);
     if (frame.type === "task.output_item.added") add("item", (frame["item"] as { id: unknown }).id);
   }
   return names;

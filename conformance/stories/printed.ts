@@ -231,3 +231,17 @@ export const CITATIONS_OF_001: readonly Printed[] = [
   },
   { type: "task.text.done", block_index: 0, item: { type: "text", text: CITED, annotations: [CITATION] } },
 ];
+
+/** 002: a form, after which the stream ends. It prints ids of its own, which differ from run to run. */
+export const FORM_OF_002: readonly Printed[] = [
+  {
+    type: "response.interaction_request",
+    interaction_type: "form",
+    form_schema: {
+      id: "contact_form",
+      title: "Contact Info",
+      fields: [{ name: "email", label: "Email", type: "shortText", required: true }],
+    },
+  },
+  { type: "[DONE]" },
+];

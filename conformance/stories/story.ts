@@ -1,5 +1,5 @@
 /**
- * What a story is: one turn as plain data, that any server can play: what the person asks, what the model answers, what
+ * What a story is: one turn, or two around a form, as plain data, that any server can play: what the person asks, what the model answers, what
  * each tool call gives, and what waits for what. Types only; see README.md.
  */
 
@@ -13,6 +13,8 @@ export interface Story {
   readonly agent: StoryAgent;
   /** What each tool call gives, by the id of the call. */
   readonly outcomes: Readonly<Record<string, Outcome>>;
+  /** With a form that ends the turn: what the person does with it. The story then has one more turn. */
+  readonly form?: StoryForm;
   /** The person stops the turn at this moment. */
   readonly stopAt?: Moment;
   /**
@@ -21,6 +23,17 @@ export interface Story {
    */
   readonly reloadAt: readonly [Moment, Moment, Moment];
 }
+
+export interface StoryForm {
+  /** Kept on the server while the person looks away. */
+  readonly draft: Values;
+  /** Refused first. */
+  readonly bad: Values;
+  /** Submitted by a call and gone on from by a message, or declined, which begins the next turn by itself. */
+  readonly then: { readonly submit: Values; readonly message: string } | { readonly decline: string };
+}
+
+type Values = Readonly<Record<string, string>>;
 
 /**
  * `<type of event> <call>`: the first event of that type in the log that is about the call, or that a sub-agent under the
@@ -36,6 +49,7 @@ export interface StoryAgent {
   /** Whether the session gets a title from the first words of the question. */
   readonly hasTitle?: boolean;
   readonly sharesThoughts?: boolean;
+  readonly requestsForms?: boolean;
   /** One after the other; each but the last one calls tools. */
   readonly answers: readonly (readonly Part[])[];
   /**

@@ -12,6 +12,41 @@ export function judgeOrder(judge: Judge): void {
   refusals(judge);
   parts(judge);
   approvals(judge);
+  waitingForms(judge);
+}
+
+/** A tool that is at work asks for a form and waits for it. */
+function waitingForms(judge: Judge): void {
+  const { log, call } = called();
+  const form = { type: "form.request", form: "w1", call, schema: SCHEMA, waits: true } as const;
+  judge.fine(log, "a form that waits, before the result of its call", { ...form, ...log.place() });
+  judge.wrong(log, "L19", "a form that waits for a call that is not there", {
+    ...form,
+    ...log.place(),
+    call: "nobody",
+  });
+  const place = log.place();
+  log.add({ type: "tool_result.start", ...place, call, name: "look_up", label: "" });
+  const asked = log.place();
+  judge.fine(log, "a form that waits, inside the open result of its call", { ...form, ...asked });
+  log.add({ ...form, ...asked });
+  const end = { type: "tool_result.end", ...place, status: "success", preview: "", artifact: null } as const;
+  judge.wrong(log, "L16", "the end of a result while its form waits", end);
+  log.add({ type: "form.update", ...asked, version: 1, status: "submitted", values: {} });
+  judge.fine(log, "the end of a result once its form is submitted", end);
+  log.add(end);
+  judge.wrong(log, "L19", "a form that waits for a call that has its result", {
+    ...form,
+    ...log.place(),
+    form: "w2",
+  });
+  const { turn } = log;
+  judge.wrong(log, "L23", "an end for a form that waited inside the turn", {
+    type: "turn.end",
+    turn,
+    reason: "requires_interaction",
+    duration_ms: 1,
+  });
 }
 
 function groups(judge: Judge): void {

@@ -125,9 +125,8 @@ export function formInsideContract(makeParts: () => Promise<StageParts>): void {
       const ref = await stage.session();
       await stage.send(ref, "go");
       const { form } = await waiting(ref);
-      const leaving = first.leave();
+      await first.leave();
       await stage.worker([agent]);
-      await leaving;
       if (rerun === "always") {
         await stage.until(ref, 10_000, (state) => (state.turns.last()?.status === "running" ? true : null));
         await submitForm(stage.parts, ref, { form, values });

@@ -53,7 +53,8 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
   const script = ({ step, prompt }: ScriptCall): Answer => {
     // The prompt goes on growing after the model has read it.
     heard.push(structuredClone(prompt));
-    const answer = answers[step];
+    // A turn that goes on from a form begins afresh for the model, and not for the story.
+    const answer = answers[story.form === undefined ? step : heard.length - 1];
     if (answer === undefined) throw new Error(`${name} has no answer ${step + 1}`);
     return [...answer.map(partOf), ...holds(story, answer, told === story.agent)];
   };
@@ -67,6 +68,7 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
     tools: Object.fromEntries(tools),
     agents: Object.fromEntries(subs),
     shareThought: sharesThoughts,
+    requestForms: told.requestsForms ?? false,
     retries: { tries: 1 },
     ...(label === undefined ? {} : { label }),
     ...(hasTitle ? {} : { title: false }),

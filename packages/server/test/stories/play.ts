@@ -3,7 +3,8 @@
  * stops the turn and reloads clients when it says so. Every event is held to the rules as it comes.
  */
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
-import type { Moment, Story } from "@turnstream/conformance/stories/story.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import {
   emptyState,
   type Event,
@@ -17,6 +18,10 @@ import {
 } from "@turnstream/protocol";
 import { blocks, type History, historyOf } from "@turnstream/protocol/blocks";
 import { readEvent } from "@turnstream/protocol/schema";
+import { readFormDraft, saveFormDraft } from "../../src/session/form-drafts.ts";
+import { declineForm, FormError, submitForm } from "../../src/session/forms.ts";
+import { readHistory } from "../../src/session/history.ts";
+import { sendMessage } from "../../src/session/send.ts";
 import type { Ref } from "../../src/store/refs.ts";
 import type { Stage } from "../runtime/stage.ts";
 import type { Gates } from "./cast.ts";
@@ -42,6 +47,7 @@ export async function play(stage: Stage, story: Story, gates: Gates): Promise<Pl
   const events: Event[] = [];
   const reloads: Promise<Reload>[] = [];
   const due = new Set<Moment>([...story.reloadAt, ...(story.stopAt === undefined ? [] : [story.stopAt])]);
+  const turns = story.form === undefined ? 1 : 2;
   let state = emptyState;
   const asked = stage.send(ref, story.ask, { agent: story.agent.name });
   for await (const event of eventsAfter(stage, ref, START_CURSOR)) {
@@ -50,15 +56,44 @@ export async function play(stage: Stage, story: Story, gates: Gates): Promise<Pl
     events.push(event);
     const moment = momentOf(state, event);
     if (moment !== null && due.delete(moment)) {
-      if (story.reloadAt.includes(moment)) reloads.push(goOn(stage, ref, await load(stage, ref, moment)));
+      if (story.reloadAt.includes(moment))
+        reloads.push(goOn(stage, ref, await load(stage, ref, moment), turns));
       if (story.stopAt === moment) await stage.stop(ref);
     }
     if (moment !== null) gates.open(moment);
-    if (event.type === "turn.end") break;
+    if (event.type !== "turn.end") continue;
+    if (story.form === undefined || state.turns.length > 1) break;
+    await fillIn(stage, ref, story.form);
   }
   const message = await asked;
   await stage.ended(ref, (turn) => turn.message?.id === message);
+  await stage.ended(ref, (turn) => turn.id === state.turns.last()?.id);
   return { ref, events, state, reloads: await Promise.all(reloads) };
+}
+
+/** A reload shows the form and what was filled in so far; then the person makes up their mind. */
+async function fillIn(stage: Stage, ref: Ref, { draft, bad, then }: StoryForm): Promise<void> {
+  const { parts, actor } = stage;
+  await stage.ended(ref, () => true);
+  const { state } = await readHistory(parts, ref);
+  const history = historyOf(state);
+  const [asked] = history.pending;
+  const form = String(asked?.["form_request_id"]);
+  await saveFormDraft(parts, ref, { form, values: draft });
+  const kept = await readFormDraft(parts, ref, form);
+  const shown = { status: history.agent_status, asked: asked?.type, draft: kept?.values };
+  if (!isDeepStrictEqual(shown, { status: "idle", asked: "form_request", draft }))
+    throw new Error(`a reload shows ${JSON.stringify(shown)}`);
+  const by = actor.user;
+  const refused = await submitForm(parts, ref, { form, values: bad, by }).catch((error: unknown) => error);
+  if (!(refused instanceof FormError)) throw new Error("the bad values were taken");
+  if ("decline" in then) await declineForm(parts, ref, { form, by, reason: then.decline });
+  else {
+    await submitForm(parts, ref, { form, values: then.submit, by, goOn: false });
+    const options = { agent: state.turns.last()?.agent ?? "" };
+    await sendMessage(parts, ref, { id: `${form}-next`, text: then.message, resumes: form, by, options });
+  }
+  if ((await readFormDraft(parts, ref, form)) !== null) throw new Error("the draft is still there");
 }
 
 /** What is in the log after a cursor, and what comes, until nobody wants more. */
@@ -99,7 +134,7 @@ async function load(stage: Stage, ref: Ref, at: Moment): Promise<Loaded> {
 }
 
 /** As 004 says: history, then the stream after its `last_event_id`, into the same client. */
-async function goOn(stage: Stage, ref: Ref, { at, quiet }: Loaded): Promise<Reload> {
+async function goOn(stage: Stage, ref: Ref, { at, quiet }: Loaded, turns: number): Promise<Reload> {
   const history = JSON.parse(JSON.stringify(historyOf(quiet))) as History;
   const client = new BlocksClient();
   client.load(history);
@@ -108,7 +143,7 @@ async function goOn(stage: Stage, ref: Ref, { at, quiet }: Loaded): Promise<Relo
     const step = blocks.encode(encoder, event);
     encoder = step.encoder;
     for (const frame of step.frames) client.handle({ ...frame });
-    if (event.type === "turn.end") break;
+    if (event.type === "turn.end" && encoder.turns.length === turns) break;
   }
   return { at, history, client };
 }

@@ -109,6 +109,22 @@ describe("the frames that are written down", () => {
     expect(actual).toEqual(written);
   });
 
+  test.each(["contact-form", "contact-form-declined"])(
+    "W14 W15 S07 a form outside groups ends the turn, and the next one goes on: %s in blocks",
+    (name) => {
+      const [actual, written] = actualAndWritten(name, "blocks");
+      expect(actual).toEqual(written);
+    },
+  );
+
+  test.each(["contact-form", "contact-form-declined"])(
+    "T01 T02 two tasks around a form: %s in tasks",
+    (name) => {
+      const [actual, written] = actualAndWritten(name, "tasks");
+      expect(actual).toEqual(written);
+    },
+  );
+
   test("W05 W09 W14 a sub-agent's steps stay in the group of its call: paris-weather in blocks", () => {
     const [actual, written] = actualAndWritten("paris-weather", "blocks");
     expect(actual).toEqual(written);
@@ -142,10 +158,13 @@ describe("the frames that are written down", () => {
     },
   );
 
-  test.each(STORIES)("S02 S03 S04 S05 S09 steps and output text: $name in responses", ({ name }) => {
-    const [actual, written] = actualAndWritten(name, "responses");
-    expect(actual).toEqual(written);
-  });
+  test.each(STORIES)(
+    "S02 S03 S04 S05 S07 S09 steps, forms and output text: $name in responses",
+    ({ name }) => {
+      const [actual, written] = actualAndWritten(name, "responses");
+      expect(actual).toEqual(written);
+    },
+  );
 });
 
 const SCHEMAS = { blocks: blocksFrameSchema, tasks: tasksFrameSchema, responses: responsesFrameSchema };
