@@ -30,7 +30,7 @@ export interface StoryForm {
   /** Refused first. */
   readonly bad: Values;
   /** Submitted by a call and gone on from by a message, or declined, which begins the next turn by itself. */
-  readonly then: { readonly submit: Values; readonly message: string } | { readonly decline: string };
+  readonly finally: { readonly submit: Values; readonly message: string } | { readonly decline: string };
 }
 
 type Values = Readonly<Record<string, string>>;

@@ -9,5 +9,5 @@ export const contactFormDeclined: Story = {
   ...contactForm,
   name: "contact-form-declined",
   agent: { ...agent, name: "declined-agent", answers: [first, [{ say: "好的,不用填表。" }]] },
-  form: { draft: { email: "an@" }, bad: { email: "" }, then: { decline: "不想留資料" } },
+  form: { draft: { email: "an@" }, bad: { email: "" }, finally: { decline: "不想留資料" } },
 };

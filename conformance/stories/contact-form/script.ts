@@ -34,7 +34,7 @@ export const contactForm: Story = {
   form: {
     draft: { email: "an@" },
     bad: { email: "" },
-    then: { submit: { email: "an@example.org" }, message: "填好了" },
+    finally: { submit: { email: "an@example.org" }, message: "填好了" },
   },
   reloadAt: ["thinking.delta main", "tool_result.start call_hours", "text.delta main"],
 };

@@ -72,7 +72,7 @@ export async function play(stage: Stage, story: Story, gates: Gates): Promise<Pl
 }
 
 /** A reload shows the form and what was filled in so far; then the person makes up their mind. */
-async function fillIn(stage: Stage, ref: Ref, { draft, bad, then }: StoryForm): Promise<void> {
+async function fillIn(stage: Stage, ref: Ref, { draft, bad, finally: then }: StoryForm): Promise<void> {
   const { parts, actor } = stage;
   await stage.ended(ref, () => true);
   const { state } = await readHistory(parts, ref);
