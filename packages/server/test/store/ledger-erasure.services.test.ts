@@ -95,3 +95,15 @@ test("nothing is left of a person, and the audit still holds", async () => {
   expect(await verifyTenantAudit(store.audit, tenant)).toMatchObject({ ok: true, head: { n: 2 } });
   expect(await store.interactions.list(other.ref)).toHaveLength(1);
 });
+
+test("a decision leaves nothing of the draft of its form", async () => {
+  const { store } = harness;
+  const { ref } = await newSession(store);
+  const said = "canary-of-a-draft";
+  const form = anInteraction("form");
+  await store.interactions.request(ref, form);
+  await store.formDrafts.save(ref, form.id, { said });
+  expect(await tablesWith(said)).toEqual(["form_drafts"]);
+  await store.interactions.change(ref, { id: form.id, to: "declined" });
+  expect(await tablesWith(said)).toEqual([]);
+});
