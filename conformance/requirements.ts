@@ -247,8 +247,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "S11",
     text: "The tools that 002 names are built in.",
-    pending: "server/runtime",
-    why: "tools run on the server",
+    provedBy: "server/runtime",
   },
 
   {

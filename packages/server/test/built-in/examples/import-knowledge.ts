@@ -1,0 +1,13 @@
+/** An example of bringing texts into a knowledge base. Printed in docs/knowledge.md. */
+import { importKnowledge, type Store } from "@turnstream/server";
+
+export function importFaq(store: Store, tenant: string, faq: ReadonlyMap<string, string>) {
+  const files = [...faq].map(([question, answer], n) => ({
+    id: `faq/${n}.md`,
+    title: question,
+    url: `https://acme.example/faq#${n}`,
+    read: async () => `# ${question}\n\n${answer}`,
+  }));
+  // Only what changed is written; with `prune`, what is no longer there is removed.
+  return importKnowledge(store, { tenant, base: "faq", files, prune: true });
+}
