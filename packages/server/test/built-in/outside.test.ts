@@ -100,7 +100,11 @@ describe("http_request", () => {
       else if (path !== "/slow") response.writeHead(404, { "content-type": "text/plain" }).end("the end");
     });
     const { told } = await play(
-      { httpRequest: { allow: [{ origin: service.origin }], maxBytes: 1_000, timeoutMs: 300 } },
+      {
+        httpRequest: { allow: [{ origin: service.origin }], maxBytes: 1_000, timeoutMs: 300 },
+        // It could be reached; it isn't on the list.
+        fetch: { allow: [elsewhere.place] },
+      },
       ["/out", "/in", "/big", "/bytes", "/slow"].map(
         (path) => ["http_request", { url: `${service.origin}${path}` }] as const,
       ),
@@ -299,6 +303,21 @@ describe("generate_image", () => {
 });
 
 describe("a vector search", () => {
+  it("S11: what a search gives of a base that was not named is left out", async () => {
+    const hit = { object: "o", title: "T", url: null, firstLine: 1, lastLine: 1, score: 1 };
+    const search = {
+      search: async () => [
+        { ...hit, base: "secret", text: "kumquat" },
+        { ...hit, base: "help", text: "heron" },
+      ],
+    };
+    const { told } = await play({ knowledge: { bases: ["help"], search } }, [
+      ["retrieve_context_objs", { query: "x" }],
+    ]);
+    expect(told[0]?.text).toContain("heron");
+    expect(told[0]?.text).not.toContain("kumquat");
+  });
+
   it("S11: retrieve_context_objs takes another search, which can't go beyond its bases", async () => {
     const service = await serve(({ body }, response) => {
       const { input } = JSON.parse(body) as { input: string | string[] };

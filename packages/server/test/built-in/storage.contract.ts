@@ -247,6 +247,20 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       ]);
     });
 
+    it("S11: of two bases with an object of the same name, the one that is meant is read", async () => {
+      const { model, last } = caller([
+        ["get_context_obj_lines", { object: "a", base: "two" }],
+        ["get_context_obj_lines", { object: "a" }],
+      ]);
+      const tools = builtInTools({ knowledge: { bases: ["one", "two"] } });
+      const s = await play([defineAgent({ name: "a", model, tools })]);
+      for (const base of ["one", "two"])
+        await s.parts.store.knowledge.put(s.actor.tenant, base, { id: "a", title: base, text: `of ${base}` });
+      await s.ask(await s.session(), "go");
+      expect(last.told[0]?.text).toContain("1: of two");
+      expect(last.told[1]?.text).toContain("1: of one");
+    });
+
     it("S11: the knowledge of another tenant is out of reach, whatever the model asks for", async () => {
       const { model, last } = caller([
         ["retrieve_context_objs", { query: "heron" }],
