@@ -52,7 +52,9 @@ function update(w: LogWriter, turn: Turn, block: InteractionBlock, { which, text
       const known = status === "edited" && !block.editable ? "approved" : status;
       const actions = block.actions.map((action) => ({ ...action, input: { quantity: which } }));
       const edited = known === "edited" ? { actions } : {};
-      w.add({ type: "approval.update", ...at, status: known as "approved", ...edited });
+      const always =
+        known === "approved" && block.offers_always && which % 2 === 0 ? { always: true as const } : {};
+      w.add({ type: "approval.update", ...at, status: known as "approved", ...edited, ...always });
       return;
     }
     case "question": {
@@ -93,6 +95,7 @@ function requests(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
           call: call.call,
           actions,
           editable: which % 2 === 0,
+          ...(which % 3 === 0 ? { always: true as const } : {}),
           ...due,
         }),
     ]);

@@ -4,7 +4,14 @@ import { Story } from "./story.ts";
 
 type Place = ReturnType<Story["place"]>;
 
-function request(log: Story, key: string, call: string, action: Action, editable: boolean): Place {
+function request(
+  log: Story,
+  key: string,
+  call: string,
+  action: Action,
+  editable: boolean,
+  more: { always?: true } = {},
+): Place {
   const on = log.place();
   const due = { timeout_seconds: 300, deadline: log.now + 300_000 };
   log.add({
@@ -16,19 +23,20 @@ function request(log: Story, key: string, call: string, action: Action, editable
     editable,
     ...due,
     digest: `d_${key}`,
+    ...more,
   });
   return on;
 }
 
-/** Two calls in one group: the first is approved as it is, the arguments of the second are edited. */
+/** Two calls in one group: the first is approved as it is and for good, the arguments of the second are edited. */
 export function approvedAndEdited(): Story {
   const log = new Story().session("ses_mail", 106);
   log.begin("给王老师发邮件，并订明天的会议室").openGroup();
   const mail = log.call("send_email", ['{"to":"wang@', 'example.com"}'], { label: "发邮件" });
   const sending = { name: "send_email", label: "发邮件给王老师", input: { to: "wang@example.com" } };
-  const first = request(log, "ses_mail_1", mail, sending, false);
+  const first = request(log, "ses_mail_1", mail, sending, false, { always: true });
   log.wait(9);
-  log.add({ type: "approval.update", ...first, version: 1, by: "usr_an", status: "approved" });
+  log.add({ type: "approval.update", ...first, version: 1, by: "usr_an", status: "approved", always: true });
   log.result(mail, "send_email", "已发送 ✉️");
   const room = log.call("book_room", ['{"room":"A","people":12}'], { label: "订会议室" });
   const second = request(

@@ -31,9 +31,14 @@ const good: Record<keyof typeof socketCommands, object[]> = {
     { session_id, approval_key: "ses_rail_1", decision: "approve", digest: "sha256:ab" },
     { session_id, approval_key: "ses_rail_1", decision: "edit", args: { seats: 1 } },
     { session_id, approval_key: "ses_rail_1", decision: "reject", reason: "too dear" },
+    { session_id, approval_key: "ses_rail_1", decision: "approve", always: true },
   ],
   answer: [
     { session_id, approval_key: "ses_rail_2", answers: [{ question: "q", selected: ["a"], text: "please" }] },
+  ],
+  dismiss: [
+    { session_id, approval_key: "ses_rail_2" },
+    { session_id, approval_key: "ses_rail_2", reason: "not now" },
   ],
   submit: [{ session_id, form_request_id: "frm_1", values: { email: "an@example.org", nights: 2 } }],
   decline: [

@@ -25,6 +25,11 @@ function approvalChanges(judge: Judge): void {
   judge.wrong(log, "L20", "edited without the new actions", { ...update, status: "edited" });
   judge.wrong(log, "L20", "new actions without edited", { ...update, status: "approved", actions });
   judge.wrong(log, "L20", "what can't be edited is edited", { ...update, status: "edited", actions });
+  judge.wrong(log, "L20", "approved for good where it was not offered", {
+    ...update,
+    status: "approved",
+    always: true,
+  });
   log.add({ ...update, status: "approved" });
   judge.wrong(log, "L20", "a decision is final", { ...update, version: 2, status: "rejected" });
   judge.wrong(log, "L20", "the same version again", { ...update, status: "approved" });
@@ -37,6 +42,21 @@ function approvalChanges(judge: Judge): void {
     call: editable.call,
     actions,
     editable: true,
+    always: true,
+  });
+  judge.fine(editable.log, "an approval is approved for good", {
+    type: "approval.update",
+    ...place,
+    version: 1,
+    status: "approved",
+    always: true,
+  });
+  judge.wrong(editable.log, "L20", "rejected for good", {
+    type: "approval.update",
+    ...place,
+    version: 1,
+    status: "rejected",
+    always: true,
   });
   const edit = { type: "approval.update", ...place, version: 1, status: "edited" } as const;
   judge.fine(editable.log, "an approval is edited", {

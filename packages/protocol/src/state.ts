@@ -210,9 +210,13 @@ export interface ApprovalBlock extends InteractionBase {
   readonly timeout_seconds: number | null;
   readonly deadline: number | null;
   readonly digest: string | null;
+  /** Whether a person may approve it for good. */
+  readonly offers_always: boolean;
   readonly status: "pending" | EventOf<"approval.update">["status"];
   /** What will be done instead, when a person edited it. */
   readonly edited: readonly Action[] | null;
+  /** Whether it was approved for good. */
+  readonly always: boolean;
 }
 
 export interface QuestionBlock extends InteractionBase {

@@ -71,10 +71,18 @@ export const socketCommands = {
       args: json.exactOptional().describe("with edit: the arguments to use instead"),
       reason: z.string().max(4096).exactOptional(),
       digest: z.string().max(256).exactOptional().describe("of what was shown"),
+      always: z
+        .literal(true)
+        .exactOptional()
+        .describe("with approve: also for every later call of the tool in this session"),
     })
     .refine((decide) => (decide.decision === "edit") === (decide.args !== undefined), {
       message: "args come with the decision edit, and only with it",
       path: ["args"],
+    })
+    .refine((decide) => decide.always === undefined || decide.decision === "approve", {
+      message: "always comes with the decision approve, and only with it",
+      path: ["always"],
     })
     .describe("The decision on an approval."),
   answer: z
@@ -86,6 +94,15 @@ export const socketCommands = {
       answers: z.array(answer).min(1).max(20),
     })
     .describe("The answer to a question."),
+  dismiss: z
+    .strictObject({
+      type: z.literal("dismiss"),
+      ...request,
+      ...session,
+      approval_key: id,
+      reason: z.string().max(4096).exactOptional(),
+    })
+    .describe("A question will not be answered. The turn goes on without."),
   submit: z
     .strictObject({
       type: z.literal("submit"),

@@ -29,7 +29,7 @@ function findInteraction(scribe: Scribe, turn: string, id: string): Block | unde
 /** What servers tell of an approval or question; older ones leave out our additions. */
 export interface ApprovalRequest {
   readonly action_requests: readonly ActionRequest[];
-  readonly review_configs?: readonly { readonly allow_edit?: boolean }[];
+  readonly review_configs?: readonly { readonly allow_edit?: boolean; readonly allow_always?: boolean }[];
   readonly timeout_seconds?: number | null;
   readonly deadline?: number | null;
   readonly tool_use_id?: string;
@@ -55,7 +55,14 @@ export function requestApproval(
     scribe.write({ type: "question.request", ...on, questions });
   } else {
     const editable = request.review_configs?.some((config) => config.allow_edit !== false) ?? true;
-    scribe.write({ type: "approval.request", ...on, actions: action_requests.map(actionFrom), editable });
+    const offered = request.review_configs?.some((config) => config.allow_always === true) ?? false;
+    scribe.write({
+      type: "approval.request",
+      ...on,
+      actions: action_requests.map(actionFrom),
+      editable,
+      ...(offered ? { always: true } : {}),
+    });
   }
 }
 
@@ -127,6 +134,7 @@ export interface InteractionChange {
   readonly version?: number;
   readonly reason?: string;
   readonly action_requests?: readonly ActionRequest[];
+  readonly always?: boolean;
   readonly answers?: readonly Answer[];
   readonly values?: Readonly<Record<string, Json>>;
 }
@@ -136,6 +144,7 @@ export function changeInteraction(scribe: Scribe, turn: string, id: string, chan
   const block = findInteraction(scribe, turn, id);
   if (block === undefined || !("version" in block)) return;
   const { status, version = block.version + 1, reason, action_requests, answers, values } = change;
+  const always = change.always === true ? { always: true as const } : {};
   const on = { ...named(turn, block), version, ...(reason === undefined ? {} : { reason }) };
   switch (block.kind) {
     case "approval": {
@@ -145,6 +154,7 @@ export function changeInteraction(scribe: Scribe, turn: string, id: string, chan
         ...on,
         status: status as EventOf<"approval.update">["status"],
         ...actions,
+        ...always,
       });
       return;
     }

@@ -14,7 +14,12 @@ export function approvalRequest(block: ApprovalBlock | QuestionBlock) {
       ...due,
     };
   }
-  const review_configs = block.actions.map(() => ({ require_approval: true, allow_edit: block.editable }));
+  const review = {
+    require_approval: true,
+    allow_edit: block.editable,
+    ...(block.offers_always ? { allow_always: true } : {}),
+  };
+  const review_configs = block.actions.map(() => review);
   return { action_requests: block.actions.map(actionRequest), review_configs, ...due };
 }
 

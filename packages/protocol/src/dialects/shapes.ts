@@ -8,6 +8,8 @@ export const reviewConfig = z.strictObject({
   require_approval: z.boolean(),
   /** Ours: whether the arguments may be edited. */
   allow_edit: z.boolean().exactOptional(),
+  /** Ours: whether the tool may be allowed for the rest of the session. */
+  allow_always: z.boolean().exactOptional(),
 });
 
 export const actionRequest = z.strictObject({

@@ -80,6 +80,10 @@ export const interactionEvents = {
       editable: z.boolean(),
       ...deadline,
       digest: z.string().max(256).exactOptional().describe("binds the decision to what was shown"),
+      always: z
+        .literal(true)
+        .exactOptional()
+        .describe("the person may also say that the tool needs no approval any more in this session"),
     })
     .describe("A tool call waits for a person's approval, inside the turn."),
   "approval.update": z
@@ -90,6 +94,10 @@ export const interactionEvents = {
       ...change,
       status: z.enum(["approved", "edited", "rejected", "timed_out", "cancelled"]),
       actions: actions.exactOptional().describe("what will be done instead, when edited"),
+      always: z
+        .literal(true)
+        .exactOptional()
+        .describe("approved for good: the tool needs no approval any more in this session"),
     })
     .describe("The approval was decided, or nobody decided in time."),
 

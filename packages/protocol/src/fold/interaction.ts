@@ -69,7 +69,9 @@ function newInteraction(event: RequestEvent, seq: number): InteractionBlock {
         timeout_seconds: event.timeout_seconds ?? null,
         deadline: event.deadline ?? null,
         digest: event.digest ?? null,
+        offers_always: event.always ?? false,
         edited: null,
+        always: false,
       };
     case "question.request":
       return {
@@ -123,7 +125,12 @@ function updateOf(block: InteractionBlock, event: UpdateEvent): InteractionBlock
   switch (event.type) {
     case "approval.update":
       if (block.kind !== "approval") return block;
-      return { ...block, status: event.status, edited: event.actions ?? null };
+      return {
+        ...block,
+        status: event.status,
+        edited: event.actions ?? null,
+        always: event.always ?? false,
+      };
     case "question.update":
       return block.kind === "question"
         ? { ...block, status: event.status, answers: event.answers ?? null, message: event.message ?? null }

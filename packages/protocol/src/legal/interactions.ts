@@ -71,6 +71,8 @@ export function checkUpdate(turn: Turn, event: UpdateEvent): Illegal | null {
       return illegal("L20", "an edit changes arguments, not which tools are called");
     }
     if (edits && !block.editable) return illegal("L20", `approval ${block.key} can't be edited`);
+    if (event.always === true && (event.status !== "approved" || !block.offers_always))
+      return illegal("L20", "for good comes with approved, only, and only where it was offered");
   }
   return null;
 }

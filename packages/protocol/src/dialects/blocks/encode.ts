@@ -229,8 +229,9 @@ function updateFrames(turn: Turn, block: InteractionBlock): BlocksFrame[] {
     block.kind === "approval" && block.edited !== null
       ? { action_requests: block.edited.map(actionRequest) }
       : {};
+  const always = block.kind === "approval" && block.always ? { always: true as const } : {};
   const answers = block.kind === "question" && block.answers !== null ? { answers: block.answers } : {};
-  return [{ type: "approval_result", ...common, approval_key, status, ...edited, ...answers }];
+  return [{ type: "approval_result", ...common, approval_key, status, ...edited, ...always, ...answers }];
 }
 
 /**

@@ -158,6 +158,7 @@ export const blocksFrames = {
     status: z.enum(["approved", "edited", "rejected", "timed_out", "cancelled", "answered", "dismissed"]),
     version: z.int(),
     action_requests: z.array(actionRequest).exactOptional(),
+    always: z.literal(true).exactOptional(),
     answers: z.array(answer).exactOptional(),
     reason: z.string().exactOptional(),
     ...cursor,

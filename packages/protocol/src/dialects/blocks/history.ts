@@ -157,6 +157,7 @@ function became(block: Block): Record<string, unknown> {
       return {
         ...common,
         ...(block.edited === null ? {} : { edited_requests: block.edited.map(actionRequest) }),
+        ...(block.always ? { always: true } : {}),
       };
     case "question":
       return { ...common, ...(block.answers === null ? {} : { answers: block.answers }) };

@@ -254,6 +254,7 @@ function interactionUpdate(block: InteractionBlock, common: Common): ResponsesFr
     ...(block.kind === "approval" && block.edited !== null
       ? { action_requests: block.edited.map(actionRequest) }
       : {}),
+    ...(block.kind === "approval" && block.always ? { always: true as const } : {}),
     ...(block.kind === "question" && block.answers !== null ? { answers: block.answers } : {}),
     ...(block.kind === "form" && block.values !== null ? { values: block.values } : {}),
   };

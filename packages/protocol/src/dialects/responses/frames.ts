@@ -111,6 +111,7 @@ export const responsesFrames = {
     version: z.int(),
     reason: z.string().exactOptional(),
     action_requests: z.array(actionRequest).exactOptional(),
+    always: z.literal(true).exactOptional(),
     answers: z.array(answer).exactOptional(),
     values: z.record(z.string(), json).exactOptional(),
     ...cursor,
