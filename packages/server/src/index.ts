@@ -182,8 +182,10 @@ export {
   type FormSubmission,
   submitForm,
 } from "./session/forms.ts";
-export { answerQuestion, type QuestionAnswer } from "./session/answer.ts";
 export type { OpenSource, SourceHost, SourceTool, ToolSource } from "./runtime/define/source.ts";
+export { listAllowances, type Revocation, revokeAllowance } from "./session/allowances.ts";
+export type { Allowance, Allowances, NewAllowance } from "./store/ports/allowances.ts";
+export { answerQuestion, dismissQuestion, type Dismissal, type QuestionAnswer } from "./session/answer.ts";
 export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
 export type { FetchWebContentOptions } from "./runtime/built-in/fetch-web-content.ts";
 export type { ImageGenerator, ImageWish } from "./runtime/built-in/generate-image.ts";

@@ -22,6 +22,12 @@ export interface Tried {
   readonly nextAt: number;
 }
 
+interface NoteOptions {
+  readonly kept?: boolean;
+  /** What else belongs to the commit. */
+  readonly also?: (tx: Store) => Promise<void>;
+}
+
 export interface AttemptOptions {
   readonly parts: RuntimeParts;
   readonly row: RunningTurn;
@@ -112,10 +118,17 @@ export class Attempt {
   }
 
   /** Journals a fact on its own: before it is told, so that whoever comes next can tell it. */
-  async note<T>(key: FactKey<T>, value: T, { kept = false } = {}): Promise<void> {
+  async note<T>(key: FactKey<T>, value: T, { kept = false, also }: NoteOptions = {}): Promise<void> {
     this.requireLease();
-    const { journal } = this.parts.store;
-    await patiently(this.parts, () => journal.write(this.ref, this.#entry(key, value as Json, kept)));
+    const { store } = this.parts;
+    const entry = this.#entry(key, value as Json, kept);
+    await patiently(this.parts, async () => {
+      if (also === undefined) return store.journal.write(this.ref, entry);
+      return store.transaction(async (tx) => {
+        await tx.journal.write(this.ref, entry);
+        await also(tx);
+      });
+    });
     this.#journal.set(key, value as Json);
   }
 

@@ -1,6 +1,6 @@
 /**
- * A person answers what an agent asks, by the question's own buttons or by a plain message, which then is the answer and
- * begins no turn. Committed with its event, like any decision.
+ * A person answers or dismisses what an agent asks, by the question's own buttons or by a plain message. Committed with its
+ * event, like any decision. Never tells the agent: whoever waits for it looks.
  */
 import type { Answer, Json, Question } from "@turnstream/protocol";
 import { StoreError } from "../store/errors.ts";
@@ -8,9 +8,9 @@ import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
 import type { NewMessage } from "../store/ports/waiting.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
-import { changeInteraction } from "./change-interaction.ts";
+import { changeInteraction, type InteractionMove } from "./change-interaction.ts";
+import { deliver } from "./deliver.ts";
 import type { CommandParts } from "./parts.ts";
-import { deliverCommitted } from "./relay.ts";
 import { DECISIONS_CHANNEL, formatRef } from "./wake.ts";
 
 export interface QuestionAnswer {
@@ -20,44 +20,89 @@ export interface QuestionAnswer {
 }
 
 /** Of any number at once one wins. Throws NOT_FOUND, and INVALID for answers that don't fit the questions. */
-export async function answerQuestion(
-  parts: CommandParts,
-  ref: Ref,
-  wish: QuestionAnswer,
-): Promise<ChangeResult> {
+export function answerQuestion(parts: CommandParts, ref: Ref, wish: QuestionAnswer): Promise<ChangeResult> {
   const { key, answers, by } = wish;
-  const result = await parts.store.transaction(async (tx) => {
-    const interaction = await tx.interactions.byKey(ref, key);
-    if (interaction?.kind !== "question") throw new StoreError("NOT_FOUND", `question ${key}`);
+  return changeQuestion(parts, ref, key, (interaction) => {
     const problem = problemOf(questionsOf(interaction), answers);
     if (problem !== null) throw new StoreError("INVALID", `question ${key}: ${problem}`);
     const fields = { answers: answers as unknown as Json };
-    return changeInteraction(tx, ref, interaction, {
-      to: "answered",
-      fields,
-      ...(by === undefined ? {} : { by }),
-    });
+    return { to: "answered", fields, ...(by === undefined ? {} : { by }) };
   });
-  await deliverCommitted(parts, ref);
+}
+
+export interface Dismissal {
+  readonly key: string;
+  readonly by?: string;
+  /** The agent reads it. */
+  readonly reason?: string;
+}
+
+/** The agent goes on without an answer. Of any number at once one wins. Throws NOT_FOUND. */
+export function dismissQuestion(parts: CommandParts, ref: Ref, wish: Dismissal): Promise<ChangeResult> {
+  const { key, by, reason } = wish;
+  return changeQuestion(parts, ref, key, () => ({
+    to: "dismissed",
+    ...(by === undefined ? {} : { by }),
+    ...(reason === undefined ? {} : { reason }),
+  }));
+}
+
+async function changeQuestion(
+  parts: CommandParts,
+  ref: Ref,
+  key: string,
+  moveOf: (interaction: Interaction) => InteractionMove,
+): Promise<ChangeResult> {
+  const result = await parts.store.transaction(async (tx) => {
+    const interaction = await tx.interactions.byKey(ref, key);
+    if (interaction?.kind !== "question") throw new StoreError("NOT_FOUND", `question ${key}`);
+    return changeInteraction(tx, ref, interaction, moveOf(interaction));
+  });
+  await deliver(parts, ref);
   parts.signals.send(DECISIONS_CHANNEL, formatRef(ref));
   return result;
 }
 
-/** The question that a plain message answers, if one waits. In the transaction in which the message was added. */
-export async function answerByMessage(tx: Store, ref: Ref, message: NewMessage): Promise<boolean> {
+/**
+ * What a plain message does to the question that waits the longest, in the transaction in which the message was added:
+ * it is the answer and waits no longer, or it dismisses the question and goes on waiting for its turn.
+ * @returns null when nothing was asked
+ */
+export async function answerByMessage(
+  tx: Store,
+  ref: Ref,
+  message: NewMessage,
+): Promise<"answered" | "dismissed" | null> {
+  const { id, text, by = null, resumes = null } = message;
+  // It goes on with a form, and so is about that.
+  if (resumes !== null) return null;
   const asked = await tx.interactions.list(ref, { pending: true });
   const question = asked.find(({ kind }) => kind === "question");
-  const [first] = question === undefined ? [] : questionsOf(question);
-  if (question === undefined || first === undefined) return false;
-  const { id, text, by } = message;
-  const answers = [{ question: first.id, selected: [], text }];
-  const move = { to: "answered", fields: { answers, message: id } };
+  if (question === undefined) return null;
+  const answers = readAnswer(questionsOf(question), text);
   const result = await changeInteraction(tx, ref, question, {
-    ...move,
-    ...(by === undefined || by === null ? {} : { by }),
+    ...(answers === null ? { to: "dismissed" } : { to: "answered", fields: { answers, message: id } }),
+    ...(by === null ? {} : { by }),
   });
-  if (result.won) await tx.waiting.remove(ref, id);
-  return result.won;
+  if (!result.won) return null;
+  if (answers === null) return "dismissed";
+  await tx.waiting.remove(ref, id);
+  return "answered";
+}
+
+/**
+ * A message as an answer; null when it is none. To one question: the option that it names, or its text. To several: its
+ * text, for all of them. Pure.
+ */
+export function readAnswer(questions: readonly Question[], text: string): Answer[] | null {
+  const said = text.trim();
+  const [only] = questions;
+  if (said === "" || only === undefined) return null;
+  const named = only.options.filter(({ label }) => label.trim().toLowerCase() === said.toLowerCase());
+  if (questions.length === 1 && named.length === 1)
+    return named.map((option) => ({ question: only.id, selected: [option.id] }));
+  const open = questions.find((question) => question.free_text);
+  return open === undefined ? null : [{ question: open.id, selected: [], text }];
 }
 
 function questionsOf({ request }: Interaction): readonly Question[] {

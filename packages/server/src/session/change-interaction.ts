@@ -3,6 +3,7 @@
  * one place where a decision, an answer, a time-out and a withdrawal become events. Never brings them to the log.
  */
 import type { EventDraft, Json } from "@turnstream/protocol";
+import type { AuditEntry } from "../store/ports/audit.ts";
 import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
@@ -14,13 +15,15 @@ export interface InteractionMove {
   readonly by?: string;
   readonly reason?: string;
   readonly digest?: string;
+  /** What else is done if it wins, before the audit is locked. @returns what the audit says of it */
+  readonly also?: () => Promise<Pick<AuditEntry, "action" | "subject">>;
 }
 
 export async function changeInteraction(
   tx: Store,
   ref: Ref,
   interaction: Interaction,
-  { to, fields = {}, by, reason, digest }: InteractionMove,
+  { to, fields = {}, by, reason, digest, also }: InteractionMove,
 ): Promise<ChangeResult> {
   const { id, kind } = interaction;
   const result = await tx.interactions.change(ref, {
@@ -35,9 +38,14 @@ export async function changeInteraction(
   const { version, change } = result;
   const draft = { ...updateOf(interaction, change), turn: interaction.turn } as EventDraft;
   await tx.outbox.add(ref, { key: `i/${id}/${version}`, draft });
+  const more = await also?.();
   const actor = by === undefined ? null : await tx.people.numberOf(ref.tenant, by);
   const subject = { session: ref.session, interaction: id };
   await tx.audit.add(ref.tenant, { actor, action: `${kind}.${to}`, subject, detail: { version } });
+  if (more !== undefined) {
+    const { action } = more;
+    await tx.audit.add(ref.tenant, { actor, action, subject: { ...subject, ...more.subject } });
+  }
   return result;
 }
 

@@ -6,9 +6,11 @@ import type { Action, Json } from "@turnstream/protocol";
 import { StoreError } from "../store/errors.ts";
 import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
 import type { Ref } from "../store/refs.ts";
+import type { Store } from "../store/store.ts";
 import { changeInteraction } from "./change-interaction.ts";
+import { problemOfEdit } from "./edited-input.ts";
+import { deliver } from "./deliver.ts";
 import type { CommandParts } from "./parts.ts";
-import { deliverCommitted } from "./relay.ts";
 import { DECISIONS_CHANNEL, formatRef } from "./wake.ts";
 
 export interface Decision {
@@ -21,40 +23,90 @@ export interface Decision {
   readonly reason?: string;
   /** Of what the person was shown: a decision on something else is refused. */
   readonly digest?: string;
+  /** With "approve", where it is offered: from now on this agent may call this tool in this session without asking. */
+  readonly always?: boolean;
+}
+
+/** What the request of an approval is in the store. */
+export interface ApprovalRequest {
+  readonly actions: readonly Action[];
+  readonly editable: boolean;
+  /** Whether a person may approve for good. Absent in requests of earlier versions. */
+  readonly always?: boolean;
+  /** Whose call it is. */
+  readonly agent?: string;
 }
 
 const STATUS = { approve: "approved", edit: "edited", reject: "rejected" } as const;
 
-/** Of any number at once one wins; the others are told what it is now. Throws NOT_FOUND, and INVALID for a bad edit. */
+/**
+ * Of any number at once one wins; the others are told what it is now. Throws NOT_FOUND, and INVALID for an edit that the
+ * tool would not take, with words that name the place.
+ */
 export async function decideApproval(
   parts: CommandParts,
   ref: Ref,
   decision: Decision,
 ): Promise<ChangeResult> {
-  const result = await parts.store.transaction(async (tx) => {
-    const interaction = await tx.interactions.byKey(ref, decision.key);
-    if (interaction?.kind !== "approval") throw new StoreError("NOT_FOUND", `approval ${decision.key}`);
-    const actions = actionsOf(interaction, decision);
-    const { by, reason, digest } = decision;
-    return changeInteraction(tx, ref, interaction, {
+  // What was asked never changes, so that all of it can be looked at before.
+  const interaction = await parts.store.interactions.byKey(ref, decision.key);
+  if (interaction?.kind !== "approval") throw new StoreError("NOT_FOUND", `approval ${decision.key}`);
+  const actions = await editedActions(parts.store, ref, interaction, decision);
+  const rule = ruleOf(interaction.request as unknown as ApprovalRequest, decision);
+  const { by, reason, digest } = decision;
+  const result = await parts.store.transaction((tx) =>
+    changeInteraction(tx, ref, interaction, {
       to: STATUS[decision.decision],
-      ...(actions === null ? {} : { fields: { actions } }),
+      fields: {
+        ...(actions === null ? {} : { actions }),
+        ...(rule === null ? {} : { always: true }),
+      },
       ...(by === undefined ? {} : { by }),
       ...(reason === undefined ? {} : { reason }),
       ...(digest === undefined ? {} : { digest }),
-    });
-  });
-  await deliverCommitted(parts, ref);
+      ...(rule === null
+        ? {}
+        : {
+            also: async () => {
+              await tx.allowances.add(ref, { ...rule, ...(by === undefined ? {} : { by }) });
+              return { action: "approval.always", subject: rule };
+            },
+          }),
+    }),
+  );
+  await deliver(parts, ref);
   parts.signals.send(DECISIONS_CHANNEL, formatRef(ref));
   return result;
 }
 
 /** An edit changes arguments, and not which tool is called. */
-function actionsOf({ request }: Interaction, { decision, input, key }: Decision): readonly Action[] | null {
+async function editedActions(
+  store: Store,
+  ref: Ref,
+  { id, request }: Interaction,
+  { decision, input, key }: Decision,
+): Promise<readonly Action[] | null> {
   if ((decision === "edit") !== (input !== undefined))
-    throw new StoreError("INVALID", `approval ${key}: arguments come with an edit, and only with it`);
+    throw bad(key, "arguments come with an edit, and only with it");
   if (input === undefined) return null;
-  const { actions, editable } = request as unknown as { actions: readonly Action[]; editable: boolean };
-  if (!editable) throw new StoreError("INVALID", `approval ${key} can't be edited`);
+  const { actions, editable } = request as unknown as ApprovalRequest;
+  if (!editable) throw bad(key, "it can't be edited");
+  const problem = problemOfEdit(input, await store.interactions.schema(ref, id));
+  if (problem !== null) throw bad(key, problem);
   return actions.map((action) => ({ ...action, input }));
+}
+
+function ruleOf(
+  { always = false, agent, actions }: ApprovalRequest,
+  { decision, key, ...wish }: Decision,
+): { readonly agent: string; readonly tool: string } | null {
+  if (wish.always !== true) return null;
+  if (decision !== "approve") throw bad(key, "for good comes with an approval, and only with it");
+  const tool = actions[0]?.name;
+  if (!always || agent === undefined || tool === undefined) throw bad(key, "it can't be approved for good");
+  return { agent, tool };
+}
+
+function bad(key: string, why: string): StoreError {
+  return new StoreError("INVALID", `approval ${key}: ${why}`);
 }

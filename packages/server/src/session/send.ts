@@ -18,8 +18,9 @@ export interface SentMessage extends NewMessage {
 }
 
 /**
- * A question that waits is answered by it, and then it begins no turn. With `resumes` it goes on from a form: one that
- * waits is submitted with `formValues`, or else declined with the text as the reason.
+ * A question that waits is answered by it, and then it begins no turn; or dismissed, where it can be no answer. With
+ * `resumes` it goes on from a form: one that waits is submitted with `formValues`, or else declined with the text as the
+ * reason.
  * "already" when the session has or had a message of this id: the first stays. A text that is too long for an event is
  * kept as a blob. Throws NOT_FOUND without the session or the form and INVALID for values that don't fit it, and nothing
  * once the message is committed.
@@ -36,20 +37,24 @@ export async function sendMessage(
   for (const blob of blobs) await store.blobs.put(ref, blob);
   const { text, whole = null } = draft;
   const resumes = message.resumes ?? null;
+  let isDecided = false;
   let isAnswer = false;
   const added = await store.transaction(async (tx) => {
+    [isDecided, isAnswer] = [false, false];
     const result = await tx.waiting.add(ref, { ...message, text, whole });
     if (result === "added") {
       // What became of the form comes before what goes on from it.
-      if (resumes !== null) isAnswer = await resumeForm(tx, ref, { ...message, text, resumes, formValues });
+      if (resumes !== null) isDecided = await resumeForm(tx, ref, { ...message, text, resumes, formValues });
       await tx.outbox.add(ref, { key: messageKey("m", message.id), draft });
-      if (resumes === null) isAnswer = await answerByMessage(tx, ref, { ...message, text });
+      const became = await answerByMessage(tx, ref, { ...message, text });
+      isDecided ||= became !== null;
+      isAnswer = became === "answered";
     }
     return result;
   });
   await deliver(parts, ref);
-  if (isAnswer) signals.send(DECISIONS_CHANNEL, formatRef(ref));
-  if (!isAnswer || resumes !== null) signals.send(TURNS_CHANNEL, formatRef(ref));
+  if (isDecided) signals.send(DECISIONS_CHANNEL, formatRef(ref));
+  if (!isAnswer) signals.send(TURNS_CHANNEL, formatRef(ref));
   return added === "added" ? "sent" : "already";
 }
 

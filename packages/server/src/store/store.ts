@@ -3,6 +3,7 @@
  * its own file; `postgres/` and `memory/` keep them alike, and the same contract suites run on both.
  * Never knows the log, nor who reads or writes it.
  */
+import type { Allowances } from "./ports/allowances.ts";
 import type { Archive } from "./ports/archive.ts";
 import type { Audit } from "./ports/audit.ts";
 import type { Blobs } from "./ports/blobs.ts";
@@ -42,6 +43,7 @@ export interface StorePorts {
   readonly keys: Keys;
   readonly people: People;
   readonly interactions: Interactions;
+  readonly allowances: Allowances;
   readonly formDrafts: FormDrafts;
   readonly payments: Payments;
   readonly usage: UsageLedger;

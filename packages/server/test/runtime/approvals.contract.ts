@@ -1,12 +1,13 @@
 /** Approvals: a call waits for a person, and exactly one decision wins, whoever dies meanwhile. */
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type ApprovalBlock, blocksOf, type Turn } from "@turnstream/protocol";
+import { type ApprovalBlock, blocksOf, type Json, type Turn } from "@turnstream/protocol";
 import { call, say, think } from "../../src/models/script-parts.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
 import type { Approval } from "../../src/runtime/define/approval.ts";
 import { tool } from "../../src/runtime/define/tool.ts";
+import { listAllowances, revokeAllowance } from "../../src/session/allowances.ts";
 import { decideApproval, type Decision } from "../../src/session/decide.ts";
 import type { Ref } from "../../src/store/refs.ts";
 import { outline, Stage, type StageParts } from "./stage.ts";
@@ -27,7 +28,11 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
   function broker(approval: Approval<Trade>, calls = 1): Agent {
     const trade = tool({
       label: "Trading",
-      input: z.object({ symbol: z.string(), count: z.int().positive() }),
+      // What can't be said as JSON Schema is for the worker to check.
+      input: z.object({
+        symbol: z.string().refine((symbol) => symbol !== "bad"),
+        count: z.int().positive(),
+      }),
       approval,
       run: (input) => {
         trades.push(input);
@@ -83,7 +88,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
 
     it.each([
       [{ symbol: "FPT", count: 7 }, "result trade success traded 7 FPT"],
-      [{ symbol: "FPT", count: -1 }, "result trade error This did not work."],
+      [{ symbol: "bad", count: 1 }, "result trade error This did not work."],
     ] as const)(
       "can change the arguments, which the tool's schema still has to like: %o",
       async (input, line) => {
@@ -98,6 +103,32 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
         expect(approvalsOf(turn)[0]?.status).toBe("edited");
       },
     );
+
+    it("W13 refuses an edit that the tool's schema refuses, when it is decided, and still waits", async () => {
+      await open();
+      await stage.worker([broker({ editable: true })]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      const key = asked?.key ?? "";
+      const bad: readonly (readonly [Json, string])[] = [
+        [{ symbol: "FPT", count: "7" }, "count: "],
+        [{ symbol: "FPT", count: -1 }, "count: "],
+        [{ symbol: "FPT", count: 1, more: true }, "more: "],
+        [JSON.parse('{"symbol":"FPT","count":1,"__proto__":{"a":1}}') as Json, "__proto__: "],
+        [["FPT", 7], "an object"],
+        [{ symbol: "F".repeat(40_000), count: 1 }, "bytes"],
+      ];
+      for (const [input, words] of bad)
+        await expect(decide(ref, key, { decision: "edit", input })).rejects.toMatchObject({
+          code: "INVALID",
+          message: expect.stringContaining(words) as string,
+        });
+      expect((await waiting(ref))[0]?.key).toBe(key);
+      await decide(ref, key, { decision: "edit", input: { symbol: "FPT", count: 7 } });
+      await stage.ended(ref, () => true);
+      expect(trades).toEqual([{ symbol: "FPT", count: 7 }]);
+    });
 
     it("refuses edits where there may be none, and decisions on something else", async () => {
       await open();
@@ -171,6 +202,88 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       const turn = await stage.ended(ref, () => true);
       expect(trades).toEqual([{ symbol: "VNM", count: 3 }]);
       expect(turn.status).toBe("end_turn");
+    });
+
+    it("can be given for the rest of the session, seen, and taken back", async () => {
+      await open();
+      await stage.worker([broker(true)]);
+      const ref = await stage.session();
+      const other = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(asked?.offers_always).toBe(true);
+      const always = { decision: "approve", always: true } as const;
+      expect(await decide(ref, asked?.key ?? "", always)).toMatchObject({ won: true });
+      const turn = await stage.ended(ref, () => true);
+      expect(approvalsOf(turn)[0]).toMatchObject({ status: "approved", always: true });
+      expect(await listAllowances(stage.parts, ref)).toMatchObject([
+        { agent: "broker", tool: "trade", by: stage.actor.user },
+      ]);
+      // The next call asks nobody; in another session it does.
+      const passed = await stage.ask(ref, "trade");
+      expect(approvalsOf(passed)).toEqual([]);
+      expect(trades).toHaveLength(2);
+      await stage.send(other, "trade");
+      await decide(other, (await waiting(other))[0]?.key ?? "", { decision: "reject" });
+      const rule = { agent: "broker", tool: "trade" };
+      const { user } = stage.actor;
+      expect(await revokeAllowance(stage.parts, ref, { ...rule, by: user })).toBe(true);
+      expect(await revokeAllowance(stage.parts, ref, rule)).toBe(false);
+      expect(await listAllowances(stage.parts, ref)).toEqual([]);
+      await stage.send(ref, "trade");
+      const [again] = await waiting(ref);
+      await decide(ref, again?.key ?? "", { decision: "reject" });
+      await stage.ended(ref, (one) => one.number === 3);
+      expect(trades).toHaveLength(2);
+      const audit = await stage.parts.store.audit.list(stage.actor.tenant, { after: 0, limit: 100 });
+      expect(audit.map(({ action }) => action).filter((action) => action !== "approval.rejected")).toEqual([
+        "approval.approved",
+        "approval.always",
+        "approval.passed",
+        "approval.revoked",
+      ]);
+    });
+
+    it("is not given for good by a policy that doesn't say so, nor with another decision", async () => {
+      await open();
+      await stage.worker([broker(() => true)]);
+      const ref = await stage.session();
+      await stage.parts.store.allowances.add(ref, { agent: "broker", tool: "trade" });
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(asked?.offers_always).toBe(false);
+      const key = asked?.key ?? "";
+      for (const decision of ["approve", "reject"] as const)
+        await expect(decide(ref, key, { decision, always: true })).rejects.toMatchObject({ code: "INVALID" });
+      await decide(ref, key, { decision: "reject" });
+      await stage.ended(ref, () => true);
+      expect(trades).toEqual([]);
+    });
+
+    it("is passed by a rule where a policy says that it may, and not by one that fails", async () => {
+      await open();
+      await stage.worker([broker(({ count }) => (count > 1 ? brokenPolicy() : { always: true }), 2)]);
+      const ref = await stage.session();
+      await stage.parts.store.allowances.add(ref, { agent: "broker", tool: "trade" });
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(asked?.actions[0]?.input).toMatchObject({ count: 2 });
+      await decide(ref, asked?.key ?? "", { decision: "reject" });
+      await stage.ended(ref, () => true);
+      expect(trades).toEqual([{ symbol: "VNM", count: 1 }]);
+    });
+
+    it("of calls that wait already is still asked for when one of them is allowed for good", async () => {
+      await open();
+      await stage.worker([broker(true, 2)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [first, second] = await waiting(ref, 2);
+      await decide(ref, first?.key ?? "", { always: true });
+      expect((await waiting(ref))[0]?.key).toBe(second?.key);
+      await decide(ref, second?.key ?? "", { decision: "reject" });
+      await stage.ended(ref, () => true);
+      expect(trades).toHaveLength(1);
     });
 
     it("is withdrawn by a stop, and nothing runs after that", async () => {

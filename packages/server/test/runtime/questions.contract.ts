@@ -6,7 +6,7 @@ import { call, say, think } from "../../src/models/script-parts.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool } from "../../src/runtime/define/tool.ts";
-import { answerQuestion } from "../../src/session/answer.ts";
+import { answerQuestion, dismissQuestion } from "../../src/session/answer.ts";
 import type { Ref } from "../../src/store/refs.ts";
 import { outline, Stage, type StageParts } from "./stage.ts";
 
@@ -24,11 +24,11 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
     stage = await Stage.open(await makeParts());
     prompts = [];
   };
-  function guide(): Agent {
+  function guide(asked: object = ASKED): Agent {
     const look = tool({ label: "Looking", rerun: "always", run: () => "free beds" });
     const model = scripted(({ step, prompt }) => {
       prompts.push(prompt);
-      if (step === 0) return [think("hm"), call("ask_user_question", ASKED), call("look")];
+      if (step === 0) return [think("hm"), call("ask_user_question", { ...asked }), call("look")];
       return step === 1 ? [call("look")] : [say("booked")];
     });
     return defineAgent({ name: "guide", model, tools: { look }, askUser: true });
@@ -95,6 +95,56 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
       await stage.send(ref, "thanks");
       expect((await waiting(ref)).status).toBe("pending");
       expect((await stage.state(ref)).turns.length).toBe(2);
+    });
+
+    it("W15 of several that a message answers, the agent reads it as the answer to all", async () => {
+      await open();
+      await stage.worker([guide()]);
+      const ref = await stage.session();
+      await stage.send(ref, "book");
+      await waiting(ref);
+      await stage.send(ref, "Sunday, with dinner");
+      await stage.ended(ref, () => true);
+      const read = JSON.stringify(prompts[1]);
+      for (const part of ["Which day?", "Sunday, with dinner", "Which meals?", "in one message"])
+        expect(read).toContain(part);
+    });
+
+    it("W15 that takes only its options is dismissed by another message, which begins the next turn", async () => {
+      await open();
+      const only = { question: "Which day?", options: ["Saturday", "Sunday"], free_text: false };
+      await stage.worker([guide({ questions: [only] })]);
+      const ref = await stage.session();
+      await stage.send(ref, "book");
+      expect((await waiting(ref)).questions[0]?.free_text).toBe(false);
+      const message = await stage.send(ref, "Forget it. What is the weather?");
+      const turn = await stage.ended(ref, ({ number }) => number === 1);
+      expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", message: null });
+      expect(JSON.stringify(prompts[1])).toContain("did not answer");
+      const next = await stage.until(ref, 10_000, ({ turns }) => turns.at(1) ?? null);
+      expect(next.message?.id).toBe(message);
+      await waiting(ref);
+      await stage.send(ref, "sunday");
+      await stage.ended(ref, ({ number }) => number === 2);
+      expect(JSON.stringify(prompts.at(-1))).toContain("Sunday");
+    });
+
+    it("can be dismissed, and then the agent goes on and reads why", async () => {
+      await open();
+      await stage.worker([guide()]);
+      const ref = await stage.session();
+      await stage.send(ref, "book");
+      const { key } = await waiting(ref);
+      await expect(dismissQuestion(stage.parts, ref, { key: "other" })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+      const wish = { key, by: stage.actor.user, reason: "none of your business" };
+      expect(await dismissQuestion(stage.parts, ref, wish)).toMatchObject({ won: true });
+      expect(await dismissQuestion(stage.parts, ref, wish)).toMatchObject({ won: false, why: "status" });
+      const turn = await stage.ended(ref, () => true);
+      expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", by: stage.actor.user });
+      expect(turn.status).toBe("end_turn");
+      expect(JSON.stringify(prompts[1])).toContain("none of your business");
     });
 
     it("takes only answers that fit, and one of many", async () => {

@@ -1,4 +1,5 @@
 /** All contract suites of the ledger, for whoever has a store to try them on. */
+import { allowancesContract } from "./allowances.contract.ts";
 import { auditContract } from "./audit.contract.ts";
 import { formDraftsContract } from "./form-drafts.contract.ts";
 import type { MakeStore } from "./harness.ts";
@@ -12,6 +13,7 @@ import { usageContract } from "./usage.contract.ts";
 export function ledgerContracts(name: string, makeStore: MakeStore, permutations: number): void {
   keysContract(name, makeStore);
   interactionsContract(name, makeStore);
+  allowancesContract(name, makeStore);
   formDraftsContract(name, makeStore);
   paymentsContract(name, makeStore, permutations);
   usageContract(name, makeStore);

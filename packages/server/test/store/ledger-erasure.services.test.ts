@@ -43,7 +43,8 @@ test("nothing is left of a person, and the audit still holds", async () => {
   const other = await newSession(store);
 
   const approval = anInteraction("approval", { request: { said } });
-  await store.interactions.request(ref, approval);
+  await store.interactions.request(ref, { ...approval, schema: { title: said } });
+  await store.allowances.add(ref, { agent: "broker", tool: said, by: user });
   await store.interactions.change(ref, {
     id: approval.id,
     to: "rejected",
@@ -73,13 +74,15 @@ test("nothing is left of a person, and the audit still holds", async () => {
   await store.interactions.request(other.ref, anInteraction("form"));
 
   expect(await tablesWith(said)).toEqual([
+    "allowances",
     "form_drafts",
     "interaction_changes",
+    "interaction_schemas",
     "interactions",
     "payment_notices",
     "payments",
   ]);
-  expect(await tablesWith(user)).toEqual(["interaction_changes", "people", "sessions"]);
+  expect(await tablesWith(user)).toEqual(["allowances", "interaction_changes", "people", "sessions"]);
 
   await store.transaction(async (tx) => {
     await tx.sessions.removeUser(tenant, user);

@@ -6,6 +6,11 @@ export interface ApprovalOptions {
   readonly timeoutSeconds?: number;
   /** Whether the person may change the arguments. */
   readonly editable?: boolean;
+  /**
+   * Whether the person may allow the tool for the rest of the session, and whether that then counts. True when absent;
+   * false for what a policy returns without saying so, for a rule must not outvote a policy.
+   */
+  readonly always?: boolean;
 }
 
 /** What a policy is told about the call. */
@@ -22,6 +27,7 @@ type Needed = boolean | ApprovalOptions;
 export interface NeededApproval {
   readonly timeoutSeconds: number;
   readonly editable: boolean;
+  readonly always: boolean;
 }
 
 const TIMEOUT_SECONDS = 300;
@@ -32,8 +38,13 @@ export async function neededApproval(
   input: unknown,
   context: ApprovalContext,
 ): Promise<NeededApproval | null> {
-  const needed = typeof approval === "function" ? await approval(input, context) : approval;
+  const isPolicy = typeof approval === "function";
+  const needed = isPolicy ? await approval(input, context) : approval;
   if (needed === false) return null;
   const options = needed === true ? {} : needed;
-  return { timeoutSeconds: options.timeoutSeconds ?? TIMEOUT_SECONDS, editable: options.editable ?? false };
+  return {
+    timeoutSeconds: options.timeoutSeconds ?? TIMEOUT_SECONDS,
+    editable: options.editable ?? false,
+    always: options.always ?? !isPolicy,
+  };
 }

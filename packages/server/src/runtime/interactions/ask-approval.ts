@@ -1,7 +1,10 @@
 /** A call waits for a person's approval: whether it needs one, what is shown, and what follows from the decision. */
 import { blocksOf, type Action, type ApprovalBlock, type Json } from "@turnstream/protocol";
 import { parseInput } from "../../models/tool-schema.ts";
+import type { ApprovalRequest } from "../../session/decide.ts";
+import type { Allowance } from "../../store/ports/allowances.ts";
 import type { InteractionChange } from "../../store/ports/interactions.ts";
+import type { Store } from "../../store/store.ts";
 import { neededApproval, type NeededApproval } from "../define/approval.ts";
 import type { Tool } from "../define/tool.ts";
 import { approvalKey, type CallFact } from "../facts.ts";
@@ -25,8 +28,10 @@ export async function askApproval(
   if (needed === null) return { ok: true, input };
   const { attempt } = scope;
   const block = await tellRequest(scope, call, needed);
-  const request = { actions: block.actions, editable: block.editable } as unknown as Json;
-  const decided = await awaitDecision(attempt, block, request);
+  const { actions, editable, offers_always: always } = block;
+  const request: ApprovalRequest = { actions, editable, always, agent: scope.agent.name };
+  const schema = editable ? schemaOf(scope, call) : undefined;
+  const decided = await awaitDecision(attempt, block, request as unknown as Json, schema);
   return outcomeOf(scope, call, tool, input, decided);
 }
 
@@ -38,18 +43,37 @@ async function needOf(
   input: unknown,
 ): Promise<NeededApproval | null> {
   const { attempt } = scope;
-  const noted = attempt.recall(approvalKey(call.call));
+  const key = approvalKey(call.call);
+  const noted = attempt.recall(key);
   if (noted !== undefined) return noted;
   if (tool.approval === false) return null;
   const { tenant, session, turn, user } = attempt.row;
   const context = { tenant, session, turn, user, call: call.call };
   const needed = await neededApproval(tool.approval, input, context).catch((error: unknown) => {
     attempt.parts.onError(error, `the approval policy of the tool ${call.name}`);
-    // A policy that fails lets nothing through.
-    return neededApproval(true, input, context);
+    // A policy that fails lets nothing through, by no rule either.
+    return neededApproval({ always: false }, input, context);
   });
-  await attempt.note(approvalKey(call.call), needed);
-  return needed;
+  const rule = needed?.always === true ? await ruleFor(scope, call) : null;
+  if (rule === null) await attempt.note(key, needed);
+  else await attempt.note(key, null, { also: (tx) => auditPass(tx, scope, call) });
+  return rule === null ? needed : null;
+}
+
+/** What a person has allowed for the rest of the session. */
+function ruleFor({ attempt, agent }: RunScope, { name }: StepCall): Promise<Allowance | null> {
+  return attempt.parts.store.allowances.find(attempt.ref, agent.name, name);
+}
+
+async function auditPass(tx: Store, { attempt, agent }: RunScope, { call, name }: StepCall): Promise<void> {
+  const { tenant, session, turn } = attempt.row;
+  const subject = { session, turn, call, agent: agent.name, tool: name };
+  await tx.audit.add(tenant, { actor: null, action: "approval.passed", subject });
+}
+
+/** As it was offered to the model. */
+function schemaOf({ pinned }: RunScope, { name }: StepCall): Json | undefined {
+  return pinned.tools.find((offered) => offered.name === name)?.input;
 }
 
 async function tellRequest(scope: RunScope, call: StepCall, needed: NeededApproval): Promise<ApprovalBlock> {
@@ -68,6 +92,7 @@ async function tellRequest(scope: RunScope, call: StepCall, needed: NeededApprov
     editable: needed.editable,
     timeout_seconds: needed.timeoutSeconds,
     deadline: parts.env.now() + needed.timeoutSeconds * 1_000,
+    ...(needed.always ? { always: true as const } : {}),
     digest: digestOf({
       session: row.session,
       turn: row.turn,

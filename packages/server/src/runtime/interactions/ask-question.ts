@@ -16,6 +16,7 @@ import { awaitDecision, requestKey } from "./await-decision.ts";
 const MAX_QUESTIONS = 20;
 const MAX_OPTIONS = 50;
 const MAX_LABEL = 500;
+const IN_ONE_MESSAGE = "The person answered all questions in one message: see the other answer.";
 
 export const QUESTIONS_SCHEMA: JsonSchema = {
   type: "object",
@@ -35,6 +36,10 @@ export const QUESTIONS_SCHEMA: JsonSchema = {
             description: "What can be chosen; none for an open question.",
           },
           multiple: { type: "boolean", description: "Whether several may be chosen." },
+          free_text: {
+            type: "boolean",
+            description: "False when only one of the options will do. True when absent.",
+          },
         },
         required: ["question"],
         additionalProperties: false,
@@ -99,7 +104,7 @@ function questionsFrom(input: Json): Question[] | null {
 
 function questionFrom(value: Json, id: string): Question | null {
   const text = textField(value, "question");
-  const { options = [], multiple = false } = objectFrom(value);
+  const { options = [], multiple = false, free_text = true } = objectFrom(value);
   if (text === null || !Array.isArray(options)) return null;
   const labels = (options as readonly Json[]).filter((label): label is string => typeof label === "string");
   return {
@@ -109,18 +114,19 @@ function questionFrom(value: Json, id: string): Question | null {
       .slice(0, MAX_OPTIONS)
       .map((label, n) => ({ id: `o${n + 1}`, label: cutText(label, MAX_LABEL) })),
     multiple: multiple === true,
-    // A person can always say something else.
-    free_text: true,
+    // Without options there would be no answer at all.
+    free_text: free_text !== false || labels.length === 0,
   };
 }
 
 /** What the model reads. */
-function contentOf(questions: readonly Question[], { status, body }: InteractionChange): Json {
-  if (status !== "answered") return "The person did not answer.";
+function contentOf(questions: readonly Question[], { status, body, reason }: InteractionChange): Json {
+  const why = reason === null ? "" : ` They said: ${reason}`;
+  if (status !== "answered") return `The person did not answer.${why}`;
   const { answers } = body as unknown as {
     answers: readonly { question: string; selected: string[]; text?: string }[];
   };
-  return answers.map(({ question: id, selected, text }) => {
+  const read = answers.map(({ question: id, selected, text }) => {
     const question = questions.find((one) => one.id === id);
     const chosen = selected.map(
       (option) => question?.options.find((one) => one.id === option)?.label ?? option,
@@ -130,4 +136,6 @@ function contentOf(questions: readonly Question[], { status, body }: Interaction
       answer: [...chosen, ...(text === undefined || text === "" ? [] : [text])].join("; "),
     };
   });
+  const left = questions.filter(({ id }) => !answers.some((answer) => answer.question === id));
+  return [...read, ...left.map(({ text }) => ({ question: text, answer: IN_ONE_MESSAGE }))];
 }

@@ -15,6 +15,7 @@ import { StoreError } from "../../store/errors.ts";
 import type { Interaction, InteractionChange } from "../../store/ports/interactions.ts";
 import type { Attempt } from "../attempt.ts";
 import { hearDecision } from "./hear.ts";
+import type { Waiters } from "./waiters.ts";
 
 /** Looks by itself that often, in case nobody told us. */
 const LOOK_MS = 60_000;
@@ -42,9 +43,10 @@ export async function awaitDecision(
   attempt: Attempt,
   block: AskedBlock,
   request: Json,
+  schema?: Json,
 ): Promise<InteractionChange> {
   const { parts, ref } = attempt;
-  const { interaction } = await commitRequest(attempt, block, request);
+  const { interaction } = await commitRequest(attempt, block, request, schema);
   const change = await wait(attempt, interaction);
   const { failure } = await deliverCommitted(parts, ref);
   if (failure !== null) throw failure;
@@ -53,7 +55,7 @@ export async function awaitDecision(
 }
 
 /** Told already; a repeat changes nothing. */
-export function commitRequest({ parts, ref, row }: Attempt, block: AskedBlock, request: Json) {
+export function commitRequest({ parts, ref, row }: Attempt, block: AskedBlock, request: Json, schema?: Json) {
   const { deadline, kind, run, id, index, call } = block;
   const digest = block.kind === "approval" ? block.digest : null;
   return parts.store.interactions.request(ref, {
@@ -67,31 +69,46 @@ export function commitRequest({ parts, ref, row }: Attempt, block: AskedBlock, r
     request,
     ...(call === null ? {} : { call }),
     ...(digest === null ? {} : { digest }),
+    ...(schema === undefined ? {} : { schema }),
     ...(deadline === null ? {} : { deadlineMs: Math.max(0, deadline - parts.env.now()) }),
   });
 }
 
-async function wait(
+async function wait(attempt: Attempt, asked: Interaction): Promise<InteractionChange> {
+  const waiter = attempt.parts.waiters.enter(attempt.ref.session);
+  try {
+    while (true) {
+      attempt.signal.throwIfAborted();
+      waiter.look();
+      const change = await lookOnce(attempt, asked, waiter);
+      if (change !== null) return change;
+    }
+  } finally {
+    waiter.leave();
+  }
+}
+
+/** Null when it is not decided yet, after a while. */
+async function lookOnce(
   { parts, ref, signal, waiting }: Attempt,
   asked: Interaction,
-): Promise<InteractionChange> {
+  waiter: ReturnType<Waiters["enter"]>,
+): Promise<InteractionChange | null> {
   const { interactions } = parts.store;
-  while (true) {
-    signal.throwIfAborted();
-    const now = await interactions.get(ref, asked.id);
-    if (now === null) throw new StoreError("NOT_FOUND", `${asked.kind} ${asked.key}`);
-    if (now.status !== "pending") {
-      const change = (await interactions.changes(ref, asked.id)).at(-1);
-      if (change === undefined) throw new StoreError("INTERNAL", `${asked.kind} ${asked.key}`);
-      return change;
-    }
-    const left = now.deadline === null ? LOOK_MS : now.deadline - parts.env.now();
-    if (left > 0) await waiting(() => parts.waiters.wait(ref.session, Math.min(left, LOOK_MS), signal));
-    else {
-      const result = await parts.store.transaction((tx) =>
-        changeInteraction(tx, ref, now, { to: EXPIRY[now.kind] }),
-      );
-      if (!result.won && result.why === "early") await parts.waiters.wait(ref.session, EARLY_MS, signal);
-    }
+  const now = await interactions.get(ref, asked.id);
+  if (now === null) throw new StoreError("NOT_FOUND", `${asked.kind} ${asked.key}`);
+  if (now.status !== "pending") {
+    const change = (await interactions.changes(ref, asked.id)).at(-1);
+    if (change === undefined) throw new StoreError("INTERNAL", `${asked.kind} ${asked.key}`);
+    return change;
   }
+  const left = now.deadline === null ? LOOK_MS : now.deadline - parts.env.now();
+  if (left > 0) await waiting(() => waiter.wait(Math.min(left, LOOK_MS), signal));
+  else {
+    const result = await parts.store.transaction((tx) =>
+      changeInteraction(tx, ref, now, { to: EXPIRY[now.kind] }),
+    );
+    if (!result.won && result.why === "early") await waiter.wait(EARLY_MS, signal);
+  }
+  return null;
 }

@@ -2,20 +2,50 @@
 import { pause } from "../pause.ts";
 
 export class Waiters {
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #waiting = new Map<string, Set<Waiter>>();
 
   wake(session: string): void {
-    for (const wake of this.#waiting.get(session) ?? []) wake();
+    for (const waiter of this.#waiting.get(session) ?? []) waiter.wake();
   }
 
-  /** Fulfilled when somebody has decided something in the session, or after a while; throws the signal's reason. */
-  wait(session: string, ms: number, signal: AbortSignal): Promise<void> {
-    return pause(ms, signal, (wake) => {
-      const waiting = this.#waiting.get(session) ?? new Set();
-      this.#waiting.set(session, waiting.add(wake));
+  /** From now on it hears of the session, until it leaves. */
+  enter(session: string): Waiter {
+    const waiting = this.#waiting.get(session) ?? new Set();
+    const waiter = new Waiter(() => {
+      waiting.delete(waiter);
+      if (waiting.size === 0 && this.#waiting.get(session) === waiting) this.#waiting.delete(session);
+    });
+    this.#waiting.set(session, waiting.add(waiter));
+    return waiter;
+  }
+}
+
+class Waiter {
+  readonly leave: () => void;
+  #isWoken = false;
+  #go: (() => void) | null = null;
+
+  constructor(leave: () => void) {
+    this.leave = leave;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#go?.();
+  }
+
+  /** Called before the store is asked: what is decided while it answers is not missed. */
+  look(): void {
+    this.#isWoken = false;
+  }
+
+  /** Fulfilled when somebody has decided something since the last look, or after a while; throws the signal's reason. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#isWoken) return;
+    await pause(ms, signal, (go) => {
+      this.#go = go;
       return () => {
-        waiting.delete(wake);
-        if (waiting.size === 0 && this.#waiting.get(session) === waiting) this.#waiting.delete(session);
+        this.#go = null;
       };
     });
   }

@@ -1,4 +1,5 @@
 /** The rows of interactions and their changes in memory, and how one change is put down. Decides nothing. */
+import type { Json } from "@turnstream/protocol";
 import type { FormDraft } from "../ports/form-drafts.ts";
 import type { Interaction, InteractionChange } from "../ports/interactions.ts";
 import type { Ref } from "../refs.ts";
@@ -10,6 +11,15 @@ const CHANGES = table<{ readonly id: string; readonly change: InteractionChange 
   "session",
 );
 
+const SCHEMAS = table<string>("interaction_schemas", "session");
+
+export function putSchema(rows: Rows, { session, id }: Interaction, text: string | null): void {
+  if (text !== null) rows.put(SCHEMAS, session, id, text);
+}
+
+export function schemaOf(rows: Rows, { session, id }: Interaction): Json {
+  return JSON.parse(rows.get(SCHEMAS, session, id) ?? "null") as Json;
+}
 export const DRAFTS = table<FormDraft>("form_drafts", "session");
 
 export function findInteraction(rows: Rows, ref: Ref, id: string): Interaction | undefined {

@@ -4,7 +4,7 @@ import type { Env } from "../env.ts";
 import { StoreError } from "../errors.ts";
 import { isForItsOrder, isPendingStatus, refusalOf } from "../rules/interaction-rules.ts";
 import type { Interaction, InteractionRequest, Interactions } from "../ports/interactions.ts";
-import { checkPage, checkRequest, checkWish } from "../rules/ledger-checks.ts";
+import { checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-checks.ts";
 import type { Ref } from "../refs.ts";
 import {
   allInteractions,
@@ -13,6 +13,8 @@ import {
   interactionsOf,
   putChange,
   putInteraction,
+  putSchema,
+  schemaOf,
 } from "./interaction-rows.ts";
 import { copyJson } from "./ledger-rows.ts";
 import { isOrdered } from "./order-rows.ts";
@@ -30,6 +32,7 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
         if (there === undefined) {
           const made = newInteraction(ref, request, rows.next("interactions"), env.now());
           putInteraction(rows, made);
+          putSchema(rows, made, schemaText(request));
           return { created: true, interaction: made };
         }
         const same =
@@ -64,6 +67,12 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
 
     byKey: (ref, key) =>
       tables.run((rows) => interactionsOf(rows, ref).find((row) => row.key === key) ?? null),
+
+    schema: (ref, id) =>
+      tables.run((rows) => {
+        const row = findInteraction(rows, ref, id);
+        return row === undefined ? null : schemaOf(rows, row);
+      }),
 
     list: (ref, { pending = false, after = 0, limit = 100 } = {}) =>
       tables.run((rows) => {

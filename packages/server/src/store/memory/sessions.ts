@@ -21,6 +21,7 @@ import {
   type Session,
   type Sessions,
 } from "../ports/sessions.ts";
+import { forgetAllower } from "./allowances.ts";
 import { forgetDecider } from "./interaction-rows.ts";
 import { removeMemories } from "./memories.ts";
 import { forgetInRunning } from "./running.ts";
@@ -105,6 +106,7 @@ function removeUser(rows: Rows, tenant: string, user: string, now: number): stri
   for (const row of gone) eraseSession(rows, row.id, now);
   for (const { id } of all) {
     forgetDecider(rows, id, user);
+    forgetAllower(rows, id, user);
     forgetSender(rows, id, user);
     forgetInRunning(rows, id, user);
   }

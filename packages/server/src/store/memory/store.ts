@@ -7,6 +7,7 @@ import { type Env, systemEnv } from "../env.ts";
 import type { OpenStore, Store, StorePorts } from "../store.ts";
 import { runCalls } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
+import { memoryAllowances } from "./allowances.ts";
 import { memoryArchive } from "./archive.ts";
 import { memoryAudit } from "./audit.ts";
 import { memoryFormDrafts } from "./form-drafts.ts";
@@ -55,6 +56,7 @@ function portsOn(tables: MemoryTables, env: Env): StorePorts {
     shares: memoryShares(tables, env),
     keys: memoryKeys(tables, env),
     people: memoryPeople(tables),
+    allowances: memoryAllowances(tables, env),
     interactions: memoryInteractions(tables, env),
     formDrafts: memoryFormDrafts(tables, env),
     payments: memoryPayments(tables, env),

@@ -21,6 +21,8 @@ export interface InteractionRequest {
   readonly request: Json;
   /** Binds the decision to what was shown. */
   readonly digest?: string;
+  /** JSON Schema that edited arguments have to keep to. Kept beside it, unless it is larger than 64 kB. */
+  readonly schema?: Json;
   /** From now, by the database's clock. */
   readonly deadlineMs?: number;
 }
@@ -108,6 +110,8 @@ export interface Interactions {
   change(ref: Ref, wish: ChangeWish): Promise<ChangeResult>;
   get(ref: Ref, id: string): Promise<Interaction | null>;
   byKey(ref: Ref, key: string): Promise<Interaction | null>;
+  /** The JSON Schema that came with the request; null when none was kept. */
+  schema(ref: Ref, id: string): Promise<Json>;
   /** In the order of their requests. */
   list(ref: Ref, page?: InteractionPage): Promise<Interaction[]>;
   /** By version, dense from 1. */

@@ -58,6 +58,7 @@ function withTraceOf(tx: Db, tenant: string, user: string) {
         .where("own.tenant_id", "=", tenant)
         .where("own.user_id", "=", user)
         .unionAll(eb.selectFrom("interaction_changes").select("session_id as id").where("by_user", "=", user))
+        .unionAll(eb.selectFrom("allowances").select("session_id as id").where("by_user", "=", user))
         .unionAll(eb.selectFrom("waiting_messages").select("session_id as id").where("by_user", "=", user))
         .unionAll(eb.selectFrom("running_turns").select("session_id as id").where("message_by", "=", user))
         .unionAll(eb.selectFrom("running_turns").select("session_id as id").where("stop_by", "=", user)),
@@ -73,6 +74,12 @@ async function unname(tx: Db, tenant: string, user: string): Promise<void> {
     .whereRef("i.id", "=", "c.interaction_id")
     .where("i.tenant_id", "=", tenant)
     .where("c.by_user", "=", user)
+    .execute();
+  await tx
+    .updateTable("allowances")
+    .set({ by_user: null })
+    .where("tenant_id", "=", tenant)
+    .where("by_user", "=", user)
     .execute();
   await tx
     .updateTable("waiting_messages as w")

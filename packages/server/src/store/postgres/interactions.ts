@@ -15,11 +15,11 @@ import {
   timingOf,
 } from "../rules/interaction-rules.ts";
 import type { ChangeResult, ChangeWish, InteractionRequest, Interactions } from "../ports/interactions.ts";
-import { checkPage, checkRequest, checkWish } from "../rules/ledger-checks.ts";
+import { checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-checks.ts";
 import type { Ref } from "../refs.ts";
 import type { Database, Db } from "./database.ts";
 import { changeOf, interactionOf } from "./interaction-rows.ts";
-import { ago, clock, clockPlus, requireSession } from "./session-row.ts";
+import { ago, clock, clockPlus, inTransaction, requireSession } from "./session-row.ts";
 
 /**
  * Not `ago(0)`: after waiting for somebody else's change of the row, the clock has to be read again.
@@ -31,12 +31,15 @@ const ATTEMPTS = 3;
 
 export function postgresInteractions(db: Db): Interactions {
   const inSession = ({ tenant, session }: Ref) =>
-    db.selectFrom("interactions").where("session_id", "=", session).where("tenant_id", "=", tenant);
+    db
+      .selectFrom("interactions")
+      .where("interactions.session_id", "=", session)
+      .where("interactions.tenant_id", "=", tenant);
   return {
     async request(ref, request) {
       checkRequest(request);
       await requireSession(db, ref);
-      const made = await insert(db, ref, request);
+      const made = await inTransaction(db, (tx) => insert(tx, ref, request));
       if (made !== undefined) return { created: true, interaction: interactionOf(made) };
       const there = await inSession(ref).where("id", "=", request.id).selectAll().executeTakeFirst();
       const same =
@@ -67,6 +70,19 @@ export function postgresInteractions(db: Db): Interactions {
     async byKey(ref, key) {
       const row = await inSession(ref).where("key", "=", key).selectAll().executeTakeFirst();
       return row === undefined ? null : interactionOf(row);
+    },
+
+    async schema(ref, id) {
+      const row = await inSession(ref)
+        .innerJoin("interaction_schemas as s", (join) =>
+          join
+            .onRef("s.session_id", "=", "interactions.session_id")
+            .onRef("s.interaction_id", "=", "interactions.id"),
+        )
+        .where("interactions.id", "=", id)
+        .select("s.schema")
+        .executeTakeFirst();
+      return row?.schema ?? null;
     },
 
     async list(ref, { pending = false, after = 0, limit = 100 } = {}) {
@@ -110,8 +126,8 @@ export function postgresInteractions(db: Db): Interactions {
   };
 }
 
-function insert(db: Db, ref: Ref, request: InteractionRequest) {
-  return db
+async function insert(db: Db, ref: Ref, request: InteractionRequest) {
+  const made = await db
     .insertInto("interactions")
     .values({
       session_id: ref.session,
@@ -131,6 +147,13 @@ function insert(db: Db, ref: Ref, request: InteractionRequest) {
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst();
+  const schema = schemaText(request);
+  if (made !== undefined && schema !== null)
+    await db
+      .insertInto("interaction_schemas")
+      .values({ session_id: ref.session, interaction_id: request.id, schema })
+      .execute();
+  return made;
 }
 
 async function dropDraft(db: Db, ref: Ref, id: string): Promise<void> {

@@ -11,6 +11,7 @@ import { core } from "./migrations/0001-core.ts";
 import { ledger } from "./migrations/0002-ledger.ts";
 import { runtime } from "./migrations/0003-runtime.ts";
 import { forms } from "./migrations/0004-forms.ts";
+import { approvals } from "./migrations/0005-approvals.ts";
 import { builtIn } from "./migrations/0007-built-in.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -18,6 +19,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0002-ledger": ledger,
   "0003-runtime": runtime,
   "0004-forms": forms,
+  "0005-approvals": approvals,
   "0007-built-in": builtIn,
 };
 

@@ -7,6 +7,7 @@ import { type Env, systemEnv } from "../env.ts";
 import type { OpenStore, Store, StorePorts } from "../store.ts";
 import { runCalls } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
+import { postgresAllowances } from "./allowances.ts";
 import { postgresArchive } from "./archive.ts";
 import { postgresAudit } from "./audit.ts";
 import { postgresFormDrafts } from "./form-drafts.ts";
@@ -74,6 +75,7 @@ function portsOn(db: Db, env: Env): StorePorts {
     shares: postgresShares(db, env),
     keys: postgresKeys(db, env),
     people: postgresPeople(db),
+    allowances: postgresAllowances(db),
     interactions: postgresInteractions(db),
     formDrafts: postgresFormDrafts(db),
     payments: postgresPayments(db),

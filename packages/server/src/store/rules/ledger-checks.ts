@@ -4,6 +4,7 @@
  */
 import { checkCount, checkDuration, checkId, checkLimit, checkText, checkTime } from "./check.ts";
 import { StoreError } from "../errors.ts";
+import type { NewAllowance } from "../ports/allowances.ts";
 import type { ChangeWish, InteractionRequest } from "../ports/interactions.ts";
 import type { NewKey } from "../ports/keys.ts";
 import type { Money } from "./payment-rules.ts";
@@ -20,6 +21,20 @@ export function checkKey({ name, scopes, expiresAt }: NewKey): string {
   for (const scope of scopes) checkId(scope, "key scope");
   if (expiresAt !== undefined) checkTime(expiresAt, "key expiresAt");
   return checkText(name, "key name");
+}
+
+export function checkAllowance({ agent, tool, by }: NewAllowance): void {
+  checkIds({ agent, tool, by }, "allowance");
+}
+
+/** What edits are checked against; whatever is larger is for the worker alone to check. */
+const MAX_SCHEMA_BYTES = 64_000;
+
+/** @returns the schema as JSON; null for none */
+export function schemaText({ schema }: InteractionRequest): string | null {
+  if (schema === undefined) return null;
+  const text = JSON.stringify(schema);
+  return Buffer.byteLength(text) > MAX_SCHEMA_BYTES ? null : text;
 }
 
 export function checkRequest(request: InteractionRequest): void {

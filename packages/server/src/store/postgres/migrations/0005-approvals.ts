@@ -1,0 +1,36 @@
+/**
+ * Migration 0005: what edited arguments are checked against, and what people have allowed for the rest of a session.
+ * Never edited once released: add another. Everything of a session goes with it.
+ */
+import { type Kysely, sql } from "kysely";
+import type { Migration } from "kysely/migration";
+
+const statements = [
+  // Apart from the request, which is read far more often than anybody edits.
+  `create table interaction_schemas (
+    session_id text not null,
+    interaction_id text not null,
+    schema json not null,
+    primary key (session_id, interaction_id),
+    foreign key (session_id, interaction_id) references interactions on delete cascade
+  )`,
+
+  `create table allowances (
+    session_id text not null references sessions on delete cascade,
+    tenant_id text not null,
+    n bigint not null generated always as identity,
+    agent text not null,
+    tool text not null,
+    by_user text,
+    given_at timestamptz(3) not null default clock_timestamp(),
+    primary key (session_id, agent, tool)
+  )`,
+  // For taking a person's id out of everything they allowed.
+  `create index allowances_by_user on allowances (by_user) where by_user is not null`,
+];
+
+export const approvals: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const statement of statements) await sql.raw(statement).execute(db);
+  },
+};

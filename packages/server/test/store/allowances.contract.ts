@@ -1,0 +1,69 @@
+/** What every store promises of allowances. */
+import { expect, test } from "vitest";
+import { type MakeStore, newSession, unique } from "./harness.ts";
+import { suite } from "./suite.ts";
+
+export function allowancesContract(name: string, makeStore: MakeStore): void {
+  suite(name, "allowances", makeStore, (store) => {
+    const rule = { agent: "broker", tool: "trade" };
+
+    test("are for one tool of one agent in one session", async () => {
+      const { ref } = await newSession(store());
+      const other = await newSession(store());
+      expect(await store().allowances.add(ref, { ...rule, by: "an" })).toBe("added");
+      const found = await store().allowances.find(ref, "broker", "trade");
+      expect(found).toMatchObject({ ...rule, by: "an" });
+      expect(found?.at).toBeGreaterThan(1_700_000_000_000);
+      expect(await store().allowances.find(ref, "broker", "sell")).toBeNull();
+      expect(await store().allowances.find(ref, "clerk", "trade")).toBeNull();
+      expect(await store().allowances.find(other.ref, "broker", "trade")).toBeNull();
+      const foreign = { tenant: other.ref.tenant, session: ref.session };
+      expect(await store().allowances.find(foreign, "broker", "trade")).toBeNull();
+      expect(await store().allowances.list(foreign)).toEqual([]);
+      expect(await store().allowances.remove(foreign, "broker", "trade")).toBe(false);
+      expect(await store().allowances.list(ref)).toHaveLength(1);
+    });
+
+    test("stay as they were given first, and are listed in that order", async () => {
+      const { ref } = await newSession(store());
+      await store().allowances.add(ref, { agent: "z", tool: "t", by: "an" });
+      await store().allowances.add(ref, rule);
+      expect(await store().allowances.add(ref, { agent: "z", tool: "t", by: "binh" })).toBe("already");
+      const all = await store().allowances.list(ref);
+      expect(all.map(({ agent, by }) => [agent, by])).toEqual([
+        ["z", "an"],
+        ["broker", null],
+      ]);
+    });
+
+    test("can be taken back, once, and given again", async () => {
+      const { ref } = await newSession(store());
+      await store().allowances.add(ref, rule);
+      expect(await store().allowances.remove(ref, "broker", "trade")).toBe(true);
+      expect(await store().allowances.remove(ref, "broker", "trade")).toBe(false);
+      expect(await store().allowances.find(ref, "broker", "trade")).toBeNull();
+      expect(await store().allowances.add(ref, rule)).toBe("added");
+    });
+
+    test("go with their session, and stay without the name of who is erased", async () => {
+      const { actor, ref } = await newSession(store());
+      const guest = unique("guest");
+      await store().allowances.add(ref, { ...rule, by: guest });
+      await store().sessions.removeUser(actor.tenant, guest);
+      expect(await store().allowances.find(ref, "broker", "trade")).toMatchObject({ ...rule, by: null });
+      await store().sessions.remove(ref);
+      expect(await store().allowances.list(ref)).toEqual([]);
+      await expect(store().allowances.add(ref, rule)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    });
+
+    test("refuse names that no column holds", async () => {
+      const { ref } = await newSession(store());
+      for (const bad of [
+        { ...rule, tool: "" },
+        { ...rule, agent: "a\0" },
+        { ...rule, by: "x".repeat(300) },
+      ])
+        await expect(store().allowances.add(ref, bad)).rejects.toMatchObject({ code: "INVALID" });
+    });
+  });
+}
