@@ -12,11 +12,17 @@ import { marketOverview } from "./market-overview/script.ts";
 import { normalise } from "./normalise.ts";
 import { parisCitations } from "./paris-citations/script.ts";
 import { parisWeather } from "./paris-weather/script.ts";
+import { marketOrderApproved } from "./market-order-approved/script.ts";
+import { marketOrderEdited } from "./market-order-edited/script.ts";
+import { marketOrderRejected } from "./market-order-rejected/script.ts";
+import { marketOrderTimedOut } from "./market-order-timed-out/script.ts";
 import {
+  APPROVAL_OF_004,
   CALLS_OF_003,
   CITATIONS_OF_001,
   FORM_OF_002,
   GROUPS_OF_004,
+  QUESTION_OF_004,
   STOP_OF_003,
   SUB_AGENT_OF_001,
   TURN_OF_000,
@@ -49,6 +55,10 @@ describe("what the documents print", () => {
     ["003", twoTools, "blocks", CALLS_OF_003],
     ["003", twoToolsStopped, "blocks", STOP_OF_003],
     ["004", marketOverview, "blocks", GROUPS_OF_004],
+    ["004", marketOrderApproved, "blocks", APPROVAL_OF_004],
+    ["004", marketOrderEdited, "blocks", QUESTION_OF_004],
+    ["004", marketOrderRejected, "blocks", APPROVAL_OF_004],
+    ["004", marketOrderTimedOut, "blocks", APPROVAL_OF_004],
     ["001", parisWeather, "tasks", SUB_AGENT_OF_001],
     ["001", parisCitations, "tasks", CITATIONS_OF_001],
     ["002", contactForm, "responses", FORM_OF_002],

@@ -4,6 +4,11 @@ import { join } from "node:path";
 import { contactFormDeclined } from "./contact-form-declined/script.ts";
 import { contactForm } from "./contact-form/script.ts";
 import { marketOverview } from "./market-overview/script.ts";
+import { marketOrderApproved } from "./market-order-approved/script.ts";
+import { marketOrderEdited } from "./market-order-edited/script.ts";
+import { marketOrderRejected } from "./market-order-rejected/script.ts";
+import { marketOrderStopped } from "./market-order-stopped/script.ts";
+import { marketOrderTimedOut } from "./market-order-timed-out/script.ts";
 import type { Frame } from "./normalise.ts";
 import { parisCitations } from "./paris-citations/script.ts";
 import { parisWeatherStopped } from "./paris-weather-stopped/script.ts";
@@ -20,6 +25,11 @@ export const STORIES: readonly Story[] = [
   twoTools,
   twoToolsStopped,
   marketOverview,
+  marketOrderApproved,
+  marketOrderEdited,
+  marketOrderRejected,
+  marketOrderTimedOut,
+  marketOrderStopped,
   parisWeather,
   parisWeatherStopped,
   parisCitations,

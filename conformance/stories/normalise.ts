@@ -34,6 +34,7 @@ const KINDS: Readonly<Record<string, string>> = {
   response_id: "turn",
   task_id: "turn",
   user_message_id: "message",
+  approval_key: "approval",
   form_request_id: "form",
 };
 
@@ -49,6 +50,9 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "total_completion_tokens",
 ]);
 
+/** Points in time that may also be none. */
+const DEADLINES: ReadonlySet<string> = new Set(["deadline"]);
+
 function namesIn(frames: readonly Frame[], own: ReadonlySet<string>): Map<string, string> {
   const names = new Map<string, string>();
   const counts = new Map<string, number>();
@@ -60,6 +64,8 @@ function namesIn(frames: readonly Frame[], own: ReadonlySet<string>): Map<string
   };
   for (const frame of frames) {
     for (const [field, value] of Object.entries(frame)) add(KINDS[field], value);
+    const block = frame["content_block"] as { approval_key?: unknown } | undefined;
+    add("approval", block?.approval_key);
     const { form_request_id } = (frame["content_block"] ?? {}) as { form_request_id?: unknown };
     add(KINDS["form_request_id"], form_request_id);
     if (frame.type === "task.output_item.added") add("item", (frame["item"] as { id: unknown }).id);
@@ -73,6 +79,7 @@ function plain(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (typeof value !== "object" || value === null) return value;
   const fields = Object.entries(value).map(([field, inner]) => {
     if (field === "timestamp" || NUMBERS.has(field)) return [field, 0];
+    if (DEADLINES.has(field)) return [field, inner === null ? null : 0];
     return [names.get(field) ?? field, plain(inner, names)];
   });
   return Object.fromEntries(fields);

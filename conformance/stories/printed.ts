@@ -119,6 +119,30 @@ export const GROUPS_OF_004: readonly Printed[] = [
   stop({ is_final: true }),
 ];
 
+/** 004: an approval stands in the group of its call, and its result comes before the tool's. */
+export const APPROVAL_OF_004: readonly Printed[] = [
+  { type: "group_start" },
+  block({ type: "tool_use" }),
+  block({ type: "approval_request" }),
+  { type: "approval_result" },
+  block({ type: "tool_result" }),
+  { type: "group_end" },
+];
+
+/** 004: a question stands outside, and the next call opens a new group. */
+export const QUESTION_OF_004: readonly Printed[] = [
+  { type: "group_start" },
+  block({ type: "tool_use" }),
+  block({ type: "tool_result" }),
+  { type: "group_end" },
+  block({ type: "approval_request" }),
+  delta({ action_requests: [{ name: "ask_user_question" }] }),
+  { type: "group_start" },
+  block({ type: "tool_use" }),
+  block({ type: "tool_result" }),
+  { type: "group_end" },
+];
+
 const SUB = { task_id: "call_1234xyz" };
 const ARGS = '{"location":"Paris, France"}';
 const SKY = '{"temperature":"15C","condition":"Sunny"}';

@@ -13,6 +13,8 @@ export interface Story {
   readonly agent: StoryAgent;
   /** What each tool call gives, by the id of the call. */
   readonly outcomes: Readonly<Record<string, Outcome>>;
+  /** What the person decides or answers once they are asked, by the moment of the request. */
+  readonly choices?: Readonly<Record<Moment, Choice>>;
   /** With a form that ends the turn: what the person does with it. The story then has one more turn. */
   readonly form?: StoryForm;
   /** The person stops the turn at this moment. */
@@ -23,6 +25,21 @@ export interface Story {
    */
   readonly reloadAt: readonly [Moment, Moment, Moment];
 }
+
+/** What a person does about a request: a decision on a call, or the answers to a question. */
+export type Choice =
+  | {
+      readonly decision: "approve" | "edit" | "reject";
+      readonly input?: Readonly<Record<string, string | number>>;
+      readonly reason?: string;
+    }
+  | {
+      readonly answers: readonly {
+        readonly question: string;
+        readonly selected: string[];
+        readonly text?: string;
+      }[];
+    };
 
 export interface StoryForm {
   /** Kept on the server while the person looks away. */
@@ -49,6 +66,12 @@ export interface StoryAgent {
   /** Whether the session gets a title from the first words of the question. */
   readonly hasTitle?: boolean;
   readonly sharesThoughts?: boolean;
+  /** Whether it has the tool that asks the person. */
+  readonly asksUser?: boolean;
+  /** The tools that a person has to approve, by name. */
+  readonly approvals?: Readonly<
+    Record<string, { readonly editable?: boolean; readonly timeoutSeconds?: number }>
+  >;
   readonly requestsForms?: boolean;
   /** One after the other; each but the last one calls tools. */
   readonly answers: readonly (readonly Part[])[];
@@ -67,7 +90,7 @@ export type Part =
   | { readonly fail: number }
   | { readonly call: string; readonly id: string; readonly input: Readonly<Record<string, unknown>> };
 
-/** What a tool gives. With `after` it ends only once that has happened. */
+/** What a tool gives; `{field}` in a text stands for a field of the input. With `after` it ends only once that has happened. */
 export type Outcome = { readonly after?: Moment } & (
   | {
       readonly gives: string | Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /**
  * 004's overview of the market: a thought alone in its group, a greeting, a group of two calls, a shared thought, a group
- * of two more calls and a thought, the answer. Data only. The approval and the question of 004 are not in it yet.
+ * of two more calls and a thought, the answer. Data only.
  */
 import type { Story } from "../story.ts";
 

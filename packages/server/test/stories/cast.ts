@@ -9,6 +9,7 @@ import { z } from "zod";
 import { type Answer, call, fail, say, type ScriptPart, think, wait } from "../../src/models/script-parts.ts";
 import type { Prompt } from "../../src/models/model.ts";
 import { scripted, type ScriptCall } from "../../src/models/scripted.ts";
+import type { ApprovalOptions } from "../../src/runtime/define/approval.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
 import {
   type Citable,
@@ -49,7 +50,9 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
   const subs = Object.entries(told.agents ?? {}).map(
     ([as, sub]) => [as, agentOf(story, gates, heard, sub)] as const,
   );
-  const tools = Object.entries(told.tools).map(([as, words]) => [as, toolOf(story, gates, words)] as const);
+  const tools = Object.entries(told.tools).map(
+    ([as, words]) => [as, toolOf(story, gates, words, told.approvals?.[as])] as const,
+  );
   const script = ({ step, prompt }: ScriptCall): Answer => {
     // The prompt goes on growing after the model has read it.
     heard.push(structuredClone(prompt));
@@ -68,6 +71,7 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
     tools: Object.fromEntries(tools),
     agents: Object.fromEntries(subs),
     shareThought: sharesThoughts,
+    askUser: told.asksUser ?? false,
     requestForms: told.requestsForms ?? false,
     retries: { tries: 1 },
     ...(label === undefined ? {} : { label }),
@@ -95,7 +99,12 @@ function holds({ reloadAt }: Story, answer: readonly Part[], isMain: boolean): S
   });
 }
 
-function toolOf({ outcomes }: Story, gates: Gates, words: string): Tool {
+function toolOf(
+  { outcomes }: Story,
+  gates: Gates,
+  words: string,
+  approval: ApprovalOptions | false = false,
+): Tool {
   const label = words.includes("{")
     ? (input: Readonly<Record<string, unknown>>) => fill(words, input)
     : words;
@@ -104,10 +113,11 @@ function toolOf({ outcomes }: Story, gates: Gates, words: string): Tool {
     input: z.looseObject({}),
     // Side by side, each begins as soon as it is asked for, without a journal entry before: so in the order of the calls.
     rerun: "always",
-    run: async (_, context) => {
+    approval,
+    run: async (input, context) => {
       const outcome = outcomes[context.call];
       if (outcome === undefined) throw new Error(`the story has no outcome for ${context.call}`);
-      return produce(outcome, gates, context);
+      return produce(outcome, gates, context, input);
     },
   });
 }
@@ -116,7 +126,12 @@ function fill(words: string, input: Readonly<Record<string, unknown>>): string {
   return words.replaceAll(/\{(\w+)\}/g, (_, field: string) => String(input[field]));
 }
 
-async function produce(outcome: Outcome, gates: Gates, context: ToolContext): Promise<ToolOutput> {
+async function produce(
+  outcome: Outcome,
+  gates: Gates,
+  context: ToolContext,
+  input: Readonly<Record<string, unknown>>,
+): Promise<ToolOutput> {
   if (outcome.after !== undefined) await gates.pass(outcome.after);
   if ("hangs" in outcome) return new Promise(() => {});
   if ("fails" in outcome) throw new ToolError(outcome.fails);
@@ -126,7 +141,7 @@ async function produce(outcome: Outcome, gates: Gates, context: ToolContext): Pr
     for (const picture of shows.pictures) context.image(picture);
   }
   return {
-    content: gives as Json,
+    content: typeof gives === "string" ? fill(gives, input) : (gives as Json),
     ...(shows === undefined ? {} : { preview: shows.text }),
     ...(artifact === undefined ? {} : { artifact: artifact as Artifact }),
     ...(references === undefined ? {} : { references: references.map(citable) }),

@@ -4,7 +4,7 @@
  */
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { isDeepStrictEqual } from "node:util";
-import type { Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
+import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import {
   emptyState,
   type Event,
@@ -18,6 +18,8 @@ import {
 } from "@turnstream/protocol";
 import { blocks, type History, historyOf } from "@turnstream/protocol/blocks";
 import { readEvent } from "@turnstream/protocol/schema";
+import { answerQuestion } from "../../src/session/answer.ts";
+import { decideApproval } from "../../src/session/decide.ts";
 import { readFormDraft, saveFormDraft } from "../../src/session/form-drafts.ts";
 import { declineForm, FormError, submitForm } from "../../src/session/forms.ts";
 import { readHistory } from "../../src/session/history.ts";
@@ -60,6 +62,8 @@ export async function play(stage: Stage, story: Story, gates: Gates): Promise<Pl
         reloads.push(goOn(stage, ref, await load(stage, ref, moment), turns));
       if (story.stopAt === moment) await stage.stop(ref);
     }
+    const choice = moment === null ? undefined : story.choices?.[moment];
+    if (choice !== undefined) await choose(stage, ref, state, choice);
     if (moment !== null) gates.open(moment);
     if (event.type !== "turn.end") continue;
     if (story.form === undefined || state.turns.length > 1) break;
@@ -69,6 +73,19 @@ export async function play(stage: Stage, story: Story, gates: Gates): Promise<Pl
   await stage.ended(ref, (turn) => turn.message?.id === message);
   await stage.ended(ref, (turn) => turn.id === state.turns.last()?.id);
   return { ref, events, state, reloads: await Promise.all(reloads) };
+}
+
+/** As whoever has just loaded the page does it: by what history says is pending. A request is told before it is committed. */
+async function choose(stage: Stage, ref: Ref, state: SessionState, choice: Choice): Promise<void> {
+  const key = historyOf(state).pending_approval?.["approval_key"] as string;
+  const wish = { key, by: stage.actor.user };
+  const { store } = stage.parts;
+  await stage.until(ref, PATIENCE_MS, () => store.interactions.byKey(ref, key));
+  const { won } =
+    "answers" in choice
+      ? await answerQuestion(stage.parts, ref, { ...wish, ...choice })
+      : await decideApproval(stage.parts, ref, { ...wish, ...choice });
+  if (!won) throw new Error(`${key} was decided by somebody else`);
 }
 
 /** A reload shows the form and what was filled in so far; then the person makes up their mind. */

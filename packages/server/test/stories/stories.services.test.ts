@@ -27,6 +27,8 @@ import { play, type Played } from "./play.ts";
 const WORDS = {
   stopped: "Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục",
   thought: "Suy nghĩ",
+  rejected: "Bạn đã từ chối việc này.",
+  notApproved: "Không ai cho phép kịp.",
   errors: { ...DEFAULT_WORDS.errors, LLM_ERROR: "Đã xảy ra lỗi. Vui lòng thử lại." },
 };
 
@@ -109,10 +111,26 @@ describe("the frames that are written down", () => {
     expect(actual).toEqual(written);
   });
 
+  test.each(["approved", "edited", "rejected", "timed-out", "stopped"])(
+    "W02 W13 W14 W15 an approval inside its group, a question outside, a new group after it: market-order-%s in blocks",
+    (how) => {
+      const [actual, written] = actualAndWritten(`market-order-${how}`, "blocks");
+      expect(actual).toEqual(written);
+    },
+  );
+
   test.each(["contact-form", "contact-form-declined"])(
     "W14 W15 S07 a form outside groups ends the turn, and the next one goes on: %s in blocks",
     (name) => {
       const [actual, written] = actualAndWritten(name, "blocks");
+      expect(actual).toEqual(written);
+    },
+  );
+
+  test.each(["approved", "edited", "rejected", "timed-out", "stopped"])(
+    "T01 T02 approvals and questions are not told: market-order-%s in tasks",
+    (how) => {
+      const [actual, written] = actualAndWritten(`market-order-${how}`, "tasks");
       expect(actual).toEqual(written);
     },
   );
@@ -259,6 +277,32 @@ describe("market-overview in history", () => {
       "assistant step group_end Web search",
       "assistant step content",
     ]);
+  });
+});
+
+describe("a reload while somebody is asked", () => {
+  test.each(["approved", "edited", "rejected", "timed-out", "stopped"])(
+    "H02 H04 finds the group open and the card in it, and it can be answered: market-order-%s",
+    (how) => {
+      const { reloads } = playedOf({ name: `market-order-${how}` });
+      const history = reloads.find(({ at }) => at === "approval.request tc-2")?.history;
+      expect(history?.agent_status).toBe("running");
+      expect(history?.pending_approval).toMatchObject({
+        type: "approval_request",
+        status: "pending",
+        action_requests: [{ name: "place_order", args: { symbol: "VNM", quantity: 100 } }],
+      });
+      const markers = history?.messages.map(({ display_type }) => display_type) ?? [];
+      expect(markers).toContain("group_start");
+      expect(markers).not.toContain("group_end");
+    },
+  );
+
+  test.each(["approved", "edited"])("H02 finds the question outside of groups: market-order-%s", (how) => {
+    const { reloads } = playedOf({ name: `market-order-${how}` });
+    const history = reloads.find(({ at }) => at === "question.request q-1")?.history;
+    expect(history?.pending_approval).toMatchObject({ action_requests: [{ name: "ask_user_question" }] });
+    expect(history?.messages.at(-1)?.display_type).toBe("content");
   });
 });
 

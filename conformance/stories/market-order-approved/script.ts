@@ -1,0 +1,8 @@
+/** 004's order that waits for the person inside its group, and is approved. Data only. */
+import { orderStory } from "../market-order/order.ts";
+
+export const marketOrderApproved = orderStory({
+  name: "approved",
+  choice: { decision: "approve" },
+  isPlaced: true,
+});
