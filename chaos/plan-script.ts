@@ -28,7 +28,8 @@ export function scriptOf(random: () => number): Script {
 export function inputOf(planned: PlanCall): Record<string, string | number> {
   if ("plan" in planned) return { task: JSON.stringify(planned.plan) };
   if ("thought" in planned) return { thought: planned.thought };
-  return { key: planned.key, ms: planned.ms };
+  const { key, ms } = planned;
+  return planned.tool === "asked" ? { key, ms, wait: planned.wait } : { key, ms };
 }
 
 /** What the model was given, as it tells it at the end. */

@@ -1,4 +1,6 @@
 /** Every scenario by the name that `npm run chaos -- NAME` takes. */
+import { approvalKill } from "./approval-kill.ts";
+import { decisions } from "./decisions.ts";
 import { deploy } from "./deploy.ts";
 import { erasure } from "./erasure.ts";
 import { outboxKill } from "./outbox-kill.ts";
@@ -28,4 +30,6 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   stop,
   "tool-start-kill": toolStartKill,
   deploy,
+  decisions,
+  "approval-kill": approvalKill,
 };

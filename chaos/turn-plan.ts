@@ -24,6 +24,8 @@ interface PlanStep {
 
 export type PlanCall =
   | { readonly tool: "again" | "once" | "extra" | "added"; readonly key: string; readonly ms: number }
+  /** Waits for a person, that many seconds at the most. */
+  | { readonly tool: "asked"; readonly key: string; readonly ms: number; readonly wait: number }
   | { readonly tool: "share_thought"; readonly thought: string }
   | { readonly tool: "helper" | "inner"; readonly plan: Plan };
 

@@ -31,6 +31,8 @@ export interface Settings {
   readonly held?: boolean;
   /** Whether it stays when it has lost its lease, to be watched; otherwise it ends, as a worker should. */
   readonly stays?: boolean;
+  /** Whether it has the tool that a person has to approve. */
+  readonly asks?: boolean;
 }
 
 export type Word =
@@ -46,6 +48,7 @@ const LAST_WORDS_MS = 500;
 interface Input {
   readonly key: string;
   readonly ms: number;
+  readonly wait?: number;
 }
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as Settings;
@@ -57,7 +60,7 @@ function tell(word: Word): void {
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-const properties = { key: { type: "string" }, ms: { type: "number" } };
+const properties = { key: { type: "string" }, ms: { type: "number" }, wait: { type: "number" } };
 const described = () => ({ type: "object", properties, required: ["key", "ms"] });
 const input = {
   "~standard": {
@@ -68,11 +71,12 @@ const input = {
   },
 } as const;
 
-function toolOf(rerun: "always" | "never", label: string): Tool {
+function toolOf(rerun: "always" | "never", label: string, isAsked = false): Tool {
   return tool({
     label,
     input,
     rerun,
+    approval: isAsked && ((asked) => ({ timeoutSeconds: (asked as Input).wait ?? 300, editable: true })),
     run: async ({ key, ms }, context) => {
       const { idempotencyKey, call } = context;
       const values = [idempotencyKey, call, key, name, String(Date.now())].map(quoted).join();
@@ -112,7 +116,10 @@ function mainAgent(): Agent {
     name: "main",
     model,
     instructions: `You are version ${version}.`,
-    tools: isA ? { ...tools, extra } : { added, ...tools },
+    tools: {
+      ...(isA ? { ...tools, extra } : { added, ...tools }),
+      ...(settings.asks === true ? { asked: toolOf("never", "Asked", true) } : {}),
+    },
     agents: { helper },
     shareThought: true,
     retries,

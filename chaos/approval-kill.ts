@@ -1,0 +1,230 @@
+/**
+ * Approvals and dying processes: a worker is killed with -9 while calls wait, while they are being decided, when a decision
+ * is committed and not in the log yet (the process that decided dies too), and just after it was told. What was refused never
+ * runs, and what was approved runs once, or ends as unknown when its start had been noted.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { blocksOf } from "@turnstream/protocol";
+import { decideApproval, type Decision, type Interaction } from "@turnstream/server";
+import { until } from "@turnstream/services/poll.ts";
+import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { atMoment } from "./aim.ts";
+import { allAsked, askedPlan, decisionOf, effectsByKey, outcomesOf } from "./asked-turn.ts";
+import { DeciderProcess } from "./decider-process.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import type { TurnFollower } from "./turn-follower.ts";
+import { TurnStage } from "./turn-stage.ts";
+import type { WorkerProcess } from "./worker-process.ts";
+
+const WORKERS = 3;
+const TTL_MS = 1_500;
+const DELAY_MS = 20;
+const MOMENTS = ["waits", "is decided", "is committed, not told", "was told"] as const;
+type Moment = (typeof MOMENTS)[number];
+const DECISIONS = ["approve", "reject", "edit"] as const;
+const SETTINGS = { asks: true, ttlMs: TTL_MS };
+
+interface Found {
+  readonly kills: Record<Moment, number>;
+  /** Decisions that nobody but a relay or the next worker could bring to the log. */
+  between: number;
+  approved: number;
+  refused: number;
+  unknown: number;
+  readonly problems: string[];
+  readonly illegal: string[];
+}
+
+/** A process that decides, behind a slow line to Redis that can be cut. */
+interface Slow {
+  readonly decider: DeciderProcess;
+  readonly proxy: TcpProxy;
+}
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  return TurnStage.use(async (stage) => {
+    const kills = Object.fromEntries(MOMENTS.map((moment) => [moment, 0])) as Record<Moment, number>;
+    const found: Found = {
+      kills,
+      between: 0,
+      approved: 0,
+      refused: 0,
+      unknown: 0,
+      problems: [],
+      illegal: [],
+    };
+    for (let n = 0; n < times; n++) {
+      stage.keep(WORKERS, SETTINGS);
+      await until("two workers", () => readyOf(stage) >= 2);
+      await playOne(stage, `a${n}`, MOMENTS[n % MOMENTS.length] ?? "waits", random, found);
+      progress(`${n + 1} of ${times}: ${JSON.stringify(found)}`.slice(0, 400));
+    }
+    for (const problem of [...found.problems, ...found.illegal].slice(0, 20)) progress(problem);
+    const { running, journal } = await stage.leftovers();
+    const share = Math.floor((times / MOMENTS.length) * 0.8);
+    return [
+      ...MOMENTS.map((moment) => ({
+        figure: `kills while an approval ${moment}`,
+        value: found.kills[moment],
+        atLeast: share,
+      })),
+      {
+        figure: "decisions told by others than who made them",
+        value: found.between,
+        atLeast: Math.min(share, 1),
+      },
+      { figure: "approved or edited", value: found.approved, atLeast: times },
+      { figure: "of these, cut off after their start was noted", value: found.unknown },
+      { figure: "rejected", value: found.refused, atLeast: Math.floor(times / 2) },
+      { figure: "not decided, told and carried out as promised", value: found.problems.length, exactly: 0 },
+      { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
+      { figure: "turns left running", value: running, exactly: 0 },
+      { figure: "journal rows left", value: journal, exactly: 0 },
+    ];
+  });
+}
+
+function readyOf(stage: TurnStage): number {
+  return stage.workers.filter((worker) => !worker.isOver && worker.saidAt("ready") !== null).length;
+}
+
+async function playOne(
+  stage: TurnStage,
+  name: string,
+  moment: Moment,
+  random: () => number,
+  found: Found,
+): Promise<void> {
+  const ref = await stage.session();
+  const follower = stage.follow(ref);
+  const message = await stage.send(ref, askedPlan(name, DECISIONS.length, 300));
+  const rows = await allAsked(stage, ref, DECISIONS.length);
+  const wishes = rows.map((row, n) => decisionOf(row, DECISIONS[n] ?? "reject", "somebody"));
+  const victim = await hit(stage, follower, rows, wishes, moment, random, found);
+  if (victim !== null) {
+    found.kills[moment]++;
+    await victim.ended();
+    stage.keep(WORKERS, SETTINGS);
+  }
+  // Whatever is not decided yet is decided as it was meant; the rest is lost to the first decision.
+  for (const wish of wishes) await decideApproval(stage.parts, ref, wish);
+  const turn = await follower.ended(message);
+  await stage.idle(ref);
+  await follower.stop();
+  const { events, illegal } = await stage.look(ref);
+  found.illegal.push(...illegal, ...follower.illegal);
+  const effects = await effectsByKey(stage);
+  for (const outcome of await outcomesOf(stage, ref, turn, events, effects, found.problems)) {
+    const { key, status, plain, edited, result } = outcome;
+    const say = (problem: string) => found.problems.push(`${key} (${moment}): ${problem}`);
+    if (status === "rejected") {
+      found.refused++;
+      if (plain + edited > 0 || result !== "error") say(`refused, and ${JSON.stringify(outcome)}`);
+      continue;
+    }
+    found.approved++;
+    const [right, wrong] = status === "edited" ? [edited, plain] : [plain, edited];
+    if (wrong > 0 || right > 1) say(`ran ${JSON.stringify(outcome)}`);
+    if (result === "unknown") found.unknown++;
+    else if (result !== "success" || right !== 1) say(`approved, and ${JSON.stringify(outcome)}`);
+  }
+}
+
+/** Kills at the moment. @returns who was killed */
+async function hit(
+  stage: TurnStage,
+  follower: TurnFollower,
+  rows: readonly Interaction[],
+  wishes: readonly Decision[],
+  moment: Moment,
+  random: () => number,
+  found: Found,
+): Promise<WorkerProcess | null> {
+  const { ref } = follower;
+  const kill = (): WorkerProcess | null => {
+    const worker = stage.workers.find(({ name, isOver }) => name === follower.owner && !isOver) ?? null;
+    worker?.signal("SIGKILL");
+    return worker;
+  };
+  switch (moment) {
+    case "waits": {
+      const victim = kill();
+      // Half of them are decided while nobody has the turn.
+      if (random() < 0.5) await until("a takeover", () => follower.takeovers > 0);
+      return victim;
+    }
+    case "is decided": {
+      const decided = wishes.map((wish) => decideApproval(stage.parts, ref, wish));
+      await sleep(random() * 15);
+      const victim = kill();
+      await Promise.all(decided);
+      return victim;
+    }
+    case "is committed, not told":
+      return killBetween(stage, follower, rows, wishes, kill, found);
+    case "was told": {
+      let victim: WorkerProcess | null = null;
+      const after = random() < 0.5 ? 0 : random() * 20;
+      const told = atMoment([follower], {
+        act: ({ event }) => event.type === "approval.update" && event.status !== "rejected",
+        timeoutMs: 10_000,
+      });
+      const decided = wishes.map((wish) => decideApproval(stage.parts, ref, wish));
+      await told;
+      if (after > 0) await sleep(after);
+      victim = kill();
+      await Promise.all(decided);
+      return victim;
+    }
+  }
+}
+
+async function killBetween(
+  stage: TurnStage,
+  follower: TurnFollower,
+  rows: readonly Interaction[],
+  wishes: readonly Decision[],
+  kill: () => WorkerProcess | null,
+  found: Found,
+): Promise<WorkerProcess | null> {
+  const { decider, proxy } = await startSlow(stage);
+  const { ref } = follower;
+  void decider.decide({ ref, wishes: wishes.map((decision) => ({ at: 0, decision })), stopAt: null });
+  let committed: Interaction | undefined;
+  await until(
+    "a commit",
+    async () => {
+      const now = await Promise.all(rows.map(({ id }) => stage.parts.store.interactions.get(ref, id)));
+      committed = now.find((row) => row !== null && row.status !== "pending") ?? undefined;
+      return committed !== undefined;
+    },
+    { everyMs: 1 },
+  );
+  proxy.blackhole();
+  const victim = kill();
+  await decider.kill();
+  await proxy.close();
+  if (committed !== undefined && !isTold(follower, committed)) found.between++;
+  return victim;
+}
+
+async function startSlow(stage: TurnStage): Promise<Slow> {
+  const { port } = new URL(stage.redisUrl);
+  const proxy = await startProxy({ to: { host: "127.0.0.1", port: Number(port) } });
+  proxy.delay(DELAY_MS);
+  const url = `redis://127.0.0.1:${proxy.port}`;
+  return { decider: await DeciderProcess.start(stage.postgresUrl, url, "slow"), proxy };
+}
+
+function isTold({ running }: TurnFollower, { block }: Interaction): boolean {
+  const blocks = running === undefined ? [] : blocksOf(running);
+  return blocks.some((each) => each.id === block && each.kind === "approval" && each.version > 0);
+}
+
+export const approvalKill: Scenario = {
+  promise: 14,
+  about: "kills workers with -9 while an approval waits, is decided, is committed and not told, and was told",
+  times: 120,
+  short: 4,
+  run,
+};

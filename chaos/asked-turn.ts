@@ -1,0 +1,94 @@
+/**
+ * A turn whose calls wait for a person, and what must have become of each: one decision in the store and in the log, and a
+ * tool that ran as the decision says. Never decides anything itself.
+ */
+import { blocksOf, type Event, type Turn } from "@turnstream/protocol";
+import { DEFAULT_WORDS, type Decision, type Interaction, type Ref } from "@turnstream/server";
+import { until } from "@turnstream/services/poll.ts";
+import type { Plan } from "./turn-plan.ts";
+import type { TurnStage } from "./turn-stage.ts";
+
+const UNKNOWN = DEFAULT_WORDS.errors.OUTCOME_UNKNOWN;
+
+export function askedPlan(name: string, calls: number, wait: number): Plan {
+  const asked = Array.from(
+    { length: calls },
+    (_, n) => ({ tool: "asked", key: `${name}.${n}`, ms: 20, wait }) as const,
+  );
+  return { name, steps: [{ think: "", say: "", calls: asked }], final: `Done with ${name}`, paceMs: 1 };
+}
+
+/** Once all of its calls wait. */
+export async function allAsked(stage: TurnStage, ref: Ref, calls: number): Promise<Interaction[]> {
+  let rows: Interaction[] = [];
+  await until(`${calls} requests in ${ref.session}`, async () => {
+    rows = await stage.parts.store.interactions.list(ref);
+    return rows.length === calls;
+  });
+  return rows;
+}
+
+const EDITED = "!";
+
+/** The same three decisions on each; an edit changes the key that the tool writes down. */
+export function decisionOf(row: Interaction, decision: Decision["decision"], by: string): Decision {
+  const [action] = (row.request as unknown as { actions: { input: { key: string } }[] }).actions;
+  const input = { ...action?.input, key: `${action?.input.key}${EDITED}` };
+  const digest = row.digest === null ? {} : { digest: row.digest };
+  return { key: row.key, decision, by, ...digest, ...(decision === "edit" ? { input } : {}) };
+}
+
+/** What became of one call. */
+export interface Outcome {
+  readonly key: string;
+  readonly status: string;
+  /** How often its tool ran, with the arguments as they were shown and as they were edited. */
+  readonly plain: number;
+  readonly edited: number;
+  readonly result: "success" | "unknown" | "error";
+}
+
+/** @param effects by the key that the tool was given */
+export async function outcomesOf(
+  stage: TurnStage,
+  ref: Ref,
+  turn: Turn,
+  events: readonly Event[],
+  effects: ReadonlyMap<string, number>,
+  problems: string[],
+): Promise<Outcome[]> {
+  const rows = await stage.parts.store.interactions.list(ref);
+  const outcomes: Outcome[] = [];
+  for (const row of rows) {
+    const changes = await stage.parts.store.interactions.changes(ref, row.id);
+    const { block, call, status } = row;
+    const told = events.filter((event) => event.type === "approval.update" && event.block === block);
+    const asked = events.filter((event) => event.type === "approval.request" && event.call === call);
+    const { key } = (row.request as unknown as { actions: { input: { key: string } }[] }).actions[0]
+      ?.input ?? {
+      key: "?",
+    };
+    const [update] = told;
+    if (changes.length !== 1) problems.push(`${key}: ${changes.length} changes`);
+    if (asked.length !== 1) problems.push(`${key}: asked ${asked.length} times`);
+    if (told.length !== 1) problems.push(`${key}: ${told.length} events of its decision`);
+    if (update?.type === "approval.update" && update.status !== status)
+      problems.push(`${key}: told ${update.status}, is ${status}`);
+    const results = blocksOf(turn).filter((each) => each.kind === "tool_result" && each.call === call);
+    const [shown] = results;
+    if (results.length !== 1) problems.push(`${key}: ${results.length} results`);
+    const preview = shown?.kind === "tool_result" ? shown.preview : "";
+    const isGood = shown?.kind === "tool_result" && shown.status === "success";
+    const result = isGood ? "success" : preview === UNKNOWN ? "unknown" : "error";
+    const plain = effects.get(key) ?? 0;
+    outcomes.push({ key, status, plain, edited: effects.get(`${key}${EDITED}`) ?? 0, result });
+  }
+  return outcomes;
+}
+
+/** How often each tool ran. */
+export async function effectsByKey(stage: TurnStage): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { key } of await stage.effects()) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}

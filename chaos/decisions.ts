@@ -1,0 +1,170 @@
+/**
+ * Promise 14: exactly one decision per approval. Two processes approve, edit and reject the same calls at once, as they
+ * are, around the deadline, and while the turn is stopped; a worker process runs what was approved.
+ */
+import type { Turn } from "@turnstream/protocol";
+import type { Decision, Ref } from "@turnstream/server";
+import { allAsked, askedPlan, decisionOf, effectsByKey, type Outcome, outcomesOf } from "./asked-turn.ts";
+import { DeciderProcess } from "./decider-process.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import { TurnStage } from "./turn-stage.ts";
+
+const CALLS = 10;
+const LANES = 3;
+const WAIT_SECONDS = 3;
+/** So close to the deadline, or to the moment in which a stop withdraws what waits, the decisions on a call are aimed. */
+const AIM_MS = 200;
+/** And so close to each other. */
+const TOGETHER_MS = 20;
+const KINDS = ["people", "deadline", "stop"] as const;
+type Kind = (typeof KINDS)[number];
+const DECISIONS = ["approve", "edit", "reject"] as const;
+
+interface Played {
+  readonly kind: Kind;
+  readonly ref: Ref;
+  readonly turn: Turn;
+  readonly won: readonly Decision[];
+}
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  return TurnStage.use(async (stage) => {
+    await stage.launched(1, { asks: true });
+    const deciders = await Promise.all(
+      ["left", "right"].map((name) => DeciderProcess.start(stage.postgresUrl, stage.redisUrl, name)),
+    );
+    const played: Played[] = [];
+    const failures: string[] = [];
+    const turns = Math.ceil(times / CALLS);
+    let next = 0;
+    const lane = async (): Promise<void> => {
+      while (next < turns) {
+        const n = next++;
+        const kind = KINDS[n % KINDS.length] ?? "people";
+        played.push(await playOne(stage, deciders, `d${n}`, kind, random, failures));
+        progress(`${played.length} of ${turns} turns`);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: LANES }, lane));
+    } finally {
+      await Promise.all(deciders.map((decider) => decider.kill()));
+    }
+    return judgeAll(stage, played, failures, times, progress);
+  });
+}
+
+async function playOne(
+  stage: TurnStage,
+  deciders: readonly DeciderProcess[],
+  name: string,
+  kind: Kind,
+  random: () => number,
+  failures: string[],
+): Promise<Played> {
+  const ref = await stage.session();
+  const follower = stage.follow(ref);
+  const wait = kind === "deadline" ? WAIT_SECONDS : 300;
+  const message = await stage.send(ref, askedPlan(name, CALLS, wait));
+  const rows = await allAsked(stage, ref, CALLS);
+  const stopAt = kind === "stop" ? Date.now() + TOGETHER_MS : null;
+  const aimed = new Map(
+    // A stop takes a moment until it withdraws anything.
+    rows.map(({ id }) => [id, (random() - (kind === "stop" ? 0 : 0.5)) * AIM_MS] as const),
+  );
+  const now = Date.now();
+  const told = await Promise.all(
+    deciders.map((decider, side) => {
+      const wishes = rows.flatMap((row) =>
+        DECISIONS.toSorted(() => random() - 0.5).map((decision) => ({
+          at:
+            kind === "people"
+              ? now + TOGETHER_MS + leadOf(decision, random)
+              : (stopAt ?? row.deadline ?? 0) + (aimed.get(row.id) ?? 0) + leadOf(decision, random),
+          decision: decisionOf(row, decision, `side-${side}`),
+        })),
+      );
+      return decider.decide({ ref, wishes, stopAt: side === 0 ? stopAt : null });
+    }),
+  );
+  failures.push(...told.flatMap((word) => word.failures));
+  const turn = await follower.ended(message);
+  await stage.idle(ref);
+  await follower.stop();
+  return { kind, ref, turn, won: told.flatMap(({ won }) => won) };
+}
+
+/** An edit is checked first and so takes longer: it gets a start, or it would hardly ever win. */
+function leadOf(decision: Decision["decision"], random: () => number): number {
+  return (decision === "edit" ? -1 : random()) * TOGETHER_MS;
+}
+
+const STATUS: Readonly<Record<Decision["decision"], string>> = {
+  approve: "approved",
+  edit: "edited",
+  reject: "rejected",
+};
+
+async function judgeAll(
+  stage: TurnStage,
+  played: readonly Played[],
+  failures: readonly string[],
+  times: number,
+  progress: (text: string) => void,
+): Promise<Figure[]> {
+  const effects = await effectsByKey(stage);
+  const problems: string[] = [];
+  const illegal: string[] = [];
+  const counts: Record<string, number> = {};
+  let refusedAndRun = 0;
+  for (const { kind, ref, turn, won } of played) {
+    const look = await stage.look(ref);
+    illegal.push(...look.illegal);
+    const outcomes = await outcomesOf(stage, ref, turn, look.events, effects, problems);
+    const rows = await stage.parts.store.interactions.list(ref);
+    for (const [n, outcome] of outcomes.entries()) {
+      counts[outcome.status] = (counts[outcome.status] ?? 0) + 1;
+      const winners = won.filter(({ key }) => key === rows[n]?.key);
+      const isPeoples = Object.values(STATUS).includes(outcome.status);
+      if (winners.length !== (isPeoples ? 1 : 0)) problems.push(`${outcome.key}: ${winners.length} winners`);
+      if (winners.some(({ decision }) => STATUS[decision] !== outcome.status))
+        problems.push(`${outcome.key}: another one won`);
+      if (!ranRightly(outcome, kind === "stop")) {
+        problems.push(`${outcome.key}: ${JSON.stringify(outcome)}`);
+        if (!["approved", "edited"].includes(outcome.status)) refusedAndRun++;
+      }
+    }
+  }
+  for (const problem of [...problems, ...illegal, ...failures].slice(0, 20)) progress(problem);
+  const approvals = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const few = Math.floor(times / 100);
+  return [
+    { figure: "approvals", value: approvals, atLeast: times },
+    { figure: "decisions at once for each", value: 2 * DECISIONS.length },
+    ...["approved", "edited", "rejected", "timed_out", "cancelled"].map((status) => ({
+      figure: `won: ${status}`,
+      value: counts[status] ?? 0,
+      atLeast: few,
+    })),
+    { figure: "executions after a refusal", value: refusedAndRun, exactly: 0 },
+    { figure: "not decided, told and carried out once", value: problems.length, exactly: 0 },
+    { figure: "decisions that failed", value: failures.length, exactly: 0 },
+    { figure: "events that broke a rule", value: illegal.length, exactly: 0 },
+  ];
+}
+
+/** @param mayBeStopped whether a stop may have come between the decision and the tool */
+function ranRightly({ status, plain, edited }: Outcome, mayBeStopped: boolean): boolean {
+  const least = mayBeStopped ? 0 : 1;
+  if (status === "approved") return edited === 0 && plain <= 1 && plain >= least;
+  if (status === "edited") return plain === 0 && edited <= 1 && edited >= least;
+  return plain === 0 && edited === 0;
+}
+
+export const decisions: Scenario = {
+  promise: 14,
+  about: "lets two processes approve, edit and reject the same calls at once, at the deadline and in a stop",
+  times: 2_000,
+  short: 60,
+  run,
+};
