@@ -2,6 +2,7 @@
  * `npm run bench -- NAME`: prints one JSON object per measurement and a last line that sums up.
  * With `--check` the exit code tells whether every bound was kept.
  */
+import { benchApprovals } from "./approvals.ts";
 import { benchDialects } from "./dialects.ts";
 import { benchFold } from "./fold.ts";
 import { benchLog } from "./log.ts";
@@ -13,6 +14,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   dialects: benchDialects,
   log: benchLog,
   turns: benchTurns,
+  approvals: benchApprovals,
 };
 
 const HELP = `npm run bench -- NAME [--check]

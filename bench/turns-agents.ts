@@ -97,6 +97,13 @@ function waiting(): Agent {
   return defineAgent({ name: "waiting", model, tools: { wait }, title: false });
 }
 
+/** Waits for a person, longer than any bench takes. */
+function asking(): Agent {
+  const order = tool({ ...quick, approval: { timeoutSeconds: 7_200, editable: true } });
+  const model = scripted([[think("This needs a person."), call("order", { n: 1 })], [say("Done.")]]);
+  return defineAgent({ name: "asking", model, tools: { order }, title: false });
+}
+
 /** Fifty sub-agents side by side, each with a chain below it, so that it is five deep at fifty places. */
 function tree(): Agent {
   let below = defineAgent({ name: "level5", model: scripted([[say("The bottom.")]]), title: false });
@@ -118,6 +125,7 @@ export function benchAgents(): Agent[] {
     steps("careful_call", 1, trade),
     paced(),
     waiting(),
+    asking(),
     tree(),
   ];
 }

@@ -151,8 +151,12 @@ export class WorkerProcess {
     });
   }
 
-  static async start({ databaseUrl, redis }: Stage, { counts = false } = {}): Promise<WorkerProcess> {
-    const worker = new WorkerProcess({ databaseUrl, redisUrl: redis.url, prefix: PREFIX, counts });
+  static async start(
+    { databaseUrl, redis }: Stage,
+    settings: Partial<Pick<WorkerSettings, "counts" | "ttlMs">> = {},
+  ): Promise<WorkerProcess> {
+    const urls = { databaseUrl, redisUrl: redis.url, prefix: PREFIX };
+    const worker = new WorkerProcess({ ...urls, counts: false, ...settings });
     await worker.#word();
     return worker;
   }

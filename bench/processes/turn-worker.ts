@@ -18,6 +18,8 @@ export interface WorkerSettings {
   readonly prefix: string;
   /** Whether to count statements, which costs a little. */
   readonly counts: boolean;
+  /** Of its lease; what a worker has when absent. */
+  readonly ttlMs?: number;
 }
 
 export interface Weight {
@@ -55,6 +57,7 @@ const worker = await startWorker({
   engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl }),
   agents: benchAgents(),
   toolCalls: 1_000,
+  ...(settings.ttlMs === undefined ? {} : { ttlMs: settings.ttlMs }),
   onError: (error, about) => failures.push(`${about}: ${String(error)}`),
   onLost: () => {
     console.error("the worker has lost its lease");

@@ -1,0 +1,103 @@
+/**
+ * Three thousand calls that wait for a person in one worker: what each weighs, what they ask of PostgreSQL while nobody
+ * decides, and how soon a tool starts once somebody does. On private servers. Takes some minutes.
+ */
+import { decideApproval, type Ref } from "@turnstream/server";
+import { runSql } from "@turnstream/services/sql.ts";
+import { figure, type Measurement, median, percentile } from "./measure.ts";
+import { between, readCounters } from "./turns-counters.ts";
+import {
+  gate,
+  openSessions,
+  openStage,
+  send,
+  settle,
+  type Stage,
+  watch,
+  WorkerProcess,
+} from "./turns-stage.ts";
+
+const WAITING = 3_000;
+/** Longer than a worker takes to look by itself, so that its looks are counted. */
+const IDLE_MS = 90_000;
+const DECIDED = 200;
+const AT_ONCE = 50;
+/** It is not the lease that is measured here, and collecting the garbage of thousands of turns takes its time. */
+const TTL_MS = 30_000;
+const NAME = `${WAITING} waiting approvals`;
+
+export async function benchApprovals(): Promise<Measurement[]> {
+  const stage = await openStage();
+  try {
+    const worker = await WorkerProcess.start(stage, { counts: true, ttlMs: TTL_MS });
+    const refs = await openSessions(stage, WAITING);
+    const empty = await worker.weigh("clean");
+    await askAll(stage, refs);
+    const counters = await readCounters(stage);
+    const before = await worker.weigh("clean");
+    await settle(IDLE_MS);
+    const after = await worker.weigh();
+    const spent = between(counters, await readCounters(stage));
+    const queries = sum(after.statements) - sum(before.statements);
+    const times = await decideSome(stage, refs.slice(0, DECIDED));
+    const { failures } = await worker.weigh();
+    const kilobytes = (bytes: number) => bytes / 1024 / WAITING;
+    return [
+      figure(`${NAME}: resident memory`, kilobytes(before.rss - empty.rss), "KB each"),
+      figure(`${NAME}: heap in use`, kilobytes(before.heap - empty.heap), "KB each"),
+      figure(`${NAME}: worker CPU`, (after.cpuMs - before.cpuMs) / IDLE_MS, "cores"),
+      figure(`${NAME}: queries of the worker`, (queries * 1000) / IDLE_MS, "per second"),
+      figure(`${NAME}: PostgreSQL transactions`, spent.commits / spent.seconds, "per second"),
+      figure(`${NAME}: PostgreSQL CPU`, spent.postgresMs / 1000 / spent.seconds, "cores"),
+      figure(`${NAME}: Redis commands`, spent.redisCommands / spent.seconds, "per second"),
+      figure(`${NAME}: decision to tool start, median`, median(times), "ms"),
+      figure(`${NAME}: decision to tool start, 99th`, percentile(times, 0.99), "ms"),
+      { measure: `${NAME}: failures in the worker`, value: failures.length, atMost: 0 },
+    ];
+  } finally {
+    await stage.close();
+  }
+}
+
+/** A few at a time: how many turns a worker can begin at once is another bench. */
+async function askAll(stage: Stage, refs: readonly Ref[]): Promise<void> {
+  for (let n = 0; n < refs.length; n += AT_ONCE) {
+    await Promise.all(refs.slice(n, n + AT_ONCE).map((ref) => send(stage, ref, "asking")));
+    // The next ones may begin while the last of these do.
+    await waitFor(stage, n);
+  }
+  await waitFor(stage, refs.length);
+}
+
+async function waitFor({ databaseUrl }: Stage, count: number): Promise<void> {
+  while (true) {
+    const [row] = await runSql(databaseUrl, "select count(*) from interactions where status = 'pending'");
+    if (Number(row?.["count"]) >= count) return;
+    await settle(100);
+  }
+}
+
+/** One after the other, with all the others still waiting. @returns milliseconds from the command to the tool's start */
+async function decideSome(stage: Stage, refs: readonly Ref[]): Promise<number[]> {
+  const times: number[] = [];
+  for (const ref of refs) {
+    const started = gate();
+    const stop = await watch(stage, [ref], ({ type }) => {
+      if (type === "tool_result.start") started.open();
+    });
+    const [asked] = await stage.parts.store.interactions.list(ref, { pending: true });
+    if (asked === undefined) throw new Error(`nothing waits in ${ref.session}`);
+    const begun = performance.now();
+    await Promise.all([
+      decideApproval(stage.parts, ref, { key: asked.key, decision: "approve", by: stage.actor.user }),
+      started.opened,
+    ]);
+    times.push(performance.now() - begun);
+    await stop();
+  }
+  return times;
+}
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
+}
