@@ -90,8 +90,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "W13",
     text: "An approval shows its key, what will be done, how it is reviewed and until when; it is approved, edited, rejected or timed out, and `approval_result` says which.",
-    provedBy: "protocol",
-    later: { package: "server/runtime", text: "waits, keeps the deadline, and goes on after a refusal" },
+    provedBy: "server/runtime",
   },
   {
     id: "W14",
@@ -101,8 +100,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "W15",
     text: "Calls and results may be kept off the stream; a shared thought is a text between groups, and a question is a request between groups.",
-    provedBy: "protocol",
-    later: { package: "server/runtime", text: "configures this per tool" },
+    provedBy: "server/runtime",
   },
   {
     id: "W16",

@@ -1,0 +1,44 @@
+/** What docs/approvals.md says is so: its program runs, and its table is the one that the store goes by. */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { TRANSITIONS } from "@turnstream/protocol";
+import { expect, test } from "vitest";
+import { type InteractionKind, timingOf } from "../src/store/rules/interaction-rules.ts";
+
+const page = readFileSync(new URL("../../../docs/approvals.md", import.meta.url), "utf8");
+
+test("W13 the program of docs/approvals.md does what the page says", () => {
+  const [, code = ""] = /```ts\n(.*?)```/s.exec(page) ?? [];
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--conditions=@turnstream/source", "--input-type=module-typescript", "-"],
+    { cwd: new URL(".", import.meta.url), input: code, encoding: "utf8", timeout: 60_000 },
+  );
+  expect(stderr).toBe("");
+  const [refused, ran, ...rules] = stdout.trim().split("\n");
+  expect(refused).toContain("count: ");
+  expect(ran).toBe("traded 5 VNM");
+  expect(rules.join("")).toBe("[ 'broker trade an' ]");
+}, 90_000);
+
+const WHEN = { before: "before the deadline", after: "after the deadline", any: "at any time" };
+const WHO = [
+  "a person",
+  "the worker that waits",
+  "the worker that ends the turn",
+  "the server",
+  "the payment gateway",
+];
+
+test("W13 the table of changes is the one that the store goes by", () => {
+  const rows = [...page.matchAll(/^\| (\w+) \| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \|$/gm)];
+  const written = rows.map(([, kind, from, to, who, when]) => ({ kind, from, to, who, when }));
+  expect(written.filter(({ who = "" }) => !WHO.includes(who))).toEqual([]);
+  const told = written.map(({ kind, from, to, when }) => [kind, from, to, when].join(" "));
+  const real = Object.entries(TRANSITIONS).flatMap(([kind, states]) =>
+    Object.entries(states).flatMap(([from, targets]) =>
+      targets.map((to) => [kind, from, to, WHEN[timingOf(kind as InteractionKind, to)]].join(" ")),
+    ),
+  );
+  expect(told.toSorted()).toEqual(real.toSorted());
+});
