@@ -5,6 +5,7 @@
  */
 import type { Allowances } from "./ports/allowances.ts";
 import type { Archive } from "./ports/archive.ts";
+import type { Attachments } from "./ports/attachments.ts";
 import type { Audit } from "./ports/audit.ts";
 import type { Blobs } from "./ports/blobs.ts";
 import type { Epochs } from "./ports/epochs.ts";
@@ -23,6 +24,7 @@ import type { Sessions } from "./ports/sessions.ts";
 import type { Shares } from "./ports/shares.ts";
 import type { Tenants } from "./ports/tenants.ts";
 import type { Turns } from "./ports/turns.ts";
+import type { Uploads } from "./ports/uploads.ts";
 import type { UsageLedger } from "./ports/usage.ts";
 import type { Waiting } from "./ports/waiting.ts";
 
@@ -38,6 +40,8 @@ export interface StorePorts {
   readonly archive: Archive;
   readonly outbox: Outbox;
   readonly blobs: Blobs;
+  readonly attachments: Attachments;
+  readonly uploads: Uploads;
   readonly leases: Leases;
   readonly shares: Shares;
   readonly keys: Keys;

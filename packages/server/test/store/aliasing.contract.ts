@@ -40,6 +40,12 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       spoil(await store().payments.apply(tenant, moved));
       const bytes = new Uint8Array([1, 2, 3]);
       await store().blobs.put(ref, { id: "b", mediaType: "t", body: bytes });
+      const text = ["piece"];
+      const file = { id: "a", name: "n", url: "u", mediaType: "t", size: 1, turn: "t", text };
+      await store().attachments.add(ref, file);
+      await store().uploads.begin(ref, { id: "u", name: "n", mediaType: "t", by: null });
+      await store().uploads.add(ref, "u", { attempt: 1, bytes });
+      await store().uploads.complete(ref, "u", 1);
       const files = [{ url: "https://example.com/a" }];
       const options = { agent: ["a"] };
       await store().waiting.add(ref, { id: "m0", text: "t", files, options });
@@ -85,6 +91,10 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         () => store().payments.byOrderNo(tenant, orderNo),
         () => store().payments.notices(ref, orderNo),
         () => store().blobs.get(ref, "b"),
+        () => store().attachments.list(ref, { limit: 5 }),
+        () => store().attachments.pieces(ref, "a", { from: 0, limit: 5 }),
+        () => store().uploads.get(ref, "u"),
+        () => store().uploads.chunk(ref, "u", 0),
         () => store().waiting.list(ref),
         () => store().running.get(ref),
         () => store().running.unattempted({ olderThanMs: 0, limit: 5 }),
@@ -102,6 +112,8 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         notice,
         told,
         bytes,
+        text,
+        file,
         files,
         options,
         value,

@@ -45,12 +45,18 @@ async function sayIt({ store }: PostgresHarness, tenant: string, user: string) {
   await store.outbox.add(ref, { key: CANARY, draft: { type: "session.update", title: CANARY } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
   await store.memories.save(actor, { id: "m", text: CANARY });
+  const file = { id: "a", name: CANARY, url: CANARY, mediaType: "text/plain", size: 1, turn: "t" };
+  await store.attachments.add(ref, { ...file, text: [CANARY] });
+  await store.uploads.begin(ref, { id: "u", name: CANARY, mediaType: "", by: user });
+  await store.uploads.add(ref, "u", { attempt: 1, bytes: Buffer.from(CANARY) });
   const share = await store.shares.create(actor, session);
   return { actor, ref, share };
 }
 
 const HELD_IN = [
   "archived_events",
+  "attachment_pieces",
+  "attachments",
   "blobs",
   "memories",
   "outbox",
@@ -59,6 +65,8 @@ const HELD_IN = [
   "sessions",
   "turn_journal",
   "turns",
+  "upload_chunks",
+  "uploads",
   "waiting_messages",
 ];
 

@@ -2,6 +2,7 @@
 import { aliasingContract } from "./aliasing.contract.ts";
 import { archiveContract } from "./archive.contract.ts";
 import { argumentsContract } from "./arguments.contract.ts";
+import { filesContract } from "./files.contract.ts";
 import { forkContract } from "./fork.contract.ts";
 import { journalContract } from "./journal.contract.ts";
 import { knowledgeContract } from "./knowledge.contract.ts";
@@ -26,5 +27,6 @@ const suites = [
   journalContract,
   memoriesContract,
   knowledgeContract,
+  filesContract,
 ];
 for (const suite of suites) suite("postgres", postgresHarness);

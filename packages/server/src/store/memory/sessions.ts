@@ -38,6 +38,7 @@ import {
 import type { MemoryTables, Rows } from "./tables.ts";
 import { TENANTS } from "./tenants.ts";
 import { forgetSender } from "./waiting.ts";
+import { forgetUploader } from "./uploads.ts";
 
 export function memorySessions(tables: MemoryTables, env: Env): Sessions {
   return {
@@ -109,6 +110,7 @@ function removeUser(rows: Rows, tenant: string, user: string, now: number): stri
     forgetAllower(rows, id, user);
     forgetSender(rows, id, user);
     forgetInRunning(rows, id, user);
+    forgetUploader(rows, id, user);
   }
   removeMemories(rows, { tenant, user });
   return gone.map((row) => row.id).toSorted();

@@ -9,12 +9,14 @@ import { runCalls } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
 import { memoryAllowances } from "./allowances.ts";
 import { memoryArchive } from "./archive.ts";
+import { memoryAttachments } from "./attachments.ts";
 import { memoryAudit } from "./audit.ts";
 import { memoryFormDrafts } from "./form-drafts.ts";
 import { memoryInteractions } from "./interactions.ts";
 import { memoryKeys } from "./keys.ts";
 import { memoryPayments } from "./payments.ts";
 import { memoryPeople } from "./people.ts";
+import { memoryUploads } from "./uploads.ts";
 import { memoryUsage } from "./usage.ts";
 import { memoryBlobs } from "./blobs.ts";
 import { memoryEpochs } from "./epochs.ts";
@@ -52,6 +54,8 @@ function portsOn(tables: MemoryTables, env: Env): StorePorts {
     archive: memoryArchive(tables, env),
     outbox: memoryOutbox(tables, env),
     blobs: memoryBlobs(tables),
+    attachments: memoryAttachments(tables, env),
+    uploads: memoryUploads(tables, env),
     leases: memoryLeases(tables, env),
     shares: memoryShares(tables, env),
     keys: memoryKeys(tables, env),

@@ -2,13 +2,14 @@
 import type { Kysely } from "kysely";
 import type { BuiltInTables } from "./built-in-tables.ts";
 import type { CoreTables } from "./core-tables.ts";
+import type { FileTables } from "./file-tables.ts";
 import type { FormTables } from "./form-tables.ts";
 import type { InteractionTables } from "./interaction-tables.ts";
 import type { LedgerTables } from "./ledger-tables.ts";
 import type { RuntimeTables } from "./runtime-tables.ts";
 
 export interface Database
-  extends CoreTables, LedgerTables, RuntimeTables, FormTables, InteractionTables, BuiltInTables {}
+  extends CoreTables, LedgerTables, RuntimeTables, FormTables, InteractionTables, FileTables, BuiltInTables {}
 
 /** The pool, or a transaction on it. */
 export type Db = Kysely<Database>;

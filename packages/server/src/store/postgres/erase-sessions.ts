@@ -59,6 +59,7 @@ function withTraceOf(tx: Db, tenant: string, user: string) {
         .where("own.user_id", "=", user)
         .unionAll(eb.selectFrom("interaction_changes").select("session_id as id").where("by_user", "=", user))
         .unionAll(eb.selectFrom("allowances").select("session_id as id").where("by_user", "=", user))
+        .unionAll(eb.selectFrom("uploads").select("session_id as id").where("by_user", "=", user))
         .unionAll(eb.selectFrom("waiting_messages").select("session_id as id").where("by_user", "=", user))
         .unionAll(eb.selectFrom("running_turns").select("session_id as id").where("message_by", "=", user))
         .unionAll(eb.selectFrom("running_turns").select("session_id as id").where("stop_by", "=", user)),
@@ -88,6 +89,14 @@ async function unname(tx: Db, tenant: string, user: string): Promise<void> {
     .whereRef("s.id", "=", "w.session_id")
     .where("s.tenant_id", "=", tenant)
     .where("w.by_user", "=", user)
+    .execute();
+  await tx
+    .updateTable("uploads as u")
+    .from("sessions as s")
+    .set({ by_user: null })
+    .whereRef("s.id", "=", "u.session_id")
+    .where("s.tenant_id", "=", tenant)
+    .where("u.by_user", "=", user)
     .execute();
   for (const column of ["message_by", "stop_by"] as const)
     await tx

@@ -12,6 +12,7 @@ import { ledger } from "./migrations/0002-ledger.ts";
 import { runtime } from "./migrations/0003-runtime.ts";
 import { forms } from "./migrations/0004-forms.ts";
 import { approvals } from "./migrations/0005-approvals.ts";
+import { files } from "./migrations/0006-files.ts";
 import { builtIn } from "./migrations/0007-built-in.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -20,6 +21,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0003-runtime": runtime,
   "0004-forms": forms,
   "0005-approvals": approvals,
+  "0006-files": files,
   "0007-built-in": builtIn,
 };
 

@@ -9,12 +9,14 @@ import { runCalls } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
 import { postgresAllowances } from "./allowances.ts";
 import { postgresArchive } from "./archive.ts";
+import { postgresAttachments } from "./attachments.ts";
 import { postgresAudit } from "./audit.ts";
 import { postgresFormDrafts } from "./form-drafts.ts";
 import { postgresInteractions } from "./interactions.ts";
 import { postgresKeys } from "./keys.ts";
 import { postgresPayments } from "./payments.ts";
 import { postgresPeople } from "./people.ts";
+import { postgresUploads } from "./uploads.ts";
 import { postgresUsage } from "./usage.ts";
 import { postgresBlobs } from "./blobs.ts";
 import type { Db } from "./database.ts";
@@ -71,6 +73,8 @@ function portsOn(db: Db, env: Env): StorePorts {
     archive: postgresArchive(db),
     outbox: postgresOutbox(db),
     blobs: postgresBlobs(db),
+    attachments: postgresAttachments(db),
+    uploads: postgresUploads(db),
     leases: postgresLeases(db),
     shares: postgresShares(db, env),
     keys: postgresKeys(db, env),

@@ -1,0 +1,91 @@
+/** Attachments on PostgreSQL: a row for each, and one for each piece of its text. */
+import { type Selectable, sql } from "kysely";
+import {
+  type Attachment,
+  type Attachments,
+  checkAttachment,
+  MAX_LISTED,
+  MAX_RANGE,
+} from "../ports/attachments.ts";
+import { checkCount, checkLimit } from "../rules/check.ts";
+import type { Db } from "./database.ts";
+import type { FileTables } from "./file-tables.ts";
+import { holdSession, inTransaction, isTenants } from "./session-row.ts";
+
+/** How many pieces go to the database in one statement. */
+const BATCH = 50;
+
+export function postgresAttachments(db: Db): Attachments {
+  return {
+    add: (ref, given) =>
+      inTransaction(db, async (tx) => {
+        const { text, id, name, url, mediaType, size, turn } = checkAttachment(given);
+        await holdSession(tx, ref);
+        const chars = text.reduce((sum, piece) => sum + piece.length, 0);
+        const { numInsertedOrUpdatedRows } = await tx
+          .insertInto("attachments")
+          .values({
+            session_id: ref.session,
+            id,
+            turn,
+            name,
+            url,
+            media_type: mediaType,
+            size,
+            chars,
+            pieces: text.length,
+          })
+          .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
+          .executeTakeFirst();
+        if (numInsertedOrUpdatedRows !== 1n) return "already";
+        for (let from = 0; from < text.length; from += BATCH) {
+          const pieces = text.slice(from, from + BATCH);
+          await sql`insert into attachment_pieces (session_id, attachment_id, n, text)
+            select ${ref.session}, ${id}, ${from} + t.n - 1, t.piece
+            from unnest(${pieces}::text[]) with ordinality as t (piece, n)`.execute(tx);
+        }
+        return "added";
+      }),
+    async get(ref, id) {
+      const row = await db
+        .selectFrom("attachments")
+        .selectAll()
+        .where("session_id", "=", ref.session)
+        .where("id", "=", id)
+        .where(isTenants(ref))
+        .executeTakeFirst();
+      return row === undefined ? null : attachmentOf(row);
+    },
+    async list(ref, query) {
+      const rows = await db
+        .selectFrom("attachments")
+        .selectAll()
+        .where("session_id", "=", ref.session)
+        .where(isTenants(ref))
+        .orderBy("n", "desc")
+        .limit(checkLimit(query.limit, MAX_LISTED))
+        .execute();
+      return rows.map(attachmentOf);
+    },
+    async pieces(ref, id, range) {
+      const from = checkCount(range.from, "from");
+      const limit = checkLimit(range.limit, MAX_RANGE);
+      const rows = await db
+        .selectFrom("attachment_pieces")
+        .select("text")
+        .where("session_id", "=", ref.session)
+        .where("attachment_id", "=", id)
+        .where("n", ">=", sql<number>`${from}::bigint`)
+        .where("n", "<", sql<number>`${from + limit}::bigint`)
+        .where(isTenants(ref))
+        .orderBy("n")
+        .execute();
+      return rows.map(({ text }) => text);
+    },
+  };
+}
+
+function attachmentOf(row: Selectable<FileTables["attachments"]>): Attachment {
+  const { id, name, url, size, chars, pieces, turn } = row;
+  return { id, name, url, mediaType: row.media_type, size, chars, pieces, turn, addedAt: row.added_at };
+}

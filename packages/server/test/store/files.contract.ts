@@ -1,0 +1,196 @@
+/** What every store promises of attachments and uploads. */
+import { expect, test } from "vitest";
+
+import { MAX_PIECE_CHARS, type NewAttachment } from "../../src/store/ports/attachments.ts";
+import { MAX_CHUNK_BYTES, type NewUpload } from "../../src/store/ports/uploads.ts";
+import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
+import { suite } from "./suite.ts";
+
+const file = (id: string, text: readonly string[]): NewAttachment => ({
+  id,
+  name: `${id}.txt`,
+  url: `https://files.example/${id}`,
+  mediaType: "text/plain",
+  size: 7,
+  turn: "t1",
+  text,
+});
+
+const upload = (id: string, by: string | null = null): NewUpload => ({
+  id,
+  name: `${id}.bin`,
+  mediaType: "application/octet-stream",
+  by,
+});
+
+const bytes = (text: string) => new Uint8Array(Buffer.from(text));
+
+export function filesContract(name: string, makeStore: MakeStore): void {
+  suite(name, "attachments and uploads", makeStore, (store, wait) => {
+    test("a text is kept in pieces, and read piece by piece", async () => {
+      const { ref } = await newSession(store());
+      const text = Array.from({ length: 120 }, (_, n) => `piece ${n}`);
+      const { attachments } = store();
+      expect(await attachments.add(ref, file("a", text))).toBe("added");
+      expect(await attachments.add(ref, file("a", ["other"]))).toBe("already");
+      const { text: _, ...facts } = file("a", text);
+      const chars = text.join("").length;
+      expect(await attachments.get(ref, "a")).toEqual({
+        ...facts,
+        chars,
+        pieces: 120,
+        addedAt: expect.any(Number) as number,
+      });
+      expect(await attachments.pieces(ref, "a", { from: 0, limit: 2 })).toEqual(["piece 0", "piece 1"]);
+      expect(await attachments.pieces(ref, "a", { from: 117, limit: 100 })).toEqual(text.slice(117));
+      expect(await attachments.pieces(ref, "a", { from: 120, limit: 1 })).toEqual([]);
+      expect(await attachments.pieces(ref, "none", { from: 0, limit: 1 })).toEqual([]);
+    });
+
+    test("the newest come first", async () => {
+      const { ref } = await newSession(store());
+      for (const id of ["b", "a", "c"]) await store().attachments.add(ref, file(id, []));
+      const ids = async (limit: number) =>
+        (await store().attachments.list(ref, { limit })).map(({ id }) => id);
+      expect(await ids(10)).toEqual(["c", "a", "b"]);
+      expect(await ids(2)).toEqual(["c", "a"]);
+    });
+
+    test("what a text can't hold is replaced, what is too long refused", async () => {
+      const { ref } = await newSession(store());
+      await store().attachments.add(ref, file("odd", ["a\0b\ud800c", "", "漢字 🙂"]));
+      expect(await store().attachments.pieces(ref, "odd", { from: 0, limit: 3 })).toEqual([
+        "a\ufffdb\ufffdc",
+        "",
+        "漢字 🙂",
+      ]);
+      const long = file("long", ["x".repeat(MAX_PIECE_CHARS + 1)]);
+      await expect(store().attachments.add(ref, long)).rejects.toMatchObject({ code: "TOO_LARGE" });
+      const many = { ...file("m", []), size: -1 };
+      await expect(store().attachments.add(ref, many)).rejects.toMatchObject({ code: "INVALID" });
+    });
+
+    test("an upload comes in chunks, and is read once it is complete", async () => {
+      const { ref } = await newSession(store());
+      const { uploads } = store();
+      expect(await uploads.begin(ref, upload("u", "an"))).toEqual({ attempt: 1, others: 0 });
+      for (const part of ["one", "two"]) await uploads.add(ref, "u", { attempt: 1, bytes: bytes(part) });
+      expect(await uploads.chunk(ref, "u", 0)).toBeNull();
+      expect(await uploads.get(ref, "u")).toMatchObject({ size: 6, chunks: 2, isComplete: false });
+      const done = await uploads.complete(ref, "u", 1);
+      expect(done).toEqual({
+        ...upload("u", "an"),
+        size: 6,
+        chunks: 2,
+        isComplete: true,
+        createdAt: expect.any(Number) as number,
+      });
+      expect(await uploads.chunk(ref, "u", 1)).toEqual(bytes("two"));
+      expect(await uploads.chunk(ref, "u", 2)).toBeNull();
+      expect(await uploads.begin(ref, upload("u"))).toBe("already");
+      expect(await uploads.begin(ref, upload("v"))).toEqual({ attempt: 1, others: 6 });
+      const late = uploads.add(ref, "u", { attempt: 1, bytes: bytes("x") });
+      await expect(late).rejects.toMatchObject({ code: "CONFLICT" });
+    });
+
+    test("one that broke off begins again, and its first try is refused", async () => {
+      const { ref } = await newSession(store());
+      const { uploads } = store();
+      await uploads.begin(ref, upload("u"));
+      await uploads.add(ref, "u", { attempt: 1, bytes: bytes("old") });
+      expect(await uploads.begin(ref, upload("u"))).toEqual({ attempt: 2, others: 0 });
+      const late = [
+        () => uploads.add(ref, "u", { attempt: 1, bytes: bytes("late") }),
+        () => uploads.complete(ref, "u", 1),
+      ];
+      for (const work of late) await expect(work()).rejects.toMatchObject({ code: "CONFLICT" });
+      await uploads.add(ref, "u", { attempt: 2, bytes: bytes("new") });
+      expect(await uploads.complete(ref, "u", 2)).toMatchObject({ size: 3, chunks: 1 });
+      expect(await uploads.chunk(ref, "u", 0)).toEqual(bytes("new"));
+    });
+
+    test("of many tries at once, one is uploaded whole", async () => {
+      const { ref } = await newSession(store());
+      const { uploads } = store();
+      const tries = Array.from({ length: 8 }, async (_, n) => {
+        const begun = await uploads.begin(ref, upload("u"));
+        if (begun === "already") return null;
+        const chunk = { attempt: begun.attempt, bytes: bytes(String(n)) };
+        for (let at = 0; at < 5; at++) await uploads.add(ref, "u", chunk);
+        return (await uploads.complete(ref, "u", begun.attempt)).size;
+      });
+      const ends = await Promise.allSettled(tries);
+      const whole = ends.filter((end) => end.status === "fulfilled" && end.value !== null);
+      expect(whole).toHaveLength(1);
+      const parts = await Promise.all([0, 1, 2, 3, 4].map((n) => uploads.chunk(ref, "u", n)));
+      expect(new Set(parts.map(String)).size).toBe(1);
+    });
+
+    test("chunks and ids have their bounds", async () => {
+      const { ref } = await newSession(store());
+      await store().uploads.begin(ref, upload("u"));
+      for (const size of [0, MAX_CHUNK_BYTES + 1]) {
+        const work = store().uploads.add(ref, "u", { attempt: 1, bytes: new Uint8Array(size) });
+        await expect(work).rejects.toMatchObject({ code: "TOO_LARGE" });
+      }
+      const missing = store().uploads.add(ref, "none", { attempt: 1, bytes: bytes("x") });
+      await expect(missing).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await expect(store().uploads.begin(ref, upload("a\0"))).rejects.toMatchObject({ code: "INVALID" });
+      await expect(store().attachments.add(ref, file("", []))).rejects.toMatchObject({ code: "INVALID" });
+      expect(await store().uploads.remove(ref, "u")).toBe(true);
+      expect(await store().uploads.remove(ref, "u")).toBe(false);
+    });
+
+    test("nothing of it is another tenant's or another session's", async () => {
+      const { actor, ref } = await newSession(store());
+      await store().attachments.add(ref, file("a", ["secret"]));
+      await store().uploads.begin(ref, upload("u"));
+      await store().uploads.add(ref, "u", { attempt: 1, bytes: bytes("secret") });
+      await store().uploads.complete(ref, "u", 1);
+      const session = unique("session");
+      await store().sessions.create(actor, { id: session });
+      const foreign = [
+        { ...ref, tenant: await newTenant(store()) },
+        { ...ref, session },
+      ];
+      for (const other of foreign) {
+        expect(await store().attachments.get(other, "a")).toBeNull();
+        expect(await store().attachments.list(other, { limit: 5 })).toEqual([]);
+        expect(await store().attachments.pieces(other, "a", { from: 0, limit: 5 })).toEqual([]);
+        expect(await store().uploads.get(other, "u")).toBeNull();
+        expect(await store().uploads.chunk(other, "u", 0)).toBeNull();
+        expect(await store().uploads.remove(other, "u")).toBe(false);
+      }
+      const [stranger] = foreign;
+      if (stranger === undefined) throw new Error("no stranger");
+      await expect(store().attachments.add(stranger, file("b", []))).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+      await expect(store().uploads.begin(stranger, upload("w"))).rejects.toMatchObject({ code: "NOT_FOUND" });
+    });
+
+    test("it goes with the session, and a name with the person", async () => {
+      const { actor, ref } = await newSession(store());
+      await store().attachments.add(ref, file("a", ["text"]));
+      await store().uploads.begin(ref, upload("u", "guest"));
+      await store().sessions.removeUser(actor.tenant, "guest");
+      expect(await store().uploads.get(ref, "u")).toMatchObject({ by: null });
+      await store().sessions.remove(ref);
+      expect(await store().attachments.get(ref, "a")).toBeNull();
+      expect(await store().uploads.get(ref, "u")).toBeNull();
+    });
+
+    test("what was never completed is dropped after a while", async () => {
+      const { ref } = await newSession(store());
+      await store().uploads.begin(ref, upload("done"));
+      await store().uploads.complete(ref, "done", 1);
+      await store().uploads.begin(ref, upload("left"));
+      await wait(200);
+      await store().uploads.begin(ref, upload("fresh"));
+      await store().uploads.prune({ olderThanMs: 100, limit: 1_000 });
+      expect(await store().uploads.get(ref, "left")).toBeNull();
+      expect(await store().uploads.get(ref, "done")).not.toBeNull();
+      expect(await store().uploads.get(ref, "fresh")).not.toBeNull();
+    });
+  });
+}
