@@ -41,10 +41,29 @@ export function filesContract(name: string, makeStore: MakeStore): void {
         pieces: 120,
         addedAt: expect.any(Number) as number,
       });
-      expect(await attachments.pieces(ref, "a", { from: 0, limit: 2 })).toEqual(["piece 0", "piece 1"]);
-      expect(await attachments.pieces(ref, "a", { from: 117, limit: 100 })).toEqual(text.slice(117));
+      expect(await attachments.pieces(ref, "a", { from: 0, limit: 2 })).toEqual([
+        { n: 0, at: 0, line: 1, text: "piece 0" },
+        { n: 1, at: 7, line: 1, text: "piece 1" },
+      ]);
+      const rest = await attachments.pieces(ref, "a", { from: 117, limit: 100 });
+      expect(rest.map((piece) => piece.text)).toEqual(text.slice(117));
       expect(await attachments.pieces(ref, "a", { from: 120, limit: 1 })).toEqual([]);
       expect(await attachments.pieces(ref, "none", { from: 0, limit: 1 })).toEqual([]);
+    });
+
+    test("a piece is found by a character or a line", async () => {
+      const { ref } = await newSession(store());
+      const { attachments } = store();
+      await attachments.add(ref, file("a", ["one\ntwo\n", "three", " and a half\nfour\n", "five"]));
+      await attachments.add(ref, file("empty", []));
+      const at = (place: { char: number } | { line: number }) => attachments.pieceAt(ref, "a", place);
+      expect(await Promise.all([0, 7, 8, 12, 13, 1_000].map((char) => at({ char })))).toEqual([
+        0, 0, 1, 1, 2, 3,
+      ]);
+      // The third line begins in the second piece, and whoever reads on from the first one finds it.
+      expect(await Promise.all([1, 2, 3, 4, 5, 9].map((line) => at({ line })))).toEqual([0, 0, 0, 2, 2, 3]);
+      expect(await attachments.pieceAt(ref, "empty", { char: 0 })).toBeNull();
+      expect(await attachments.pieceAt(ref, "none", { line: 1 })).toBeNull();
     });
 
     test("the newest come first", async () => {
@@ -59,11 +78,8 @@ export function filesContract(name: string, makeStore: MakeStore): void {
     test("what a text can't hold is replaced, what is too long refused", async () => {
       const { ref } = await newSession(store());
       await store().attachments.add(ref, file("odd", ["a\0b\ud800c", "", "漢字 🙂"]));
-      expect(await store().attachments.pieces(ref, "odd", { from: 0, limit: 3 })).toEqual([
-        "a\ufffdb\ufffdc",
-        "",
-        "漢字 🙂",
-      ]);
+      const odd = await store().attachments.pieces(ref, "odd", { from: 0, limit: 3 });
+      expect(odd.map((piece) => piece.text)).toEqual(["a\ufffdb\ufffdc", "", "漢字 🙂"]);
       const long = file("long", ["x".repeat(MAX_PIECE_CHARS + 1)]);
       await expect(store().attachments.add(ref, long)).rejects.toMatchObject({ code: "TOO_LARGE" });
       const many = { ...file("m", []), size: -1 };

@@ -4,8 +4,12 @@ import {
   type Attachment,
   type Attachments,
   checkAttachment,
+  checkPlace,
+  isBefore,
   MAX_LISTED,
   MAX_RANGE,
+  type Piece,
+  placed,
 } from "../ports/attachments.ts";
 import { checkCount, checkLimit } from "../rules/check.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
@@ -14,7 +18,7 @@ import { type MemoryTables, table } from "./tables.ts";
 interface Row {
   readonly n: number;
   readonly attachment: Attachment;
-  readonly text: readonly string[];
+  readonly pieces: readonly Piece[];
 }
 
 const ATTACHMENTS = table<Row>("attachments", "session");
@@ -28,7 +32,11 @@ export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
         if (rows.get(ATTACHMENTS, ref.session, rest.id) !== undefined) return "already";
         const chars = text.reduce((sum, piece) => sum + piece.length, 0);
         const attachment = { ...rest, chars, pieces: text.length, addedAt: env.now() };
-        rows.put(ATTACHMENTS, ref.session, rest.id, { n: rows.next("attachments"), attachment, text });
+        rows.put(ATTACHMENTS, ref.session, rest.id, {
+          n: rows.next("attachments"),
+          attachment,
+          pieces: placed(text),
+        });
         return "added";
       }),
     get: (ref, id) =>
@@ -48,7 +56,14 @@ export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
         const from = checkCount(range.from, "from");
         const limit = checkLimit(range.limit, MAX_RANGE);
         if (sessionRow(rows, ref) === undefined) return [];
-        return rows.get(ATTACHMENTS, ref.session, id)?.text.slice(from, from + limit) ?? [];
+        return rows.get(ATTACHMENTS, ref.session, id)?.pieces.slice(from, from + limit) ?? [];
+      }),
+    pieceAt: (ref, id, given) =>
+      tables.run((rows) => {
+        const place = checkPlace(given);
+        const pieces = sessionRow(rows, ref) && rows.get(ATTACHMENTS, ref.session, id)?.pieces;
+        if (pieces === undefined || pieces.length === 0) return null;
+        return pieces.findLast((piece) => isBefore(piece, place))?.n ?? 0;
       }),
   };
 }

@@ -26,6 +26,19 @@ export interface Attachment {
   readonly addedAt: number;
 }
 
+/** A piece of a text, and where it stands in it. */
+export interface Piece {
+  readonly n: number;
+  /** How many characters come before it. */
+  readonly at: number;
+  /** The number of the line in which it begins, from 1. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/** A character counted from 0, or a line counted from 1. */
+export type PlaceInText = { readonly char: number } | { readonly line: number };
+
 export type NewAttachment = Omit<Attachment, "chars" | "pieces" | "addedAt"> & {
   readonly text: readonly string[];
 };
@@ -40,7 +53,9 @@ export interface Attachments {
   /** The newest first, at most 1,000. */
   list(ref: Ref, query: { readonly limit: number }): Promise<Attachment[]>;
   /** Pieces of a text from the `from`th on, counted from 0. */
-  pieces(ref: Ref, id: string, range: { readonly from: number; readonly limit: number }): Promise<string[]>;
+  pieces(ref: Ref, id: string, range: { readonly from: number; readonly limit: number }): Promise<Piece[]>;
+  /** The piece in which a character stands, or one from which a line is found by reading on; null without a text. */
+  pieceAt(ref: Ref, id: string, place: PlaceInText): Promise<number | null>;
 }
 
 export const MAX_LISTED = 1_000;
@@ -66,4 +81,27 @@ export function checkAttachment(given: NewAttachment): NewAttachment {
 
 function storable(text: string): string {
   return Buffer.from(text).toString().replaceAll("\0", "\ufffd");
+}
+
+/** The pieces of a text with their places. */
+export function placed(text: readonly string[]): Piece[] {
+  let at = 0;
+  let line = 1;
+  return text.map((piece, n) => {
+    const here = { n, at, line, text: piece };
+    at += piece.length;
+    line += piece.split("\n").length - 1;
+    return here;
+  });
+}
+
+/** Whether a piece is not past what is looked for: of those that are not, the last is meant. */
+export function isBefore(piece: Pick<Piece, "at" | "line">, place: PlaceInText): boolean {
+  // A line may begin in the piece before the first one that stands in it.
+  return "char" in place ? piece.at <= place.char : piece.line < place.line;
+}
+
+export function checkPlace(place: PlaceInText): PlaceInText {
+  if ("char" in place) return { char: checkCount(place.char, "char") };
+  return { line: checkCount(place.line, "line") };
 }

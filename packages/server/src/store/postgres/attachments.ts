@@ -4,8 +4,10 @@ import {
   type Attachment,
   type Attachments,
   checkAttachment,
+  checkPlace,
   MAX_LISTED,
   MAX_RANGE,
+  placed,
 } from "../ports/attachments.ts";
 import { checkCount, checkLimit } from "../rules/check.ts";
 import type { Db } from "./database.ts";
@@ -38,11 +40,13 @@ export function postgresAttachments(db: Db): Attachments {
           .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
           .executeTakeFirst();
         if (numInsertedOrUpdatedRows !== 1n) return "already";
-        for (let from = 0; from < text.length; from += BATCH) {
-          const pieces = text.slice(from, from + BATCH);
-          await sql`insert into attachment_pieces (session_id, attachment_id, n, text)
-            select ${ref.session}, ${id}, ${from} + t.n - 1, t.piece
-            from unnest(${pieces}::text[]) with ordinality as t (piece, n)`.execute(tx);
+        const pieces = placed(text);
+        for (let from = 0; from < pieces.length; from += BATCH) {
+          const batch = pieces.slice(from, from + BATCH);
+          await tx
+            .insertInto("attachment_pieces")
+            .values(batch.map((piece) => ({ session_id: ref.session, attachment_id: id, ...piece })))
+            .execute();
         }
         return "added";
       }),
@@ -70,9 +74,9 @@ export function postgresAttachments(db: Db): Attachments {
     async pieces(ref, id, range) {
       const from = checkCount(range.from, "from");
       const limit = checkLimit(range.limit, MAX_RANGE);
-      const rows = await db
+      return db
         .selectFrom("attachment_pieces")
-        .select("text")
+        .select(["n", "at", "line", "text"])
         .where("session_id", "=", ref.session)
         .where("attachment_id", "=", id)
         .where("n", ">=", sql<number>`${from}::bigint`)
@@ -80,7 +84,24 @@ export function postgresAttachments(db: Db): Attachments {
         .where(isTenants(ref))
         .orderBy("n")
         .execute();
-      return rows.map(({ text }) => text);
+    },
+    async pieceAt(ref, id, given) {
+      const place = checkPlace(given);
+      const isBefore =
+        "char" in place
+          ? sql<boolean>`at <= ${place.char}::bigint`
+          : sql<boolean>`line < ${place.line}::bigint`;
+      const row = await db
+        .selectFrom("attachment_pieces")
+        .select("n")
+        .where("session_id", "=", ref.session)
+        .where("attachment_id", "=", id)
+        .where((eb) => eb.or([isBefore, eb("n", "=", 0)]))
+        .where(isTenants(ref))
+        .orderBy("n", "desc")
+        .limit(1)
+        .executeTakeFirst();
+      return row?.n ?? null;
     },
   };
 }

@@ -16,7 +16,14 @@ export interface FileTables {
     pieces: number;
     added_at: Time;
   };
-  attachment_pieces: { session_id: string; attachment_id: string; n: number; text: string };
+  attachment_pieces: {
+    session_id: string;
+    attachment_id: string;
+    n: number;
+    at: number;
+    line: number;
+    text: string;
+  };
   uploads: {
     session_id: string;
     id: string;

@@ -25,6 +25,8 @@ const statements = [
     session_id text not null,
     attachment_id text not null,
     n integer not null,
+    at bigint not null,
+    line integer not null,
     text text not null,
     primary key (session_id, attachment_id, n),
     foreign key (session_id, attachment_id) references attachments on delete cascade

@@ -1,0 +1,92 @@
+/**
+ * What a file is, by its bytes. What a server or a person calls it only chooses between kinds of text. Pure.
+ */
+
+export type Kind = "text" | "html" | "pdf" | "image" | "other";
+
+export interface FileKind {
+  readonly kind: Kind;
+  readonly mediaType: string;
+}
+
+export interface Named {
+  readonly name: string;
+  /** What whoever sent it calls it; "" when nobody says. */
+  readonly mediaType: string;
+}
+
+const TEXT_TYPES: Readonly<Record<string, string>> = {
+  md: "text/markdown",
+  markdown: "text/markdown",
+  csv: "text/csv",
+  tsv: "text/tab-separated-values",
+  json: "application/json",
+  ndjson: "application/x-ndjson",
+  xml: "application/xml",
+  yaml: "application/yaml",
+  yml: "application/yaml",
+};
+
+const TEXT_NAMES = new Set(Object.values(TEXT_TYPES));
+const HTML_START =
+  /^\s*(<!doctype\s+html|<(html|head|body|title|meta|script|style|div|table|article|p|h1)\b)/i;
+const LOOKED_AT = 4_096;
+
+/** @param sniffed what is known by its first bytes: null for a text, for texts have none */
+export function kindOf(bytes: Uint8Array, sniffed: string | null, named: Named): FileKind {
+  if (sniffed === "application/pdf") return { kind: "pdf", mediaType: sniffed };
+  if (sniffed?.startsWith("image/") === true && sniffed !== "image/svg+xml")
+    return { kind: "image", mediaType: sniffed };
+  const isMarkup = sniffed === null || sniffed === "application/xml" || sniffed === "image/svg+xml";
+  if (!isMarkup) return { kind: "other", mediaType: sniffed };
+  if (!looksLikeText(bytes)) return { kind: "other", mediaType: "application/octet-stream" };
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, LOOKED_AT));
+  if (HTML_START.test(start.replace(/^(<\?xml[^>]*>|<!--[\s\S]*?-->|\s)+/, "")))
+    return { kind: "html", mediaType: "text/html" };
+  return { kind: "text", mediaType: textType(named, sniffed) };
+}
+
+function textType({ name, mediaType }: Named, sniffed: string | null): string {
+  if (TEXT_NAMES.has(mediaType)) return mediaType;
+  const ending = /[.](\w{1,10})$/.exec(name)?.[1]?.toLowerCase() ?? "";
+  return TEXT_TYPES[ending] ?? sniffed ?? "text/plain";
+}
+
+/** UTF-16 has zeros; other texts have none, and few control characters. */
+function looksLikeText(bytes: Uint8Array): boolean {
+  const start = bytes.subarray(0, LOOKED_AT);
+  if (hasWideMark(start)) return true;
+  let odd = 0;
+  for (const byte of start) {
+    if (byte === 0) return false;
+    if (byte < 32 && ![9, 10, 12, 13, 27].includes(byte)) odd++;
+  }
+  return odd * 50 <= start.length;
+}
+
+function hasWideMark([first, second]: Uint8Array): boolean {
+  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+}
+
+const NAMED_IN_HTML = /<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w:.-]{1,40})/i;
+
+/** The text of bytes: by their mark, by the name they were given, as UTF-8, or else as what the web falls back on. */
+export function decode(bytes: Uint8Array, charset: string): string {
+  const [first, second] = bytes;
+  if (hasWideMark(bytes))
+    return new TextDecoder(first === 0xff && second === 0xfe ? "utf-16le" : "utf-16be").decode(bytes);
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, LOOKED_AT));
+  for (const name of [charset, NAMED_IN_HTML.exec(start)?.[1] ?? "", "utf-8", "windows-1252"]) {
+    const text = name === "" ? null : decodeAs(bytes, name);
+    if (text !== null) return text;
+  }
+  return "";
+}
+
+function decodeAs(bytes: Uint8Array, name: string): string | null {
+  try {
+    return new TextDecoder(name, { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
