@@ -77,9 +77,9 @@ export const written = [
   {
     name: "outside-on-its-own",
     severity: "error",
-    comment: "what guards the way out depends on nobody, so that it can be judged by itself",
-    from: { path: "^packages/server/src/outside/" },
-    to: { path: "^packages/[^/]+/src/", pathNot: "^packages/server/src/outside/" },
+    comment: "what meets foreign bytes depends on nobody, so that it can be judged by itself",
+    from: { path: "^packages/server/src/(outside|extract)/" },
+    to: { path: "^packages/[^/]+/src/", pathNot: "^packages/server/src/$1/" },
   },
   {
     name: "mcp-on-its-own",

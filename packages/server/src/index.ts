@@ -53,6 +53,7 @@ export type {
 } from "./store/ports/archive.ts";
 export type { AuditHead, AuditRow } from "./store/rules/audit-chain.ts";
 export type { Audit, AuditEntry } from "./store/ports/audit.ts";
+export type { Attachment, Attachments, NewAttachment, Piece } from "./store/ports/attachments.ts";
 export { type Blobs, MAX_BLOB_BYTES } from "./store/ports/blobs.ts";
 export { type Env, systemEnv } from "./store/env.ts";
 export type { EpochClaim, EpochRecord, Epochs, NextEpoch } from "./store/ports/epochs.ts";
@@ -84,6 +85,7 @@ export type { Share, Shares } from "./store/ports/shares.ts";
 export type { OpenStore, Store, StorePorts } from "./store/store.ts";
 export type { Tenant, Tenants } from "./store/ports/tenants.ts";
 export type { TurnRecord, Turns } from "./store/ports/turns.ts";
+export type { NewUpload, Upload, Uploads } from "./store/ports/uploads.ts";
 export type { UsageAdd, UsageDay, UsageLedger } from "./store/ports/usage.ts";
 export {
   AuditChecker,
@@ -163,6 +165,8 @@ export {
   type ToolOptions,
   type ToolOutput,
 } from "./runtime/define/tool.ts";
+export type { FileProblem } from "./runtime/files/get-file.ts";
+export { DEFAULT_FILE_LIMITS, type FileLimits } from "./runtime/files/limits.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./runtime/errors.ts";
 export { type EngineHooks, startWorker, type Worker, type WorkerOptions } from "./runtime/worker.ts";
 export { DEFAULT_WORDS, type Words } from "./runtime/words.ts";

@@ -37,6 +37,12 @@ export interface AttemptOptions {
   readonly tries: Map<string, Tried>;
 }
 
+interface StepOptions {
+  readonly kept?: boolean;
+  /** What is committed with it. */
+  readonly also?: (tx: Store) => Promise<void>;
+}
+
 export class Attempt {
   readonly parts: RuntimeParts;
   readonly row: RunningTurn;
@@ -133,8 +139,10 @@ export class Attempt {
   }
 
   /** Journals a step that is told already, together with the archive of what it told. */
-  async commitStep<T>(key: FactKey<T>, value: T, { kept = false } = {}): Promise<void> {
+  async commitStep<T>(key: FactKey<T>, value: T, options: StepOptions = {}): Promise<void> {
+    const { kept = false, also } = options;
     await this.archive(async (tx) => {
+      await also?.(tx);
       await tx.journal.write(this.ref, this.#entry(key, value as Json, kept));
     });
     this.#journal.set(key, value as Json);

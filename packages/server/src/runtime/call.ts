@@ -6,7 +6,15 @@
 import { type Json, labelOf } from "@turnstream/protocol";
 import { parseInput } from "../models/tool-schema.ts";
 import { type CallFact, callKey, type PinnedTool, startKey } from "./facts.ts";
-import { ASK_USER, CALL_AGENT, calledAgent, REQUEST_FORM, SHARE_THOUGHT } from "./define/agent.ts";
+import {
+  ASK_USER,
+  CALL_AGENT,
+  calledAgent,
+  LOOKUP_ATTACHMENTS,
+  REQUEST_FORM,
+  SHARE_THOUGHT,
+} from "./define/agent.ts";
+import { lookupAttachments } from "./files/lookup-tool.ts";
 import type { Tool } from "./define/tool.ts";
 import { nextWithin } from "./closing.ts";
 import { textField } from "./json-object.ts";
@@ -57,7 +65,7 @@ async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Pro
   if (isOffered && name === REQUEST_FORM) return requestForm(scope, call);
   if (isOffered && (name === CALL_AGENT || agent.agents[name] !== undefined))
     return runSubAgent(scope, call, runAgent);
-  const tool = agent.tools[name];
+  const tool = name === LOOKUP_ATTACHMENTS ? lookupAttachments : agent.tools[name];
   if (!isOffered || tool === undefined) {
     return failed(`There is no tool ${name}${isOffered ? " any more" : ""}.`);
   }

@@ -27,6 +27,7 @@ import {
   CALL_PREFIX,
   type CompactFact,
   COMPACTED,
+  FILES,
   pathOfStep,
   STEP_PREFIX,
   START_PREFIX,
@@ -149,6 +150,7 @@ function keptBy(journal: ReadonlyMap<string, Json>): {
   for (const [key, value] of journal) {
     if (key.startsWith(CALL_PREFIX)) keptCalls.add(key.slice(CALL_PREFIX.length));
     else if (key.startsWith(START_PREFIX)) keptCalls.add(key.slice(START_PREFIX.length));
+    else if (key === FILES) for (const block of (value as { blocks: string[] }).blocks) kept.add(block);
     else if (key.startsWith(STEP_PREFIX) || key === COMPACTED) {
       for (const block of (value as unknown as StepFact | CompactFact).blocks) kept.add(block);
       // A step of a sub-agent stands inside the result of the call that started it.

@@ -2,6 +2,7 @@
  * What a turn's journal holds, by key: the shapes of its entries. Types and keys only.
  */
 import type { FormSchema, Json, Reference, Usage } from "@turnstream/protocol";
+import type { FileProblem } from "./files/get-file.ts";
 import type { AssistantContent } from "../models/model.ts";
 import type { KeptContent } from "../session/kept-content.ts";
 import type { End } from "./closing.ts";
@@ -57,6 +58,20 @@ export interface CallFact extends KeptContent {
   readonly form: { readonly form: string; readonly schema: FormSchema | null } | null;
 }
 
+/** What a file of the message amounts to. */
+export interface FileFact {
+  readonly name: string;
+  readonly url: string;
+  readonly mediaType: string;
+  readonly size: number;
+  readonly chars: number;
+  /** Under which its text is kept; null when it could not be read. */
+  readonly attachment: string | null;
+  /** How its text begins. */
+  readonly head: string;
+  readonly problem: FileProblem | null;
+}
+
 export interface CompactFact {
   readonly summary: string;
   /** The number of the last turn that it sums up. */
@@ -76,6 +91,8 @@ export const END: FactKey<End> = "end";
 export const COMPACTED: FactKey<CompactFact> = "compact";
 /** A body has begun to run. */
 export const BODY: FactKey<boolean> = "body";
+/** The files of the message are read, and told in this block. */
+export const FILES: FactKey<{ readonly blocks: readonly string[] }> = "files";
 export const STEP_PREFIX = "step/";
 export const CALL_PREFIX = "call/";
 export const START_PREFIX = "start/";
@@ -85,5 +102,7 @@ export const stepKey = (path: string, n: number): FactKey<StepFact> => `${STEP_P
 export const pathOfStep = (key: string): string => key.slice(STEP_PREFIX.length, key.lastIndexOf("/"));
 export const callKey = (call: string): FactKey<CallFact> => `${CALL_PREFIX}${call}`;
 export const approvalKey = (call: string): FactKey<NeededApproval | null> => `approval/${call}`;
+/** @param n which file of the message, from 0 */
+export const fileKey = (n: number): FactKey<FileFact> => `file/${n}`;
 export const startKey = (call: string): FactKey<boolean> => `${START_PREFIX}${call}`;
 export const pinnedKey = (path: string): FactKey<PinnedAgent> => `pinned/${path}`;

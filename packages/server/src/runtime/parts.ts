@@ -1,7 +1,9 @@
 /** What the work on turns needs: where sessions live, who is told, which agents there are, and how much at a time. Types only. */
 import type { Env } from "../store/env.ts";
 import type { Parts } from "../session/parts.ts";
+import type { FetchPolicy } from "../outside/policy.ts";
 import type { Agent } from "./define/agent.ts";
+import type { FileLimits } from "./files/limits.ts";
 import type { Waiters } from "./interactions/waiters.ts";
 import type { Semaphore } from "./semaphore.ts";
 import type { Sources } from "./sources.ts";
@@ -17,6 +19,10 @@ export interface RuntimeParts extends Parts {
   readonly sources: Sources;
   readonly modelSlots: Semaphore;
   readonly toolSlots: Semaphore;
+  /** What may be fetched of what people and models name. */
+  readonly fetch: FetchPolicy;
+  readonly files: FileLimits;
+  readonly fileSlots: Semaphore;
   readonly words: Words;
   readonly waiters: Waiters;
   /** How long a tool that may not be run again can go on when the worker hands over. */

@@ -3,8 +3,17 @@ import type { Json } from "@turnstream/protocol";
 import type { JsonSchema, ModelTool } from "../models/model.ts";
 import type { Attempt } from "./attempt.ts";
 import { withMemories } from "./built-in/recall.ts";
-import { type Agent, ASK_USER, CALL_AGENT, REQUEST_FORM, RESERVED, SHARE_THOUGHT } from "./define/agent.ts";
+import {
+  type Agent,
+  ASK_USER,
+  CALL_AGENT,
+  LOOKUP_ATTACHMENTS,
+  REQUEST_FORM,
+  RESERVED,
+  SHARE_THOUGHT,
+} from "./define/agent.ts";
 import { type PinnedAgent, pinnedKey } from "./facts.ts";
+import { LOOKUP_DESCRIPTION, LOOKUP_SCHEMA } from "./files/lookup-tool.ts";
 import { QUESTIONS_SCHEMA } from "./interactions/ask-question.ts";
 import { FORM_SCHEMA } from "./interactions/request-form.ts";
 
@@ -33,7 +42,16 @@ function callAgentTool(agents: Agent["agents"]) {
   };
 }
 
-async function pin(agent: Agent, { row, parts }: Attempt): Promise<PinnedAgent> {
+const LOOKUP = { name: LOOKUP_ATTACHMENTS, description: LOOKUP_DESCRIPTION, input: LOOKUP_SCHEMA as Json };
+
+async function hasAttachments(agent: Agent, { row, parts, ref }: Attempt): Promise<boolean> {
+  if (agent.model === null) return false;
+  if (agent.attachments || (row.message?.files.length ?? 0) > 0) return true;
+  return (await parts.store.attachments.list(ref, { limit: 1 })).length > 0;
+}
+
+async function pin(agent: Agent, attempt: Attempt): Promise<PinnedAgent> {
+  const { row, parts } = attempt;
   const { tenant, user, session, message } = row;
   const { instructions: made } = agent;
   const said = typeof made === "string" ? made : await made({ tenant, user, session, message });
@@ -74,6 +92,7 @@ async function pin(agent: Agent, { row, parts }: Attempt): Promise<PinnedAgent> 
     ...(agent.askUser ? [ask] : []),
     ...(agent.requestForms ? [form] : []),
   ];
+  if (await hasAttachments(agent, attempt)) own.push(LOOKUP);
   const sourced = await parts.sources.pin(agent, [...RESERVED, ...own.map(({ name }) => name)]);
   return {
     agent: agent.name,

@@ -16,6 +16,7 @@ import type { Agent } from "./define/agent.ts";
 import { endTurn } from "./end-turn.ts";
 import { RuntimeError } from "./errors.ts";
 import { END, MAIN, type PinnedAgent } from "./facts.ts";
+import { readFiles } from "./files/read-files.ts";
 import { parseJobId, type TurnRef } from "./job-id.ts";
 import { BeginAgain, endFor, failure, LimitReached, StopRequested } from "./outcomes.ts";
 import type { RuntimeParts } from "./parts.ts";
@@ -176,6 +177,7 @@ async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
   try {
     const pinned: PinnedAgent = await pinnedFor(attempt, MAIN, agent);
     const scope = await mainScope(attempt, agent, pinned);
+    await readFiles(scope);
     const title = giveTitle(attempt, agent);
     const prompt = await buildPrompt(scope);
     if (agent.body === null) await runAgent(scope, prompt);

@@ -1,4 +1,5 @@
 /** What the runtime says to people who chat, in one place, so that a team can say it in its own words. */
+import type { FileProblem } from "./files/get-file.ts";
 import type { TurnErrorWord } from "@turnstream/protocol";
 
 export interface Words {
@@ -16,7 +17,21 @@ export interface Words {
   readonly limit: (limit: string) => string;
   readonly retrying: (seconds: number, attempt: number, tries: number) => string;
   readonly compacted: string;
+  readonly readingFile: (name: string) => string;
+  readonly fileFailed: (name: string, problem: FileProblem) => string;
+  readonly filesRead: (read: number, of: number) => string;
 }
+
+const FILE_PROBLEMS: Readonly<Record<FileProblem, string>> = {
+  NOT_ALLOWED: "this address can't be used",
+  NOT_FOUND: "nothing was found there",
+  TOO_LARGE: "it is too large",
+  TOO_MANY: "these are too many files at once",
+  TIMEOUT: "it took too long",
+  UNREACHABLE: "its server can't be reached",
+  UNSUPPORTED: "files of this kind can't be read",
+  UNREADABLE: "it is damaged or locked",
+};
 
 export const DEFAULT_WORDS: Words = {
   stopped: "You stopped this answer.",
@@ -37,5 +52,9 @@ export const DEFAULT_WORDS: Words = {
   limit: (limit) => `This answer was ended because it reached its limit (${limit}).`,
   retrying: (seconds, attempt, tries) =>
     `The model is not answering. Trying again in ${seconds} s (${attempt} of ${tries}).`,
+  readingFile: (name) => `Reading ${name}`,
+  fileFailed: (name, problem) => `Could not read ${name}: ${FILE_PROBLEMS[problem]}.`,
+  filesRead: (read, of) =>
+    read === of ? `Read ${of} ${of === 1 ? "file" : "files"}` : `Read ${read} of ${of} files`,
   compacted: "Summed up the conversation so far",
 };

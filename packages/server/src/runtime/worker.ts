@@ -9,6 +9,7 @@ import { claimIdle } from "../session/claim.ts";
 import { finishErasures } from "../session/erase.ts";
 import { relayOutbox } from "../session/relay.ts";
 import type { Signals } from "../signals/signals.ts";
+import type { FetchPolicy } from "../outside/policy.ts";
 import { type Env, systemEnv } from "../store/env.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
@@ -16,6 +17,7 @@ import type { Agent } from "./define/agent.ts";
 import { Dispatch } from "./dispatch.ts";
 import { DECISIONS_CHANNEL, parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "../session/wake.ts";
 import { RuntimeError } from "./errors.ts";
+import { DEFAULT_FILE_LIMITS, type FileLimits } from "./files/limits.ts";
 import { jobPrefix, parseJobId } from "./job-id.ts";
 import { Waiters } from "./interactions/waiters.ts";
 import type { RuntimeParts } from "./parts.ts";
@@ -45,6 +47,10 @@ export interface WorkerOptions {
   /** How many model calls, and how many tools, run at a time. Turns that wait for people don't count. */
   readonly modelCalls?: number;
   readonly toolCalls?: number;
+  /** What may be fetched of what people and models name: the public internet, within bounds, when absent. */
+  readonly fetch?: FetchPolicy;
+  /** How much of the files of a message is read. */
+  readonly files?: Partial<FileLimits>;
   readonly words?: Partial<Words>;
   /**
    * How long tools that may not be run again can go on when the worker leaves; after that nobody knows whether they took
@@ -79,6 +85,8 @@ const SWEEP_MS = 1_000;
 const GRACE_MS = 5_000;
 const MAINTENANCE_MS = 15_000;
 const REMEMBER_MS = 60 * 60 * 1_000;
+/** How long an upload may take, or be repeated. */
+const UPLOAD_MS = 24 * 60 * 60 * 1_000;
 const BATCH = 1_000;
 const CLOSING_MS = 5_000;
 
@@ -101,6 +109,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     isFresh,
     onError: (error, id) => onError(error, `job ${id}`),
   });
+  const files = { ...DEFAULT_FILE_LIMITS, ...options.files };
   const parts: RuntimeParts = {
     store,
     log,
@@ -111,6 +120,9 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     sources: new Sources(options.agents, { env, onError }),
     modelSlots: new Semaphore(options.modelCalls ?? 1_000),
     toolSlots: new Semaphore(options.toolCalls ?? 500),
+    fetch: options.fetch ?? {},
+    files,
+    fileSlots: new Semaphore(files.processWidth),
     waiters: new Waiters(),
     words: { ...DEFAULT_WORDS, ...options.words },
     graceMs: options.graceMs ?? GRACE_MS,
@@ -140,6 +152,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       // What a process wrote at its very end may have come after its jobs were recovered; nobody has a lease for it then.
       for (const orphaned of await store.leases.unknown(await engine.executors()))
         await engine.recover(orphaned);
+      await store.uploads.prune({ olderThanMs: UPLOAD_MS, limit: BATCH });
       await store.outbox.prune({ olderThanMs: rememberMs, limit: BATCH });
       await finishErasures(parts, { forget: (session) => engine.forget(jobPrefix(session)) });
     },

@@ -14,7 +14,16 @@ import {
 import type { ContentPart } from "../../session/kept-content.ts";
 import type { Ref } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { CALL_PREFIX, callKey, startKey, type CallFact, type CompactFact, COMPACTED } from "../facts.ts";
+import {
+  CALL_PREFIX,
+  callKey,
+  startKey,
+  type CallFact,
+  type CompactFact,
+  COMPACTED,
+  type FileFact,
+  fileKey,
+} from "../facts.ts";
 import type { Prompt } from "../../models/model.ts";
 import { lastId } from "../references/pool.ts";
 import type { FormOutcome } from "./form-result.ts";
@@ -77,9 +86,10 @@ export async function readEarlier(
       const resultChars = isCitable ? Infinity : turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
       const resultOf = (call: string) =>
         facts.get(`${turn.id} ${CALL_PREFIX}${call}`) as CallFact | undefined;
+      const fileOf = (n: number) => facts.get(`${turn.id} ${fileKey(n)}`) as FileFact | undefined;
       const hasBegun = (call: string): boolean => facts.has(`${turn.id} ${startKey(call)}`);
       const message = turn.message === null ? null : await wholeOf(store, ref, turn.message, MESSAGE_CHARS);
-      const options = { resultOf, hasBegun, resultChars, isCitable };
+      const options = { resultOf, fileOf, hasBegun, resultChars, isCitable };
       const messages = turnMessages({ ...turn, message }, options);
       turns.push({ turn, messages, cited: isCitable ? citedOf(turn, kept) : null });
       const compact = facts.get(`${turn.id} ${COMPACTED}`) as unknown as CompactFact | undefined;

@@ -4,6 +4,7 @@
  */
 import type { UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
+import { fileKey } from "../facts.ts";
 import type { RunScope } from "../run-scope.ts";
 import { compactIfLong, promptOf } from "./compact.ts";
 import { formResult } from "./form-result.ts";
@@ -57,5 +58,6 @@ async function spelledOut({ attempt }: RunScope, message: UserMessage): Promise<
 
 async function messageOf({ attempt }: RunScope, message: UserMessage | null): Promise<Prompt> {
   if (message === null) return [];
-  return [userMessage(await wholeOf(attempt.parts.store, attempt.ref, message))];
+  const whole = await wholeOf(attempt.parts.store, attempt.ref, message);
+  return [userMessage(whole, { fileOf: (n) => attempt.recall(fileKey(n)), resultChars: Infinity })];
 }

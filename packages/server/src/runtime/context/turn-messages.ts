@@ -19,6 +19,8 @@ import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/mo
 import type { KeptContent } from "../../session/kept-content.ts";
 import { COMPACT, SHARE_THOUGHT } from "../define/agent.ts";
 import { formResult, formsOfCall } from "./form-result.ts";
+import type { FileFact } from "../facts.ts";
+import { fileText } from "../files/file-words.ts";
 import { objectFrom } from "../json-object.ts";
 import { markersIn, withoutMarkers } from "../references/markers.ts";
 import { idsOf, modelText, unwrapped } from "../references/pool.ts";
@@ -29,7 +31,9 @@ export interface TurnMessagesOptions {
   readonly resultOf: (call: string) => KeptContent | undefined;
   /** Whether a call had begun whose outcome was never noted. */
   readonly hasBegun: (call: string) => boolean;
-  /** How much of a result is told again, in characters. */
+  /** What a file of the message amounted to. */
+  readonly fileOf: (n: number) => FileFact | undefined;
+  /** How much of a result is told again, and of the beginning of a file, in characters. */
   readonly resultChars: number;
   /** Whether what it cites can still be cited: by a turn that tries it again. */
   readonly isCitable: boolean;
@@ -37,7 +41,7 @@ export interface TurnMessagesOptions {
 
 export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
   const prompt: Prompt = [];
-  if (turn.message !== null && !isWordless(turn.message)) prompt.push(userMessage(turn.message));
+  if (turn.message !== null && !isWordless(turn.message)) prompt.push(userMessage(turn.message, options));
   const main = mainRun(turn)?.id;
   let assistant: AssistantContent = [];
   let calls: Block[] = [];
@@ -88,8 +92,14 @@ function inputFor(turn: Turn, call: ToolCallBlock, options: TurnMessagesOptions)
   return told?.kind === "text" ? { ...input, thought: textOf(told, options) } : input;
 }
 
-export function userMessage(message: NonNullable<Turn["message"]>): Prompt[number] {
-  const files = message.files.map(({ url, name }) => `[File: ${name ?? url}]`);
+export function userMessage(
+  message: NonNullable<Turn["message"]>,
+  { fileOf, resultChars }: Pick<TurnMessagesOptions, "fileOf" | "resultChars">,
+): Prompt[number] {
+  const files = message.files.map(({ url, name }, n) => {
+    const fact = fileOf(n);
+    return fact === undefined ? `[File: ${name ?? url}]` : fileText(fact, resultChars);
+  });
   const text = [message.text, ...files].filter((line) => line !== "").join("\n");
   return { role: "user", content: [{ type: "text", text: text === "" ? "(nothing)" : text }] };
 }

@@ -38,6 +38,11 @@ export interface AgentOptions {
   readonly requestForms?: boolean;
   /** Puts what is remembered of the person into the instructions of each turn: pinned first, then the newest. */
   readonly recallMemories?: boolean | Partial<RecallLimits>;
+  /**
+   * Offers `lookup_attachments` from the first turn on; otherwise it is offered once the session has files. Of an agent
+   * from `fromStream`: the files of its messages are read before it runs.
+   */
+  readonly attachments?: boolean;
   readonly limits?: Partial<Limits>;
   readonly prices?: Prices;
   /** How often a failed model call is tried again, and how long to wait at the most for the first time. */
@@ -90,6 +95,7 @@ export interface Agent {
   readonly callAgent: boolean;
   /** Null for none. */
   readonly recallMemories: RecallLimits | null;
+  readonly attachments: boolean;
   readonly limits: Limits;
   readonly prices: Prices | null;
   readonly retries: { readonly tries: number; readonly firstMs: number };
@@ -106,7 +112,15 @@ export const COMPACT = "compact_history";
 export const ASK_USER = "ask_user_question";
 export const REQUEST_FORM = "request_form";
 export const CALL_AGENT = "call_agent";
-export const RESERVED: readonly string[] = [SHARE_THOUGHT, COMPACT, ASK_USER, REQUEST_FORM, CALL_AGENT];
+export const LOOKUP_ATTACHMENTS = "lookup_attachments";
+export const RESERVED: readonly string[] = [
+  SHARE_THOUGHT,
+  COMPACT,
+  ASK_USER,
+  REQUEST_FORM,
+  CALL_AGENT,
+  LOOKUP_ATTACHMENTS,
+];
 const RECALL: RecallLimits = { entries: 50, chars: 8_000 };
 
 export function defineAgent(options: AgentOptions): Agent {
@@ -150,6 +164,7 @@ export function completeAgent(
     requestForms: options.requestForms ?? false,
     callAgent: options.callAgent ?? false,
     recallMemories: recallOf(options.recallMemories ?? false),
+    attachments: options.attachments ?? false,
     limits,
     prices: options.prices ?? null,
     retries: { tries: options.retries?.tries ?? 5, firstMs: options.retries?.firstMs ?? 1_000 },

@@ -11,7 +11,7 @@ import type { Body } from "./body.ts";
 
 export interface FromStreamOptions extends Pick<
   AgentOptions,
-  "name" | "title" | "limits" | "label" | "description"
+  "name" | "title" | "attachments" | "limits" | "label" | "description"
 > {
   /** Returns what `streamText` of the AI SDK returns, or yields events: see BodyEvent. */
   readonly run: Body["run"];

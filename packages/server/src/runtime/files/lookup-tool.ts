@@ -1,0 +1,209 @@
+/**
+ * The tool `lookup_attachments`: lists what was read from the files of this session, reads on in a text by lines or
+ * characters, and finds words in it. Reads piece by piece; never more than it gives out, and never another session's.
+ */
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import { cutText, type Json } from "@turnstream/protocol";
+import type { Attachment, Attachments, Piece } from "../../store/ports/attachments.ts";
+import type { Ref } from "../../store/refs.ts";
+import { type Tool, tool, ToolError } from "../define/tool.ts";
+import { hostOf } from "../host.ts";
+import { isObject } from "../json-object.ts";
+
+const MAX_LISTED = 100;
+const MAX_CHARS = 20_000;
+const DEFAULT_LINES = 200;
+const MAX_FOUND = 30;
+const EXCERPT_CHARS = 300;
+const PAGE = 20;
+/** Of all texts together, for one search. */
+const MAX_SEARCHED_CHARS = 50_000_000;
+
+interface Wish {
+  readonly id?: string;
+  readonly line?: number;
+  readonly lines?: number;
+  readonly offset?: number;
+  readonly search?: string;
+}
+
+const whole = { type: "integer", minimum: 0 } as const;
+
+export const LOOKUP_SCHEMA = {
+  type: "object",
+  properties: {
+    id: { type: "string", description: "The attachment. Without it all are listed, or searched." },
+    line: { ...whole, description: "Read from this line on, counted from 1." },
+    lines: { ...whole, description: `How many lines to read; ${DEFAULT_LINES} when absent.` },
+    offset: { ...whole, description: "Read from this character on, counted from 0. Instead of a line." },
+    search: { type: "string", description: "Words that a line has to contain, all of them." },
+  },
+  additionalProperties: false,
+} as const;
+
+export const LOOKUP_DESCRIPTION =
+  "Reads the files that came with the messages of this conversation: lists them, reads a part of a text by lines or characters, or finds the lines with certain words.";
+
+const INPUT: StandardJSONSchemaV1<Wish> & StandardSchemaV1<Wish> = {
+  "~standard": {
+    version: 1,
+    vendor: "turnstream",
+    validate: (value) => {
+      const problem = problemOf(value);
+      return problem === null ? { value: value as Wish } : { issues: [{ message: problem }] };
+    },
+    jsonSchema: { input: () => LOOKUP_SCHEMA, output: () => LOOKUP_SCHEMA },
+  },
+};
+
+function problemOf(value: unknown): string | null {
+  if (!isObject(value as Json)) return "an object is needed";
+  for (const [key, given] of Object.entries(value as Record<string, unknown>)) {
+    if (!(key in LOOKUP_SCHEMA.properties)) return `${key} is not known`;
+    const isText = key === "id" || key === "search";
+    const isGood = isText
+      ? typeof given === "string" && given.length > 0 && given.length <= 500
+      : Number.isSafeInteger(given) && (given as number) >= 0;
+    if (!isGood)
+      return `${key} has to be ${isText ? "a text of 1 to 500 characters" : "a whole number, not negative"}`;
+  }
+  return null;
+}
+
+export const lookupAttachments: Tool = tool({
+  description: LOOKUP_DESCRIPTION,
+  input: INPUT,
+  rerun: "always",
+  run: async (wish, context) => {
+    const { attempt } = hostOf(context).scope;
+    const { attachments } = attempt.parts.store;
+    const { ref } = attempt;
+    const { id, search } = wish;
+    if (search !== undefined) {
+      const among =
+        id === undefined
+          ? await attachments.list(ref, { limit: MAX_LISTED })
+          : [await one(attachments, ref, id)];
+      return searchIn(attachments, ref, among, search, context.signal);
+    }
+    if (id === undefined) {
+      const all = await attachments.list(ref, { limit: MAX_LISTED });
+      return { content: all.map(shown), results: all.length };
+    }
+    return readText(attachments, ref, await one(attachments, ref, id), wish);
+  },
+});
+
+async function one(attachments: Attachments, ref: Ref, id: string): Promise<Attachment> {
+  const found = await attachments.get(ref, id);
+  if (found === null) throw new ToolError(`There is no attachment ${id} in this conversation.`);
+  return found;
+}
+
+function shown({ id, name, mediaType, size, chars }: Attachment) {
+  return { id, name, type: mediaType, bytes: size, characters: chars };
+}
+
+async function readText(attachments: Attachments, ref: Ref, { id, chars }: Attachment, wish: Wish) {
+  const line = Math.max(1, wish.line ?? 1);
+  const isByLine = wish.offset === undefined;
+  const place = isByLine ? { line } : { char: wish.offset ?? 0 };
+  const first = await attachments.pieceAt(ref, id, place);
+  let text = "";
+  let from: Piece | null = null;
+  const wanted = isByLine ? (wish.lines ?? DEFAULT_LINES) : Infinity;
+  for (let n = first ?? 0; first !== null; n++) {
+    const [piece] = await attachments.pieces(ref, id, { from: n, limit: 1 });
+    if (piece === undefined) break;
+    from ??= piece;
+    text += piece.text;
+    const reached = skip(text, from, place);
+    if (reached.length > MAX_CHARS || countLines(reached) >= wanted) break;
+  }
+  const start = from === null ? "" : skip(text, from, place);
+  const cut = cutText(firstLines(start, wanted), MAX_CHARS);
+  const at = (from?.at ?? 0) + text.length - start.length;
+  return {
+    content: { id, from_character: at, to_character: at + cut.length, of_characters: chars, text: cut },
+    preview: cutText(cut, EXCERPT_CHARS),
+  };
+}
+
+/** What comes from the wanted place on. */
+function skip(
+  text: string,
+  from: Piece,
+  place: { readonly line: number } | { readonly char: number },
+): string {
+  if ("char" in place) return text.slice(Math.max(0, place.char - from.at));
+  let at = 0;
+  for (let line = from.line; line < place.line; line++) {
+    const end = text.indexOf("\n", at);
+    if (end === -1) return "";
+    at = end + 1;
+  }
+  return text.slice(at);
+}
+
+function firstLines(text: string, lines: number): string {
+  let at = 0;
+  for (let n = 0; n < lines; n++) {
+    const end = text.indexOf("\n", at);
+    if (end === -1) return text;
+    at = end + 1;
+  }
+  return text.slice(0, at);
+}
+
+function countLines(text: string): number {
+  return text.split("\n").length - 1;
+}
+
+interface Found {
+  readonly id: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+async function searchIn(
+  attachments: Attachments,
+  ref: Ref,
+  among: readonly Attachment[],
+  search: string,
+  signal: AbortSignal,
+) {
+  const words = plain(search)
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  const found: Found[] = [];
+  let searched = 0;
+  for (const { id, pieces } of among) {
+    for (
+      let from = 0;
+      from < pieces && found.length < MAX_FOUND && searched < MAX_SEARCHED_CHARS;
+      from += PAGE
+    ) {
+      signal.throwIfAborted();
+      for (const piece of await attachments.pieces(ref, id, { from, limit: PAGE })) {
+        searched += piece.text.length;
+        found.push(...linesWith(piece, words).map((hit) => ({ id, ...hit })));
+      }
+    }
+  }
+  const content = found.slice(0, MAX_FOUND).map(({ id, line, text }) => ({ id, line, text }));
+  return { content, results: content.length };
+}
+
+/** As words are compared: however they are written. */
+function plain(text: string): string {
+  return text.normalize("NFC").toLowerCase();
+}
+
+function linesWith({ line, text }: Piece, words: readonly string[]): Omit<Found, "id">[] {
+  return text.split("\n").flatMap((one, n) => {
+    const compared = plain(one);
+    if (!words.every((word) => compared.includes(word))) return [];
+    const at = Math.max(0, compared.indexOf(words[0] ?? "") - EXCERPT_CHARS / 2);
+    return [{ line: line + n, text: cutText(one.slice(at), EXCERPT_CHARS) }];
+  });
+}

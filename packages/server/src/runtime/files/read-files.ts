@@ -1,0 +1,138 @@
+/**
+ * Reads the files that came with a message, before the model is asked: fetched or taken from uploads, their text kept in
+ * pieces, told as one block at the beginning of the turn. What each file amounts to is committed with its text under the
+ * turn's epoch, so that whoever goes on reads only the rest. A file that fails is told as failed, and the turn goes on.
+ */
+import { cutText, type File } from "@turnstream/protocol";
+import { extract, ExtractError } from "../../extract/extract.ts";
+import type { Attempt } from "../attempt.ts";
+import { type FileFact, fileKey, FILES, MAIN } from "../facts.ts";
+import type { BlockPlace } from "../pen.ts";
+import type { RunScope } from "../run-scope.ts";
+import { Semaphore } from "../semaphore.ts";
+import { together } from "../together.ts";
+import { FileError, getFile, nameOf } from "./get-file.ts";
+
+const MAX_MESSAGE = 500;
+
+export async function readFiles({ attempt, agent }: RunScope): Promise<void> {
+  const files = attempt.row.message?.files ?? [];
+  // A body has the message, and may well read them its own way.
+  if (files.length === 0 || (agent.body !== null && !agent.attachments)) return;
+  if (attempt.recall(FILES) !== undefined) return;
+  const { env, words, files: limits } = attempt.parts;
+  const reading: Reading = {
+    attempt,
+    // What an attempt before told by half is void; what it has read is told again at once.
+    place: await attempt.pen.start({ type: "files.start", run: MAIN, files: [...files] }),
+    until: env.now() + limits.totalMs,
+    shownChars: Math.min(limits.shownChars, Math.floor(limits.totalShownChars / files.length)),
+    bytesLeft: limits.totalBytes - bytesRead(attempt, files),
+  };
+  const slots = new Semaphore(limits.width);
+  const branches = files.map((file, n) => slots.run(attempt.signal, () => readOne(reading, file, n)));
+  const facts = await together(branches, (error) => attempt.abort(error));
+  const read = facts.filter(({ problem }) => problem === null).length;
+  const message = cutText(words.filesRead(read, files.length), MAX_MESSAGE);
+  const status = read > 0 ? "completed" : "failed";
+  await attempt.pen.write({ type: "files.end", ...reading.place, status, message });
+  await attempt.commitStep(FILES, { blocks: [reading.place.block] });
+}
+
+interface Reading {
+  readonly attempt: Attempt;
+  readonly place: BlockPlace;
+  readonly until: number;
+  readonly shownChars: number;
+  bytesLeft: number;
+}
+
+function bytesRead(attempt: Attempt, files: readonly File[]): number {
+  return files.reduce((sum, _, n) => sum + (attempt.recall(fileKey(n))?.size ?? 0), 0);
+}
+
+async function readOne(reading: Reading, file: File, n: number): Promise<FileFact> {
+  const { attempt, place } = reading;
+  const { pen, parts } = attempt;
+  const { words } = parts;
+  let fact = attempt.recall(fileKey(n));
+  if (fact === undefined) {
+    const message = cutText(words.readingFile(nameOf(file)), MAX_MESSAGE);
+    await pen.write({ type: "files.delta", ...place, status: "processing", message, file: n });
+    fact = await parts.fileSlots.run(attempt.signal, () => keepOne(reading, file, n));
+  }
+  const { problem } = fact;
+  const status = problem === null ? "completed" : "failed";
+  const message = problem === null ? "" : cutText(words.fileFailed(fact.name, problem), MAX_MESSAGE);
+  await pen.write({ type: "files.delta", ...place, status, message, file: n });
+  return fact;
+}
+
+async function keepOne(reading: Reading, file: File, n: number): Promise<FileFact> {
+  const { attempt } = reading;
+  const { fact, text } = await tryOne(reading, file, n);
+  await attempt.commitStep(fileKey(n), fact, {
+    kept: true,
+    also: async (tx) => {
+      const { attachment: id, name, mediaType, size } = fact;
+      if (id === null) return;
+      const { turn } = attempt.row;
+      await tx.attachments.add(attempt.ref, { id, name, url: file.url, mediaType, size, turn, text });
+    },
+  });
+  return fact;
+}
+
+interface Read {
+  readonly fact: FileFact;
+  readonly text: readonly string[];
+}
+
+async function tryOne(reading: Reading, file: File, n: number): Promise<Read> {
+  const { attempt } = reading;
+  const { parts, signal } = attempt;
+  const nothing = { url: file.url, mediaType: "", size: 0, chars: 0, attachment: null, head: "" };
+  try {
+    return await extractOne(reading, file, n);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (!(error instanceof FileError) && !(error instanceof ExtractError)) throw error;
+    if (error instanceof ExtractError) parts.onError(error, `file ${n} of turn ${attempt.row.turn}`);
+    const problem = error instanceof FileError ? error.problem : BY_CODE[error.code];
+    return { fact: { ...nothing, name: nameOf(file), problem }, text: [] };
+  }
+}
+
+const BY_CODE = { TIMEOUT: "TIMEOUT", MEMORY: "TOO_LARGE", UNREADABLE: "UNREADABLE" } as const;
+
+async function extractOne(reading: Reading, file: File, n: number): Promise<Read> {
+  const { attempt } = reading;
+  const { parts, signal, turn } = attempt;
+  const { files: limits, env } = parts;
+  const timeoutMs = Math.min(limits.fileMs, reading.until - env.now());
+  if (n >= limits.count) throw new FileError("TOO_MANY");
+  if (timeoutMs <= 0) throw new FileError("TIMEOUT");
+  // Set aside until it is known how large the file is, so that several at a time stay below the limit together.
+  const maxBytes = Math.min(limits.bytes, reading.bytesLeft);
+  if (maxBytes <= 0) throw new FileError("TOO_LARGE");
+  reading.bytesLeft -= maxBytes;
+  let size = 0;
+  try {
+    const got = await getFile(attempt, file, { maxBytes, timeoutMs, signal });
+    size = got.bytes.byteLength;
+    const { chars: maxChars, extractMs, extractMb: memoryMb } = limits;
+    const { kind, mediaType, pieces } = await extract(
+      got,
+      { maxChars, timeoutMs: extractMs, memoryMb },
+      signal,
+    );
+    if (kind === "other") throw new FileError("UNSUPPORTED");
+    const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const attachment = `file-${turn.number}-${n + 1}`;
+    const head = cutText(pieces[0] ?? "", reading.shownChars);
+    const fact = { name: got.name, url: file.url, mediaType, size, chars, attachment, head, problem: null };
+    return { fact, text: pieces };
+  } finally {
+    reading.bytesLeft += maxBytes - size;
+  }
+}
