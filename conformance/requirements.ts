@@ -85,7 +85,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "W12",
     text: "A message with files begins its turn with a `file_processing` block at index 0, whose delta gives status and message.",
     provedBy: "protocol",
-    later: { package: "server/runtime", text: "reads the files" },
   },
   {
     id: "W13",

@@ -133,6 +133,15 @@ export {
 export type { JobsOptions } from "./engine/jobs.ts";
 export { createSession, openSession, reopenIdle, type SessionWish } from "./session/create.ts";
 export { type SentMessage, sendMessage, withdrawMessage } from "./session/send.ts";
+export {
+  DEFAULT_UPLOAD_LIMITS,
+  readUpload,
+  type Uploaded,
+  uploadFile,
+  uploadIdOf,
+  type UploadLimits,
+  type UploadWish,
+} from "./session/upload.ts";
 export { stopTurn, type StopWish } from "./session/stop.ts";
 export type { CommandParts } from "./session/parts.ts";
 export { formatRef, parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "./session/wake.ts";

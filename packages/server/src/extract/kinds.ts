@@ -2,7 +2,7 @@
  * What a file is, by its bytes. What a server or a person calls it only chooses between kinds of text. Pure.
  */
 
-export type Kind = "text" | "html" | "pdf" | "image" | "other";
+type Kind = "text" | "html" | "pdf" | "image" | "other";
 
 export interface FileKind {
   readonly kind: Kind;

@@ -92,9 +92,12 @@ function inputFor(turn: Turn, call: ToolCallBlock, options: TurnMessagesOptions)
   return told?.kind === "text" ? { ...input, thought: textOf(told, options) } : input;
 }
 
+/** For a message whose files are not told again. */
+const UNREAD = { fileOf: () => undefined, resultChars: 0 };
+
 export function userMessage(
   message: NonNullable<Turn["message"]>,
-  { fileOf, resultChars }: Pick<TurnMessagesOptions, "fileOf" | "resultChars">,
+  { fileOf, resultChars }: Pick<TurnMessagesOptions, "fileOf" | "resultChars"> = UNREAD,
 ): Prompt[number] {
   const files = message.files.map(({ url, name }, n) => {
     const fact = fileOf(n);

@@ -83,18 +83,18 @@ export const lookupAttachments: Tool = tool({
       const among =
         id === undefined
           ? await attachments.list(ref, { limit: MAX_LISTED })
-          : [await one(attachments, ref, id)];
+          : [await attachmentOf(attachments, ref, id)];
       return searchIn(attachments, ref, among, search, context.signal);
     }
     if (id === undefined) {
       const all = await attachments.list(ref, { limit: MAX_LISTED });
       return { content: all.map(shown), results: all.length };
     }
-    return readText(attachments, ref, await one(attachments, ref, id), wish);
+    return readText(attachments, ref, await attachmentOf(attachments, ref, id), wish);
   },
 });
 
-async function one(attachments: Attachments, ref: Ref, id: string): Promise<Attachment> {
+async function attachmentOf(attachments: Attachments, ref: Ref, id: string): Promise<Attachment> {
   const found = await attachments.get(ref, id);
   if (found === null) throw new ToolError(`There is no attachment ${id} in this conversation.`);
   return found;
@@ -112,7 +112,7 @@ async function readText(attachments: Attachments, ref: Ref, { id, chars }: Attac
   let text = "";
   let from: Piece | null = null;
   const wanted = isByLine ? (wish.lines ?? DEFAULT_LINES) : Infinity;
-  for (let n = first ?? 0; first !== null; n++) {
+  for (let n = first; n !== null; n++) {
     const [piece] = await attachments.pieces(ref, id, { from: n, limit: 1 });
     if (piece === undefined) break;
     from ??= piece;

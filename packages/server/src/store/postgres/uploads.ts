@@ -52,7 +52,7 @@ export function postgresUploads(db: Db): Uploads {
           .select(sql<number>`coalesce(sum(size), 0)::bigint`.as("others"))
           .where("session_id", "=", ref.session)
           .executeTakeFirstOrThrow();
-        return { attempt: row.attempt, others: Number(others) };
+        return { attempt: row.attempt, others };
       }),
     add: (ref, id, chunk) =>
       inTransaction(db, async (tx) => {
