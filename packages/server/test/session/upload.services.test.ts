@@ -35,13 +35,14 @@ const wish = (id: string, size: number) => ({ id, name: id, by: null, body: body
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
+function taken(): number {
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
 /** The most memory that was held meanwhile, over what there was before; what nobody holds any more doesn't count. */
 async function peakOf(work: () => Promise<void>): Promise<number> {
-  const taken = () => {
-    collect();
-    const { heapUsed, external } = process.memoryUsage();
-    return heapUsed + external;
-  };
   const before = taken();
   let peak = 0;
   const timer = setInterval(() => (peak = Math.max(peak, taken() - before)), 500);
@@ -74,12 +75,13 @@ test("100 MB go in and out, and never stand in memory", { timeout: 180_000 }, as
   expect(down).toBeLessThan(40_000_000);
 });
 
+async function* broken(): AsyncIterable<Uint8Array> {
+  yield new Uint8Array(2_000_000);
+  throw new Error("connection lost");
+}
+
 test("one that breaks off leaves nothing to read, and is repeated under the same id", async () => {
   const { ref } = await newSession(harness.store);
-  async function* broken(): AsyncIterable<Uint8Array> {
-    yield new Uint8Array(2_000_000);
-    throw new Error("connection lost");
-  }
   const again = { id: "u", name: "a.txt", mediaType: "text/plain", by: null };
   await expect(uploadFile(harness, ref, { ...again, body: broken() })).rejects.toThrow("connection lost");
   expect(await readUpload(harness, ref, "u")).toBeNull();
