@@ -18,8 +18,8 @@ import {
 } from "./turns-stage.ts";
 
 const WAITING = 3_000;
-/** Longer than a worker takes to look by itself, so that its looks are counted. */
-const IDLE_MS = 90_000;
+/** As long as a worker takes to look at all of them by itself. */
+const IDLE_MS = 60_000;
 const DECIDED = 200;
 const AT_ONCE = 50;
 /** It is not the lease that is measured here, and collecting the garbage of thousands of turns takes its time. */
