@@ -17,8 +17,8 @@ const published = ["packages/protocol", "packages/server", "packages/cli"];
 const steps: Step[] = [
   { name: "format", command: "oxfmt --check", budgetSeconds: 15 },
   { name: "types", command: "tsc -b", budgetSeconds: 90 },
-  { name: "lint", command: "oxlint", budgetSeconds: 40 },
-  { name: "direction", command: "node scripts/check-direction.ts", budgetSeconds: 20 },
+  { name: "lint", command: "oxlint", budgetSeconds: 60 },
+  { name: "direction", command: "node scripts/check-direction.ts", budgetSeconds: 45 },
   { name: "unused code", command: "knip --no-progress", budgetSeconds: 30 },
   ...published.flatMap((folder): Step[] => [
     { name: `package ${folder}`, command: "publint --strict", folder, budgetSeconds: 20 },
