@@ -154,14 +154,20 @@ function doneFor(turn: Turn): "end_turn" | "requires_interaction" {
   return asks ? "requires_interaction" : "end_turn";
 }
 
-/** How long people were waited for in earlier attempts. Of several at a time the longest counts. */
-function waitedMs(turn: Turn): number {
-  const times = blocksOf(turn).flatMap((block) =>
-    "version" in block && !outlivesTurn(block) && block.decided_at !== null
-      ? [block.decided_at - block.started_at]
+/** For how long anybody was waited for until now: as the clock of an attempt stands still, once for several at a time. */
+function waitedMs(turn: Turn, now: number): number {
+  const waits = blocksOf(turn).flatMap((block) =>
+    "version" in block && !outlivesTurn(block)
+      ? [{ from: block.started_at, to: block.decided_at ?? now }]
       : [],
   );
-  return Math.max(0, ...times);
+  let waited = 0;
+  let until = 0;
+  for (const { from, to } of waits.toSorted((a, b) => a.from - b.from)) {
+    waited += Math.max(0, to - Math.max(from, until));
+    until = Math.max(until, to);
+  }
+  return waited;
 }
 
 async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
@@ -170,7 +176,8 @@ async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
   if (row.stop !== null) throw new StopRequested(row.stop.by);
   if (row.attempts > parts.maxAttempts) throw new Error(`the turn was begun ${row.attempts} times`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
-  const left = agent.limits.wallMs - (parts.env.now() - row.begunAt) + waitedMs(turn);
+  const now = parts.env.now();
+  const left = agent.limits.wallMs - (now - row.begunAt) + waitedMs(turn, now);
   const limit = `${Math.round(agent.limits.wallMs / 1000)} seconds`;
   if (left <= 0) throw new LimitReached(limit);
   attempt.limit(left, () => new LimitReached(limit));

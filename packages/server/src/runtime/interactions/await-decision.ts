@@ -46,19 +46,29 @@ export async function awaitDecision(
   schema?: Json,
 ): Promise<InteractionChange> {
   const { parts, ref } = attempt;
-  const { interaction } = await commitRequest(attempt, block, request, schema);
+  const interaction = await commitRequest(attempt, block, request, schema);
   const change = await wait(attempt, interaction);
   const { failure } = await deliverCommitted(parts, ref);
-  if (failure !== null) throw failure;
-  hearDecision(attempt, block, change);
+  if (failure === null) hearDecision(attempt, block, change);
+  // A tool in the middle of its work can use what the person has filled in: it is told before the tool's result.
+  else if (block.kind !== "form") throw failure;
   return change;
 }
 
-/** Told already; a repeat changes nothing. */
-export function commitRequest({ parts, ref, row }: Attempt, block: AskedBlock, request: Json, schema?: Json) {
+/**
+ * Told already, and archived in the same commit: what can be decided has its place, also when the log is lost. A repeat
+ * changes nothing.
+ */
+export async function commitRequest(
+  attempt: Attempt,
+  block: AskedBlock,
+  request: Json,
+  schema?: Json,
+): Promise<Interaction> {
+  const { parts, ref, row } = attempt;
   const { deadline, kind, run, id, index, call } = block;
   const digest = block.kind === "approval" ? block.digest : null;
-  return parts.store.interactions.request(ref, {
+  const asked = {
     id: storedIdOf(row.turn, block),
     kind,
     turn: row.turn,
@@ -71,7 +81,14 @@ export function commitRequest({ parts, ref, row }: Attempt, block: AskedBlock, r
     ...(digest === null ? {} : { digest }),
     ...(schema === undefined ? {} : { schema }),
     ...(deadline === null ? {} : { deadlineMs: Math.max(0, deadline - parts.env.now()) }),
+  };
+  const known = await parts.store.interactions.get(ref, asked.id);
+  if (known !== null) return known;
+  let made: Interaction | null = null;
+  await attempt.archive(async (tx) => {
+    made = (await tx.interactions.request(ref, asked)).interaction;
   });
+  return made as unknown as Interaction;
 }
 
 async function wait(attempt: Attempt, asked: Interaction): Promise<InteractionChange> {
