@@ -211,6 +211,54 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       expect(JSON.stringify(prompts[1])).toContain("an@example.org");
     });
 
+    it("is said to be dealt with when another was asked for since, now and in later turns", async () => {
+      await open();
+      const model = scripted(({ prompt, text }) => {
+        prompts.push(prompt);
+        if (text.startsWith("ask")) return [call("request_form", { ...FORM, title: text })];
+        return [say("thanks")];
+      });
+      await stage.worker([defineAgent({ name: "guide", model, requestForms: true, title: false })]);
+      const ref = await stage.session();
+      const [first] = formsOf(await stage.ask(ref, "ask A"));
+      await stage.ask(ref, "ask B");
+      await submitForm(stage.parts, ref, { form: first?.form ?? "", values });
+      await stage.ended(ref, (turn) => turn.number === 3);
+      await stage.ask(ref, "bye");
+      for (const [prompt, place] of [
+        [prompts[2], -1],
+        [prompts[3], -3],
+      ] as const) {
+        expect(prompt?.at(place)?.role).toBe("user");
+        expect(JSON.stringify(prompt?.at(place))).toContain("ask A");
+        expect(JSON.stringify(prompt?.at(place))).toContain("an@example.org");
+      }
+    });
+
+    it.each(["", "Here you are"])("is known when its turn was summed up before, after %j", async (words) => {
+      await open();
+      const model = scripted(({ prompt, text }) => {
+        prompts.push(prompt);
+        if (text.startsWith("Sum up")) return [say("A form waits.")];
+        if (text === "ask") return [call("request_form", FORM)];
+        return [say(`long answer ${"x".repeat(2_000)}`)];
+      });
+      const compaction = { afterTokens: 500, keepTurns: 1 };
+      await stage.worker([
+        defineAgent({ name: "guide", model, requestForms: true, title: false, compaction }),
+      ]);
+      const ref = await stage.session();
+      const [block] = formsOf(await stage.ask(ref, "ask"));
+      for (const text of ["one", "two", "three"]) await stage.ask(ref, text);
+      const form = block?.form ?? "";
+      if (words === "") await submitForm(stage.parts, ref, { form, values });
+      else await sendMessage(stage.parts, ref, { id: "m", text: words, resumes: form, formValues: values });
+      await stage.ended(ref, (turn) => turn.number === 5);
+      expect(JSON.stringify(prompts.at(-1))).toContain("an@example.org");
+      await stage.ask(ref, "bye");
+      expect(JSON.stringify(prompts.at(-1))).toContain("an@example.org");
+    });
+
     it("of a sub-agent ends the turn too, and its siblings finish", async () => {
       await open();
       const clerk = defineAgent({

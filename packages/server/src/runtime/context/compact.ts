@@ -13,6 +13,7 @@ import { openGroup } from "../groups.ts";
 import type { BlockPlace } from "../pen.ts";
 import { MAX_PREVIEW } from "../result.ts";
 import type { RunScope } from "../run-scope.ts";
+import { toldMessages } from "./gone-on.ts";
 import type { Earlier } from "./history.ts";
 
 const CHARS_PER_TOKEN = 4;
@@ -44,7 +45,7 @@ export function promptOf({ summary, turns }: Earlier): Prompt {
           },
           { role: "assistant", content: [{ type: "text", text: "I have read it." }] },
         ];
-  return [...told, ...turns.flatMap(({ messages }) => messages)];
+  return [...told, ...toldMessages(turns)];
 }
 
 function after(earlier: Earlier, { summary, upTo }: CompactFact): Earlier {

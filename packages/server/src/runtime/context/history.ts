@@ -27,11 +27,10 @@ import {
 import type { Prompt } from "../../models/model.ts";
 import { lastId } from "../references/pool.ts";
 import type { FormOutcome } from "./form-result.ts";
-import { isWordless, turnMessages, userMessage } from "./turn-messages.ts";
+import { goneOn, type ToldTurn } from "./gone-on.ts";
+import { turnMessages } from "./turn-messages.ts";
 
-interface EarlierTurn {
-  readonly turn: Turn;
-  readonly messages: Prompt;
+interface EarlierTurn extends ToldTurn {
   /** What can be cited of it, and the last id that it gave: set where the turn that asks tries this one again. */
   readonly cited: Cited | null;
 }
@@ -56,8 +55,6 @@ const RECENT_CHARS = 20_000;
 const OLDER_CHARS = 1_000;
 /** Of a message that was too long for an event; it was told in full when it came. */
 const MESSAGE_CHARS = 100_000;
-/** In place of a message that only went on from a form. */
-export const GONE_ON = "(I have dealt with the form.)";
 
 /** @param before the turn that asks */
 export async function readEarlier(
@@ -91,7 +88,8 @@ export async function readEarlier(
       const message = turn.message === null ? null : await wholeOf(store, ref, turn.message, MESSAGE_CHARS);
       const options = { resultOf, fileOf, hasBegun, resultChars, isCitable };
       const messages = turnMessages({ ...turn, message }, options);
-      turns.push({ turn, messages, cited: isCitable ? citedOf(turn, kept) : null });
+      const gone = await readGone(store, ref, message);
+      turns.push({ turn, messages, gone, cited: isCitable ? citedOf(turn, kept) : null });
       const compact = facts.get(`${turn.id} ${COMPACTED}`) as unknown as CompactFact | undefined;
       if (compact !== undefined) {
         return {
@@ -125,16 +123,7 @@ function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
   const retried = new Set(newestFirst.flatMap(({ turn }) => turn.retries ?? []));
   return newestFirst
     .map((one) => (retried.has(one.turn.id) ? { ...one, messages: withoutLast(one.messages) } : one))
-    .toReversed()
-    .map(withTrigger);
-}
-
-/** A turn that went on from a form without a word, after something else was said: the model has to see why. */
-function withTrigger(one: EarlierTurn, n: number, all: readonly EarlierTurn[]): EarlierTurn {
-  const { turn, messages } = one;
-  if (turn.message === null || !isWordless(turn.message) || all[n - 1]?.messages.at(-1)?.role === "tool")
-    return one;
-  return { ...one, messages: [userMessage({ ...turn.message, text: GONE_ON }), ...messages] };
+    .toReversed();
 }
 
 /** A form may have been filled in after its turn was archived: the store knows first. */
@@ -148,8 +137,14 @@ async function withForms(store: Store, ref: Ref, turn: Turn): Promise<Turn> {
   return items === turn.items ? turn : { ...turn, items };
 }
 
+/** What became of the form that a message goes on from; null when it goes on from none. */
+export async function readGone(store: Store, ref: Ref, message: UserMessage | null): Promise<string | null> {
+  const form = message?.resumes ?? null;
+  return form === null ? null : goneOn(await readOutcome(store, ref, form));
+}
+
 /** Null for a form that isn't there. */
-export async function readOutcome(store: Store, ref: Ref, form: string): Promise<FormOutcome | null> {
+async function readOutcome(store: Store, ref: Ref, form: string): Promise<FormOutcome | null> {
   const interaction = await store.interactions.byKey(ref, form);
   if (interaction?.kind !== "form") return null;
   const { schema } = interaction.request as unknown as Pick<FormOutcome, "schema">;

@@ -1,0 +1,49 @@
+/**
+ * Turns that went on from a form, as a model reads them: what became of the form is the result of the call that asked for
+ * it, and is said once more where that result is not what the model has read last. Pure.
+ */
+import { blocksOf, type Turn, type UserMessage } from "@turnstream/protocol";
+import type { Prompt } from "../../models/model.ts";
+import { type FormOutcome, formResult } from "./form-result.ts";
+import { isWordless, userMessage } from "./turn-messages.ts";
+
+export interface ToldTurn {
+  readonly turn: Turn;
+  readonly messages: Prompt;
+  /** What became of the form that it went on from, in words; null when it went on from none. */
+  readonly gone: string | null;
+}
+
+/** In place of a message that only went on from a form. */
+const GONE_ON = "(I have dealt with the form.)";
+
+/** @param outcome null for what is no form */
+export function goneOn(outcome: FormOutcome | null): string {
+  return outcome === null ? GONE_ON : `${GONE_ON}\n${JSON.stringify(formResult(outcome))}`;
+}
+
+/** @param earlier what is told before the first of them */
+export function toldMessages(turns: readonly ToldTurn[], earlier: readonly ToldTurn[] = []): Prompt {
+  return turns.flatMap((one, n) => {
+    const { turn, messages, gone } = one;
+    return [...triggerOf(turn.message, gone, [...earlier, ...turns.slice(0, n)]), ...messages];
+  });
+}
+
+/** @param before the turns that the model reads before it */
+export function triggerOf(
+  message: UserMessage | null,
+  gone: string | null,
+  before: readonly ToldTurn[],
+): Prompt {
+  if (message === null || gone === null) return [];
+  const asked = before.findLast(({ turn }) => asks(turn, message.resumes));
+  const isLast = asked !== undefined && asked === before.at(-1) && asked.messages.at(-1)?.role === "tool";
+  // With words of its own it is enough that the result is there, and was not summed up.
+  const isRead = isWordless(message) ? isLast : asked !== undefined;
+  return isRead ? [] : [userMessage({ ...message, files: [], text: gone })];
+}
+
+function asks(turn: Turn, form: string | null): boolean {
+  return blocksOf(turn).some((block) => block.kind === "form" && block.form === form);
+}
