@@ -12,6 +12,7 @@ import { call, say, think } from "../../src/models/script-parts.ts";
 import { type Script, scripted } from "../../src/models/scripted.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
 import type { WorkerOptions } from "../../src/runtime/worker.ts";
+import { retryTurn } from "../../src/session/retry.ts";
 import { sendMessage } from "../../src/session/send.ts";
 import { uploadFile } from "../../src/session/upload.ts";
 import type { Ref } from "../../src/store/refs.ts";
@@ -51,6 +52,9 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
   let server: Listener;
   let asked: string[];
   let prompts: string[];
+  const late: Page = (_, response) => {
+    if (asked.filter((path) => path === "/late.md").length > 1) response.end("better late");
+  };
 
   const agentWith = (script: Script): Agent =>
     defineAgent({
@@ -96,7 +100,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       stage = await Stage.open(await makeParts());
       server = await listen("127.0.0.1", (request, response) => {
         asked.push(request.url ?? "");
-        const page = pages[request.url ?? ""];
+        const page = request.url === "/late.md" ? late : pages[request.url ?? ""];
         if (page === undefined) response.writeHead(404).end();
         else page(request, response);
       });
@@ -303,6 +307,26 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       expect(turn.status).toBe("user_stopped");
       expect(filesOf(turn)).toMatchObject({ status: "failed", end: expect.any(Number) as number });
       expect(prompts).toEqual([]);
+    });
+
+    it("W12: that a stopped turn had not read are read by the one that tries it again", async () => {
+      await stage.worker([agentWith([[say("Read.")]])], options());
+      const ref = await stage.session();
+      const id = await send(ref, ["/small.csv", "/late.md"]);
+      await stage.until(ref, 10_000, (state) => {
+        const turn = state.turns.last();
+        const block = turn === undefined ? undefined : filesOf(turn);
+        return block?.files[0]?.status === "completed" && asked.includes("/late.md") ? true : null;
+      });
+      await stage.stop(ref);
+      const stopped = await stage.ended(ref, (one) => one.message?.id === id);
+      await retryTurn(stage.parts, ref, stopped.id);
+      const turn = await stage.ended(ref, (one) => one.retries === stopped.id);
+      expect(outline(turn)).toEqual(["files", "text final Read."]);
+      expect(asked.toSorted()).toEqual(["/late.md", "/late.md", "/small.csv"]);
+      expect(prompts[0]).toContain("better late");
+      await ask(ref, [], "Again");
+      expect(prompts[1]).toContain("better late");
     });
   });
 }

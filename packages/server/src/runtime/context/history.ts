@@ -56,13 +56,21 @@ const OLDER_CHARS = 1_000;
 /** Of a message that was too long for an event; it was told in full when it came. */
 const MESSAGE_CHARS = 100_000;
 
-/** @param before the turn that asks */
+type FileOf = (n: number) => FileFact | undefined;
+
+/**
+ * @param before the turn that asks
+ * @param readNow what it has read itself of the files of the turn that it tries again
+ */
 export async function readEarlier(
   store: Store,
   ref: Ref,
   before: Pick<Turn, "id" | "number" | "retries">,
+  readNow: FileOf = () => undefined,
 ): Promise<Earlier> {
   const turns: EarlierTurn[] = [];
+  // By the turn that was tried again: what the one after it has read of its files.
+  const readLater = new Map<string | null, FileOf>([[before.retries, readNow]]);
   let tried = before.retries;
   let start: number | undefined;
   while (turns.length < MAX_TURNS) {
@@ -83,7 +91,9 @@ export async function readEarlier(
       const resultChars = isCitable ? Infinity : turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
       const resultOf = (call: string) =>
         facts.get(`${turn.id} ${CALL_PREFIX}${call}`) as CallFact | undefined;
-      const fileOf = (n: number) => facts.get(`${turn.id} ${fileKey(n)}`) as FileFact | undefined;
+      const fileOf: FileOf = (n) =>
+        (facts.get(`${turn.id} ${fileKey(n)}`) as FileFact | undefined) ?? readLater.get(turn.id)?.(n);
+      readLater.set(turn.retries, fileOf);
       const hasBegun = (call: string): boolean => facts.has(`${turn.id} ${startKey(call)}`);
       const message = turn.message === null ? null : await wholeOf(store, ref, turn.message, MESSAGE_CHARS);
       const options = { resultOf, fileOf, hasBegun, resultChars, isCitable };

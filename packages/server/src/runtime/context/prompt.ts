@@ -14,7 +14,7 @@ import { isWordless, userMessage } from "./turn-messages.ts";
 export async function buildPrompt(scope: RunScope): Promise<Prompt> {
   const { attempt, pinned } = scope;
   const { turn, parts, ref, row } = attempt;
-  const read = await readEarlier(parts.store, ref, turn);
+  const read = await readEarlier(parts.store, ref, turn, (n) => attempt.recall(fileKey(n)));
   for (const { cited } of read.turns) {
     if (cited === null) continue;
     // What was found is found: it can be cited here, and no id of it is given again.

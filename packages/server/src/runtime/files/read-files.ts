@@ -12,17 +12,19 @@ import type { RunScope } from "../run-scope.ts";
 import { Semaphore } from "../semaphore.ts";
 import { together } from "../together.ts";
 import { FileError, getFile, nameOf } from "./get-file.ts";
+import { filesFor } from "./tried-files.ts";
 
 const MAX_MESSAGE = 500;
 
 export async function readFiles({ attempt, agent }: RunScope): Promise<void> {
-  const files = attempt.row.message?.files ?? [];
   // A body has the message, and may well read them its own way.
-  if (files.length === 0 || (agent.body !== null && !agent.attachments)) return;
-  if (attempt.recall(FILES) !== undefined) return;
+  if (attempt.recall(FILES) !== undefined || (agent.body !== null && !agent.attachments)) return;
+  const { files, known } = await filesFor(attempt);
+  if (files.length === 0 || known.size === files.length) return;
   const { env, words, files: limits } = attempt.parts;
   const reading: Reading = {
     attempt,
+    known,
     // What an attempt before told by half is void; what it has read is told again at once.
     place: await attempt.pen.start({ type: "files.start", run: MAIN, files: [...files] }),
     until: env.now() + limits.totalMs,
@@ -41,6 +43,8 @@ export async function readFiles({ attempt, agent }: RunScope): Promise<void> {
 
 interface Reading {
   readonly attempt: Attempt;
+  /** What a turn that is tried again has read. */
+  readonly known: ReadonlyMap<number, FileFact>;
   readonly place: BlockPlace;
   readonly until: number;
   readonly shownChars: number;
@@ -55,7 +59,7 @@ async function readOne(reading: Reading, file: File, n: number): Promise<FileFac
   const { attempt, place } = reading;
   const { pen, parts } = attempt;
   const { words } = parts;
-  let fact = attempt.recall(fileKey(n));
+  let fact = attempt.recall(fileKey(n)) ?? reading.known.get(n);
   if (fact === undefined) {
     const message = cutText(words.readingFile(nameOf(file)), MAX_MESSAGE);
     await pen.write({ type: "files.delta", ...place, status: "processing", message, file: n });
