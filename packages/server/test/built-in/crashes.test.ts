@@ -8,7 +8,6 @@ import { call, say } from "../../src/models/script-parts.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { builtInTools } from "../../src/runtime/built-in/tools.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
-import type { Tool } from "../../src/runtime/define/tool.ts";
 import { decideApproval } from "../../src/session/decide.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
@@ -23,11 +22,11 @@ function agentFor({ origin }: LocalServer) {
   ];
   const { memory, http_request } = builtInTools({ memory: true, httpRequest: { allow } });
   const url = (path: string) => ({ url: `${origin}${path}` });
-  const asked = { ...(http_request as Tool), approval: { editable: true } };
+  const asked = { ...http_request, approval: { editable: true } };
   return defineAgent({
     name: "a",
     title: false,
-    tools: { memory: memory as Tool, http_request: http_request as Tool, asked },
+    tools: { memory: memory, http_request: http_request, asked },
     model: scripted([
       [
         call("memory", { action: "save", text: "Likes herons." }),

@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
 import { scripted } from "../../src/models/scripted.ts";
+import { builtInTools } from "../../src/runtime/built-in/tools.ts";
+import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
 import { helpDesk } from "./examples/agent-with-tools.ts";
 import { importFaq } from "./examples/import-knowledge.ts";
@@ -32,6 +34,14 @@ describe("the documents", () => {
       "get_context_obj_lines",
       "search_web",
     ]);
+  });
+
+  test("a tool can be taken and changed, as its types say", () => {
+    const tools = builtInTools({ memory: false, lookupHistory: true });
+    const lookup_history = { ...tools.lookup_history, approval: true };
+    const agent = defineAgent({ name: "a", model: scripted([]), tools: { ...tools, lookup_history } });
+    expect(agent.tools["lookup_history"]).toMatchObject({ approval: true });
+    expect(tools["memory"]).toBeUndefined();
   });
 
   test("an import changes only what changed, and removes what is gone", async () => {

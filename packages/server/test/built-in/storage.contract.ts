@@ -316,7 +316,7 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
         defineAgent({
           name: "a",
           model,
-          tools: { call_agent: builtInTools({ memory: true })["memory"] as never },
+          tools: { call_agent: builtInTools({ memory: true })["memory"] },
         }),
       ).toThrow(/reserved/);
     });

@@ -32,6 +32,25 @@ export interface BuiltInOptions {
   readonly fetch?: FetchPolicy;
 }
 
+/** What each option brings, by the names on the wire. */
+interface Names {
+  memory: "memory";
+  lookupHistory: "lookup_history";
+  httpRequest: "http_request";
+  fetchWebContent: "fetch_web_content";
+  knowledge: "retrieve_context_objs" | "get_context_obj_lines";
+  searchWeb: "search_web";
+  generateImage: "generate_image";
+}
+
+/** Those that were asked for, so that one can be taken and changed. */
+type BuiltIn<Options> = Record<string, Tool> & {
+  readonly [
+    Option in keyof Options & keyof Names as Options[Option] extends object | true ? Names[Option] : never
+  ]: Tool;
+};
+
+export function builtInTools<const Options extends BuiltInOptions>(options: Options): BuiltIn<Options>;
 export function builtInTools(options: BuiltInOptions): Record<string, Tool> {
   const { fetch = {}, fetchWebContent = false } = options;
   const web = fetchWebContent === true ? {} : fetchWebContent;
