@@ -14,6 +14,8 @@ const BATCH = 100;
 export class Dispatch {
   readonly #parts: Pick<RuntimeParts, "store" | "env" | "onError">;
   readonly #engine: Pick<Engine, "start">;
+  readonly #beginning = new Set<Promise<unknown>>();
+  #isOver = false;
 
   constructor(parts: Pick<RuntimeParts, "store" | "env" | "onError">, engine: Pick<Engine, "start">) {
     this.#parts = parts;
@@ -40,6 +42,19 @@ export class Dispatch {
 
   /** The same, for those who only tell: what goes wrong is found by the next sweep. */
   beginSoon(ref: Ref): void {
-    this.begin(ref).catch((error: unknown) => this.#parts.onError(error, `the next turn of ${ref.session}`));
+    if (this.#isOver) return;
+    const begun = this.begin(ref)
+      .catch((error: unknown) => {
+        // Whoever leaves takes nothing up any more; others find it.
+        if (!this.#isOver) this.#parts.onError(error, `the next turn of ${ref.session}`);
+      })
+      .finally(() => this.#beginning.delete(begun));
+    this.#beginning.add(begun);
+  }
+
+  /** Nothing is begun from now on, and the store is not used any more once this is done. */
+  async close(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#beginning);
   }
 }

@@ -194,12 +194,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     },
     async leave() {
       for (const stop of unlisten) stop();
+      const begun = dispatch.close();
       sweeps.stop();
       upkeep.stop();
       await executor?.leave();
       // A database that is down would hold it up for ever, and what runs is handed over already.
       await Promise.race([
-        Promise.all([engine.close(), parts.sources.close()]),
+        Promise.all([begun, engine.close(), parts.sources.close()]),
         new Promise((resolve) => setTimeout(resolve, CLOSING_MS).unref()),
       ]);
     },
