@@ -13,6 +13,7 @@ export const FORM_PROBLEMS = {
   not_an_email: "no e-mail address",
   not_a_phone: "no phone number",
   not_a_date: "no date that exists, as YYYY-MM-DD",
+  not_uploaded: "no complete upload of this session (only the server knows)",
   unknown_field: "the form has no such field",
   not_an_object: "the values are no object (of no field)",
 } as const;

@@ -10,6 +10,7 @@ import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
 import { changeInteraction, type InteractionMove } from "./change-interaction.ts";
 import { deliver } from "./deliver.ts";
+import { findInteraction } from "./find-interaction.ts";
 import type { CommandParts } from "./parts.ts";
 import { DECISIONS_CHANNEL, formatRef } from "./wake.ts";
 
@@ -53,11 +54,10 @@ async function changeQuestion(
   key: string,
   moveOf: (interaction: Interaction) => InteractionMove,
 ): Promise<ChangeResult> {
-  const result = await parts.store.transaction(async (tx) => {
-    const interaction = await tx.interactions.byKey(ref, key);
-    if (interaction?.kind !== "question") throw new StoreError("NOT_FOUND", `question ${key}`);
-    return changeInteraction(tx, ref, interaction, moveOf(interaction));
-  });
+  // What was asked never changes, so that it can be looked at before.
+  const interaction = await findInteraction(parts.store, ref, key, "question");
+  const move = moveOf(interaction);
+  const result = await parts.store.transaction((tx) => changeInteraction(tx, ref, interaction, move));
   await deliver(parts, ref);
   parts.signals.send(DECISIONS_CHANNEL, formatRef(ref));
   return result;

@@ -9,6 +9,7 @@ import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
 import { changeInteraction } from "./change-interaction.ts";
 import { problemOfEdit } from "./edited-input.ts";
+import { findInteraction } from "./find-interaction.ts";
 import { deliver } from "./deliver.ts";
 import type { CommandParts } from "./parts.ts";
 import { DECISIONS_CHANNEL, formatRef } from "./wake.ts";
@@ -49,8 +50,7 @@ export async function decideApproval(
   decision: Decision,
 ): Promise<ChangeResult> {
   // What was asked never changes, so that all of it can be looked at before.
-  const interaction = await parts.store.interactions.byKey(ref, decision.key);
-  if (interaction?.kind !== "approval") throw new StoreError("NOT_FOUND", `approval ${decision.key}`);
+  const interaction = await findInteraction(parts.store, ref, decision.key, "approval");
   const actions = await editedActions(parts.store, ref, interaction, decision);
   const rule = ruleOf(interaction.request as unknown as ApprovalRequest, decision);
   const { by, reason, digest } = decision;

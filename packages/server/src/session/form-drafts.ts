@@ -3,7 +3,8 @@ import { checkPartialForm, type Json } from "@turnstream/protocol";
 import { StoreError } from "../store/errors.ts";
 import type { FormDraft } from "../store/ports/form-drafts.ts";
 import type { Ref } from "../store/refs.ts";
-import { FormError, formOf, storedForm } from "./forms.ts";
+import { findInteraction } from "./find-interaction.ts";
+import { FormError, storedForm } from "./forms.ts";
 import type { Parts } from "./parts.ts";
 
 /**
@@ -15,7 +16,7 @@ export async function saveFormDraft(
   ref: Ref,
   { form, values }: { readonly form: string; readonly values: Json },
 ): Promise<FormDraft> {
-  const interaction = await formOf(store, ref, form);
+  const interaction = await findInteraction(store, ref, form, "form");
   const problems = checkPartialForm(storedForm(interaction).schema, values);
   if (problems.length > 0) throw new FormError(form, problems);
   const draft = await store.formDrafts.save(ref, interaction.id, values);
@@ -29,5 +30,5 @@ export async function readFormDraft(
   ref: Ref,
   form: string,
 ): Promise<FormDraft | null> {
-  return store.formDrafts.get(ref, (await formOf(store, ref, form)).id);
+  return store.formDrafts.get(ref, (await findInteraction(store, ref, form, "form")).id);
 }

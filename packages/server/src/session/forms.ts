@@ -3,13 +3,22 @@
  * same rules as on the client; then one conditional change, its event, the note in the audit, and the message that begins
  * the next turn are one commit. Never runs a turn.
  */
-import { checkForm, cutText, type FormProblem, type FormSchema, type Json } from "@turnstream/protocol";
+import {
+  checkForm,
+  cutText,
+  FORM_PROBLEMS,
+  type FormProblem,
+  type FormSchema,
+  type Json,
+} from "@turnstream/protocol";
 import { StoreError } from "../store/errors.ts";
 import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
 import type { NewMessage } from "../store/ports/waiting.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
 import { changeInteraction } from "./change-interaction.ts";
+import { findInteraction, lookForInteraction } from "./find-interaction.ts";
+import { formFiles, missingUploads } from "./form-files.ts";
 import { deliver } from "./deliver.ts";
 import { messageDraft, messageKey } from "./message-draft.ts";
 import type { CommandParts } from "./parts.ts";
@@ -51,7 +60,7 @@ export class FormError extends StoreError {
   constructor(form: string, problems: readonly FormProblem[]) {
     super(
       "INVALID",
-      `form ${form}: ${problems.map(({ field, problem }) => `${field} ${problem}`).join(", ")}`,
+      `form ${form}: ${problems.map(({ field, problem }) => `${field || "values"}: ${FORM_PROBLEMS[problem]}`).join("; ")}`,
     );
     this.name = "FormError";
     this.problems = problems;
@@ -60,6 +69,8 @@ export class FormError extends StoreError {
 
 /** Values are part of one event, beside its other fields. */
 const MAX_VALUES_BYTES = 60_000;
+/** Of one message. */
+const MAX_FILES = 100;
 const MAX_REASON = 4_096;
 
 /** Of any number at once one wins. Throws NOT_FOUND, FormError (INVALID) for values that don't fit, and TOO_LARGE. */
@@ -77,16 +88,34 @@ async function act(
   { form, by, goOn = true }: FormAction,
   change: (tx: Store, interaction: Interaction) => Promise<ChangeResult>,
 ): Promise<ChangeResult> {
+  const interaction = await findInteraction(parts.store, ref, form, "form");
   const result = await parts.store.transaction(async (tx) => {
-    const interaction = await formOf(tx, ref, form);
     const changed = await change(tx, interaction);
-    if (changed.won && goOn && !isWaitedFor(interaction)) await addGoOn(tx, ref, interaction, by);
+    if (changed.won && goOn && !isWaitedFor(interaction)) await addGoOn(tx, ref, changed, by);
     return changed;
   });
   await deliver(parts, ref);
   const isWaited = result.won && isWaitedFor(result.interaction);
   parts.signals.send(isWaited ? DECISIONS_CHANNEL : TURNS_CHANNEL, formatRef(ref));
   return result;
+}
+
+/** A message with the files that the person put into the form that it submits. */
+export async function withFormFiles<Message extends NewMessage>(
+  store: Store,
+  ref: Ref,
+  message: Message,
+  formValues: Json | undefined,
+): Promise<Message> {
+  if (message.resumes === undefined || message.resumes === null) return message;
+  // It is about to be asked for in a transaction, which is no place to wait.
+  const interaction = await lookForInteraction(store, ref, message.resumes);
+  if (interaction?.kind !== "form" || interaction.status !== "pending" || formValues === undefined)
+    return message;
+  const { schema } = storedForm(interaction);
+  if (checkForm(schema, formValues).length > 0) return message;
+  const files = [...(message.files ?? []), ...formFiles(schema, formValues)].slice(0, MAX_FILES);
+  return { ...message, files };
 }
 
 interface ResumingMessage extends NewMessage {
@@ -111,14 +140,16 @@ export async function resumeForm(tx: Store, ref: Ref, message: ResumingMessage):
   return isWaitedFor(interaction);
 }
 
-function submit(
+async function submit(
   tx: Store,
   ref: Ref,
   interaction: Interaction,
   values: Json,
   by: string | undefined,
 ): Promise<ChangeResult> {
-  const problems = checkForm(storedForm(interaction).schema, values);
+  const { schema } = storedForm(interaction);
+  const unfit = checkForm(schema, values);
+  const problems = unfit.length > 0 ? unfit : await missingUploads(tx, ref, schema, values);
   if (problems.length > 0) throw new FormError(interaction.key, problems);
   if (Buffer.byteLength(JSON.stringify(values)) > MAX_VALUES_BYTES)
     throw new StoreError("TOO_LARGE", `the values of form ${interaction.key}`);
@@ -144,19 +175,20 @@ function decline(
 }
 
 /** The message that begins the next turn: without words, and by its id never a second one. */
-async function addGoOn(tx: Store, ref: Ref, interaction: Interaction, by: string | undefined): Promise<void> {
+async function addGoOn(
+  tx: Store,
+  ref: Ref,
+  { interaction, change }: Extract<ChangeResult, { won: true }>,
+  by: string | undefined,
+): Promise<void> {
   const { key: form } = interaction;
-  const { agent, mode } = storedForm(interaction);
+  const { agent, mode, schema } = storedForm(interaction);
+  const { values = {} } = change.body as { readonly values?: Json };
+  const files = formFiles(schema, values).slice(0, MAX_FILES);
   const options = { ...(agent === undefined ? {} : { agent }), ...(mode === undefined ? {} : { mode }) };
-  const message = { id: `after.${form}`, text: "", resumes: form, by: by ?? null, options };
+  const message = { id: `after.${form}`, text: "", files, resumes: form, by: by ?? null, options };
   if ((await tx.waiting.add(ref, message)) !== "added") return;
   await tx.outbox.add(ref, { key: messageKey("m", message.id), draft: messageDraft(message).draft });
-}
-
-export async function formOf(store: Store, ref: Ref, form: string): Promise<Interaction> {
-  const interaction = await store.interactions.byKey(ref, form);
-  if (interaction?.kind !== "form") throw new StoreError("NOT_FOUND", `form ${form}`);
-  return interaction;
 }
 
 export function storedForm({ request }: Interaction): StoredForm {

@@ -7,7 +7,7 @@ import { checkMessage, type NewMessage } from "../store/ports/waiting.ts";
 import type { Ref } from "../store/refs.ts";
 import { answerByMessage } from "./answer.ts";
 import { deliver } from "./deliver.ts";
-import { resumeForm } from "./forms.ts";
+import { resumeForm, withFormFiles } from "./forms.ts";
 import { messageDraft, messageKey } from "./message-draft.ts";
 import type { CommandParts, Parts } from "./parts.ts";
 import { DECISIONS_CHANNEL, formatRef, TURNS_CHANNEL } from "./wake.ts";
@@ -28,10 +28,11 @@ export interface SentMessage extends NewMessage {
 export async function sendMessage(
   parts: CommandParts,
   ref: Ref,
-  { formValues, ...message }: SentMessage,
+  { formValues, ...sent }: SentMessage,
 ): Promise<"sent" | "already"> {
   const { store, signals } = parts;
-  checkMessage(message);
+  checkMessage(sent);
+  const message = await withFormFiles(store, ref, sent, formValues);
   const { draft, blobs } = messageDraft(message);
   // Safe before anything refers to them.
   for (const blob of blobs) await store.blobs.put(ref, blob);

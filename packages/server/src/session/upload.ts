@@ -28,8 +28,9 @@ export interface UploadLimits {
 export const DEFAULT_UPLOAD_LIMITS: UploadLimits = { bytes: 100_000_000, sessionBytes: 1_000_000_000 };
 
 export interface Uploaded {
+  /** For the `upload` of a form's file. */
   readonly id: string;
-  /** For `content_urls` and for the files of forms. */
+  /** For `content_urls`. */
   readonly url: string;
   readonly name: string;
   readonly mediaType: string;
@@ -93,8 +94,12 @@ export function uploadIdOf(url: string): string | null {
   }
 }
 
+export function uploadUrl(id: string): string {
+  return `${SCHEME}${encodeURIComponent(id)}`;
+}
+
 function uploadedOf({ id, name, mediaType, size }: Upload): Uploaded {
-  return { id, url: `${SCHEME}${encodeURIComponent(id)}`, name, mediaType, size };
+  return { id, url: uploadUrl(id), name, mediaType, size };
 }
 
 async function* chunksOf(store: Parts["store"], ref: Ref, { id, chunks }: Upload): AsyncIterable<Uint8Array> {
