@@ -14,6 +14,7 @@ import {
 } from "./define/agent.ts";
 import { type PinnedAgent, pinnedKey } from "./facts.ts";
 import { LOOKUP_DESCRIPTION, LOOKUP_SCHEMA } from "./files/lookup-tool.ts";
+import { filesFor } from "./files/tried-files.ts";
 import { QUESTIONS_SCHEMA } from "./interactions/ask-question.ts";
 import { FORM_SCHEMA } from "./interactions/request-form.ts";
 
@@ -44,9 +45,10 @@ function callAgentTool(agents: Agent["agents"]) {
 
 const LOOKUP = { name: LOOKUP_ATTACHMENTS, description: LOOKUP_DESCRIPTION, input: LOOKUP_SCHEMA as Json };
 
-async function hasAttachments(agent: Agent, { row, parts, ref }: Attempt): Promise<boolean> {
+async function hasAttachments(agent: Agent, attempt: Attempt): Promise<boolean> {
+  const { parts, ref } = attempt;
   if (agent.model === null) return false;
-  if (agent.attachments || (row.message?.files.length ?? 0) > 0) return true;
+  if (agent.attachments || (await filesFor(attempt)).files.length > 0) return true;
   return (await parts.store.attachments.list(ref, { limit: 1 })).length > 0;
 }
 

@@ -309,24 +309,34 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       expect(prompts).toEqual([]);
     });
 
-    it("W12: that a stopped turn had not read are read by the one that tries it again", async () => {
-      await stage.worker([agentWith([[say("Read.")]])], options());
-      const ref = await stage.session();
-      const id = await send(ref, ["/small.csv", "/late.md"]);
-      await stage.until(ref, 10_000, (state) => {
-        const turn = state.turns.last();
-        const block = turn === undefined ? undefined : filesOf(turn);
-        return block?.files[0]?.status === "completed" && asked.includes("/late.md") ? true : null;
-      });
-      await stage.stop(ref);
-      const stopped = await stage.ended(ref, (one) => one.message?.id === id);
-      await retryTurn(stage.parts, ref, stopped.id);
-      const turn = await stage.ended(ref, (one) => one.retries === stopped.id);
-      expect(outline(turn)).toEqual(["files", "text final Read."]);
-      expect(asked.toSorted()).toEqual(["/late.md", "/late.md", "/small.csv"]);
-      expect(prompts[0]).toContain("better late");
-      await ask(ref, [], "Again");
-      expect(prompts[1]).toContain("better late");
-    });
+    it.each([[["/small.csv", "/late.md"]], [["/late.md"]]])(
+      "W12: that a stopped turn had not read are read by the one that tries it again: %j",
+      async (paths) => {
+        let offered: string[] = [];
+        const script: Script = ({ tools }) => {
+          offered = tools.map(({ name }) => name);
+          return [say("Read.")];
+        };
+        await stage.worker([agentWith(script)], options());
+        const ref = await stage.session();
+        const id = await send(ref, paths);
+        await stage.until(ref, 10_000, (state) => {
+          const turn = state.turns.last();
+          const block = turn === undefined ? undefined : filesOf(turn);
+          const isRead = paths.length === 1 || block?.files[0]?.status === "completed";
+          return isRead && asked.includes("/late.md") ? true : null;
+        });
+        await stage.stop(ref);
+        const stopped = await stage.ended(ref, (one) => one.message?.id === id);
+        await retryTurn(stage.parts, ref, stopped.id);
+        const turn = await stage.ended(ref, (one) => one.retries === stopped.id);
+        expect(outline(turn)).toEqual(["files", "text final Read."]);
+        expect(asked.toSorted()).toEqual([...paths, "/late.md"].toSorted());
+        expect(prompts[0]).toContain("better late");
+        expect(offered).toContain("lookup_attachments");
+        await ask(ref, [], "Again");
+        expect(prompts[1]).toContain("better late");
+      },
+    );
   });
 }
