@@ -112,7 +112,7 @@ test("migrations wait for each other as long as it takes, and their connection i
   const migrating = migrate(db);
   await new Promise((done) => setTimeout(done, 500));
   await holder.end();
-  expect(await migrating).toHaveLength(3);
+  expect(await migrating).toContain("0001-core");
   const { rows } = await sql<{ lock: string; statement: string }>`
     select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement`.execute(
     db,
