@@ -26,7 +26,7 @@ const IGNORED = new Set([
   "footer",
   "select",
   "button",
-  "form",
+  "textarea",
   "audio",
   "video",
 ]);

@@ -16,9 +16,14 @@ describe("S11: the text of a web page", () => {
     });
   });
 
+  test("reads a page that is one large form, as some servers make all of theirs", async () => {
+    const page = "<body><form><h1>Report</h1><p>Revenue 42</p><input value=no></form></body>";
+    expect((await htmlText(page)).text).toBe("# Report\n\nRevenue 42");
+  });
+
   test("has nothing of scripts, forms and what is hidden", async () => {
     const html = `<p>seen</p><script>alert("x")</script><div style="display: none">no<p>no</p></div>
-      <p hidden>no</p><span aria-hidden=true>no</span><template><p>no</p></template><form>no</form><svg><text>no</text></svg>
+      <p hidden>no</p><span aria-hidden=true>no</span><template><p>no</p></template><form><button>no</button><textarea>no</textarea></form><svg><text>no</text></svg>
       <p>seen too</p><noscript>no</noscript>`;
     expect((await htmlText(html)).text).toBe("seen\n\nseen too");
   });
