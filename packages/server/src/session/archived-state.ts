@@ -1,7 +1,15 @@
 /**
  * The archived part of a session as a folded state, to fold the rest of the log into. Never reads the log.
  */
-import { emptyState, fold, restore, SCHEMA_VERSION, type SessionState, snapshot } from "@turnstream/protocol";
+import {
+  emptyState,
+  type Event,
+  fold,
+  restore,
+  SCHEMA_VERSION,
+  type SessionState,
+  snapshot,
+} from "@turnstream/protocol";
 import type { ArchivedWindow } from "../store/ports/archive.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
@@ -22,17 +30,19 @@ function stateOf({ header, turns, earlier }: ArchivedWindow): SessionState {
 /**
  * A window on the session as it was at an archived position, folded from the events: for what another version
  * folded, which may lack something, and where what was archived since must not show.
+ * @param shown what is seen of each event
  */
 export async function foldArchived(
   store: Store,
   ref: Ref,
   end: number,
   turns: number,
+  shown: (event: Event) => Event = (event) => event,
 ): Promise<SessionState> {
   let state = emptyState;
   while (state.seq < end) {
     const events = await store.archive.events(ref, { after: state.seq, limit: PAGE });
-    for (const event of events) if (state.seq < end) state = fold(state, event);
+    for (const event of events) if (state.seq < end) state = fold(state, shown(event));
     if (events.length === 0) break;
   }
   return restore(snapshot(state, turns));

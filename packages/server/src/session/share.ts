@@ -1,8 +1,10 @@
 /**
- * What somebody with a share link sees: the session as it was when it was shared, and nothing that came later.
+ * What somebody with a share link sees: the session as it was when it was shared, and nothing that came later; not who
+ * wrote what, and not what was filled into forms.
  * Read only: a share gives no way to write, decide or pay. Never follows the log.
  */
 import { parseCursor, type SessionState } from "@turnstream/protocol";
+import { forOthers } from "../store/rules/for-others.ts";
 import { readShareToken } from "../store/rules/share-token.ts";
 import type { Share } from "../store/ports/shares.ts";
 import type { Store } from "../store/store.ts";
@@ -30,5 +32,5 @@ export async function readShared(
   const share = id === null ? null : await store.shares.find(id);
   if (share === null) return null;
   const end = parseCursor(share.upTo)?.seq ?? 0;
-  return { share, state: await foldArchived(store, share, end, options.turns ?? DEFAULT_TURNS) };
+  return { share, state: await foldArchived(store, share, end, options.turns ?? DEFAULT_TURNS, forOthers) };
 }

@@ -79,13 +79,18 @@ test("a fork shows the turns that its source shows", () => {
   );
 });
 
-test("a fork names nobody", () => {
+test("a fork names nobody, and has nothing that was filled into a form", () => {
+  let filled = 0;
   fc.assert(
     fc.property(legalLog(120), (log) => {
-      expect(forkLog(log, made).filter((event) => "by" in event)).toEqual([]);
+      const fork = forkLog(log, made);
+      expect(fork.filter((event) => "by" in event)).toEqual([]);
+      filled += log.filter((event) => "values" in event).length;
+      for (const event of fork) if ("values" in event) expect(event.values).toEqual({});
     }),
     { numRuns: 300 },
   );
+  expect(filled).toBeGreaterThan(10);
 });
 
 test("epochs are renumbered in their order and seqs stay", () => {

@@ -1,6 +1,6 @@
 /**
- * The log of a fork: the shared history with its positions and its name made the new session's, without the ids of
- * people, and everything closed that nobody there could answer or go on with. Pure; reads and stores nothing.
+ * The log of a fork: the shared history with its positions and its name made the new session's, without who
+ * said it and what they filled into forms, and everything closed that nobody there could answer or go on with. Pure; reads and stores nothing.
  */
 import {
   type Event,
@@ -13,6 +13,7 @@ import {
   SCHEMA_VERSION,
   type SessionState,
 } from "@turnstream/protocol";
+import { forOthers } from "../rules/for-others.ts";
 import { closeTurn, settleForms } from "./fork-close.ts";
 
 export interface ForkOptions {
@@ -47,15 +48,10 @@ function rename(source: readonly Event[], { session, number, firstEpoch }: ForkO
     if (position.epoch !== was) epoch += 1;
     was = position.epoch;
     const id = formatCursor({ epoch, seq: position.seq });
-    return event.type === "session.start" ? { ...event, id, session, number } : { ...unsigned(event), id };
+    if (event.type === "session.start") return { ...event, id, session, number };
+    // Erasing a person could not reach their id in here.
+    return { ...forOthers(event), id };
   });
-}
-
-/** A share shows what was said, not by whom; and erasing that person could not reach their id in here. */
-function unsigned(event: Event): Event {
-  if (!("by" in event)) return event;
-  const { by: _by, ...rest } = event;
-  return rest;
 }
 
 /** Adds events behind the copied ones. They carry the time of the last of those: nothing happened since. */
