@@ -98,7 +98,7 @@ export const written = [
       pathNot: [
         "^packages/server/src/mcp/",
         "^packages/server/src/runtime/(define/|host[.]ts|pause[.]ts|interactions/ask-form[.]ts)",
-        "^packages/server/src/(models/|store/env[.]ts)",
+        "^packages/server/src/(models/|store/env[.]ts|within-time[.]ts)",
       ],
     },
   },

@@ -1,13 +1,18 @@
 /**
  * Checks JSON against a server's JSON Schema. Interprets it: nothing of a schema is compiled into code, and its regular
- * expressions are left to the server, since one of them could hold up the whole worker. Pure.
+ * expressions are left to the server, since one of them could hold up the whole worker; references that multiply could as
+ * well, so a check has little time. Pure.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/client";
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
-import { type Json } from "@turnstream/protocol";
+import { cutText, type Json } from "@turnstream/protocol";
+import { withinTime } from "../within-time.ts";
 
 const MAX_DEPTH = 60;
+const PATIENCE_MS = 500;
+/** A server chooses how many things can be wrong at once. */
+const MAX_WORDS = 2_000;
 const NAMED: ReadonlySet<string> = new Set(["properties", "$defs", "definitions", "dependentSchemas"]);
 const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
 
@@ -19,8 +24,12 @@ export function checkFor(schema: Json): Check {
   const plain = withoutPatterns(schema, false) as Record<string, unknown>;
   const validate = validatorFor(plain);
   return (value) => {
-    const result = validate(bare(value));
-    return result.valid ? null : (result.errorMessage ?? "does not fit its schema");
+    try {
+      const result = withinTime(PATIENCE_MS, () => validate(bare(value)));
+      return result.valid ? null : cutText(result.errorMessage ?? "does not fit its schema", MAX_WORDS);
+    } catch {
+      return "it can't be checked against its schema, which is broken or takes too long";
+    }
   };
 }
 

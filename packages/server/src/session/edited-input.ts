@@ -3,9 +3,9 @@
  * that reach for a prototype, and as the tool's JSON Schema says. A schema may come from a server that nobody trusts: it is
  * read by an interpreter that makes no code of it, and for a limited time. Never asks the tool's own code.
  */
-import { createContext, Script } from "node:vm";
 import { type Schema, Validator } from "@cfworker/json-schema";
 import type { Json } from "@turnstream/protocol";
+import { withinTime } from "../within-time.ts";
 
 /** With what is around them, they have to fit one event. */
 const MAX_BYTES = 32_768;
@@ -25,7 +25,7 @@ export function problemOfEdit(input: Json, schema: Json): string | null {
     return `the arguments have more than ${MAX_BYTES} bytes`;
   if (schema === null) return null;
   try {
-    return withinTime(() => problemOfSchema(input, schema));
+    return withinTime(PATIENCE_MS, () => problemOfSchema(input, schema));
   } catch {
     return "the arguments can't be checked against the tool's schema; approve them as they are, or reject";
   }
@@ -68,18 +68,4 @@ function unescaped(part: string): string {
 
 function nameOf(place: readonly string[]): string {
   return place.join(".").slice(0, MAX_WORDS / 2);
-}
-
-const CALL = new Script("work()");
-const room: { work: (() => unknown) | null } = { work: null };
-const context = createContext(room);
-
-/** Throws when it takes longer, also out of the middle of a regular expression. */
-function withinTime<T>(work: () => T): T {
-  room.work = work;
-  try {
-    return CALL.runInContext(context, { timeout: PATIENCE_MS }) as T;
-  } finally {
-    room.work = null;
-  }
 }

@@ -1,6 +1,7 @@
 /** The rules of the MCP room that need no server: results, schemas, secrets, and whose question it is. */
 import { describe, expect, it } from "vitest";
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { Json } from "@turnstream/protocol";
 import { cleanLine } from "../../src/mcp/clean-text.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { Redactor } from "../../src/mcp/redact.ts";
@@ -98,6 +99,40 @@ describe("a server's schema", () => {
     const check = checkFor({ $schema: "https://x.test/own", type: "object", required: ["a"] });
     expect(check({})).not.toBeNull();
     expect(check({ a: 1 })).toBeNull();
+  });
+
+  const doubling = (last: Json): Json => ({
+    type: "object",
+    properties: { a: { $ref: "#/$defs/d0" } },
+    $defs: {
+      ...Object.fromEntries(
+        Array.from({ length: 40 }, (_, n) => [
+          `d${n}`,
+          { allOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] },
+        ]),
+      ),
+      d40: last,
+    },
+  });
+  it.each([
+    ["references that multiply", doubling({})],
+    ["problems that multiply", doubling({ type: "number" })],
+    ["a reference to itself", { properties: { a: { $ref: "#/properties/a" } } }],
+    [
+      "a pattern among what is not read",
+      { properties: { a: { $ref: "#/examples/0" } }, examples: [{ pattern: "^(x+x+)+y$" }] },
+    ],
+  ])("doesn't hold up the worker, nor fill its log: %s", (_, schema) => {
+    const begun = performance.now();
+    const problem = checkFor(schema as Json)({ a: "x".repeat(40) });
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(problem).toMatch(/can't be checked/);
+  });
+
+  it("says of many problems what fits into few words", () => {
+    const properties = Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`p${n}`, false]));
+    const value = Object.fromEntries(Object.keys(properties).map((key) => [key, 1]));
+    expect(checkFor({ properties })(value)?.length).toBeLessThanOrEqual(2_000);
   });
 
   it("that is nested without end is seen", () => {
