@@ -5,6 +5,7 @@
 import { StoreError } from "../store/errors.ts";
 import { MAX_CHUNK_BYTES, type Upload } from "../store/ports/uploads.ts";
 import type { Ref } from "../store/refs.ts";
+import { isId } from "../store/rules/check.ts";
 import type { Parts } from "./parts.ts";
 
 const SCHEME = "turnstream:upload/";
@@ -79,6 +80,8 @@ export async function readUpload(
   ref: Ref,
   id: string,
 ): Promise<(Uploaded & { readonly body: AsyncIterable<Uint8Array> }) | null> {
+  // It may come from an address that anybody wrote.
+  if (!isId(id)) return null;
   const upload = await store.uploads.get(ref, id);
   if (upload === null || !upload.isComplete) return null;
   return { ...uploadedOf(upload), body: chunksOf(store, ref, upload) };

@@ -43,14 +43,18 @@ export function checkTime(time: number, name: string): number {
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Ids as the protocol has them; PostgreSQL's text can't hold NUL, and different ids must stay different in it. */
-export function checkId(id: string, name: string): string {
-  const isGood =
+export function isId(id: unknown): id is string {
+  return (
     typeof id === "string" &&
     id.length >= 1 &&
     id.length <= 256 &&
     !id.includes("\0") &&
-    !LONE_SURROGATE.test(id);
-  if (isGood) return id;
+    !LONE_SURROGATE.test(id)
+  );
+}
+
+export function checkId(id: string, name: string): string {
+  if (isId(id)) return id;
   throw new StoreError("INVALID", `${name} must have 1 to 256 characters, none of them NUL or half of one`);
 }
 
