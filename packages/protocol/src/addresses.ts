@@ -10,11 +10,17 @@ export function blobAddress(id: string): string {
   return `${BLOB}${encodeURIComponent(id)}`;
 }
 
-/** The id of a blob; null for any other address. */
+/** As the store takes them. */
+function isBlobId(id: unknown): id is string {
+  return typeof id === "string" && id !== "" && id.length <= 256 && !/[\0\p{Surrogate}]/u.test(id);
+}
+
+/** The id of a blob; null for any other address, and for an id that no blob can have. */
 export function blobOf(address: string): string | null {
   if (!address.startsWith(BLOB)) return null;
   try {
-    return decodeURIComponent(address.slice(BLOB.length)) || null;
+    const id = decodeURIComponent(address.slice(BLOB.length));
+    return isBlobId(id) ? id : null;
   } catch {
     return null;
   }
@@ -42,7 +48,7 @@ const AS_WRITTEN: ReadonlySet<string> = new Set([
  * @param addressOf the address of a blob; the same as long as it may be, so that caches know it
  */
 export function withAddresses<T>(value: T, addressOf: (blob: string) => string): T {
-  return swap(value, addressOf, "", false) as T;
+  return swap(value, addressOf, "", false, 0) as T;
 }
 
 /** The blobs that events, frames or snapshots refer to. */
@@ -55,23 +61,32 @@ export function blobsIn(value: unknown): string[] {
   return [...blobs];
 }
 
-function swap(value: unknown, addressOf: (blob: string) => string, key: string, isImage: boolean): unknown {
+/** Deeper there is nothing of ours, and the stack has an end. */
+const MAX_DEPTH = 200;
+
+function swap(
+  value: unknown,
+  addressOf: (blob: string) => string,
+  key: string,
+  isImage: boolean,
+  depth: number,
+): unknown {
   if (typeof value === "string") {
     const mayBe = key === "url" || key === "content_urls" || (key === "data" && isImage);
     const blob = mayBe ? blobOf(value) : null;
     return blob === null ? value : addressOf(blob);
   }
-  if (typeof value !== "object" || value === null || AS_WRITTEN.has(key)) return value;
+  if (typeof value !== "object" || value === null || AS_WRITTEN.has(key) || depth > MAX_DEPTH) return value;
   if (Array.isArray(value)) {
-    const list = value.map((item) => swap(item, addressOf, key, isImage));
+    const list = value.map((item) => swap(item, addressOf, key, isImage, depth + 1));
     return list.some((item, n) => item !== value[n]) ? list : (value as unknown);
   }
   const fields = value as Readonly<Record<string, unknown>>;
   const blob = key === "whole" ? fields["blob"] : undefined;
-  if (typeof blob === "string") return { ...fields, url: addressOf(blob) };
+  if (isBlobId(blob)) return { ...fields, url: addressOf(blob) };
   let changed: Record<string, unknown> | null = null;
   for (const [name, field] of Object.entries(fields)) {
-    const next = swap(field, addressOf, name, fields["media"] === "image");
+    const next = swap(field, addressOf, name, fields["media"] === "image", depth + 1);
     if (next === field) continue;
     changed ??= { ...fields };
     changed[name] = next;

@@ -65,6 +65,19 @@ describe("addresses", () => {
       expect(blobOf(other)).toBeNull();
   });
 
+  test("with ids that no blob can have are left as they are", () => {
+    for (const bad of ["%00", "a".repeat(257)]) expect(blobOf(`turnstream:blob/${bad}`)).toBeNull();
+    const odd = { whole: { blob: "\0" }, data: { whole: { blob: "\ud800" } }, url: "turnstream:blob/%00" };
+    expect(blobsIn(odd)).toEqual([]);
+    expect(withAddresses(odd, sign)).toBe(odd);
+  });
+
+  test("are not looked for where no stack reaches", () => {
+    let deep: unknown = { url: P };
+    for (let n = 0; n < 5_000; n++) deep = n % 2 === 0 ? [deep] : { a: deep };
+    expect(withAddresses({ artifact: { data: deep }, url: P }, sign)).toMatchObject({ url: sign("p") });
+  });
+
   test("T05 are signed in pictures, files, artifacts and wholes, and left as they are in what people wrote", () => {
     const delivered = LOG.map((event) => withAddresses(event, sign));
     for (const event of delivered) expect(readEvent(event)).toMatchObject({ ok: true });

@@ -80,6 +80,12 @@ describe("W07 artifacts", () => {
     expect(artifactMisfit({ type: "code", data })).toMatchObject({ field: "artifact.data.__proto__" });
   });
 
+  test("what is nested without end is refused, in types of one's own too", () => {
+    let deep: Json = 1;
+    for (let n = 0; n < 50_000; n++) deep = [deep];
+    expect(artifactMisfit({ type: "x-map", data: deep })).toMatchObject({ field: "artifact.data" });
+  });
+
   test("whatever comes, it is judged and never throws", () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(ARTIFACTS)), fc.jsonValue(), (type, data) => {

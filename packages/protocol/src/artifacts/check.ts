@@ -11,6 +11,8 @@ const OWN_TYPE = /^x-[a-z0-9][a-z0-9._-]{0,97}$/;
 const MAX_TITLE = 500;
 /** As JSON text, whatever the type. */
 const MAX_ARTIFACT = 5_000_000;
+/** Whoever goes through it, level by level, must come to an end before its stack does. */
+const MAX_DEPTH = 100;
 
 /** The first thing that is wrong with an artifact; null when it can be shown. */
 export function artifactMisfit(artifact: Json): Misfit | null {
@@ -27,9 +29,16 @@ export function artifactMisfit(artifact: Json): Misfit | null {
     const known = Object.keys(ARTIFACTS).join(", ");
     return { field: "artifact.type", problem: `has to be one of ${known}, or a name that begins with x-` };
   }
+  if (isDeeper(data, MAX_DEPTH))
+    return { field: "artifact.data", problem: `is nested more than ${MAX_DEPTH} levels deep` };
   if (JSON.stringify(data).length > MAX_ARTIFACT)
     return { field: "artifact.data", problem: `is longer than ${MAX_ARTIFACT} characters as JSON` };
   return isArtifactType(type) ? dataMisfit(type, data) : null;
+}
+
+function isDeeper(value: Json, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner as Json, levels - 1));
 }
 
 function isArtifactType(type: string): type is ArtifactType {
