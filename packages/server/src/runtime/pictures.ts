@@ -33,7 +33,12 @@ export function readPicture(picture: string | PictureData): { readonly url: stri
 
 function fromAddress(url: string): ReturnType<typeof readPicture> {
   const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
-  if (url === "" || (scheme !== undefined && !SCHEMES.has(scheme)))
+  // Browsers leave control characters out, and then read the scheme.
+  if (
+    url === "" ||
+    (scheme !== "data" && /\p{Cc}/u.test(url)) ||
+    (scheme !== undefined && !SCHEMES.has(scheme))
+  )
     throw new TypeError("a picture's address has to be http:, https: or data:image/…");
   if (scheme !== "data") {
     if (url.length > MAX_URL)
