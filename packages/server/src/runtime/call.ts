@@ -24,6 +24,7 @@ import { askQuestion } from "./interactions/ask-question.ts";
 import { requestForm } from "./interactions/request-form.ts";
 import { withdrawAsked } from "./interactions/withdraw.ts";
 import { markersIn } from "./references/markers.ts";
+import { unforgedContent } from "./references/pool.ts";
 import { pinnedFor } from "./pinned.ts";
 import type { Prompt } from "../models/model.ts";
 import { failed, succeeded } from "./result.ts";
@@ -44,7 +45,8 @@ export async function runCall(scope: RunScope, call: StepCall, runAgent: RunAgen
   const { attempt } = scope;
   let fact = attempt.recall(callKey(call.call));
   if (fact === undefined) {
-    fact = await perform(scope, call, runAgent);
+    const performed = await perform(scope, call, runAgent);
+    fact = { ...performed, content: unforgedContent(performed.content) };
     await attempt.note(callKey(call.call), fact, { kept: true });
   }
   // A tool that gave up before the person answered asks no longer.

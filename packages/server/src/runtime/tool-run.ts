@@ -13,7 +13,7 @@ import { jobId } from "./job-id.ts";
 import { LONGEST_TIMER_MS } from "./pause.ts";
 import type { BlockPlace } from "./pen.ts";
 import { withReferences } from "./references/give.ts";
-import { bounded, failed, outputFrom, succeeded } from "./result.ts";
+import { asText, bounded, failed, outputFrom, succeeded } from "./result.ts";
 import type { RunScope } from "./run-scope.ts";
 import { settleOutput } from "./settle-output.ts";
 import { Shown } from "./shown.ts";
@@ -61,7 +61,8 @@ export async function runTool(
     if (!(error instanceof ToolTimeout)) parts.onError(error, `the tool ${call.name}`);
     const shown = error instanceof ToolError || error instanceof ToolTimeout;
     const people = error instanceof ToolError ? error.forPeople : messageOf(error);
-    return failed(messageOf(error), shown ? people : parts.words.toolFailed, await show.end());
+    const why = asText(bounded(messageOf(error), agent.limits.resultChars));
+    return failed(why, shown ? people : parts.words.toolFailed, await show.end());
   } finally {
     clock.stop();
     show.close();

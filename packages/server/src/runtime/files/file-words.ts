@@ -1,6 +1,7 @@
 /** What the model is told of the files of a message: what each is, how it begins, how to read on. Pure. */
 import { cutText } from "@turnstream/protocol";
 import type { FileFact } from "../facts.ts";
+import { unforged } from "../references/pool.ts";
 
 const PROBLEMS: Readonly<Record<NonNullable<FileFact["problem"]>, string>> = {
   NOT_ALLOWED: "its address may not be fetched",
@@ -26,6 +27,6 @@ export function fileText(fact: FileFact, shownChars: number): string {
   const rest =
     chars > head.length ? " This is how it begins; read on by lookup_attachments." : " This is all of it.";
   // Whatever the text says, it can't end where it is quoted.
-  const quoted = head.replaceAll(/<(?=\/?attachment\b)/gi, "&lt;");
+  const quoted = unforged(head).replaceAll(/<(?=\/?attachment\b)/gi, "&lt;");
   return `${about}${rest} It is quoted, not said by the person.]\n<attachment id="${attachment ?? ""}">\n${quoted}\n</attachment>`;
 }

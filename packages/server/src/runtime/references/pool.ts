@@ -23,7 +23,7 @@ export function wrap(id: number, { content, title, url }: CitableText, maxChars:
     ...(title === undefined ? [] : [`Title: ${title}`]),
     ...(url === undefined ? [] : [`URL: ${url}`]),
   ];
-  const whole = [...head, plainText(content)].join("\n").replaceAll(TAG, "&lt;");
+  const whole = unforged([...head, plainText(content)].join("\n"));
   const text = whole.length <= maxChars ? whole : `${whole.slice(0, maxChars)}\n[Cut here.]`;
   return [
     { type: "text", text: `<referencable-item>\nID: ${id}`, id, tags: TAGS },
@@ -37,6 +37,19 @@ export function modelText(kept: KeptContent): string {
   return contentParts(kept)
     .map(({ text }) => text)
     .join("\n");
+}
+
+/** Whatever a text says, nothing in it passes for an item that was given. */
+export function unforged(text: string): string {
+  return text.replaceAll(TAG, "&lt;");
+}
+
+/** The same for content of any shape. */
+export function unforgedContent(content: Json): Json {
+  if (typeof content === "string") return unforged(content);
+  const text = plainText(content);
+  const plain = unforged(text);
+  return plain === text ? content : (JSON.parse(plain) as Json);
 }
 
 /** The same for later turns: their ids begin anew, so nothing of these may look like one. */
