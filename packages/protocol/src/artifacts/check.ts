@@ -38,7 +38,7 @@ export function artifactMisfit(artifact: Json): Misfit | null {
 
 function isDeeper(value: Json, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner as Json, levels - 1));
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 function isArtifactType(type: string): type is ArtifactType {
