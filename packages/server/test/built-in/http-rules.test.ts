@@ -29,6 +29,7 @@ describe("S11: http_request may call", () => {
     ["GET", "https://api.example.com/v1/orders/../admin"],
     ["GET", "https://api.example.com/v1/orders/%2e%2e/admin"],
     ["GET", "https://api.example.com/v1/orders/..%2fadmin"],
+    ["GET", "https://api.example.com/v1/orders/%252e%252e/admin"],
     ["GET", "https://api.example.com/v1/orders/..%5Cadmin"],
     ["GET", "https://api.example.com/v1/orders/..\\..\\admin"],
     ["GET", "https://api.example.com/v1/orders/x;/../../admin"],

@@ -44,9 +44,10 @@ async function play(options: BuiltInOptions, calls: Calls) {
 
 describe("http_request", () => {
   it("S11: http_request calls what is named, with headers that the model never sees", async () => {
-    const service = await serve(({ method, path }, response) => {
+    // It answers with what it was asked, keys and all.
+    const service = await serve(({ method, path, headers }, response) => {
       response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({ method, path }));
+      response.end(JSON.stringify({ method, path, headers, key: headers.authorization?.split(" ")[1] }));
     });
     const { turn, told, results } = await play(
       {
@@ -56,7 +57,7 @@ describe("http_request", () => {
               origin: service.origin,
               methods: ["GET", "POST"],
               paths: ["/v1"],
-              headers: ({ user }) => ({ authorization: "Bearer canary", "x-user": user }),
+              headers: ({ user }) => ({ authorization: "Bearer canary-key", "x-user": user }),
               idempotencyHeader: "idempotency-key",
             },
           ],
@@ -78,11 +79,13 @@ describe("http_request", () => {
     ]);
     expect(service.asked[1]?.body).toBe('{"x":1}');
     expect(service.asked[1]?.headers).toMatchObject({
-      authorization: "Bearer canary",
+      authorization: "Bearer canary-key",
       "x-user": stage.actor.user,
     });
     expect(service.asked[1]?.headers["idempotency-key"]).toContain(turn.id);
     expect(JSON.stringify([told, turn])).not.toContain("canary");
+    expect(told[0]?.text).toContain("[redacted]");
+    expect(told[0]?.text).toContain(stage.actor.user);
     expect(results.slice(0, 3)).toEqual([
       `result http_request success GET ${service.place}: 200`,
       `result http_request success POST ${service.place}: 200`,

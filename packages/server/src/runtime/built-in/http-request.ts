@@ -86,7 +86,7 @@ async function request(
         ruleFor(allow, next, method) !== undefined && ruleFor(allow, next, "GET") !== undefined,
     });
     const bytes = await answer.bytes();
-    return outputOf(`${method} ${new URL(url).host}`, answer, bytes);
+    return outputOf(`${method} ${new URL(url).host}`, answer, bytes, secretsIn(own));
   } catch (error) {
     throw describeFetchError(error, "The service could not be called.");
   }
@@ -100,12 +100,32 @@ function outputOf(
     headers,
   }: { status: number; mediaType: string; headers: Readonly<Record<string, string>> },
   bytes: Uint8Array,
+  secrets: readonly string[],
 ): ToolOutput {
   const body =
-    bytes.byteLength === 0 || isText(mediaType) ? textFrom(bytes, headers["content-type"] ?? "") : null;
+    bytes.byteLength === 0 || isText(mediaType)
+      ? without(secrets, textFrom(bytes, headers["content-type"] ?? ""))
+      : null;
   const said = { status, type: mediaType };
   const content =
     body === null ? { ...said, body: `[${bytes.byteLength} bytes that are no text]` } : { ...said, body };
   const preview = `${what}: ${status}`;
   return { content, blocks: [{ type: "text", text: preview }], preview };
+}
+
+const KEYS = /auth|key|token|secret|cookie|password/i;
+/** Shorter ones would tear holes into words that have nothing to do with them. */
+const MIN_SECRET = 8;
+
+/** What headers hold that are keys by their names, each as a whole and by its words, as in `Bearer …`; the longest first. */
+function secretsIn(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers)
+    .flatMap(([name, value]) => (KEYS.test(name) ? [value, ...value.split(/\s+/)] : []))
+    .filter((secret) => secret.length >= MIN_SECRET)
+    .toSorted((a, b) => b.length - a.length);
+}
+
+/** Some services answer with what they were asked, headers and all. */
+function without(secrets: readonly string[], text: string): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
 }

@@ -57,10 +57,10 @@ export function ruleFor(
   );
 }
 
-/** A slash in disguise may be taken for a slash behind us: such a path is under none that was named. */
+/** A slash in disguise, even twice, may be taken for a slash behind us: such a path is under none that was named. */
 function isWithin(path: string, paths: readonly string[] | undefined): boolean {
   if (paths === undefined) return true;
-  if (/%2f|%5c|%2e|\\|;|\/\//i.test(path)) return false;
+  if (/%2f|%5c|%2e|%25|\\|;|\/\//i.test(path)) return false;
   return paths.some(
     (prefix) => path === prefix || path.startsWith(prefix.endsWith("/") ? prefix : `${prefix}/`),
   );
