@@ -68,13 +68,6 @@ export const written = [
   apart("log-on-its-own", "log", "(store|session)", "session joins the two; neither knows the other"),
   apart("store-on-its-own", "store", "(log|session)", "session joins the two; neither knows the other"),
   {
-    name: "text-on-its-own",
-    severity: "error",
-    comment: "it reads text and knows nothing else",
-    from: { path: "^packages/server/src/text/" },
-    to: { path: "^packages/[^/]+/src/", pathNot: "^packages/server/src/text/" },
-  },
-  {
     name: "outside-on-its-own",
     severity: "error",
     comment: "what meets foreign bytes depends on nobody, so that it can be judged by itself",

@@ -24,6 +24,8 @@ export interface ThreadTask extends FileBytes {
 
 /** What a file is, and its text in pieces: none for a picture, or what nobody here can read. */
 export interface ThreadAnswer extends FileKind {
+  /** As it calls itself; "" when it doesn't. */
+  readonly title: string;
   readonly pieces: readonly string[];
   readonly isCut: boolean;
 }

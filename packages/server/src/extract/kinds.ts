@@ -25,9 +25,13 @@ const TEXT_TYPES: Readonly<Record<string, string>> = {
   xml: "application/xml",
   yaml: "application/yaml",
   yml: "application/yaml",
+  html: "text/html",
+  htm: "text/html",
+  xhtml: "application/xhtml+xml",
 };
 
 const TEXT_NAMES = new Set(Object.values(TEXT_TYPES));
+const HTML_TYPES = new Set(["text/html", "application/xhtml+xml"]);
 const HTML_START =
   /^\s*(<!doctype\s+html|<(html|head|body|title|meta|script|style|div|table|article|p|h1)\b)/i;
 const LOOKED_AT = 4_096;
@@ -43,7 +47,8 @@ export function kindOf(bytes: Uint8Array, sniffed: string | null, named: Named):
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, LOOKED_AT));
   if (HTML_START.test(start.replace(/^(<\?xml[^>]*>|<!--[\s\S]*?-->|\s)+/, "")))
     return { kind: "html", mediaType: "text/html" };
-  return { kind: "text", mediaType: textType(named, sniffed) };
+  const mediaType = textType(named, sniffed);
+  return { kind: HTML_TYPES.has(mediaType) ? "html" : "text", mediaType };
 }
 
 function textType({ name, mediaType }: Named, sniffed: string | null): string {

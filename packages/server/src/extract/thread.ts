@@ -15,8 +15,8 @@ async function answer(): Promise<ThreadAnswer> {
   const { bytes, charset, maxChars } = task;
   const sniffed = await fileTypeFromBuffer(bytes);
   const kind = kindOf(bytes, sniffed?.mime ?? null, task);
-  const { text, isCut } = await toText(bytes, kind, charset, maxChars);
-  return { ...kind, pieces: piecesOf(text), isCut };
+  const { title, text, isCut } = await toText(bytes, kind, charset, maxChars);
+  return { ...kind, title, pieces: piecesOf(text), isCut };
 }
 
 const answered = await answer();

@@ -2,13 +2,18 @@
  * The text of a file, by libraries that read whatever they are given; each is loaded when it is needed, for every file has
  * a thread of its own. Never runs elsewhere.
  */
+import type { HtmlText } from "./html-text.ts";
 import { decode, type FileKind } from "./kinds.ts";
 
 export interface Read {
+  /** "" when it has none. */
+  readonly title: string;
   readonly text: string;
   /** There was more than was wanted. */
   readonly isCut: boolean;
 }
+
+const NOTHING: Read = { title: "", text: "", isCut: false };
 
 export async function toText(
   bytes: Uint8Array,
@@ -17,29 +22,15 @@ export async function toText(
   maxChars: number,
 ): Promise<Read> {
   if (kind === "pdf") return pdfToText(bytes, maxChars);
-  if (kind !== "text" && kind !== "html") return { text: "", isCut: false };
+  if (kind !== "text" && kind !== "html") return NOTHING;
   const decoded = decode(bytes, charset);
-  const text = kind === "html" ? await htmlToText(decoded) : decoded;
-  return { text: text.slice(0, maxChars).replaceAll("\r\n", "\n"), isCut: text.length > maxChars };
+  const { title, text } = kind === "html" ? await htmlToText(decoded) : { title: "", text: decoded };
+  return { title, text: text.slice(0, maxChars).replaceAll("\r\n", "\n"), isCut: text.length > maxChars };
 }
 
-async function htmlToText(html: string): Promise<string> {
-  const { convert } = await import("html-to-text");
-  return convert(html, {
-    wordwrap: false,
-    limits: { maxDepth: 200, maxChildNodes: 100_000, maxInputLength: 30_000_000 },
-    selectors: [
-      { selector: "img", format: "skip" },
-      { selector: "script", format: "skip" },
-      { selector: "style", format: "skip" },
-      { selector: "a", options: { hideLinkHrefIfSameAsText: true, noAnchorUrl: true } },
-      ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({
-        selector,
-        options: { uppercase: false },
-      })),
-      { selector: "table", format: "dataTable", options: { uppercaseHeaderCells: false } },
-    ],
-  });
+async function htmlToText(html: string): Promise<HtmlText> {
+  const { htmlText } = await import("./html-text.ts");
+  return htmlText(html, { links: true });
 }
 
 async function pdfToText(bytes: Uint8Array, maxChars: number): Promise<Read> {
@@ -50,7 +41,7 @@ async function pdfToText(bytes: Uint8Array, maxChars: number): Promise<Read> {
     const { items } = await (await pdf.getPage(n)).getTextContent();
     const lines = items.map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : "")).join("");
     if (lines.trim() !== "") text += `[Page ${n}]\n${lines.trimEnd()}\n\n`;
-    if (text.length > maxChars) return { text: text.slice(0, maxChars), isCut: true };
+    if (text.length > maxChars) return { title: "", text: text.slice(0, maxChars), isCut: true };
   }
-  return { text, isCut: false };
+  return { title: "", text, isCut: false };
 }

@@ -4,8 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { builtInTools, type BuiltInOptions } from "../../src/runtime/built-in/tools.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
+import type { WorkerOptions } from "../../src/runtime/worker.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
+import { makePdf } from "../extract/make-pdf.ts";
 import { outline, Stage } from "../runtime/stage.ts";
 import { openaiImages } from "./examples/openai-images.ts";
 import { tavilySearch } from "./examples/tavily-search.ts";
@@ -15,12 +17,10 @@ import { caller } from "./told.ts";
 
 let stage: Stage;
 const servers: LocalServer[] = [];
+const openStage = () =>
+  Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
 beforeEach(async () => {
-  stage = await Stage.open({
-    log: createMemoryLog(),
-    store: memoryStore(),
-    signals: createMemorySignals(),
-  });
+  stage = await openStage();
 });
 afterEach(async () => {
   await stage.close();
@@ -35,9 +35,9 @@ async function serve(...args: Parameters<typeof localServer>): Promise<LocalServ
 
 type Calls = Parameters<typeof caller>[0];
 
-async function play(options: BuiltInOptions, calls: Calls) {
+async function play(options: BuiltInOptions, calls: Calls, worker: Partial<WorkerOptions> = {}) {
   const { model, last } = caller(calls);
-  await stage.worker([defineAgent({ name: "a", model, tools: builtInTools(options) })]);
+  await stage.worker([defineAgent({ name: "a", model, tools: builtInTools(options) })], worker);
   const turn = await stage.ask(await stage.session(), "go");
   return { turn, told: last.told, results: outline(turn).filter((line) => line.startsWith("result")) };
 }
@@ -168,6 +168,59 @@ describe("fetch_web_content", () => {
       preview: "Trang chủ",
       parts: [{ data: "Trang chủ", reference: { id: 1 } }],
     });
+  });
+
+  it("S11: fetch_web_content reads PDF too, and what is damaged or no text is told as such", async () => {
+    const bodies: Record<string, [type: string, body: Uint8Array | string]> = {
+      "/report": ["application/pdf", makePdf([["Revenue 42"], ["Page two"]])],
+      "/unnamed": ["application/octet-stream", "<!doctype html><title>T</title><p>Found.</p>"],
+      "/links": ["text/html", '<section>See <a href="https://x.example/">this</a>'],
+      "/broken": ["application/pdf", "%PDF-1.7\nnothing"],
+      "/picture": ["text/html", Buffer.from("89504e470d0a1a0a0000000d4948445200", "hex")],
+    };
+    const site = await serve(({ path }, response) => {
+      const [type, body] = bodies[path] ?? ["", ""];
+      response.setHeader("content-type", type).end(body);
+    });
+    const { told } = await play(
+      { fetchWebContent: true, fetch: { allow: [site.place] } },
+      Object.keys(bodies).map((path) => ["fetch_web_content", { url: `${site.origin}${path}` }] as const),
+    );
+    expect(told.map(({ isError }) => isError)).toEqual([false, false, false, true, true]);
+    expect(told[0]?.text).toContain("[Page 1]\nRevenue 42\n\n[Page 2]\nPage two");
+    expect(told[1]?.text).toContain("Found.");
+    expect(told[2]?.text).toContain("See this [https://x.example/]");
+    expect(told[3]?.text).toContain("damaged");
+    expect(told[4]?.text).toContain("is image/png, which can't be read as text");
+  });
+
+  it("S11: the tools that fetch keep to the worker's policy, unless they have their own", async () => {
+    const site = await serve(({ path }, response) => {
+      response.setHeader("content-type", "text/plain").end(path === "/large" ? "x".repeat(2_000) : "hello");
+    });
+    const urls = ["/", "/large"].map((path) => ({ url: `${site.origin}${path}` }));
+    const calls = urls.flatMap((url) => [
+      ["fetch_web_content", url] as const,
+      ["http_request", url] as const,
+    ]);
+    const httpRequest = { allow: [{ origin: site.origin }] };
+    const worker = { fetch: { allow: [site.place], maxBytes: 1_000 } };
+    const byWorker = await play({ fetchWebContent: true, httpRequest }, calls, worker);
+    expect(byWorker.told.map(({ text }) => text)).toEqual([
+      expect.stringContaining("hello"),
+      expect.stringContaining("hello"),
+      expect.stringContaining("TOO_LARGE"),
+      expect.stringContaining("TOO_LARGE"),
+    ]);
+    await stage.close();
+    stage = await openStage();
+    const own = await play({ fetchWebContent: true, httpRequest, fetch: {} }, calls, worker);
+    expect(own.told.map(({ text }) => text.slice(0, 20))).toEqual([
+      expect.stringContaining("BLOCKED"),
+      expect.stringContaining("status"),
+      expect.stringContaining("BLOCKED"),
+      expect.stringContaining("status"),
+    ]);
   });
 
   it("S11: fetch_web_content stays outside", async () => {

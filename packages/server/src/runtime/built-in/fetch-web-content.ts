@@ -1,15 +1,16 @@
 /**
- * The tool `fetch_web_content`: the readable text of an address on the public internet, in pieces, to be cited. Never
- * reaches what is inside: see outside/safe-fetch.ts.
+ * The tool `fetch_web_content`: the readable text of an address on the public internet, in pieces, to be cited. What
+ * was fetched is read in a thread of its own. Never reaches what is inside: see outside/safe-fetch.ts.
  */
 import { cutText } from "@turnstream/protocol";
 import { z } from "zod";
+import { extract, ExtractError } from "../../extract/extract.ts";
 import type { FetchPolicy } from "../../outside/policy.ts";
-import { safeFetch } from "../../outside/safe-fetch.ts";
-import { htmlText } from "../../text/html-text.ts";
-import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
+import { safeFetch, type SafeResponse } from "../../outside/safe-fetch.ts";
+import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
+import { hostOf } from "../host.ts";
 import { cited } from "./cited.ts";
-import { describeFetchError, isText, textFrom } from "./fetched.ts";
+import { charsetOf, describeFetchError, isText, policyOf } from "./fetched.ts";
 
 export interface FetchWebContentOptions {
   /** How much of a page is given at a time, in characters; 20,000 when absent. */
@@ -33,46 +34,69 @@ const input = z.object({
     .describe("The character to go on from, as an earlier result said."),
 });
 
-export function fetchWebContentTool(options: FetchWebContentOptions, fetch: FetchPolicy): Tool {
+/** Servers that don't know what they send call it one of the last two. */
+const READ_ALL_THE_SAME = new Set(["application/pdf", "application/octet-stream", ""]);
+
+export function fetchWebContentTool(options: FetchWebContentOptions, fetch: FetchPolicy | undefined): Tool {
   const { chars = CHARS, maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, mayFetch = () => true } = options;
-  const policy = { ...fetch, maxBytes, timeoutMs };
   const mayFollow = (url: string): boolean => URL.canParse(url) && mayFetch(new URL(url));
   return tool({
-    description: "Reads a web page or text file by its address and gives its text.",
+    description: "Reads a web page, text file or PDF by its address and gives its text.",
     label: "Reading a web page",
     input,
     rerun: "always",
-    async run({ url, offset = 0 }, { signal }) {
+    async run({ url, offset = 0 }, context) {
       if (URL.canParse(url) && !mayFollow(url))
         throw new ToolError("This address may not be read.", `${url} may not be read.`);
+      const policy = policyOf(fetch, context, { maxBytes, timeoutMs });
       try {
-        const answer = await safeFetch(url, { policy, signal, mayFollow });
-        if (answer.status >= 400) {
-          answer.cancel();
-          throw new ToolError(`The page answered with ${answer.status}.`);
-        }
-        if (!isText(answer.mediaType)) {
-          answer.cancel();
-          const type = answer.mediaType === "" ? "something without a type" : answer.mediaType;
-          throw new ToolError("This is no text.", `${url} is ${type}, which can't be read as text.`);
-        }
-        const text = textFrom(await answer.bytes(), answer.headers["content-type"] ?? "");
-        return await outputOf(answer.url, answer.mediaType, text, { offset, chars });
+        const answer = await safeFetch(url, { policy, signal: context.signal, mayFollow });
+        const page = await read(answer, context);
+        return outputOf(answer.url, page, { offset, chars });
       } catch (error) {
+        if (error instanceof ExtractError)
+          throw new ToolError("The page could not be read.", error.message, { cause: error });
         throw describeFetchError(error, "The page could not be read.");
       }
     },
   });
 }
 
-async function outputOf(
+interface Page {
+  readonly title: string;
+  readonly text: string;
+}
+
+async function read(answer: SafeResponse, context: ToolContext): Promise<Page> {
+  const { status, mediaType, url } = answer;
+  if (status >= 400) {
+    answer.cancel();
+    throw new ToolError(`The page answered with ${status}.`);
+  }
+  if (!isText(mediaType) && !READ_ALL_THE_SAME.has(mediaType)) {
+    answer.cancel();
+    throw noText(url, mediaType);
+  }
+  const name = new URL(url).pathname.split("/").at(-1) ?? "";
+  const charset = charsetOf(answer.headers["content-type"] ?? "");
+  const bytes = await answer.bytes();
+  const { signal } = context;
+  const { files, fileSlots } = hostOf(context).scope.attempt.parts;
+  const limits = { maxChars: files.chars, timeoutMs: files.extractMs, memoryMb: files.extractMb };
+  const got = await fileSlots.run(signal, () => extract({ name, mediaType, charset, bytes }, limits, signal));
+  if (got.kind === "image" || got.kind === "other") throw noText(url, got.mediaType);
+  return { title: got.title, text: got.pieces.join("") };
+}
+
+function noText(url: string, mediaType: string): ToolError {
+  return new ToolError("This is no text.", `${url} is ${mediaType}, which can't be read as text.`);
+}
+
+function outputOf(
   url: string,
-  mediaType: string,
-  body: string,
+  { title, text }: Page,
   { offset, chars }: { readonly offset: number; readonly chars: number },
-): Promise<ToolOutput> {
-  const isHtml = mediaType === "text/html" || mediaType === "application/xhtml+xml";
-  const { title, text } = isHtml ? await htmlText(body) : { title: "", text: body };
+): ToolOutput {
   const piece = cutText(text.slice(offset), chars);
   if (piece === "") throw new ToolError("There is no text on this page.", `There is no text at ${offset}.`);
   const next = offset + piece.length;

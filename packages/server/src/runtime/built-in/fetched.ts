@@ -1,6 +1,8 @@
 /** What the tools that fetch have in common: which answers are text, how to read them, and how to say what failed. */
 import { isFetchError } from "../../outside/errors.ts";
-import { ToolError } from "../define/tool.ts";
+import type { FetchPolicy } from "../../outside/policy.ts";
+import { type ToolContext, ToolError } from "../define/tool.ts";
+import { hostOf } from "../host.ts";
 
 const TEXT =
   /^(text\/.*|application\/(.*[+])?(json|xml|javascript|yaml|x-ndjson)|application\/x-www-form-urlencoded)$/;
@@ -9,11 +11,32 @@ export function isText(mediaType: string): boolean {
   return TEXT.test(mediaType);
 }
 
+/**
+ * What a call may reach, and how much it may take.
+ * @param own what the tools were made with; the worker's when absent
+ */
+export function policyOf(
+  own: FetchPolicy | undefined,
+  context: ToolContext,
+  limits: { readonly maxBytes: number; readonly timeoutMs: number },
+): FetchPolicy {
+  const policy = own ?? hostOf(context).scope.attempt.parts.fetch;
+  const { maxBytes = Infinity, timeoutMs = Infinity } = policy;
+  return {
+    ...policy,
+    maxBytes: Math.min(maxBytes, limits.maxBytes),
+    timeoutMs: Math.min(timeoutMs, limits.timeoutMs),
+  };
+}
+
+export function charsetOf(contentType: string): string {
+  return /charset\s*=\s*"?([\w.:-]{1,40})/i.exec(contentType)?.[1] ?? "";
+}
+
 /** In the encoding that the server names, or UTF-8. Whatever can't be read becomes a mark that says so. */
 export function textFrom(bytes: Uint8Array, contentType: string): string {
-  const named = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1] ?? "utf-8";
   try {
-    return new TextDecoder(named).decode(bytes);
+    return new TextDecoder(charsetOf(contentType) || "utf-8").decode(bytes);
   } catch {
     return new TextDecoder().decode(bytes);
   }

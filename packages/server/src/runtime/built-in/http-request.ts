@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { FetchPolicy } from "../../outside/policy.ts";
 import { safeFetch } from "../../outside/safe-fetch.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
-import { describeFetchError, isText, textFrom } from "./fetched.ts";
+import { describeFetchError, isText, policyOf, textFrom } from "./fetched.ts";
 import { checkRules, HTTP_METHODS, type HttpRule, policyFor, ruleFor } from "./http-rules.ts";
 
 export interface HttpRequestOptions {
@@ -32,10 +32,9 @@ const input = z.object({
 
 type Input = z.output<typeof input>;
 
-export function httpRequestTool(options: HttpRequestOptions, fetch: FetchPolicy): Tool {
+export function httpRequestTool(options: HttpRequestOptions, fetch: FetchPolicy | undefined): Tool {
   const { allow, maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS } = options;
   checkRules(allow);
-  const policy = policyFor(allow, { ...fetch, maxBytes, timeoutMs });
   const services = allow.map(({ origin, methods = ["GET", "HEAD"], paths = ["/"] }) => {
     return `${methods.join(", ")} ${paths.map((path) => `${origin}${path}`).join(", ")}`;
   });
@@ -51,7 +50,10 @@ export function httpRequestTool(options: HttpRequestOptions, fetch: FetchPolicy)
       const isSafe = method === "GET" || method === "HEAD" || rule?.idempotencyHeader !== undefined;
       return isSafe ? "always" : "never";
     },
-    run: (asked, context) => request(allow, policy, asked, context),
+    run: (asked, context) => {
+      const policy = policyFor(allow, policyOf(fetch, context, { maxBytes, timeoutMs }));
+      return request(allow, policy, asked, context);
+    },
   });
 }
 

@@ -28,7 +28,7 @@ export interface BuiltInOptions {
   readonly searchWeb?: WebSearch;
   /** `generate_image`, on this service. */
   readonly generateImage?: ImageGenerator;
-  /** What the tools that fetch may reach; the public internet when absent. */
+  /** What the tools that fetch may reach; what the worker's own `fetch` says when absent. */
   readonly fetch?: FetchPolicy;
 }
 
@@ -52,7 +52,7 @@ type BuiltIn<Options> = Record<string, Tool> & {
 
 export function builtInTools<const Options extends BuiltInOptions>(options: Options): BuiltIn<Options>;
 export function builtInTools(options: BuiltInOptions): Record<string, Tool> {
-  const { fetch = {}, fetchWebContent = false } = options;
+  const { fetch, fetchWebContent = false } = options;
   const web = fetchWebContent === true ? {} : fetchWebContent;
   return {
     ...(options.memory === true ? { memory: memoryTool() } : {}),

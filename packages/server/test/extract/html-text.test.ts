@@ -1,7 +1,7 @@
 /** The readable text of web pages, friendly and hostile ones. */
 import { describe, expect, test } from "vitest";
 
-import { htmlText } from "../../src/text/html-text.ts";
+import { htmlText } from "../../src/extract/html-text.ts";
 
 describe("S11: the text of a web page", () => {
   test("has its headings, paragraphs, lists and tables in lines, and its title", async () => {
@@ -26,6 +26,15 @@ describe("S11: the text of a web page", () => {
       <p hidden>no</p><span aria-hidden=true>no</span><template><p>no</p></template><form><button>no</button><textarea>no</textarea></form><svg><text>no</text></svg>
       <p>seen too</p><noscript>no</noscript>`;
     expect((await htmlText(html)).text).toBe("seen\n\nseen too");
+  });
+
+  test("has the addresses of links after their words where that is wanted", async () => {
+    const html = `<p>See <a href="https://x.example/a?b=1&amp;c">the  list</a>, <a href="/b">there</a>,
+      <a href="javascript:x()">run</a>, <a href="https://y.example/">https://y.example/</a>, <a href="https://z.example/"><img src="z"></a>
+      <a href="https://${"l".repeat(3_000)}.example/">long</a>.</p>`;
+    const { text } = await htmlText(html, { links: true });
+    expect(text).toBe("See the list [https://x.example/a?b=1&c], there, run, https://y.example/, long.");
+    expect((await htmlText(html)).text).toBe("See the list, there, run, https://y.example/, long.");
   });
 
   test("comes out of broken and hostile pages in bounded time", async () => {

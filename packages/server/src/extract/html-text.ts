@@ -79,9 +79,15 @@ const MAX_LINE = 5_000;
 /** The parser takes the longer the deeper it is. No page for people is so deep: what follows there is left out. */
 const MAX_DEPTH = 2_000;
 const SLICE = 16_384;
+const MAX_LINK = 2_000;
 
-export async function htmlText(html: string): Promise<HtmlText> {
-  const reader = new Reader();
+export interface HtmlOptions {
+  /** Whether the addresses of links stand after their words. */
+  readonly links?: boolean;
+}
+
+export async function htmlText(html: string, { links = false }: HtmlOptions = {}): Promise<HtmlText> {
+  const reader = new Reader(links);
   const parser = new Parser(
     {
       onopentag: (name, attributes) => reader.open(name, attributes),
@@ -100,6 +106,11 @@ export async function htmlText(html: string): Promise<HtmlText> {
 }
 
 class Reader {
+  readonly #links: boolean;
+  /** Where the link leads that we are in; "" for nowhere. */
+  #link = "";
+  /** What stands in it: an address that is its own words is not told twice. */
+  #linkWords = "";
   readonly #lines: string[] = [];
   #line = "";
   /** What the line ends in: to look at a text that grows would copy it each time. */
@@ -110,6 +121,10 @@ class Reader {
   /** How deep we are in something that isn't read; 0 outside. */
   #ignored = 0;
   #pre = 0;
+
+  constructor(links: boolean) {
+    this.#links = links;
+  }
 
   open(name: string, attributes: Readonly<Record<string, string>>): void {
     if (name === "title") this.#inTitle = this.#title === "";
@@ -123,6 +138,7 @@ class Reader {
       this.#ignored++;
       return;
     }
+    if (name === "a") this.#openLink(attributes);
     const level = HEADING.exec(name)?.[1];
     if (level !== undefined) {
       this.#break();
@@ -141,6 +157,7 @@ class Reader {
   text(text: string): void {
     if (this.#inTitle) this.#title += text;
     if (this.#ignored > 0) return;
+    if (this.#link !== "" && this.#linkWords.length <= MAX_LINK) this.#linkWords += text;
     if (this.#pre > 0) {
       const [first = "", ...rest] = text.split("\n");
       this.#add(first);
@@ -162,6 +179,7 @@ class Reader {
       this.#ignored--;
       return;
     }
+    if (name === "a") this.#closeLink();
     if (name === "pre") this.#pre = Math.max(0, this.#pre - 1);
     if (LINES.has(name) || HEADING.test(name) || name === "li") this.#break();
   }
@@ -178,6 +196,19 @@ class Reader {
   #openVoid(name: string, { alt = "" }: Readonly<Record<string, string>>): void {
     if (name === "br" || name === "hr") this.#break();
     if (name === "img" && alt.trim() !== "") this.text(` [${alt.trim()}] `);
+  }
+
+  /** Others mean something on their own page only. */
+  #openLink({ href = "" }: Readonly<Record<string, string>>): void {
+    const isWhole = href.length <= MAX_LINK && /^https?:\/\/\S+$/i.test(href);
+    this.#link = this.#links && isWhole ? href : "";
+    this.#linkWords = "";
+  }
+
+  #closeLink(): void {
+    const words = this.#linkWords.trim();
+    if (this.#link !== "" && words !== "" && words !== this.#link) this.#add(` [${this.#link}]`);
+    this.#link = "";
   }
 
   #add(text: string): void {
