@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";
 import { TasksClient } from "../clients/tasks-client.ts";
 import { contactForm } from "./contact-form/script.ts";
+import { filesReport } from "./files-report/script.ts";
 import { ownIds, STORIES, writtenEnd, writtenFrames } from "./index.ts";
 import { marketOverview } from "./market-overview/script.ts";
 import { normalise } from "./normalise.ts";
@@ -20,6 +21,7 @@ import {
   APPROVAL_OF_004,
   CALLS_OF_003,
   CITATIONS_OF_001,
+  FILES_OF_000,
   FORM_OF_002,
   GROUPS_OF_004,
   QUESTION_OF_004,
@@ -52,6 +54,7 @@ function holds(actual: unknown, wanted: unknown): boolean {
 describe("what the documents print", () => {
   test.each([
     ["000", vnmStock, "blocks", TURN_OF_000],
+    ["000", filesReport, "blocks", FILES_OF_000],
     ["003", twoTools, "blocks", CALLS_OF_003],
     ["003", twoToolsStopped, "blocks", STOP_OF_003],
     ["004", marketOverview, "blocks", GROUPS_OF_004],
@@ -135,6 +138,14 @@ describe("normalising", () => {
       { type: "x", task_id: "turn-1", session_id: "session-1" },
       { type: "task.output_item.added", task_id: "call_1", parent_task_id: "turn-1", item: { id: "item-1" } },
       { type: "y", item_id: "item-1", task_id: "turn-2" },
+    ]);
+  });
+
+  test("puts the story's addresses of files in place of those where they are served", () => {
+    const served = new Map([["http://127.0.0.1:9/a", "https://example.com/a"]]);
+    const frame = { type: "x", content_urls: ["http://127.0.0.1:9/a", "http://127.0.0.1:9/ab"] };
+    expect(normalise([frame], own, served).frames).toEqual([
+      { type: "x", content_urls: ["https://example.com/a", "http://127.0.0.1:9/ab"] },
     ]);
   });
 

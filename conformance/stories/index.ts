@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { contactFormDeclined } from "./contact-form-declined/script.ts";
 import { contactForm } from "./contact-form/script.ts";
+import { filesReport } from "./files-report/script.ts";
 import { marketOverview } from "./market-overview/script.ts";
 import { marketOrderApproved } from "./market-order-approved/script.ts";
 import { marketOrderEdited } from "./market-order-edited/script.ts";
@@ -35,6 +36,7 @@ export const STORIES: readonly Story[] = [
   parisCitations,
   contactForm,
   contactFormDeclined,
+  filesReport,
 ];
 
 /** What a plain client of each dialect holds at the end. */

@@ -2,6 +2,7 @@
  * Makes the frames of two runs of a story the same where the runs may differ, and only there:
  * - ids that a server gives become `<kind>-<n>`, numbered as they appear; those that the story gives stay
  * - points in time and durations become 0, and so do token counts (not the number of model calls) and `chat_id`
+ * - the addresses of files become those of the story: they are served wherever it is played
  * - cursors (`event_id`) are left out
  * - the deltas of one block become one, where the first was: how a text is cut is not part of a story
  * - a title, which may come at any time, is put last
@@ -16,9 +17,16 @@ export interface Normal {
   rename(value: unknown): unknown;
 }
 
-/** @param own the ids that the story gives itself */
-export function normalise(frames: readonly Frame[], own: ReadonlySet<string>): Normal {
-  const names = namesIn(frames, own);
+/**
+ * @param own the ids that the story gives itself
+ * @param addresses where its files are served, and their addresses in the story
+ */
+export function normalise(
+  frames: readonly Frame[],
+  own: ReadonlySet<string>,
+  addresses: ReadonlyMap<string, string> = new Map(),
+): Normal {
+  const names = new Map([...namesIn(frames, own), ...addresses]);
   const rename = (value: unknown): unknown => plain(value, names);
   const bare = frames.map(({ event_id: _, ...frame }) => frame as Frame);
   const isTitle = ({ type }: Frame): boolean => TITLES.has(type);

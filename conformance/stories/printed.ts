@@ -42,6 +42,16 @@ export const TURN_OF_000: readonly Printed[] = [
   { type: "message_stop" },
 ];
 
+/** 000: the files that came with a message. */
+export const FILES_OF_000: readonly Printed[] = [
+  block(
+    { type: "file_processing", status: "processing", files: [{ url: "https://example.com/bao-cao.pdf" }] },
+    0,
+  ),
+  delta({ status: "completed", message: "Processed 1 file" }),
+  stop({ index: 0 }),
+];
+
 const use = (id: string, symbol: string) => ({
   type: "tool_use",
   id,

@@ -10,6 +10,8 @@ export interface Story {
   /** Which of the documents it is taken from. */
   readonly source: string;
   readonly ask: string;
+  /** What comes with the question. */
+  readonly files?: readonly StoryFile[];
   readonly agent: StoryAgent;
   /** What each tool call gives, by the id of the call. */
   readonly outcomes: Readonly<Record<string, Outcome>>;
@@ -24,6 +26,13 @@ export interface Story {
    * whose text or thought is named, and `after` holds the tools.
    */
   readonly reloadAt: readonly [Moment, Moment, Moment];
+}
+
+/** A PDF. Whoever plays the story serves it under an address of their own, and tells `normalise` which. */
+export interface StoryFile {
+  readonly url: string;
+  /** The lines of each page. */
+  readonly pages: readonly (readonly string[])[];
 }
 
 /** What a person does about a request: a decision on a call, or the answers to a question. */

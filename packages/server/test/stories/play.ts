@@ -3,6 +3,7 @@
  * stops the turn and reloads clients when it says so. Every event is held to the rules as it comes.
  */
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
+import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import {
@@ -44,14 +45,20 @@ export interface Played {
 
 const PATIENCE_MS = 15_000;
 
-export async function play(stage: Stage, story: Story, gates: Gates): Promise<Played> {
+/** @param served where a file of the story is found */
+export async function play(
+  stage: Stage,
+  story: Story,
+  gates: Gates,
+  served: (url: string) => string,
+): Promise<Played> {
   const ref = await stage.session();
   const events: Event[] = [];
   const reloads: Promise<Reload>[] = [];
   const due = new Set<Moment>([...story.reloadAt, ...(story.stopAt === undefined ? [] : [story.stopAt])]);
   const turns = story.form === undefined ? 1 : 2;
   let state = emptyState;
-  const asked = stage.send(ref, story.ask, { agent: story.agent.name });
+  const asked = ask(stage, ref, story, served);
   for await (const event of eventsAfter(stage, ref, START_CURSOR)) {
     check(state, event);
     state = fold(state, event);
@@ -73,6 +80,19 @@ export async function play(stage: Stage, story: Story, gates: Gates): Promise<Pl
   await stage.ended(ref, (turn) => turn.message?.id === message);
   await stage.ended(ref, (turn) => turn.id === state.turns.last()?.id);
   return { ref, events, state, reloads: await Promise.all(reloads) };
+}
+
+async function ask(
+  { parts, actor }: Stage,
+  ref: Ref,
+  { ask: text, agent, files = [] }: Story,
+  served: (url: string) => string,
+): Promise<string> {
+  const id = `m-${randomUUID()}`;
+  const named = files.map(({ url }) => ({ url: served(url) }));
+  const options = { agent: agent.name };
+  await sendMessage(parts, ref, { id, text, by: actor.user, options, files: named });
+  return id;
 }
 
 /** As whoever has just loaded the page does it: by what history says is pending. A request is told before it is committed. */

@@ -17,6 +17,8 @@ import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Prompt } from "../../src/models/model.ts";
 import { readEndState } from "../../src/session/end-state.ts";
+import { makePdf } from "../extract/make-pdf.ts";
+import { listen, type Listener } from "../outside/listeners.ts";
 import { realParts } from "../runtime/real-parts.ts";
 import { Stage } from "../runtime/stage.ts";
 import { DEFAULT_WORDS } from "../../src/runtime/words.ts";
@@ -29,10 +31,22 @@ const WORDS = {
   thought: "Suy nghĩ",
   rejected: "Bạn đã từ chối việc này.",
   notApproved: "Không ai cho phép kịp.",
+  readingFile: (name: string) => `Đang đọc ${name}`,
+  filesRead: (read: number) => `Processed ${read} file`,
   errors: { ...DEFAULT_WORDS.errors, LLM_ERROR: "Đã xảy ra lỗi. Vui lòng thử lại." },
 };
 
+/** Where the files of the stories are served, by path. */
+const files = new Map(
+  STORIES.flatMap((story) => story.files ?? []).map(({ url, pages }) => [
+    new URL(url).pathname,
+    { url, pages },
+  ]),
+);
+const served = (url: string): string => `${site.url}${new URL(url).pathname}`;
+
 let stage: Stage;
+let site: Listener;
 const played = new Map<string, Played>();
 const heard = new Map<string, Prompt[]>();
 
@@ -44,11 +58,17 @@ beforeAll(async () => {
     heard.set(story.name, prompts);
     return agentOf(story, own, prompts);
   });
-  await stage.worker(agents, { words: WORDS, ttlMs: 10_000 });
-  for (const [story, own] of gates) played.set(story.name, await play(stage, story, own));
+  site = await listen("127.0.0.1", ({ url = "" }, response) => {
+    response.end(makePdf(files.get(url)?.pages ?? []));
+  });
+  await stage.worker(agents, { words: WORDS, ttlMs: 10_000, fetch: { allow: [site.name] } });
+  for (const [story, own] of gates) played.set(story.name, await play(stage, story, own, served));
 });
 
-afterAll(() => stage.close());
+afterAll(async () => {
+  await stage.close();
+  await site.close();
+});
 
 function playedOf({ name }: Pick<Story, "name">): Played {
   const found = played.get(name);
@@ -66,7 +86,8 @@ type DialectName = keyof typeof FRAMES;
 const DIALECTS: readonly DialectName[] = ["blocks", "tasks", "responses"];
 
 function normalOf(story: Story, dialect: DialectName) {
-  return normalise(FRAMES[dialect](story), ownIds(story));
+  const addresses = new Map((story.files ?? []).map(({ url }) => [served(url), url]));
+  return normalise(FRAMES[dialect](story), ownIds(story), addresses);
 }
 
 function storyOf(name: string): Story {
@@ -123,6 +144,14 @@ describe("the frames that are written down", () => {
     "W14 W15 S07 a form outside groups ends the turn, and the next one goes on: %s in blocks",
     (name) => {
       const [actual, written] = actualAndWritten(name, "blocks");
+      expect(actual).toEqual(written);
+    },
+  );
+
+  test.each(DIALECTS)(
+    "W04 W12 files first, at index 0, then the answer; only blocks tells of them: files-report in %s",
+    (dialect) => {
+      const [actual, written] = actualAndWritten("files-report", dialect);
       expect(actual).toEqual(written);
     },
   );
@@ -382,6 +411,13 @@ describe("what models read", () => {
     expect(inner?.output.find((item) => item.type === "tool_result")).toMatchObject({ content: pool });
     expect(await readEndState(stage.parts, ref, { turn: "none" })).toBeNull();
     expect(await readEndState(stage.parts, await stage.session(), { turn })).toBeNull();
+  });
+
+  test("W12 the text of the files, before it says anything", () => {
+    const [first, ...more] = heard.get("files-report") ?? [];
+    expect(more).toEqual([]);
+    for (const line of storyOf("files-report").files?.flatMap(({ pages }) => pages.flat()) ?? [])
+      expect(JSON.stringify(first)).toContain(line);
   });
 
   test("nothing after a stop", () => {
