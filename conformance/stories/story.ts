@@ -29,7 +29,7 @@ export interface Story {
 }
 
 /** A PDF. Whoever plays the story serves it under an address of their own, and tells `normalise` which. */
-export interface StoryFile {
+interface StoryFile {
   readonly url: string;
   /** The lines of each page. */
   readonly pages: readonly (readonly string[])[];
