@@ -138,6 +138,11 @@ export class Attempt {
     this.#journal.set(key, value as Json);
   }
 
+  /** Journals a fact in a commit that does more: whoever was superseded can't make it. */
+  async noteIn<T>(tx: Store, key: FactKey<T>, value: T): Promise<void> {
+    await tx.journal.write(this.ref, this.#entry(key, value as Json, false));
+  }
+
   /** Journals a step that is told already, together with the archive of what it told. */
   async commitStep<T>(key: FactKey<T>, value: T, options: StepOptions = {}): Promise<void> {
     const { kept = false, also } = options;

@@ -104,5 +104,7 @@ export const callKey = (call: string): FactKey<CallFact> => `${CALL_PREFIX}${cal
 export const approvalKey = (call: string): FactKey<NeededApproval | null> => `approval/${call}`;
 /** @param n which file of the message, from 0 */
 export const fileKey = (n: number): FactKey<FileFact> => `file/${n}`;
+/** @param id of the request that was committed */
+export const askedKey = (id: string): FactKey<boolean> => `asked/${id}`;
 export const startKey = (call: string): FactKey<boolean> => `${START_PREFIX}${call}`;
 export const pinnedKey = (path: string): FactKey<PinnedAgent> => `pinned/${path}`;

@@ -14,6 +14,7 @@ import { deliverCommitted } from "../../session/relay.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { Interaction, InteractionChange } from "../../store/ports/interactions.ts";
 import type { Attempt } from "../attempt.ts";
+import { askedKey } from "../facts.ts";
 import { hearDecision } from "./hear.ts";
 import type { Waiters } from "./waiters.ts";
 
@@ -86,6 +87,7 @@ export async function commitRequest(
   if (known !== null) return known;
   let made: Interaction | null = null;
   await attempt.archive(async (tx) => {
+    await attempt.noteIn(tx, askedKey(asked.id), true);
     made = (await tx.interactions.request(ref, asked)).interaction;
   });
   return made as unknown as Interaction;
