@@ -124,7 +124,7 @@ const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
 function isOutput(value: Json): value is Json & ToolOutput {
   if (!isObject(value) || !("content" in value)) return false;
   const fields = Object.entries(value);
-  if (!fields.every(([key]) => key in FIELDS)) return false;
+  if (!fields.every(([key]) => Object.hasOwn(FIELDS, key))) return false;
   const bad = fields.find(([key, field]) => FIELDS[key]?.(field) === false);
   if (bad !== undefined)
     throw new TypeError(`a tool returned \`${bad[0]}\` that is not what ToolOutput says`);

@@ -24,17 +24,21 @@ function filesIn({ fields }: FormSchema, values: Json): FormFile[] {
   });
 }
 
-export async function missingUploads(
+/** The values with what the uploads themselves say of name, kind and size, instead of what the person's client says. */
+export async function settleFiles(
   store: Store,
   ref: Ref,
   schema: FormSchema,
   values: Json,
-): Promise<FormProblem[]> {
+): Promise<{ readonly values: Json; readonly problems: readonly FormProblem[] }> {
   const problems: FormProblem[] = [];
-  for (const { field, upload } of filesIn(schema, values))
-    if ((await store.uploads.get(ref, upload))?.isComplete !== true)
-      problems.push({ field, problem: "not_uploaded" });
-  return problems;
+  const settled: Record<string, Json> = {};
+  for (const { field, upload: id } of filesIn(schema, values)) {
+    const upload = await store.uploads.get(ref, id);
+    if (upload?.isComplete !== true) problems.push({ field, problem: "not_uploaded" });
+    else settled[field] = { upload: id, name: upload.name, media_type: upload.mediaType, size: upload.size };
+  }
+  return { values: { ...(values as { readonly [field: string]: Json }), ...settled }, problems };
 }
 
 export function formFiles(schema: FormSchema, values: Json): File[] {

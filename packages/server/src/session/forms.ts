@@ -18,7 +18,7 @@ import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
 import { changeInteraction } from "./change-interaction.ts";
 import { findInteraction, lookForInteraction } from "./find-interaction.ts";
-import { formFiles, missingUploads } from "./form-files.ts";
+import { formFiles, settleFiles } from "./form-files.ts";
 import { deliver } from "./deliver.ts";
 import { messageDraft, messageKey } from "./message-draft.ts";
 import type { CommandParts } from "./parts.ts";
@@ -114,7 +114,8 @@ export async function withFormFiles<Message extends NewMessage>(
     return message;
   const { schema } = storedForm(interaction);
   if (checkForm(schema, formValues).length > 0) return message;
-  const files = [...(message.files ?? []), ...formFiles(schema, formValues)].slice(0, MAX_FILES);
+  const { values } = await settleFiles(store, ref, schema, formValues);
+  const files = [...(message.files ?? []), ...formFiles(schema, values)].slice(0, MAX_FILES);
   return { ...message, files };
 }
 
@@ -144,12 +145,13 @@ async function submit(
   tx: Store,
   ref: Ref,
   interaction: Interaction,
-  values: Json,
+  given: Json,
   by: string | undefined,
 ): Promise<ChangeResult> {
   const { schema } = storedForm(interaction);
-  const unfit = checkForm(schema, values);
-  const problems = unfit.length > 0 ? unfit : await missingUploads(tx, ref, schema, values);
+  const unfit = checkForm(schema, given);
+  if (unfit.length > 0) throw new FormError(interaction.key, unfit);
+  const { values, problems } = await settleFiles(tx, ref, schema, given);
   if (problems.length > 0) throw new FormError(interaction.key, problems);
   if (Buffer.byteLength(JSON.stringify(values)) > MAX_VALUES_BYTES)
     throw new StoreError("TOO_LARGE", `the values of form ${interaction.key}`);

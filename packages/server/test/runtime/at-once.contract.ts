@@ -130,6 +130,14 @@ export function atOnceContract(makeParts: () => Promise<StageParts>): void {
       expect(JSON.stringify(prompts.at(-1))).toContain("ten years of bread");
     });
 
+    it("are called what the upload is called, whatever the client says", async () => {
+      const { ref, form } = await asked();
+      const lie = { upload: "u-1", name: "salary.pdf", media_type: "application/pdf", size: 1 };
+      const result = await submitForm(stage.parts, ref, { form, values: { cv: lie } });
+      expect(result).toMatchObject({ won: true, change: { body: { values: { cv: { name: "cv.md" } } } } });
+      expect(JSON.stringify(result)).not.toContain("pdf");
+    });
+
     it("are read when a message submits it, beside its own", async () => {
       const { ref, form, prompts } = await asked();
       await sendMessage(stage.parts, ref, { id: "m-2", text: "here", resumes: form, formValues: values });
