@@ -72,6 +72,9 @@ async function playOne(
     // A stop takes a moment until it withdraws anything.
     rows.map(({ id }) => [id, (random() - (kind === "stop" ? 0 : 0.5)) * AIM_MS] as const),
   );
+  const favourites = new Map(rows.map(({ id }) => [id, favouriteOf(random)] as const));
+  const leadOf = (id: string, decision: Decision["decision"]): number =>
+    (favourites.get(id) === decision ? -1 : random()) * TOGETHER_MS;
   const now = Date.now();
   const told = await Promise.all(
     deciders.map((decider, side) => {
@@ -79,8 +82,8 @@ async function playOne(
         DECISIONS.toSorted(() => random() - 0.5).map((decision) => ({
           at:
             kind === "people"
-              ? now + TOGETHER_MS + leadOf(decision, random)
-              : (stopAt ?? row.deadline ?? 0) + (aimed.get(row.id) ?? 0) + leadOf(decision, random),
+              ? now + TOGETHER_MS + leadOf(row.id, decision)
+              : (stopAt ?? row.deadline ?? 0) + (aimed.get(row.id) ?? 0) + leadOf(row.id, decision),
           decision: decisionOf(row, decision, `side-${side}`),
         })),
       );
@@ -94,9 +97,9 @@ async function playOne(
   return { kind, ref, turn, won: told.flatMap(({ won }) => won) };
 }
 
-/** An edit is checked first and so takes longer: it gets a start, or it would hardly ever win. */
-function leadOf(decision: Decision["decision"], random: () => number): number {
-  return (decision === "edit" ? -1 : random()) * TOGETHER_MS;
+/** One of the decisions on a call may get a start: an edit is checked first, takes longer, and would hardly ever win. */
+function favouriteOf(random: () => number): Decision["decision"] | null {
+  return DECISIONS[Math.floor(random() * 2 * DECISIONS.length)] ?? null;
 }
 
 const STATUS: Readonly<Record<Decision["decision"], string>> = {
