@@ -8,42 +8,40 @@ import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
 import type { NewMessage } from "../store/ports/waiting.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
-import { changeInteraction, type InteractionMove } from "./change-interaction.ts";
+import { changeInteraction, type Decider, deciderOf, type InteractionMove } from "./change-interaction.ts";
 import { deliver } from "./deliver.ts";
 import { findInteraction } from "./find-interaction.ts";
 import type { CommandParts } from "./parts.ts";
 import { DECISIONS_CHANNEL, formatRef } from "./wake.ts";
 
-export interface QuestionAnswer {
+export interface QuestionAnswer extends Decider {
   readonly key: string;
   readonly answers: readonly Answer[];
-  readonly by?: string;
 }
 
 /** Of any number at once one wins. Throws NOT_FOUND, and INVALID for answers that don't fit the questions. */
 export function answerQuestion(parts: CommandParts, ref: Ref, wish: QuestionAnswer): Promise<ChangeResult> {
-  const { key, answers, by } = wish;
+  const { key, answers } = wish;
   return changeQuestion(parts, ref, key, (interaction) => {
     const problem = problemOf(questionsOf(interaction), answers);
     if (problem !== null) throw new StoreError("INVALID", `question ${key}: ${problem}`);
     const fields = { answers: answers as unknown as Json };
-    return { to: "answered", fields, ...(by === undefined ? {} : { by }) };
+    return { to: "answered", fields, ...deciderOf(wish) };
   });
 }
 
-export interface Dismissal {
+export interface Dismissal extends Decider {
   readonly key: string;
-  readonly by?: string;
   /** The agent reads it. */
   readonly reason?: string;
 }
 
 /** The agent goes on without an answer. Of any number at once one wins. Throws NOT_FOUND. */
 export function dismissQuestion(parts: CommandParts, ref: Ref, wish: Dismissal): Promise<ChangeResult> {
-  const { key, by, reason } = wish;
+  const { key, reason } = wish;
   return changeQuestion(parts, ref, key, () => ({
     to: "dismissed",
-    ...(by === undefined ? {} : { by }),
+    ...deciderOf(wish),
     ...(reason === undefined ? {} : { reason }),
   }));
 }
@@ -71,9 +69,9 @@ async function changeQuestion(
 export async function answerByMessage(
   tx: Store,
   ref: Ref,
-  message: NewMessage,
+  message: NewMessage & Pick<Decider, "from">,
 ): Promise<"answered" | "dismissed" | null> {
-  const { id, text, by = null, resumes = null } = message;
+  const { id, text, resumes = null } = message;
   // It goes on with a form, and so is about that.
   if (resumes !== null) return null;
   const asked = await tx.interactions.list(ref, { pending: true });
@@ -82,7 +80,7 @@ export async function answerByMessage(
   const answers = readAnswer(questionsOf(question), text);
   const result = await changeInteraction(tx, ref, question, {
     ...(answers === null ? { to: "dismissed" } : { to: "answered", fields: { answers, message: id } }),
-    ...(by === null ? {} : { by }),
+    ...deciderOf(message),
   });
   if (!result.won) return null;
   if (answers === null) return "dismissed";

@@ -8,11 +8,27 @@ import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
 
-export interface InteractionMove {
+/** Who decides, and where it came from. */
+export interface Decider {
+  readonly by?: string;
+  /** For the audit: the id of a connection, a key or a device, say. Never a person's address. */
+  readonly from?: string;
+}
+
+export function deciderOf({
+  by = null,
+  from,
+}: {
+  readonly by?: string | null;
+  readonly from?: string;
+}): Decider {
+  return { ...(by === null ? {} : { by }), ...(from === undefined ? {} : { from }) };
+}
+
+export interface InteractionMove extends Decider {
   readonly to: string;
   /** What comes with it, as the event has it: edited actions, answers, the message that was the answer. */
   readonly fields?: { readonly [field: string]: Json };
-  readonly by?: string;
   readonly reason?: string;
   readonly digest?: string;
   /** What else is done if it wins, before the audit is locked. @returns what the audit says of it */
@@ -23,7 +39,7 @@ export async function changeInteraction(
   tx: Store,
   ref: Ref,
   interaction: Interaction,
-  { to, fields = {}, by, reason, digest, also }: InteractionMove,
+  { to, fields = {}, by, from, reason, digest, also }: InteractionMove,
 ): Promise<ChangeResult> {
   const { id, kind } = interaction;
   const result = await tx.interactions.change(ref, {
@@ -41,7 +57,8 @@ export async function changeInteraction(
   const more = await also?.();
   const actor = by === undefined ? null : await tx.people.numberOf(ref.tenant, by);
   const subject = { session: ref.session, interaction: id };
-  await tx.audit.add(ref.tenant, { actor, action: `${kind}.${to}`, subject, detail: { version } });
+  const detail = { version, ...(from === undefined ? {} : { from }) };
+  await tx.audit.add(ref.tenant, { actor, action: `${kind}.${to}`, subject, detail });
   if (more !== undefined) {
     const { action } = more;
     await tx.audit.add(ref.tenant, { actor, action, subject: { ...subject, ...more.subject } });

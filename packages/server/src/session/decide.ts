@@ -7,20 +7,19 @@ import { StoreError } from "../store/errors.ts";
 import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
-import { changeInteraction } from "./change-interaction.ts";
+import { changeInteraction, type Decider, deciderOf } from "./change-interaction.ts";
 import { problemOfEdit } from "./edited-input.ts";
 import { findInteraction } from "./find-interaction.ts";
 import { deliver } from "./deliver.ts";
 import type { CommandParts } from "./parts.ts";
 import { DECISIONS_CHANNEL, formatRef } from "./wake.ts";
 
-export interface Decision {
+export interface Decision extends Decider {
   /** What the request calls itself. */
   readonly key: string;
   readonly decision: "approve" | "edit" | "reject";
   /** With "edit": the arguments to use instead. */
   readonly input?: Json;
-  readonly by?: string;
   readonly reason?: string;
   /** Of what the person was shown: a decision on something else is refused. */
   readonly digest?: string;
@@ -61,7 +60,7 @@ export async function decideApproval(
         ...(actions === null ? {} : { actions }),
         ...(rule === null ? {} : { always: true }),
       },
-      ...(by === undefined ? {} : { by }),
+      ...deciderOf(decision),
       ...(reason === undefined ? {} : { reason }),
       ...(digest === undefined ? {} : { digest }),
       ...(rule === null

@@ -16,7 +16,7 @@ import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
 import type { NewMessage } from "../store/ports/waiting.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
-import { changeInteraction } from "./change-interaction.ts";
+import { changeInteraction, type Decider, deciderOf } from "./change-interaction.ts";
 import { findInteraction, lookForInteraction } from "./find-interaction.ts";
 import { formFiles, settleFiles } from "./form-files.ts";
 import { deliver } from "./deliver.ts";
@@ -34,10 +34,9 @@ interface StoredForm {
   readonly mode?: "agent" | "chat";
 }
 
-interface FormAction {
+interface FormAction extends Decider {
   /** What the request calls itself: `form_request_id`. */
   readonly form: string;
-  readonly by?: string;
   /**
    * Whether the next turn begins at once; true when absent. False for a client that sends a message of its own
    * afterwards.
@@ -75,11 +74,15 @@ const MAX_REASON = 4_096;
 
 /** Of any number at once one wins. Throws NOT_FOUND, FormError (INVALID) for values that don't fit, and TOO_LARGE. */
 export function submitForm(parts: CommandParts, ref: Ref, wish: FormSubmission): Promise<ChangeResult> {
-  return act(parts, ref, wish, (tx, interaction) => submit(tx, ref, interaction, wish.values, wish.by));
+  return act(parts, ref, wish, (tx, interaction) =>
+    submit(tx, ref, interaction, wish.values, deciderOf(wish)),
+  );
 }
 
 export function declineForm(parts: CommandParts, ref: Ref, wish: FormRefusal): Promise<ChangeResult> {
-  return act(parts, ref, wish, (tx, interaction) => decline(tx, ref, interaction, wish.reason, wish.by));
+  return act(parts, ref, wish, (tx, interaction) =>
+    decline(tx, ref, interaction, wish.reason, deciderOf(wish)),
+  );
 }
 
 async function act(
@@ -119,7 +122,7 @@ export async function withFormFiles<Message extends NewMessage>(
   return { ...message, files };
 }
 
-interface ResumingMessage extends NewMessage {
+interface ResumingMessage extends NewMessage, Pick<Decider, "from"> {
   readonly resumes: string;
   readonly formValues: Json | undefined;
 }
@@ -135,9 +138,9 @@ export async function resumeForm(tx: Store, ref: Ref, message: ResumingMessage):
     throw new StoreError("NOT_FOUND", `form ${resumes}`);
   // One that is done is only gone on from, and a payment is its gateway's.
   if (interaction.kind !== "form" || interaction.status !== "pending") return false;
-  const by = message.by ?? undefined;
-  if (formValues !== undefined) await submit(tx, ref, interaction, formValues, by);
-  else await decline(tx, ref, interaction, text, by);
+  const who = deciderOf(message);
+  if (formValues !== undefined) await submit(tx, ref, interaction, formValues, who);
+  else await decline(tx, ref, interaction, text, who);
   return isWaitedFor(interaction);
 }
 
@@ -146,7 +149,7 @@ async function submit(
   ref: Ref,
   interaction: Interaction,
   given: Json,
-  by: string | undefined,
+  who: Decider,
 ): Promise<ChangeResult> {
   const { schema } = storedForm(interaction);
   const unfit = checkForm(schema, given);
@@ -158,7 +161,7 @@ async function submit(
   return changeInteraction(tx, ref, interaction, {
     to: "submitted",
     fields: { values },
-    ...(by === undefined ? {} : { by }),
+    ...who,
   });
 }
 
@@ -167,12 +170,12 @@ function decline(
   ref: Ref,
   interaction: Interaction,
   reason: string | undefined,
-  by: string | undefined,
+  who: Decider,
 ): Promise<ChangeResult> {
   return changeInteraction(tx, ref, interaction, {
     to: "declined",
     ...(reason === undefined || reason === "" ? {} : { reason: cutText(reason, MAX_REASON) }),
-    ...(by === undefined ? {} : { by }),
+    ...who,
   });
 }
 

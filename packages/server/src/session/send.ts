@@ -6,13 +6,14 @@ import type { Json } from "@turnstream/protocol";
 import { checkMessage, type NewMessage } from "../store/ports/waiting.ts";
 import type { Ref } from "../store/refs.ts";
 import { answerByMessage } from "./answer.ts";
+import type { Decider } from "./change-interaction.ts";
 import { deliver } from "./deliver.ts";
 import { resumeForm, withFormFiles } from "./forms.ts";
 import { messageDraft, messageKey } from "./message-draft.ts";
 import type { CommandParts, Parts } from "./parts.ts";
 import { DECISIONS_CHANNEL, formatRef, TURNS_CHANNEL } from "./wake.ts";
 
-export interface SentMessage extends NewMessage {
+export interface SentMessage extends NewMessage, Pick<Decider, "from"> {
   /** With `resumes`: what the person filled in. */
   readonly formValues?: Json;
 }
@@ -28,7 +29,7 @@ export interface SentMessage extends NewMessage {
 export async function sendMessage(
   parts: CommandParts,
   ref: Ref,
-  { formValues, ...sent }: SentMessage,
+  { formValues, from, ...sent }: SentMessage,
 ): Promise<"sent" | "already"> {
   const { store, signals } = parts;
   checkMessage(sent);
@@ -38,6 +39,7 @@ export async function sendMessage(
   for (const blob of blobs) await store.blobs.put(ref, blob);
   const { text, whole = null } = draft;
   const resumes = message.resumes ?? null;
+  const origin = from === undefined ? {} : { from };
   let isDecided = false;
   let isAnswer = false;
   const added = await store.transaction(async (tx) => {
@@ -45,9 +47,10 @@ export async function sendMessage(
     const result = await tx.waiting.add(ref, { ...message, text, whole });
     if (result === "added") {
       // What became of the form comes before what goes on from it.
-      if (resumes !== null) isDecided = await resumeForm(tx, ref, { ...message, text, resumes, formValues });
+      if (resumes !== null)
+        isDecided = await resumeForm(tx, ref, { ...message, ...origin, text, resumes, formValues });
       await tx.outbox.add(ref, { key: messageKey("m", message.id), draft });
-      const became = await answerByMessage(tx, ref, { ...message, text });
+      const became = await answerByMessage(tx, ref, { ...message, ...origin, text });
       isDecided ||= became !== null;
       isAnswer = became === "answered";
     }

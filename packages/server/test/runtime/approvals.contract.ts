@@ -244,6 +244,25 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       ]);
     });
 
+    it("is audited: who decided what, when and from where", async () => {
+      await open();
+      await stage.worker([broker(true)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      const { tenant, user } = stage.actor;
+      await decide(ref, asked?.key ?? "", { decision: "reject", by: user, from: "key:phone-7" });
+      const { store } = stage.parts;
+      const [row] = await store.audit.list(tenant, { after: 0, limit: 100 });
+      expect(row).toMatchObject({
+        action: "approval.rejected",
+        actor: await store.people.numberOf(tenant, user),
+        subject: expect.stringContaining(ref.session),
+        detail: '{"from":"key:phone-7","version":1}',
+      });
+      expect(Number(row?.at)).toBeGreaterThan(0);
+    });
+
     it("is not given for good by a policy that doesn't say so, nor with another decision", async () => {
       await open();
       await stage.worker([broker(() => true)]);
