@@ -1,5 +1,6 @@
 /** A form as a developer or a model writes it, made into one that can be told. Pure; says in words what is wrong. */
 import type { FormField, FormSchema, Json } from "@turnstream/protocol";
+import { FIELD_TYPES } from "@turnstream/protocol/schema";
 import { isObject, type JsonObject, textField } from "../json-object.ts";
 
 /** What to fill in. An `id` names the kind of form, and is made from the title when absent. */
@@ -14,20 +15,7 @@ export type ReadForm =
   | { readonly ok: true; readonly schema: FormSchema }
   | { readonly ok: false; readonly problem: string };
 
-const TYPES: ReadonlySet<string> = new Set<FormField["type"]>([
-  "text",
-  "shortText",
-  "longText",
-  "number",
-  "email",
-  "phone",
-  "date",
-  "select",
-  "multiSelect",
-  "checkbox",
-  "file",
-]);
-export const FIELD_TYPES: readonly string[] = [...TYPES];
+const TYPES: ReadonlySet<string> = new Set(FIELD_TYPES);
 const NAME = /^[A-Za-z][\w.-]{0,63}$/;
 export const MAX_FIELDS = 200;
 export const MAX_OPTIONS = 500;

@@ -3,9 +3,10 @@
  * form; once all calls of the step are done it is told outside groups, and committed before anything ends. Never waits.
  */
 import { type Block, blocksOf, type FormBlock, type FormSchema, outlivesTurn } from "@turnstream/protocol";
+import { FIELD_TYPES } from "@turnstream/protocol/schema";
 import type { JsonSchema } from "../../models/model.ts";
 import type { Attempt } from "../attempt.ts";
-import { FIELD_TYPES, MAX_FIELDS, MAX_OPTIONS, readForm } from "../define/form.ts";
+import { MAX_FIELDS, MAX_OPTIONS, readForm } from "../define/form.ts";
 import { type CallFact, MAIN } from "../facts.ts";
 import { closeGroup } from "../groups.ts";
 import { failed, succeeded } from "../result.ts";
