@@ -30,6 +30,7 @@ export { interactionId, isPending, outlivesTurn, TRANSITIONS } from "./fold/inte
 export { type Place, placeOf } from "./fold/place.ts";
 export type { Json } from "./json.ts";
 export { labelOf } from "./label.ts";
+export { MAX_LABEL, MAX_PREVIEW } from "./limits.ts";
 export { legal } from "./legal/legal.ts";
 export { type Illegal, type Rule, RULES } from "./legal/rules.ts";
 export { foldQuiet, isQuiet, type QuietTrack, trackQuiet } from "./quiet.ts";

@@ -5,10 +5,11 @@
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";
 import type { Json } from "../json.ts";
+import { MAX_LABEL } from "../limits.ts";
 import { SCHEMA_VERSION } from "../version.ts";
 
 export const id = z.string().min(1).max(256);
-export const label = z.string().max(500);
+export const label = z.string().max(MAX_LABEL);
 export const count = z.int().nonnegative();
 export const milliseconds = z.int().nonnegative();
 export const json: z.ZodType<Json> = z.json();

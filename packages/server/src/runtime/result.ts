@@ -1,12 +1,17 @@
 /** What a tool gave, as it is journaled: one side for the model, one for people, each within its bounds. Pure. */
-import { type Artifact, artifactMisfit, cutText, type Json, type Misfit } from "@turnstream/protocol";
+import {
+  type Artifact,
+  artifactMisfit,
+  cutText,
+  type Json,
+  MAX_PREVIEW,
+  type Misfit,
+} from "@turnstream/protocol";
 import type { ToolOutput } from "./define/tool.ts";
 import type { CallFact, ShownBlock } from "./facts.ts";
 import { isObject } from "./json-object.ts";
 import { readPicture } from "./pictures.ts";
 
-/** What an event takes of a preview; what is longer is kept whole beside it. */
-export const MAX_PREVIEW = 4_096;
 const MAX_BLOCKS = 100;
 const MAX_REFERENCES = 100;
 

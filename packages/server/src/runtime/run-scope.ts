@@ -1,5 +1,5 @@
 /** One agent at work in an attempt: which run it is, and how its steps are told. Knows no model call and no tool run. */
-import { cutText, type Json, mainRun, runOfCall } from "@turnstream/protocol";
+import { cutText, type Json, mainRun, MAX_LABEL, runOfCall } from "@turnstream/protocol";
 import type { Agent } from "./define/agent.ts";
 import { ASK_USER, CALL_AGENT, calledAgent, COMPACT, REQUEST_FORM, SHARE_THOUGHT } from "./define/agent.ts";
 import type { Attempt } from "./attempt.ts";
@@ -98,8 +98,6 @@ export function displayOf(scope: RunScope, name: string): CallDisplay {
     label: typeof label === "string" ? label : null,
   };
 }
-
-const MAX_LABEL = 500;
 
 export function labelFor(scope: RunScope, name: string, input: Json): string {
   const { agent, attempt } = scope;

@@ -2,13 +2,20 @@
  * Brings what is too large for events and facts to safety before an outcome is journaled: large pictures, large artifacts,
  * and the whole of a long result. What is left is small, and says where the rest is.
  */
-import { type Artifact, artifactPreview, blobAddress, type Json, type Whole } from "@turnstream/protocol";
+import {
+  type Artifact,
+  artifactPreview,
+  blobAddress,
+  type Json,
+  MAX_PREVIEW,
+  type Whole,
+} from "@turnstream/protocol";
 import { plainText } from "../session/kept-content.ts";
 import type { Citable, PictureData, ResultBlock, ToolOutput } from "./define/tool.ts";
 import type { ShownBlock } from "./facts.ts";
 import { patiently } from "./patiently.ts";
 import { type LargePicture, readPicture } from "./pictures.ts";
-import { asText, MAX_PREVIEW } from "./result.ts";
+import { asText } from "./result.ts";
 import type { RunScope } from "./run-scope.ts";
 import type { StepCall } from "./step-writer.ts";
 

@@ -2,7 +2,7 @@
  * Sums older turns up when the conversation gets too long for the model. Told as a call and its result, so that people can
  * open it like any other step. When it can't be done, the conversation is told as it is: a long prompt may still fit.
  */
-import { cutText } from "@turnstream/protocol";
+import { cutText, MAX_PREVIEW } from "@turnstream/protocol";
 import { askModel } from "../../models/ask.ts";
 import { ModelError } from "../../models/errors.ts";
 import type { Model, Prompt } from "../../models/model.ts";
@@ -11,7 +11,6 @@ import { COMPACT } from "../define/agent.ts";
 import { type CompactFact, COMPACTED } from "../facts.ts";
 import { openGroup } from "../groups.ts";
 import type { BlockPlace } from "../pen.ts";
-import { MAX_PREVIEW } from "../result.ts";
 import type { RunScope } from "../run-scope.ts";
 import { toldMessages } from "./gone-on.ts";
 import type { Earlier } from "./history.ts";

@@ -1,5 +1,5 @@
 /** A form as a developer or a model writes it, made into one that can be told. Pure; says in words what is wrong. */
-import type { FormField, FormSchema, Json } from "@turnstream/protocol";
+import { type FormField, type FormSchema, type Json, MAX_LABEL } from "@turnstream/protocol";
 import { FIELD_TYPES } from "@turnstream/protocol/schema";
 import { isObject, type JsonObject, textField } from "../json-object.ts";
 
@@ -19,7 +19,6 @@ const TYPES: ReadonlySet<string> = new Set(FIELD_TYPES);
 const NAME = /^[A-Za-z][\w.-]{0,63}$/;
 export const MAX_FIELDS = 200;
 export const MAX_OPTIONS = 500;
-const MAX_LABEL = 500;
 /** A form is one event, beside its other fields. */
 const MAX_BYTES = 48_000;
 

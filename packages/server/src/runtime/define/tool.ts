@@ -3,7 +3,7 @@
  */
 import type { Approval } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
-import { type Artifact, cutText, type Json } from "@turnstream/protocol";
+import { type Artifact, cutText, type Json, MAX_LABEL } from "@turnstream/protocol";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 
 /**
@@ -116,7 +116,6 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
   readonly display?: Partial<ToolDisplay>;
 }
 
-const MAX_LABEL = 500;
 const EMPTY = { type: "object", properties: {}, additionalProperties: false } as const;
 
 /** The input of a tool that takes none. */

@@ -2,7 +2,14 @@
  * The tool by which an agent asks the person: shown as a question outside groups and not as a call, waited for inside the
  * turn, and answered by its buttons or by a plain message.
  */
-import { blocksOf, cutText, type Json, type Question, type QuestionBlock } from "@turnstream/protocol";
+import {
+  blocksOf,
+  cutText,
+  type Json,
+  MAX_LABEL,
+  type Question,
+  type QuestionBlock,
+} from "@turnstream/protocol";
 import type { JsonSchema } from "../../models/model.ts";
 import type { InteractionChange } from "../../store/ports/interactions.ts";
 import { MAIN, type CallFact } from "../facts.ts";
@@ -15,7 +22,6 @@ import { awaitDecision, requestKey } from "./await-decision.ts";
 
 const MAX_QUESTIONS = 20;
 const MAX_OPTIONS = 50;
-const MAX_LABEL = 500;
 const IN_ONE_MESSAGE = "The person answered all questions in one message: see the other answer.";
 
 export const QUESTIONS_SCHEMA: JsonSchema = {

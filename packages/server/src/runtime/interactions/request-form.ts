@@ -2,7 +2,14 @@
  * Forms that end the turn: the tool `request_form`, and `requestForm` of a tool's context. The call's outcome notes the
  * form; once all calls of the step are done it is told outside groups, and committed before anything ends. Never waits.
  */
-import { type Block, blocksOf, type FormBlock, type FormSchema, outlivesTurn } from "@turnstream/protocol";
+import {
+  type Block,
+  blocksOf,
+  type FormBlock,
+  type FormSchema,
+  MAX_LABEL,
+  outlivesTurn,
+} from "@turnstream/protocol";
 import { FIELD_TYPES } from "@turnstream/protocol/schema";
 import type { JsonSchema } from "../../models/model.ts";
 import type { Attempt } from "../attempt.ts";
@@ -15,7 +22,7 @@ import type { StepCall } from "../step-writer.ts";
 import { commitRequest } from "./await-decision.ts";
 import { formIdFor } from "./form-id.ts";
 
-const SHORT = { type: "string", maxLength: 500 } as const;
+const SHORT = { type: "string", maxLength: MAX_LABEL } as const;
 
 export const FORM_SCHEMA: JsonSchema = {
   type: "object",

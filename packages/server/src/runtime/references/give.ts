@@ -2,14 +2,12 @@
  * Makes what a tool found citable: each item gets an id of the turn, a wrapped form for the model and parts for people.
  * What doesn't fit into what the model may be given is left out, and that is said. Pure but for the ids.
  */
-import { cutText, type Reference } from "@turnstream/protocol";
+import { cutText, MAX_LABEL, MAX_PREVIEW, type Reference } from "@turnstream/protocol";
 import { type ContentPart, plainText } from "../../session/kept-content.ts";
 import type { CallFact, ShownBlock } from "../facts.ts";
-import { MAX_PREVIEW } from "../result.ts";
 import type { SettledItem } from "../settle-output.ts";
 import { type ReferenceIds, wrap } from "./pool.ts";
 
-const MAX_TITLE = 500;
 const MAX_URL = 4_096;
 /** Less of an item than this is of no use to a model. */
 const LEAST = 200;
@@ -49,7 +47,7 @@ export function withReferences(
 function referenceTo(id: number, { title, url }: SettledItem): Reference {
   return {
     id,
-    ...(title === undefined || title === "" ? {} : { title: cutText(title, MAX_TITLE) }),
+    ...(title === undefined || title === "" ? {} : { title: cutText(title, MAX_LABEL) }),
     // It comes from outside, and people will open it.
     ...(url !== undefined && /^https?:\/\//i.test(url) && url.length <= MAX_URL ? { url } : {}),
   };
