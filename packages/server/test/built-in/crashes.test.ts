@@ -3,17 +3,14 @@
  * again is made once at the most, also when a person made it one by an edit; the memory is there once.
  */
 import { expect, it } from "vitest";
-import { createMemoryLog } from "../../src/log/memory.ts";
 import { call, say } from "../../src/models/script-parts.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { builtInTools } from "../../src/runtime/built-in/tools.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { decideApproval } from "../../src/session/decide.ts";
-import { createMemorySignals } from "../../src/signals/memory.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
-import { Mortality, mortalParts } from "../runtime/mortal.ts";
-import { outline, Stage } from "../runtime/stage.ts";
 import { type LocalServer, localServer } from "./local-server.ts";
+import { doomedTurn } from "../runtime/doomed-turn.ts";
+import { outline } from "../runtime/stage.ts";
 
 function agentFor({ origin }: LocalServer) {
   const allow = [
@@ -42,15 +39,7 @@ function agentFor({ origin }: LocalServer) {
 async function play(death: { after: number; isDone: boolean }, ttlMs: number) {
   const server = await localServer((_, response) => void response.end("ok"));
   const agent = agentFor(server);
-  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
-  const stage = await Stage.open(parts);
-  const ref = await stage.session();
-  const died: string[] = [];
-  const mortality = new Mortality(death, (name) => died.push(name));
-  const { log, store, signals } = mortalParts(parts, mortality);
-  await stage.doomed([agent], { log, store, signals, ttlMs, sweepMs: 20, onError: () => {} });
-  await stage.send(ref, "go");
-  await stage.worker([agent], { ttlMs: 20_000, sweepMs: 20 });
+  const { parts, stage, ref, died, mortality } = await doomedTurn(() => agent, death, ttlMs);
   const person = setInterval(() => {
     parts.signals.send("executors", "somebody");
     void (async () => {

@@ -5,16 +5,13 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { blocksOf } from "@turnstream/protocol";
-import { createMemoryLog } from "../../src/log/memory.ts";
 import { call, say } from "../../src/models/script-parts.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool } from "../../src/runtime/define/tool.ts";
 import { decideApproval } from "../../src/session/decide.ts";
-import { createMemorySignals } from "../../src/signals/memory.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
-import { Mortality, mortalParts } from "./mortal.ts";
-import { outline, Stage } from "./stage.ts";
+import { doomedTurn } from "./doomed-turn.ts";
+import { outline } from "./stage.ts";
 
 async function play(
   death: { after: number; isDone: boolean },
@@ -36,15 +33,7 @@ async function play(
     tools: { trade },
     title: false,
   });
-  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
-  const stage = await Stage.open(parts);
-  const ref = await stage.session();
-  const died: string[] = [];
-  const mortality = new Mortality(death, (name) => died.push(name));
-  const { log, store, signals } = mortalParts(parts, mortality);
-  await stage.doomed([agent], { log, store, signals, ttlMs, sweepMs: 20, onError: () => {} });
-  await stage.send(ref, "go");
-  await stage.worker([agent], { ttlMs: 20_000, sweepMs: 20 });
+  const { parts, stage, ref, died, mortality } = await doomedTurn(() => agent, death, ttlMs);
   const person = setInterval(() => {
     parts.signals.send("executors", "somebody");
     void (async () => {

@@ -4,16 +4,13 @@
  */
 import { expect, it } from "vitest";
 import { blocksOf } from "@turnstream/protocol";
-import { createMemoryLog } from "../../src/log/memory.ts";
 import { call, say } from "../../src/models/script-parts.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool } from "../../src/runtime/define/tool.ts";
 import { submitForm } from "../../src/session/forms.ts";
-import { createMemorySignals } from "../../src/signals/memory.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
-import { Mortality, mortalParts } from "./mortal.ts";
-import { outline, Stage } from "./stage.ts";
+import { doomedTurn } from "./doomed-turn.ts";
+import { outline } from "./stage.ts";
 
 const FORM = { title: "Contact", fields: [{ name: "email", label: "E-mail", type: "email" }] } as const;
 
@@ -40,15 +37,7 @@ async function play(
   death: { after: number; isDone: boolean },
   ttlMs: number,
 ) {
-  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
-  const stage = await Stage.open(parts);
-  const ref = await stage.session();
-  const died: string[] = [];
-  const mortality = new Mortality(death, (name) => died.push(name));
-  const { log, store, signals } = mortalParts(parts, mortality);
-  await stage.doomed([cast(by)], { log, store, signals, ttlMs, sweepMs: 20, onError: () => {} });
-  await stage.send(ref, "go");
-  await stage.worker([cast(by)], { ttlMs: 20_000, sweepMs: 20 });
+  const { parts, stage, ref, died, mortality } = await doomedTurn(() => cast(by), death, ttlMs);
   const values = { email: "an@example.org" };
   const person = setInterval(() => {
     parts.signals.send("executors", "somebody");

@@ -5,15 +5,11 @@
 import { type Block, blocksOf, type Turn } from "@turnstream/protocol";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createMemoryLog } from "../../../src/log/memory.ts";
 import { call, say } from "../../../src/models/script-parts.ts";
 import { scripted, type ScriptCall } from "../../../src/models/scripted.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
-import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
-import { Mortality, mortalParts } from "../mortal.ts";
-import { Stage } from "../stage.ts";
+import { doomedTurn } from "../doomed-turn.ts";
 
 const TTL_MS = 200;
 const LONG_TTL_MS = 20_000;
@@ -67,15 +63,7 @@ function cast(): Agent {
 }
 
 async function play(death: { after: number; isDone: boolean }, ttlMs = TTL_MS) {
-  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
-  const stage = await Stage.open(parts);
-  const ref = await stage.session();
-  const died: string[] = [];
-  const mortality = new Mortality(death, (name) => died.push(name));
-  const { log, store, signals } = mortalParts(parts, mortality);
-  await stage.doomed([cast()], { log, store, signals, ttlMs, sweepMs: 20, onError: () => {} });
-  const message = await stage.send(ref, "Do it");
-  await stage.worker([cast()], { ttlMs: LONG_TTL_MS, sweepMs: 20 });
+  const { parts, stage, ref, message, died, mortality } = await doomedTurn(cast, death, ttlMs);
   const look = setInterval(() => parts.signals.send("executors", "somebody"), 20);
   const turn = await stage.ended(ref, (one) => one.message?.id === message);
   clearInterval(look);
