@@ -1,0 +1,18 @@
+/** What a viewer can choose: how the log is told, and over which wire. Bytes are made once for each choice. */
+
+export const DIALECTS = ["native", "blocks", "tasks", "responses"] as const;
+
+export type DialectName = (typeof DIALECTS)[number];
+
+export interface Choice {
+  readonly dialect: DialectName;
+  /** `socket`: WebSocket text frames, headers included. `sse`: the text of an event stream. */
+  readonly wire: "socket" | "sse";
+  /** Only `responses` knows it. */
+  readonly includeToolTags: boolean;
+}
+
+/** The same text for the same bytes. */
+export function keyOf({ dialect, wire, includeToolTags }: Choice): string {
+  return `${dialect} ${wire}${includeToolTags ? " tags" : ""}`;
+}

@@ -1,0 +1,64 @@
+/**
+ * The sessions that somebody in this process looks at. Types only; the shell is in open-feeds.ts.
+ */
+import type { Cursor, SessionState, Turn } from "@turnstream/protocol";
+import type { Ref } from "../store/refs.ts";
+import type { Choice } from "./choice.ts";
+import type { Outlet, OutletEvents } from "./outlet.ts";
+
+/** How a subscription began, or began anew: the fields of `subscribed` on the wire. */
+export interface Told {
+  readonly resumed: boolean;
+  readonly reason: "fresh" | "cursor" | "expired" | "invalid" | "slow";
+}
+
+/** `gone`: the session was deleted. `unavailable`: the log could not be reached for too long. `over`: `until` has come. */
+export type SubscriptionEnd = "gone" | "unavailable" | "over";
+
+export interface Viewer {
+  readonly outlet: Outlet;
+  /** Comes before the first frame, and before the first one after every resync. May write to the outlet. */
+  told(told: Told): void;
+  /** The last call. */
+  ended(reason: SubscriptionEnd): void;
+}
+
+export interface SubscriptionWish {
+  readonly choice: Choice;
+  /** The last event that the viewer has seen, as they gave it; null for a new one. */
+  readonly after: string | null;
+  /** Ends right after the last frame of this turn. */
+  readonly until?: string;
+}
+
+export interface Subscription extends OutletEvents {
+  /** The last position that the outlet was given. */
+  readonly position: Cursor;
+}
+
+export interface TurnBegun {
+  readonly turn: string;
+  /** The position right before its first event: subscribe after it. */
+  readonly before: Cursor;
+}
+
+export interface Feeds {
+  /** Who asks has been let in before: this looks at nothing but the session's id. */
+  subscribe(ref: Ref, wish: SubscriptionWish, viewer: Viewer): Subscription;
+  /** The turn that answers a message, once it has begun. Throws what the signal says, and NOT_FOUND. */
+  turnOf(ref: Ref, message: string, signal: AbortSignal): Promise<TurnBegun>;
+  /** A turn once it is over, and the session as it was then. */
+  ended(
+    ref: Ref,
+    turn: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly turn: Turn; readonly state: SessionState }>;
+  /**
+   * Since when a turn has run without a word, in milliseconds by `performance.now`; null while none runs, or one waits for
+   * a person. For the rule of 180 seconds.
+   */
+  silentSince(ref: Ref): number | null;
+  /** How many sessions are open, and what they hold in bytes, roughly. */
+  size(): { readonly sessions: number; readonly bytes: number };
+  close(): Promise<void>;
+}

@@ -1,0 +1,79 @@
+/**
+ * What a route of the HTTP interface is: declared once, served by Fastify and by the plain handler alike, and listed in the
+ * docs. Types only, and the one helper that keeps them together.
+ */
+import type { Json } from "@turnstream/protocol";
+import type { z } from "zod";
+import type { CommandParts } from "../../session/parts.ts";
+import type { Env } from "../../store/env.ts";
+import type { Ref } from "../../store/refs.ts";
+import type { Action } from "../access.ts";
+import type { Caller } from "../caller.ts";
+import type { Feeds } from "../feeds.ts";
+import type { Outlet, OutletEvents } from "../outlet.ts";
+import type { GatewayLimits } from "../settings.ts";
+
+/** What every handler works with. */
+export interface GatewayParts extends CommandParts {
+  readonly feeds: Feeds;
+  readonly env: Env;
+  readonly limits: GatewayLimits;
+  readonly secrets: readonly [string, ...string[]];
+  /** What stands before the token of a blob. */
+  readonly blobBase: string;
+  readonly onError: (error: unknown, about: string) => void;
+}
+
+export interface Call<Body, Query> {
+  readonly parts: GatewayParts;
+  readonly caller: Caller;
+  /** Of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  /** The session of the path: there, and the caller's own. Only routes with `{session}` have it; others must not ask. */
+  readonly ref: Ref;
+  /** In lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Of a route that takes bytes: as they come. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** The client has left. */
+  readonly signal: AbortSignal;
+}
+
+/** An event stream: called once the head is sent. What it gives back hears what becomes of the connection. */
+export type OpenStream = (outlet: Outlet) => OutletEvents;
+
+export type Answer =
+  | { readonly status: number; readonly json: Json | object; readonly headers?: Headers }
+  | {
+      readonly status: number;
+      readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;
+      readonly headers: Headers;
+    }
+  | { readonly status: number; readonly stream: OpenStream; readonly headers?: Headers }
+  | { readonly status: 204 };
+
+type Headers = Readonly<Record<string, string>>;
+
+export interface Route<Body = unknown, Query = unknown> {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Begins after `/api/v1`; `{name}` is a parameter. `/sessions/{session}` is served as `/chats/{session}` as well. */
+  readonly path: string;
+  /** One line, for the docs. */
+  readonly does: string;
+  /** What the caller needs to be allowed; null for the few that let themselves in by what is in their path. */
+  readonly action: Action | null;
+  readonly body?: z.ZodType<Body>;
+  readonly query?: z.ZodType<Query>;
+  /** It takes bytes instead of JSON. */
+  readonly takesBytes?: boolean;
+  /** It makes something: a repeat with the same `idempotency-key` gives the first answer again. */
+  readonly creates?: boolean;
+  handle(call: Call<Body, Query>): Promise<Answer>;
+}
+
+/** Lets the schemas say what the handler gets. */
+export function route<Body, Query>(declared: Route<Body, Query>): Route {
+  return declared as unknown as Route;
+}

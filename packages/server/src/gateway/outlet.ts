@@ -1,0 +1,29 @@
+/**
+ * The way out of one connection, as subscriptions see it: a bounded queue before a transport. Types only; the queue is in
+ * queued-outlet.ts, the transports are in socket/ and sse/.
+ */
+
+/**
+ * - `written`: the transport has it, and nothing waits before it;
+ * - `queued`: it waits until the other side has read more;
+ * - `dropped`: the queue was over its bound, and is empty now: whatever had been queued is lost to this client. Nothing is
+ *   taken until it has drained.
+ */
+export type Sent = "written" | "queued" | "dropped";
+
+export interface Outlet {
+  /** Takes whole frames only. The bytes are shared with other connections: nobody changes them. */
+  send(bytes: Uint8Array): Sent;
+  /** Ends the connection from our side, after what is queued. */
+  end(): void;
+}
+
+/** What the owner of a connection tells its subscriptions. */
+export interface OutletEvents {
+  /** Everything that was queued has been handed to the transport. */
+  flushed(): void;
+  /** After `dropped`: the other side has read what the transport held, and takes something again. */
+  drained(): void;
+  /** The connection is over. */
+  closed(): void;
+}
