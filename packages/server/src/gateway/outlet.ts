@@ -18,7 +18,10 @@ export interface Outlet {
   end(): void;
 }
 
-/** What the owner of a connection tells its subscriptions. */
+/**
+ * What the owner of a connection tells its subscriptions. Several may share an outlet: one that had something queued, and
+ * hears `drained` without `flushed`, has lost it, even if the send that was over the bound was another's.
+ */
 export interface OutletEvents {
   /** Everything that was queued has been handed to the transport. */
   flushed(): void;
@@ -26,4 +29,10 @@ export interface OutletEvents {
   drained(): void;
   /** The connection is over. */
   closed(): void;
+}
+
+/** The same for one who has the connection for himself: time passes for him too. */
+export interface StreamEvents extends OutletEvents {
+  /** About once a second, with the time by `performance.now`. */
+  beat(now: number): void;
 }

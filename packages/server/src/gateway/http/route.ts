@@ -10,7 +10,7 @@ import type { Ref } from "../../store/refs.ts";
 import type { Action } from "../access.ts";
 import type { Caller } from "../caller.ts";
 import type { Feeds } from "../feeds.ts";
-import type { Outlet, OutletEvents } from "../outlet.ts";
+import type { Outlet, StreamEvents } from "../outlet.ts";
 import type { GatewayLimits } from "../settings.ts";
 
 /** What every handler works with. */
@@ -42,7 +42,7 @@ export interface Call<Body, Query> {
 }
 
 /** An event stream: called once the head is sent. What it gives back hears what becomes of the connection. */
-export type OpenStream = (outlet: Outlet) => OutletEvents;
+export type OpenStream = (outlet: Outlet) => StreamEvents;
 
 export type Answer =
   | { readonly status: number; readonly json: Json | object; readonly headers?: Headers }

@@ -1,0 +1,89 @@
+/**
+ * Every socket and event stream that is open in this process, and the one timer for all of them. Each is visited about once
+ * a second, a few at a time, so that many thousands that came at the same moment are not pinged at the same moment.
+ * Never knows what a connection does when it is visited.
+ */
+import type { Caller } from "./caller.ts";
+
+/** `restart`: this process is going down. `unauthenticated`: what let them in is good no longer. */
+export type Leaving = "restart" | "unauthenticated";
+
+export interface Connection {
+  readonly caller: Caller;
+  /** About once a second, with the time by `performance.now`. */
+  beat(now: number): void;
+  /** Tells the other side why, and goes. */
+  leave(why: Leaving): void;
+  /** Ends it without a word. */
+  destroy(): void;
+}
+
+/** How long a round of visits takes: what is due can be late by that much. */
+export const BEAT_MS = 1_000;
+const STEPS = 20;
+/** How long those who were told to go may take. */
+const GRACE_MS = 2_000;
+
+export class Connections {
+  readonly #open = new Set<Connection>();
+  readonly #onError: (error: unknown, about: string) => void;
+  #visits = this.#open.values();
+  #visited = 0;
+  #step = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #isClosing = false;
+
+  constructor(onError: (error: unknown, about: string) => void) {
+    this.#onError = onError;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  [Symbol.iterator](): Iterator<Connection> {
+    return this.#open.values();
+  }
+
+  /** One that comes while we close is told to go at once. */
+  add(connection: Connection): void {
+    this.#open.add(connection);
+    this.#timer ??= setInterval(() => this.#visit(), BEAT_MS / STEPS).unref();
+    if (this.#isClosing) connection.leave("restart");
+  }
+
+  delete(connection: Connection): void {
+    this.#open.delete(connection);
+  }
+
+  /** Tells all of them to go, and resolves once they have; who takes too long is cut off. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const connection of this.#open) connection.leave("restart");
+    const until = performance.now() + GRACE_MS;
+    while (this.#open.size > 0 && performance.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    for (const connection of this.#open) connection.destroy();
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #visit(): void {
+    const now = performance.now();
+    this.#step += 1;
+    const goal = Math.ceil((this.#open.size * this.#step) / STEPS);
+    for (; this.#visited < goal; this.#visited++) {
+      const { value, done } = this.#visits.next();
+      if (done === true) break;
+      try {
+        value.beat(now);
+      } catch (error) {
+        this.#onError(error, "a connection");
+      }
+    }
+    if (this.#step < STEPS) return;
+    this.#visits = this.#open.values();
+    this.#visited = 0;
+    this.#step = 0;
+  }
+}
