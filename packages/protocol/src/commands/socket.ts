@@ -142,6 +142,16 @@ export const socketReplies = {
       reason: z.enum(["fresh", "cursor", "expired", "invalid", "slow"]).describe("why it was resumed or not"),
     })
     .describe("Frames of the session follow."),
+  unsubscribed: z
+    .strictObject({
+      type: z.literal("unsubscribed"),
+      ...request,
+      ...session,
+      reason: z
+        .enum(["gone", "unavailable"])
+        .describe("gone: the session was deleted; unavailable: its log can't be reached, subscribe again"),
+    })
+    .describe("No more frames of the session come, though nobody asked."),
   error: z
     .strictObject({
       type: z.literal("error"),

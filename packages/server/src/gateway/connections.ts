@@ -18,7 +18,7 @@ export interface Connection {
   destroy(): void;
 }
 
-/** How long a round of visits takes: what is due can be late by that much. */
+/** How long a round of visits takes unless told: what is due can be late by that much. */
 export const BEAT_MS = 1_000;
 const STEPS = 20;
 /** How long those who were told to go may take. */
@@ -27,14 +27,16 @@ const GRACE_MS = 2_000;
 export class Connections {
   readonly #open = new Set<Connection>();
   readonly #onError: (error: unknown, about: string) => void;
+  readonly beatMs: number;
   #visits = this.#open.values();
   #visited = 0;
   #step = 0;
   #timer: NodeJS.Timeout | null = null;
   #isClosing = false;
 
-  constructor(onError: (error: unknown, about: string) => void) {
+  constructor(onError: (error: unknown, about: string) => void, beatMs = BEAT_MS) {
     this.#onError = onError;
+    this.beatMs = beatMs;
   }
 
   get size(): number {
@@ -48,7 +50,7 @@ export class Connections {
   /** One that comes while we close is told to go at once. */
   add(connection: Connection): void {
     this.#open.add(connection);
-    this.#timer ??= setInterval(() => this.#visit(), BEAT_MS / STEPS).unref();
+    this.#timer ??= setInterval(() => this.#visit(), this.beatMs / STEPS).unref();
     if (this.#isClosing) connection.leave("restart");
   }
 

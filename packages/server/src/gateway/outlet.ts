@@ -2,6 +2,7 @@
  * The way out of one connection, as subscriptions see it: a bounded queue before a transport. Types only; the queue is in
  * queued-outlet.ts, the transports are in socket/ and sse/.
  */
+import type { ErrorWord } from "@turnstream/protocol";
 
 /**
  * - `written`: the transport has it, and nothing waits before it;
@@ -31,8 +32,10 @@ export interface OutletEvents {
   closed(): void;
 }
 
-/** The same for one who has the connection for himself: time passes for him too. */
+/** The same for one who has the connection to himself. */
 export interface StreamEvents extends OutletEvents {
   /** About once a second, with the time by `performance.now`. */
   beat(now: number): void;
+  /** Tells the other side why, in words that it knows, and ends the outlet. */
+  fail(why: ErrorWord): void;
 }

@@ -77,6 +77,11 @@ export class QueuedOutlet implements Outlet {
     else this.#wait(bytes, true);
   }
 
+  /** For what is only worth saying when nothing else is said. */
+  sendIfFree(bytes: Uint8Array): void {
+    if (!this.#isOver && !this.#isEnding && this.#isFree()) this.#write(bytes);
+  }
+
   end(): void {
     if (this.#isOver || this.#isEnding) return;
     this.#isEnding = true;
