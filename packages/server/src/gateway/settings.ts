@@ -21,6 +21,8 @@ export interface GatewayLimits {
   readonly tokenMs: number;
   /** How many turns a fresh viewer gets at first. */
   readonly turns: number;
+  /** How often we look whose key was revoked. What was let in by it ends about that much later. */
+  readonly sweepMs: number;
 }
 
 export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
@@ -35,6 +37,7 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   ticketMs: 30_000,
   tokenMs: 15 * 60_000,
   turns: 20,
+  sweepMs: 4_000,
 };
 
 export interface GatewayOptions extends CommandParts {

@@ -44,6 +44,11 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
   return {
     create: (actor, session) => tables.run((rows) => create(rows, env, actor, session)),
     get: (actor, id) => tables.run((rows) => sessionOrNull(owned(rows, actor, id))),
+    byNumber: (actor, number) =>
+      tables.run((rows) => {
+        const row = rows.all(SESSIONS).find((one) => one.number === number);
+        return sessionOrNull(row === undefined ? undefined : owned(rows, actor, row.id));
+      }),
     find: (ref) => tables.run((rows) => sessionOrNull(sessionRow(rows, ref))),
     list: (actor, page) => tables.run((rows) => list(rows, actor, page)),
     rename: (actor, id, title) =>

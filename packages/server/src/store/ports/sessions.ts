@@ -55,6 +55,8 @@ export interface Sessions {
   create(actor: Actor, session: NewSession): Promise<Session>;
   /** For a person: only their own. */
   get(actor: Actor, id: string): Promise<Session | null>;
+  /** The same by its number. */
+  byNumber(actor: Actor, number: number): Promise<Session | null>;
   /** For servers: any user's, within the tenant. */
   find(ref: Ref): Promise<Session | null>;
   /**

@@ -17,6 +17,16 @@ export function postgresSessions(db: Db, env: Env): Sessions {
       const row = await owned(db, actor, id).select(SESSION_COLUMNS).executeTakeFirst();
       return row === undefined ? null : sessionOf(row);
     },
+    async byNumber(actor, number) {
+      const row = await db
+        .selectFrom("sessions")
+        .select(SESSION_COLUMNS)
+        .where("number", "=", number)
+        .where("tenant_id", "=", actor.tenant)
+        .where("user_id", "=", actor.user)
+        .executeTakeFirst();
+      return row === undefined ? null : sessionOf(row);
+    },
     async find(ref) {
       const row = await db
         .selectFrom("sessions")

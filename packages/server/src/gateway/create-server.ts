@@ -1,0 +1,80 @@
+/**
+ * The gateway as a server of its own: Fastify with the plugin, and two addresses that say whether it lives and whether it
+ * can serve. Who has an app already uses `createGateway` instead.
+ */
+import type { AddressInfo } from "node:net";
+import { fastify, type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import { createGateway } from "./gateway.ts";
+import { sendAnswer } from "./http/gateway-plugin.ts";
+import { addHealth } from "./http/health.ts";
+import { loggedPath } from "./http/logged-path.ts";
+import { refusal } from "./http/serve.ts";
+import { Refused } from "./refused.ts";
+import type { GatewayOptions } from "./settings.ts";
+
+export interface ServerOptions extends GatewayOptions {
+  /** Whose word on the client's address is taken, as Fastify has it: the proxies before this server. */
+  readonly trustProxy?: boolean | string | string[];
+  /** Gets one line for each answer, without headers and without what stands in an address to let somebody in. */
+  readonly logger?: FastifyBaseLogger;
+}
+
+export interface Server {
+  /** @returns where it listens: a free port of this machine when nothing is said */
+  listen(port?: number, host?: string): Promise<string>;
+  /** Throws before it listens. */
+  readonly url: string;
+  /** Says that it is going, ends every connection, and stops listening. Closes nothing that it was given. */
+  close(): Promise<void>;
+}
+
+export function createServer(options: ServerOptions): Server {
+  const gateway = createGateway(options);
+  const app = appOf(options);
+  let isClosing = false;
+  void app.register(gateway.plugin);
+  addHealth(app, options, () => isClosing);
+  return {
+    async listen(port = 0, host = "127.0.0.1") {
+      await app.listen({ port, host });
+      return urlOf(app);
+    },
+    get url() {
+      return urlOf(app);
+    },
+    async close() {
+      isClosing = true;
+      await gateway.close();
+      await app.close();
+    },
+  };
+}
+
+function appOf({ logger, trustProxy = false, onError = () => undefined }: ServerOptions): FastifyInstance {
+  const notFound = refusal({ onError }, new Refused("NOT_FOUND", "There is nothing at this address."));
+  const badUrl = refusal({ onError }, new Refused("BAD_REQUEST", "The address is not well-formed."));
+  const app = fastify({
+    trustProxy,
+    ...(logger === undefined ? {} : { loggerInstance: logger }),
+    // Its own lines have whole addresses.
+    disableRequestLogging: true,
+    forceCloseConnections: true,
+    frameworkErrors: (_error, _request, reply) => void sendAnswer(reply, badUrl),
+  });
+  app.setNotFoundHandler((_request, reply) => sendAnswer(reply, notFound));
+  app.setErrorHandler((error, _request, reply) => sendAnswer(reply, refusal({ onError }, error)));
+  if (logger !== undefined)
+    app.addHook("onResponse", async (request, reply) => {
+      const { method, url, ip } = request;
+      const ms = Math.round(reply.elapsedTime);
+      logger.info({ method, path: loggedPath(url), status: reply.statusCode, ms, from: ip }, "answered");
+    });
+  return app;
+}
+
+function urlOf(app: FastifyInstance): string {
+  const address = app.server.address() as AddressInfo | null;
+  if (address === null) throw new TypeError("The server has no address before listen() is done.");
+  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return `http://${host}:${address.port}`;
+}

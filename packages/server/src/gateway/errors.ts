@@ -1,0 +1,106 @@
+/**
+ * The one place that turns whatever was thrown into what a client is told: a word and number of the protocol's table, an
+ * HTTP status, and words. Pure. What is not known by name tells nothing of its inside.
+ */
+import { cutText, ERRORS, type ErrorWord } from "@turnstream/protocol";
+import type { ErrorReply } from "@turnstream/protocol/schema";
+import { ZodError } from "zod";
+import { isLogError, type LogError } from "../log/errors.ts";
+import { BlobError } from "../session/open-blob.ts";
+import { isStoreError, type StoreError } from "../store/errors.ts";
+import { Refused } from "./refused.ts";
+
+export const HTTP_STATUS: Readonly<Record<ErrorWord, number>> = {
+  SERVER_ERROR: 500,
+  BAD_REQUEST: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  RATE_LIMITED: 429,
+  TOO_LARGE: 413,
+  STREAM_TIMEOUT: 504,
+  CURSOR_INVALID: 400,
+  CURSOR_EXPIRED: 410,
+  LLM_ERROR: 502,
+  LLM_RATE_LIMITED: 503,
+  LLM_REFUSED: 422,
+  CONTEXT_TOO_LONG: 422,
+  TOOL_ERROR: 502,
+  LIMIT_REACHED: 422,
+  OUTCOME_UNKNOWN: 502,
+  INTERACTION_CLOSED: 409,
+  INTERACTION_MISMATCH: 409,
+};
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly reply: ErrorReply;
+  /** Nobody was meant to see it: it goes to `onError`. */
+  readonly isOurs: boolean;
+}
+
+const UNAVAILABLE = "Something that this server needs can't be reached. Try again.";
+const MAX_WORDS = 500;
+
+export function errorAnswer(error: unknown): ErrorAnswer {
+  if (error instanceof Refused) return told(error.word, error.message);
+  if (error instanceof BlobError)
+    return told(error.code === "BAD_ADDRESS" ? "BAD_REQUEST" : "NOT_FOUND", error.message);
+  if (error instanceof ZodError) return told("BAD_REQUEST", zodWords(error));
+  if (isStoreError(error)) return ofStore(error);
+  if (isLogError(error)) return ofLog(error);
+  return ours();
+}
+
+function ofStore(error: StoreError): ErrorAnswer {
+  switch (error.code) {
+    case "NOT_FOUND":
+      return told("NOT_FOUND", error.message);
+    case "EXISTS":
+    case "CONFLICT":
+    case "FENCED":
+      return told("CONFLICT", error.message);
+    case "INVALID":
+      return told("BAD_REQUEST", error.message);
+    case "TOO_LARGE":
+      return told("TOO_LARGE", error.message);
+    case "BUSY":
+    case "UNAVAILABLE":
+      return unavailable();
+    default:
+      return ours();
+  }
+}
+
+function ofLog(error: LogError): ErrorAnswer {
+  if (error.code === "TOO_LARGE") return told("TOO_LARGE", error.message);
+  return error.code === "INVALID" ? ours() : unavailable();
+}
+
+function told(word: ErrorWord, message: string): ErrorAnswer {
+  return { status: HTTP_STATUS[word], reply: replyOf(word, message), isOurs: false };
+}
+
+function unavailable(): ErrorAnswer {
+  const reply = { ...replyOf("SERVER_ERROR", UNAVAILABLE), retry_after_seconds: 1 };
+  return { status: 503, reply, isOurs: true };
+}
+
+function ours(): ErrorAnswer {
+  return { status: 500, reply: replyOf("SERVER_ERROR", ERRORS.SERVER_ERROR.meaning), isOurs: true };
+}
+
+function replyOf(word: ErrorWord, message: string): ErrorReply {
+  const { number, can_retry } = ERRORS[word];
+  return { error: word, code: number, message: cutText(message, MAX_WORDS), can_retry };
+}
+
+/** Where it is wrong and why; never what was sent. */
+function zodWords({ issues }: ZodError): string {
+  const words = issues.slice(0, 5).map(({ path, message }) => {
+    const where = path.map(String).join(".");
+    return where === "" ? message : `${where}: ${message}`;
+  });
+  return words.join("; ");
+}

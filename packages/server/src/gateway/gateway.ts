@@ -1,0 +1,85 @@
+/**
+ * Puts the pieces of the gateway together, for one process: the doors for HTTP, the upgrade of sockets, the feeds behind
+ * them, and the sweep that ends the connections of those who are no longer let in. Never listens: see create-server.ts.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { FastifyPluginAsync } from "fastify";
+import { systemEnv } from "../store/env.ts";
+import { BASE } from "./http/base.ts";
+import { type HandleContext, handleRequest } from "./http/fetch-handler.ts";
+import { gatewayPlugin } from "./http/gateway-plugin.ts";
+import type { GatewayParts } from "./http/route.ts";
+import { createRouter } from "./http/router.ts";
+import { ROUTES } from "./http/routes.ts";
+import type { Door } from "./http/serve.ts";
+import { DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./settings.ts";
+import { upgrade } from "./socket/upgrade.ts";
+
+export interface Gateway {
+  /** Everything under `/api/v1`, sockets included, for an app of Fastify. */
+  readonly plugin: FastifyPluginAsync;
+  /** HTTP and event streams, for whatever speaks Request and Response. */
+  handle(request: Request, context?: HandleContext): Promise<Response>;
+  /** For a server of Node: sockets. @returns whether the address is ours; anything else is left alone */
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  /** Ends every connection; those at the other end are told to come back. Closes nothing that it was given. */
+  close(): Promise<void>;
+}
+
+const MIN_SECRET = 32;
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const door = doorOf(options);
+  const onUpgrade: Gateway["upgrade"] = (incoming, socket, head) =>
+    upgrade(door, () => socket.destroy(), { incoming, socket, head });
+  return {
+    plugin: gatewayPlugin(door, onUpgrade),
+    handle: (request, context) => handleRequest(door, request, context),
+    upgrade: onUpgrade,
+    async close() {
+      await door.parts.feeds.close();
+    },
+  };
+}
+
+function doorOf(options: GatewayOptions): Door {
+  const {
+    store,
+    log,
+    signals,
+    secrets,
+    publicUrl,
+    origins = [],
+    env = systemEnv,
+    onError = ignore,
+  } = options;
+  if (secrets.some((secret) => Buffer.byteLength(secret) < MIN_SECRET))
+    throw new RangeError(`each of the secrets must have at least ${MIN_SECRET} bytes that nobody can guess`);
+  const parts: GatewayParts = {
+    store,
+    log,
+    signals,
+    secrets,
+    env,
+    onError,
+    feeds: NO_FEEDS,
+    limits: { ...DEFAULT_GATEWAY_LIMITS, ...options.limits },
+    blobBase: `${publicUrl?.replace(/\/$/, "") ?? ""}${BASE}/blobs/`,
+  };
+  return { parts, router: createRouter(ROUTES), origins, publicUrl };
+}
+
+function ignore(): void {}
+
+const toCome = (): never => {
+  throw new TypeError("feeds are to come");
+};
+const NO_FEEDS: GatewayParts["feeds"] = {
+  subscribe: toCome,
+  turnOf: toCome,
+  ended: toCome,
+  silentSince: toCome,
+  size: () => ({ sessions: 0, bytes: 0 }),
+  close: async () => {},
+};

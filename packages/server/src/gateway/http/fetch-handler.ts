@@ -1,0 +1,45 @@
+/**
+ * The gateway's HTTP part as a plain function from Request to Response, for Next.js, Hono, Bun and the like. Sockets need a
+ * server of Node: see `upgrade`. Decides nothing.
+ */
+import type { HttpAnswer, HttpRequest } from "./message.ts";
+import { BASE } from "./base.ts";
+import { Refused } from "../refused.ts";
+import { type Door, refusal, serve } from "./serve.ts";
+
+export interface HandleContext {
+  /** The address of the client, for the audit. */
+  readonly from?: string;
+}
+
+export async function handleRequest(
+  door: Door,
+  request: Request,
+  { from = "" }: HandleContext = {},
+): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  if (!pathname.startsWith(`${BASE}/`))
+    return respond(refusal(door.parts, new Refused("NOT_FOUND", `Everything here is under ${BASE}.`)));
+  const asked: HttpRequest = {
+    method: request.method.toUpperCase(),
+    url: `${pathname.slice(BASE.length)}${search}`,
+    headers: new Map(request.headers),
+    body: request.body ?? NOTHING,
+    signal: request.signal,
+    from,
+  };
+  return respond(await serve(door, asked));
+}
+
+const NOTHING: AsyncIterable<Uint8Array> = {
+  // oxlint-disable-next-line require-yield
+  async *[Symbol.asyncIterator]() {},
+};
+
+function respond({ status, headers, body }: HttpAnswer): Response {
+  const init = { status, headers };
+  if (body === null) return new Response(null, init);
+  if ("whole" in body) return new Response(body.whole as string | Uint8Array<ArrayBuffer>, init);
+  if ("chunks" in body) return new Response(ReadableStream.from(body.chunks), init);
+  throw new TypeError("event streams are to come");
+}

@@ -1,0 +1,97 @@
+/** Routes of sessions themselves: making, listing, naming and erasing them. What is said in one has routes of its own. */
+import { z } from "zod";
+import { SESSION_NAME, SESSION_NAME_WORDS } from "../../../names.ts";
+import { createSession } from "../../../session/create.ts";
+import { eraseSession } from "../../../session/erase.ts";
+import { renameSession } from "../../../session/rename.ts";
+import { MAX_PAGE, type Session } from "../../../store/ports/sessions.ts";
+import { isNumber } from "../../access.ts";
+import { Refused } from "../../refused.ts";
+import { type Route, route } from "../route.ts";
+
+const DEFAULT_PAGE = 20;
+const title = z.string().min(1).max(500);
+const sessionId = z
+  .string()
+  .regex(SESSION_NAME, `must be ${SESSION_NAME_WORDS}`)
+  .refine((id) => !isNumber(id), "must not be digits only: such an address means a session's number");
+
+/** A session as clients see it. */
+export function sessionJson(session: Session) {
+  const { id, number, title: name, forkedFromShare, createdAt, updatedAt } = session;
+  return {
+    session_id: id,
+    chat_id: number,
+    title: name,
+    forked_from_share: forkedFromShare,
+    created_at: createdAt,
+    updated_at: updatedAt,
+  };
+}
+
+const create = route({
+  method: "POST",
+  path: "/sessions",
+  does: "Makes a session. With an id of the caller's own, a repeat gives the same one.",
+  action: "write",
+  creates: true,
+  body: z.strictObject({ session_id: sessionId.exactOptional(), title: title.exactOptional() }),
+  async handle({ parts, caller, body }) {
+    const wish = {
+      id: body.session_id ?? parts.env.id(),
+      ...(body.title === undefined ? {} : { title: body.title }),
+    };
+    return { status: 201, json: sessionJson(await createSession(parts, caller, wish, parts.env)) };
+  },
+});
+
+const list = route({
+  method: "GET",
+  path: "/sessions",
+  does: "The caller's sessions, the last used first.",
+  action: "read",
+  query: z.strictObject({
+    limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(DEFAULT_PAGE),
+    before: z.string().max(1_000).exactOptional(),
+  }),
+  async handle({ parts, caller, query }) {
+    const { sessions, next } = await parts.store.sessions.list(caller, query);
+    return { status: 200, json: { sessions: sessions.map(sessionJson), next_before: next } };
+  },
+});
+
+const get = route({
+  method: "GET",
+  path: "/sessions/{session}",
+  does: "One session.",
+  action: "read",
+  async handle({ parts, caller, ref }) {
+    const session = await parts.store.sessions.get(caller, ref.session);
+    if (session === null) throw new Refused("NOT_FOUND", "The session is gone.");
+    return { status: 200, json: sessionJson(session) };
+  },
+});
+
+const rename = route({
+  method: "PATCH",
+  path: "/sessions/{session}",
+  does: "Gives a session another title. Whoever looks at it sees it change.",
+  action: "write",
+  body: z.strictObject({ title }),
+  async handle({ parts, caller, ref, body }) {
+    return { status: 200, json: sessionJson(await renameSession(parts, caller, ref, body.title, parts.env)) };
+  },
+});
+
+const remove = route({
+  method: "DELETE",
+  path: "/sessions/{session}",
+  does: "Erases a session and everything in it, for good.",
+  action: "write",
+  async handle({ parts, ref }) {
+    await eraseSession(parts, ref);
+    return { status: 204 };
+  },
+});
+
+export const sessionRoutes: readonly Route[] = [create, list, get, rename, remove];

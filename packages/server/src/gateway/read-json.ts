@@ -1,0 +1,38 @@
+/**
+ * JSON from outside, read so that nothing in it can surprise the code that gets it: not too deep, and without the key that
+ * objects take for their prototype. Pure. Never checks what it means: schemas do.
+ */
+import { Refused } from "./refused.ts";
+
+const MAX_DEPTH = 64;
+
+/** Throws BAD_REQUEST. */
+export function readJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Refused("BAD_REQUEST", "This is not JSON.");
+  }
+  check(value);
+  return value;
+}
+
+/** Level by level, without recursion: the depth is what is being judged. */
+function check(value: unknown): void {
+  let level: readonly object[] = isObject(value) ? [value] : [];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) throw new Refused("BAD_REQUEST", `JSON must be nested at most ${MAX_DEPTH} deep.`);
+    const next: object[] = [];
+    for (const one of level) {
+      if (!Array.isArray(one) && Object.hasOwn(one, "__proto__"))
+        throw new Refused("BAD_REQUEST", "JSON must have no key named __proto__.");
+      for (const inner of Object.values(one)) if (isObject(inner)) next.push(inner);
+    }
+    level = next;
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

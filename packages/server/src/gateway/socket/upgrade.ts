@@ -1,0 +1,48 @@
+/** The upgrade of a connection to a socket: lets in whom `admit` admits, and answers the others by HTTP in the one shape. */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { BASE } from "../http/base.ts";
+import { type Door, refusal } from "../http/serve.ts";
+import { STATUS_CODES } from "node:http";
+import { type Admitted, admit } from "./admit.ts";
+
+/** Takes a connection over, from the upgrade on. */
+export type OpenSocket = (
+  admitted: Admitted,
+  upgrade: { readonly incoming: IncomingMessage; readonly socket: Duplex; readonly head: Buffer },
+) => void;
+
+/** @returns whether the address is ours; anything else is left alone */
+export function upgrade(
+  door: Door,
+  open: OpenSocket,
+  { incoming, socket, head }: Parameters<OpenSocket>[1],
+): boolean {
+  const url = URL.parse(incoming.url ?? "", "http://here");
+  if (url?.pathname !== `${BASE}/socket`) return false;
+  // Whoever leaves while we ask who they are.
+  const ignore = () => undefined;
+  socket.on("error", ignore);
+  const from = incoming.socket.remoteAddress ?? "";
+  admit(door, incoming, { search: url.searchParams, from }).then(
+    (admitted) => {
+      socket.off("error", ignore);
+      if (socket.destroyed) return;
+      open(admitted, { incoming, socket, head });
+    },
+    (error: unknown) => refuse(door, socket, error),
+  );
+  return true;
+}
+
+/** Written by hand: at an upgrade Node gives the bare connection. */
+export function refuse(door: Pick<Door, "parts">, socket: Duplex, error: unknown): void {
+  const { status, headers, body } = refusal(door.parts, error);
+  const text = body !== null && "whole" in body ? body.whole : "";
+  const lines = Object.entries({
+    ...headers,
+    "content-length": String(Buffer.byteLength(text)),
+    connection: "close",
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${String(text)}`);
+}
