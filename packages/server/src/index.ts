@@ -234,3 +234,8 @@ export {
   type NewMemory,
 } from "./store/ports/memories.ts";
 export { editMemory, eraseMemories, eraseMemory, listMemories } from "./session/memory.ts";
+export { type Gateway, createGateway } from "./gateway/gateway.ts";
+export { createServer, type Server, type ServerOptions } from "./gateway/create-server.ts";
+export type { HandleContext } from "./gateway/http/fetch-handler.ts";
+export { DEFAULT_GATEWAY_LIMITS, type GatewayLimits, type GatewayOptions } from "./gateway/settings.ts";
+export { makeToken, type TokenGrant } from "./gateway/tokens.ts";

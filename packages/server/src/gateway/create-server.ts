@@ -3,7 +3,7 @@
  * can serve. Who has an app already uses `createGateway` instead.
  */
 import type { AddressInfo } from "node:net";
-import { fastify, type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { createGateway } from "./gateway.ts";
 import { sendAnswer } from "./http/gateway-plugin.ts";
 import { addHealth } from "./http/health.ts";
@@ -55,9 +55,9 @@ function appOf({ logger, trustProxy = false, onError = () => undefined }: Server
   const badUrl = refusal({ onError }, new Refused("BAD_REQUEST", "The address is not well-formed."));
   const app = fastify({
     trustProxy,
-    ...(logger === undefined ? {} : { loggerInstance: logger }),
     // Its own lines have whole addresses.
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
+    ...(logger === undefined ? {} : { loggerInstance: logger }),
     forceCloseConnections: true,
     frameworkErrors: (_error, _request, reply) => void sendAnswer(reply, badUrl),
   });

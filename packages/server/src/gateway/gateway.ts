@@ -6,6 +6,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyPluginAsync } from "fastify";
 import { systemEnv } from "../store/env.ts";
+import { Connections } from "./connections.ts";
 import { BASE } from "./http/base.ts";
 import { type HandleContext, handleRequest } from "./http/fetch-handler.ts";
 import { gatewayPlugin } from "./http/gateway-plugin.ts";
@@ -13,6 +14,7 @@ import type { GatewayParts } from "./http/route.ts";
 import { createRouter } from "./http/router.ts";
 import { ROUTES } from "./http/routes.ts";
 import type { Door } from "./http/serve.ts";
+import { endUnwelcome } from "./revocation.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./settings.ts";
 import { upgrade } from "./socket/upgrade.ts";
 
@@ -30,7 +32,9 @@ export interface Gateway {
 const MIN_SECRET = 32;
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const door = doorOf(options);
+  const connections = new Connections(options.onError ?? ignore);
+  const door = doorOf(options, connections);
+  const sweep = setInterval(() => void sweepQuietly(door), door.parts.limits.sweepMs).unref();
   const onUpgrade: Gateway["upgrade"] = (incoming, socket, head) =>
     upgrade(door, () => socket.destroy(), { incoming, socket, head });
   return {
@@ -38,12 +42,22 @@ export function createGateway(options: GatewayOptions): Gateway {
     handle: (request, context) => handleRequest(door, request, context),
     upgrade: onUpgrade,
     async close() {
+      clearInterval(sweep);
+      await connections.close();
       await door.parts.feeds.close();
     },
   };
 }
 
-function doorOf(options: GatewayOptions): Door {
+async function sweepQuietly({ parts, connections }: Door): Promise<void> {
+  try {
+    await endUnwelcome(connections, parts.store.keys, parts.env.now());
+  } catch (error) {
+    parts.onError(error, "asking which keys are still good");
+  }
+}
+
+function doorOf(options: GatewayOptions, connections: Connections): Door {
   const {
     store,
     log,
@@ -67,7 +81,7 @@ function doorOf(options: GatewayOptions): Door {
     limits: { ...DEFAULT_GATEWAY_LIMITS, ...options.limits },
     blobBase: `${publicUrl?.replace(/\/$/, "") ?? ""}${BASE}/blobs/`,
   };
-  return { parts, router: createRouter(ROUTES), origins, publicUrl };
+  return { parts, connections, router: createRouter(ROUTES), origins, publicUrl };
 }
 
 function ignore(): void {}

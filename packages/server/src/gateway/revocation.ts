@@ -3,22 +3,17 @@
  * them every few seconds, with one question to the store. Never ends anybody because the store can't be asked.
  */
 import type { Keys } from "../store/ports/keys.ts";
-import type { Caller } from "./caller.ts";
-
-interface Watched {
-  readonly caller: Caller;
-  leave(why: "unauthenticated"): void;
-}
+import type { Connection } from "./connections.ts";
 
 const BATCH = 1_000;
 
 export async function endUnwelcome(
-  connections: Iterable<Watched>,
+  connections: Iterable<Connection>,
   keys: Pick<Keys, "live">,
   now: number,
 ): Promise<void> {
   const used = new Set<string>();
-  const expired: Watched[] = [];
+  const expired: Connection[] = [];
   for (const connection of connections) {
     const { expiresAt, key } = connection.caller;
     if (expiresAt !== null && expiresAt <= now) expired.push(connection);

@@ -21,7 +21,10 @@ for (const door of ["fastify", "fetch"] as const)
             await gateway.handle(
               new Request(`http://here/api/v1${path}`, {
                 method,
-                headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+                headers: {
+                  ...(body === undefined ? {} : { "content-type": "application/json" }),
+                  ...headers,
+                },
                 ...(body === undefined ? {} : { body: JSON.stringify(body) }),
               }),
             ),

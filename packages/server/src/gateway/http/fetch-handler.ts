@@ -32,7 +32,6 @@ export async function handleRequest(
 }
 
 const NOTHING: AsyncIterable<Uint8Array> = {
-  // oxlint-disable-next-line require-yield
   async *[Symbol.asyncIterator]() {},
 };
 

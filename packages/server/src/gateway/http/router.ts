@@ -1,7 +1,7 @@
 /** Finds the route of a method and a path in the one table. Pure. A fixed word is preferred to a parameter. */
 import type { Route } from "./route.ts";
 
-export type Found =
+type Found =
   | { readonly kind: "route"; readonly route: Route; readonly params: Readonly<Record<string, string>> }
   /** The path is there, the method isn't. */
   | { readonly kind: "method"; readonly allowed: readonly string[] }

@@ -6,6 +6,7 @@ import type { ErrorReply } from "@turnstream/protocol/schema";
 import { refOf, requireAction } from "../access.ts";
 import { authenticate } from "../authenticate.ts";
 import type { Caller } from "../caller.ts";
+import type { Connections } from "../connections.ts";
 import { errorAnswer } from "../errors.ts";
 import { Refused } from "../refused.ts";
 import { corsHeaders, PREFLIGHT_HEADERS } from "./cors.ts";
@@ -17,6 +18,7 @@ import type { Router } from "./router.ts";
 export interface Door {
   readonly parts: GatewayParts;
   readonly router: Router;
+  readonly connections: Connections;
   readonly origins: readonly string[];
   readonly publicUrl: string | undefined;
 }
@@ -37,7 +39,7 @@ export async function serve(door: Door, request: HttpRequest): Promise<HttpAnswe
 
 async function answerOf(door: Door, request: HttpRequest): Promise<HttpAnswer> {
   try {
-    const [path = "", search = ""] = splitOnce(request.url, "?");
+    const [path, search] = splitAt(request.url, "?");
     const found = door.router.find(request.method, path);
     if (found.kind === "bad") throw new Refused("BAD_REQUEST", "The path is not well-formed.");
     if (found.kind === "none") throw new Refused("NOT_FOUND", "There is nothing at this address.");
@@ -144,7 +146,7 @@ async function withoutBody({ body }: HttpAnswer): Promise<null> {
   return null;
 }
 
-function splitOnce(text: string, at: string): [string, string?] {
+function splitAt(text: string, at: string): [string, string] {
   const n = text.indexOf(at);
-  return n < 0 ? [text] : [text.slice(0, n), text.slice(n + 1)];
+  return n < 0 ? [text, ""] : [text.slice(0, n), text.slice(n + 1)];
 }

@@ -20,20 +20,30 @@ export function upgrade(
 ): boolean {
   const url = URL.parse(incoming.url ?? "", "http://here");
   if (url?.pathname !== `${BASE}/socket`) return false;
-  // Whoever leaves while we ask who they are.
-  const ignore = () => undefined;
-  socket.on("error", ignore);
-  const from = incoming.socket.remoteAddress ?? "";
-  admit(door, incoming, { search: url.searchParams, from }).then(
-    (admitted) => {
-      socket.off("error", ignore);
-      if (socket.destroyed) return;
-      open(admitted, { incoming, socket, head });
-    },
-    (error: unknown) => refuse(door, socket, error),
-  );
+  void letIn(door, open, url.searchParams, { incoming, socket, head });
   return true;
 }
+
+async function letIn(
+  door: Door,
+  open: OpenSocket,
+  search: URLSearchParams,
+  taken: Parameters<OpenSocket>[1],
+): Promise<void> {
+  const { incoming, socket } = taken;
+  socket.on("error", ignore);
+  try {
+    const admitted = await admit(door, incoming, { search, from: incoming.socket.remoteAddress ?? "" });
+    if (!socket.destroyed) open(admitted, taken);
+  } catch (error) {
+    refuse(door, socket, error);
+  } finally {
+    if (!socket.writableEnded) socket.off("error", ignore);
+  }
+}
+
+/** Whoever leaves while we ask who they are. */
+function ignore(): void {}
 
 /** Written by hand: at an upgrade Node gives the bare connection. */
 export function refuse(door: Pick<Door, "parts">, socket: Duplex, error: unknown): void {
