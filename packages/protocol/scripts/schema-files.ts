@@ -8,6 +8,8 @@ import {
   postMessage,
   postMessageReply,
   responsesFrames,
+  restBodies,
+  restReplies,
   socketCommands,
   socketReplies,
   tasksFrames,
@@ -24,6 +26,8 @@ const SETS: Readonly<Record<string, { title: string; schemas: Schemas }>> = {
   "responses-frames": { title: "Frames of the responses dialect", schemas: responsesFrames },
   "socket-commands": { title: "Commands over a WebSocket", schemas: socketCommands },
   "socket-replies": { title: "Answers to commands over a WebSocket", schemas: socketReplies },
+  "rest-bodies": { title: "Bodies of the HTTP interface", schemas: restBodies },
+  "rest-replies": { title: "Answers of the HTTP interface", schemas: restReplies },
   http: {
     title: "Bodies over HTTP",
     schemas: { post_message: postMessage, post_message_reply: postMessageReply, error: errorReply },

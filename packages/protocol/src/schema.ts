@@ -15,6 +15,7 @@ export type { SocketCommand, SocketReply } from "./commands/socket.ts";
 export { blocksFrameSchema, blocksFrames } from "./dialects/blocks/frames.ts";
 export { errorReply, postMessage, postMessageReply } from "./commands/http.ts";
 export type { ErrorReply, PostMessage, PostMessageReply } from "./commands/http.ts";
+export { type RestBody, restBodies, restReplies, type RestReply } from "./commands/rest.ts";
 export { responsesFrameSchema, responsesFrames } from "./dialects/responses/frames.ts";
 export { tasksFrameSchema, tasksFrames } from "./dialects/tasks/frames.ts";
 export { eventSchema, eventSchemas } from "./events/index.ts";

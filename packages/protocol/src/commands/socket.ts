@@ -24,6 +24,37 @@ export const formValues = z
   .record(z.string(), json)
   .describe("what was filled in; without it a form that waits is declined, with the text as the reason");
 const messageText = z.string().max(1_000_000);
+const reason = z.string().max(4096).exactOptional();
+
+/** What commands say beside what they are for: the same over sockets and as bodies over HTTP. */
+export const decideFields = {
+  decision: z.enum(["approve", "edit", "reject"]),
+  args: json.exactOptional().describe("with edit: the arguments to use instead"),
+  reason,
+  digest: z.string().max(256).exactOptional().describe("of what was shown"),
+  always: z
+    .literal(true)
+    .exactOptional()
+    .describe("with approve: also for every later call of the tool in this session"),
+};
+export const answerFields = { answers: z.array(answer).min(1).max(20) };
+export const submitFields = { values: z.record(z.string(), json) };
+export const reasonFields = { reason };
+
+interface Decide {
+  readonly decision: string;
+  readonly args?: unknown;
+  readonly always?: true;
+}
+type Rule = [(decide: Decide) => boolean, { message: string; path: string[] }];
+export const argsComeWithEdit: Rule = [
+  (decide) => (decide.decision === "edit") === (decide.args !== undefined),
+  { message: "args come with the decision edit, and only with it", path: ["args"] },
+];
+export const alwaysComesWithApprove: Rule = [
+  (decide) => decide.always === undefined || decide.decision === "approve",
+  { message: "always comes with the decision approve, and only with it", path: ["always"] },
+];
 
 export const socketCommands = {
   subscribe: z
@@ -67,23 +98,10 @@ export const socketCommands = {
       ...request,
       ...session,
       approval_key: id,
-      decision: z.enum(["approve", "edit", "reject"]),
-      args: json.exactOptional().describe("with edit: the arguments to use instead"),
-      reason: z.string().max(4096).exactOptional(),
-      digest: z.string().max(256).exactOptional().describe("of what was shown"),
-      always: z
-        .literal(true)
-        .exactOptional()
-        .describe("with approve: also for every later call of the tool in this session"),
+      ...decideFields,
     })
-    .refine((decide) => (decide.decision === "edit") === (decide.args !== undefined), {
-      message: "args come with the decision edit, and only with it",
-      path: ["args"],
-    })
-    .refine((decide) => decide.always === undefined || decide.decision === "approve", {
-      message: "always comes with the decision approve, and only with it",
-      path: ["always"],
-    })
+    .refine(...argsComeWithEdit)
+    .refine(...alwaysComesWithApprove)
     .describe("The decision on an approval."),
   answer: z
     .strictObject({
@@ -91,7 +109,7 @@ export const socketCommands = {
       ...request,
       ...session,
       approval_key: id,
-      answers: z.array(answer).min(1).max(20),
+      ...answerFields,
     })
     .describe("The answer to a question."),
   dismiss: z
@@ -100,7 +118,7 @@ export const socketCommands = {
       ...request,
       ...session,
       approval_key: id,
-      reason: z.string().max(4096).exactOptional(),
+      ...reasonFields,
     })
     .describe("A question will not be answered. The turn goes on without."),
   submit: z
@@ -109,7 +127,7 @@ export const socketCommands = {
       ...request,
       ...session,
       form_request_id: id,
-      values: z.record(z.string(), json),
+      ...submitFields,
     })
     .describe("A form, filled in."),
   decline: z
@@ -118,7 +136,7 @@ export const socketCommands = {
       ...request,
       ...session,
       form_request_id: id,
-      reason: z.string().max(4096).exactOptional(),
+      ...reasonFields,
     })
     .describe("A form will not be filled in."),
 };

@@ -1,5 +1,6 @@
 /** What a gateway needs and what can be set. Each setting is declared here, once, with its default. */
 import type { CommandParts } from "../session/parts.ts";
+import { DEFAULT_UPLOAD_LIMITS } from "../session/upload.ts";
 import type { Env } from "../store/env.ts";
 
 export interface GatewayLimits {
@@ -16,6 +17,9 @@ export interface GatewayLimits {
   readonly subscriptionsPerSocket: number;
   /** Of a command over a socket, and of a JSON body. */
   readonly bodyBytes: number;
+  /** Of one file, and of all files of a session. */
+  readonly uploadBytes: number;
+  readonly sessionUploadBytes: number;
   /** How long a socket may take to say who it is. */
   readonly ticketMs: number;
   readonly tokenMs: number;
@@ -34,6 +38,8 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   silenceMs: 180_000,
   subscriptionsPerSocket: 100,
   bodyBytes: 2 * 1024 * 1024,
+  uploadBytes: DEFAULT_UPLOAD_LIMITS.bytes,
+  sessionUploadBytes: DEFAULT_UPLOAD_LIMITS.sessionBytes,
   ticketMs: 30_000,
   tokenMs: 15 * 60_000,
   turns: 20,

@@ -2,16 +2,15 @@
  * The end state of a turn's task with what the model read, for the owner of the session (T01). The caller has made sure
  * that it is the owner who asks. Reads only.
  */
-import { findTurn, mainRun, restoreTurn, type Turn } from "@turnstream/protocol";
+import { mainRun } from "@turnstream/protocol";
 import { type TaskEndState, taskEndState } from "@turnstream/protocol/tasks";
 import type { Ref } from "../store/refs.ts";
-import { readHistory } from "./history.ts";
 import { contentParts, type KeptContent } from "./kept-content.ts";
 import type { Parts } from "./parts.ts";
+import { readTurn } from "./turn-pages.ts";
 
 /** Under which key the runtime keeps what a call came to. */
 const CALL_PREFIX = "call/";
-const PAGE = 50;
 
 /** @param task a sub-agent's, by the call that started it; the turn's own when absent. Null when there is none. */
 export async function readEndState(
@@ -19,7 +18,7 @@ export async function readEndState(
   ref: Ref,
   { turn: id, task }: { readonly turn: string; readonly task?: string },
 ): Promise<TaskEndState | null> {
-  const turn = await findAnyTurn(parts, ref, id);
+  const turn = await readTurn(parts, ref, id);
   const run = task === undefined ? turn && mainRun(turn) : turn?.runs.findLast(({ call }) => call === task);
   if (turn === null || run === undefined || run === null) return null;
   const kept = await parts.store.journal.kept(ref, [id]);
@@ -28,17 +27,4 @@ export async function readEndState(
     const fact = facts.get(`${CALL_PREFIX}${call}`);
     return fact === undefined ? null : contentParts(fact);
   });
-}
-
-async function findAnyTurn(parts: Parts, ref: Ref, id: string): Promise<Turn | null> {
-  const { state } = await readHistory(parts, ref, { turns: PAGE });
-  const found = findTurn(state, id);
-  if (found !== undefined) return found;
-  for (let before = state.turns.at(0)?.start; before !== undefined;) {
-    const page = await parts.store.turns.list(ref, { before, limit: PAGE });
-    const record = page.find((one) => one.id === id);
-    if (record !== undefined) return restoreTurn(record.snapshot);
-    before = page.at(-1)?.start;
-  }
-  return null;
 }

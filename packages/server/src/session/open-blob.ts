@@ -4,6 +4,7 @@
  */
 import { readBlobToken } from "../store/rules/blob-token.ts";
 import type { Store } from "../store/store.ts";
+import { safeHeaders } from "./safe-headers.ts";
 
 export const BLOB_ERRORS = {
   BAD_ADDRESS: "This address was not given by us, or was changed. Load the conversation again.",
@@ -29,15 +30,6 @@ export interface OpenedBlob {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What browsers show and can't be made to run. SVG and HTML can. */
-const INLINE: ReadonlySet<string> = new Set([
-  "image/png",
-  "image/jpeg",
-  "image/gif",
-  "image/webp",
-  "image/avif",
-]);
-
 /** @param secrets those that addresses were signed with, the newest first. Throws a BlobError. */
 export async function openBlob(
   { store }: { readonly store: Store },
@@ -50,28 +42,11 @@ export async function openBlob(
   const blob = await store.blobs.get(grant, grant.blob);
   if (blob === null) throw new BlobError("GONE");
   const maxAge = Math.floor((grant.expires - now) / 1_000);
-  return { body: blob.body, headers: headersFor(blob.mediaType, blob.body.byteLength, maxAge) };
-}
-
-function headersFor(mediaType: string, size: number, maxAge: number): Record<string, string> {
-  const type = mediaType.split(";")[0]?.trim().toLowerCase() ?? "";
-  const isInline = INLINE.has(type);
-  return {
-    "content-type": typeFor(type),
-    "content-length": String(size),
-    "content-disposition": isInline ? "inline" : 'attachment; filename="download"',
-    "x-content-type-options": "nosniff",
-    "content-security-policy": "default-src 'none'; sandbox",
+  const headers = {
+    ...safeHeaders(blob.mediaType, blob.body.byteLength),
     "cross-origin-resource-policy": "cross-origin",
-    "referrer-policy": "no-referrer",
     // Whoever has the address may load it, and only for as long as it is good.
     "cache-control": `private, max-age=${maxAge}, immutable`,
   };
-}
-
-/** Other types are bytes to a browser; text says which it is, or a browser would guess. */
-function typeFor(type: string): string {
-  if (INLINE.has(type) || type === "image/svg+xml") return type;
-  if (type === "text/plain" || type === "application/json") return `${type}; charset=utf-8`;
-  return "application/octet-stream";
+  return { body: blob.body, headers };
 }

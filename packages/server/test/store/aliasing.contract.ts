@@ -78,6 +78,7 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         () => store().archive.window(ref, 5),
         () => store().archive.events(ref, { after: 0, limit: 100 }),
         () => store().turns.list(ref, { limit: 5 }),
+        () => store().turns.get(ref, "t1"),
         () => store().epochs.list(ref, 5),
         () => store().shares.find(share.id),
         () => store().shares.list(actor, ref.session),

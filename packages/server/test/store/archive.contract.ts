@@ -123,6 +123,11 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(numbers).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
       const [newest] = await store.turns.list(ref, { limit: 1 });
       expect(newest).toMatchObject({ status: "end_turn", open: false, end: log.length });
+      expect(await store.turns.get(ref, newest?.id ?? "")).toEqual(newest);
+      expect(await store.turns.get(ref, "nothing")).toBeNull();
+      expect(await store.turns.get({ ...ref, tenant: "else" }, newest?.id ?? "")).toBeNull();
+      const { ref: other } = await newSession(store);
+      expect(await store.turns.get(other, newest?.id ?? "")).toBeNull();
     });
 
     test("writing in steps gives what writing at once gives", async () => {

@@ -204,6 +204,7 @@ function byRef(
     () => store.archive.events(ref, { after: 0, limit: 5 }),
     () => store.turns.list(ref, { limit: 5 }),
     () => store.turns.open(ref),
+    () => store.turns.get(ref, "t"),
     () => store.waiting.list(ref),
     () => store.waiting.take(ref),
     () => store.blobs.get(ref, "b"),

@@ -66,6 +66,8 @@ export interface Route<Body = unknown, Query = unknown> {
   readonly action: Action | null;
   readonly body?: z.ZodType<Body>;
   readonly query?: z.ZodType<Query>;
+  /** What its JSON looks like when it is done. For clients and tests; nothing is held to it on the way out. */
+  readonly answer?: z.ZodType;
   /** It takes bytes instead of JSON. */
   readonly takesBytes?: boolean;
   /** It makes something: a repeat with the same `idempotency-key` gives the first answer again. */

@@ -15,6 +15,11 @@ export const TURNS = table<TurnRow>("turns", "session");
 
 export function memoryTurns(tables: MemoryTables): Turns {
   return {
+    get: (ref, id) =>
+      tables.run((rows) => {
+        const row = turnsOf(rows, ref).find((one) => one.id === id);
+        return row === undefined ? null : recordOf(row);
+      }),
     list: (ref, { limit, before }) =>
       tables.run((rows) => {
         const end = before === undefined ? Infinity : checkCount(before, "before");

@@ -14,6 +14,8 @@ export interface TurnRecord {
 }
 
 export interface Turns {
+  /** Null when no such turn is archived. */
+  get(ref: Ref, id: string): Promise<TurnRecord | null>;
   /** The newest first; `before` is the `start` of the last one of the page before. */
   list(ref: Ref, page: { readonly limit: number; readonly before?: number }): Promise<TurnRecord[]>;
   /** Those with an open form or payment, the oldest first, at most 1,000. */

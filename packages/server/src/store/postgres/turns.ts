@@ -9,6 +9,10 @@ import { isTenants } from "./session-row.ts";
 
 export function postgresTurns(db: Db): Turns {
   return {
+    async get(ref, id) {
+      const row = await turnsOf(db, ref).where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : recordOf(row);
+    },
     async list(ref, { limit, before }) {
       let query = turnsOf(db, ref).orderBy("start_seq", "desc").limit(checkLimit(limit, MAX_PAGE));
       if (before !== undefined) query = query.where("start_seq", "<", checkCount(before, "before"));

@@ -1,0 +1,32 @@
+/** Routes of what needs no approval any more in a session: see it, take it back. It is given with a decision. */
+import { restReplies } from "@turnstream/protocol/schema";
+import { listAllowances, revokeAllowance } from "../../../session/allowances.ts";
+import { Refused } from "../../refused.ts";
+import { type Route, route } from "../route.ts";
+
+const list = route({
+  method: "GET",
+  path: "/sessions/{session}/allowances",
+  does: "Which tools of which agents were approved for the rest of the session.",
+  action: "read",
+  answer: restReplies.allowances,
+  handle: async ({ parts, ref }) => ({
+    status: 200,
+    json: { allowances: await listAllowances(parts, ref) },
+  }),
+});
+
+const revoke = route({
+  method: "DELETE",
+  path: "/sessions/{session}/allowances/{agent}/{tool}",
+  does: "Takes one back: from the next call on, a person is asked again.",
+  action: "decide",
+  async handle({ parts, caller, ref, params }) {
+    const { agent = "", tool = "" } = params;
+    if (!(await revokeAllowance(parts, ref, { agent, tool, by: caller.user })))
+      throw new Refused("NOT_FOUND", "This was not approved for the rest of the session.");
+    return { status: 204 };
+  },
+});
+
+export const allowanceRoutes: readonly Route[] = [list, revoke];

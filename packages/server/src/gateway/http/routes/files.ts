@@ -1,0 +1,58 @@
+/** Routes of files: bytes come and go as a stream, within limits. A file is good in its own session only. */
+import { createHash } from "node:crypto";
+import { restReplies } from "@turnstream/protocol/schema";
+import { z } from "zod";
+import { safeHeaders } from "../../../session/safe-headers.ts";
+import { readUpload, uploadFile } from "../../../session/upload.ts";
+import { Refused } from "../../refused.ts";
+import { type Route, route } from "../route.ts";
+
+const MAX_TYPE = 200;
+
+const upload = route({
+  method: "POST",
+  path: "/sessions/{session}/files",
+  does: "Takes the bytes of a file. One that broke off is sent again with the same `idempotency-key`.",
+  action: "write",
+  takesBytes: true,
+  creates: true,
+  query: z.strictObject({ name: z.string().min(1).max(300) }),
+  answer: restReplies.file,
+  async handle({ parts, caller, ref, query, headers, bytes }) {
+    const key = headers.get("idempotency-key");
+    const { uploadBytes, sessionUploadBytes } = parts.limits;
+    const uploaded = await uploadFile(
+      parts,
+      ref,
+      {
+        id: key === undefined ? parts.env.id() : fileId(key),
+        name: query.name,
+        mediaType: (headers.get("content-type") ?? "").slice(0, MAX_TYPE),
+        body: bytes,
+        by: caller.user,
+      },
+      { bytes: uploadBytes, sessionBytes: sessionUploadBytes },
+    );
+    const { id, url, name, mediaType, size } = uploaded;
+    return { status: 201, json: { id, url, name, media_type: mediaType, size } };
+  },
+});
+
+function fileId(key: string): string {
+  return `k.${createHash("sha256").update(key).digest("hex")}`;
+}
+
+const get = route({
+  method: "GET",
+  path: "/sessions/{session}/files/{file}",
+  does: "Gives a file back as it came.",
+  action: "read",
+  async handle({ parts, ref, params }) {
+    const file = await readUpload(parts, ref, params["file"] ?? "");
+    if (file === null) throw new Refused("NOT_FOUND", "This session has no such file.");
+    const headers = { ...safeHeaders(file.mediaType, file.size, file.name), "cache-control": "no-store" };
+    return { status: 200, bytes: file.body, headers };
+  },
+});
+
+export const fileRoutes: readonly Route[] = [upload, get];

@@ -1,0 +1,117 @@
+/** Routes that show what was said: history for clients of `blocks`, snapshots and turns for native ones, end states. */
+import { type SessionState, snapshot, turnSnapshot, withAddresses } from "@turnstream/protocol";
+import { historyOf, turnMessages } from "@turnstream/protocol/blocks";
+import { restReplies } from "@turnstream/protocol/schema";
+import { z } from "zod";
+import { blobAddresses } from "../../../session/blob-address.ts";
+import { readEndState } from "../../../session/end-state.ts";
+import { readHistory } from "../../../session/history.ts";
+import { pageOfTurns, readTurn } from "../../../session/turn-pages.ts";
+import type { Ref } from "../../../store/refs.ts";
+import { Refused } from "../../refused.ts";
+import { pageEnd, pageSize } from "../query.ts";
+import { type Answer, type GatewayParts, type Route, route } from "../route.ts";
+
+const MAX_TURNS = 50;
+const USUAL_TURNS = 20;
+const page = z.strictObject({ before: pageEnd, limit: pageSize(MAX_TURNS, USUAL_TURNS) });
+
+const history = route({
+  method: "GET",
+  path: "/sessions/{session}/history",
+  does: "A page of history, the newest first; subscribe after its `last_event_id`.",
+  action: "read",
+  query: page,
+  answer: restReplies.history,
+  async handle({ parts, ref, query }) {
+    const state = await quietState(parts, ref, query.limit);
+    const { turns, next } = await pageOfTurns(parts, ref, state, query);
+    const { messages: _, ...now } = historyOf(state);
+    return shown(parts, ref, {
+      // An older page is joined to one that has been shown: where to subscribe was said there.
+      ...(query.before === undefined ? now : {}),
+      messages: turns.flatMap(turnMessages),
+      has_more: next !== null,
+      next_before: next,
+    });
+  },
+});
+
+/** As of the latest moment at which nothing that is shown was half-streamed. */
+async function quietState(parts: GatewayParts, ref: Ref, turns: number): Promise<SessionState> {
+  return (await readHistory(parts, ref, { turns })).state;
+}
+
+const getSnapshot = route({
+  method: "GET",
+  path: "/sessions/{session}/snapshot",
+  does: "The state as it is now, with its newest turns, for native clients; subscribe after its `event_id`.",
+  action: "read",
+  query: z.strictObject({ turns: pageSize(MAX_TURNS, USUAL_TURNS) }),
+  answer: restReplies.snapshot,
+  async handle({ parts, ref, query }) {
+    const { state, cursor } = await readHistory(parts, ref, query);
+    return shown(parts, ref, {
+      session_id: ref.session,
+      event_id: cursor,
+      snapshot: snapshot(state, query.turns),
+    });
+  },
+});
+
+const listTurns = route({
+  method: "GET",
+  path: "/sessions/{session}/turns",
+  does: "A page of turns as they are in snapshots; those before the oldest that a client has.",
+  action: "read",
+  query: page,
+  answer: restReplies.turns,
+  async handle({ parts, ref, query }) {
+    const { state } = await readHistory(parts, ref, { turns: 1 });
+    const { turns, next } = await pageOfTurns(parts, ref, state, query);
+    return shown(parts, ref, {
+      turns: turns.map(turnSnapshot),
+      has_more: next !== null,
+      next_before: next,
+    });
+  },
+});
+
+const getTurn = route({
+  method: "GET",
+  path: "/sessions/{session}/turns/{turn}",
+  does: "One turn.",
+  action: "read",
+  answer: restReplies.turn,
+  async handle({ parts, ref, params }) {
+    const turn = await readTurn(parts, ref, params["turn"] ?? "");
+    if (turn === null) throw noTurn();
+    return shown(parts, ref, { turn: turnSnapshot(turn) });
+  },
+});
+
+const endState = route({
+  method: "GET",
+  path: "/sessions/{session}/turns/{turn}/end-state",
+  does: "The end state of a turn's task, or of the sub-agent's that the call `task` started, with what the model read.",
+  action: "read",
+  query: z.strictObject({ task: z.string().min(1).max(256).exactOptional() }),
+  answer: restReplies.end_state,
+  async handle({ parts, ref, params, query }) {
+    const state = await readEndState(parts, ref, { turn: params["turn"] ?? "", ...query });
+    if (state === null) throw noTurn();
+    return shown(parts, ref, state);
+  },
+});
+
+function noTurn(): Refused {
+  return new Refused("NOT_FOUND", "This session has no such turn or task.");
+}
+
+/** What is kept beside the log gets addresses that can be loaded for a while. */
+function shown<T extends object>({ blobBase, secrets, env }: GatewayParts, ref: Ref, json: T): Answer {
+  const options = { base: blobBase, secret: secrets[0], now: env.now() };
+  return { status: 200, json: withAddresses(json, blobAddresses(ref, options)) };
+}
+
+export const historyRoutes: readonly Route[] = [history, getSnapshot, listTurns, getTurn, endState];

@@ -1,0 +1,192 @@
+/** Routes of what a person must decide or do: what waits, the decisions, and drafts of forms. Never decides by itself. */
+import { restBodies, restReplies } from "@turnstream/protocol/schema";
+import { z } from "zod";
+import { readFormDraft, saveFormDraft } from "../../../session/form-drafts.ts";
+import type { FormDraft } from "../../../store/ports/form-drafts.ts";
+import type { Interaction } from "../../../store/ports/interactions.ts";
+import { carryOut, type Command, type CommandOptions } from "../../commands.ts";
+import { Refused } from "../../refused.ts";
+import { pageEnd, pageSize } from "../query.ts";
+import { type Answer, type Call, type Route, route } from "../route.ts";
+
+const MAX_LISTED = 1_000;
+const USUAL_LISTED = 100;
+const ONE = "/sessions/{session}/interactions/{interaction}";
+
+const list = route({
+  method: "GET",
+  path: "/sessions/{session}/interactions",
+  does: "What people were asked, the oldest first; with `status=pending` only what waits.",
+  action: "read",
+  query: z.strictObject({
+    status: z.literal("pending").exactOptional(),
+    after: pageEnd,
+    limit: pageSize(MAX_LISTED - 1, USUAL_LISTED),
+  }),
+  answer: restReplies.interactions,
+  async handle({ parts, ref, query }) {
+    const { status, after, limit } = query;
+    const found = await parts.store.interactions.list(ref, {
+      pending: status === "pending",
+      limit: limit + 1,
+      ...(after === undefined ? {} : { after }),
+    });
+    const page = found.slice(0, limit);
+    const hasMore = found.length > limit;
+    const interactions = page.map((one) => ({ ...interactionJson(one), n: one.n }));
+    const next = hasMore ? (page.at(-1)?.n ?? null) : null;
+    return { status: 200, json: { interactions, has_more: hasMore, next_after: next } };
+  },
+});
+
+const get = route({
+  method: "GET",
+  path: ONE,
+  does: "One of them, by its key, and how it came to what it is.",
+  action: "read",
+  answer: restReplies.decided,
+  handle: asItIsNow,
+});
+
+const decide = route({
+  method: "POST",
+  path: `${ONE}/decide`,
+  does: "Approves a call, with other arguments or for good, or rejects it.",
+  action: "decide",
+  body: restBodies.decide,
+  answer: restReplies.decided,
+  handle: (call) => done(call, { type: "decide", ...call.body, ...keyOf(call) }),
+});
+
+const answer = route({
+  method: "POST",
+  path: `${ONE}/answer`,
+  does: "Answers a question.",
+  action: "decide",
+  body: restBodies.answer,
+  answer: restReplies.decided,
+  handle: (call) => done(call, { type: "answer", ...call.body, ...keyOf(call) }),
+});
+
+const dismiss = route({
+  method: "POST",
+  path: `${ONE}/dismiss`,
+  does: "Leaves a question unanswered; the turn goes on without.",
+  action: "decide",
+  body: restBodies.dismiss,
+  answer: restReplies.decided,
+  handle: (call) => done(call, { type: "dismiss", ...call.body, ...keyOf(call) }),
+});
+
+const submit = route({
+  method: "POST",
+  path: `${ONE}/submit`,
+  does: "Submits a form. The next turn goes on from it, unless `go_on` is false.",
+  action: "decide",
+  body: restBodies.submit,
+  answer: restReplies.decided,
+  handle(call) {
+    const { go_on: goOn, ...body } = call.body;
+    return done(call, { type: "submit", ...body, ...formOf(call) }, { goOn });
+  },
+});
+
+const decline = route({
+  method: "POST",
+  path: `${ONE}/decline`,
+  does: "Declines a form. The next turn goes on without it, unless `go_on` is false.",
+  action: "decide",
+  body: restBodies.decline,
+  answer: restReplies.decided,
+  handle(call) {
+    const { go_on: goOn, ...body } = call.body;
+    return done(call, { type: "decline", ...body, ...formOf(call) }, { goOn });
+  },
+});
+
+const getDraft = route({
+  method: "GET",
+  path: `${ONE}/draft`,
+  does: "What was filled into a form so far.",
+  action: "read",
+  answer: restReplies.draft,
+  async handle(call) {
+    const { parts, ref } = call;
+    return draftAnswer(await readFormDraft(parts, ref, nameOf(call)));
+  },
+});
+
+const putDraft = route({
+  method: "PUT",
+  path: `${ONE}/draft`,
+  does: "Keeps what was filled into a form so far. The last one counts.",
+  action: "decide",
+  body: restBodies.save_draft,
+  answer: restReplies.draft,
+  async handle(call) {
+    const { parts, ref, body } = call;
+    return draftAnswer(await saveFormDraft(parts, ref, { form: nameOf(call), values: body.values }));
+  },
+});
+
+type AnyCall = Pick<Call<unknown, unknown>, "parts" | "caller" | "ref" | "params">;
+
+function nameOf({ params }: AnyCall): string {
+  return params["interaction"] ?? "";
+}
+
+function keyOf(call: AnyCall) {
+  return { session_id: call.ref.session, approval_key: nameOf(call) };
+}
+
+function formOf(call: AnyCall) {
+  return { session_id: call.ref.session, form_request_id: nameOf(call) };
+}
+
+async function done(call: AnyCall, command: Command, options: CommandOptions = {}): Promise<Answer> {
+  await carryOut(call.parts, call.caller, call.ref, command, options);
+  return asItIsNow(call);
+}
+
+async function asItIsNow(call: AnyCall): Promise<Answer> {
+  const { parts, ref } = call;
+  const found = await parts.store.interactions.byKey(ref, nameOf(call));
+  if (found === null) throw new Refused("NOT_FOUND", "This session has no such interaction.");
+  const changes = await parts.store.interactions.changes(ref, found.id);
+  return { status: 200, json: { interaction: { ...interactionJson(found), changes } } };
+}
+
+function interactionJson(interaction: Interaction) {
+  const { key, kind, status, version, turn, call, request, digest, deadline } = interaction;
+  return {
+    key,
+    kind,
+    status,
+    version,
+    turn_id: turn,
+    call_id: call,
+    request,
+    digest,
+    deadline,
+    requested_at: interaction.requestedAt,
+    changed_at: interaction.changedAt,
+  };
+}
+
+function draftAnswer(draft: FormDraft | null): Answer {
+  if (draft === null) return { status: 200, json: { draft } };
+  const { values, version, savedAt } = draft;
+  return { status: 200, json: { draft: { values, version, saved_at: savedAt } } };
+}
+
+export const interactionRoutes: readonly Route[] = [
+  list,
+  get,
+  decide,
+  answer,
+  dismiss,
+  submit,
+  decline,
+  getDraft,
+  putDraft,
+];

@@ -1,0 +1,104 @@
+/** Routes of a tenant's knowledge bases: what is in them, bringing texts in, taking them out. Agents search, these don't. */
+import { restBodies, restReplies } from "@turnstream/protocol/schema";
+import { z } from "zod";
+import { importKnowledge } from "../../../knowledge/import.ts";
+import { MAX_PAGE } from "../../../store/ports/sessions.ts";
+import { Refused } from "../../refused.ts";
+import { pageSize } from "../query.ts";
+import { type Route, route } from "../route.ts";
+
+const USUAL_OBJECTS = 50;
+
+const bases = route({
+  method: "GET",
+  path: "/knowledge",
+  does: "The knowledge bases, and how many objects each has.",
+  action: "knowledge",
+  answer: restReplies.bases,
+  handle: async ({ parts, caller }) => ({
+    status: 200,
+    json: { bases: await parts.store.knowledge.bases(caller.tenant) },
+  }),
+});
+
+const objects = route({
+  method: "GET",
+  path: "/knowledge/{base}/objects",
+  does: "A page of a base, by id.",
+  action: "knowledge",
+  query: z.strictObject({
+    after: z.string().min(1).max(256).exactOptional(),
+    limit: pageSize(MAX_PAGE - 1, USUAL_OBJECTS),
+  }),
+  answer: restReplies.objects,
+  async handle({ parts, caller, params, query }) {
+    const { after, limit } = query;
+    const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+    const found = await parts.store.knowledge.list(caller.tenant, params["base"] ?? "", page);
+    const shown = found.slice(0, limit);
+    const hasMore = found.length > limit;
+    return {
+      status: 200,
+      json: {
+        objects: shown.map(({ id, title, url, metadata, lines, changedAt }) => ({
+          id,
+          title,
+          url,
+          metadata,
+          lines,
+          changed_at: changedAt,
+        })),
+        has_more: hasMore,
+        next_after: hasMore ? (shown.at(-1)?.id ?? null) : null,
+      },
+    };
+  },
+});
+
+const bringIn = route({
+  method: "POST",
+  path: "/knowledge/{base}/objects",
+  does: "Brings texts into a base. What is there as it is stays; with `prune` the rest of the base goes.",
+  action: "knowledge",
+  creates: true,
+  body: restBodies.import_knowledge,
+  answer: restReplies.imported,
+  async handle({ parts, caller, params, body }) {
+    const files = body.objects.map(({ text, media_type: mediaType, ...file }) => ({
+      ...file,
+      ...(mediaType === undefined ? {} : { mediaType }),
+      read: async () => text,
+    }));
+    const { tenant } = caller;
+    const { prune } = body;
+    const imported = await importKnowledge(parts.store, { tenant, base: params["base"] ?? "", files, prune });
+    return { status: 200, json: imported };
+  },
+});
+
+const remove = route({
+  method: "DELETE",
+  path: "/knowledge/{base}/objects/{object}",
+  does: "Takes one object out.",
+  action: "knowledge",
+  async handle({ parts, caller, params }) {
+    const { base = "", object = "" } = params;
+    if (!(await parts.store.knowledge.remove(caller.tenant, base, object)))
+      throw new Refused("NOT_FOUND", "The base has no such object.");
+    return { status: 204 };
+  },
+});
+
+const removeBase = route({
+  method: "DELETE",
+  path: "/knowledge/{base}",
+  does: "Takes a whole base out.",
+  action: "knowledge",
+  answer: restReplies.removed,
+  handle: async ({ parts, caller, params }) => ({
+    status: 200,
+    json: { removed: await parts.store.knowledge.removeBase(caller.tenant, params["base"] ?? "") },
+  }),
+});
+
+export const knowledgeRoutes: readonly Route[] = [bases, objects, bringIn, remove, removeBase];

@@ -1,0 +1,61 @@
+/** Routes by which people see what agents remember of them, put it right, and have it forgotten. */
+import { restBodies, restReplies } from "@turnstream/protocol/schema";
+import { editMemory, eraseMemories, eraseMemory, listMemories } from "../../../session/memory.ts";
+import type { Memory } from "../../../store/ports/memories.ts";
+import { Refused } from "../../refused.ts";
+import { type Route, route } from "../route.ts";
+
+const list = route({
+  method: "GET",
+  path: "/memories",
+  does: "What is remembered of the caller: pinned ones first, then the last changed first.",
+  action: "read",
+  answer: restReplies.memories,
+  handle: async ({ parts, caller }) => ({
+    status: 200,
+    json: { memories: (await listMemories(parts, caller)).map(memoryJson) },
+  }),
+});
+
+const edit = route({
+  method: "PATCH",
+  path: "/memories/{memory}",
+  does: "Changes one, or pins it.",
+  action: "write",
+  body: restBodies.edit_memory,
+  answer: restReplies.memory,
+  handle: async ({ parts, caller, params, body }) => ({
+    status: 200,
+    json: { memory: memoryJson(await editMemory(parts, caller, params["memory"] ?? "", body)) },
+  }),
+});
+
+const erase = route({
+  method: "DELETE",
+  path: "/memories/{memory}",
+  does: "Forgets one.",
+  action: "write",
+  async handle({ parts, caller, params }) {
+    if (!(await eraseMemory(parts, caller, params["memory"] ?? "")))
+      throw new Refused("NOT_FOUND", "This is not remembered, or not of you.");
+    return { status: 204 };
+  },
+});
+
+const eraseAll = route({
+  method: "DELETE",
+  path: "/memories",
+  does: "Forgets everything that is remembered of the caller.",
+  action: "write",
+  answer: restReplies.removed,
+  handle: async ({ parts, caller }) => ({
+    status: 200,
+    json: { removed: await eraseMemories(parts, caller) },
+  }),
+});
+
+function memoryJson({ id, text, pinned, createdAt, updatedAt }: Memory) {
+  return { id, text, pinned, created_at: createdAt, updated_at: updatedAt };
+}
+
+export const memoryRoutes: readonly Route[] = [list, edit, erase, eraseAll];

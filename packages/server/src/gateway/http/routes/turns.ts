@@ -1,0 +1,59 @@
+/** Routes that act on turns and on messages that wait for one: stop, try again, take back. */
+import { restReplies } from "@turnstream/protocol/schema";
+import { retryTurn } from "../../../session/retry.ts";
+import { withdrawMessage } from "../../../session/send.ts";
+import { stopTurn, type StopWish } from "../../../session/stop.ts";
+import type { Ref } from "../../../store/refs.ts";
+import type { Caller } from "../../caller.ts";
+import { Refused } from "../../refused.ts";
+import { type Answer, type GatewayParts, type Route, route } from "../route.ts";
+
+const stop = route({
+  method: "POST",
+  path: "/sessions/{session}/stop",
+  does: "Stops the turn that runs. The receipt says whether there was one.",
+  action: "write",
+  answer: restReplies.stop,
+  handle: ({ parts, caller, ref }) => stopped(parts, caller, ref),
+});
+
+const stopOne = route({
+  method: "POST",
+  path: "/sessions/{session}/turns/{turn}/stop",
+  does: "Stops this turn, if it is the one that runs.",
+  action: "write",
+  answer: restReplies.stop,
+  handle: ({ parts, caller, ref, params }) => stopped(parts, caller, ref, { turn: params["turn"] ?? "" }),
+});
+
+async function stopped(parts: GatewayParts, caller: Caller, ref: Ref, wish: StopWish = {}): Promise<Answer> {
+  const { receipt, turn } = await stopTurn(parts, ref, { by: caller.user, ...wish });
+  return { status: receipt === "over" ? 200 : 202, json: { receipt, turn_id: turn } };
+}
+
+const retry = route({
+  method: "POST",
+  path: "/sessions/{session}/turns/{turn}/retry",
+  does: "Tries the last turn again, if it failed in a way that allows it or was stopped.",
+  action: "write",
+  creates: true,
+  answer: restReplies.retry,
+  async handle({ parts, ref, params }) {
+    const { receipt, turn } = await retryTurn(parts, ref, params["turn"] ?? "", parts.env);
+    return { status: receipt === "busy" ? 200 : 202, json: { receipt, turn_id: turn } };
+  },
+});
+
+const withdraw = route({
+  method: "DELETE",
+  path: "/sessions/{session}/messages/{message}",
+  does: "Takes back a message that waits, by its `user_message_id`.",
+  action: "write",
+  async handle({ parts, ref, params }) {
+    if (!(await withdrawMessage(parts, ref, params["message"] ?? "")))
+      throw new Refused("NOT_FOUND", "No such message waits: a turn has it, or it was taken back before.");
+    return { status: 204 };
+  },
+});
+
+export const turnRoutes: readonly Route[] = [stop, stopOne, retry, withdraw];
