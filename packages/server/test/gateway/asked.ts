@@ -1,11 +1,8 @@
-/** Sessions in memory in which something waits for a person, put there without an agent. */
+/** Sessions in which something waits for a person, put there without an agent. */
 import type { Json } from "@turnstream/protocol";
 import type { Caller } from "../../src/gateway/caller.ts";
-import { createMemoryLog } from "../../src/log/memory.ts";
 import { createSession } from "../../src/session/create.ts";
 import type { CommandParts } from "../../src/session/parts.ts";
-import { createMemorySignals } from "../../src/signals/memory.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
 import type { InteractionRequest } from "../../src/store/ports/interactions.ts";
 import type { Ref } from "../../src/store/refs.ts";
 
@@ -17,12 +14,6 @@ export const an: Caller = {
   expiresAt: null,
   from: "test",
 };
-
-export async function memoryParts(): Promise<CommandParts> {
-  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
-  await parts.store.tenants.create({ id: an.tenant, name: "Acme" });
-  return parts;
-}
 
 export async function newSession(parts: CommandParts, caller: Caller = an): Promise<Ref> {
   const { id } = await createSession(parts, caller, {});

@@ -4,7 +4,8 @@ import { carryOut, type Command, messageId } from "../../src/gateway/commands.ts
 import type { CommandParts } from "../../src/session/parts.ts";
 import { DECISIONS_CHANNEL, STOPS_CHANNEL, TURNS_CHANNEL } from "../../src/session/wake.ts";
 import type { Ref } from "../../src/store/refs.ts";
-import { an, ask, memoryParts, newSession } from "./asked.ts";
+import { an, ask, newSession } from "./asked.ts";
+import { memoryParts } from "./server.ts";
 
 type Without<T> = T extends unknown ? Omit<T, "session_id"> : never;
 
@@ -13,7 +14,8 @@ describe("a command (W16)", () => {
   let ref: Ref;
   let woken: string[];
   beforeEach(async () => {
-    parts = await memoryParts();
+    parts = memoryParts();
+    await parts.store.tenants.create({ id: an.tenant, name: "Acme" });
     ref = await newSession(parts);
     woken = [];
     for (const channel of [TURNS_CHANNEL, STOPS_CHANNEL, DECISIONS_CHANNEL])

@@ -52,7 +52,7 @@ export type Answer =
       readonly headers: Headers;
     }
   | { readonly status: number; readonly stream: OpenStream; readonly headers?: Headers }
-  | { readonly status: 204 };
+  | { readonly status: 204 | 304; readonly headers?: Headers };
 
 type Headers = Readonly<Record<string, string>>;
 

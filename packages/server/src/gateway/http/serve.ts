@@ -130,7 +130,7 @@ function httpAnswer(caller: Caller, answer: Answer): HttpAnswer {
     const { status, headers, bytes } = answer;
     return { status, headers, body: bytes instanceof Uint8Array ? { whole: bytes } : { chunks: bytes } };
   }
-  return { status: answer.status, headers: {}, body: null };
+  return { status: answer.status, headers: answer.headers ?? {}, body: null };
 }
 
 function jsonAnswer(

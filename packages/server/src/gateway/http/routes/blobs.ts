@@ -16,7 +16,7 @@ const get = route({
     if (!isKnown(headers.get("if-none-match"), etag))
       return { status: 200, bytes: body, headers: { ...safe, etag } };
     const { "content-length": _, ...rest } = safe;
-    return { status: 304, bytes: new Uint8Array(), headers: { ...rest, etag } };
+    return { status: 304, headers: { ...rest, etag } };
   },
 });
 

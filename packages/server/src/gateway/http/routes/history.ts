@@ -109,7 +109,7 @@ function noTurn(): Refused {
 }
 
 /** What is kept beside the log gets addresses that can be loaded for a while. */
-function shown<T extends object>({ blobBase, secrets, env }: GatewayParts, ref: Ref, json: T): Answer {
+function shown({ blobBase, secrets, env }: GatewayParts, ref: Ref, json: object): Answer {
   const options = { base: blobBase, secret: secrets[0], now: env.now() };
   return { status: 200, json: withAddresses(json, blobAddresses(ref, options)) };
 }
