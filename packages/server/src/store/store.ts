@@ -10,6 +10,7 @@ import type { Audit } from "./ports/audit.ts";
 import type { Blobs } from "./ports/blobs.ts";
 import type { Epochs } from "./ports/epochs.ts";
 import type { FormDrafts } from "./ports/form-drafts.ts";
+import type { Idempotency } from "./ports/idempotency.ts";
 import type { Interactions } from "./ports/interactions.ts";
 import type { Journal } from "./ports/journal.ts";
 import type { Keys } from "./ports/keys.ts";
@@ -23,6 +24,7 @@ import type { Running } from "./ports/running.ts";
 import type { Sessions } from "./ports/sessions.ts";
 import type { Shares } from "./ports/shares.ts";
 import type { Tenants } from "./ports/tenants.ts";
+import type { Tickets } from "./ports/tickets.ts";
 import type { Turns } from "./ports/turns.ts";
 import type { Uploads } from "./ports/uploads.ts";
 import type { UsageLedger } from "./ports/usage.ts";
@@ -54,6 +56,8 @@ export interface StorePorts {
   readonly audit: Audit;
   readonly memories: Memories;
   readonly knowledge: Knowledge;
+  readonly tickets: Tickets;
+  readonly idempotency: Idempotency;
 }
 
 export interface Store extends StorePorts {

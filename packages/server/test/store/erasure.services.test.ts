@@ -49,6 +49,10 @@ async function sayIt({ store }: PostgresHarness, tenant: string, user: string) {
   await store.attachments.add(ref, { ...file, text: [CANARY] });
   await store.uploads.begin(ref, { id: "u", name: CANARY, mediaType: "", by: user });
   await store.uploads.add(ref, "u", { attempt: 1, bytes: Buffer.from(CANARY) });
+  const asked = { route: "POST /x", key: unique("key"), digest: "d", session };
+  const begun = await store.idempotency.begin(actor, asked);
+  if (begun.state !== "yours") throw new Error("a new key is ours");
+  await store.idempotency.finish(actor, asked, begun.claim, { status: 201, body: CANARY });
   const share = await store.shares.create(actor, session);
   return { actor, ref, share };
 }
@@ -58,6 +62,7 @@ const HELD_IN = [
   "attachment_pieces",
   "attachments",
   "blobs",
+  "idempotency_keys",
   "memories",
   "outbox",
   "running_turns",

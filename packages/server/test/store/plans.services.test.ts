@@ -63,6 +63,7 @@ type Query = (store: OpenStore, harness: PostgresHarness, events: number) => Pro
 
 const queries: Readonly<Record<string, Query>> = {
   "sessions.get": (store) => store.sessions.get(actor, session),
+  "sessions.byNumber": (store) => store.sessions.byNumber(actor, 1),
   "sessions.find": (store) => store.sessions.find(ref),
   "sessions.list, first page": (store) => store.sessions.list(actor, { limit: 50 }),
   "sessions.list, middle page": async (store, harness) =>

@@ -31,6 +31,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(session.forkedFromShare).toBe(false);
       expect(session.createdAt).toBeLessThanOrEqual(session.updatedAt);
       expect(await store.sessions.get(actor, id)).toEqual(session);
+      expect(await store.sessions.byNumber(actor, session.number)).toEqual(session);
       const other = await store.sessions.create(actor, { id: unique("session") });
       expect(other.number).toBeGreaterThan(session.number);
       expect(other.epoch).toBeGreaterThanOrEqual(0);
@@ -72,6 +73,9 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(await store.sessions.find(ref)).toMatchObject({ id: ref.session });
       expect(await store.sessions.find(foreign)).toBeNull();
       expect(await store.sessions.get({ ...actor, user: "else" }, ref.session)).toBeNull();
+      const { number } = (await store.sessions.find(ref)) ?? { number: 0 };
+      expect(await store.sessions.byNumber({ ...actor, user: "else" }, number)).toBeNull();
+      expect(await store.sessions.byNumber({ ...actor, tenant: foreign.tenant }, number)).toBeNull();
       expect(await store.sessions.get({ ...actor, tenant: foreign.tenant }, ref.session)).toBeNull();
       expect((await store.sessions.list({ ...actor, user: "else" }, { limit: 9 })).sessions).toEqual([]);
       expect(await store.sessions.remove(foreign)).toBe(false);

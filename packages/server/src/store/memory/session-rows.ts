@@ -2,6 +2,7 @@
 import { StoreError } from "../errors.ts";
 import type { Ref } from "../refs.ts";
 import type { Session } from "../ports/sessions.ts";
+import { forgetRequestsAbout } from "./request-rows.ts";
 import { type Rows, table } from "./tables.ts";
 
 /** JSON is kept as text, as in PostgreSQL: nobody can change a stored value, and undefined fields are gone. */
@@ -33,6 +34,7 @@ export function changeSession(rows: Rows, row: SessionRow, change: Partial<Sessi
 export function eraseSession(rows: Rows, id: string, now: number): void {
   rows.remove(SESSIONS, "", id);
   rows.removeOwned("session", id);
+  forgetRequestsAbout(rows, id);
   rows.put(ERASURES, "", id, { session: id, requestedAt: now });
 }
 

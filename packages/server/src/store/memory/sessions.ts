@@ -22,6 +22,7 @@ import {
   type Sessions,
 } from "../ports/sessions.ts";
 import { forgetAllower } from "./allowances.ts";
+import { forgetRequestsOf } from "./request-rows.ts";
 import { forgetDecider } from "./interaction-rows.ts";
 import { removeMemories } from "./memories.ts";
 import { forgetInRunning } from "./running.ts";
@@ -118,6 +119,7 @@ function removeUser(rows: Rows, tenant: string, user: string, now: number): stri
     forgetUploader(rows, id, user);
   }
   removeMemories(rows, { tenant, user });
+  forgetRequestsOf(rows, { tenant, user });
   return gone.map((row) => row.id).toSorted();
 }
 

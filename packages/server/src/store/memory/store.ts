@@ -12,6 +12,7 @@ import { memoryArchive } from "./archive.ts";
 import { memoryAttachments } from "./attachments.ts";
 import { memoryAudit } from "./audit.ts";
 import { memoryFormDrafts } from "./form-drafts.ts";
+import { memoryIdempotency } from "./idempotency.ts";
 import { memoryInteractions } from "./interactions.ts";
 import { memoryKeys } from "./keys.ts";
 import { memoryPayments } from "./payments.ts";
@@ -30,6 +31,7 @@ import { memorySessions } from "./sessions.ts";
 import { memoryShares } from "./shares.ts";
 import { createMemoryTables, type MemoryTables } from "./tables.ts";
 import { memoryTenants } from "./tenants.ts";
+import { memoryTickets } from "./tickets.ts";
 import { memoryTurns } from "./turns.ts";
 import { memoryWaiting } from "./waiting.ts";
 
@@ -68,6 +70,8 @@ function portsOn(tables: MemoryTables, env: Env): StorePorts {
     audit: memoryAudit(tables, env),
     memories: memoryMemories(tables, env),
     knowledge: memoryKnowledge(tables, env),
+    tickets: memoryTickets(tables, env),
+    idempotency: memoryIdempotency(tables, env),
   };
   return wrapPorts(ports, async (name, args, call) => {
     checkArguments(name, args);

@@ -6,6 +6,7 @@ import { sql } from "kysely";
 import { checkDuration, checkLimit, checkTime } from "../rules/check.ts";
 import { type Erasure, MAX_BATCH } from "../ports/sessions.ts";
 import type { Db } from "./database.ts";
+import { forgetRequestsOf } from "./idempotency.ts";
 import { removeMemories } from "./memories.ts";
 import { ago, byBytes, clock, inTransaction } from "./session-row.ts";
 
@@ -42,6 +43,7 @@ export function eraseUser(db: Db, tenant: string, user: string): Promise<string[
     );
     await unname(tx, tenant, user);
     await removeMemories(tx, { tenant, user });
+    await forgetRequestsOf(tx, { tenant, user });
     return gone;
   });
 }

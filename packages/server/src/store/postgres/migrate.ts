@@ -14,6 +14,7 @@ import { forms } from "./migrations/0004-forms.ts";
 import { approvals } from "./migrations/0005-approvals.ts";
 import { files } from "./migrations/0006-files.ts";
 import { builtIn } from "./migrations/0007-built-in.ts";
+import { gateway } from "./migrations/0009-gateway.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -23,6 +24,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0005-approvals": approvals,
   "0006-files": files,
   "0007-built-in": builtIn,
+  "0009-gateway": gateway,
 };
 
 /** Any number will do, as long as nobody else in the database uses it. */

@@ -12,6 +12,7 @@ import { postgresArchive } from "./archive.ts";
 import { postgresAttachments } from "./attachments.ts";
 import { postgresAudit } from "./audit.ts";
 import { postgresFormDrafts } from "./form-drafts.ts";
+import { postgresIdempotency } from "./idempotency.ts";
 import { postgresInteractions } from "./interactions.ts";
 import { postgresKeys } from "./keys.ts";
 import { postgresPayments } from "./payments.ts";
@@ -32,6 +33,7 @@ import { postgresRunning } from "./running.ts";
 import { postgresSessions } from "./sessions.ts";
 import { postgresShares } from "./shares.ts";
 import { postgresTenants } from "./tenants.ts";
+import { postgresTickets } from "./tickets.ts";
 import { postgresTurns } from "./turns.ts";
 import { postgresWaiting } from "./waiting.ts";
 
@@ -87,6 +89,8 @@ function portsOn(db: Db, env: Env): StorePorts {
     audit: postgresAudit(db),
     memories: postgresMemories(db),
     knowledge: postgresKnowledge(db),
+    tickets: postgresTickets(db),
+    idempotency: postgresIdempotency(db, env),
   };
   return wrapPorts(ports, async (name, args, call) => {
     try {

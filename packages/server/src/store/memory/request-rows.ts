@@ -1,0 +1,44 @@
+/** The rows of requests in memory, and how they go with a person or a session. */
+import type { RequestKey } from "../ports/idempotency.ts";
+import type { Actor } from "../refs.ts";
+import { type Rows, table } from "./tables.ts";
+
+export interface RequestRow extends Actor, RequestKey {
+  readonly digest: string;
+  readonly id: string;
+  readonly claim: string | null;
+  readonly claimedUntil: number;
+  readonly status: number | null;
+  readonly body: string | null;
+  readonly session: string | null;
+  readonly begunAt: number;
+}
+
+export const REQUESTS = table<RequestRow>("idempotency_keys", "tenant");
+
+export function forgetRequestsOf(rows: Rows, { tenant, user }: Actor): void {
+  removeRequests(
+    rows,
+    rows.of(REQUESTS, tenant).filter((row) => row.user === user),
+  );
+}
+
+export function forgetRequestsAbout(rows: Rows, session: string): void {
+  removeRequests(
+    rows,
+    rows.all(REQUESTS).filter((row) => row.session === session),
+  );
+}
+
+export function removeRequests(rows: Rows, gone: readonly RequestRow[]): number {
+  for (const row of gone) rows.remove(REQUESTS, row.tenant, requestKey(row, row));
+  return gone.length;
+}
+
+export function putRequest(rows: Rows, row: RequestRow): void {
+  rows.put(REQUESTS, row.tenant, requestKey(row, row), row);
+}
+
+export function requestKey({ user }: Pick<Actor, "user">, { route, key }: RequestKey): string {
+  return JSON.stringify([user, route, key]);
+}

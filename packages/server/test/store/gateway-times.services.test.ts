@@ -1,0 +1,48 @@
+/** What a request that must not be done twice comes to as time passes: in memory by its clock, on PostgreSQL by older rows. */
+import { sql } from "kysely";
+import { expect, test } from "vitest";
+
+import { REQUEST_CLAIM_MS, REQUEST_KEPT_MS } from "../../src/store/ports/idempotency.ts";
+import { type Harness, memoryHarness, newSession } from "./harness.ts";
+import { postgresHarness } from "./postgres-harness.ts";
+
+async function realHarness(): Promise<Harness> {
+  const harness = await postgresHarness();
+  return {
+    ...harness,
+    wait: async (ms) => {
+      await sql`update idempotency_keys set begun_at = begun_at - ${ms}::float8 * interval '1 ms',
+        claimed_until = claimed_until - ${ms}::float8 * interval '1 ms'`.execute(harness.db);
+    },
+  };
+}
+
+for (const [name, make] of [
+  ["memory", memoryHarness],
+  ["postgres", realHarness],
+] as const)
+  test(`${name}: who died while at it locks nothing for ever, and a day later all is forgotten`, async () => {
+    const { store, wait } = await make();
+    const { actor } = await newSession(store);
+    const asked = { route: "POST /x", key: "k", digest: "d" };
+    const first = await store.idempotency.begin(actor, asked);
+    await wait(REQUEST_CLAIM_MS - 5_000);
+    expect(await store.idempotency.begin(actor, asked)).toEqual({ state: "busy" });
+    await wait(6_000);
+    const second = await store.idempotency.begin(actor, asked);
+    if (first.state !== "yours" || second.state !== "yours") throw new Error("it is somebody else's");
+    expect(second.id).toBe(first.id);
+    // Whoever was taken for dead and wasn't: the other's answer counts.
+    expect(await store.idempotency.finish(actor, asked, first.claim, { status: 200, body: 1 })).toBe(false);
+    expect(await store.idempotency.finish(actor, asked, second.claim, { status: 200, body: 2 })).toBe(true);
+    await wait(REQUEST_KEPT_MS - 300_000);
+    expect(await store.idempotency.begin(actor, { ...asked, digest: "e" })).toEqual({ state: "different" });
+    await wait(300_000);
+    // Before anybody has swept.
+    const anew = await store.idempotency.begin(actor, { ...asked, digest: "e" });
+    expect(anew.state === "yours" && anew.id !== first.id).toBe(true);
+    expect(await store.idempotency.sweep(100)).toBe(0);
+    await wait(REQUEST_KEPT_MS + 1_000);
+    expect(await store.idempotency.sweep(100)).toBe(1);
+    await store.close();
+  });
