@@ -57,6 +57,11 @@ export class LogEntry implements Position {
     return `{"id":"${this.epoch}-${this.seq}",${this.line.slice(this.line.indexOf("{") + 1)}`;
   }
 
+  /** Whether a piece of JSON text may be in the event, without reading it. */
+  mayHold(text: string): boolean {
+    return this.line.includes(text);
+  }
+
   get event(): Event {
     if (this.parsed === undefined) {
       const event = JSON.parse(this.line.slice(this.line.indexOf("{"))) as { id: Cursor };

@@ -1,0 +1,122 @@
+/**
+ * How a viewer begins, by dialect: where it was, if the log says that this is a good place; anew, with what is there now;
+ * or after it was too slow. Says so in every case. Reads only; what comes after the beginning is a replay like any other.
+ */
+import {
+  emptyState,
+  formatCursor,
+  parseCursor,
+  type Position,
+  type SessionState,
+  snapshot,
+} from "@turnstream/protocol";
+import type { BadCursorReason } from "../log/log.ts";
+import { foldFrom } from "../session/fold-from.ts";
+import { readHistory } from "../session/history.ts";
+import type { Ref } from "../store/refs.ts";
+import { bytesOfFrames, resyncFrames, type Telling } from "./encoding.ts";
+import type { FeedParts } from "./feed-parts.ts";
+import type { SubscriptionWish, Told } from "./feeds.ts";
+import { chunksOf, type Standing, standingAt } from "./replay.ts";
+import type { Beginning } from "./subscription.ts";
+
+export interface Begun {
+  readonly told: Told;
+  readonly at: Position;
+  readonly chunks: readonly Uint8Array[];
+  readonly standing: Standing | null;
+}
+
+/** What of a feed this needs. */
+export interface BeginningsFeed {
+  readonly ref: Ref;
+  readonly parts: FeedParts;
+  readonly head: Position;
+  /** Why a position can't be gone on from; null when it can. */
+  judge(position: Position): Promise<BadCursorReason | null>;
+}
+
+export async function beginAs(
+  feed: BeginningsFeed,
+  telling: Telling,
+  wish: SubscriptionWish,
+  how: Beginning,
+): Promise<Begun> {
+  if (how.type === "anew") return fresh(feed, telling, "expired");
+  if (how.type === "slow") return afterSlowness(feed, telling, how.since);
+  if (wish.after === null) return fresh(feed, telling, "fresh");
+  const at = parseCursor(wish.after);
+  if (at === null) return fresh(feed, telling, "invalid");
+  const reason = await feed.judge(at);
+  if (reason === null) return goOn({ resumed: true, reason: "cursor" }, at);
+  return fresh(feed, telling, reason === "trimmed" || reason === "missing" ? "expired" : "invalid");
+}
+
+function goOn(told: Told, at: Position): Begun {
+  return { told, at, chunks: [], standing: null };
+}
+
+async function afterSlowness(feed: BeginningsFeed, telling: Telling, since: Position | null): Promise<Begun> {
+  const { dialect } = telling.choice;
+  const isHeld = since !== null && (await feed.judge(since)) === null;
+  if (!isHeld || dialect === "native") return fresh(feed, telling, "slow");
+  const told = { resumed: true, reason: "slow" } as const;
+  if (dialect !== "blocks") return goOn(told, since);
+  const state = await stateNow(feed);
+  const oldest = state.turns.at(0)?.start ?? 0;
+  // What went on since then may be in turns that are not here.
+  if (state.earlier > 0 && oldest > since.seq) return fresh(feed, telling, "slow");
+  return { told, at: positionOf(state), chunks: resync(telling, state, since.seq), standing: null };
+}
+
+async function fresh(feed: BeginningsFeed, telling: Telling, reason: Told["reason"]): Promise<Begun> {
+  const told: Told = { resumed: false, reason };
+  switch (telling.choice.dialect) {
+    case "native": {
+      const state = await stateNow(feed);
+      const frame = {
+        type: "snapshot",
+        session_id: telling.session,
+        event_id: formatCursor(state),
+        snapshot: snapshot(state, feed.parts.limits.turns),
+      };
+      const bytes = bytesOfFrames(telling, [frame]);
+      return { told, at: positionOf(state), chunks: chunksOf(bytes), standing: null };
+    }
+    case "blocks": {
+      const state = await stateNow(feed);
+      return { told, at: positionOf(state), chunks: resync(telling, state, 0), standing: null };
+    }
+    case "tasks": {
+      const base = await lastTurnBase(feed);
+      return { told, at: positionOf(base), chunks: [], standing: standingAt(telling, base) };
+    }
+    case "responses":
+      return goOn(told, feed.head);
+  }
+}
+
+function resync(telling: Telling, state: SessionState, since: number): readonly Uint8Array[] {
+  return chunksOf(bytesOfFrames(telling, resyncFrames(state, since)));
+}
+
+async function stateNow({ parts, ref }: BeginningsFeed): Promise<SessionState> {
+  const { state } = await readHistory(parts, ref, { turns: parts.limits.turns });
+  return state;
+}
+
+/** The state right before the newest turn began. */
+async function lastTurnBase({ parts, ref }: BeginningsFeed): Promise<SessionState> {
+  let base: SessionState = emptyState;
+  const folded = await foldFrom(parts, ref, emptyState, {
+    run: parts.slices.run,
+    onStep: (before, event) => {
+      if (event.type === "turn.start") base = before;
+    },
+  });
+  return typeof folded === "string" ? emptyState : base;
+}
+
+function positionOf({ epoch, seq }: Position): Position {
+  return { epoch, seq };
+}

@@ -1,0 +1,123 @@
+/**
+ * Events as the bytes of a choice: dialect, then text, then wire. Made once for everybody with the same choice. Knows
+ * no connection and reads nothing.
+ */
+import { type Event, formatSse, type SessionState, withAddresses } from "@turnstream/protocol";
+import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
+import { responses, type ResponsesEncoder } from "@turnstream/protocol/responses";
+import { tasks } from "@turnstream/protocol/tasks";
+import type { LogEntry } from "../log/entry.ts";
+import type { Choice } from "./choice.ts";
+import { textFrame } from "./socket/text-frame.ts";
+
+/** Whose bytes they are. */
+export interface Telling {
+  readonly choice: Choice;
+  readonly session: string;
+  /** The address of a blob that can be loaded. */
+  readonly addressOf: (blob: string) => string;
+}
+
+type Frame = Readonly<Record<string, unknown>>;
+
+/** How far the output text has got; only `responses` has to remember it. */
+export type Remembered = ResponsesEncoder | null;
+
+/** Events of `native` go out as they are. */
+export function needsState({ dialect }: Choice): boolean {
+  return dialect !== "native";
+}
+
+export function attachEncoder({ dialect, includeToolTags }: Choice, state: SessionState): Remembered {
+  return dialect === "responses" ? responses.attach(state, { include_tool_tags: includeToolTags }) : null;
+}
+
+export interface EncodedEvent {
+  readonly frames: readonly object[];
+  readonly remembered: Remembered;
+}
+
+export function framesOfEvent(
+  { dialect }: Choice,
+  remembered: Remembered,
+  event: Event,
+  before: SessionState,
+  after: SessionState,
+): EncodedEvent {
+  switch (dialect) {
+    case "native":
+      return { frames: [event], remembered };
+    case "blocks":
+      return { frames: blocks.encode(before, event, after).frames, remembered };
+    case "tasks":
+      return { frames: tasks.encode(before, event, after).frames, remembered };
+    case "responses": {
+      const { frames, encoder } = responses.encode(remembered ?? responses.attach(before), event, after);
+      return { frames, remembered: encoder };
+    }
+  }
+}
+
+/** What brings a client of `blocks` up to date that has missed everything behind a seq. */
+export function resyncFrames(state: SessionState, since: number): readonly object[] {
+  return resyncBlocks(state, since);
+}
+
+/** Frames as the bytes of a wire; null when there are none. */
+export function bytesOfFrames(telling: Telling, frames: readonly object[]): Buffer | null {
+  return bytesOf(
+    telling,
+    frames.map((frame) => textOfFrame(telling, frame as Frame)),
+  );
+}
+
+/** Entries as they are, for `native`; null when there are none. */
+export function bytesOfEntries(telling: Telling, entries: readonly LogEntry[]): Buffer | null {
+  return bytesOf(
+    telling,
+    entries.map((entry) => {
+      const { text } = entry;
+      if (mayHoldBlobs(text) || telling.choice.wire === "sse") return textOfFrame(telling, entry.event);
+      return withSession(text, telling.session);
+    }),
+  );
+}
+
+function bytesOf({ choice }: Telling, texts: readonly string[]): Buffer | null {
+  if (texts.length === 0) return null;
+  if (choice.wire === "sse") return Buffer.from(texts.join(""));
+  const [first] = texts;
+  return texts.length === 1 ? textFrame(first as string) : Buffer.concat(texts.map(textFrame));
+}
+
+function textOfFrame(telling: Telling, frame: Frame): string {
+  return telling.choice.wire === "sse" ? sseText(telling, frame) : socketText(telling, frame);
+}
+
+function socketText(telling: Telling, frame: Frame): string {
+  const text = jsonOf(telling, frame);
+  return "session_id" in frame ? text : withSession(text, telling.session);
+}
+
+function withSession(text: string, session: string): string {
+  return `${text.slice(0, -1)},"session_id":${JSON.stringify(session)}}`;
+}
+
+function sseText(telling: Telling, frame: Frame): string {
+  const { event_id, ...data } = frame;
+  const type = frame["type"] as string;
+  const cursor = event_id ?? (telling.choice.dialect === "native" ? frame["id"] : undefined);
+  const id = typeof cursor === "string" ? { id: cursor } : {};
+  // The end of a stream of `responses` is the one frame that is not JSON.
+  if (type === "[DONE]") return formatSse({ data: type, ...id });
+  return formatSse({ event: type, data: jsonOf(telling, data), ...id });
+}
+
+function jsonOf({ addressOf }: Telling, frame: Frame): string {
+  const text = JSON.stringify(frame);
+  return mayHoldBlobs(text) ? JSON.stringify(withAddresses(frame, addressOf)) : text;
+}
+
+function mayHoldBlobs(text: string): boolean {
+  return text.includes("turnstream:blob/") || text.includes('"blob":');
+}

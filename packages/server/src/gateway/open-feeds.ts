@@ -1,0 +1,68 @@
+/**
+ * The feeds of this process: one for each session that somebody looks at, opened by the first and closed some time after
+ * the last has left, so that one who reconnects finds it as it was.
+ */
+import type { Ref } from "../store/refs.ts";
+import { Feed } from "./feed.ts";
+import type { FeedParts } from "./feed-parts.ts";
+import type { Feeds } from "./feeds.ts";
+import { createSlices } from "./slices.ts";
+import { isSilent, turnBegun, turnEnded } from "./turn-watch.ts";
+
+export interface FeedsOptions extends Omit<FeedParts, "slices"> {
+  /** How long a feed stays open for nobody. */
+  readonly graceMs?: number;
+}
+
+const GRACE_MS = 5_000;
+
+export function createFeeds({ graceMs = GRACE_MS, ...options }: FeedsOptions): Feeds {
+  const parts: FeedParts = { ...options, slices: createSlices() };
+  const feeds = new Map<string, Feed>();
+  /** Those that nobody looks at, and when that was seen first. */
+  const idle = new Map<string, number>();
+
+  const sweep = setInterval(
+    () => {
+      const now = performance.now();
+      for (const [key, feed] of feeds) {
+        if (!feed.isIdle) idle.delete(key);
+        else if (!feed.isOver && now - (idle.get(key) ?? now) < graceMs) idle.set(key, idle.get(key) ?? now);
+        else {
+          feed.close();
+          feeds.delete(key);
+          idle.delete(key);
+        }
+      }
+    },
+    Math.max(10, graceMs / 5),
+  ).unref();
+
+  function open(ref: Ref): Feed {
+    const key = `${ref.tenant} ${ref.session}`;
+    const known = feeds.get(key);
+    if (known !== undefined && !known.isOver) return known;
+    const feed = new Feed(ref, parts);
+    feeds.set(key, feed);
+    return feed;
+  }
+
+  return {
+    subscribe: (ref, wish, viewer) => open(ref).subscribe(wish, viewer),
+    turnOf: (ref, message, signal) => turnBegun(open(ref), message, signal),
+    ended: (ref, turn, signal) => turnEnded(open(ref), turn, signal),
+    silentSince: (ref) => {
+      const feed = feeds.get(`${ref.tenant} ${ref.session}`);
+      return feed !== undefined && isSilent(feed) ? feed.lastAt : null;
+    },
+    size: () => ({
+      sessions: feeds.size,
+      bytes: [...feeds.values()].reduce((sum, feed) => sum + feed.bytes, 0),
+    }),
+    close: async () => {
+      clearInterval(sweep);
+      for (const feed of feeds.values()) feed.close();
+      feeds.clear();
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/** The shell of one subscription: does what the machine says, with a viewer on one side and a feed on the other. */
+import { type Cursor, formatCursor, type Position, START_CURSOR } from "@turnstream/protocol";
+import type { Telling } from "./encoding.ts";
+import type { Subscription, SubscriptionWish, Viewer } from "./feeds.ts";
+import type { Sent } from "./outlet.ts";
+import type { Standing } from "./replay.ts";
+import {
+  type Beginning,
+  newSubscription,
+  startSubscription,
+  type Subscribed,
+  subscription,
+  type SubscriptionInput,
+  type SubscriptionStep,
+} from "./subscription.ts";
+
+/** What a seat asks of its feed. Answers come as inputs. */
+export interface SeatOwner {
+  begin(seat: Seat, ask: number, how: Beginning): void;
+  read(seat: Seat, ask: number, after: Position): void;
+  /** It takes no live pieces any more. */
+  unjoin(seat: Seat): void;
+  leave(seat: Seat): void;
+}
+
+export class Seat implements Subscription {
+  readonly wish: SubscriptionWish;
+  readonly telling: Telling;
+  /** While it catches up: the folded state where it stands, so that the next page goes on from there. */
+  standing: Standing | null = null;
+  readonly #owner: SeatOwner;
+  readonly #viewer: Viewer;
+  #state: Subscribed = newSubscription;
+
+  constructor(owner: SeatOwner, wish: SubscriptionWish, telling: Telling, viewer: Viewer) {
+    this.#owner = owner;
+    this.wish = wish;
+    this.telling = telling;
+    this.#viewer = viewer;
+  }
+
+  get position(): Cursor {
+    const { position } = this.#state;
+    return position === null ? START_CURSOR : formatCursor(position);
+  }
+
+  start(): void {
+    this.#take(startSubscription(this.#state));
+  }
+
+  step(input: SubscriptionInput): void {
+    this.#take(subscription(this.#state, input));
+  }
+
+  /** A live piece. @param bytes null when the dialect says nothing of it */
+  piece(bytes: Uint8Array | null, to: Position, endedTurn: string | null): void {
+    if (this.#state.phase !== "live") return;
+    const sent: Sent | null = bytes === null ? null : this.#viewer.outlet.send(bytes);
+    const over = endedTurn !== null && endedTurn === this.wish.until;
+    this.step({ type: "piece", to, sent, over });
+  }
+
+  flushed(): void {
+    this.step({ type: "flushed" });
+  }
+
+  drained(): void {
+    this.step({ type: "drained" });
+  }
+
+  closed(): void {
+    this.step({ type: "closed" });
+    this.#owner.leave(this);
+  }
+
+  #take({ state, effects }: SubscriptionStep): void {
+    const wasLive = this.#state.phase === "live";
+    this.#state = state;
+    if (wasLive && state.phase !== "live") this.#owner.unjoin(this);
+    for (const effect of effects) {
+      switch (effect.type) {
+        case "begin":
+          this.standing = null;
+          this.#owner.begin(this, effect.ask, effect.how);
+          break;
+        case "tell":
+          this.#viewer.told(effect.told);
+          break;
+        case "send":
+          this.step({ type: "sent", sent: this.#viewer.outlet.send(effect.bytes) });
+          break;
+        case "read":
+          this.#owner.read(this, effect.ask, effect.after);
+          break;
+        case "end":
+          this.#owner.leave(this);
+          this.#viewer.ended(effect.reason);
+      }
+    }
+  }
+}

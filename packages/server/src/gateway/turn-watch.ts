@@ -1,0 +1,135 @@
+/** Waiting for turns to begin and to end, on top of a feed: what is there already counts too. */
+import {
+  blocksOf,
+  type Cursor,
+  findTurn,
+  formatCursor,
+  isPending,
+  outlivesTurn,
+  type Position,
+  restoreTurn,
+  START_CURSOR,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+import type { LogEntry } from "../log/entry.ts";
+import { readHistory } from "../session/history.ts";
+import { StoreError } from "../store/errors.ts";
+import type { Feed } from "./feed.ts";
+import type { TurnBegun } from "./feeds.ts";
+
+/** How far back a turn is looked for that began before anybody looked. */
+const TURNS = 20;
+
+export function turnBegun(feed: Feed, message: string, signal: AbortSignal): Promise<TurnBegun> {
+  return lookAndWait(feed, signal, {
+    look: async () => {
+      const { state } = await readHistory(feed.parts, feed.ref, { turns: TURNS });
+      const turn = state.turns.findLast((one) => one.message?.id === message);
+      return turn === undefined ? null : { turn: turn.id, before: await cursorBefore(feed, turn.start) };
+    },
+    seen: (entry, before) => {
+      if (!entry.mayHold('"turn.start"')) return null;
+      const { event } = entry;
+      if (event.type !== "turn.start" || event.message !== message) return null;
+      return { turn: event.turn, before: formatCursor(before) };
+    },
+  });
+}
+
+export interface TurnEnded {
+  readonly turn: Turn;
+  readonly state: SessionState;
+}
+
+export async function turnEnded(feed: Feed, id: string, signal: AbortSignal): Promise<TurnEnded> {
+  const look = async (): Promise<TurnEnded | null> => {
+    const { state } = await readHistory(feed.parts, feed.ref, { turns: TURNS });
+    const turn = findTurn(state, id) ?? (await olderTurn(feed, state, id));
+    return turn === null || turn.status === "running" ? null : { turn, state };
+  };
+  while (true) {
+    const found = await lookAndWait<TurnEnded | "ended">(feed, signal, {
+      look,
+      seen: (entry) =>
+        entry.mayHold('"turn.end"') && entry.event.type === "turn.end" && entry.event.turn === id
+          ? "ended"
+          : null,
+    });
+    const ended = found === "ended" ? await look() : found;
+    if (ended !== null) return ended;
+  }
+}
+
+async function olderTurn({ parts, ref }: Feed, state: SessionState, id: string): Promise<Turn | null> {
+  const before = state.turns.at(0)?.start;
+  if (before === undefined || state.earlier === 0) return null;
+  const page = await parts.store.turns.list(ref, { before, limit: TURNS });
+  const record = page.find((one) => one.id === id);
+  return record === undefined ? null : restoreTurn(record.snapshot);
+}
+
+/** Whether a turn runs that waits for nobody. */
+export function isSilent(feed: Feed): boolean {
+  const turn = feed.known?.turns.last();
+  if (turn === undefined || turn.status !== "running") return false;
+  return !blocksOf(turn).some((block) => "version" in block && isPending(block) && !outlivesTurn(block));
+}
+
+/** The position right before a seq: its epoch is that of the event there. */
+async function cursorBefore({ parts, ref }: Feed, seq: number): Promise<Cursor> {
+  if (seq <= 1) return START_CURSOR;
+  const [archived] = await parts.store.archive.events(ref, { after: seq - 2, limit: 1 });
+  if (archived !== undefined) return archived.id;
+  const { archived: from } = await parts.store.archive.header(ref);
+  let last = from;
+  while (true) {
+    const page = await parts.log.read(ref.session, { after: last });
+    if (!page.ok) return last;
+    const found = page.entries.find((entry) => entry.seq === seq - 1);
+    if (found !== undefined) return found.cursor;
+    if (!page.more) return last;
+    last = page.entries.at(-1)?.cursor ?? last;
+  }
+}
+
+interface Wanted<T> {
+  /** In what is there. */
+  readonly look: () => Promise<T | null>;
+  /** In what comes. */
+  readonly seen: (entry: LogEntry, before: Position) => T | null;
+}
+
+/** Looks at what comes and at what is there, in this order: nothing falls between the two. */
+function lookAndWait<T>(feed: Feed, signal: AbortSignal, { look, seen }: Wanted<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const finish = (done: () => void): void => {
+      unwatch();
+      signal.removeEventListener("abort", abort);
+      done();
+    };
+    const abort = (): void => finish(() => reject(signal.reason as Error));
+    const lookNow = (): void => {
+      look().then(
+        (found) => found !== null && finish(() => resolve(found)),
+        (error: unknown) => finish(() => reject(error)),
+      );
+    };
+    const unwatch = feed.watch({
+      seen: (entry, before) => {
+        const found = seen(entry, before);
+        if (found !== null) finish(() => resolve(found));
+      },
+      lost: lookNow,
+      ended: (reason) =>
+        finish(() =>
+          reject(
+            new StoreError(reason === "gone" ? "NOT_FOUND" : "UNAVAILABLE", `session ${feed.ref.session}`),
+          ),
+        ),
+    });
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    void feed.opened().then(lookNow);
+  });
+}

@@ -1,0 +1,34 @@
+/**
+ * A state without what is over and done with: enough to fold and encode on exactly, however long the session is. Keeps the
+ * turn that runs, turns in which a form or payment is open, and of the newest turn its frame. Pure; not for showing.
+ */
+import {
+  blocksOf,
+  isPending,
+  outlivesTurn,
+  Sequence,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+
+/** Whether a form or payment in it is still open, so that something may become of it. */
+export function hasOpenEnds(turn: Turn): boolean {
+  return blocksOf(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
+}
+
+export function slimState(state: SessionState): SessionState {
+  const all = state.turns.toArray();
+  const last = all.at(-1);
+  const kept = all.flatMap((turn) => {
+    if (turn.status === "running" || hasOpenEnds(turn)) return [turn];
+    // A title is told under the newest turn, and the message that it answers is known by it.
+    if (turn === last) return [turn.items.length === 0 ? turn : { ...turn, items: Sequence.empty<never>() }];
+    return [];
+  });
+  if (kept.length === all.length && kept.every((turn, n) => turn === all[n])) return state;
+  return {
+    ...state,
+    earlier: state.earlier + all.length - kept.length,
+    turns: Sequence.from(kept),
+  };
+}
