@@ -1,0 +1,31 @@
+/**
+ * Whether the other end is still there. Pure: when it was last heard is seen only now and then, at beats, so each wait is
+ * shortened by what a beat can be late.
+ */
+
+export interface Signs {
+  /** When a beat last saw that something had come in. */
+  readonly heardAt: number;
+  /** When it was asked; null when it has answered since. */
+  readonly askedAt: number | null;
+}
+
+export interface LivenessLimits {
+  readonly pingMs: number;
+  readonly pongMs: number;
+  /** Between two looks. */
+  readonly beatMs: number;
+}
+
+/** A beat sees late that something came, and asks late; it may also find late that no answer came. */
+const LATE_BEATS = 4;
+
+/** Whoever is gone is `dead` within `pingMs` and `pongMs` of the last that came from it. */
+export function lifeOf(
+  { heardAt, askedAt }: Signs,
+  now: number,
+  { pingMs, pongMs, beatMs }: LivenessLimits,
+): "fine" | "ask" | "dead" {
+  if (askedAt !== null) return now - askedAt >= pongMs ? "dead" : "fine";
+  return now - heardAt >= Math.max(pingMs - LATE_BEATS * beatMs, beatMs) ? "ask" : "fine";
+}
