@@ -5,7 +5,10 @@
 import type { HttpAnswer, HttpRequest } from "./message.ts";
 import { BASE } from "./base.ts";
 import { Refused } from "../refused.ts";
+import { EVENT_STREAM_HEADERS } from "../sse/head.ts";
+import { webStream } from "../sse/web-stream.ts";
 import { type Door, refusal, serve } from "./serve.ts";
+import { streamOptions } from "./stream-options.ts";
 
 export interface HandleContext {
   /** The address of the client, for the audit. */
@@ -19,7 +22,7 @@ export async function handleRequest(
 ): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   if (!pathname.startsWith(`${BASE}/`))
-    return respond(refusal(door.parts, new Refused("NOT_FOUND", `Everything here is under ${BASE}.`)));
+    return respond(door, refusal(door.parts, new Refused("NOT_FOUND", `Everything here is under ${BASE}.`)));
   const asked: HttpRequest = {
     method: request.method.toUpperCase(),
     url: `${pathname.slice(BASE.length)}${search}`,
@@ -28,17 +31,20 @@ export async function handleRequest(
     signal: request.signal,
     from,
   };
-  return respond(await serve(door, asked));
+  return respond(door, await serve(door, asked));
 }
 
 const NOTHING: AsyncIterable<Uint8Array> = {
   async *[Symbol.asyncIterator]() {},
 };
 
-function respond({ status, headers, body }: HttpAnswer): Response {
+function respond(door: Door, { status, headers, body }: HttpAnswer): Response {
   const init = { status, headers };
   if (body === null) return new Response(null, init);
   if ("whole" in body) return new Response(body.whole as string | Uint8Array<ArrayBuffer>, init);
   if ("chunks" in body) return new Response(ReadableStream.from(body.chunks), init);
-  throw new TypeError("event streams are to come");
+  return new Response(webStream(streamOptions(door, body)), {
+    status,
+    headers: { ...headers, ...EVENT_STREAM_HEADERS },
+  });
 }

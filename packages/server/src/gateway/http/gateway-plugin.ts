@@ -10,8 +10,10 @@ import { BASE } from "./base.ts";
 import type { HttpAnswer } from "./message.ts";
 import { Refused } from "../refused.ts";
 import { refuse } from "../socket/upgrade.ts";
+import { answerWithStream } from "../sse/http-stream.ts";
 import { nodeRequest } from "./node-door.ts";
 import { type Door, refusal, serve } from "./serve.ts";
+import { streamOptions } from "./stream-options.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
@@ -43,13 +45,17 @@ async function handle(
 ): Promise<FastifyReply> {
   const url = request.url.slice(app.prefix.length + BASE.length);
   const answer = await serve(door, nodeRequest(request.raw, reply.raw, { url, from: request.ip }));
-  return sendAnswer(reply, answer);
+  const { status, headers, body } = answer;
+  if (body === null || !("stream" in body)) return sendAnswer(reply, answer);
+  answerWithStream(reply.hijack().raw, { status, headers }, streamOptions(door, body));
+  return reply;
 }
 
+/** Whatever comes whole or in chunks; event streams need their door. */
 export function sendAnswer(reply: FastifyReply, { status, headers, body }: HttpAnswer): FastifyReply {
   void reply.code(status).headers(headers);
   if (body === null) return reply.send();
   if ("whole" in body) return reply.send(body.whole);
   if ("chunks" in body) return reply.send(Readable.from(body.chunks));
-  throw new TypeError("event streams are to come");
+  throw new TypeError("an event stream is not sent by this");
 }

@@ -1,0 +1,115 @@
+/**
+ * One event stream, over whatever carries it: keeps it alive by comments, ends it when it stalls, and tells its owner what
+ * becomes of it. Never knows what is told on it.
+ */
+import type { Caller } from "../caller.ts";
+import type { Connection, Connections, Leaving } from "../connections.ts";
+import type { OpenStream } from "../http/route.ts";
+import type { OutletEvents, StreamEvents } from "../outlet.ts";
+import { QueuedOutlet, type Transport } from "../queued-outlet.ts";
+import type { GatewayLimits } from "../settings.ts";
+import { comeBack, KEEP_ALIVE, OPENING } from "./head.ts";
+
+export interface EventStreamOptions {
+  readonly caller: Caller;
+  readonly connections: Connections;
+  readonly limits: GatewayLimits;
+  readonly open: OpenStream;
+  /** From 0 to 1: spreads those who come back after a restart. */
+  readonly random: () => number;
+}
+
+/** Between those who come back after a restart. */
+const COME_BACK_MS = { least: 500, most: 3_000 };
+
+export class EventStream implements Connection, OutletEvents {
+  readonly caller: Caller;
+  readonly outlet: QueuedOutlet;
+  readonly #options: EventStreamOptions;
+  readonly #transport: CountedTransport;
+  readonly #events: StreamEvents;
+  #isClosed = false;
+  #writes = 0;
+  #saidAt = performance.now();
+
+  constructor(transport: Transport, options: EventStreamOptions) {
+    this.caller = options.caller;
+    this.#options = options;
+    this.#transport = new CountedTransport(transport);
+    this.outlet = new QueuedOutlet(this.#transport, this, options.limits.queueBytes);
+    this.outlet.send(OPENING);
+    this.#events = options.open(this.outlet);
+    options.connections.add(this);
+  }
+
+  flushed(): void {
+    this.#events.flushed();
+  }
+
+  drained(): void {
+    this.#events.drained();
+  }
+
+  closed(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#options.connections.delete(this);
+    this.outlet.over();
+    this.#events.closed();
+  }
+
+  beat(now: number): void {
+    const { keepAliveMs, stalledMs } = this.#options.limits;
+    if (this.outlet.isStalled(now, stalledMs)) {
+      this.destroy();
+      return;
+    }
+    if (this.#transport.writes !== this.#writes) {
+      this.#writes = this.#transport.writes;
+      this.#saidAt = now;
+    } else if (now - this.#saidAt >= keepAliveMs - this.#options.connections.beatMs)
+      this.outlet.sendIfFree(KEEP_ALIVE);
+    this.#events.beat(now);
+  }
+
+  leave(why: Leaving): void {
+    if (why === "unauthenticated") this.#events.fail("UNAUTHENTICATED");
+    else {
+      const { least, most } = COME_BACK_MS;
+      this.outlet.sendKept(comeBack(Math.round(least + (most - least) * this.#options.random())));
+      this.outlet.end();
+    }
+  }
+
+  destroy(): void {
+    this.outlet.destroy();
+    this.closed();
+  }
+}
+
+/** So that a beat can see whether something was said, without asking for the time at every write. */
+class CountedTransport implements Transport {
+  readonly #transport: Transport;
+  writes = 0;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  get held(): number {
+    return this.#transport.held;
+  }
+
+  write(bytes: Uint8Array): boolean {
+    this.writes += 1;
+    return this.#transport.write(bytes);
+  }
+
+  end(): void {
+    this.#transport.end();
+  }
+
+  destroy(): void {
+    this.#transport.destroy();
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * A session on an event stream: finds where to begin, subscribes, says how it began, and ends with the right words. What
+ * comes of the session itself is passed on as it is. Never decides who may look.
+ */
+import { ERRORS, type ErrorWord, formatSse, formatSseComment, toWireJson } from "@turnstream/protocol";
+import { responsesToSse } from "@turnstream/protocol/responses";
+import type { Ref } from "../../store/refs.ts";
+import type { Choice } from "../choice.ts";
+import { errorAnswer } from "../errors.ts";
+import type { Subscription, SubscriptionEnd, SubscriptionWish, Told, Viewer } from "../feeds.ts";
+import type { GatewayParts, OpenStream } from "../http/route.ts";
+import type { Outlet, Sent, StreamEvents } from "../outlet.ts";
+import { isSilentTooLong } from "./silence.ts";
+
+/** What of the session is wanted: for a turn that has not begun, once it has. */
+export type Wanted = (signal: AbortSignal) => Promise<Omit<SubscriptionWish, "choice">>;
+
+const DONE = Buffer.from(responsesToSse({ type: "[DONE]" }));
+
+export function sessionStream(parts: GatewayParts, ref: Ref, choice: Choice, wanted: Wanted): OpenStream {
+  return (outlet) => new SessionStream(parts, ref, choice, wanted, outlet);
+}
+
+class SessionStream implements StreamEvents, Viewer, Outlet {
+  readonly #parts: GatewayParts;
+  readonly #ref: Ref;
+  readonly #choice: Choice;
+  readonly #outlet: Outlet;
+  readonly #openedAt = performance.now();
+  readonly #left = new AbortController();
+  #subscription: Subscription | null = null;
+  #turn = "";
+  #isDone = false;
+
+  constructor(parts: GatewayParts, ref: Ref, choice: Choice, wanted: Wanted, outlet: Outlet) {
+    this.#parts = parts;
+    this.#ref = ref;
+    this.#choice = choice;
+    this.#outlet = outlet;
+    void this.#begin(wanted);
+  }
+
+  /** Feeds see the stream itself as the way out, so that it knows how it was left. */
+  get outlet(): Outlet {
+    return this;
+  }
+
+  send(bytes: Uint8Array): Sent {
+    if (this.#choice.dialect === "responses") this.#isDone = endsWithDone(bytes);
+    return this.#outlet.send(bytes);
+  }
+
+  end(): void {
+    this.#outlet.end();
+  }
+
+  flushed(): void {
+    this.#subscription?.flushed();
+  }
+
+  drained(): void {
+    this.#subscription?.drained();
+  }
+
+  closed(): void {
+    this.#left.abort();
+    this.#subscription?.closed();
+    this.#subscription = null;
+  }
+
+  beat(now: number): void {
+    if (this.#subscription === null) return;
+    const silence = { silentSince: this.#parts.feeds.silentSince(this.#ref), openedAt: this.#openedAt };
+    if (isSilentTooLong(silence, now, this.#parts.limits.silenceMs)) this.fail("STREAM_TIMEOUT");
+  }
+
+  fail(why: ErrorWord): void {
+    this.closed();
+    void this.#fail(why, ERRORS[why].meaning);
+  }
+
+  told({ resumed, reason }: Told): void {
+    const text =
+      this.#choice.dialect === "responses"
+        ? formatSseComment(`${resumed ? "resumed" : "not resumed"}: ${reason}`)
+        : sseOf({ type: "subscribed", session_id: this.#ref.session, resumed, reason });
+    this.#outlet.send(Buffer.from(text));
+  }
+
+  ended(reason: SubscriptionEnd): void {
+    this.#subscription = null;
+    if (reason !== "over") {
+      this.fail(reason === "gone" ? "NOT_FOUND" : "SERVER_ERROR");
+      return;
+    }
+    // Nothing ran, so no turn has said it.
+    if (this.#choice.dialect === "responses" && !this.#isDone) this.#outlet.send(DONE);
+    this.#outlet.end();
+  }
+
+  async #begin(wanted: Wanted): Promise<void> {
+    const { signal } = this.#left;
+    try {
+      const wish = await wanted(signal);
+      if (signal.aborted) return;
+      this.#turn = wish.until ?? "";
+      let isOver = false;
+      const viewer: Viewer = {
+        outlet: this,
+        told: (told) => this.told(told),
+        ended: (reason) => {
+          isOver = true;
+          this.ended(reason);
+        },
+      };
+      const subscription = this.#parts.feeds.subscribe(this.#ref, { ...wish, choice: this.#choice }, viewer);
+      if (!isOver) this.#subscription = subscription;
+    } catch (error) {
+      if (signal.aborted) return;
+      const { reply, isOurs } = errorAnswer(error);
+      if (isOurs) this.#parts.onError(error, "an event stream");
+      await this.#fail(reply.error, reply.message);
+    }
+  }
+
+  async #fail(error: ErrorWord, message: string): Promise<void> {
+    const { number: code, can_retry } = ERRORS[error];
+    if (this.#choice.dialect === "responses") {
+      const chat_id = await this.#number();
+      const type = "response.error";
+      this.#outlet.send(
+        Buffer.from(
+          responsesToSse({ type, response_id: this.#turn, chat_id, message, code, error, can_retry }),
+        ),
+      );
+      this.#outlet.send(DONE);
+    } else this.#outlet.send(Buffer.from(sseOf({ type: "error", error, code, message, can_retry })));
+    this.#outlet.end();
+  }
+
+  /** Only failures need it, so nobody else pays for it. */
+  async #number(): Promise<number> {
+    try {
+      return (await this.#parts.store.sessions.find(this.#ref))?.number ?? 0;
+    } catch {
+      return 0;
+    }
+  }
+}
+
+function sseOf(reply: {
+  readonly type: string;
+  readonly [field: string]: string | number | boolean;
+}): string {
+  return formatSse({ event: reply.type, data: toWireJson(reply) });
+}
+
+const DONE_LINE = Buffer.from("data: [DONE]\n\n");
+
+function endsWithDone(bytes: Uint8Array): boolean {
+  return DONE_LINE.equals(bytes.subarray(-DONE_LINE.byteLength));
+}

@@ -1,0 +1,52 @@
+/** An event stream as the body of a `Response`, for whatever server calls the plain handler. */
+import type { Transport } from "../queued-outlet.ts";
+import { EventStream, type EventStreamOptions } from "./event-stream.ts";
+
+/** What the stream holds itself, beyond what waits in the queue before it. */
+const HELD_BYTES = 32 * 1024;
+
+class ControllerTransport implements Transport {
+  readonly #controller: ReadableStreamDefaultController<Uint8Array>;
+  /** The platform tells nobody when a stream of ours has ended. */
+  readonly #ended: () => void;
+
+  constructor(controller: ReadableStreamDefaultController<Uint8Array>, ended: () => void) {
+    this.#controller = controller;
+    this.#ended = ended;
+  }
+
+  get held(): number {
+    return HELD_BYTES - (this.#controller.desiredSize ?? HELD_BYTES);
+  }
+
+  write(bytes: Uint8Array): boolean {
+    // A copy: who reads a stream may give its bytes away, and these are others' too.
+    this.#controller.enqueue(new Uint8Array(bytes));
+    return (this.#controller.desiredSize ?? 0) > 0;
+  }
+
+  end(): void {
+    this.#controller.close();
+    this.#ended();
+  }
+
+  destroy(): void {
+    this.#controller.error(new Error("The server has ended this stream."));
+    this.#ended();
+  }
+}
+
+export function webStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
+  let stream: EventStream | undefined;
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const ended = () => queueMicrotask(() => stream?.closed());
+        stream = new EventStream(new ControllerTransport(controller, ended), options);
+      },
+      pull: () => stream?.outlet.transportDrained(),
+      cancel: () => stream?.closed(),
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: HELD_BYTES }),
+  );
+}
