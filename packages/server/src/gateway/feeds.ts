@@ -29,6 +29,8 @@ export interface SubscriptionWish {
   readonly after: string | null;
   /** Ends right after the last frame of this turn. */
   readonly until?: string;
+  /** Ends right after the next end of a turn; at once, when it has caught up, while none runs. */
+  readonly untilIdle?: boolean;
 }
 
 export interface Subscription extends OutletEvents {

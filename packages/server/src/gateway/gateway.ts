@@ -16,6 +16,7 @@ import { ROUTES } from "./http/routes.ts";
 import type { Door } from "./http/serve.ts";
 import { endUnwelcome } from "./revocation.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./settings.ts";
+import { socketOpener } from "./socket/open-socket.ts";
 import { upgrade } from "./socket/upgrade.ts";
 
 export interface Gateway {
@@ -35,8 +36,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const connections = new Connections(options.onError ?? ignore);
   const door = doorOf(options, connections);
   const sweep = setInterval(() => void sweepQuietly(door), door.parts.limits.sweepMs).unref();
+  const open = socketOpener(door);
   const onUpgrade: Gateway["upgrade"] = (incoming, socket, head) =>
-    upgrade(door, () => socket.destroy(), { incoming, socket, head });
+    upgrade(door, open, { incoming, socket, head });
   return {
     plugin: gatewayPlugin(door, onUpgrade),
     handle: (request, context) => handleRequest(door, request, context),

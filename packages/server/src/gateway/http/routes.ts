@@ -7,6 +7,8 @@ import { historyRoutes } from "./routes/history.ts";
 import { interactionRoutes } from "./routes/interactions.ts";
 import { knowledgeRoutes } from "./routes/knowledge.ts";
 import { memoryRoutes } from "./routes/memories.ts";
+import { events } from "./routes/events.ts";
+import { messages } from "./routes/messages.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { turnRoutes } from "./routes/turns.ts";
@@ -14,6 +16,8 @@ import { turnRoutes } from "./routes/turns.ts";
 export const ROUTES: readonly Route[] = [
   ...tokenRoutes,
   ...sessionRoutes,
+  messages,
+  events,
   ...historyRoutes,
   ...turnRoutes,
   ...interactionRoutes,

@@ -1,0 +1,38 @@
+/** `GET /sessions/{session}/events`: a session as an event stream, in any dialect, from the beginning or from a cursor. */
+import { z } from "zod";
+import { DIALECTS } from "../../choice.ts";
+import { Refused } from "../../refused.ts";
+import { sessionStream } from "../../sse/session-stream.ts";
+import { route } from "../route.ts";
+
+const query = z.strictObject({
+  dialect: z.enum(DIALECTS).default("blocks"),
+  after: z.string().exactOptional(),
+  include_tool_tags: z.enum(["true", "false"]).default("false"),
+});
+
+export const events = route({
+  method: "GET",
+  path: "/sessions/{session}/events",
+  does: "Follow a session as an event stream, from now or after the last event seen.",
+  action: "read",
+  query,
+  handle: async ({ parts, ref, query: { dialect, after, include_tool_tags }, headers }) => {
+    const wish = {
+      after: lastSeen(after, headers.get("last-event-id")),
+      // A client of 002 reads one answer to its [DONE]; the others stay for the next.
+      ...(dialect === "responses" ? { untilIdle: true } : {}),
+    };
+    const choice = { dialect, wire: "sse", includeToolTags: include_tool_tags === "true" } as const;
+    return { status: 200, stream: sessionStream(parts, ref, choice, async () => wish) };
+  },
+});
+
+/** A browser that reconnects sends the header, and the address that it began with. */
+function lastSeen(after: string | undefined, header: string | undefined): string | null {
+  const inQuery = after === "" ? undefined : after;
+  const inHeader = header === "" ? undefined : header;
+  if (inQuery !== undefined && inHeader !== undefined && inQuery !== inHeader)
+    throw new Refused("BAD_REQUEST", "after and Last-Event-ID name different events. Send one of them.");
+  return inHeader ?? inQuery ?? null;
+}
