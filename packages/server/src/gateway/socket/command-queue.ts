@@ -25,13 +25,17 @@ export class CommandQueue {
       return false;
     this.#count += 1;
     this.#bytes += bytes;
-    const before = this.#last.get(session);
-    const done = (before === undefined ? work() : before.then(work)).then(() => {
+    const done = this.#after(this.#last.get(session), work).finally(() => {
       this.#count -= 1;
       this.#bytes -= bytes;
       if (this.#last.get(session) === done) this.#last.delete(session);
     });
     this.#last.set(session, done);
     return true;
+  }
+
+  async #after(before: Promise<void> | undefined, work: () => Promise<void>): Promise<void> {
+    if (before !== undefined) await before;
+    await work();
   }
 }

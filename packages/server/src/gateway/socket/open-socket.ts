@@ -38,7 +38,8 @@ export function socketOpener(
   });
   return ({ caller, dialect }, { incoming, socket, head }) => {
     server.handleUpgrade(incoming, socket, head, (opened) => {
-      new SocketConnection(room, caller, CHOICES[dialect], opened, socket as Socket);
+      const under = socket as Socket;
+      room.connections.add(new SocketConnection(room, caller, CHOICES[dialect], opened, under));
     });
   };
 }

@@ -65,7 +65,6 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
     // It is followed by `close`; without a listener it would end the process.
     socket.on("error", ignore);
     under.on("drain", () => this.outlet.transportDrained());
-    room.connections.add(this);
   }
 
   flushed(): void {

@@ -68,7 +68,7 @@ export function collectTurn(
           parser.push(decoder.decode(bytes, { stream: true }));
           if (told.isDone) finish(() => resolve(told.answer()));
           else if (told.waiting().length > 0)
-            askStore().catch((error: unknown) => finish(() => reject(error as Error)));
+            askStore().catch((error: unknown) => finish(() => reject(error)));
           return "written";
         },
         end: () => undefined,
@@ -122,11 +122,14 @@ class ToldTurn {
         break;
       case "response.interaction_request": {
         const { event_id: _, ...request } = frame;
-        this.#requests.set(keyOf(frame), request as Request);
+        this.#requests.set(keyOf(frame), request);
         break;
       }
       case "response.interaction_update":
         this.#requests.delete(frame.interaction_id);
+        break;
+      default:
+      // What it said on its way is not part of what it came to.
     }
   }
 
@@ -166,5 +169,5 @@ function keyOf(request: Request): string {
 }
 
 function isWaitedFor(request: Request): boolean {
-  return "approval_key" in request || ("waits" in request && request.waits === true);
+  return "approval_key" in request || ("waits" in request && request.waits);
 }
