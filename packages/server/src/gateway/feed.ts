@@ -6,7 +6,6 @@
 import {
   comparePositions,
   emptyState,
-  type Event,
   fold,
   formatCursor,
   parseCursor,
@@ -35,7 +34,7 @@ import { Gate } from "./gate.ts";
 import { Held } from "./held.ts";
 import { patiently } from "./patiently.ts";
 import { endOf, PAGE_ENTRIES, replayPage, standingAt } from "./replay.ts";
-import { Seat, type SeatOwner } from "./seat.ts";
+import { endsWith, Seat, type SeatOwner } from "./seat.ts";
 import type { Beginning } from "./subscription.ts";
 
 /** Everybody who is live with one choice. */
@@ -187,7 +186,8 @@ export class Feed implements SeatOwner {
 
   #give(seat: Seat, ask: number, after: Position, entries: readonly LogEntry[]): void {
     if (entries.length > 0) {
-      const { standing, ...page } = replayPage(seat.telling, seat.standing, entries, seat.wish.until);
+      const isLast = (turn: string): boolean => endsWith(seat.wish, turn);
+      const { standing, ...page } = replayPage(seat.telling, seat.standing, entries, isLast);
       seat.standing = standing;
       return seat.step({ type: "page", ask, ...page });
     }
@@ -197,6 +197,9 @@ export class Feed implements SeatOwner {
       this.#early.add(seat);
       return seat.step({ type: "nothing", ask });
     }
+    const last = seat.standing?.state.turns.last();
+    if (seat.wish.untilIdle === true && last?.status !== "running")
+      return seat.step({ type: "end", reason: "over" });
     this.#join(seat);
     seat.step({ type: "joined", ask });
   }

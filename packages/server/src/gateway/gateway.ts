@@ -5,7 +5,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyPluginAsync } from "fastify";
+import { blobAddresses } from "../session/blob-address.ts";
 import { systemEnv } from "../store/env.ts";
+import type { Ref } from "../store/refs.ts";
 import { Connections } from "./connections.ts";
 import { BASE } from "./http/base.ts";
 import { type HandleContext, handleRequest } from "./http/fetch-handler.ts";
@@ -14,6 +16,7 @@ import type { GatewayParts } from "./http/route.ts";
 import { createRouter } from "./http/router.ts";
 import { ROUTES } from "./http/routes.ts";
 import type { Door } from "./http/serve.ts";
+import { createFeeds } from "./open-feeds.ts";
 import { endUnwelcome } from "./revocation.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./settings.ts";
 import { socketOpener } from "./socket/open-socket.ts";
@@ -72,30 +75,15 @@ function doorOf(options: GatewayOptions, connections: Connections): Door {
   } = options;
   if (secrets.some((secret) => Buffer.byteLength(secret) < MIN_SECRET))
     throw new RangeError(`each of the secrets must have at least ${MIN_SECRET} bytes that nobody can guess`);
-  const parts: GatewayParts = {
-    store,
-    log,
-    signals,
-    secrets,
-    env,
-    onError,
-    feeds: NO_FEEDS,
-    limits: { ...DEFAULT_GATEWAY_LIMITS, ...options.limits },
-    blobBase: `${publicUrl?.replace(/\/$/, "") ?? ""}${BASE}/blobs/`,
-  };
+  const blobBase = `${publicUrl?.replace(/\/$/, "") ?? ""}${BASE}/blobs/`;
+  const limits = { ...DEFAULT_GATEWAY_LIMITS, ...options.limits };
+  const [secret] = secrets;
+  // Feeds live longer than addresses do.
+  const addressesOf = (ref: Ref) => (blob: string) =>
+    blobAddresses(ref, { base: blobBase, secret, now: env.now() })(blob);
+  const feeds = createFeeds({ store, log, limits, addressesOf, onError });
+  const parts: GatewayParts = { store, log, signals, secrets, env, onError, feeds, limits, blobBase };
   return { parts, connections, router: createRouter(ROUTES), origins, publicUrl };
 }
 
 function ignore(): void {}
-
-const toCome = (): never => {
-  throw new TypeError("feeds are to come");
-};
-const NO_FEEDS: GatewayParts["feeds"] = {
-  subscribe: toCome,
-  turnOf: toCome,
-  ended: toCome,
-  silentSince: toCome,
-  size: () => ({ sessions: 0, bytes: 0 }),
-  close: async () => {},
-};

@@ -34,14 +34,17 @@ export function standingAt(telling: Telling, state: SessionState): Standing {
   return { state, remembered: attachEncoder(telling.choice, state) };
 }
 
-/** @param entries right after where the viewer stands, at least one */
+/**
+ * @param entries right after where the viewer stands, at least one
+ * @param isLast whether the viewer leaves with the end of this turn
+ */
 export function replayPage(
   telling: Telling,
   from: Standing | null,
   entries: readonly LogEntry[],
-  until: string | undefined,
+  isLast: (turn: string) => boolean,
 ): ReplayPage {
-  const { taken, over } = cut(entries, until);
+  const { taken, over } = cut(entries, isLast);
   const events = coalesce(taken.map((entry) => entry.event));
   const last = taken.at(-1) as LogEntry;
   const to = { epoch: last.epoch, seq: last.seq };
@@ -61,12 +64,13 @@ export function replayPage(
 /** As many as make a page; not beyond the end of the turn that the viewer waits for. */
 function cut(
   entries: readonly LogEntry[],
-  until: string | undefined,
+  isLast: (turn: string) => boolean,
 ): { taken: readonly LogEntry[]; over: boolean } {
   let size = 0;
   for (const [n, entry] of entries.entries()) {
     size += entry.size;
-    if (until !== undefined && endOf(entry) === until) return { taken: entries.slice(0, n + 1), over: true };
+    const ended = endOf(entry);
+    if (ended !== null && isLast(ended)) return { taken: entries.slice(0, n + 1), over: true };
     if (size > PAGE_BYTES || n + 1 === PAGE_ENTRIES) return { taken: entries.slice(0, n + 1), over: false };
   }
   return { taken: entries, over: false };

@@ -56,7 +56,7 @@ export class Seat implements Subscription {
   piece(bytes: Uint8Array | null, to: Position, endedTurn: string | null): void {
     if (this.#state.phase !== "live") return;
     const sent: Sent | null = bytes === null ? null : this.#viewer.outlet.send(bytes);
-    const over = endedTurn !== null && endedTurn === this.wish.until;
+    const over = endedTurn !== null && endsWith(this.wish, endedTurn);
     this.step({ type: "piece", to, sent, over });
   }
 
@@ -98,4 +98,9 @@ export class Seat implements Subscription {
       }
     }
   }
+}
+
+/** Whether that turn's end is what the viewer waits for. */
+export function endsWith({ until, untilIdle = false }: SubscriptionWish, turn: string): boolean {
+  return untilIdle || turn === until;
 }

@@ -26,15 +26,25 @@ export function turnBegun(feed: Feed, message: string, signal: AbortSignal): Pro
     look: async () => {
       const { state } = await readHistory(feed.parts, feed.ref, { turns: TURNS });
       const turn = state.turns.findLast((one) => one.message?.id === message);
-      return turn === undefined ? null : { turn: turn.id, before: await cursorBefore(feed, turn.start) };
+      if (turn !== undefined) return { turn: turn.id, before: await cursorBefore(feed, turn.start) };
+      return answeredIn(feed, state, message);
     },
     seen: (entry, before) => {
-      if (!entry.mayHold('"turn.start"')) return null;
+      if (!entry.mayHold('"turn.start"') && !entry.mayHold('"question.update"')) return null;
       const { event } = entry;
-      if (event.type !== "turn.start" || event.message !== message) return null;
-      return { turn: event.turn, before: formatCursor(before) };
+      if (event.type !== "turn.start" && event.type !== "question.update") return null;
+      return event.message === message ? { turn: event.turn, before: formatCursor(before) } : null;
     },
   });
+}
+
+/** A message that was the answer to a question begins no turn: the one that asked goes on, from where the answer came. */
+async function answeredIn(feed: Feed, state: SessionState, message: string): Promise<TurnBegun | null> {
+  for (const turn of state.turns.toArray().toReversed())
+    for (const block of blocksOf(turn))
+      if (block.kind === "question" && block.message === message)
+        return { turn: turn.id, before: await cursorBefore(feed, block.changed) };
+  return null;
 }
 
 export interface TurnEnded {
