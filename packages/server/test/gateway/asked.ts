@@ -4,7 +4,7 @@ import type { Caller } from "../../src/gateway/caller.ts";
 import { createSession } from "../../src/session/create.ts";
 import type { CommandParts } from "../../src/session/parts.ts";
 import type { InteractionRequest } from "../../src/store/ports/interactions.ts";
-import type { Ref } from "../../src/store/refs.ts";
+import type { Actor, Ref } from "../../src/store/refs.ts";
 
 export const an: Caller = {
   tenant: "acme",
@@ -15,7 +15,7 @@ export const an: Caller = {
   from: "test",
 };
 
-export async function newSession(parts: CommandParts, caller: Caller = an): Promise<Ref> {
+export async function newSession(parts: CommandParts, caller: Actor = an): Promise<Ref> {
   const { id } = await createSession(parts, caller, {});
   return { tenant: caller.tenant, session: id };
 }

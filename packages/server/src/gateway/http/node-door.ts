@@ -12,14 +12,29 @@ export function nodeRequest(
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) left.abort();
   });
+  outgoing.once("finish", () => leaveRest(incoming));
   return {
     method: incoming.method ?? "GET",
     url,
     headers: nodeHeaders(incoming),
-    body: incoming,
+    // Who has read enough leaves the rest: the answer still has to go out over the same connection.
+    body: { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) },
     signal: left.signal,
     from,
   };
+}
+
+/** How long somebody may go on sending what nobody reads: long enough that they have read the answer. */
+const REST_MS = 5_000;
+
+/** The next request on this connection comes after the rest of this one. */
+function leaveRest(incoming: IncomingMessage): void {
+  if (incoming.complete) return;
+  incoming.resume();
+  const timer = setTimeout(() => {
+    if (!incoming.complete) incoming.destroy();
+  }, REST_MS);
+  timer.unref();
 }
 
 export function nodeHeaders({ headers }: Pick<IncomingMessage, "headers">): ReadonlyMap<string, string> {

@@ -64,11 +64,11 @@ const bringIn = route({
   body: restBodies.import_knowledge,
   answer: restReplies.imported,
   async handle({ parts, caller, params, body }) {
-    const files = body.objects.map(({ text, media_type: mediaType, ...file }) => ({
-      ...file,
-      ...(mediaType === undefined ? {} : { mediaType }),
-      read: async () => text,
-    }));
+    const files = body.objects.map(({ text, media_type, ...file }) => {
+      // It came as a text, so that is what it is unless it says more.
+      const mediaType = media_type ?? (file.id.includes(".") ? undefined : "text/plain");
+      return { ...file, ...(mediaType === undefined ? {} : { mediaType }), read: async () => text };
+    });
     const { tenant } = caller;
     const { prune } = body;
     const imported = await importKnowledge(parts.store, { tenant, base: params["base"] ?? "", files, prune });
