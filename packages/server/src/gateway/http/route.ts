@@ -39,13 +39,21 @@ export interface Call<Body, Query> {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** The client has left. */
   readonly signal: AbortSignal;
+  /** An id for what is made: the same for a request that is repeated under its `idempotency-key`. Ask once. */
+  newId(): string;
 }
 
 /** An event stream: called once the head is sent. What it gives back hears what becomes of the connection. */
 export type OpenStream = (outlet: Outlet) => StreamEvents;
 
 export type Answer =
-  | { readonly status: number; readonly json: Json | object; readonly headers?: Headers }
+  | {
+      readonly status: number;
+      readonly json: Json | object;
+      readonly headers?: Headers;
+      /** The session that was made: what is remembered of the answer goes with it. */
+      readonly session?: string;
+    }
   | {
       readonly status: number;
       readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;
@@ -70,8 +78,11 @@ export interface Route<Body = unknown, Query = unknown> {
   readonly answer?: z.ZodType;
   /** It takes bytes instead of JSON. */
   readonly takesBytes?: boolean;
-  /** It makes something: a repeat with the same `idempotency-key` gives the first answer again. */
-  readonly creates?: boolean;
+  /**
+   * It makes something: a repeat with the same `idempotency-key` gives the first answer again. `itself`: the route sees to
+   * that, because its answer can't be kept.
+   */
+  readonly creates?: boolean | "itself";
   handle(call: Call<Body, Query>): Promise<Answer>;
 }
 

@@ -10,6 +10,7 @@ import { memoryRoutes } from "./routes/memories.ts";
 import { events } from "./routes/events.ts";
 import { messages } from "./routes/messages.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { shareRoutes } from "./routes/shares.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { turnRoutes } from "./routes/turns.ts";
 
@@ -18,6 +19,7 @@ export const ROUTES: readonly Route[] = [
   ...sessionRoutes,
   messages,
   events,
+  ...shareRoutes,
   ...historyRoutes,
   ...turnRoutes,
   ...interactionRoutes,

@@ -11,6 +11,7 @@ import { errorAnswer } from "../errors.ts";
 import { Refused } from "../refused.ts";
 import { corsHeaders, PREFLIGHT_HEADERS } from "./cors.ts";
 import type { HttpAnswer, HttpRequest } from "./message.ts";
+import { checkKey, digestOf, once } from "./once.ts";
 import { readBody } from "./read-body.ts";
 import type { Answer, Call, GatewayParts, Route } from "./route.ts";
 import type { Router } from "./router.ts";
@@ -81,12 +82,13 @@ async function handled(door: Door, request: HttpRequest, target: Target): Promis
   const { parts } = door;
   const { route, params, search } = target;
   const caller = await callerOf(parts, route, request);
-  const { session } = params;
-  const ref = session === undefined ? null : await refOf(parts, caller, session);
+  const named = params["session"];
+  const ref = named === undefined ? null : await refOf(parts, caller, named);
   const query = route.query?.parse(queryOf(search)) ?? {};
   const body =
     route.body === undefined ? undefined : route.body.parse(await readBody(request, parts.limits.bodyBytes));
-  const call: Call<unknown, unknown> = {
+  const work = async (id?: string) => route.handle(callOf(id));
+  const callOf = (id?: string): Call<unknown, unknown> => ({
     parts,
     caller,
     params,
@@ -99,8 +101,23 @@ async function handled(door: Door, request: HttpRequest, target: Target): Promis
     headers: request.headers,
     bytes: request.body,
     signal: request.signal,
+    newId: () => id ?? parts.env.id(),
+  });
+  const key = route.creates === true ? request.headers.get("idempotency-key") : undefined;
+  if (key === undefined) return httpAnswer(caller, await work());
+  const session = ref === null ? {} : { session: ref.session };
+  const asked = {
+    route: `${route.method} ${route.path}`,
+    key: checkKey(key),
+    digest: digestOf({ ...params, ...session }, search, body, route.takesBytes === true && sizeOf(request)),
+    ...session,
   };
-  return httpAnswer(caller, await route.handle(call));
+  return httpAnswer(caller, await once(parts, caller, asked, work));
+}
+
+/** Bytes are not read twice: their size and kind stand for them. */
+function sizeOf({ headers }: HttpRequest): unknown {
+  return [headers.get("content-length"), headers.get("content-type")];
 }
 
 async function callerOf(parts: GatewayParts, route: Route, request: HttpRequest): Promise<Caller> {

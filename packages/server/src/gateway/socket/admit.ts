@@ -11,6 +11,7 @@ import { isOurOrigin } from "../http/cors.ts";
 import { nodeHeaders } from "../http/node-door.ts";
 import type { Door } from "../http/serve.ts";
 import { Refused } from "../refused.ts";
+import { redeemTicket } from "../tickets.ts";
 
 /** `responses` is told over event streams only. */
 const SOCKET_DIALECTS = ["blocks", "native", "tasks"] as const;
@@ -38,8 +39,27 @@ export async function admit(
   if (origin !== undefined && !isOurOrigin(origin, { origins, publicUrl, host: headers.get("host") }))
     throw new Refused("FORBIDDEN", "Pages of this origin may not open sockets here.");
   const { dialect, ticket } = query.parse(Object.fromEntries(search));
-  const caller = await authenticate(door.parts, headers, from);
-  void ticket;
+  const caller =
+    ticket === undefined
+      ? await authenticate(door.parts, headers, from)
+      : await byTicket(door, ticket, headers, from);
   requireAction(caller, "read");
   return { caller, dialect };
+}
+
+/** Only a page needs one, and a page has an origin: without, it was taken out of somebody's address. */
+async function byTicket(
+  { parts }: Door,
+  ticket: string,
+  headers: ReadonlyMap<string, string>,
+  from: string,
+): Promise<Caller> {
+  if (!headers.has("origin"))
+    throw new Refused(
+      "FORBIDDEN",
+      "A ticket is for pages, and this comes from none: send a token as a header.",
+    );
+  if (headers.has("x-api-key") || headers.has("authorization"))
+    throw new Refused("UNAUTHENTICATED", "Send a ticket, or x-api-key or authorization, not both.");
+  return redeemTicket(parts, ticket, from);
 }

@@ -36,12 +36,13 @@ const create = route({
   action: "write",
   creates: true,
   body: z.strictObject({ session_id: sessionId.exactOptional(), title: title.exactOptional() }),
-  async handle({ parts, caller, body }) {
+  async handle({ parts, caller, body, newId }) {
     const wish = {
-      id: body.session_id ?? parts.env.id(),
+      id: body.session_id ?? newId(),
       ...(body.title === undefined ? {} : { title: body.title }),
     };
-    return { status: 201, json: sessionJson(await createSession(parts, caller, wish, parts.env)) };
+    const session = await createSession(parts, caller, wish, parts.env);
+    return { status: 201, json: sessionJson(session), session: session.id };
   },
 });
 

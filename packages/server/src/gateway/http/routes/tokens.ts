@@ -1,8 +1,9 @@
-/** Routes by which a team's own server lets its people in: tokens, for apps and browsers. */
+/** Routes by which a team's own server lets its people in: tokens for apps and browsers, tickets for sockets. */
 import { z } from "zod";
 import { isId } from "../../../store/rules/check.ts";
 import { isAllowed } from "../../access.ts";
 import { Refused } from "../../refused.ts";
+import { makeTicket } from "../../tickets.ts";
 import { makeToken, OF_TOKENS } from "../../tokens.ts";
 import { type Route, route } from "../route.ts";
 
@@ -36,4 +37,18 @@ const createToken = route({
   },
 });
 
-export const tokenRoutes: readonly Route[] = [createToken];
+const createTicket = route({
+  method: "POST",
+  path: "/tickets",
+  does: "Makes a ticket for one socket: what a page puts into the address, since it can send no headers.",
+  action: "read",
+  body: z.strictObject({}),
+  async handle({ parts, caller }) {
+    const { env, limits, secrets } = parts;
+    const goodUntil = env.now() + limits.ticketMs;
+    const ticket = makeTicket(caller, { id: env.id(), goodUntil }, secrets[0]);
+    return { status: 201, json: { ticket, expires_at: goodUntil } };
+  },
+});
+
+export const tokenRoutes: readonly Route[] = [createToken, createTicket];

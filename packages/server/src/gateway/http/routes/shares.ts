@@ -1,0 +1,122 @@
+/** Routes of shares: links to a session as it is now, for whoever has one. A link reads, and can be copied; no more. */
+import { snapshot, withAddresses } from "@turnstream/protocol";
+import { z } from "zod";
+import { archiveSession } from "../../../session/archive.ts";
+import { blobAddresses } from "../../../session/blob-address.ts";
+import { readShared } from "../../../session/share.ts";
+import { isStoreError } from "../../../store/errors.ts";
+import { forkShare } from "../../../store/fork/fork-share.ts";
+import type { Session } from "../../../store/ports/sessions.ts";
+import type { Share } from "../../../store/ports/shares.ts";
+import { readShareToken, signShare } from "../../../store/rules/share-token.ts";
+import type { Caller } from "../../caller.ts";
+import { Refused } from "../../refused.ts";
+import { pageSize } from "../query.ts";
+import { type GatewayParts, type Route, route } from "../route.ts";
+import { sessionJson } from "./sessions.ts";
+
+const MAX_TURNS = 50;
+const USUAL_TURNS = 20;
+
+function shareJson({ id, upTo, createdAt }: Share, secret: string) {
+  return { share_id: id, token: signShare(id, secret), event_id: upTo, created_at: createdAt };
+}
+
+function noShare(): Refused {
+  return new Refused("NOT_FOUND", "There is no such share, or it is no longer open.");
+}
+
+const create = route({
+  method: "POST",
+  path: "/sessions/{session}/shares",
+  does: "Shares a session as it is now. What comes later is not in it.",
+  action: "share",
+  creates: true,
+  body: z.strictObject({}),
+  async handle({ parts, caller, ref }) {
+    // A share reaches as far as the archive does.
+    await archiveSession(parts, ref);
+    const share = await parts.store.shares.create(caller, ref.session);
+    return { status: 201, json: shareJson(share, parts.secrets[0]) };
+  },
+});
+
+const list = route({
+  method: "GET",
+  path: "/sessions/{session}/shares",
+  does: "The shares of a session that are open.",
+  action: "share",
+  async handle({ parts, caller, ref }) {
+    const shares = await parts.store.shares.list(caller, ref.session);
+    return { status: 200, json: { shares: shares.map((share) => shareJson(share, parts.secrets[0])) } };
+  },
+});
+
+const revoke = route({
+  method: "DELETE",
+  path: "/sessions/{session}/shares/{share}",
+  does: "Closes a share, by its `share_id`: its link shows nothing from now on.",
+  action: "share",
+  async handle({ parts, caller, ref, params }) {
+    const { shares } = parts.store;
+    const share = (await shares.list(caller, ref.session)).find(({ id }) => id === params["share"]);
+    if (share === undefined || !(await shares.revoke(caller, share.id))) throw noShare();
+    return { status: 204 };
+  },
+});
+
+const read = route({
+  method: "GET",
+  path: "/shares/{token}",
+  does: "What a link shows: a snapshot of the session as it was shared. The link is all that is needed.",
+  action: null,
+  query: z.strictObject({ turns: pageSize(MAX_TURNS, USUAL_TURNS) }),
+  async handle({ parts, params, query }) {
+    const { store, secrets, blobBase, env } = parts;
+    const shared = await readShared(store, params["token"] ?? "", secrets, query);
+    if (shared === null) throw noShare();
+    const { share, state } = shared;
+    const json = {
+      title: state.title,
+      event_id: share.upTo,
+      created_at: share.createdAt,
+      snapshot: snapshot(state, query.turns),
+    };
+    const options = { base: blobBase, secret: secrets[0], now: env.now() };
+    return { status: 200, json: withAddresses(json, blobAddresses(share, options)) };
+  },
+});
+
+const fork = route({
+  method: "POST",
+  path: "/shares/{token}/fork",
+  does: "Makes a session of the caller's own from a share of their tenant.",
+  action: "write",
+  creates: true,
+  body: z.strictObject({}),
+  async handle({ parts, caller, params, newId }) {
+    const share = readShareToken(params["token"] ?? "", parts.secrets);
+    if (share === null) throw noShare();
+    const session = await forkOnce(parts, caller, share, newId());
+    return { status: 201, json: sessionJson(session), session: session.id };
+  },
+});
+
+/** A repeat finds what the first has made. */
+async function forkOnce(
+  { store }: GatewayParts,
+  caller: Caller,
+  share: string,
+  id: string,
+): Promise<Session> {
+  try {
+    return await forkShare(store, caller, share, { id });
+  } catch (error) {
+    if (isStoreError(error, "NOT_FOUND")) throw noShare();
+    const there = isStoreError(error, "EXISTS") ? await store.sessions.get(caller, id) : null;
+    if (there === null) throw error;
+    return there;
+  }
+}
+
+export const shareRoutes: readonly Route[] = [create, list, revoke, read, fork];
