@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import type { FastifyPluginAsync } from "fastify";
 import { blobAddresses } from "../session/blob-address.ts";
 import { systemEnv } from "../store/env.ts";
+import { MAX_BATCH } from "../store/ports/sessions.ts";
 import type { Ref } from "../store/refs.ts";
 import { Connections } from "./connections.ts";
 import { BASE } from "./http/base.ts";
@@ -34,11 +35,13 @@ export interface Gateway {
 }
 
 const MIN_SECRET = 32;
+const TIDY_MS = 10 * 60_000;
 
 export function createGateway(options: GatewayOptions): Gateway {
   const connections = new Connections(options.onError ?? ignore);
   const door = doorOf(options, connections);
-  const sweep = setInterval(() => void sweepQuietly(door), door.parts.limits.sweepMs).unref();
+  const sweep = setInterval(() => void endQuietly(door), door.parts.limits.sweepMs).unref();
+  const tidy = setInterval(() => void tidyQuietly(door.parts), TIDY_MS).unref();
   const open = socketOpener(door);
   const onUpgrade: Gateway["upgrade"] = (incoming, socket, head) =>
     upgrade(door, open, { incoming, socket, head });
@@ -48,13 +51,24 @@ export function createGateway(options: GatewayOptions): Gateway {
     upgrade: onUpgrade,
     async close() {
       clearInterval(sweep);
+      clearInterval(tidy);
       await connections.close();
       await door.parts.feeds.close();
     },
   };
 }
 
-async function sweepQuietly({ parts, connections }: Door): Promise<void> {
+/** Several gateways may do it at once: each takes what the others leave. */
+async function tidyQuietly({ store, onError }: GatewayParts): Promise<void> {
+  try {
+    while ((await store.tickets.sweep(MAX_BATCH)) === MAX_BATCH);
+    while ((await store.idempotency.sweep(MAX_BATCH)) === MAX_BATCH);
+  } catch (error) {
+    onError(error, "forgetting old tickets and requests");
+  }
+}
+
+async function endQuietly({ parts, connections }: Door): Promise<void> {
   try {
     await endUnwelcome(connections, parts.store.keys, parts.env.now());
   } catch (error) {

@@ -22,27 +22,28 @@ for (const [name, make] of [
   ["postgres", realHarness],
 ] as const)
   test(`${name}: who died while at it locks nothing for ever, and a day later all is forgotten`, async () => {
-    const { store, wait } = await make();
+    const harness = await make();
+    const { store } = harness;
     const { actor } = await newSession(store);
     const asked = { route: "POST /x", key: "k", digest: "d" };
     const first = await store.idempotency.begin(actor, asked);
-    await wait(REQUEST_CLAIM_MS - 5_000);
+    await harness.wait(REQUEST_CLAIM_MS - 5_000);
     expect(await store.idempotency.begin(actor, asked)).toEqual({ state: "busy" });
-    await wait(6_000);
+    await harness.wait(6_000);
     const second = await store.idempotency.begin(actor, asked);
     if (first.state !== "yours" || second.state !== "yours") throw new Error("it is somebody else's");
     expect(second.id).toBe(first.id);
     // Whoever was taken for dead and wasn't: the other's answer counts.
     expect(await store.idempotency.finish(actor, asked, first.claim, { status: 200, body: 1 })).toBe(false);
     expect(await store.idempotency.finish(actor, asked, second.claim, { status: 200, body: 2 })).toBe(true);
-    await wait(REQUEST_KEPT_MS - 300_000);
+    await harness.wait(REQUEST_KEPT_MS - 300_000);
     expect(await store.idempotency.begin(actor, { ...asked, digest: "e" })).toEqual({ state: "different" });
-    await wait(300_000);
+    await harness.wait(300_000);
     // Before anybody has swept.
     const anew = await store.idempotency.begin(actor, { ...asked, digest: "e" });
     expect(anew.state === "yours" && anew.id !== first.id).toBe(true);
     expect(await store.idempotency.sweep(100)).toBe(0);
-    await wait(REQUEST_KEPT_MS + 1_000);
+    await harness.wait(REQUEST_KEPT_MS + 1_000);
     expect(await store.idempotency.sweep(100)).toBe(1);
     await store.close();
   });

@@ -101,7 +101,8 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
     test("an answer goes with its session, and with its person", async () => {
       const { actor, ref } = await newSession(store());
       const [about, made, plain] = [request(), request(), request()];
-      await mine(store(), actor, { ...about, ...{ session: ref.session } });
+      const inSession = { ...about, session: ref.session };
+      await mine(store(), actor, inSession);
       const { claim } = await mine(store(), actor, made);
       const answer = { status: 201, body: "made", session: ref.session };
       expect(await store().idempotency.finish(actor, made, claim, answer)).toBe(true);

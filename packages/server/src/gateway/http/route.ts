@@ -40,7 +40,7 @@ export interface Call<Body, Query> {
   /** The client has left. */
   readonly signal: AbortSignal;
   /** An id for what is made: the same for a request that is repeated under its `idempotency-key`. Ask once. */
-  newId(): string;
+  readonly newId: () => string;
 }
 
 /** An event stream: called once the head is sent. What it gives back hears what becomes of the connection. */
