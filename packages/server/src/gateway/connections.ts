@@ -4,6 +4,7 @@
  * Never knows what a connection does when it is visited.
  */
 import type { Caller } from "./caller.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "./settings.ts";
 
 /** `restart`: this process is going down. `unauthenticated`: what let them in is good no longer. */
 export type Leaving = "restart" | "unauthenticated";
@@ -18,8 +19,7 @@ export interface Connection {
   destroy(): void;
 }
 
-/** How long a round of visits takes unless told: what is due can be late by that much. */
-export const BEAT_MS = 1_000;
+/** A round of visits is done in so many. */
 const STEPS = 20;
 /** How long those who were told to go may take. */
 const GRACE_MS = 2_000;
@@ -27,6 +27,7 @@ const GRACE_MS = 2_000;
 export class Connections {
   readonly #open = new Set<Connection>();
   readonly #onError: (error: unknown, about: string) => void;
+  /** How long a round of visits takes. */
   readonly beatMs: number;
   #visits = this.#open.values();
   #visited = 0;
@@ -34,7 +35,10 @@ export class Connections {
   #timer: NodeJS.Timeout | null = null;
   #isClosing = false;
 
-  constructor(onError: (error: unknown, about: string) => void, beatMs = BEAT_MS) {
+  constructor(
+    onError: (error: unknown, about: string) => void,
+    beatMs: number = DEFAULT_GATEWAY_LIMITS.beatMs,
+  ) {
     this.#onError = onError;
     this.beatMs = beatMs;
   }

@@ -167,7 +167,7 @@ export class Feed implements SeatOwner {
     return this.#over.signal.aborted;
   }
 
-  /** When the last entries came, by `performance.now`. */
+  /** When the last entries came, or it was opened, by `performance.now`. */
   get lastAt(): number | null {
     return this.#lastAt;
   }
@@ -264,6 +264,7 @@ export class Feed implements SeatOwner {
     const { session } = this.ref;
     const { after, floor } = await patiently(() => this.#findEnd(isAgain), this.#over.signal);
     this.#held = new Held(parseCursor(after) ?? { epoch: 0, seq: 0 }, HELD_BYTES);
+    this.#lastAt ??= performance.now();
     this.#opened.open();
     if (isAgain) for (const one of this.#seats) one.step({ type: "lost" });
     if (isAgain) for (const one of this.#watchers) one.lost();

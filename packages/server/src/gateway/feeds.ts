@@ -56,10 +56,11 @@ export interface Feeds {
     signal: AbortSignal,
   ): Promise<{ readonly turn: Turn; readonly state: SessionState }>;
   /**
-   * Since when a turn has run without a word, in milliseconds by `performance.now`; null while none runs, or one waits for
-   * a person. For the rule of 180 seconds.
+   * Since when a turn has run without a word, in milliseconds by `performance.now`; null while that is shorter than
+   * `leastMs`, while none runs, or one waits for a person. For the rule of 180 seconds: asked again and again, it may find
+   * out a little later.
    */
-  silentSince(ref: Ref): number | null;
+  silentSince(ref: Ref, leastMs: number): number | null;
   /** How many sessions are open, and what they hold in bytes, roughly. */
   size(): { readonly sessions: number; readonly bytes: number };
   close(): Promise<void>;

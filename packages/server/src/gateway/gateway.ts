@@ -38,7 +38,7 @@ const MIN_SECRET = 32;
 const TIDY_MS = 10 * 60_000;
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const connections = new Connections(options.onError ?? ignore);
+  const connections = new Connections(options.onError ?? ignore, options.limits?.beatMs);
   const door = doorOf(options, connections);
   const sweep = setInterval(() => void endQuietly(door), door.parts.limits.sweepMs).unref();
   const tidy = setInterval(() => void tidyQuietly(door.parts), TIDY_MS).unref();

@@ -7,7 +7,7 @@ import { Feed } from "./feed.ts";
 import type { FeedParts } from "./feed-parts.ts";
 import type { Feeds } from "./feeds.ts";
 import { createSlices } from "./slices.ts";
-import { isSilent, turnBegun, turnEnded } from "./turn-watch.ts";
+import { silentSince, turnBegun, turnEnded } from "./turn-watch.ts";
 
 export interface FeedsOptions extends Omit<FeedParts, "slices"> {
   /** How long a feed stays open for nobody. */
@@ -51,9 +51,9 @@ export function createFeeds({ graceMs = GRACE_MS, ...options }: FeedsOptions): F
     subscribe: (ref, wish, viewer) => open(ref).subscribe(wish, viewer),
     turnOf: (ref, message, signal) => turnBegun(open(ref), message, signal),
     ended: (ref, turn, signal) => turnEnded(open(ref), turn, signal),
-    silentSince: (ref) => {
+    silentSince: (ref, leastMs) => {
       const feed = feeds.get(`${ref.tenant} ${ref.session}`);
-      return feed !== undefined && isSilent(feed) ? feed.lastAt : null;
+      return feed === undefined ? null : silentSince(feed, leastMs);
     },
     size: () => ({
       sessions: feeds.size,

@@ -12,6 +12,8 @@ export interface GatewayLimits {
   /** How long a ping may stay unanswered. */
   readonly pongMs: number;
   readonly keepAliveMs: number;
+  /** How often each connection is looked at: what is due can be late by that much. */
+  readonly beatMs: number;
   /** A running turn that gives no event for so long ends its streams (S10). */
   readonly silenceMs: number;
   readonly subscriptionsPerSocket: number;
@@ -35,6 +37,7 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   pingMs: 25_000,
   pongMs: 10_000,
   keepAliveMs: 15_000,
+  beatMs: 1_000,
   silenceMs: 180_000,
   subscriptionsPerSocket: 100,
   bodyBytes: 2 * 1024 * 1024,

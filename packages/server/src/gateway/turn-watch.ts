@@ -79,9 +79,29 @@ async function olderTurn({ parts, ref }: Feed, state: SessionState, id: string):
   return record === undefined ? null : restoreTurn(record.snapshot);
 }
 
+/** What was found of a silence, until the next event. */
+const looked = new WeakMap<Feed, { readonly since: number; isSilent: boolean }>();
+
+/** Looks into the session only once a silence has lasted, and once for each. */
+export function silentSince(feed: Feed, leastMs: number): number | null {
+  const { lastAt: since } = feed;
+  if (since === null || performance.now() - since < leastMs) return null;
+  if (feed.known !== null) return isSilent(feed.known) ? since : null;
+  const known = looked.get(feed);
+  if (known?.since === since) return known.isSilent ? since : null;
+  const look = { since, isSilent: false };
+  looked.set(feed, look);
+  readHistory(feed.parts, feed.ref, { turns: 1 }).then(
+    ({ state }) => (look.isSilent = isSilent(state)),
+    // It is looked for again at the next beat.
+    () => looked.delete(feed),
+  );
+  return null;
+}
+
 /** Whether a turn runs that waits for nobody. */
-export function isSilent(feed: Feed): boolean {
-  const turn = feed.known?.turns.last();
+function isSilent(state: SessionState): boolean {
+  const turn = state.turns.last();
   if (turn === undefined || turn.status !== "running") return false;
   return !blocksOf(turn).some((block) => "version" in block && isPending(block) && !outlivesTurn(block));
 }

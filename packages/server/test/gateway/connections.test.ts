@@ -1,8 +1,9 @@
 /** The one timer of all connections: everyone has his turn, a few at a time, and everyone is told when we close. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Caller } from "../../src/gateway/caller.ts";
-import { BEAT_MS, type Connection, Connections, type Leaving } from "../../src/gateway/connections.ts";
+import { type Connection, Connections, type Leaving } from "../../src/gateway/connections.ts";
 
+const BEAT_MS = 1_000;
 const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
 
 class Fake implements Connection {

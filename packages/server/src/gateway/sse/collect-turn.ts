@@ -48,8 +48,9 @@ export function collectTurn(
     };
     const abort = (): void => finish(() => reject(signal.reason as Error));
     const look = (): void => {
-      const silence = { silentSince: parts.feeds.silentSince(ref), openedAt };
-      if (isSilentTooLong(silence, performance.now(), parts.limits.silenceMs))
+      const { silenceMs } = parts.limits;
+      const silence = { silentSince: parts.feeds.silentSince(ref, silenceMs), openedAt };
+      if (isSilentTooLong(silence, performance.now(), silenceMs))
         finish(() => reject(new Refused("STREAM_TIMEOUT", "The turn runs without a word. Come back to it.")));
     };
     const timer = setInterval(look, LOOK_MS).unref();

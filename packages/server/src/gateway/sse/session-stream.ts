@@ -70,8 +70,10 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
 
   beat(now: number): void {
     if (this.#subscription === null) return;
-    const silence = { silentSince: this.#parts.feeds.silentSince(this.#ref), openedAt: this.#openedAt };
-    if (isSilentTooLong(silence, now, this.#parts.limits.silenceMs)) this.fail("STREAM_TIMEOUT");
+    const { feeds, limits } = this.#parts;
+    const silentSince = feeds.silentSince(this.#ref, limits.silenceMs);
+    if (isSilentTooLong({ silentSince, openedAt: this.#openedAt }, now, limits.silenceMs))
+      this.fail("STREAM_TIMEOUT");
   }
 
   fail(why: ErrorWord): void {

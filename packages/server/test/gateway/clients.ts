@@ -1,0 +1,127 @@
+/** Plain clients for the tests of connections: a WebSocket and an event stream, with all that came over them. */
+import { createSseParser, type SseMessage } from "@turnstream/protocol";
+import { WebSocket } from "ws";
+import type { TestServer } from "./server.ts";
+
+// oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever came
+type Frame = Record<string, any>;
+
+const PATIENCE_MS = 10_000;
+
+async function poll<T>(what: string, look: () => T | undefined, patienceMs = PATIENCE_MS): Promise<T> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    const found = look();
+    if (found !== undefined) return found;
+    if (performance.now() > deadline) throw new Error(`not within ${patienceMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export class SocketClient {
+  readonly socket: WebSocket;
+  readonly frames: Frame[] = [];
+  end: { readonly code: number; readonly words: string } | null = null;
+  #requests = 0;
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on("message", (data) => this.frames.push(JSON.parse(String(data)) as Frame));
+    socket.on("close", (code, words) => (this.end = { code, words: String(words) }));
+    socket.on("error", () => undefined);
+  }
+
+  /** @param at another address than the server's own, such as a proxy's */
+  static async open(
+    { url, auth }: Pick<TestServer, "url" | "auth">,
+    { dialect = "blocks", at = url }: { dialect?: string; at?: string } = {},
+  ): Promise<SocketClient> {
+    const address = `${at.replace("http", "ws")}/api/v1/socket?dialect=${dialect}`;
+    const client = new SocketClient(new WebSocket(address, { headers: { ...auth } }));
+    await poll("open", () => (client.socket.readyState === WebSocket.CONNECTING ? undefined : true));
+    return client;
+  }
+
+  /** @returns the reply to it */
+  async ask(command: Frame): Promise<Frame> {
+    const request_id = `r${++this.#requests}`;
+    this.socket.send(JSON.stringify({ ...command, request_id }));
+    return this.until(`reply to ${command["type"]}`, (frame) => frame["request_id"] === request_id);
+  }
+
+  until(what: string, test: (frame: Frame) => boolean, from = 0): Promise<Frame> {
+    return poll(what, () => this.frames.slice(from).find(test));
+  }
+
+  closed(patienceMs?: number): Promise<{ readonly code: number; readonly words: string }> {
+    return poll("closed", () => this.end ?? undefined, patienceMs);
+  }
+
+  close(): void {
+    this.socket.terminate();
+  }
+}
+
+export class StreamClient {
+  readonly response: Response;
+  readonly messages: SseMessage[] = [];
+  readonly comments: string[] = [];
+  readonly retries: number[] = [];
+  text = "";
+  isOver = false;
+  readonly #leave: AbortController;
+
+  private constructor(response: Response, leave: AbortController) {
+    this.response = response;
+    this.#leave = leave;
+    void this.#read();
+  }
+
+  static async open(url: string, init: RequestInit = {}): Promise<StreamClient> {
+    const leave = new AbortController();
+    return new StreamClient(await fetch(url, { ...init, signal: leave.signal }), leave);
+  }
+
+  static of(response: Response): StreamClient {
+    return new StreamClient(response, new AbortController());
+  }
+
+  /** What stands behind `data:`, as far as it is JSON. */
+  get frames(): Frame[] {
+    return this.messages.filter(({ data }) => data !== "[DONE]").map(({ data }) => JSON.parse(data) as Frame);
+  }
+
+  until(what: string, test: (message: SseMessage) => boolean): Promise<SseMessage> {
+    return poll(what, () => this.messages.find(test));
+  }
+
+  frame(type: string): Promise<Frame> {
+    return poll(type, () => this.frames.find((frame) => frame["type"] === type));
+  }
+
+  over(patienceMs?: number): Promise<true> {
+    return poll("over", () => (this.isOver ? true : undefined), patienceMs);
+  }
+
+  leave(): void {
+    this.#leave.abort();
+  }
+
+  async #read(): Promise<void> {
+    const decoder = new TextDecoder();
+    const parser = createSseParser((message) => this.messages.push(message), {
+      onComment: (text) => this.comments.push(text),
+      onRetry: (ms) => this.retries.push(ms),
+    });
+    try {
+      for await (const bytes of this.response.body ?? []) {
+        const text = decoder.decode(bytes as Uint8Array, { stream: true });
+        this.text += text;
+        parser.push(text);
+      }
+    } catch {
+      // It was left, or cut off.
+    }
+    this.isOver = true;
+  }
+}
