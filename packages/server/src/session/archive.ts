@@ -4,20 +4,18 @@
  * nothing. The log is trimmed only up to what is archived.
  */
 import {
-  blocksOf,
   coalesce,
   type Cursor,
   type Event,
   fold,
   formatCursor,
-  isPending,
-  outlivesTurn,
   parseCursor,
   comparePositions,
   type Position,
   SCHEMA_VERSION,
   START_CURSOR,
   type SessionState,
+  snapshot,
   type Turn,
   turnSnapshot,
 } from "@turnstream/protocol";
@@ -29,6 +27,7 @@ import type { Store } from "../store/store.ts";
 import { readArchived } from "./archived-state.ts";
 import { outboxKeyOf } from "./relay.ts";
 import type { Parts } from "./parts.ts";
+import { hasOpenEnds, slimState } from "./slim-state.ts";
 
 export interface ArchiveOptions {
   /** How far to go; by default to the end. */
@@ -106,12 +105,12 @@ export async function archiveFrom(
         if (options.commit !== undefined && isThere(state)) await parts.store.transaction(options.commit);
         return { cursor, state, events, isWaiting: false };
       }
-      const next = foldEntries(state, entries);
+      const { state: next, checkpoint } = foldEntries(state, entries);
       const isLast = !page.more || entries.length < page.entries.length;
       const result = await writeWith(
         parts.store,
         ref,
-        batchOf(state, next, entries),
+        batchOf(state, next, entries, checkpoint),
         isLast && isThere(next) ? options.commit : undefined,
       );
       if (typeof result === "object") {
@@ -156,13 +155,27 @@ export async function trimSession(
   return log.trim(ref.session, archived);
 }
 
-function foldEntries(state: SessionState, entries: readonly LogEntry[]): SessionState {
-  let next = state;
-  for (const entry of entries) next = fold(next, entry.event);
-  return next;
+interface Folded {
+  readonly state: SessionState;
+  /** Right before the last turn among the entries began; null when none did. */
+  readonly checkpoint: SessionState | null;
 }
 
-function batchOf(before: SessionState, after: SessionState, entries: readonly LogEntry[]) {
+function foldEntries(from: SessionState, entries: readonly LogEntry[]): Folded {
+  let [state, checkpoint]: [SessionState, SessionState | null] = [from, null];
+  for (const { event } of entries) {
+    if (event.type === "turn.start") checkpoint = state;
+    state = fold(state, event);
+  }
+  return { state, checkpoint };
+}
+
+function batchOf(
+  before: SessionState,
+  after: SessionState,
+  entries: readonly LogEntry[],
+  checkpoint: SessionState | null,
+) {
   const { turns, ...header } = after;
   const known = new Set(before.turns);
   const events: Event[] = coalesce(entries.map((entry) => entry.event));
@@ -176,11 +189,11 @@ function batchOf(before: SessionState, after: SessionState, entries: readonly Lo
       .map(archivedTurn),
     header,
     v: SCHEMA_VERSION,
+    ...(checkpoint === null ? {} : { checkpoint: snapshot(slimState(checkpoint)) }),
     delivered: [...new Set(entries.flatMap((entry) => outboxKeyOf(entry.key) ?? []))],
   };
 }
 
 function archivedTurn(turn: Turn): ArchivedTurn {
-  const open = blocksOf(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
-  return { snapshot: turnSnapshot(turn), open };
+  return { snapshot: turnSnapshot(turn), open: hasOpenEnds(turn) };
 }

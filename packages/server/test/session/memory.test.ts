@@ -3,12 +3,19 @@ import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
 import { commandsContract } from "./commands.contract.ts";
+import { handoffContract } from "./handoff.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract(
   "memory",
   async () => ({ log: createMemoryLog(), store: memoryStore() }),
   Number(process.env["TURNSTREAM_LOGS"] ?? 300),
+);
+
+handoffContract(
+  "memory",
+  async () => ({ log: createMemoryLog(), store: memoryStore() }),
+  Number(process.env["TURNSTREAM_LOGS"] ?? 100),
 );
 
 commandsContract("memory", async () => ({

@@ -4,6 +4,7 @@ import { createRedisLog } from "../../src/log/redis.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";
 import { postgresHarness } from "../store/postgres-harness.ts";
 import { commandsContract } from "./commands.contract.ts";
+import { handoffContract } from "./handoff.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract(
@@ -13,6 +14,15 @@ sessionContract(
     return { log: await createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix() }), store };
   },
   30,
+);
+
+handoffContract(
+  "Redis and PostgreSQL",
+  async () => {
+    const { store } = await postgresHarness();
+    return { log: await createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix() }), store };
+  },
+  15,
 );
 
 commandsContract("Redis and PostgreSQL", async () => {

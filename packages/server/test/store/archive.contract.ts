@@ -76,6 +76,21 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await store.sessions.get(actor, ref.session)).toMatchObject({ archived: batch.to, epoch: 1 });
     });
 
+    test("a checkpoint is kept until another one comes, for its tenant only, and goes with its session", async () => {
+      const { ref } = await newSession(store);
+      expect(await store.archive.checkpoint(ref)).toBeNull();
+      const log = chat(2);
+      const half = log[3]?.id ?? "";
+      const checkpoint = snapshot(foldAll(log.slice(0, 2)));
+      await store.archive.write(ref, { ...batchOf(log, "0-0", half), checkpoint });
+      await store.archive.write(ref, batchOf(log, half));
+      expect(await store.archive.checkpoint(ref)).toEqual(checkpoint);
+      const foreign = { ...ref, tenant: (await newSession(store)).ref.tenant };
+      await expect(store.archive.checkpoint(foreign)).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await store.sessions.remove(ref);
+      await expect(store.archive.checkpoint(ref)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    });
+
     test("a window has the newest turns and counts the rest", async () => {
       const { ref } = await newSession(store);
       const log = chat(7);

@@ -1,5 +1,5 @@
 /** The archive in memory. */
-import { type Event, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
+import { type Event, formatCursor, parseCursor, type Position, type Snapshot } from "@turnstream/protocol";
 import type { Archive, ArchiveBatch, ArchiveResult, SessionHeader } from "../ports/archive.ts";
 import { type CheckedBatch, checkBatch, type Span } from "../rules/archive-check.ts";
 import { checkCount, checkLimit } from "../rules/check.ts";
@@ -28,6 +28,11 @@ export function memoryArchive(tables: MemoryTables, env: Env): Archive {
         const shown = all.filter((row, n) => row.open || n >= all.length - limit);
         const snapshots = shown.map((row) => recordOf(row).snapshot);
         return { ...header, turns: snapshots, earlier: all.length - shown.length };
+      }),
+    checkpoint: (ref) =>
+      tables.run((rows) => {
+        const { checkpoint } = requireSession(rows, ref);
+        return checkpoint === null ? null : (JSON.parse(checkpoint) as Snapshot);
       }),
     write: async (ref, batch) => {
       const checked = checkBatch(batch);
@@ -75,6 +80,7 @@ function write(rows: Rows, env: Env, ref: Ref, batch: ArchiveBatch, checked: Che
     v: batch.v,
     epoch: Math.max(session.epoch, to.epoch),
     ...(turning ? { updatedAt: env.now() } : {}),
+    ...(batch.checkpoint === undefined ? {} : { checkpoint: JSON.stringify(batch.checkpoint) }),
   });
   settleOutbox(rows, ref, batch.delivered ?? [], to, env.now());
   return "written";

@@ -9,6 +9,7 @@ import { type Rows, table } from "./tables.ts";
 export interface SessionRow extends Session {
   readonly header: string | null;
   readonly v: number | null;
+  readonly checkpoint: string | null;
 }
 
 export const SESSIONS = table<SessionRow>("sessions", "none");

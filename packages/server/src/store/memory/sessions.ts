@@ -123,7 +123,7 @@ function removeUser(rows: Rows, tenant: string, user: string, now: number): stri
   return gone.map((row) => row.id).toSorted();
 }
 
-function sessionOf({ header: _, v: _v, ...session }: SessionRow): Session {
+function sessionOf({ header: _, v: _v, checkpoint: _c, ...session }: SessionRow): Session {
   return session;
 }
 
@@ -159,6 +159,7 @@ function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Sessio
     createdAt: now,
     updatedAt: now,
     header: null,
+    checkpoint: null,
     v: null,
   };
   rows.put(SESSIONS, "", id, row);

@@ -2,7 +2,7 @@
  * The sub-port of the archive: what the log amounted to, and the coalesced events it came from.
  * Never reads the log and never folds: the archiver brings both forms, this keeps them in step.
  */
-import type { Cursor, Event, SessionState, TurnSnapshot } from "@turnstream/protocol";
+import type { Cursor, Event, SessionState, Snapshot, TurnSnapshot } from "@turnstream/protocol";
 import type { Ref } from "../refs.ts";
 
 /** A folded session without its turns. */
@@ -40,6 +40,11 @@ export interface ArchiveBatch {
   /** Folded up to `to`. */
   readonly header: SessionHeader;
   readonly v: number;
+  /**
+   * The state right before the last `turn.start` among the events, as far as folding on needs it; absent when there is no
+   * such event, and what was kept before stays.
+   */
+  readonly checkpoint?: Snapshot;
   /** Keys of outbox rows whose events are among these. */
   readonly delivered?: readonly string[];
 }
@@ -63,6 +68,8 @@ export interface Archive {
    * Throws NOT_FOUND.
    */
   window(ref: Ref, turns: number): Promise<ArchivedWindow>;
+  /** The state right before the newest turn that is archived began; null when none was kept. Throws NOT_FOUND. */
+  checkpoint(ref: Ref): Promise<Snapshot | null>;
   /**
    * Writes all of the batch and moves the archived position from `from` to `to` in one commit, or does nothing.
    * The last event must be of the newest epoch that was given out: only who has read the log after that claim knows

@@ -24,6 +24,16 @@ export function postgresArchive(db: Db): Archive {
       const { header, v, turn_count, turns: shown } = row;
       return { archived: cursorOf(row), header, v, turns: shown, earlier: turn_count - shown.length };
     },
+    async checkpoint(ref) {
+      const row = await db
+        .selectFrom("sessions")
+        .select("checkpoint")
+        .where("id", "=", ref.session)
+        .where("tenant_id", "=", ref.tenant)
+        .executeTakeFirst();
+      if (row === undefined) throw noSession(ref);
+      return row.checkpoint;
+    },
     write: (ref, batch) => {
       const checked = checkBatch(batch);
       return inTransaction(db, (tx) => write(tx, ref, batch, checked));
@@ -100,6 +110,7 @@ async function write(tx: Db, ref: Ref, batch: ArchiveBatch, checked: CheckedBatc
       // An epoch that the log got to was given out, whatever this database remembers.
       epoch: sql<number>`greatest(epoch, ${to.epoch}::bigint)`,
       ...(checked.turning ? { updated_at: clock } : {}),
+      ...(batch.checkpoint === undefined ? {} : { checkpoint: JSON.stringify(batch.checkpoint) }),
     })
     .where("id", "=", ref.session)
     .execute();

@@ -2,7 +2,7 @@
  * The tables of migration 0001 as Kysely sees them. Types only.
  * JSON is written as text (`JSON.stringify`) and read parsed; times are milliseconds, see open.ts.
  */
-import type { Event, EventDraft, Json, TurnSnapshot } from "@turnstream/protocol";
+import type { Event, EventDraft, Json, Snapshot, TurnSnapshot } from "@turnstream/protocol";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 import type { SessionHeader } from "../ports/archive.ts";
 import type { WaitingBody } from "../ports/waiting.ts";
@@ -28,6 +28,8 @@ export interface CoreTables {
     /** The header as of the archived position, and the schema version it was folded with. */
     header: ColumnType<SessionHeader | null, string | null | undefined, string | null>;
     v: number | null;
+    /** The state right before the newest archived turn began. */
+    checkpoint: ColumnType<Snapshot | null, string | null | undefined, string | null>;
     /** How many rows of `turns` it has, so that nobody has to count them. */
     turn_count: Generated<number>;
     forked_from_share: Generated<boolean>;

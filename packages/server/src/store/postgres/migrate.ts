@@ -14,6 +14,7 @@ import { forms } from "./migrations/0004-forms.ts";
 import { approvals } from "./migrations/0005-approvals.ts";
 import { files } from "./migrations/0006-files.ts";
 import { builtIn } from "./migrations/0007-built-in.ts";
+import { checkpoints } from "./migrations/0008-checkpoints.ts";
 import { gateway } from "./migrations/0009-gateway.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -24,6 +25,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0005-approvals": approvals,
   "0006-files": files,
   "0007-built-in": builtIn,
+  "0008-checkpoints": checkpoints,
   "0009-gateway": gateway,
 };
 

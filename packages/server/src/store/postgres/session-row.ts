@@ -34,7 +34,7 @@ export const SESSION_COLUMNS = [
   "sessions.updated_at",
 ] as const;
 
-type SessionRow = Omit<Selectable<CoreTables["sessions"]>, "header" | "v" | "turn_count">;
+type SessionRow = Omit<Selectable<CoreTables["sessions"]>, "header" | "v" | "checkpoint" | "turn_count">;
 
 export function sessionOf(row: SessionRow): Session {
   return {
