@@ -26,7 +26,7 @@ export class SocketClient {
 
   private constructor(socket: WebSocket) {
     this.socket = socket;
-    socket.on("message", (data) => this.frames.push(JSON.parse(String(data)) as Frame));
+    socket.on("message", (data: Buffer) => this.frames.push(JSON.parse(data.toString()) as Frame));
     socket.on("close", (code, words) => (this.end = { code, words: String(words) }));
     socket.on("error", () => undefined);
   }
