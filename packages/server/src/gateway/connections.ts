@@ -11,6 +11,8 @@ export type Leaving = "restart" | "unauthenticated";
 
 export interface Connection {
   readonly caller: Caller;
+  /** What it makes us hold, in bytes: queued, and in its transport. */
+  readonly held: number;
   /** About once a second, with the time by `performance.now`. */
   beat(now: number): void;
   /** Tells the other side why, and goes. */
@@ -45,6 +47,16 @@ export class Connections {
 
   get size(): number {
     return this.#open.size;
+  }
+
+  /** What all of them make us hold, in bytes, and the one that makes us hold the most. */
+  held(): { readonly all: number; readonly most: number } {
+    let [all, most] = [0, 0];
+    for (const { held } of this.#open) {
+      all += held;
+      if (held > most) most = held;
+    }
+    return { all, most };
   }
 
   [Symbol.iterator](): Iterator<Connection> {

@@ -4,7 +4,7 @@
  */
 import type { AddressInfo } from "node:net";
 import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
-import { createGateway } from "./gateway.ts";
+import { createGateway, type GatewayLoad } from "./gateway.ts";
 import { sendAnswer } from "./http/gateway-plugin.ts";
 import { addHealth } from "./http/health.ts";
 import { loggedPath } from "./http/logged-path.ts";
@@ -24,6 +24,7 @@ export interface Server {
   listen(port?: number, host?: string): Promise<string>;
   /** Throws before it listens. */
   readonly url: string;
+  load(): GatewayLoad;
   /** Says that it is going, ends every connection, and stops listening. Closes nothing that it was given. */
   close(): Promise<void>;
 }
@@ -42,6 +43,7 @@ export function createServer(options: ServerOptions): Server {
     get url() {
       return urlOf(app);
     },
+    load: () => gateway.load(),
     async close() {
       isClosing = true;
       await gateway.close();

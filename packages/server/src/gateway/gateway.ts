@@ -23,6 +23,15 @@ import { DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./settings.ts";
 import { socketOpener } from "./socket/open-socket.ts";
 import { upgrade } from "./socket/upgrade.ts";
 
+export interface GatewayLoad {
+  readonly connections: number;
+  /** What waits for clients that are slow to take it, in bytes: of all, and of the slowest. */
+  readonly heldBytes: number;
+  readonly mostHeldBytes: number;
+  /** Sessions that somebody looks at. */
+  readonly sessions: number;
+}
+
 export interface Gateway {
   /** Everything under `/api/v1`, sockets included, for an app of Fastify. */
   readonly plugin: FastifyPluginAsync;
@@ -30,6 +39,8 @@ export interface Gateway {
   handle(request: Request, context?: HandleContext): Promise<Response>;
   /** For a server of Node: sockets. @returns whether the address is ours; anything else is left alone */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  /** What this process carries at the moment. */
+  load(): GatewayLoad;
   /** Ends every connection; those at the other end are told to come back. Closes nothing that it was given. */
   close(): Promise<void>;
 }
@@ -49,6 +60,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     plugin: gatewayPlugin(door, onUpgrade),
     handle: (request, context) => handleRequest(door, request, context),
     upgrade: onUpgrade,
+    load() {
+      const { all: heldBytes, most: mostHeldBytes } = connections.held();
+      const { sessions } = door.parts.feeds.size();
+      return { connections: connections.size, heldBytes, mostHeldBytes, sessions };
+    },
     async close() {
       clearInterval(sweep);
       clearInterval(tidy);

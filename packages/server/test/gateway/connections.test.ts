@@ -8,6 +8,7 @@ const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresA
 
 class Fake implements Connection {
   readonly caller = caller;
+  readonly held = 1;
   readonly #connections: Connections;
   beats = 0;
   left: Leaving | null = null;

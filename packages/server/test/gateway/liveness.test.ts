@@ -71,21 +71,21 @@ describe("a socket (reliability 12)", () => {
   });
 });
 
-describe("the rule of 180 seconds (reliability 13)", () => {
-  /** Events of a turn, and when it waits for a person; a beat each second. @returns when the stream is ended */
-  function ended(
-    events: readonly number[],
-    waits: readonly (readonly [number, number])[],
-    openedAt = 0,
-  ): number {
-    for (let now = openedAt; now <= 1_000_000; now += beatMs) {
-      const isWaiting = waits.some(([from, to]) => now >= from && now < to);
-      const last = Math.max(0, ...events.filter((at) => at <= now));
-      if (isSilentTooLong({ silentSince: isWaiting ? null : last, openedAt }, now, silenceMs)) return now;
-    }
-    return Infinity;
+/** Events of a turn, and when it waits for a person; a beat each second. @returns when the stream is ended */
+function ended(
+  events: readonly number[],
+  waits: readonly (readonly [number, number])[],
+  openedAt = 0,
+): number {
+  for (let now = openedAt; now <= 1_000_000; now += beatMs) {
+    const isWaiting = waits.some(([from, to]) => now >= from && now < to);
+    const last = Math.max(0, ...events.filter((at) => at <= now));
+    if (isSilentTooLong({ silentSince: isWaiting ? null : last, openedAt }, now, silenceMs)) return now;
   }
+  return Infinity;
+}
 
+describe("the rule of 180 seconds (reliability 13)", () => {
   test("S10: ends a stream 180 s after the last event; what keeps it alive is no event", () => {
     expect(keepAliveMs).toBeLessThan(silenceMs);
     expect(ended([0], [])).toBe(180_000);

@@ -67,6 +67,10 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
     under.on("drain", () => this.outlet.transportDrained());
   }
 
+  get held(): number {
+    return this.outlet.held;
+  }
+
   flushed(): void {
     for (const { subscription } of this.#subscriptions.values()) subscription.flushed();
   }

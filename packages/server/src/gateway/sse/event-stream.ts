@@ -42,6 +42,10 @@ export class EventStream implements Connection, OutletEvents {
     options.connections.add(this);
   }
 
+  get held(): number {
+    return this.outlet.held;
+  }
+
   flushed(): void {
     this.#events.flushed();
   }
