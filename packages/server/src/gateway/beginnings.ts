@@ -2,23 +2,19 @@
  * How a viewer begins, by dialect: where it was, if the log says that this is a good place; anew, with what is there now;
  * or after it was too slow. Says so in every case. Reads only; what comes after the beginning is a replay like any other.
  */
-import {
-  emptyState,
-  formatCursor,
-  parseCursor,
-  type Position,
-  type SessionState,
-  snapshot,
-} from "@turnstream/protocol";
+import { parseCursor, type Position, type SessionState } from "@turnstream/protocol";
 import type { BadCursorReason } from "../log/log.ts";
-import { foldFrom } from "../session/fold-from.ts";
 import { readHistory } from "../session/history.ts";
+import { withOlderTurns } from "../session/older-turns.ts";
 import type { Ref } from "../store/refs.ts";
 import { bytesOfFrames, resyncFrames, type Telling } from "./encoding.ts";
 import type { FeedParts } from "./feed-parts.ts";
 import type { SubscriptionWish, Told } from "./feeds.ts";
-import { chunksOf, type Standing, standingAt } from "./replay.ts";
+import { type Standing, standingAt } from "./replay.ts";
+import { snapshotFrame } from "./snapshot-frame.ts";
 import type { Beginning } from "./subscription.ts";
+
+const FRAMES_AT_ONCE = 100;
 
 export interface Begun {
   readonly told: Told;
@@ -34,6 +30,9 @@ export interface BeginningsFeed {
   readonly head: Position;
   /** Why a position can't be gone on from; null when it can. */
   judge(position: Position): Promise<BadCursorReason | null>;
+  readonly stateAt: (position: Position) => Promise<SessionState | BadCursorReason>;
+  /** Right before the newest turn began. */
+  lastTurn(): Promise<SessionState>;
 }
 
 export async function beginAs(
@@ -66,7 +65,12 @@ async function afterSlowness(feed: BeginningsFeed, telling: Telling, since: Posi
   const oldest = state.turns.at(0)?.start ?? 0;
   // What went on since then may be in turns that are not here.
   if (state.earlier > 0 && oldest > since.seq) return fresh(feed, telling, "slow");
-  return { told, at: positionOf(state), chunks: resync(telling, state, since.seq), standing: null };
+  return {
+    told,
+    at: positionOf(state),
+    chunks: await resync(feed, telling, state, since.seq),
+    standing: null,
+  };
 }
 
 async function fresh(feed: BeginningsFeed, telling: Telling, reason: Told["reason"]): Promise<Begun> {
@@ -74,21 +78,16 @@ async function fresh(feed: BeginningsFeed, telling: Telling, reason: Told["reaso
   switch (telling.choice.dialect) {
     case "native": {
       const state = await stateNow(feed);
-      const frame = {
-        type: "snapshot",
-        session_id: telling.session,
-        event_id: formatCursor(state),
-        snapshot: snapshot(state, feed.parts.limits.turns),
-      };
-      const bytes = bytesOfFrames(telling, [frame]);
-      return { told, at: positionOf(state), chunks: chunksOf(bytes), standing: null };
+      const { slices, limits } = feed.parts;
+      const bytes = await snapshotFrame(slices, telling, state, limits.turns);
+      return { told, at: positionOf(state), chunks: [bytes], standing: null };
     }
     case "blocks": {
       const state = await stateNow(feed);
-      return { told, at: positionOf(state), chunks: resync(telling, state, 0), standing: null };
+      return { told, at: positionOf(state), chunks: await resync(feed, telling, state, 0), standing: null };
     }
     case "tasks": {
-      const base = await lastTurnBase(feed);
+      const base = await feed.lastTurn();
       return { told, at: positionOf(base), chunks: [], standing: standingAt(telling, base) };
     }
     case "responses":
@@ -96,25 +95,28 @@ async function fresh(feed: BeginningsFeed, telling: Telling, reason: Told["reaso
   }
 }
 
-function resync(telling: Telling, state: SessionState, since: number): readonly Uint8Array[] {
-  return chunksOf(bytesOfFrames(telling, resyncFrames(state, since)));
+async function resync(
+  { parts: { slices } }: BeginningsFeed,
+  telling: Telling,
+  state: SessionState,
+  since: number,
+): Promise<readonly Uint8Array[]> {
+  const frames = await slices.run(() => resyncFrames(state, since));
+  const chunks: Uint8Array[] = [];
+  for (let n = 0; n < frames.length; n += FRAMES_AT_ONCE) {
+    const bytes = await slices.run(() => bytesOfFrames(telling, frames.slice(n, n + FRAMES_AT_ONCE)));
+    if (bytes !== null) chunks.push(bytes);
+  }
+  return chunks;
 }
 
-async function stateNow({ parts, ref }: BeginningsFeed): Promise<SessionState> {
-  const { state } = await readHistory(parts, ref, { turns: parts.limits.turns });
-  return state;
-}
-
-/** The state right before the newest turn began. */
-async function lastTurnBase({ parts, ref }: BeginningsFeed): Promise<SessionState> {
-  let base: SessionState = emptyState;
-  const folded = await foldFrom(parts, ref, emptyState, {
-    run: parts.slices.run,
-    onStep: (before, event) => {
-      if (event.type === "turn.start") base = before;
-    },
-  });
-  return typeof folded === "string" ? emptyState : base;
+/** A window on the session, where the feed stands or later. */
+async function stateNow({ parts, ref, head, stateAt }: BeginningsFeed): Promise<SessionState> {
+  const { turns } = parts.limits;
+  const state = await stateAt(head);
+  if (typeof state !== "string") return withOlderTurns(parts, ref, state, { turns });
+  // The log can't be joined to the archive: what is archived is what there is.
+  return (await readHistory(parts, ref, { turns })).state;
 }
 
 function positionOf({ epoch, seq }: Position): Position {

@@ -14,6 +14,8 @@ import { textFrame } from "./socket/text-frame.ts";
 export interface Telling {
   readonly choice: Choice;
   readonly session: string;
+  /** The end of a JSON text whose closing brace it takes the place of. */
+  readonly ending: string;
   /** The address of a blob that can be loaded. */
   readonly addressOf: (blob: string) => string;
 }
@@ -22,6 +24,10 @@ type Frame = Readonly<Record<string, unknown>>;
 
 /** How far the output text has got; only `responses` has to remember it. */
 export type Remembered = ResponsesEncoder | null;
+
+export function tellingOf(choice: Choice, session: string, addressOf: (blob: string) => string): Telling {
+  return { choice, session, ending: `,"session_id":${JSON.stringify(session)}}`, addressOf };
+}
 
 /** Events of `native` go out as they are. */
 export function needsState({ dialect }: Choice): boolean {
@@ -65,6 +71,7 @@ export function resyncFrames(state: SessionState, since: number): readonly objec
 
 /** Frames as the bytes of a wire; null when there are none. */
 export function bytesOfFrames(telling: Telling, frames: readonly object[]): Buffer | null {
+  if (frames.length === 1) return bytesOfText(telling, textOfFrame(telling, frames[0] as Frame));
   return bytesOf(
     telling,
     frames.map((frame) => textOfFrame(telling, frame as Frame)),
@@ -73,21 +80,28 @@ export function bytesOfFrames(telling: Telling, frames: readonly object[]): Buff
 
 /** Entries as they are, for `native`; null when there are none. */
 export function bytesOfEntries(telling: Telling, entries: readonly LogEntry[]): Buffer | null {
+  if (entries.length === 1) return bytesOfText(telling, textOfEntry(telling, entries[0] as LogEntry));
   return bytesOf(
     telling,
-    entries.map((entry) => {
-      const { text } = entry;
-      if (mayHoldBlobs(text) || telling.choice.wire === "sse") return textOfFrame(telling, entry.event);
-      return withSession(text, telling.session);
-    }),
+    entries.map((entry) => textOfEntry(telling, entry)),
   );
+}
+
+/** Bytes of a text that is one whole frame on its wire. */
+export function bytesOfText({ choice }: Telling, text: string): Buffer {
+  return choice.wire === "sse" ? Buffer.from(text) : textFrame(text);
 }
 
 function bytesOf({ choice }: Telling, texts: readonly string[]): Buffer | null {
   if (texts.length === 0) return null;
-  if (choice.wire === "sse") return Buffer.from(texts.join(""));
-  const [first] = texts;
-  return texts.length === 1 ? textFrame(first as string) : Buffer.concat(texts.map(textFrame));
+  return choice.wire === "sse" ? Buffer.from(texts.join("")) : Buffer.concat(texts.map(textFrame));
+}
+
+function textOfEntry(telling: Telling, entry: LogEntry): string {
+  const { text } = entry;
+  if (mayHoldBlobs(text)) return textOfFrame(telling, entry.event);
+  if (telling.choice.wire === "socket") return withEnding(text, telling);
+  return formatSse({ event: entry.event.type, id: entry.cursor, data: text });
 }
 
 function textOfFrame(telling: Telling, frame: Frame): string {
@@ -96,11 +110,11 @@ function textOfFrame(telling: Telling, frame: Frame): string {
 
 function socketText(telling: Telling, frame: Frame): string {
   const text = jsonOf(telling, frame);
-  return "session_id" in frame ? text : withSession(text, telling.session);
+  return "session_id" in frame ? text : withEnding(text, telling);
 }
 
-function withSession(text: string, session: string): string {
-  return `${text.slice(0, -1)},"session_id":${JSON.stringify(session)}}`;
+function withEnding(text: string, { ending }: Telling): string {
+  return text.slice(0, -1) + ending;
 }
 
 function sseText(telling: Telling, frame: Frame): string {
@@ -113,9 +127,10 @@ function sseText(telling: Telling, frame: Frame): string {
   return formatSse({ event: type, data: jsonOf(telling, data), ...id });
 }
 
-function jsonOf({ addressOf }: Telling, frame: Frame): string {
-  const text = JSON.stringify(frame);
-  return mayHoldBlobs(text) ? JSON.stringify(withAddresses(frame, addressOf)) : text;
+/** JSON in which blobs have addresses that can be loaded. */
+export function jsonOf({ addressOf }: Telling, value: unknown): string {
+  const text = JSON.stringify(value);
+  return mayHoldBlobs(text) ? JSON.stringify(withAddresses(value, addressOf)) : text;
 }
 
 function mayHoldBlobs(text: string): boolean {

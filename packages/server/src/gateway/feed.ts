@@ -3,46 +3,26 @@
  * encoded once for each choice, and given to everybody who is live; who catches up reads for itself and joins when it stands
  * where the feed stands. Nobody who catches up, and nobody who is slow, holds it up.
  */
-import {
-  comparePositions,
-  emptyState,
-  fold,
-  formatCursor,
-  parseCursor,
-  type Position,
-  type SessionState,
-} from "@turnstream/protocol";
+import { comparePositions, formatCursor, type Position, type SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../log/entry.ts";
-import type { BadCursorReason, EndReason } from "../log/log.ts";
-import { foldFrom } from "../session/fold-from.ts";
+import type { BadCursorReason } from "../log/log.ts";
 import { isStoreError } from "../store/errors.ts";
 import type { Ref } from "../store/refs.ts";
-import { beginAs } from "./beginnings.ts";
-import { type Choice, keyOf } from "./choice.ts";
-import {
-  attachEncoder,
-  bytesOfEntries,
-  bytesOfFrames,
-  framesOfEvent,
-  needsState,
-  type Remembered,
-  type Telling,
-} from "./encoding.ts";
+import { beginAs, type Begun } from "./beginnings.ts";
+import { keyOf } from "./choice.ts";
+import { needsState, type Telling, tellingOf } from "./encoding.ts";
 import type { FeedParts } from "./feed-parts.ts";
 import type { SubscriptionEnd, SubscriptionWish, Viewer } from "./feeds.ts";
+import { type FollowerOf, followSession } from "./follow-session.ts";
 import { Gate } from "./gate.ts";
 import { Held } from "./held.ts";
+import { KeptPages } from "./kept-pages.ts";
+import { LiveGroup } from "./live-group.ts";
 import { patiently } from "./patiently.ts";
-import { endOf, PAGE_ENTRIES, replayPage, standingAt } from "./replay.ts";
+import { endOf, PAGE_ENTRIES, replayPage, type ReplayPage, type Standing, standingAt } from "./replay.ts";
 import { endsWith, Seat, type SeatOwner } from "./seat.ts";
+import { States } from "./states.ts";
 import type { Beginning } from "./subscription.ts";
-
-/** Everybody who is live with one choice. */
-interface Group {
-  readonly telling: Telling;
-  remembered: Remembered;
-  readonly seats: Set<Seat>;
-}
 
 export interface Watcher {
   /** An entry, and the position right before it. */
@@ -53,46 +33,77 @@ export interface Watcher {
 }
 
 const HELD_BYTES = 512 * 1024;
-const MAX_PAUSE_MS = 1_000;
+/** After a silence of so long, what the newest turn needed is dropped. */
+const TIDY_MS = 5_000;
+/** For how long the same beginning, and the same page, is given to others. */
+const SAME_MS = 250;
+const ZERO: Position = { epoch: 0, seq: 0 };
+/** Roughly, of what is shared between a state and the next. */
+const STATE_BYTES = 1_000;
 
-export class Feed implements SeatOwner {
+export class Feed implements SeatOwner, FollowerOf {
   readonly ref: Ref;
   readonly parts: FeedParts;
   readonly #addressOf: (blob: string) => string;
   readonly #over = new AbortController();
   readonly #seats = new Set<Seat>();
   readonly #watchers = new Set<Watcher>();
-  readonly #groups = new Map<string, Group>();
+  readonly #groups = new Map<string, LiveGroup>();
   /** Those who have seen more than the feed. */
   readonly #early = new Set<Seat>();
+  readonly #opened = new Gate();
+  readonly #states: States;
+  readonly #pages = new KeptPages<ReplayPage>(SAME_MS);
+  readonly #beginnings = new KeptPages<Begun>(SAME_MS);
   #held: Held | null = null;
   /** At the head, while somebody needs it. */
   #state: SessionState | null = null;
-  readonly #opened = new Gate();
   #lastAt: number | null = null;
+  #isTidy = true;
 
   constructor(ref: Ref, parts: FeedParts) {
     this.ref = ref;
     this.parts = parts;
     this.#addressOf = parts.addressesOf(ref);
+    this.#states = new States(parts, ref);
     void this.#run();
   }
 
   get head(): Position {
-    return this.#held?.head ?? { epoch: 0, seq: 0 };
+    return this.#held?.head ?? ZERO;
   }
 
   get isIdle(): boolean {
     return this.#seats.size === 0 && this.#watchers.size === 0;
   }
 
+  /** It has ended, and follows nothing any more. */
+  get isOver(): boolean {
+    return this.#over.signal.aborted;
+  }
+
+  /** What it holds, roughly. */
   get bytes(): number {
-    return this.#held?.bytes ?? 0;
+    return (this.#held?.bytes ?? 0) + this.#states.size * STATE_BYTES;
+  }
+
+  /** The session where the feed stands, while somebody needs it. */
+  get known(): SessionState | null {
+    return this.#state;
+  }
+
+  /** When the last entries came, or it was opened, by `performance.now`. */
+  get lastAt(): number | null {
+    return this.#lastAt;
+  }
+
+  /** Once it follows the log. */
+  followed(): Promise<void> {
+    return this.#opened.passed();
   }
 
   subscribe(wish: SubscriptionWish, viewer: Viewer): Seat {
-    const telling = { choice: wish.choice, session: this.ref.session, addressOf: this.#addressOf };
-    const seat = new Seat(this, wish, telling, viewer);
+    const seat = new Seat(this, wish, tellingOf(wish.choice, this.ref.session, this.#addressOf), viewer);
     this.#seats.add(seat);
     seat.start();
     return seat;
@@ -107,29 +118,54 @@ export class Feed implements SeatOwner {
     this.#over.abort();
   }
 
+  /** Drops what only a running turn needs, some time after the last word. */
+  tidy(now: number): void {
+    if (this.#isTidy || this.#lastAt === null || now - this.#lastAt < TIDY_MS) return;
+    // A turn that is silent goes on: who comes back then must not fold it from its beginning.
+    if (this.#state?.turns.last()?.status === "running") return;
+    this.forget();
+    if (this.#state !== null) this.#state = this.#states.slim(this.#state);
+    this.#isTidy = true;
+  }
+
+  /** Drops what can be read again. */
+  forget(): void {
+    this.#held?.clear();
+    this.#states.clear();
+    this.#pages.clear();
+    this.#beginnings.clear();
+  }
+
   // ---- what seats ask for
 
   begin(seat: Seat, ask: number, how: Beginning): void {
     void this.#answer(seat, async () => {
       await this.#opened.passed();
-      const { standing, ...begun } = await beginAs(this, seat.telling, seat.wish, how);
+      const { telling, wish } = seat;
+      const make = (): Promise<Begun> => beginAs(this, telling, wish, how);
+      const isFresh = how.type === "anew" || (how.type === "asked" && wish.after === null);
+      const key = `${how.type} ${keyOf(telling.choice)}`;
+      const begun = await (isFresh ? this.#beginnings.get(key, performance.now(), make) : make());
+      const { standing, ...rest } = begun;
       seat.standing = standing;
-      seat.step({ type: "begun", ask, ...begun });
+      seat.step({ type: "begun", ask, ...rest });
     });
   }
 
   read(seat: Seat, ask: number, after: Position): void {
     void this.#answer(seat, async () => {
       await this.#opened.passed();
-      const isFolded = needsState(seat.telling.choice);
-      if (isFolded && seat.standing === null) {
-        const state = await this.#stateAt(after);
+      if (needsState(seat.telling.choice) && seat.standing === null) {
+        const state = await this.stateAt(after);
         if (typeof state === "string") return seat.step({ type: "bad", ask });
         seat.standing = standingAt(seat.telling, state);
       }
       const entries = await this.#entriesAfter(after);
       if (typeof entries === "string") return seat.step({ type: "bad", ask });
-      await this.parts.slices.run(() => this.#give(seat, ask, after, entries));
+      if (entries.length === 0) return this.#stand(seat, ask, after);
+      const { standing, ...page } = await this.#page(seat, after, entries);
+      seat.standing = standing;
+      seat.step({ type: "page", ask, ...page });
     });
   }
 
@@ -152,24 +188,15 @@ export class Feed implements SeatOwner {
     return typeof entries === "string" ? entries : null;
   }
 
-  /** Once it follows the log. */
-  opened(): Promise<void> {
-    return this.#opened.passed();
-  }
+  readonly stateAt = async (position: Position): Promise<SessionState | BadCursorReason> => {
+    if (this.#state !== null && comparePositions(this.#state, position) === 0) return this.#state;
+    this.#isTidy = false;
+    return this.#states.at(position, this.#held);
+  };
 
-  /** The session where the feed stands, while somebody needs it. */
-  get known(): SessionState | null {
-    return this.#state;
-  }
-
-  /** It has ended, and follows nothing any more. */
-  get isOver(): boolean {
-    return this.#over.signal.aborted;
-  }
-
-  /** When the last entries came, or it was opened, by `performance.now`. */
-  get lastAt(): number | null {
-    return this.#lastAt;
+  lastTurn(): Promise<SessionState> {
+    this.#isTidy = false;
+    return this.#states.lastTurn(this.head, this.#held);
   }
 
   // ---- catching up
@@ -184,14 +211,22 @@ export class Feed implements SeatOwner {
     }
   }
 
-  #give(seat: Seat, ask: number, after: Position, entries: readonly LogEntry[]): void {
-    if (entries.length > 0) {
-      const isLast = (turn: string): boolean => endsWith(seat.wish, turn);
-      const { standing, ...page } = replayPage(seat.telling, seat.standing, entries, isLast);
-      seat.standing = standing;
-      return seat.step({ type: "page", ask, ...page });
-    }
-    // Something has come since it was looked.
+  /** The same for everybody who stands at the same place and has chosen the same. */
+  #page(
+    { telling, wish, standing }: Seat,
+    after: Position,
+    entries: readonly LogEntry[],
+  ): Promise<ReplayPage> {
+    const isLast = (turn: string): boolean => endsWith(wish, turn);
+    const make = (): Promise<ReplayPage> =>
+      this.parts.slices.run(() => replayPage(telling, standing, entries, isLast));
+    if (wish.until !== undefined || wish.untilIdle === true) return make();
+    this.#isTidy = false;
+    return this.#pages.get(`${keyOf(telling.choice)} ${formatCursor(after)}`, performance.now(), make);
+  }
+
+  /** There was nothing to read: it joins, unless something has come since, or the feed isn't there yet. */
+  #stand(seat: Seat, ask: number, after: Position): void {
     if (after.seq < this.head.seq) return this.read(seat, ask, after);
     if (comparePositions(after, this.head) !== 0) {
       this.#early.add(seat);
@@ -200,24 +235,17 @@ export class Feed implements SeatOwner {
     const last = seat.standing?.state.turns.last();
     if (seat.wish.untilIdle === true && last?.status !== "running")
       return seat.step({ type: "end", reason: "over" });
-    this.#join(seat);
+    this.#join(seat.telling, seat.standing).add(seat);
+    seat.standing = null;
     seat.step({ type: "joined", ask });
   }
 
-  #join(seat: Seat): void {
-    const { choice } = seat.telling;
-    const state = seat.standing?.state;
-    if (state !== undefined) this.#state ??= state;
-    seat.standing = null;
-    const key = keyOf(choice);
-    const group = this.#groups.get(key) ?? { ...this.#newGroup(choice), telling: seat.telling };
-    group.seats.add(seat);
+  #join(telling: Telling, standing: Standing | null): Set<Seat> {
+    if (standing !== null) this.#state ??= standing.state;
+    const key = keyOf(telling.choice);
+    const group = this.#groups.get(key) ?? new LiveGroup(telling, standing?.remembered ?? null);
     this.#groups.set(key, group);
-  }
-
-  #newGroup(choice: Choice): Omit<Group, "telling"> {
-    const remembered = this.#state === null ? null : attachEncoder(choice, this.#state);
-    return { remembered, seats: new Set() };
+    return group.seats;
   }
 
   /** What the feed has seen after a position, a page at most; or what is wrong with the position. */
@@ -235,59 +263,32 @@ export class Feed implements SeatOwner {
     return archived === formatCursor(position) ? [] : page.reason;
   }
 
-  async #stateAt(position: Position): Promise<SessionState | BadCursorReason> {
-    if (this.#state !== null && comparePositions(this.#state, position) === 0) return this.#state;
-    return foldFrom(this.parts, this.ref, emptyState, { upTo: position, run: this.parts.slices.run });
-  }
-
   // ---- following
 
   async #run(): Promise<void> {
     try {
-      for (let pause = 0; !this.#over.signal.aborted; pause = Math.min(MAX_PAUSE_MS, pause * 2 + 10)) {
-        if (pause > 10) await new Promise((resolve) => setTimeout(resolve, pause));
-        const reason = await this.#follow(pause > 0);
-        if (reason === "removed") return this.#end("gone");
-        if (reason === "unavailable") return this.#end("unavailable");
-        this.#state = null;
-        this.#held = null;
-      }
+      const reason = await followSession(this.parts, this.ref, this, this.#over.signal);
+      if (reason !== null) this.#end(reason);
     } catch (error) {
-      const isGone = isStoreError(error, "NOT_FOUND");
-      if (!isGone) this.parts.onError(error, `feed of ${this.ref.session}`);
-      this.#end(isGone ? "gone" : "unavailable");
+      this.parts.onError(error, `feed of ${this.ref.session}`);
+      this.#end("unavailable");
     }
   }
 
-  async #follow(isAgain: boolean): Promise<EndReason | null> {
-    const { log } = this.parts;
-    const { session } = this.ref;
-    const { after, floor } = await patiently(() => this.#findEnd(isAgain), this.#over.signal);
-    this.#held = new Held(parseCursor(after) ?? { epoch: 0, seq: 0 }, HELD_BYTES);
+  opened(at: Position, isAgain: boolean): void {
+    this.#held = new Held(at, HELD_BYTES);
     this.#lastAt ??= performance.now();
     this.#opened.open();
-    if (isAgain) for (const one of this.#seats) one.step({ type: "lost" });
-    if (isAgain) for (const one of this.#watchers) one.lost();
-    const signal = this.#over.signal;
-    for await (const delivery of log.attach(session, { after, signal, ...floor })) {
-      if (delivery.type === "end") {
-        this.#opened.shut();
-        return delivery.reason;
-      }
-      this.#take(delivery.entries);
-    }
-    return null;
+    if (!isAgain) return;
+    for (const seat of this.#seats) seat.step({ type: "lost" });
+    for (const watcher of this.#watchers) watcher.lost();
   }
 
-  /** Where the log ends; or what is archived, where there is no log or it ends before that. */
-  async #findEnd(isAgain: boolean): Promise<{ after: string; floor: { floor?: string } }> {
-    const head = await this.parts.log.head(this.ref.session);
-    if (head !== null && !isAgain) return { after: head.last, floor: {} };
-    const { archived } = await this.parts.store.archive.header(this.ref);
-    const last = parseCursor(head?.last);
-    const floor = parseCursor(archived);
-    const isWhole = last !== null && floor !== null && last.seq >= floor.seq;
-    return { after: isWhole ? (head?.last ?? archived) : archived, floor: { floor: archived } };
+  shut(): void {
+    this.#opened.shut();
+    this.forget();
+    this.#state = null;
+    this.#held = null;
   }
 
   #end(reason: SubscriptionEnd): void {
@@ -298,62 +299,51 @@ export class Feed implements SeatOwner {
   }
 
   /** A piece never reaches over the end of a turn: some leave right there. */
-  #take(entries: readonly LogEntry[]): void {
+  entries(entries: readonly LogEntry[]): void {
     this.#lastAt = performance.now();
+    this.#isTidy = false;
     const before = this.head;
     let from = 0;
-    for (const [n, entry] of entries.entries()) {
-      const ended = endOf(entry);
-      if (ended === null && n < entries.length - 1) continue;
-      this.#deliver(from === 0 && n === entries.length - 1 ? entries : entries.slice(from, n + 1), ended);
+    for (let n = 0; n < entries.length; n++) {
+      const ended = endOf(entries[n] as LogEntry);
+      const isLast = n === entries.length - 1;
+      if (ended === null && !isLast) continue;
+      this.#deliver(from === 0 && isLast ? entries : entries.slice(from, n + 1), ended);
       from = n + 1;
     }
-    this.#watch(entries, before);
+    if (this.#watchers.size > 0) this.#show(entries, before);
   }
 
   #deliver(entries: readonly LogEntry[], ended: string | null): void {
     const { epoch, seq } = entries.at(-1) as LogEntry;
     const to = { epoch, seq };
     const states = this.#fold(entries);
-    for (const group of this.#groups.values()) {
-      const bytes = this.#encode(group, entries, states);
-      for (const seat of group.seats) seat.piece(bytes, to, ended);
-    }
+    for (const group of this.#groups.values()) group.deliver(entries, states, to, ended);
     this.#held?.push(entries);
-    if (states !== null) this.#state = states.at(-1) ?? null;
     if (this.#early.size === 0) return;
     const early = [...this.#early];
     this.#early.clear();
     for (const seat of early) seat.step({ type: "news" });
   }
 
-  /** The states before, between and after; null when nobody needs them. */
-  #fold(entries: readonly LogEntry[]): SessionState[] | null {
-    const isNeeded = [...this.#groups.values()].some(({ telling }) => needsState(telling.choice));
-    if (!isNeeded || this.#state === null) {
-      this.#state = null;
-      return null;
-    }
-    const states = [this.#state];
-    for (const entry of entries) states.push(fold(states.at(-1) as SessionState, entry.event));
-    return states;
+  /** The states before and after each entry, in pairs; empty when nobody needs them. */
+  #fold(entries: readonly LogEntry[]): readonly SessionState[] {
+    const pairs: SessionState[] = [];
+    let state = this.#state;
+    if (state === null) return pairs;
+    let isNeeded = false;
+    for (const group of this.#groups.values()) isNeeded ||= group.isFolded;
+    if (isNeeded)
+      for (const entry of entries) {
+        const { before, after } = this.#states.fold(state, entry.event);
+        pairs.push(before, after);
+        state = after;
+      }
+    this.#state = isNeeded ? state : null;
+    return pairs;
   }
 
-  #encode(group: Group, entries: readonly LogEntry[], states: readonly SessionState[] | null): Buffer | null {
-    const { telling } = group;
-    if (states === null || !needsState(telling.choice)) return bytesOfEntries(telling, entries);
-    const frames: object[] = [];
-    for (const [n, { event }] of entries.entries()) {
-      const [before, after] = [states[n] as SessionState, states[n + 1] as SessionState];
-      const encoded = framesOfEvent(telling.choice, group.remembered, event, before, after);
-      group.remembered = encoded.remembered;
-      for (const frame of encoded.frames) frames.push(frame);
-    }
-    return bytesOfFrames(telling, frames);
-  }
-
-  #watch(entries: readonly LogEntry[], from: Position): void {
-    if (this.#watchers.size === 0) return;
+  #show(entries: readonly LogEntry[], from: Position): void {
     let before = from;
     for (const entry of entries) {
       for (const watcher of this.#watchers) watcher.seen(entry, before);

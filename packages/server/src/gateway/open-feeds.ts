@@ -26,6 +26,7 @@ export function createFeeds({ graceMs = GRACE_MS, ...options }: FeedsOptions): F
     () => {
       const now = performance.now();
       for (const [key, feed] of feeds) {
+        feed.tidy(now);
         if (!feed.isIdle) idle.delete(key);
         else if (!feed.isOver && now - (idle.get(key) ?? now) < graceMs) idle.set(key, idle.get(key) ?? now);
         else {

@@ -83,6 +83,6 @@ export function endOf(entry: LogEntry): string | null {
   return event.type === "turn.end" ? event.turn : null;
 }
 
-export function chunksOf(bytes: Uint8Array | null): readonly Uint8Array[] {
+function chunksOf(bytes: Uint8Array | null): readonly Uint8Array[] {
   return bytes === null ? [] : [bytes];
 }

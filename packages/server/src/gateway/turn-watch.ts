@@ -160,6 +160,6 @@ function lookAndWait<T>(feed: Feed, signal: AbortSignal, { look, seen }: Wanted<
     });
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
-    void feed.opened().then(lookNow);
+    void feed.followed().then(lookNow);
   });
 }

@@ -1,0 +1,81 @@
+/**
+ * Follows the log of a session for as long as somebody wants it: attaches at its end, and again where it ends now when the
+ * log was lost, wiped or begun anew. Tells what comes and when it began anew; never looks into it.
+ */
+import { type Cursor, parseCursor, type Position } from "@turnstream/protocol";
+import type { LogEntry } from "../log/entry.ts";
+import type { EndReason } from "../log/log.ts";
+import type { Parts } from "../session/parts.ts";
+import { isStoreError } from "../store/errors.ts";
+import type { Ref } from "../store/refs.ts";
+import { patiently } from "./patiently.ts";
+
+export interface FollowerOf {
+  /** It stands here now. @param isAgain what came between may never be told */
+  opened(at: Position, isAgain: boolean): void;
+  entries(entries: readonly LogEntry[]): void;
+  /** The log no longer goes on from where it stood. */
+  shut(): void;
+}
+
+const MAX_PAUSE_MS = 1_000;
+
+/** Throws what can't be helped. @returns why it is over; null when the signal said so */
+export async function followSession(
+  parts: Parts,
+  ref: Ref,
+  follower: FollowerOf,
+  signal: AbortSignal,
+): Promise<"gone" | "unavailable" | null> {
+  try {
+    for (let pause = 0; !signal.aborted; pause = Math.min(MAX_PAUSE_MS, pause * 2 + 10)) {
+      // At once the first time: who looks at it waits.
+      if (pause > 10) await new Promise((resolve) => setTimeout(resolve, pause));
+      const began = performance.now();
+      const reason = await followOnce(parts, ref, follower, pause > 0, signal);
+      if (reason === "removed") return "gone";
+      if (reason === "unavailable") return "unavailable";
+      follower.shut();
+      if (performance.now() - began > MAX_PAUSE_MS) pause = 0;
+    }
+    return null;
+  } catch (error) {
+    if (isStoreError(error, "NOT_FOUND")) return "gone";
+    throw error;
+  }
+}
+
+async function followOnce(
+  parts: Parts,
+  ref: Ref,
+  follower: FollowerOf,
+  isAgain: boolean,
+  signal: AbortSignal,
+): Promise<EndReason | null> {
+  const { after, floor } = await patiently(() => findEnd(parts, ref, isAgain), signal);
+  follower.opened(parseCursor(after) ?? { epoch: 0, seq: 0 }, isAgain);
+  const where = { after, signal, ...(floor === null ? {} : { floor }) };
+  for await (const delivery of parts.log.attach(ref.session, where)) {
+    if (delivery.type === "end") return delivery.reason;
+    follower.entries(delivery.entries);
+  }
+  return null;
+}
+
+/** Where the log ends; or what is archived, where there is no log or it ends before that. */
+async function findEnd(
+  { store, log }: Parts,
+  ref: Ref,
+  isAgain: boolean,
+): Promise<{ readonly after: Cursor; readonly floor: Cursor | null }> {
+  const head = await log.head(ref.session);
+  // As a rule there is no need to ask the store.
+  if (head !== null && !isAgain) return { after: head.last, floor: null };
+  const { archived } = await store.archive.header(ref);
+  const isWhole = head !== null && seqOf(head.last) >= seqOf(archived);
+  return { after: isWhole ? head.last : archived, floor: archived };
+}
+
+function seqOf(cursor: Cursor): number {
+  return parseCursor(cursor)?.seq ?? 0;
+}

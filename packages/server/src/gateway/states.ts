@@ -1,0 +1,107 @@
+/**
+ * The folded state of a session at any position that its log has: from a state that is near, or from what the archive keeps.
+ * Reads what it must, in small pieces, and once for all who ask for the same.
+ */
+import {
+  comparePositions,
+  emptyState,
+  type Event,
+  fold,
+  formatCursor,
+  type Position,
+  type SessionState,
+} from "@turnstream/protocol";
+import type { LogEntry } from "../log/entry.ts";
+import type { BadCursorReason } from "../log/log.ts";
+import { readCheckpoint } from "../session/checkpoint.ts";
+import { foldFrom } from "../session/fold-from.ts";
+import { slimState } from "../session/slim-state.ts";
+import type { Ref } from "../store/refs.ts";
+import type { FeedParts } from "./feed-parts.ts";
+import type { Held } from "./held.ts";
+import { KeptPages } from "./kept-pages.ts";
+import { Story } from "./story.ts";
+
+/** More are folded in pieces. */
+const AT_ONCE = 500;
+const SAME_MS = 1_000;
+
+export class States {
+  readonly #parts: FeedParts;
+  readonly #ref: Ref;
+  #story = new Story();
+  readonly #kept = new KeptPages<SessionState | BadCursorReason>(SAME_MS);
+
+  constructor(parts: FeedParts, ref: Ref) {
+    this.#parts = parts;
+    this.#ref = ref;
+  }
+
+  /** How many are kept. */
+  get size(): number {
+    return this.#story.size + this.#kept.size;
+  }
+
+  /** Folds on where somebody needs every state. */
+  fold(before: SessionState, event: Event): { readonly before: SessionState; readonly after: SessionState } {
+    const from = this.#story.before(before, event);
+    const after = fold(from, event);
+    this.#story.after(after);
+    return { before: from, after };
+  }
+
+  at(position: Position, held: Held | null): Promise<SessionState | BadCursorReason> {
+    return this.#kept.get(formatCursor(position), performance.now(), () => this.#find(position, held));
+  }
+
+  /** Right before the newest turn began, as of a position. */
+  async lastTurn(head: Position, held: Held | null): Promise<SessionState> {
+    if (this.#story.base === null) await this.at(head, held);
+    return this.#story.base ?? emptyState;
+  }
+
+  /** For a session in which nothing runs. */
+  slim(state: SessionState): SessionState {
+    return slimState(state);
+  }
+
+  clear(): void {
+    // A new one: who is still folding for the old one must not bring back what was of another timeline.
+    this.#story = new Story();
+    this.#kept.clear();
+  }
+
+  async #find(position: Position, held: Held | null): Promise<SessionState | BadCursorReason> {
+    const near = this.#story.nearest(position);
+    const between = near === null ? null : (held?.after(near, AT_ONCE) ?? null);
+    if (near !== null && between !== null) {
+      const found = await this.#parts.slices.run(() => foldUpTo(near, between, position));
+      if (found !== null) return found;
+    }
+    const base = near ?? (await readCheckpoint(this.#parts, this.#ref));
+    // Of a turn before the newest one: folded from the beginning, for nothing nearer was kept.
+    const from = comparePositions(base, position) <= 0 ? base : emptyState;
+    const own = this.#story;
+    const story = near === null && from === base && own.size === 0 ? new Story() : null;
+    story?.begin(from);
+    const found = await foldFrom(this.#parts, this.#ref, from, {
+      upTo: position,
+      run: this.#parts.slices.run,
+      onStep: (before, event, after) => {
+        story?.before(before, event);
+        story?.after(after);
+      },
+    });
+    if (story !== null && typeof found !== "string" && own.size === 0) own.take(story);
+    return found;
+  }
+}
+
+function foldUpTo(from: SessionState, entries: readonly LogEntry[], position: Position): SessionState | null {
+  let state = from;
+  for (const entry of entries) {
+    if (comparePositions(entry, position) > 0) break;
+    state = fold(state, entry.event);
+  }
+  return comparePositions(state, position) === 0 ? state : null;
+}
