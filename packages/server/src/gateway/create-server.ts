@@ -29,6 +29,9 @@ export interface Server {
   close(): Promise<void>;
 }
 
+const PATIENCE_MS = 5_000;
+const REQUEST_MS = 300_000;
+
 export function createServer(options: ServerOptions): Server {
   const gateway = createGateway(options);
   const app = appOf(options);
@@ -47,7 +50,10 @@ export function createServer(options: ServerOptions): Server {
     async close() {
       isClosing = true;
       await gateway.close();
+      // What is being answered is answered, unless it takes too long.
+      const late = setTimeout(() => app.server.closeAllConnections(), PATIENCE_MS);
       await app.close();
+      clearTimeout(late);
     },
   };
 }
@@ -60,7 +66,9 @@ function appOf({ logger, trustProxy = false, onError = () => undefined }: Server
     // Its own lines have whole addresses.
     logController: new LogController({ disableRequestLogging: true }),
     ...(logger === undefined ? {} : { loggerInstance: logger }),
-    forceCloseConnections: true,
+    forceCloseConnections: "idle",
+    // Of what is sent to us; answers may take as long as they take.
+    requestTimeout: REQUEST_MS,
     frameworkErrors: (_error, _request, reply) => void sendAnswer(reply, badUrl),
   });
   app.setNotFoundHandler((_request, reply) => sendAnswer(reply, notFound));

@@ -37,8 +37,11 @@ export interface Gateway {
   readonly plugin: FastifyPluginAsync;
   /** HTTP and event streams, for whatever speaks Request and Response. */
   handle(request: Request, context?: HandleContext): Promise<Response>;
-  /** For a server of Node: sockets. @returns whether the address is ours; anything else is left alone */
-  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  /**
+   * For a server of Node: sockets. @returns whether the address is ours; anything else is left alone
+   * @param prefix what stands before `/api/v1`
+   */
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, prefix?: string): boolean;
   /** What this process carries at the moment. */
   load(): GatewayLoad;
   /** Ends every connection; those at the other end are told to come back. Closes nothing that it was given. */
@@ -54,8 +57,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const sweep = setInterval(() => void endQuietly(door), door.parts.limits.sweepMs).unref();
   const tidy = setInterval(() => void tidyQuietly(door.parts), TIDY_MS).unref();
   const open = socketOpener(door);
-  const onUpgrade: Gateway["upgrade"] = (incoming, socket, head) =>
-    upgrade(door, open, { incoming, socket, head });
+  const onUpgrade: Gateway["upgrade"] = (incoming, socket, head, prefix = "") =>
+    upgrade(door, open, { incoming, socket, head }, prefix);
   return {
     plugin: gatewayPlugin(door, onUpgrade),
     handle: (request, context) => handleRequest(door, request, context),

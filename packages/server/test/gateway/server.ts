@@ -91,6 +91,6 @@ function init(body: unknown, headers: Readonly<Record<string, string>>): Request
 export async function told(response: Response): Promise<Told> {
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
-  const json: unknown = isJson ? JSON.parse(text) : null;
+  const json: unknown = isJson && text !== "" ? JSON.parse(text) : null;
   return { status: response.status, headers: response.headers, text, json };
 }

@@ -20,7 +20,7 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /** @param upgrade takes sockets; it says whether the address was its own */
 export function gatewayPlugin(
   door: Door,
-  upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => boolean,
+  upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer, prefix: string) => boolean,
 ): FastifyPluginAsync {
   const plugin: FastifyPluginAsync = async (app) => {
     app.removeAllContentTypeParsers();
@@ -29,7 +29,7 @@ export function gatewayPlugin(
     const handler = (request: FastifyRequest, reply: FastifyReply) => handle(door, app, request, reply);
     app.route({ method: METHODS, url: `${BASE}/*`, exposeHeadRoute: false, handler });
     app.server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
-      if (upgrade(incoming, socket, head) || app.server.listenerCount("upgrade") > 1) return;
+      if (upgrade(incoming, socket, head, app.prefix) || app.server.listenerCount("upgrade") > 1) return;
       // Nobody else is there to take it.
       refuse(door, socket, new Refused("NOT_FOUND", "There is no socket at this address."));
     });

@@ -11,23 +11,33 @@ export async function readBody(
   most: number,
 ): Promise<unknown> {
   if (Number(headers.get("content-length") ?? 0) > most) throw tooLarge(most);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    if (size > most) throw tooLarge(most);
-    chunks.push(chunk);
-  }
-  if (size === 0) return {};
+  const bytes = await readBytes(body, most);
+  if (bytes.byteLength === 0) return {};
   const type = headers.get("content-type");
   if (type !== undefined && !JSON_TYPE.test(type))
     throw new Refused("BAD_REQUEST", "The body must be JSON: send content-type: application/json.");
-  return readJson(utf8(chunks));
+  return readJson(utf8(bytes));
 }
 
-function utf8(chunks: readonly Uint8Array[]): string {
+async function readBytes(body: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+    for await (const chunk of body) {
+      size += chunk.byteLength;
+      if (size > most) throw tooLarge(most);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    // The connection's end is no fault of ours.
+    throw error instanceof Refused ? error : new Refused("BAD_REQUEST", "The body broke off.");
+  }
+  return Buffer.concat(chunks);
+}
+
+function utf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw new Refused("BAD_REQUEST", "The body must be UTF-8.");
   }

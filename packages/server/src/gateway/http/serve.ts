@@ -35,7 +35,8 @@ export async function serve(door: Door, request: HttpRequest): Promise<HttpAnswe
   const answer = await answerOf(door, request);
   const cors = corsHeaders(door.origins, request.headers.get("origin"));
   const headers = { ...ALWAYS, ...cors, ...answer.headers };
-  return { ...answer, headers, body: request.method === "HEAD" ? await withoutBody(answer) : answer.body };
+  if (request.method !== "HEAD") return { ...answer, headers };
+  return { ...answer, headers: { ...headers, ...(await leaveOut(answer)) }, body: null };
 }
 
 async function answerOf(door: Door, request: HttpRequest): Promise<HttpAnswer> {
@@ -158,9 +159,11 @@ function jsonAnswer(
   return { status, headers: { ...JSON_HEADERS, ...headers }, body: { whole: JSON.stringify(json) } };
 }
 
-async function withoutBody({ body }: HttpAnswer): Promise<null> {
+/** @returns what is still told of a body that isn't sent */
+async function leaveOut({ body }: HttpAnswer): Promise<Record<string, string>> {
   if (body !== null && "chunks" in body) await body.chunks[Symbol.asyncIterator]().return?.();
-  return null;
+  if (body === null || !("whole" in body)) return {};
+  return { "content-length": String(Buffer.byteLength(body.whole)) };
 }
 
 function splitAt(text: string, at: string): [string, string] {

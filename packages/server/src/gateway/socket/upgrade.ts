@@ -17,9 +17,10 @@ export function upgrade(
   door: Door,
   open: OpenSocket,
   { incoming, socket, head }: Parameters<OpenSocket>[1],
+  prefix: string,
 ): boolean {
   const url = URL.parse(incoming.url ?? "", "http://here");
-  if (url?.pathname !== `${BASE}/socket`) return false;
+  if (url?.pathname !== `${prefix}${BASE}/socket`) return false;
   void letIn(door, open, url.searchParams, { incoming, socket, head });
   return true;
 }

@@ -18,10 +18,6 @@ import { requireSession } from "./session-rows.ts";
 import type { MemoryTables, Rows } from "./tables.ts";
 
 export function memoryIdempotency(tables: MemoryTables, env: Env): Idempotency {
-  const held = (rows: Rows, actor: Actor, request: RequestKey, claim: string) => {
-    const row = rows.get(REQUESTS, actor.tenant, requestKey(actor, request));
-    return row?.claim === claim ? row : undefined;
-  };
   return {
     begin: (actor, request) =>
       tables.run((rows) => {
@@ -66,6 +62,12 @@ export function memoryIdempotency(tables: MemoryTables, env: Env): Idempotency {
         return removeRequests(rows, old.slice(0, checkLimit(limit, MAX_BATCH)));
       }),
   };
+}
+
+/** The row, as long as the claim is the one that counts. */
+function held(rows: Rows, actor: Actor, request: RequestKey, claim: string): RequestRow | undefined {
+  const row = rows.get(REQUESTS, actor.tenant, requestKey(actor, request));
+  return row?.claim === claim ? row : undefined;
 }
 
 function newRow(actor: Actor, request: RequestBegun, id: string, begunAt: number): RequestRow {

@@ -1,0 +1,4 @@
+/** Who gets at what, in memory. */
+import { tenantsContract } from "./tenants.contract.ts";
+
+tenantsContract("memory");
