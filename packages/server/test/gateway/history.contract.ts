@@ -61,9 +61,14 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const { stage } = desk;
       // A form that stays open keeps its turn in every window, and must not be shown twice.
       await stage.ask(ref, "form");
+      await stage.ask(ref, "form");
       for (const text of ["a", "b", "c"]) await stage.ask(ref, text);
       await archiveSession(stage.parts, ref);
       for (const text of ["d", "e"]) await stage.ask(ref, text);
+      // What became of the other one is only in the log.
+      const [{ key }] = (await desk.json("GET", `/sessions/${ref.session}/interactions?limit=1`))
+        .interactions;
+      await desk.json("POST", `/sessions/${ref.session}/interactions/${key}/decline`, { go_on: false });
       const whole = historyOf(await stage.state(ref));
       for (const limit of [1, 2, 4, 6, 50]) {
         const all = await pages(`/sessions/${ref.session}/history`, limit);
