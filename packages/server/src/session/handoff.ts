@@ -26,8 +26,11 @@ export interface HandOff {
 /** How often to begin again where archive and log were moved meanwhile. */
 const TRIES = 5;
 
-/** Throws NOT_FOUND. */
-export async function readQuiet(parts: Parts, ref: Ref, window: Window): Promise<HandOff> {
+/**
+ * Throws NOT_FOUND.
+ * @param window null for the state as it was folded: whole turns that are not archived, and of others only what goes on
+ */
+export async function readQuiet(parts: Parts, ref: Ref, window: Window | null): Promise<HandOff> {
   for (let left = TRIES; ; left--) {
     const base = await readCheckpoint(parts, ref);
     let track: QuietTrack = trackQuiet(base);
@@ -39,7 +42,7 @@ export async function readQuiet(parts: Parts, ref: Ref, window: Window): Promise
     if (typeof folded === "string" && left > 1) continue;
     // No turn ran before this one began: that was quiet.
     const quiet = track.quiet ?? base;
-    const state = await withOlderTurns(parts, ref, quiet, window);
+    const state = window === null ? quiet : await withOlderTurns(parts, ref, quiet, window);
     return { state, cursor: formatCursor(quiet) };
   }
 }

@@ -13,7 +13,7 @@ export interface Window {
   readonly maxLength?: number;
 }
 
-const MAX_LENGTH = 2_000_000;
+export const MAX_LENGTH = 2_000_000;
 /** Few at a time: a page is read in one go. */
 const PAGE = 5;
 
@@ -52,11 +52,12 @@ export async function withOlderTurns(
 }
 
 /** Only the frame of a turn, or one in which nothing was said. */
-function isBare(turn: Turn): boolean {
+export function isBare(turn: Turn): boolean {
   return turn.status !== "running" && turn.items.length === 0;
 }
 
-function lengthOf(turn: Turn): number {
+/** About how much text it has. */
+export function lengthOf(turn: Turn): number {
   let length = 0;
   for (const block of blocksOf(turn)) {
     if ("text" in block) length += block.text.length;

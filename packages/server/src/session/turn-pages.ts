@@ -3,8 +3,10 @@
  * are in a folded state, the others from the archive. Never folds itself.
  */
 import { findTurn, parseCursor, restoreTurn, type SessionState, type Turn } from "@turnstream/protocol";
+import type { TurnRecord } from "../store/ports/turns.ts";
 import type { Ref } from "../store/refs.ts";
 import { readHistory } from "./history.ts";
+import { isBare, lengthOf, MAX_LENGTH } from "./older-turns.ts";
 import type { Parts } from "./parts.ts";
 
 export interface TurnPage {
@@ -20,25 +22,52 @@ export interface PageWish {
   readonly limit: number;
 }
 
-/** @param state of now or of a moment ago; which turns it has beside the newest doesn't matter */
+/**
+ * At most `limit`, and fewer where they are long: a page is read and sent in one go.
+ * @param state of now or of a moment ago; which turns it has beside the newest doesn't matter
+ */
 export async function pageOfTurns(
+  parts: Pick<Parts, "store">,
+  ref: Ref,
+  state: SessionState,
+  { before, limit }: PageWish,
+): Promise<TurnPage> {
+  const turns: Turn[] = [];
+  let length = 0;
+  for await (const turn of turnsBack(parts, ref, state, before ?? Infinity)) {
+    const oldest = turns[0];
+    if (oldest !== undefined && (turns.length === limit || length > MAX_LENGTH))
+      return { turns, next: oldest.start };
+    turns.unshift(turn);
+    length += lengthOf(turn);
+  }
+  return { turns, next: null };
+}
+
+const STEP = 5;
+
+/** The newest first. */
+async function* turnsBack(
   { store }: Pick<Parts, "store">,
   ref: Ref,
   state: SessionState,
-  { before = Infinity, limit }: PageWish,
-): Promise<TurnPage> {
+  before: number,
+): AsyncIterable<Turn> {
   // Read after the state was made: what is younger than this was folded from the log, and so all of it is in the state.
   const floor = parseCursor((await store.archive.header(ref)).archived)?.seq ?? 0;
-  const young = state.turns.toArray().filter(({ start }) => start > floor && start < before);
-  // One more than is shown says whether there is another page.
-  const missing = limit + 1 - young.length;
+  yield* state.turns
+    .toArray()
+    .filter(({ start }) => start > floor && start < before)
+    .toReversed();
   // Of a later moment than the state's is what comes in the stream after it.
-  const end = Math.min(before, floor + 1, state.seq + 1);
-  const records = missing > 0 ? await store.turns.list(ref, { before: end, limit: missing }) : [];
-  const old = records.map(({ id, snapshot }) => findTurn(state, id) ?? restoreTurn(snapshot));
-  const all = [...old.toReversed(), ...young];
-  const turns = all.slice(-limit);
-  return { turns, next: all.length > limit ? (turns[0]?.start ?? null) : null };
+  for (let end: number | undefined = Math.min(before, floor + 1, state.seq + 1); end !== undefined;) {
+    const records: TurnRecord[] = await store.turns.list(ref, { before: end, limit: STEP });
+    for (const { id, snapshot } of records) {
+      const known = findTurn(state, id);
+      yield known === undefined || isBare(known) ? restoreTurn(snapshot) : known;
+    }
+    end = records.at(-1)?.start;
+  }
 }
 
 /** Null when the session has no such turn. */

@@ -1,6 +1,7 @@
 /** What was said, by HTTP: pages of history and of turns, snapshots, end states; stopping and trying again. */
 import { blocksOf, foldAll, restore, type Snapshot, snapshot } from "@turnstream/protocol";
 import { type History, historyOf, turnMessages } from "@turnstream/protocol/blocks";
+import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { call, fail, hang, say, think } from "../../src/models/script-parts.ts";
 import { scripted } from "../../src/models/scripted.ts";
@@ -9,6 +10,7 @@ import { tool } from "../../src/runtime/define/tool.ts";
 import { archiveSession } from "../../src/session/archive.ts";
 import type { Ref } from "../../src/store/refs.ts";
 import type { StageParts } from "../runtime/stage.ts";
+import { StreamClient } from "./clients.ts";
 import { Desk } from "./desk.ts";
 
 const FORM = {
@@ -29,6 +31,10 @@ const guide = defineAgent({
     if (text === "hang") return [say("One moment"), hang()];
     if (text === "fail") return [fail({ status: 500 }, { times: 1 }), say("now it works")];
     if (text === "form") return [call("request_form", FORM)];
+    if (text === "slow")
+      return step === 0
+        ? [think("Let me see. ".repeat(5), { paceMs: 2 }), call("look")]
+        : [say("It is so. ".repeat(10), { paceMs: 4 })];
     if (text === "book") return step === 0 ? [think("hm"), call("book")] : [say("Booked.")];
     return step === 0 ? [think("hm"), call("look")] : [say(`All about ${text}.`)];
   }),
@@ -82,6 +88,44 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       }
       const number = (await stage.parts.store.sessions.find(ref))?.number;
       expect(await desk.json("GET", `/chats/${number}/history?limit=1`)).toMatchObject({ has_more: true });
+    });
+
+    it("H03 history and the stream after its cursor amount to the whole, whenever one comes", async () => {
+      const ref = await open();
+      const { stage, server } = desk;
+      await stage.ask(ref, "a");
+      const address = `/sessions/${ref.session}`;
+      const reload = async () => {
+        const history = await desk.json("GET", `${address}/history`);
+        const stream = await StreamClient.open(
+          `${server.url}/api/v1${address}/events?after=${history.last_event_id}`,
+          { headers: server.auth },
+        );
+        return { history, stream };
+      };
+      const reloads = [await reload()];
+      const message = await stage.send(ref, "slow");
+      for (let n = 0; n < 12; n++) {
+        reloads.push(await reload());
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      await stage.ended(ref, (turn) => turn.message?.id === message);
+      const whole = new BlocksClient();
+      whole.load(historyOf(await stage.state(ref)));
+      for (const { history, stream } of reloads) {
+        const client = new BlocksClient();
+        client.load(history);
+        if (history.agent_status === "running" || history === reloads[0]?.history)
+          await stream.until("the end", ({ event }) => event === "message_stop");
+        for (const frame of stream.frames) if (frame["type"] !== "subscribed") client.handle(frame);
+        expect(client.problems).toEqual([]);
+        expect(client.display()).toEqual(whole.display());
+        stream.leave();
+      }
+      // Some came while it ran, or this shows nothing.
+      const running = reloads.filter(({ history }) => history.agent_status === "running");
+      expect(running.length).toBeGreaterThan(3);
+      expect(new Set(running.map(({ history }) => history.last_event_id)).size).toBeGreaterThan(1);
     });
 
     it("native clients get a snapshot with its cursor, and older turns in pages", async () => {

@@ -144,8 +144,13 @@ export function hostileContract(name: string, makeParts: () => Promise<StagePart
       auth = { "x-api-key": secret, "x-user-id": actor.user, "content-type": "application/json" };
       foreign = (await createSession(parts, { ...actor, user: "else" }, {})).id;
       const { store, log, signals } = parts;
-      const onError = (error: unknown) => void ours.push(error);
-      gateway = createGateway({ store, log, signals, secrets: ["s".repeat(32)], onError });
+      gateway = createGateway({
+        store,
+        log,
+        signals,
+        secrets: ["s".repeat(32)],
+        onError: (error) => ours.push(error),
+      });
     });
     afterAll(async () => {
       await gateway.close();

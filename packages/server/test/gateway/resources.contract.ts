@@ -123,15 +123,15 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
       const { server } = desk;
       const bytes = Buffer.alloc(2_500_000, "ab\r\n\0é");
       const put = async (
-        body: Uint8Array,
+        body: Uint8Array<ArrayBuffer>,
         headers: Record<string, string> = {},
-        name = 'a "b"é\r\n.html',
+        called = 'a "b"é\r\n.html',
       ) => {
-        const address = `${server.url}/api/v1${path}/files?name=${encodeURIComponent(name)}`;
+        const address = `${server.url}/api/v1${path}/files?name=${encodeURIComponent(called)}`;
         const init = {
           method: "POST",
           headers: { ...server.auth, ...headers },
-          body: new Blob([body as never]),
+          body: new Blob([body]),
         };
         const response = await fetch(address, init);
         return { status: response.status, json: (await response.json()) as Record<string, unknown> };
@@ -142,7 +142,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
       expect((await put(bytes, { "content-type": "text/html", "idempotency-key": "one" })).json).toEqual(
         sent.json,
       );
-      const got = await fetch(`${server.url}/api/v1${path}/files/${sent.json["id"]}`, {
+      const got = await fetch(`${server.url}/api/v1${path}/files/${String(sent.json["id"])}`, {
         headers: server.auth,
       });
       expect(digest(await got.bytes())).toBe(digest(bytes));

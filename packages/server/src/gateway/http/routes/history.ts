@@ -1,10 +1,11 @@
 /** Routes that show what was said: history for clients of `blocks`, snapshots and turns for native ones, end states. */
-import { type SessionState, snapshot, turnSnapshot, withAddresses } from "@turnstream/protocol";
+import { snapshot, turnSnapshot, withAddresses } from "@turnstream/protocol";
 import { historyOf, turnMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { blobAddresses } from "../../../session/blob-address.ts";
 import { readEndState } from "../../../session/end-state.ts";
+import { readQuiet } from "../../../session/handoff.ts";
 import { readHistory } from "../../../session/history.ts";
 import { pageOfTurns, readTurn } from "../../../session/turn-pages.ts";
 import type { Ref } from "../../../store/refs.ts";
@@ -24,7 +25,7 @@ const history = route({
   query: page,
   answer: restReplies.history,
   async handle({ parts, ref, query }) {
-    const state = await quietState(parts, ref, query.limit);
+    const { state } = await readQuiet(parts, ref, null);
     const { turns, next } = await pageOfTurns(parts, ref, state, query);
     const { messages: _, ...now } = historyOf(state);
     return shown(parts, ref, {
@@ -36,11 +37,6 @@ const history = route({
     });
   },
 });
-
-/** As of the latest moment at which nothing that is shown was half-streamed. */
-async function quietState(parts: GatewayParts, ref: Ref, turns: number): Promise<SessionState> {
-  return (await readHistory(parts, ref, { turns })).state;
-}
 
 const getSnapshot = route({
   method: "GET",

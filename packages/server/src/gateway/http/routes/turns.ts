@@ -38,8 +38,8 @@ const retry = route({
   action: "write",
   creates: true,
   answer: restReplies.retry,
-  async handle({ parts, ref, params }) {
-    const { receipt, turn } = await retryTurn(parts, ref, params["turn"] ?? "", parts.env);
+  async handle({ parts, ref, params, newId }) {
+    const { receipt, turn } = await retryTurn(parts, ref, params["turn"] ?? "", { id: newId });
     return { status: receipt === "busy" ? 200 : 202, json: { receipt, turn_id: turn } };
   },
 });
