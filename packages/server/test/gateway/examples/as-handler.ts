@@ -1,0 +1,9 @@
+/** An example of the gateway for whatever speaks Request and Response. Printed in docs/gateway.md. */
+import { createGateway, type GatewayOptions } from "@turnstream/server";
+
+export function handlersOf(options: GatewayOptions) {
+  const gateway = createGateway(options);
+  const handler = (request: Request) => gateway.handle(request);
+  // Next.js: `export const { GET, POST, PUT, PATCH, DELETE, OPTIONS } = …` in app/api/v1/[...path]/route.ts.
+  return { GET: handler, POST: handler, PUT: handler, PATCH: handler, DELETE: handler, OPTIONS: handler };
+}

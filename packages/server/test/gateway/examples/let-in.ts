@@ -1,0 +1,22 @@
+/** An example of letting a person's browser in. Printed in docs/gateway.md. */
+
+/** On your own server, for somebody who has signed in there. */
+export async function tokenFor(api: string, key: string, user: string): Promise<string> {
+  const answer = await fetch(`${api}/api/v1/tokens`, {
+    method: "POST",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    body: JSON.stringify({ user_id: user, seconds: 900 }),
+  });
+  const { token } = (await answer.json()) as { token: string };
+  return token;
+}
+
+/** In the browser: the address of one socket, good for half a minute. */
+export async function socketAddress(api: string, token: string): Promise<string> {
+  const answer = await fetch(`${api}/api/v1/tickets`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const { ticket } = (await answer.json()) as { ticket: string };
+  return `${api.replace(/^http/, "ws")}/api/v1/socket?dialect=blocks&ticket=${ticket}`;
+}
