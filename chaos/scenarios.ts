@@ -12,6 +12,7 @@ import { frozenWriter } from "./frozen-writer.ts";
 import { redisKill } from "./redis-kill.ts";
 import { redisWipe } from "./redis-wipe.ts";
 import type { Scenario } from "./scenario.ts";
+import { slowClient } from "./slow-client.ts";
 import { stop } from "./stop.ts";
 import { toolStartKill } from "./tool-start-kill.ts";
 import { workerKill } from "./worker-kill.ts";
@@ -32,4 +33,5 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   deploy,
   decisions,
   "approval-kill": approvalKill,
+  "slow-client": slowClient,
 };

@@ -1,6 +1,7 @@
 /** Event streams over real connections: posted messages as in 002, following a session, and how streams begin and end. */
 import { afterEach, describe, expect, test } from "vitest";
 import { postMessageReply, responsesFrameSchema } from "@turnstream/protocol/schema";
+import { createGateway } from "../../src/gateway/gateway.ts";
 import { call, fail, say, wait } from "../../src/models/script-parts.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
@@ -133,6 +134,28 @@ describe("a posted message", () => {
         SLOW,
       ]);
     expect((await stage.state(ref)).turns.length).toBe(1);
+  });
+
+  test("S01: is answered in the same way by the plain handler, for whatever server calls it", async () => {
+    const ref = await open();
+    const gateway = createGateway({ ...stage.parts, secrets: server.secrets });
+    const headers = { ...server.auth, "content-type": "application/json" };
+    const ask = (body: object) =>
+      gateway.handle(
+        new Request(address(ref, "messages"), { method: "POST", headers, body: JSON.stringify(body) }),
+      );
+    const response = await ask({ message: "hello", stream: true });
+    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+    const stream = StreamClient.of(response);
+    await stream.over();
+    expect(stream.frames.at(-1)).toMatchObject({ final_text: "You said hello." });
+    expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+    expect(await (await ask({ message: "hello" })).json()).toMatchObject({ final_text: "You said hello." });
+    const left = await ask({ message: "slow", stream: true });
+    await left.body?.cancel();
+    expect((await stage.ended(ref, ({ number }) => number === 3)).status).toBe("end_turn");
+    expect(gateway.load()).toMatchObject({ connections: 0 });
+    await gateway.close();
   });
 
   test("leaving doesn't stop the turn", async () => {

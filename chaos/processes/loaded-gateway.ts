@@ -1,0 +1,43 @@
+/**
+ * A program of its own: a gateway on PostgreSQL and Redis that watches how much it holds for its slowest client. Never runs
+ * a turn.
+ */
+import {
+  createRedisLog,
+  createRedisSignals,
+  createServer,
+  openDatabase,
+  postgresStore,
+} from "@turnstream/server";
+
+export interface Settings {
+  readonly postgresUrl: string;
+  readonly redisUrl: string;
+}
+
+/** Asked for by `peak`: the most that was held for one client since it was last asked. */
+export type Word = { readonly url: string } | { readonly peak: number };
+
+const LOOK_MS = 5;
+const { postgresUrl, redisUrl } = JSON.parse(process.argv[2] ?? "{}") as Settings;
+
+function tell(word: Word): void {
+  if (process.connected) process.send?.(word);
+}
+
+process.on("disconnect", () => process.exit());
+const server = createServer({
+  store: postgresStore(openDatabase({ url: postgresUrl, max: 10 })),
+  log: await createRedisLog({ url: redisUrl }),
+  signals: createRedisSignals({ url: redisUrl }),
+  secrets: ["a secret that only this scenario knows, for its one gateway"],
+  onError: (error, about) => console.error(`[gateway] ${about}: ${String(error)}`),
+});
+
+let peak = 0;
+setInterval(() => (peak = Math.max(peak, server.load().mostHeldBytes)), LOOK_MS);
+process.on("message", () => {
+  tell({ peak });
+  peak = 0;
+});
+tell({ url: await server.listen() });

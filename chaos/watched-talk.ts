@@ -1,0 +1,101 @@
+/** A session that somebody writes into at a steady pace, and sockets that note how long each word was under way. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EventDraft } from "@turnstream/protocol";
+import { type Claimed, claimSession, type CommandParts, type Ref } from "@turnstream/server";
+
+export class Talk {
+  readonly ref: Ref;
+  readonly #parts: CommandParts;
+  readonly #claimed: Claimed;
+  #counter = 0;
+
+  private constructor(parts: CommandParts, ref: Ref, claimed: Claimed) {
+    this.#parts = parts;
+    this.ref = ref;
+    this.#claimed = claimed;
+  }
+
+  static async begin(
+    parts: CommandParts,
+    actor: { readonly tenant: string; readonly user: string },
+  ): Promise<Talk> {
+    const { id, number } = await parts.store.sessions.create(actor, { id: `talk-${randomUUID()}` });
+    const ref = { tenant: actor.tenant, session: id };
+    const event: EventDraft = { type: "session.start", session: ref.session, number };
+    return new Talk(parts, ref, await claimSession(parts, ref, { by: "chaos", reason: "chaos", event }));
+  }
+
+  /** One whole turn, so that what was said before is not part of what is open. */
+  async say(turn: string, text: string): Promise<void> {
+    const on = { turn, run: "main", block: "b0", index: 0 };
+    const start = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
+    await this.#append(
+      { type: "turn.start", turn, ...start },
+      { type: "run.start", turn, run: "main", agent: "a" },
+      { type: "text.start", ...on, part: false },
+      { type: "text.delta", ...on, text },
+      { type: "text.end", ...on, final: true },
+      { type: "run.end", turn, run: "main", status: "completed" },
+      { type: "turn.end", turn, reason: "end_turn", duration_ms: 1 },
+    );
+  }
+
+  /** Titles that say when they were sent, one after the other. */
+  async tick(times: number, everyMs: number): Promise<void> {
+    const begun = performance.now();
+    for (let n = 0; n < times; n++) {
+      await this.#append({ type: "session.update", title: `@${performance.now()}@` });
+      const ahead = begun + (n + 1) * everyMs - performance.now();
+      if (ahead > 0) await sleep(ahead);
+    }
+  }
+
+  async #append(...events: EventDraft[]): Promise<void> {
+    const { writer, epoch } = this.#claimed;
+    await this.#parts.log.append(this.ref.session, { writer, epoch, counter: ++this.#counter, events });
+  }
+}
+
+export class Listener {
+  /** How long each title was under way, in milliseconds. */
+  readonly took: number[] = [];
+  readonly #socket: WebSocket;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.addEventListener("message", ({ data }) => this.#take(data as string));
+  }
+
+  static async open(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    session: string,
+  ): Promise<Listener> {
+    const socket = new WebSocket(`${url.replace("http", "ws")}/api/v1/socket?dialect=native`, {
+      headers: { ...headers },
+    });
+    const listener = new Listener(socket);
+    await new Promise((resolve, reject) => {
+      socket.addEventListener("open", resolve, { once: true });
+      socket.addEventListener("error", () => reject(new Error("a socket was refused")), { once: true });
+    });
+    const subscribed = new Promise((resolve) => {
+      socket.addEventListener("message", resolve, { once: true });
+    });
+    socket.send(JSON.stringify({ type: "subscribe", session_id: session }));
+    await subscribed;
+    return listener;
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #take(text: string): void {
+    const from = text.indexOf('"@');
+    if (from < 0) return;
+    const sent = Number(text.slice(from + 2, text.indexOf("@", from + 2)));
+    this.took.push(performance.now() - sent);
+  }
+}
