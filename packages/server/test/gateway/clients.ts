@@ -8,12 +8,17 @@ type Frame = Record<string, any>;
 
 const PATIENCE_MS = 10_000;
 
-async function poll<T>(what: string, look: () => T | undefined, patienceMs = PATIENCE_MS): Promise<T> {
+async function poll<T>(
+  what: string | (() => string),
+  look: () => T | undefined,
+  patienceMs = PATIENCE_MS,
+): Promise<T> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
     const found = look();
     if (found !== undefined) return found;
-    if (performance.now() > deadline) throw new Error(`not within ${patienceMs} ms: ${what}`);
+    if (performance.now() > deadline)
+      throw new Error(`not within ${patienceMs} ms: ${typeof what === "string" ? what : what()}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -100,7 +105,11 @@ export class StreamClient {
   }
 
   over(patienceMs?: number): Promise<true> {
-    return poll("over", () => (this.isOver ? true : undefined), patienceMs);
+    return poll(
+      () => `over: ${this.text.slice(-500)}`,
+      () => (this.isOver ? true : undefined),
+      patienceMs,
+    );
   }
 
   leave(): void {

@@ -136,6 +136,34 @@ describe("a posted message", () => {
     expect((await stage.state(ref)).turns.length).toBe(1);
   });
 
+  test("sent again when the log holds the turn no longer, it is still answered", async () => {
+    const ref = await open();
+    const body = { message: "hello", client_message_id: "m-1" };
+    const first = await post(ref, body);
+    await first.over();
+    await stage.ended(ref, () => true);
+    const { archived } = await stage.parts.store.archive.header(ref);
+    expect(await stage.parts.log.trim(ref.session, archived)).toBe(true);
+    // Another process: it has seen nothing of it.
+    await server.close();
+    server = await openServer(stage.parts, { actor: stage.actor });
+    const again = await post(ref, body);
+    await again.over();
+    expect(again.frames.map(({ type }) => type as string)).toEqual(
+      first.frames.map(({ type }) => type as string),
+    );
+    expect(again.frames.at(-1)).toEqual(first.frames.at(-1));
+    expect(again.messages.at(-1)).toEqual(first.messages.at(-1));
+    expect((await whole(ref, body)).json).toMatchObject({
+      status: "completed",
+      final_text: "You said hello.",
+    });
+    await stage.ask(ref, "next");
+    const later = await post(ref, body);
+    await later.over();
+    expect(later.frames.at(-1)).toEqual(first.frames.at(-1));
+  });
+
   test("S01: is answered in the same way by the plain handler, for whatever server calls it", async () => {
     const ref = await open();
     const gateway = createGateway({ ...stage.parts, secrets: server.secrets });
@@ -272,6 +300,16 @@ describe("following a session", () => {
     const fresh = await follow(ref, "events?dialect=responses");
     await fresh.over();
     expect(fresh.messages.map(({ data: text }) => text)).toEqual(["[DONE]"]);
+    await stage.parts.log.trim(ref.session, end);
+    for (const [lost, code] of [
+      ["1-1", 10015],
+      ["nonsense", 10014],
+    ] as const) {
+      const nowhere = await follow(ref, `events?dialect=responses&after=${lost}`);
+      await nowhere.over();
+      expect(nowhere.frames).toMatchObject([{ type: "response.error", code }]);
+      expect(nowhere.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+    }
   });
 
   test("refuses a header and an address that name different events, and unknown dialects", async () => {

@@ -13,6 +13,7 @@ import type { Answer, GatewayParts } from "../http/route.ts";
 import type { Sent } from "../outlet.ts";
 import { Refused } from "../refused.ts";
 import { isSilentTooLong } from "./silence.ts";
+import { subscribeToTurn } from "./turn-subscription.ts";
 
 type Request = ResponsesFrameOf<"response.interaction_request">;
 
@@ -80,7 +81,7 @@ export function collectTurn(
     };
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
-    subscription = parts.feeds.subscribe(ref, { ...wish, choice }, viewer);
+    subscription = subscribeToTurn(parts, ref, { ...wish, choice }, viewer);
     if (isOver) subscription.closed();
   });
 }

@@ -11,6 +11,7 @@ import type { Subscription, SubscriptionEnd, SubscriptionWish, Told, Viewer } fr
 import type { GatewayParts, OpenStream } from "../http/route.ts";
 import type { Outlet, Sent, StreamEvents } from "../outlet.ts";
 import { isSilentTooLong } from "./silence.ts";
+import { subscribeToTurn } from "./turn-subscription.ts";
 
 /** What of the session is wanted: for a turn that has not begun, once it has. */
 export type Wanted = (signal: AbortSignal) => Promise<Omit<SubscriptionWish, "choice">>;
@@ -30,6 +31,7 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
   readonly #left = new AbortController();
   #subscription: Subscription | null = null;
   #turn = "";
+  #reason: Told["reason"] = "fresh";
   #isDone = false;
 
   constructor(parts: GatewayParts, ref: Ref, choice: Choice, wanted: Wanted, outlet: Outlet) {
@@ -82,6 +84,7 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
   }
 
   told({ resumed, reason }: Told): void {
+    this.#reason = reason;
     const text =
       this.#choice.dialect === "responses"
         ? formatSseComment(`${resumed ? "resumed" : "not resumed"}: ${reason}`)
@@ -95,9 +98,14 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
       this.fail(reason === "gone" ? "NOT_FOUND" : "SERVER_ERROR");
       return;
     }
-    // Nothing ran, so no turn has said it.
-    if (this.#choice.dialect === "responses" && !this.#isDone) this.#outlet.send(DONE);
-    this.#outlet.end();
+    if (this.#choice.dialect !== "responses" || this.#isDone) this.#outlet.end();
+    // Nothing runs, so no turn has said the end. Who has lost his place would take a bare end for the answer's.
+    else if (this.#reason === "expired") this.fail("CURSOR_EXPIRED");
+    else if (this.#reason === "invalid") this.fail("CURSOR_INVALID");
+    else {
+      this.#outlet.send(DONE);
+      this.#outlet.end();
+    }
   }
 
   async #begin(wanted: Wanted): Promise<void> {
@@ -115,7 +123,7 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
           this.ended(reason);
         },
       };
-      const subscription = this.#parts.feeds.subscribe(this.#ref, { ...wish, choice: this.#choice }, viewer);
+      const subscription = subscribeToTurn(this.#parts, this.#ref, { ...wish, choice: this.#choice }, viewer);
       if (!isOver) this.#subscription = subscription;
     } catch (error) {
       if (signal.aborted) return;
