@@ -9,5 +9,6 @@ export interface FeedParts extends Parts {
   /** Addresses under which the blobs of a session can be loaded for a while. */
   readonly addressesOf: (ref: Ref) => (blob: string) => string;
   readonly slices: Slices;
+  readonly pause: (ms: number) => Promise<void>;
   readonly onError: (error: unknown, about: string) => void;
 }

@@ -140,6 +140,9 @@ export class Feed implements SeatOwner, FollowerOf {
 
   begin(seat: Seat, ask: number, how: Beginning): void {
     void this.#answer(seat, async () => {
+      // What it was given just now led nowhere. And whoever begins anew again and again must not keep everybody busy.
+      if (how.type === "anew" && ++seat.anews > 1) this.forget();
+      if (seat.anews > 2) await this.parts.pause(Math.min(1_000, 20 * 2 ** seat.anews));
       await this.#opened.passed();
       const { telling, wish } = seat;
       const make = (): Promise<Begun> => beginAs(this, telling, wish, how);
@@ -147,6 +150,7 @@ export class Feed implements SeatOwner, FollowerOf {
       const key = `${how.type} ${keyOf(telling.choice)}`;
       const begun = await (isFresh ? this.#beginnings.get(key, performance.now(), make) : make());
       const { standing, ...rest } = begun;
+      if (!seat.awaits(ask)) return;
       seat.standing = standing;
       seat.step({ type: "begun", ask, ...rest });
     });
@@ -158,12 +162,15 @@ export class Feed implements SeatOwner, FollowerOf {
       if (needsState(seat.telling.choice) && seat.standing === null) {
         const state = await this.stateAt(after);
         if (typeof state === "string") return seat.step({ type: "bad", ask });
+        if (!seat.awaits(ask)) return;
         seat.standing = standingAt(seat.telling, state);
       }
       const entries = await this.#entriesAfter(after);
       if (typeof entries === "string") return seat.step({ type: "bad", ask });
+      if (!seat.awaits(ask)) return;
       if (entries.length === 0) return this.#stand(seat, ask, after);
       const { standing, ...page } = await this.#page(seat, after, entries);
+      if (!seat.awaits(ask)) return;
       seat.standing = standing;
       seat.step({ type: "page", ask, ...page });
     });
@@ -203,7 +210,7 @@ export class Feed implements SeatOwner, FollowerOf {
 
   async #answer(seat: Seat, work: () => Promise<void>): Promise<void> {
     try {
-      await patiently(work, this.#over.signal);
+      await patiently(work, this.parts.pause, this.#over.signal);
     } catch (error) {
       const isGone = isStoreError(error, "NOT_FOUND");
       if (!isGone) this.parts.onError(error, `subscription to ${this.ref.session}`);
@@ -227,7 +234,8 @@ export class Feed implements SeatOwner, FollowerOf {
 
   /** There was nothing to read: it joins, unless something has come since, or the feed isn't there yet. */
   #stand(seat: Seat, ask: number, after: Position): void {
-    if (after.seq < this.head.seq) return this.read(seat, ask, after);
+    if ((this.#held?.after(after, 1)?.length ?? 0) > 0) return this.read(seat, ask, after);
+    // Ahead of the feed; or the log ends before it, and the feed will notice that too.
     if (comparePositions(after, this.head) !== 0) {
       this.#early.add(seat);
       return seat.step({ type: "nothing", ask });
@@ -237,6 +245,7 @@ export class Feed implements SeatOwner, FollowerOf {
       return seat.step({ type: "end", reason: "over" });
     this.#join(seat.telling, seat.standing).add(seat);
     seat.standing = null;
+    seat.anews = 0;
     seat.step({ type: "joined", ask });
   }
 

@@ -8,6 +8,7 @@ import type { EndReason } from "../log/log.ts";
 import type { Parts } from "../session/parts.ts";
 import { isStoreError } from "../store/errors.ts";
 import type { Ref } from "../store/refs.ts";
+import type { FeedParts } from "./feed-parts.ts";
 import { patiently } from "./patiently.ts";
 
 export interface FollowerOf {
@@ -18,11 +19,13 @@ export interface FollowerOf {
   shut(): void;
 }
 
+type FollowParts = Parts & Pick<FeedParts, "pause">;
+
 const MAX_PAUSE_MS = 1_000;
 
 /** Throws what can't be helped. @returns why it is over; null when the signal said so */
 export async function followSession(
-  parts: Parts,
+  parts: FollowParts,
   ref: Ref,
   follower: FollowerOf,
   signal: AbortSignal,
@@ -30,7 +33,7 @@ export async function followSession(
   try {
     for (let pause = 0; !signal.aborted; pause = Math.min(MAX_PAUSE_MS, pause * 2 + 10)) {
       // At once the first time: who looks at it waits.
-      if (pause > 10) await new Promise((resolve) => setTimeout(resolve, pause));
+      if (pause > 10) await parts.pause(pause);
       const began = performance.now();
       const reason = await followOnce(parts, ref, follower, pause > 0, signal);
       if (reason === "removed") return "gone";
@@ -46,13 +49,13 @@ export async function followSession(
 }
 
 async function followOnce(
-  parts: Parts,
+  parts: FollowParts,
   ref: Ref,
   follower: FollowerOf,
   isAgain: boolean,
   signal: AbortSignal,
 ): Promise<EndReason | null> {
-  const { after, floor } = await patiently(() => findEnd(parts, ref, isAgain), signal);
+  const { after, floor } = await patiently(() => findEnd(parts, ref, isAgain), parts.pause, signal);
   follower.opened(parseCursor(after) ?? { epoch: 0, seq: 0 }, isAgain);
   const where = { after, signal, ...(floor === null ? {} : { floor }) };
   for await (const delivery of parts.log.attach(ref.session, where)) {

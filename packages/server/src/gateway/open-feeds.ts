@@ -9,7 +9,7 @@ import type { Feeds } from "./feeds.ts";
 import { createSlices } from "./slices.ts";
 import { silentSince, turnBegun, turnEnded } from "./turn-watch.ts";
 
-export interface FeedsOptions extends Omit<FeedParts, "slices"> {
+export interface FeedsOptions extends Omit<FeedParts, "slices" | "pause"> {
   /** How long a feed stays open for nobody. */
   readonly graceMs?: number;
 }
@@ -17,7 +17,8 @@ export interface FeedsOptions extends Omit<FeedParts, "slices"> {
 const GRACE_MS = 5_000;
 
 export function createFeeds({ graceMs = GRACE_MS, ...options }: FeedsOptions): Feeds {
-  const parts: FeedParts = { ...options, slices: createSlices() };
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+  const parts: FeedParts = { ...options, slices: createSlices(), pause };
   const feeds = new Map<string, Feed>();
   /** Those that nobody looks at, and when that was seen first. */
   const idle = new Map<string, number>();

@@ -5,7 +5,11 @@ import { isStoreError } from "../store/errors.ts";
 const GIVE_UP_MS = 30_000;
 const PAUSE_MS = 100;
 
-export async function patiently<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+export async function patiently<T>(
+  work: () => Promise<T>,
+  pause: (ms: number) => Promise<void>,
+  signal: AbortSignal,
+): Promise<T> {
   const deadline = performance.now() + GIVE_UP_MS;
   while (true) {
     try {
@@ -13,7 +17,7 @@ export async function patiently<T>(work: () => Promise<T>, signal: AbortSignal):
     } catch (error) {
       const mayPass = isLogError(error, "UNAVAILABLE") || isStoreError(error, "UNAVAILABLE");
       if (!mayPass || signal.aborted || performance.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await pause(PAUSE_MS);
     }
   }
 }

@@ -28,6 +28,8 @@ export class Seat implements Subscription {
   readonly telling: Telling;
   /** While it catches up: the folded state where it stands, so that the next page goes on from there. */
   standing: Standing | null = null;
+  /** How often it began anew since it was live. */
+  anews = 0;
   readonly #owner: SeatOwner;
   readonly #viewer: Viewer;
   #state: Subscribed = newSubscription;
@@ -42,6 +44,12 @@ export class Seat implements Subscription {
   get position(): Cursor {
     const { position } = this.#state;
     return position === null ? START_CURSOR : formatCursor(position);
+  }
+
+  /** Whether anybody waits for that answer still. */
+  awaits(ask: number): boolean {
+    const { phase, ask: newest } = this.#state;
+    return newest === ask && (phase === "starting" || phase === "catching up");
   }
 
   start(): void {

@@ -48,24 +48,27 @@ export async function foldFrom(
   const isThere = (): boolean => upTo !== undefined && comparePositions(state, upTo) >= 0;
   while (!isThere()) {
     const page = await parts.log.read(ref.session, { after: formatCursor(state), limit: LOG_PAGE });
-    if (page.ok) {
-      const entries = page.entries;
+    const before = state.seq;
+    if (page.ok && page.entries.length > 0) {
+      const { entries } = page;
       await run(() =>
         take(
           entries.map((entry) => entry.event),
           upTo ?? null,
         ),
       );
-      if (!page.more || entries.length === 0) break;
+      // What comes next is beyond the position, or doesn't follow: there is no way to it.
+      if (state.seq === before) break;
       continue;
     }
-    const before = state.seq;
+    // Here the log ends, or it doesn't reach back: then the archive goes on, unless that ends here too.
     const base = parseCursor((await parts.log.head(ref.session))?.base);
     const events = await parts.store.archive.events(ref, { after: state.seq, limit: ARCHIVE_PAGE });
     // Merged events of the archive may reach over a position that the log still has for itself.
     const end = base !== null && comparePositions(base, state) > 0 ? lower(base, upTo) : (upTo ?? null);
     await run(() => take(events, end));
     if (state.seq > before) continue;
+    if (page.ok) break;
     const { archived } = await parts.store.archive.header(ref);
     // There is no log, or one that has to begin anew, right after what is archived.
     if (archived === formatCursor(state) && (page.reason === "missing" || page.reason === "ahead")) break;
