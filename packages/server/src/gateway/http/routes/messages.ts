@@ -14,6 +14,7 @@ export const messages = route({
   path: "/sessions/{session}/messages",
   does: "Send a message; the answer comes as an event stream, or whole once it is there.",
   action: "write",
+  creates: "itself",
   body: postMessage,
   handle: async (call: Call<PostMessage, unknown>): Promise<Answer> => {
     const { parts, ref, body, signal } = call;
