@@ -235,6 +235,7 @@ export {
 } from "./store/ports/memories.ts";
 export { editMemory, eraseMemories, eraseMemory, listMemories } from "./session/memory.ts";
 export { type Gateway, createGateway } from "./gateway/gateway.ts";
+export type { TrustProxy } from "./gateway/client-address.ts";
 export { createServer, type Server, type ServerOptions } from "./gateway/create-server.ts";
 export type { HandleContext } from "./gateway/http/fetch-handler.ts";
 export { DEFAULT_GATEWAY_LIMITS, type GatewayLimits, type GatewayOptions } from "./gateway/settings.ts";

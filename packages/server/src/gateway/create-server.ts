@@ -13,8 +13,6 @@ import { Refused } from "./refused.ts";
 import type { GatewayOptions } from "./settings.ts";
 
 export interface ServerOptions extends GatewayOptions {
-  /** Whose word on the client's address is taken, as Fastify has it: the proxies before this server. */
-  readonly trustProxy?: boolean | string | string[];
   /** Gets one line for each answer, without headers and without what stands in an address to let somebody in. */
   readonly logger?: FastifyBaseLogger;
 }
@@ -58,11 +56,10 @@ export function createServer(options: ServerOptions): Server {
   };
 }
 
-function appOf({ logger, trustProxy = false, onError = () => undefined }: ServerOptions): FastifyInstance {
+function appOf({ logger, onError = () => undefined }: ServerOptions): FastifyInstance {
   const notFound = refusal({ onError }, new Refused("NOT_FOUND", "There is nothing at this address."));
   const badUrl = refusal({ onError }, new Refused("BAD_REQUEST", "The address is not well-formed."));
   const app = fastify({
-    trustProxy,
     // Its own lines have whole addresses.
     logController: new LogController({ disableRequestLogging: true }),
     ...(logger === undefined ? {} : { loggerInstance: logger }),
@@ -75,9 +72,9 @@ function appOf({ logger, trustProxy = false, onError = () => undefined }: Server
   app.setErrorHandler((error, _request, reply) => sendAnswer(reply, refusal({ onError }, error)));
   if (logger !== undefined)
     app.addHook("onResponse", async (request, reply) => {
-      const { method, url, ip } = request;
+      const { method, url } = request;
       const ms = Math.round(reply.elapsedTime);
-      logger.info({ method, path: loggedPath(url), status: reply.statusCode, ms, from: ip }, "answered");
+      logger.info({ method, path: loggedPath(url), status: reply.statusCode, ms }, "answered");
     });
   return app;
 }

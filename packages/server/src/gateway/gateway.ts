@@ -9,6 +9,7 @@ import { blobAddresses } from "../session/blob-address.ts";
 import { systemEnv } from "../store/env.ts";
 import { MAX_BATCH } from "../store/ports/sessions.ts";
 import type { Ref } from "../store/refs.ts";
+import { clientAddress } from "./client-address.ts";
 import { Connections } from "./connections.ts";
 import { BASE } from "./http/base.ts";
 import { type HandleContext, handleRequest } from "./http/fetch-handler.ts";
@@ -103,6 +104,7 @@ function doorOf(options: GatewayOptions, connections: Connections): Door {
     secrets,
     publicUrl,
     origins = [],
+    trustProxy = false,
     env = systemEnv,
     onError = ignore,
   } = options;
@@ -116,7 +118,14 @@ function doorOf(options: GatewayOptions, connections: Connections): Door {
     blobAddresses(ref, { base: blobBase, secret, now: env.now() })(blob);
   const feeds = createFeeds({ store, log, limits, addressesOf, onError });
   const parts: GatewayParts = { store, log, signals, secrets, env, onError, feeds, limits, blobBase };
-  return { parts, connections, router: createRouter(ROUTES), origins, publicUrl };
+  return {
+    parts,
+    connections,
+    router: createRouter(ROUTES),
+    origins,
+    publicUrl,
+    addressOf: clientAddress(trustProxy),
+  };
 }
 
 function ignore(): void {}

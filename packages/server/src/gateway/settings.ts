@@ -1,6 +1,7 @@
 /** What a gateway needs and what can be set. Each setting is declared here, once, with its default. */
 import type { CommandParts } from "../session/parts.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/upload.ts";
+import type { TrustProxy } from "./client-address.ts";
 import type { Env } from "../store/env.ts";
 
 export interface GatewayLimits {
@@ -56,6 +57,8 @@ export interface GatewayOptions extends CommandParts {
   readonly publicUrl?: string;
   /** Which pages may open sockets and read answers, as origins. Same-origin only when absent. */
   readonly origins?: readonly string[];
+  /** Whose word on where a client is (`x-forwarded-for`) is taken: the proxies before this server. None when absent. */
+  readonly trustProxy?: TrustProxy;
   readonly limits?: Partial<GatewayLimits>;
   readonly env?: Env;
   readonly onError?: (error: unknown, about: string) => void;

@@ -44,7 +44,10 @@ async function handle(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const url = request.url.slice(app.prefix.length + BASE.length);
-  const answer = await serve(door, nodeRequest(request.raw, reply.raw, { url, from: request.ip }));
+  const answer = await serve(
+    door,
+    nodeRequest(request.raw, reply.raw, { url, from: door.addressOf(request.raw) }),
+  );
   const { status, headers, body } = answer;
   if (body === null || !("stream" in body)) return sendAnswer(reply, answer);
   answerWithStream(reply.hijack().raw, { status, headers }, streamOptions(door, body));

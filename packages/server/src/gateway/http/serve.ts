@@ -2,6 +2,7 @@
  * What every request goes through, whichever door it came by: find the route, ask who it is and whether they may, find their
  * session, check query and body, do it, and answer. Never throws, and never tells what it didn't mean to.
  */
+import type { IncomingMessage } from "node:http";
 import type { ErrorReply } from "@turnstream/protocol/schema";
 import { refOf, requireAction } from "../access.ts";
 import { authenticate } from "../authenticate.ts";
@@ -22,6 +23,7 @@ export interface Door {
   readonly connections: Connections;
   readonly origins: readonly string[];
   readonly publicUrl: string | undefined;
+  readonly addressOf: (incoming: IncomingMessage) => string;
 }
 
 /** On every answer: nothing of ours is guessed at, and no address of ours is told on. */

@@ -34,7 +34,7 @@ async function letIn(
   const { incoming, socket } = taken;
   socket.on("error", ignore);
   try {
-    const admitted = await admit(door, incoming, { search, from: incoming.socket.remoteAddress ?? "" });
+    const admitted = await admit(door, incoming, { search, from: door.addressOf(incoming) });
     if (!socket.destroyed) open(admitted, taken);
   } catch (error) {
     refuse(door, socket, error);
@@ -55,5 +55,7 @@ export function refuse(door: Pick<Door, "parts">, socket: Duplex, error: unknown
     "content-length": String(Buffer.byteLength(text)),
     connection: "close",
   }).map(([name, value]) => `${name}: ${value}\r\n`);
+  // Whoever doesn't hang up is not waited for.
+  socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${String(text)}`);
 }
