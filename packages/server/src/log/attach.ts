@@ -1,5 +1,5 @@
 /**
- * The shell of `follow.ts`: subscribes, reads, and hands what comes to one reader, as an async iterable.
+ * The shell of `follow.ts`: subscribes, reads, and hands what comes to one reader, as an async iterable or by calling back.
  * Holds a bounded number of entries for a reader who is slow, and reads on from the log when it comes back.
  */
 import { formatCursor, parseCursor, type Position } from "@turnstream/protocol";
@@ -42,6 +42,49 @@ export function attach(source: Source, options: Partial<AttachSettings> = {}): A
   return { [Symbol.asyncIterator]: () => new Follower(source, { ...DEFAULTS, ...options }) };
 }
 
+/** Without a promise for every delivery: for who follows thousands of sessions. Fulfilled when it is over. */
+export function listen(
+  source: Source,
+  listener: (delivery: Delivery) => void,
+  options: Partial<AttachSettings> = {},
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const pass = (): void => {
+      try {
+        const isOver = follower.pass(listener);
+        if (isOver) resolve();
+      } catch (error) {
+        void follower.return();
+        reject(error);
+      }
+    };
+    const follower = new Follower(source, { ...DEFAULTS, ...options }, batched(pass));
+    follower.start();
+  });
+}
+
+/** Everything that comes in one tick is one delivery, and one callback is enough for all who listen. */
+function batched(work: () => void): () => void {
+  let isDue = false;
+  const run = (): void => {
+    isDue = false;
+    work();
+  };
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    if (due.push(run) === 1) process.nextTick(runDue);
+  };
+}
+
+let due: (() => void)[] = [];
+
+function runDue(): void {
+  const all = due;
+  due = [];
+  for (const run of all) run();
+}
+
 /** There is no log, or it ends before the position: it has to begin, or begin anew, right after what is archived. */
 function isBefore(reason: BadCursorReason): boolean {
   return reason === "missing" || reason === "ahead";
@@ -62,16 +105,19 @@ class Follower implements AsyncIterator<Delivery, undefined> {
   #deferred: Position | null = null;
   #waiting: Waiting[] = [];
   #unsubscribe: (() => void) | null = null;
+  /** Told whenever there may be something to take; null for a reader that asks by itself. */
+  readonly #ready: (() => void) | null;
 
-  constructor(source: Source, settings: AttachSettings) {
+  constructor(source: Source, settings: AttachSettings, ready: (() => void) | null = null) {
     this.#source = source;
     this.#settings = settings;
+    this.#ready = ready;
     this.#floor = source.floor === undefined ? null : parseCursor(source.floor);
     this.#state = startFollowing(parseCursor(source.after) ?? { epoch: 0, seq: 0 });
   }
 
   next(): Promise<IteratorResult<Delivery, undefined>> {
-    if (this.#phase === "new") this.#start();
+    if (this.#phase === "new") this.start();
     const result = this.#take();
     if (result !== null) return Promise.resolve(result);
     if (this.#error !== null) return Promise.reject(this.#error);
@@ -83,7 +129,17 @@ class Follower implements AsyncIterator<Delivery, undefined> {
     return OVER;
   }
 
-  #start(): void {
+  /** Hands on what there is. @returns whether that was all; throws what has failed */
+  pass(listener: (delivery: Delivery) => void): boolean {
+    for (let result = this.#take(); result !== null; result = this.#take()) {
+      if (result.done === true) return true;
+      listener(result.value);
+    }
+    if (this.#error !== null) throw this.#error as Error;
+    return false;
+  }
+
+  start(): void {
     this.#phase = "open";
     const { signal, after, session, engine } = this.#source;
     if (signal?.aborted === true) return this.#stop();
@@ -126,6 +182,7 @@ class Follower implements AsyncIterator<Delivery, undefined> {
   }
 
   #answer(): void {
+    if (this.#ready !== null) return this.#ready();
     while (this.#waiting.length > 0) {
       const result = this.#take();
       if (result === null && this.#error === null) return;

@@ -3,7 +3,7 @@
  * Never retries a write by itself; the engine does where it knows that nothing was sent.
  */
 import { type Cursor, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
-import { attach, type AttachSettings } from "./attach.ts";
+import { attach, type AttachSettings, listen } from "./attach.ts";
 import type { EngineAppend, EngineHead, LogEngine } from "./engine.ts";
 import { appendKey, formatLine, MAX_EVENT_BYTES } from "./entry.ts";
 import { LogError } from "./errors.ts";
@@ -65,6 +65,11 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
     attach(session, attaching) {
       checkSession(session);
       return attach({ engine, read, session, ...attaching }, options);
+    },
+
+    async listen(session, attaching, listener) {
+      checkSession(session);
+      await listen({ engine, read, session, ...attaching }, listener, options);
     },
 
     async head(session) {

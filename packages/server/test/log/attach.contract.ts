@@ -10,11 +10,11 @@ export function attachContract(opened: () => Log): void {
     log = opened();
   });
 
-  describe("attach", () => {
+  describe.for(["attach", "listen"] as const)("%s", (way) => {
     test("replays, then goes on live, and ends when asked", async () => {
       const session = await begun(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b") });
-      const reader = new Reader(log, session, { after: "7-1" });
+      const reader = new Reader(log, session, { after: "7-1" }, way);
       await reader.until(({ entries }) => entries.length === 2);
       await log.append(session, { writer: "w1", epoch: 7, counter: 2, events: titles("c") });
       await log.append(session, { writer: "w1", epoch: 7, counter: 3, events: titles("d", "e") });
@@ -48,7 +48,7 @@ export function attachContract(opened: () => Log): void {
       while (!work.done) {
         const head = await log.head(session);
         const seq = Math.ceil((Number(head?.last.split("-")[1]) || 1) * ((readers.length % 5) / 4)) || 1;
-        readers.push([new Reader(log, session, { after: `7-${seq}` }), seq]);
+        readers.push([new Reader(log, session, { after: `7-${seq}` }, way), seq]);
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
       await writing;
@@ -63,8 +63,8 @@ export function attachContract(opened: () => Log): void {
 
     test("waits at the archived position until a log begins there", async () => {
       const session = randomUUID();
-      const reader = new Reader(log, session, { after: "7-20", floor: "7-20" });
-      const other = new Reader(log, session, { after: "7-19", floor: "7-20" });
+      const reader = new Reader(log, session, { after: "7-20", floor: "7-20" }, way);
+      const other = new Reader(log, session, { after: "7-19", floor: "7-20" }, way);
       await other.until(({ end }) => end === "missing");
       await new Promise((resolve) => setTimeout(resolve, 100));
       await log.claim(session, { epoch: 8, writer: "w1", event: takeover(), floor: "7-20" });
@@ -75,7 +75,7 @@ export function attachContract(opened: () => Log): void {
 
     test("waits at the archived position while the log ends before it", async () => {
       const session = await begun(log);
-      const reader = new Reader(log, session, { after: "7-20", floor: "7-20" });
+      const reader = new Reader(log, session, { after: "7-20", floor: "7-20" }, way);
       await new Promise((resolve) => setTimeout(resolve, 100));
       expect(reader.end).toBeNull();
       await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "7-20" });
@@ -84,6 +84,33 @@ export function attachContract(opened: () => Log): void {
       await reader.stop();
     });
 
+    test("tells everybody when the log is deleted", async () => {
+      const session = await begun(log);
+      const readers = [
+        new Reader(log, session, { after: "0-0" }, way),
+        new Reader(log, session, { after: "7-1" }, way),
+      ];
+      await readers[0]?.until(({ entries }) => entries.length === 1);
+      await log.remove(session);
+      for (const reader of readers) await reader.until(({ end }) => end === "removed" || end === "missing");
+      expect(await log.head(session)).toBeNull();
+      expect(await log.read(session, { after: "7-1" })).toEqual({ ok: false, reason: "missing" });
+    });
+
+    test("can come and go on one session many times", async () => {
+      const session = await begun(log);
+      for (let n = 0; n < 30; n++) {
+        const reader = new Reader(log, session, { after: "0-0" }, way);
+        if (n % 3 === 0) await reader.until(({ entries }) => entries.length > 0);
+        await log.append(session, { writer: "w1", epoch: 7, counter: n + 1, events: [title(`${n}`)] });
+        if (n % 2 === 0) await reader.until(({ entries }) => entries.length === n + 2);
+        await reader.stop();
+        expect(reader.end).toBeNull();
+      }
+    });
+  });
+
+  describe("a reader that asks", () => {
     test("holds little for a slow reader, who still misses nothing", async () => {
       const session = await begun(log);
       const aborted = new AbortController();
@@ -112,30 +139,35 @@ export function attachContract(opened: () => Log): void {
       aborted.abort();
       expect(await stream.next()).toEqual({ done: true, value: undefined });
     });
+  });
 
-    test("tells everybody when the log is deleted", async () => {
+  describe("a reader that is called back", () => {
+    test("is over with what its listener throws", async () => {
       const session = await begun(log);
-      const readers = [
-        new Reader(log, session, { after: "0-0" }),
-        new Reader(log, session, { after: "7-1" }),
-      ];
-      await readers[0]?.until(({ entries }) => entries.length === 1);
-      await log.remove(session);
-      for (const reader of readers) await reader.until(({ end }) => end === "removed" || end === "missing");
-      expect(await log.head(session)).toBeNull();
-      expect(await log.read(session, { after: "7-1" })).toEqual({ ok: false, reason: "missing" });
+      const listening = log.listen(session, { after: "7-1" }, () => {
+        throw new Error("of its own");
+      });
+      await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
+      await expect(listening).rejects.toThrow("of its own");
     });
 
-    test("can come and go on one session many times", async () => {
+    test("hands on in one piece what comes in one tick", async () => {
       const session = await begun(log);
-      for (let n = 0; n < 30; n++) {
-        const reader = new Reader(log, session, { after: "0-0" });
-        if (n % 3 === 0) await reader.until(({ entries }) => entries.length > 0);
-        await log.append(session, { writer: "w1", epoch: 7, counter: n + 1, events: [title(`${n}`)] });
-        if (n % 2 === 0) await reader.until(({ entries }) => entries.length === n + 2);
-        await reader.stop();
-        expect(reader.end).toBeNull();
-      }
+      const stopped = new AbortController();
+      const sizes: number[] = [];
+      const listening = log.listen(session, { after: "7-1", signal: stopped.signal }, (delivery) => {
+        if (delivery.type === "entries") sizes.push(delivery.entries.length);
+      });
+      const total = () => sizes.reduce((sum, size) => sum + size, 0);
+      const append = (counter: number) =>
+        log.append(session, { writer: "w1", epoch: 7, counter, events: titles(`${counter}`) });
+      await append(1);
+      while (total() < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+      await Promise.all(Array.from({ length: 100 }, async (_, n) => append(n + 2)));
+      while (total() < 101) await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(sizes.length).toBeLessThan(60);
+      stopped.abort();
+      await listening;
     });
   });
 }

@@ -67,9 +67,17 @@ export class Reader {
   readonly done: Promise<void>;
   #changed: () => void = () => undefined;
 
-  constructor(log: Log, session: string, options: Omit<AttachOptions, "signal">) {
-    const stream = log.attach(session, { ...options, signal: this.#aborted.signal });
-    this.done = this.#follow(stream);
+  constructor(
+    log: Log,
+    session: string,
+    options: Omit<AttachOptions, "signal">,
+    way: "attach" | "listen" = "attach",
+  ) {
+    const all = { ...options, signal: this.#aborted.signal };
+    this.done =
+      way === "attach"
+        ? this.#follow(log.attach(session, all))
+        : log.listen(session, all, (delivery) => this.#take(delivery));
     this.done.catch(() => undefined);
   }
 
@@ -104,10 +112,12 @@ export class Reader {
   }
 
   async #follow(stream: AsyncIterable<Delivery>): Promise<void> {
-    for await (const delivery of stream) {
-      if (delivery.type === "entries") this.entries.push(...delivery.entries);
-      else this.end = delivery.reason;
-      this.#changed();
-    }
+    for await (const delivery of stream) this.#take(delivery);
+  }
+
+  #take(delivery: Delivery): void {
+    if (delivery.type === "entries") this.entries.push(...delivery.entries);
+    else this.end = delivery.reason;
+    this.#changed();
   }
 }
