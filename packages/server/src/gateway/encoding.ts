@@ -2,13 +2,13 @@
  * Events as the bytes of a choice: dialect, then text, then wire. Made once for everybody with the same choice. Knows
  * no connection and reads nothing.
  */
-import { type Event, formatSse, type SessionState, withAddresses } from "@turnstream/protocol";
+import { type Cursor, type Event, formatSse, type SessionState, withAddresses } from "@turnstream/protocol";
 import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
 import { responses, type ResponsesEncoder } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { LogEntry } from "../log/entry.ts";
 import type { Choice } from "./choice.ts";
-import { textFrame } from "./socket/text-frame.ts";
+import { textFrame, textFrames } from "./socket/text-frame.ts";
 
 /** Whose bytes they are. */
 export interface Telling {
@@ -32,6 +32,11 @@ export function tellingOf(choice: Choice, session: string, addressOf: (blob: str
 /** Events of `native` go out as they are. */
 export function needsState({ dialect }: Choice): boolean {
   return dialect !== "native";
+}
+
+/** Whether a delta can be told from its text in the log, without the event. */
+export function isToldPlainly({ dialect }: Choice): boolean {
+  return dialect === "native" || dialect === "blocks";
 }
 
 export function attachEncoder({ dialect, includeToolTags }: Choice, state: SessionState): Remembered {
@@ -71,10 +76,9 @@ export function resyncFrames(state: SessionState, since: number): readonly objec
 
 /** Frames as the bytes of a wire; null when there are none. */
 export function bytesOfFrames(telling: Telling, frames: readonly object[]): Buffer | null {
-  if (frames.length === 1) return bytesOfText(telling, textOfFrame(telling, frames[0] as Frame));
   return bytesOf(
     telling,
-    frames.map((frame) => textOfFrame(telling, frame as Frame)),
+    frames.map((frame) => textOfFrame(telling, frame)),
   );
 }
 
@@ -92,20 +96,49 @@ export function bytesOfText({ choice }: Telling, text: string): Buffer {
   return choice.wire === "sse" ? Buffer.from(text) : textFrame(text);
 }
 
-function bytesOf({ choice }: Telling, texts: readonly string[]): Buffer | null {
-  if (texts.length === 0) return null;
-  return choice.wire === "sse" ? Buffer.from(texts.join("")) : Buffer.concat(texts.map(textFrame));
+/** Texts of a wire, each a whole frame, as its bytes; null when there are none. */
+export function bytesOf(telling: Telling, texts: readonly string[]): Buffer | null {
+  if (texts.length < 2) return texts[0] === undefined ? null : bytesOfText(telling, texts[0]);
+  return telling.choice.wire === "sse" ? Buffer.from(texts.join("")) : textFrames(texts);
+}
+
+/** How the frames of all deltas of a block begin in `blocks`, up to their text. */
+export type SpokenHead = string;
+
+/** Null when a delta is told in another way, or not at all. */
+export function spokenHead(before: SessionState, event: Event, after: SessionState): SpokenHead | null {
+  const [frame, ...more] = blocks.encode(before, event, after).frames;
+  if (frame?.type !== "content_block_delta" || more.length > 0) return null;
+  const { delta, event_id: _, ...place } = frame;
+  if (!("type" in delta)) return null;
+  const field = delta.type === "text_delta" ? "text" : delta.type === "thinking_delta" ? "thinking" : null;
+  if (field === null) return null;
+  return `${JSON.stringify(place).slice(0, -1)},"delta":{"type":"${delta.type}","${field}":`;
+}
+
+/** The frame of a delta whose text is JSON already: the same text that `blocks` makes of the event. */
+export function textOfSpoken(
+  { choice, ending }: Telling,
+  head: SpokenHead,
+  said: string,
+  cursor: Cursor,
+): string {
+  return choice.wire === "sse"
+    ? `event: content_block_delta\nid: ${cursor}\ndata: ${head}${said}}}\n\n`
+    : `${head}${said}},"event_id":"${cursor}"${ending}`;
 }
 
 function textOfEntry(telling: Telling, entry: LogEntry): string {
   const { text } = entry;
   if (mayHoldBlobs(text)) return textOfFrame(telling, entry.event);
   if (telling.choice.wire === "socket") return withEnding(text, telling);
-  return formatSse({ event: entry.event.type, id: entry.cursor, data: text });
+  return `event: ${entry.type}\nid: ${entry.cursor}\ndata: ${text}\n\n`;
 }
 
-function textOfFrame(telling: Telling, frame: Frame): string {
-  return telling.choice.wire === "sse" ? sseText(telling, frame) : socketText(telling, frame);
+export function textOfFrame(telling: Telling, frame: object): string {
+  return telling.choice.wire === "sse"
+    ? sseText(telling, frame as Frame)
+    : socketText(telling, frame as Frame);
 }
 
 function socketText(telling: Telling, frame: Frame): string {

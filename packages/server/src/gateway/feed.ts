@@ -15,6 +15,7 @@ import type { FeedParts } from "./feed-parts.ts";
 import type { SubscriptionEnd, SubscriptionWish, Viewer } from "./feeds.ts";
 import { type FollowerOf, followSession } from "./follow-session.ts";
 import { Gate } from "./gate.ts";
+import { HeadState, type Step } from "./head-state.ts";
 import { Held } from "./held.ts";
 import { KeptPages } from "./kept-pages.ts";
 import { LiveGroup } from "./live-group.ts";
@@ -57,7 +58,7 @@ export class Feed implements SeatOwner, FollowerOf {
   readonly #beginnings = new KeptPages<Begun>(SAME_MS);
   #held: Held | null = null;
   /** At the head, while somebody needs it. */
-  #state: SessionState | null = null;
+  #state: HeadState | null = null;
   #lastAt: number | null = null;
   #isTidy = true;
 
@@ -89,7 +90,7 @@ export class Feed implements SeatOwner, FollowerOf {
 
   /** The session where the feed stands, while somebody needs it. */
   get known(): SessionState | null {
-    return this.#state;
+    return this.#state?.state ?? null;
   }
 
   /** When the last entries came, or it was opened, by `performance.now`. */
@@ -122,9 +123,10 @@ export class Feed implements SeatOwner, FollowerOf {
   tidy(now: number): void {
     if (this.#isTidy || this.#lastAt === null || now - this.#lastAt < TIDY_MS) return;
     // A turn that is silent goes on: who comes back then must not fold it from its beginning.
-    if (this.#state?.turns.last()?.status === "running") return;
+    const { known } = this;
+    if (known?.turns.last()?.status === "running") return;
     this.forget();
-    if (this.#state !== null) this.#state = this.#states.slim(this.#state);
+    if (known !== null) this.#state = this.#headState(this.#states.slim(known));
     this.#isTidy = true;
   }
 
@@ -180,7 +182,9 @@ export class Feed implements SeatOwner, FollowerOf {
     const key = keyOf(seat.wish.choice);
     const group = this.#groups.get(key);
     group?.seats.delete(seat);
-    if (group?.seats.size === 0) this.#groups.delete(key);
+    if (group?.seats.size !== 0) return;
+    this.#groups.delete(key);
+    if (![...this.#groups.values()].some(({ isFolded }) => isFolded)) this.#state = null;
   }
 
   leave(seat: Seat): void {
@@ -196,7 +200,8 @@ export class Feed implements SeatOwner, FollowerOf {
   }
 
   readonly stateAt = async (position: Position): Promise<SessionState | BadCursorReason> => {
-    if (this.#state !== null && comparePositions(this.#state, position) === 0) return this.#state;
+    const { known } = this;
+    if (known !== null && comparePositions(known, position) === 0) return known;
     this.#isTidy = false;
     return this.#states.at(position, this.#held);
   };
@@ -250,11 +255,15 @@ export class Feed implements SeatOwner, FollowerOf {
   }
 
   #join(telling: Telling, standing: Standing | null): Set<Seat> {
-    if (standing !== null) this.#state ??= standing.state;
+    if (standing !== null) this.#state ??= this.#headState(standing.state);
     const key = keyOf(telling.choice);
     const group = this.#groups.get(key) ?? new LiveGroup(telling, standing?.remembered ?? null);
     this.#groups.set(key, group);
     return group.seats;
+  }
+
+  #headState(state: SessionState): HeadState {
+    return new HeadState(state, (before, event) => this.#states.fold(before, event));
   }
 
   /** What the feed has seen after a position, a page at most; or what is wrong with the position. */
@@ -326,8 +335,8 @@ export class Feed implements SeatOwner, FollowerOf {
   #deliver(entries: readonly LogEntry[], ended: string | null): void {
     const { epoch, seq } = entries.at(-1) as LogEntry;
     const to = { epoch, seq };
-    const states = this.#fold(entries);
-    for (const group of this.#groups.values()) group.deliver(entries, states, to, ended);
+    const steps = this.#step(entries);
+    for (const group of this.#groups.values()) group.deliver(entries, steps, to, ended);
     this.#held?.push(entries);
     if (this.#early.size === 0) return;
     const early = [...this.#early];
@@ -335,21 +344,12 @@ export class Feed implements SeatOwner, FollowerOf {
     for (const seat of early) seat.step({ type: "news" });
   }
 
-  /** The states before and after each entry, in pairs; empty when nobody needs them. */
-  #fold(entries: readonly LogEntry[]): readonly SessionState[] {
-    const pairs: SessionState[] = [];
-    let state = this.#state;
-    if (state === null) return pairs;
-    let isNeeded = false;
-    for (const group of this.#groups.values()) isNeeded ||= group.isFolded;
-    if (isNeeded)
-      for (const entry of entries) {
-        const { before, after } = this.#states.fold(state, entry.event);
-        pairs.push(before, after);
-        state = after;
-      }
-    this.#state = isNeeded ? state : null;
-    return pairs;
+  /** What the entries come to; empty when nobody needs to know. */
+  #step(entries: readonly LogEntry[]): readonly Step[] {
+    if (this.#state === null) return [];
+    let isPlain = true;
+    for (const group of this.#groups.values()) isPlain &&= group.isPlain;
+    return this.#state.take(entries, isPlain);
   }
 
   #show(entries: readonly LogEntry[], from: Position): void {

@@ -58,11 +58,12 @@ async function followOnce(
   const { after, floor } = await patiently(() => findEnd(parts, ref, isAgain), parts.pause, signal);
   follower.opened(parseCursor(after) ?? { epoch: 0, seq: 0 }, isAgain);
   const where = { after, signal, ...(floor === null ? {} : { floor }) };
-  for await (const delivery of parts.log.attach(ref.session, where)) {
-    if (delivery.type === "end") return delivery.reason;
-    follower.entries(delivery.entries);
-  }
-  return null;
+  const end: { reason: EndReason | null } = { reason: null };
+  await parts.log.listen(ref.session, where, (delivery) => {
+    if (delivery.type === "entries") follower.entries(delivery.entries);
+    else end.reason = delivery.reason;
+  });
+  return end.reason;
 }
 
 /** Where the log ends; or what is archived, where there is no log or it ends before that. */

@@ -1,19 +1,25 @@
 /** Everybody who is live in a session with the same choice: what comes is encoded once for them, and given to each. */
-import type { Position, SessionState } from "@turnstream/protocol";
+import type { Position } from "@turnstream/protocol";
 import type { LogEntry } from "../log/entry.ts";
 import {
+  bytesOf,
   bytesOfEntries,
-  bytesOfFrames,
   framesOfEvent,
+  isToldPlainly,
   needsState,
   type Remembered,
   type Telling,
+  textOfFrame,
+  textOfSpoken,
 } from "./encoding.ts";
+import type { Step } from "./head-state.ts";
 import type { Seat } from "./seat.ts";
 
 export class LiveGroup {
   readonly seats = new Set<Seat>();
   readonly isFolded: boolean;
+  /** Deltas can be told from their text in the log. */
+  readonly isPlain: boolean;
   readonly #telling: Telling;
   #remembered: Remembered;
 
@@ -21,29 +27,28 @@ export class LiveGroup {
     this.#telling = telling;
     this.#remembered = remembered;
     this.isFolded = needsState(telling.choice);
+    this.isPlain = isToldPlainly(telling.choice);
   }
 
-  /** @param states before and after each entry, in pairs */
-  deliver(
-    entries: readonly LogEntry[],
-    states: readonly SessionState[],
-    to: Position,
-    ended: string | null,
-  ): void {
-    const bytes = this.isFolded ? this.#encode(entries, states) : bytesOfEntries(this.#telling, entries);
+  /** @param steps what the entries come to, for dialects that are folded */
+  deliver(entries: readonly LogEntry[], steps: readonly Step[], to: Position, ended: string | null): void {
+    const bytes = this.isFolded ? this.#encode(steps) : bytesOfEntries(this.#telling, entries);
     for (const seat of this.seats) seat.piece(bytes, to, ended);
   }
 
-  #encode(entries: readonly LogEntry[], states: readonly SessionState[]): Buffer | null {
-    const { choice } = this.#telling;
-    let all: readonly object[] = [];
-    for (let n = 0; n < entries.length; n++) {
-      const { event } = entries[n] as LogEntry;
-      const [before, after] = [states[2 * n] as SessionState, states[2 * n + 1] as SessionState];
-      const { frames, remembered } = framesOfEvent(choice, this.#remembered, event, before, after);
-      this.#remembered = remembered;
-      all = all.length === 0 ? frames : all.concat(frames);
+  #encode(steps: readonly Step[]): Buffer | null {
+    const texts: string[] = [];
+    for (const step of steps) {
+      if ("said" in step) texts.push(textOfSpoken(this.#telling, step.head, step.said, step.cursor));
+      else for (const frame of this.#framesOf(step)) texts.push(textOfFrame(this.#telling, frame));
     }
-    return bytesOfFrames(this.#telling, all);
+    return bytesOf(this.#telling, texts);
+  }
+
+  #framesOf({ event, before, after }: Exclude<Step, { said: string }>): readonly object[] {
+    const { choice } = this.#telling;
+    const { frames, remembered } = framesOfEvent(choice, this.#remembered, event, before, after);
+    this.#remembered = remembered;
+    return frames;
   }
 }

@@ -62,6 +62,18 @@ export class LogEntry implements Position {
     return this.line.includes(text);
   }
 
+  /** What comes after the stamp of the event and a piece of JSON text that may follow it; null when it doesn't. */
+  after(beginning: string): string | null {
+    const stamp = this.line.indexOf(",", this.line.indexOf(",", this.line.indexOf("{")) + 1) + 1;
+    return this.line.startsWith(beginning, stamp) ? this.line.slice(stamp + beginning.length) : null;
+  }
+
+  /** Of the event; parses it only where it doesn't begin with its type. */
+  get type(): string {
+    const rest = this.after('"type":"');
+    return rest === null ? this.event.type : rest.slice(0, rest.indexOf('"'));
+  }
+
   get event(): Event {
     if (this.parsed === undefined) {
       const event = JSON.parse(this.line.slice(this.line.indexOf("{"))) as { id: Cursor };

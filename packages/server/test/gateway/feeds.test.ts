@@ -17,6 +17,7 @@ import { afterEach, expect, test } from "vitest";
 import { createFeeds } from "../../src/gateway/open-feeds.ts";
 import type { Feeds } from "../../src/gateway/feeds.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
+import { archiveSession } from "../../src/session/archive.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
 import { World } from "../session/world.ts";
 import { choice, type Frame, TestViewer, until } from "./test-viewer.ts";
@@ -202,6 +203,8 @@ test("a slow viewer is told, and gets what is there now", async () => {
   for (const viewer of viewers) await settled(viewer);
   for (const viewer of viewers) viewer.clog();
   await world.write(events.slice(10));
+  // As at the end of every turn, before the next one begins.
+  await archiveSession(world.parts, world.ref);
   await until(() => viewers.every((viewer) => viewer.isDropped));
   for (const viewer of viewers) viewer.unclog();
   for (const viewer of viewers) await settled(viewer);
