@@ -17,7 +17,6 @@ export interface FeedsOptions extends Omit<FeedParts, "slices" | "pause"> {
 const GRACE_MS = 5_000;
 
 export function createFeeds({ graceMs = GRACE_MS, ...options }: FeedsOptions): Feeds {
-  const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
   const parts: FeedParts = { ...options, slices: createSlices(), pause };
   const feeds = new Map<string, Feed>();
   /** Those that nobody looks at, and when that was seen first. */
@@ -67,4 +66,8 @@ export function createFeeds({ graceMs = GRACE_MS, ...options }: FeedsOptions): F
       feeds.clear();
     },
   };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -20,7 +20,7 @@ import { createMemoryLog } from "../../src/log/memory.ts";
 import { archiveSession } from "../../src/session/archive.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
 import { World } from "../session/world.ts";
-import { choice, type Frame, TestViewer, until } from "./test-viewer.ts";
+import { choice, type Frame, settled, TestViewer, until } from "./test-viewer.ts";
 
 const open: Feeds[] = [];
 afterEach(async () => {
@@ -129,15 +129,6 @@ test("a cursor anywhere in the log goes on right after it, in each dialect", asy
 /** The frames of a connection that was cut at a position. */
 function seenUpTo(world: World, k: number): Frame[] {
   return framesFrom(blocks, emptyState, world.events.slice(0, k + 1));
-}
-
-/** Until nothing has come for some rounds of the event loop. */
-async function settled(viewer: TestViewer): Promise<void> {
-  for (let quiet = 0, last = -1; quiet < 5;) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    quiet = viewer.sends.length === last ? quiet + 1 : 0;
-    last = viewer.sends.length;
-  }
 }
 
 test("bad cursors are told, and answered with what is there", async () => {

@@ -97,9 +97,12 @@ export class TestViewer implements Viewer {
   }
 
   #read(bytes: Uint8Array): void {
-    const frames = this.#choice.wire === "sse" ? readSse(bytes) : readSocket(Buffer.from(bytes));
-    this.frames.push(...frames);
+    this.frames.push(...readFrames(this.#choice, bytes));
   }
+}
+
+export function readFrames({ wire }: Choice, bytes: Uint8Array): Frame[] {
+  return wire === "sse" ? readSse(bytes) : readSocket(Buffer.from(bytes));
 }
 
 function cursorOf(frame: Frame): string | null {
@@ -142,5 +145,14 @@ export async function until(test: () => boolean, patienceMs = 5_000): Promise<vo
   while (!test()) {
     if (performance.now() > deadline) throw new Error("not within the time");
     await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Until nothing has come for some rounds of the event loop. */
+export async function settled(viewer: TestViewer): Promise<void> {
+  for (let quiet = 0, last = -1; quiet < 5;) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    quiet = viewer.sends.length === last ? quiet + 1 : 0;
+    last = viewer.sends.length;
   }
 }
