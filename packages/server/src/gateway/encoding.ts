@@ -167,5 +167,6 @@ export function jsonOf({ addressOf }: Telling, value: unknown): string {
 }
 
 function mayHoldBlobs(text: string): boolean {
-  return text.includes("turnstream:blob/") || text.includes('"blob":');
+  // One look for nearly all of them.
+  return text.includes("blob") && (text.includes("turnstream:blob/") || text.includes('"blob":'));
 }

@@ -34,8 +34,6 @@ export interface Watcher {
 }
 
 const HELD_BYTES = 512 * 1024;
-/** After a silence of so long, what the newest turn needed is dropped. */
-const TIDY_MS = 5_000;
 /** For how long the same beginning, and the same page, is given to others. */
 const SAME_MS = 250;
 const ZERO: Position = { epoch: 0, seq: 0 };
@@ -120,8 +118,8 @@ export class Feed implements SeatOwner, FollowerOf {
   }
 
   /** Drops what only a running turn needs, some time after the last word. */
-  tidy(now: number): void {
-    if (this.#isTidy || this.#lastAt === null || now - this.#lastAt < TIDY_MS) return;
+  tidy(now: number, afterMs: number): void {
+    if (this.#isTidy || this.#lastAt === null || now - this.#lastAt < afterMs) return;
     // A turn that is silent goes on: who comes back then must not fold it from its beginning.
     const { known } = this;
     if (known?.turns.last()?.status === "running") return;

@@ -27,6 +27,7 @@ export class Held {
 
   push(entries: readonly LogEntry[]): void {
     for (const entry of entries) {
+      entry.rest();
       this.#entries.push(entry);
       this.#bytes += entry.size;
     }

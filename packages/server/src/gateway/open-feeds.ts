@@ -12,11 +12,16 @@ import { silentSince, turnBegun, turnEnded } from "./turn-watch.ts";
 export interface FeedsOptions extends Omit<FeedParts, "slices" | "pause"> {
   /** How long a feed stays open for nobody. */
   readonly graceMs?: number;
+  /** After a silence of so long, what only a running turn needs is dropped. */
+  readonly tidyMs?: number;
 }
 
 const GRACE_MS = 5_000;
+const TIDY_MS = 5_000;
+/** What all feeds may hold to be read again, in bytes. */
+const MAX_BYTES = 256 * 1024 * 1024;
 
-export function createFeeds({ graceMs = GRACE_MS, ...options }: FeedsOptions): Feeds {
+export function createFeeds({ graceMs = GRACE_MS, tidyMs = TIDY_MS, ...options }: FeedsOptions): Feeds {
   const parts: FeedParts = { ...options, slices: createSlices(), pause };
   const feeds = new Map<string, Feed>();
   /** Those that nobody looks at, and when that was seen first. */
@@ -25,8 +30,12 @@ export function createFeeds({ graceMs = GRACE_MS, ...options }: FeedsOptions): F
   const sweep = setInterval(
     () => {
       const now = performance.now();
+      let bytes = 0;
       for (const [key, feed] of feeds) {
-        feed.tidy(now);
+        feed.tidy(now, tidyMs);
+        bytes += feed.bytes;
+        // It can all be read again.
+        if (bytes > MAX_BYTES) feed.forget();
         if (!feed.isIdle) idle.delete(key);
         else if (!feed.isOver && now - (idle.get(key) ?? now) < graceMs) idle.set(key, idle.get(key) ?? now);
         else {
@@ -36,7 +45,7 @@ export function createFeeds({ graceMs = GRACE_MS, ...options }: FeedsOptions): F
         }
       }
     },
-    Math.max(10, graceMs / 5),
+    Math.max(10, Math.min(graceMs, tidyMs) / 5),
   ).unref();
 
   function open(ref: Ref): Feed {

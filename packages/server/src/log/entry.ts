@@ -57,6 +57,11 @@ export class LogEntry implements Position {
     return `{"id":"${this.epoch}-${this.seq}",${this.line.slice(this.line.indexOf("{") + 1)}`;
   }
 
+  /** Drops the parsed event, for whoever holds many entries that are seldom read again. */
+  rest(): void {
+    this.parsed = undefined;
+  }
+
   /** Whether a piece of JSON text may be in the event, without reading it. */
   mayHold(text: string): boolean {
     return this.line.includes(text);

@@ -24,13 +24,15 @@ export class TestViewer implements Viewer {
   readonly outlet: Outlet;
   readonly #choice: Choice;
   readonly #maxQueued: number;
+  readonly #keepsNothing: boolean;
   #clogged = false;
   #dropped = false;
   #queue: Uint8Array[] = [];
 
-  constructor(of: Choice, options: { maxQueued?: number } = {}) {
+  constructor(of: Choice, options: { maxQueued?: number; keepsNothing?: boolean } = {}) {
     this.#choice = of;
     this.#maxQueued = options.maxQueued ?? 64 * 1024;
+    this.#keepsNothing = options.keepsNothing ?? false;
     this.outlet = { send: (bytes) => this.#send(bytes), end: () => undefined };
   }
 
@@ -97,6 +99,7 @@ export class TestViewer implements Viewer {
   }
 
   #read(bytes: Uint8Array): void {
+    if (this.#keepsNothing) return;
     this.frames.push(...readFrames(this.#choice, bytes));
   }
 }
