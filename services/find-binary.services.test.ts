@@ -1,7 +1,7 @@
 /** A missing program is named together with what to install; nothing goes on without it. */
 import { afterEach, expect, test, vi } from "vitest";
 
-import { findPostgres, findRedis } from "./find-binary.ts";
+import { findNginx, findPostgres, findRedis } from "./find-binary.ts";
 import { startRedis } from "./redis.ts";
 
 afterEach(() => {
@@ -10,6 +10,7 @@ afterEach(() => {
 
 test("what is installed is found", () => {
   expect(findRedis()).toMatch(/redis-server$/);
+  expect(findNginx()).toMatch(/nginx$/);
   expect(findPostgres()).toEqual({
     initdb: expect.stringMatching(/initdb$/),
     postgres: expect.stringMatching(/postgres$/),
@@ -28,6 +29,15 @@ test("without PostgreSQL neither", () => {
     expect.objectContaining({
       code: "binary_missing",
       message: expect.stringContaining("initdb is not installed: apt-get install postgresql"),
+    }),
+  );
+});
+
+test("without nginx neither", () => {
+  expect(() => findNginx(import.meta.dirname)).toThrow(
+    expect.objectContaining({
+      code: "binary_missing",
+      message: expect.stringContaining("nginx is not installed: apt-get install nginx"),
     }),
   );
 });

@@ -45,6 +45,11 @@ export function findRedis(path: string = process.env["PATH"] ?? ""): string {
   return find("redis-server", "redis-server", foldersOf(path));
 }
 
+/** Debian keeps it where only root's PATH looks. */
+export function findNginx(path: string = `${process.env["PATH"] ?? ""}${delimiter}/usr/sbin`): string {
+  return find("nginx", "nginx", foldersOf(path));
+}
+
 /** The newest version that Debian has installed, else the one on PATH. */
 export function findPostgres(
   folders: string[] = [...postgresFolders(), ...foldersOf(process.env["PATH"] ?? "")],

@@ -1,0 +1,155 @@
+/**
+ * A gateway behind nginx, with the lines of docs/nginx.md and no others: events arrive when they happen, sockets pass,
+ * and viewers go on exactly after a reload.
+ */
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Door } from "@turnstream/conformance/clients/lines.ts";
+import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
+import { type NginxServer, startNginx } from "@turnstream/services/nginx.ts";
+import { snapshot } from "@turnstream/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createServer, type Server } from "../../src/gateway/create-server.ts";
+import { readHistory } from "../../src/session/history.ts";
+import { listen } from "../outside/listeners.ts";
+import { realParts } from "../runtime/real-parts.ts";
+import type { StageParts } from "../runtime/stage.ts";
+import { World } from "../session/world.ts";
+
+const page = readFileSync(new URL("../../../../docs/nginx.md", import.meta.url), "utf8");
+const [http = "", main = ""] = [...page.matchAll(/```nginx\n([\s\S]*?)```/g)].map(([, lines]) => lines ?? "");
+const STEP_MS = 150;
+
+let parts: StageParts;
+let servers: Server[];
+const nginxes: NginxServer[] = [];
+
+beforeAll(async () => {
+  parts = await realParts();
+  const { store, log, signals } = parts;
+  const secrets = ["a secret that only this test knows, and nobody else"] as const;
+  servers = [1, 2].map(() => createServer({ store, log, signals, secrets, trustProxy: "127.0.0.1" }));
+  for (const server of servers) await server.listen();
+});
+
+afterAll(async () => {
+  for (const each of nginxes) await each.stop();
+  for (const server of servers) await server.close();
+  await parts.signals.close();
+  await parts.log.close();
+  await parts.store.close();
+});
+
+/** The lines of the page, but for where things are and how long a test can wait. */
+async function nginx(
+  change: (lines: string) => string = (lines) => lines,
+  hosts = servers.map(({ url }) => new URL(url).host),
+): Promise<NginxServer> {
+  const started = await startNginx({
+    main: replaced(main, "30s", "1s"),
+    http: (port) => {
+      const here = replaced(replaced(http, "127.0.0.1:3000", hosts[0]), "127.0.0.1:3001", hosts[1]);
+      return change(replaced(here, "listen 8080;", `listen 127.0.0.1:${port};`));
+    },
+  });
+  nginxes.push(started);
+  return started;
+}
+
+function replaced(text: string, from: string, to: string | undefined): string {
+  if (!text.includes(from) || to === undefined) throw new Error(`docs/nginx.md has no ${from}`);
+  return text.replace(from, to);
+}
+
+async function session(url: string): Promise<{ world: World; door: Door }> {
+  const world = await (await World.make(parts)).start();
+  const { tenant, user } = world.actor;
+  const { secret } = await parts.store.keys.create(tenant, { name: "test", scopes: [] });
+  return { world, door: { url, headers: { "x-api-key": secret, "x-user-id": user } } };
+}
+
+const title = (text: string) => ({ type: "session.update", title: text }) as const;
+const WIRES = ["socket", "sse"] as const;
+
+describe.each([
+  ["as the page has it", (lines: string) => lines],
+  // Whoever forgets the line has streams all the same: the gateway says so itself.
+  ["without its proxy_buffering", (lines: string) => replaced(lines, "proxy_buffering off;", "")],
+])("nginx %s", (_, change) => {
+  test.each(WIRES)("lets every event through at once, over %s", async (wire) => {
+    const { world, door } = await session((await nginx(change)).url);
+    const arrivals: number[] = [];
+    const viewer = new Viewer({
+      session: world.ref.session,
+      dialect: "native",
+      wire,
+      onFrame: ({ type }) => type === "session.update" && arrivals.push(performance.now()),
+    }).connect(door);
+    await viewer.until("subscribed", () => viewer.screen.told.length > 0);
+    const written: number[] = [];
+    for (let n = 0; n < 6; n++) {
+      written.push(performance.now());
+      await world.append(title(`step ${n}`));
+      await sleep(STEP_MS);
+    }
+    await viewer.until("all there", () => arrivals.length === written.length);
+    viewer.cut();
+    // Held back until there is more, an event would come with the next one.
+    for (const [n, at] of written.entries()) expect((arrivals[n] ?? Infinity) - at).toBeLessThan(STEP_MS);
+  });
+});
+
+test.each(WIRES)("a viewer goes on exactly after a reload, over %s", async (wire) => {
+  const proxy = await nginx();
+  const { world, door } = await session(proxy.url);
+  const dialects = ["native", "blocks", "tasks"] as const;
+  const viewers = dialects.map((dialect) =>
+    new Viewer({ session: world.ref.session, dialect, wire }).connect(door),
+  );
+  for (const viewer of viewers) await viewer.until("subscribed", () => viewer.screen.told.length > 0);
+  await world.append(title("before"));
+  await viewers[0]?.until("there", () => viewers[0]?.screen.frames.length === 1);
+  const writing = (async () => {
+    for (let n = 0; n < 30; n++) {
+      await world.append(title(`step ${n}`));
+      await sleep(50);
+    }
+  })();
+  await proxy.reload();
+  for (const viewer of viewers) await viewer.until("cut off by the reload", () => viewer.end !== null);
+  for (const viewer of viewers) viewer.connect(door);
+  await writing;
+  const { state, cursor } = await readHistory(parts, world.ref);
+  const [native, blocks] = viewers;
+  for (const viewer of [native, blocks]) {
+    await viewer?.until("caught up", () => viewer.screen.cursor === cursor);
+    expect(viewer?.screen.told.at(-1)).toEqual({ resumed: true, reason: "cursor" });
+    expect(viewer?.screen.problems).toEqual([]);
+  }
+  expect(native?.screen.display()).toEqual(JSON.parse(JSON.stringify(snapshot(state))));
+  const titles = blocks?.screen.frames.map((frame) => frame["title"]);
+  expect(titles).toEqual(["before", ...Array.from({ length: 30 }, (_, n) => `step ${n}`)]);
+  for (const viewer of viewers) viewer.cut();
+});
+
+test("commands pass over a socket", async () => {
+  const { world, door } = await session((await nginx()).url);
+  const viewer = new Viewer({ session: world.ref.session, dialect: "blocks", wire: "socket" });
+  viewer.connect(door);
+  const reply = await viewer.command({ type: "send", client_message_id: "one", text: "hello" });
+  viewer.cut();
+  expect(reply.type).toBe("ack");
+});
+
+test("the gateway is told from where a request came, and under which name", async () => {
+  const echo = await listen("127.0.0.1", ({ headers }, response) => response.end(JSON.stringify(headers)));
+  const { host } = new URL(echo.url);
+  const { url } = await nginx(undefined, [host, host]);
+  const response = await fetch(`${url}/api/v1/sessions`, { headers: { "x-forwarded-for": "203.0.113.7" } });
+  expect(await response.json()).toMatchObject({
+    host: new URL(url).host,
+    "x-forwarded-for": "203.0.113.7, 127.0.0.1",
+    "x-forwarded-proto": "http",
+  });
+  await echo.close();
+});
