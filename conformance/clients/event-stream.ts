@@ -1,0 +1,85 @@
+/**
+ * Reads an event stream as 002 prints it for browsers: `fetch`, a reader, a decoder, lines. Also keeps the `id:` and
+ * `event:` lines, which 002 leaves aside. Knows nothing of what the messages say.
+ */
+
+export interface StreamMessage {
+  readonly id: string | null;
+  readonly event: string | null;
+  readonly data: string;
+}
+
+/** Text in pieces of any size to whole messages. Comments are none, and kept beside. */
+export class EventStreamReader {
+  readonly comments: string[] = [];
+  #buffer = "";
+  #id: string | null = null;
+  #event: string | null = null;
+  #data: string[] = [];
+
+  push(text: string): StreamMessage[] {
+    this.#buffer += text;
+    const lines = this.#buffer.split("\n");
+    this.#buffer = lines.pop() ?? "";
+    return lines.flatMap((line) => this.#line(line));
+  }
+
+  #line(line: string): StreamMessage[] {
+    if (line === "") return this.#dispatch();
+    if (line.startsWith(":")) this.comments.push(line.slice(1).trim());
+    else if (line.startsWith("id: ")) this.#id = line.slice(4);
+    else if (line.startsWith("event: ")) this.#event = line.slice(7);
+    else if (line.startsWith("data: ")) this.#data.push(line.slice(6));
+    return [];
+  }
+
+  #dispatch(): StreamMessage[] {
+    const message = { id: this.#id, event: this.#event, data: this.#data.join("\n") };
+    const isEmpty = this.#data.length === 0;
+    this.#id = null;
+    this.#event = null;
+    this.#data = [];
+    return isEmpty ? [] : [message];
+  }
+}
+
+export interface StreamRequest {
+  readonly method?: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+/** Gives the text as it arrives. Fulfilled once the server has ended it; fails when it was cut off, or refused. */
+export async function readStream(
+  url: string,
+  { method = "GET", headers, body, signal }: StreamRequest,
+  onText: (text: string) => void,
+  onOpen: (response: Response) => void = () => undefined,
+): Promise<void> {
+  const response = await fetch(url, { method, headers, signal, ...(body === undefined ? {} : { body }) });
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+  if (!response.ok || !isStream || response.body === null)
+    throw new StreamRefused(response.status, await response.text());
+  onOpen(response);
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  while (true) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    onText(decoder.decode(value as Uint8Array, { stream: true }));
+  }
+}
+
+/** The server has answered, and not with a stream. */
+export class StreamRefused extends Error {
+  override readonly name = "StreamRefused";
+  readonly status: number;
+  readonly body: string;
+
+  constructor(status: number, body: string) {
+    super(`refused with ${status}: ${body}`);
+    this.status = status;
+    this.body = body;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * What a viewer makes of the messages of a connection, by dialect: one of the plain clients, and the rules of PROTOCOL.md
+ * for a (re)connect around it. Knows nothing of connections.
+ */
+import { BlocksClient } from "./blocks-client.ts";
+import { NativeClient } from "./native-client.ts";
+import { SseReader } from "./sse-reader.ts";
+import { TasksClient } from "./tasks-client.ts";
+
+export type Frame = Record<string, unknown> & { readonly type: string };
+
+/** Said by the server of this connection, and not of the session. */
+export interface Told {
+  readonly resumed: boolean;
+  readonly reason: string;
+}
+
+interface Fold {
+  cursor: string | null;
+  readonly problems: string[];
+  handle(frame: Frame): void;
+  display(): unknown;
+}
+
+export type ScreenName = "blocks" | "tasks" | "native" | "responses";
+
+export class Screen {
+  readonly name: ScreenName;
+  /** Of all connections, in the order in which they came. */
+  readonly frames: Frame[] = [];
+  readonly told: Told[] = [];
+  #fold: Fold;
+  /** What clients had to complain about before they were told to begin anew. */
+  readonly #earlier: string[] = [];
+
+  constructor(name: ScreenName) {
+    this.name = name;
+    this.#fold = foldOf(name);
+  }
+
+  get cursor(): string | null {
+    return this.#fold.cursor;
+  }
+
+  get problems(): string[] {
+    return [...this.#earlier, ...this.#fold.problems];
+  }
+
+  display(): unknown {
+    return this.#fold.display();
+  }
+
+  /** Of `blocks`: history, before the first connect. */
+  load(history: Parameters<BlocksClient["load"]>[0]): void {
+    if (this.#fold instanceof BlocksClient) this.#fold.load(history);
+  }
+
+  handle(frame: Frame): void {
+    if (frame.type === "subscribed") this.#begin(frame as unknown as Told);
+    else {
+      this.frames.push(frame);
+      this.#fold.handle(frame);
+    }
+  }
+
+  #begin({ resumed, reason }: Told): void {
+    this.told.push({ resumed, reason });
+    // 002 knows no such thing: its clients go on, and the final text is right.
+    if (resumed || this.name === "responses") return;
+    this.#earlier.push(...this.#fold.problems);
+    this.#fold = foldOf(this.name);
+  }
+}
+
+export const DONE = "[DONE]";
+
+function foldOf(name: ScreenName): Fold {
+  if (name === "blocks") return new BlocksClient();
+  if (name === "tasks") return new TasksClient();
+  return name === "native" ? new NativeClient() : new ResponsesFold();
+}
+
+/** The reader of 002 takes text. */
+class ResponsesFold implements Fold {
+  readonly #reader = new SseReader();
+
+  get cursor(): string | null {
+    return this.#reader.cursor;
+  }
+
+  get problems(): string[] {
+    return this.#reader.problems;
+  }
+
+  handle({ event_id, ...frame }: Frame): void {
+    const id = typeof event_id === "string" ? `id: ${event_id}\n` : "";
+    const data = frame.type === DONE ? DONE : JSON.stringify(frame);
+    this.#reader.push(`${id}data: ${data}\n\n`);
+  }
+
+  /** Also what was heard before the final text took its place, so that nothing said twice can hide behind that. */
+  display(): unknown {
+    return { ...(this.#reader.display() as object), heard: this.#reader.output };
+  }
+}
