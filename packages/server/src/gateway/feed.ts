@@ -8,6 +8,7 @@ import type { LogEntry } from "../log/entry.ts";
 import type { BadCursorReason } from "../log/log.ts";
 import { isStoreError } from "../store/errors.ts";
 import type { Ref } from "../store/refs.ts";
+import { archivedEntries } from "./archived-entries.ts";
 import { beginAs, type Begun } from "./beginnings.ts";
 import { keyOf } from "./choice.ts";
 import { needsState, type Telling, tellingOf } from "./encoding.ts";
@@ -165,10 +166,11 @@ export class Feed implements SeatOwner, FollowerOf {
         if (!seat.awaits(ask)) return;
         seat.standing = standingAt(seat.telling, state);
       }
-      const entries = await this.#entriesAfter(after);
-      if (typeof entries === "string") return seat.step({ type: "bad", ask });
+      const entries = await this.#knownAfter(after);
+      if (entries === null) return seat.step({ type: "bad", ask });
+      const isOver = entries.length === 0 && (await this.#isOverFor(seat));
       if (!seat.awaits(ask)) return;
-      if (entries.length === 0) return this.#stand(seat, ask, after);
+      if (entries.length === 0) return this.#stand(seat, ask, after, isOver);
       const { standing, ...page } = await this.#page(seat, after, entries);
       if (!seat.awaits(ask)) return;
       seat.standing = standing;
@@ -236,20 +238,24 @@ export class Feed implements SeatOwner, FollowerOf {
   }
 
   /** There was nothing to read: it joins, unless something has come since, or the feed isn't there yet. */
-  #stand(seat: Seat, ask: number, after: Position): void {
+  #stand(seat: Seat, ask: number, after: Position, isOver: boolean): void {
     if ((this.#held?.after(after, 1)?.length ?? 0) > 0) return this.read(seat, ask, after);
     // Ahead of the feed; or the log ends before it, and the feed will notice that too.
     if (comparePositions(after, this.head) !== 0) {
       this.#early.add(seat);
       return seat.step({ type: "nothing", ask });
     }
-    const last = seat.standing?.state.turns.last();
-    if (seat.wish.untilIdle === true && last?.status !== "running")
-      return seat.step({ type: "end", reason: "over" });
+    if (isOver) return seat.step({ type: "end", reason: "over" });
     this.#join(seat.telling, seat.standing).add(seat);
     seat.standing = null;
     seat.anews = 0;
     seat.step({ type: "joined", ask });
+  }
+
+  /** The store knows of a turn whose beginning the log has lost: its next attempt will tell. */
+  async #isOverFor({ wish, standing }: Seat): Promise<boolean> {
+    if (wish.untilIdle !== true || standing?.state.turns.last()?.status === "running") return false;
+    return (await this.parts.store.running.get(this.ref)) === null;
   }
 
   #join(telling: Telling, standing: Standing | null): Set<Seat> {
@@ -262,6 +268,14 @@ export class Feed implements SeatOwner, FollowerOf {
 
   #headState(state: SessionState): HeadState {
     return new HeadState(state, (before, event) => this.#states.fold(before, event));
+  }
+
+  /** The same out of the archive where the log no longer reaches: a turn may be trimmed while somebody reads it. */
+  async #knownAfter(position: Position): Promise<readonly LogEntry[] | null> {
+    const entries = await this.#entriesAfter(position);
+    if (typeof entries !== "string") return entries;
+    const page = { upTo: this.head, limit: PAGE_ENTRIES };
+    return archivedEntries(this.parts.store, this.ref, position, page);
   }
 
   /** What the feed has seen after a position, a page at most; or what is wrong with the position. */
