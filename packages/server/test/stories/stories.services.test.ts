@@ -15,59 +15,26 @@ import { responses, responsesToSse } from "@turnstream/protocol/responses";
 import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turnstream/protocol/schema";
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Prompt } from "../../src/models/model.ts";
 import { readEndState } from "../../src/session/end-state.ts";
-import { makePdf } from "../extract/make-pdf.ts";
-import { listen, type Listener } from "../outside/listeners.ts";
-import { realParts } from "../runtime/real-parts.ts";
-import { Stage } from "../runtime/stage.ts";
-import { DEFAULT_WORDS } from "../../src/runtime/words.ts";
-import { agentOf, Gates } from "./cast.ts";
+import type { Stage } from "../runtime/stage.ts";
+import { OwnHands } from "./own-hands.ts";
 import { play, type Played } from "./play.ts";
+import { Theatre } from "./theatre.ts";
 
-/** As 000 and 004 say it. */
-const WORDS = {
-  stopped: "Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục",
-  thought: "Suy nghĩ",
-  rejected: "Bạn đã từ chối việc này.",
-  notApproved: "Không ai cho phép kịp.",
-  readingFile: (name: string) => `Đang đọc ${name}`,
-  filesRead: (read: number) => `Processed ${read} file`,
-  errors: { ...DEFAULT_WORDS.errors, LLM_ERROR: "Đã xảy ra lỗi. Vui lòng thử lại." },
-};
-
-/** Where the files of the stories are served, by path. */
-const files = new Map(
-  STORIES.flatMap((story) => story.files ?? []).map(({ url, pages }) => [
-    new URL(url).pathname,
-    { url, pages },
-  ]),
-);
-const served = (url: string): string => `${site.url}${new URL(url).pathname}`;
-
+let theatre: Theatre;
 let stage: Stage;
-let site: Listener;
 const played = new Map<string, Played>();
-const heard = new Map<string, Prompt[]>();
 
 beforeAll(async () => {
-  stage = await Stage.open(await realParts());
-  const gates = new Map(STORIES.map((story) => [story, new Gates()]));
-  const agents = [...gates].map(([story, own]) => {
-    const prompts: Prompt[] = [];
-    heard.set(story.name, prompts);
-    return agentOf(story, own, prompts);
-  });
-  site = await listen("127.0.0.1", ({ url = "" }, response) => {
-    response.end(makePdf(files.get(url)?.pages ?? []));
-  });
-  await stage.worker(agents, { words: WORDS, ttlMs: 10_000, fetch: { allow: [site.name] } });
-  for (const [story, own] of gates) played.set(story.name, await play(stage, story, own, served));
+  theatre = await Theatre.open();
+  ({ stage } = theatre);
+  const hands = new OwnHands(stage, theatre.served);
+  for (const story of STORIES)
+    played.set(story.name, await play(stage, story, theatre.gatesOf(story), hands));
 });
 
 afterAll(async () => {
-  await stage.close();
-  await site.close();
+  await theatre.close();
 });
 
 function playedOf({ name }: Pick<Story, "name">): Played {
@@ -86,8 +53,7 @@ type DialectName = keyof typeof FRAMES;
 const DIALECTS: readonly DialectName[] = ["blocks", "tasks", "responses"];
 
 function normalOf(story: Story, dialect: DialectName) {
-  const addresses = new Map((story.files ?? []).map(({ url }) => [served(url), url]));
-  return normalise(FRAMES[dialect](story), ownIds(story), addresses);
+  return normalise(FRAMES[dialect](story), ownIds(story), theatre.addressesOf(story));
 }
 
 function storyOf(name: string): Story {
@@ -337,7 +303,7 @@ describe("a reload while somebody is asked", () => {
 
 describe("what models read", () => {
   test("T06 T09 of a sub-agent only what it said last, and of a tool its content", () => {
-    const results = (heard.get("paris-weather") ?? []).flatMap((prompt) =>
+    const results = (theatre.heard.get("paris-weather") ?? []).flatMap((prompt) =>
       prompt.flatMap((message) => (message.role === "tool" ? message.content : [])),
     );
     const outputs = results.flatMap((part) =>
@@ -351,7 +317,7 @@ describe("what models read", () => {
   });
 
   test("T07 T09 of a sub-agent what it was given to cite, wrapped, and what it said last", () => {
-    const texts = (heard.get("paris-citations") ?? []).flatMap((prompt) =>
+    const texts = (theatre.heard.get("paris-citations") ?? []).flatMap((prompt) =>
       prompt.flatMap((message) =>
         message.role === "tool"
           ? message.content.flatMap((part) =>
@@ -414,15 +380,15 @@ describe("what models read", () => {
   });
 
   test("W12 the text of the files, before it says anything", () => {
-    const [first, ...more] = heard.get("files-report") ?? [];
+    const [first, ...more] = theatre.heard.get("files-report") ?? [];
     expect(more).toEqual([]);
     for (const line of storyOf("files-report").files?.flatMap(({ pages }) => pages.flat()) ?? [])
       expect(JSON.stringify(first)).toContain(line);
   });
 
   test("nothing after a stop", () => {
-    expect(heard.get("two-tools-stopped")).toHaveLength(1);
-    expect(heard.get("two-tools")).toHaveLength(3);
+    expect(theatre.heard.get("two-tools-stopped")).toHaveLength(1);
+    expect(theatre.heard.get("two-tools")).toHaveLength(3);
   });
 });
 

@@ -1,0 +1,32 @@
+/**
+ * What a person does in a story, as its player needs it done: by calling our functions (own-hands.ts), or over real
+ * connections (wire-hands.ts). Types only.
+ */
+import type { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
+import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
+import type { SessionState } from "@turnstream/protocol";
+import type { History } from "@turnstream/protocol/blocks";
+import type { Ref } from "../../src/store/refs.ts";
+
+/** A client that came in the middle, with the history that it found. */
+export interface Reload {
+  readonly at: Moment;
+  readonly history: History;
+  readonly client: BlocksClient;
+}
+
+export interface Hands {
+  /** Looks at a new session before anything is asked in it. */
+  watch(ref: Ref, story: Story): Promise<void>;
+  /** @returns the id of the message */
+  ask(ref: Ref, story: Story): Promise<string>;
+  stop(ref: Ref): Promise<void>;
+  /** @param state as the log shows it */
+  choose(ref: Ref, state: SessionState, choice: Choice): Promise<void>;
+  /** Its turn has ended, and its worker is done with it. */
+  fillIn(ref: Ref, form: StoryForm): Promise<void>;
+  /**
+   * Loads history now. What it gives back goes on from there, until so many turns have ended.
+   */
+  reload(ref: Ref, at: Moment, turns: number): Promise<() => Promise<Reload>>;
+}
