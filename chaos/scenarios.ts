@@ -3,6 +3,7 @@ import { approvalKill } from "./approval-kill.ts";
 import { decisions } from "./decisions.ts";
 import { deploy } from "./deploy.ts";
 import { erasure } from "./erasure.ts";
+import { gateways } from "./gateways.ts";
 import { outboxKill } from "./outbox-kill.ts";
 import { outboxWipe } from "./outbox-wipe.ts";
 import { postgresKill } from "./postgres-kill.ts";
@@ -11,6 +12,7 @@ import { frozenWorker } from "./frozen-worker.ts";
 import { frozenWriter } from "./frozen-writer.ts";
 import { redisKill } from "./redis-kill.ts";
 import { redisWipe } from "./redis-wipe.ts";
+import { resumeCuts } from "./resume-cuts.ts";
 import type { Scenario } from "./scenario.ts";
 import { slowClient } from "./slow-client.ts";
 import { stop } from "./stop.ts";
@@ -33,5 +35,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   deploy,
   decisions,
   "approval-kill": approvalKill,
+  "resume-cuts": resumeCuts,
+  gateways,
   "slow-client": slowClient,
 };

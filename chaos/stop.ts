@@ -15,12 +15,12 @@ import { TurnStage, turnOf } from "./turn-stage.ts";
 const WORKERS = 2;
 const STOPPERS = 2;
 const LANES = 3;
-const CALLS = 100;
+export const CALLS = 100;
 const WIDE = 3;
 /** How long a stop may take. */
-const STOP_MS = 2_000;
+export const STOP_MS = 2_000;
 /** Longer than any round: only a stop ends it. */
-const FOREVER_MS = 120_000;
+export const FOREVER_MS = 120_000;
 
 interface Found {
   left: number;
@@ -93,7 +93,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
 }
 
 /** Sub-agents in sub-agents, each with tools at the bottom. */
-function nested(name: string, ms: number): Plan {
+export function nested(name: string, ms: number): Plan {
   const three = (make: (side: string) => PlanCall) =>
     Array.from({ length: WIDE }, (_, n) => make(`${name}.${n}`));
   const tool = (key: string, n: number): PlanCall => ({ tool: n % 2 === 0 ? "again" : "once", key, ms });
@@ -131,7 +131,7 @@ function nested(name: string, ms: number): Plan {
 }
 
 /** Tools that run. */
-function atWork({ running }: TurnFollower): number {
+export function atWork({ running }: TurnFollower): number {
   if (running === undefined) return 0;
   const names = new Set(["again", "once"]);
   return blocksOf(running).filter(
@@ -139,7 +139,7 @@ function atWork({ running }: TurnFollower): number {
   ).length;
 }
 
-const TOOLS = WIDE * WIDE + 1;
+export const TOOLS = WIDE * WIDE + 1;
 
 async function playLeave(stage: TurnStage, name: string, found: Found): Promise<void> {
   const plan = nested(name, 400);
@@ -204,7 +204,7 @@ async function replaceOwner(stage: TurnStage, { owner }: TurnFollower): Promise<
   stage.keep(WORKERS);
 }
 
-function stoppedWrongly(turn: Turn, events: readonly Event[], enough: number): string[] {
+export function stoppedWrongly(turn: Turn, events: readonly Event[], enough: number): string[] {
   const problems: string[] = [];
   if (turn.status !== "user_stopped") problems.push(`ended as ${turn.status}`);
   const ends = events.filter((event) => event.type === "turn.end" && event.turn === turn.id);

@@ -19,14 +19,14 @@ import {
 } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 import { startPostgres } from "@turnstream/services/postgres.ts";
-import { startRedis } from "@turnstream/services/redis.ts";
+import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
 import { runSql } from "@turnstream/services/sql.ts";
 import type { Settings } from "./processes/turn-worker.ts";
 import { TurnFollower } from "./turn-follower.ts";
 import type { Plan } from "./turn-plan.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
-const ACTOR = { tenant: "chaos", user: "someone" };
+export const ACTOR = { tenant: "chaos", user: "someone" };
 /** What a worker has if nobody says otherwise. */
 const TTL_MS = 3_000;
 
@@ -54,6 +54,8 @@ export class TurnStage {
   readonly parts: CommandParts;
   readonly postgresUrl: string;
   readonly redisUrl: string;
+  /** To be restarted and wiped. */
+  readonly redis: RedisServer;
   readonly workers: WorkerProcess[] = [];
   readonly followers = new Set<TurnFollower>();
   readonly #close: () => Promise<void>;
@@ -61,12 +63,13 @@ export class TurnStage {
 
   private constructor(
     parts: CommandParts,
-    urls: { postgres: string; redis: string },
+    urls: { postgres: string; redis: RedisServer },
     close: () => Promise<void>,
   ) {
     this.parts = parts;
     this.postgresUrl = urls.postgres;
-    this.redisUrl = urls.redis;
+    this.redis = urls.redis;
+    this.redisUrl = urls.redis.url;
     this.#close = close;
   }
 
@@ -81,14 +84,10 @@ export class TurnStage {
     const log = await createRedisLog({ url: redis.url });
     const signals = createRedisSignals({ url: redis.url });
     await store.tenants.create({ id: ACTOR.tenant, name: "Chaos" });
-    const stage = new TurnStage(
-      { store, log, signals },
-      { postgres: postgres.url, redis: redis.url },
-      async () => {
-        await Promise.all([signals.close(), log.close(), store.close()]);
-        await Promise.all([postgres.stop(), redis.stop()]);
-      },
-    );
+    const stage = new TurnStage({ store, log, signals }, { postgres: postgres.url, redis }, async () => {
+      await Promise.all([signals.close(), log.close(), store.close()]);
+      await Promise.all([postgres.stop(), redis.stop()]);
+    });
     try {
       return await use(stage);
     } finally {

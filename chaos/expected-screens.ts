@@ -1,0 +1,30 @@
+/** What a viewer of a dialect must see once it has all of a log: the log encoded from its first event on, and folded. Pure. */
+import { Screen, type ScreenName } from "@turnstream/conformance/clients/screens.ts";
+import { framesFrom } from "@turnstream/conformance/support/replay.ts";
+import { emptyState, type Event } from "@turnstream/protocol";
+import { blocks } from "@turnstream/protocol/blocks";
+import { responses } from "@turnstream/protocol/responses";
+import { tasks } from "@turnstream/protocol/tasks";
+
+const FRAMES: Readonly<Record<ScreenName, (events: readonly Event[]) => readonly object[]>> = {
+  blocks: (events) => framesFrom(blocks, emptyState, events),
+  tasks: (events) => framesFrom(tasks, emptyState, events),
+  responses: (events) => framesFrom(responses, emptyState, events),
+  native: (events) => events,
+};
+
+export function expectedScreen(dialect: ScreenName, events: readonly Event[]): Screen {
+  const screen = new Screen(dialect);
+  for (const frame of FRAMES[dialect](events)) screen.handle(frame as Parameters<Screen["handle"]>[0]);
+  return screen;
+}
+
+/** Where two screens differ, in words; null when they are the same. */
+export function differenceOf(actual: unknown, expected: unknown): string | null {
+  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)];
+  if (a === b) return null;
+  let at = 0;
+  while (a[at] === b[at]) at++;
+  const around = (text: string): string => text.slice(Math.max(0, at - 80), at + 80);
+  return `…${around(a)}… instead of …${around(b)}…`;
+}

@@ -1,0 +1,76 @@
+/**
+ * Two gateways and two workers, each a process of its own, on one Redis and one PostgreSQL. Turns are watched through
+ * both gateways in every dialect, over sockets and event streams, while a gateway is killed, Redis is restarted or
+ * wiped, everybody leaves, or a hundred calls stop the turn at once.
+ */
+import { FAULTS, type Found, GatewayRound } from "./gateway-round.ts";
+import { GatewayStage } from "./gateway-stage.ts";
+import { KINDS } from "./kinds-of-viewers.ts";
+import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import { STOP_MS } from "./stop.ts";
+
+const WORKERS = 2;
+const GATEWAYS = 2;
+/** How soon viewers must be told that Redis has forgotten what they saw. */
+const TELL_MS = 1_000;
+
+async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  const found: Found = {
+    rounds: { none: 0, gateway: 0, redis: 0, leave: 0, stop: 0, wipe: 0 },
+    viewers: 0,
+    returns: 0,
+    anew: 0,
+    anewWithoutWipe: 0,
+    slowestToldMs: 0,
+    slowestStopMs: 0,
+    firstStops: 0,
+    problems: [],
+  };
+  const leftovers = await GatewayStage.use(async (stage) => {
+    const gateways = await Promise.all(Array.from({ length: GATEWAYS }, () => stage.gateway()));
+    await stage.turns.launched(WORKERS);
+    const round = new GatewayRound(stage, gateways, random, found);
+    for (let n = 0; n < times; n++) {
+      stage.turns.keep(WORKERS);
+      await round.run(`g${n}`, FAULTS[n % FAULTS.length] ?? "none");
+      progress(`${n + 1} of ${times}: ${JSON.stringify({ ...found, problems: found.problems.length })}`);
+    }
+    for (const failure of stage.failures.slice(0, 10)) progress(failure);
+    return stage.turns.leftovers();
+  });
+  for (const problem of found.problems.slice(0, 20)) progress(problem);
+  const each = Math.floor(times / FAULTS.length);
+  return [
+    ...FAULTS.map((fault) => ({ figure: `turns: ${fault}`, value: found.rounds[fault], atLeast: each })),
+    { figure: "viewers", value: found.viewers, exactly: times * GATEWAYS * KINDS.length },
+    { figure: "connections lost and made again", value: found.returns, atLeast: each * KINDS.length },
+    {
+      figure: "viewers that don't see what the log holds, and turns that did not end as planned",
+      value: found.problems.length,
+      exactly: 0,
+    },
+    { figure: "told to begin anew after a wipe", value: found.anew },
+    { figure: "slowest to be told", value: Math.round(found.slowestToldMs), atMost: TELL_MS, unit: "ms" },
+    { figure: "told to begin anew without a wipe", value: found.anewWithoutWipe, exactly: 0 },
+    {
+      figure: "requests to stop that were the first of their turn (the others came over sockets)",
+      value: found.firstStops,
+      atMost: found.rounds.stop,
+    },
+    {
+      figure: "slowest stop until all had seen it",
+      value: Math.round(found.slowestStopMs),
+      atMost: STOP_MS,
+      unit: "ms",
+    },
+    { figure: "turns left running", value: leftovers.running, exactly: 0 },
+  ];
+}
+
+export const gateways: Scenario = {
+  promise: 10,
+  about: "kills gateways, restarts and wipes Redis, leaves and stops, watched by everybody",
+  times: 60,
+  short: 6,
+  run,
+};
