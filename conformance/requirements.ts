@@ -104,27 +104,23 @@ export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "W16",
     text: "On the same socket a client sends messages, subscribes after a cursor, stops, and answers approvals and questions.",
-    provedBy: "protocol",
-    later: { package: "server/gateway", text: "carries the commands out" },
+    provedBy: "server/gateway",
   },
 
   {
     id: "H01",
     text: "History is a flat list of messages with one kind of content each, marked as content or as start, item and end of a group.",
-    provedBy: "protocol",
-    later: { package: "server/gateway", text: "offers it in pages, newest first" },
+    provedBy: "server/gateway",
   },
   {
     id: "H02",
     text: "History also says whether the agent runs, what waits for a person, and after which event to subscribe.",
-    provedBy: "protocol",
-    later: { package: "server/gateway", text: "the REST endpoint" },
+    provedBy: "server/gateway",
   },
   {
     id: "H03",
     text: "History and the stream after its cursor amount to the whole stream, at every moment and in every dialect.",
-    provedBy: "protocol",
-    later: { package: "server/gateway", text: "the same over real connections" },
+    provedBy: "server/gateway",
   },
   {
     id: "H04",
@@ -140,11 +136,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "T01",
     text: "Events name their task, and fold to `{task_id, output}` with what people see of reasoning, calls, results and messages.",
-    provedBy: "protocol",
-    later: {
-      package: "server/gateway",
-      text: "serves the end state with the model's `content`, which can be read, to its owner",
-    },
+    provedBy: "server/gateway",
   },
   {
     id: "T02",
@@ -190,8 +182,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "S01",
     text: "A message is posted with `message`, `stream`, `agent_id` and `include_tool_tags`; unstreamed, one object answers with the end state or asks for a person.",
-    provedBy: "protocol",
-    later: { package: "server/gateway", text: "the endpoint, its key and its content types" },
+    provedBy: "server/gateway",
   },
   {
     id: "S02",
@@ -222,7 +213,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "S07",
     text: "Forms, payments, approvals and questions are interaction requests told apart by `interaction_type`; after a form or payment the stream ends.",
     provedBy: "server/runtime",
-    later: { package: "server/gateway", text: "the endpoints that submit and decline a form" },
   },
   {
     id: "S08",
@@ -238,8 +228,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "S10",
     text: "A running turn without an event for 180 seconds ends its stream with an error and `[DONE]`.",
-    pending: "server/gateway",
-    why: "it takes a clock and connections",
+    provedBy: "server/gateway",
   },
   {
     id: "S11",
