@@ -160,6 +160,16 @@ export const socketReplies = {
       reason: z.enum(["fresh", "cursor", "expired", "invalid", "slow"]).describe("why it was resumed or not"),
     })
     .describe("Frames of the session follow."),
+  snapshot: z
+    .strictObject({
+      type: z.literal("snapshot"),
+      ...session,
+      event_id: z.string().regex(CURSOR_PATTERN).describe("where it stands: events after it follow"),
+      snapshot: z
+        .record(z.string(), json)
+        .describe("the newest turns; `earlier` says how many are not in it"),
+    })
+    .describe("The state of a session, for a native client that begins anew."),
   unsubscribed: z
     .strictObject({
       type: z.literal("unsubscribed"),
