@@ -50,7 +50,7 @@ export class Desk {
 }
 
 /** Throws when an answer isn't what its route, or the one shape of errors, says. */
-export function held(method: string, path: string, told: Told): Told {
+function held(method: string, path: string, told: Told): Told {
   if (told.status >= 400) {
     errorReply.parse(told.json);
     return told;

@@ -32,9 +32,10 @@ let desk: Desk;
 let ref: Ref;
 beforeEach(async () => {
   desk = await Desk.open(memoryParts());
-  const script = ({ text }: { text: string }) =>
-    text === "fail" ? [fail({ status: 500 }, { times: 1 }), say("now")] : [say("yes")];
-  const agent = defineAgent({ name: "a", title: false, retries: { tries: 1 }, model: scripted(script) });
+  const model = scripted(({ text }) =>
+    text === "fail" ? [fail({ status: 500 }, { times: 1 }), say("now")] : [say("yes")],
+  );
+  const agent = defineAgent({ name: "a", title: false, retries: { tries: 1 }, model });
   await desk.stage.worker([agent]);
   ref = await desk.stage.session();
 });
