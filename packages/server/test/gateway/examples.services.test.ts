@@ -2,25 +2,38 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/services/shared.ts";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
+import { say } from "../../src/models/script-parts.ts";
+import { scripted } from "../../src/models/scripted.ts";
+import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { Stage } from "../runtime/stage.ts";
 import { handlersOf } from "./examples/as-handler.ts";
 import { firstKey } from "./examples/first-key.ts";
 import { ownApp } from "./examples/in-fastify.ts";
 import { socketAddress, tokenFor } from "./examples/let-in.ts";
+import { ask } from "./examples/post-and-read.ts";
 import { startServer } from "./examples/start-server.ts";
-import { memoryParts } from "./server.ts";
+import { watch } from "./examples/watch-socket.ts";
+import { openServer, memoryParts } from "./server.ts";
 
 const SECRET = "a secret of at least 32 bytes, or so";
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
 
-test.each(["start-server", "first-key", "let-in", "in-fastify", "as-handler"])(
-  "docs/gateway.md prints %s",
-  (example) => {
-    const code = read(`examples/${example}.ts`).replace(/^\/\*\*.*?\*\/\n+/s, "");
-    expect(read("../../../../docs/gateway.md")).toContain(`\`\`\`ts\n${code}\`\`\``);
-  },
-);
+const EXAMPLES = [
+  "start-server",
+  "first-key",
+  "let-in",
+  "in-fastify",
+  "as-handler",
+  "watch-socket",
+  "post-and-read",
+];
+
+test.each(EXAMPLES)("docs/gateway.md prints %s", (example) => {
+  const code = read(`examples/${example}.ts`).replace(/^\/\*\*.*?\*\/\n+/s, "");
+  expect(read("../../../../docs/gateway.md")).toContain(`\`\`\`ts\n${code}\`\`\``);
+});
 
 test("a server is started, and a person let in", async () => {
   const { url, store, close } = await startServer(sharedRedisUrl(), await freshDatabaseUrl(), SECRET, 0);
@@ -52,4 +65,51 @@ test("it is part of another app, or a function", async () => {
   await app.close();
   const { GET } = handlersOf(options);
   expect((await GET(new Request("http://x/api/v1/sessions", { headers }))).status).toBe(200);
+});
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let n = 0; n < 1_000 && !isSo(); n++) await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(isSo()).toBe(true);
+}
+
+/** A page's socket says where the page is from. */
+class PageSocket extends WebSocket {
+  constructor(address: string) {
+    super(address, { origin: new URL(address).origin.replace("ws", "http") });
+  }
+}
+
+test("a message is sent and its answer read, while another page watches and comes back", async () => {
+  const stage = await Stage.open(memoryParts());
+  await stage.worker([defineAgent({ name: "a", model: scripted(({ text }) => [say(`You said ${text}.`)]) })]);
+  const first = await openServer(stage.parts, { actor: stage.actor });
+  const ref = await stage.session();
+  const { token } = (await first.ask("POST", "/tokens", { body: { user_id: stage.actor.user } })).json as {
+    token: string;
+  };
+  let server = first;
+  vi.stubGlobal("WebSocket", PageSocket);
+  const begun: string[] = [];
+  const seen: string[] = [];
+  const leave = watch({
+    session: ref.session,
+    address: () => socketAddress(server.url, token),
+    begun: ({ reason }) => void begun.push(reason),
+    frame: (frame) => void seen.push(JSON.stringify(frame)),
+  });
+  await until(() => begun.length === 1);
+  let text = "";
+  expect(await ask(server.url, server.auth, ref.session, "hello", (more) => (text += more))).toBe(
+    "You said hello.",
+  );
+  expect(text).toBe("You said hello.");
+  await until(() => seen.some((frame) => frame.includes("message_stop")));
+  server = await openServer(stage.parts, { actor: stage.actor, secrets: first.secrets });
+  await first.close();
+  await until(() => begun.length === 2);
+  expect(begun).toEqual(["fresh", "cursor"]);
+  leave();
+  vi.unstubAllGlobals();
+  await server.close();
+  await stage.close();
 });

@@ -1,0 +1,26 @@
+/** An example of sending a message and reading the answer as it comes. Printed in docs/gateway.md. */
+import { createSseParser } from "@turnstream/protocol";
+
+export async function ask(
+  api: string,
+  headers: Record<string, string>,
+  chat: string | number,
+  message: string,
+  onText: (text: string) => void,
+): Promise<string> {
+  const response = await fetch(`${api}/api/v1/chats/${chat}/messages`, {
+    method: "POST",
+    // The same id again gets the same answer: safe to repeat when the connection was lost.
+    headers: { ...headers, "content-type": "application/json", "idempotency-key": crypto.randomUUID() },
+    body: JSON.stringify({ message, stream: true }),
+  });
+  if (!response.ok || response.body === null) throw new Error(await response.text());
+  let answer = "";
+  const parser = createSseParser(({ event, data }) => {
+    if (event === "response.output_text.delta") onText(JSON.parse(data).delta);
+    if (event === "response.output_text.completed") answer = JSON.parse(data).final_text;
+    if (event === "response.error") throw new Error(JSON.parse(data).message);
+  });
+  for await (const text of response.body.pipeThrough(new TextDecoderStream())) parser.push(text);
+  return answer;
+}
