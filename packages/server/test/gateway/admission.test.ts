@@ -206,6 +206,13 @@ test("an origin is ours by name, or by being where we are", () => {
   expect(isOurOrigin("https://chat.example.com", here)).toBe(true);
   expect(isOurOrigin("https://chat.example.com:8443", here)).toBe(false);
   expect(isOurOrigin("https://chat.example.com", { ...here, host: undefined })).toBe(false);
+  for (const odd of [
+    "https://chat.example.com/",
+    "https://me@chat.example.com",
+    "https://chat.example.com?x",
+    "ws://chat.example.com",
+  ])
+    expect(isOurOrigin(odd, here), odd).toBe(false);
   // Behind a proxy it is the public name that counts, whatever the proxy sends as the host.
   const proxied = { ...here, host: "10.0.0.5:3000", publicUrl: "https://chat.example.com/agents" };
   expect(isOurOrigin("https://chat.example.com", proxied)).toBe(true);
