@@ -21,6 +21,10 @@ import type { TurnBegun } from "./feeds.ts";
 /** How far back a turn is looked for that began before anybody looked. */
 const TURNS = 20;
 
+/** What can become of a message. */
+const BEGINNINGS = ['"turn.start"', '"question.update"', '"message.remove"'];
+
+/** Throws NOT_FOUND when the message is withdrawn. */
 export function turnBegun(feed: Feed, message: string, signal: AbortSignal): Promise<TurnBegun> {
   return lookAndWait(feed, signal, {
     look: async () => {
@@ -30,10 +34,11 @@ export function turnBegun(feed: Feed, message: string, signal: AbortSignal): Pro
       return answeredIn(feed, state, message);
     },
     seen: (entry, before) => {
-      if (!entry.mayHold('"turn.start"') && !entry.mayHold('"question.update"')) return null;
+      if (!BEGINNINGS.some((type) => entry.mayHold(type))) return null;
       const { event } = entry;
-      if (event.type !== "turn.start" && event.type !== "question.update") return null;
-      return event.message === message ? { turn: event.turn, before: formatCursor(before) } : null;
+      if (!("message" in event) || event.message !== message || event.type === "message.add") return null;
+      if (event.type === "message.remove") throw new StoreError("NOT_FOUND", `message ${message}`);
+      return "turn" in event ? { turn: event.turn, before: formatCursor(before) } : null;
     },
   });
 }
@@ -147,8 +152,12 @@ function lookAndWait<T>(feed: Feed, signal: AbortSignal, { look, seen }: Wanted<
     };
     const unwatch = feed.watch({
       seen: (entry, before) => {
-        const found = seen(entry, before);
-        if (found !== null) finish(() => resolve(found));
+        try {
+          const found = seen(entry, before);
+          if (found !== null) finish(() => resolve(found));
+        } catch (error) {
+          finish(() => reject(error));
+        }
       },
       lost: lookNow,
       ended: (reason) =>

@@ -186,12 +186,34 @@ describe("a posted message", () => {
     await gateway.close();
   });
 
+  test("that is withdrawn while it waits ends its stream with the reason", async () => {
+    const ref = await open();
+    await (await post(ref, { message: "slow" })).frame("response.output_text.delta");
+    const waiting = await post(ref, { message: "two", client_message_id: "w" });
+    const [{ id } = { id: "" }] = await stage.parts.store.waiting.list(ref);
+    expect((await server.ask("DELETE", `/sessions/${ref.session}/messages/${id}`)).status).toBeLessThan(300);
+    await waiting.over();
+    expect(waiting.frames).toMatchObject([{ type: "response.error", error: "NOT_FOUND" }]);
+    expect(waiting.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+  });
+
   test("leaving doesn't stop the turn", async () => {
     const ref = await open();
     const stream = await post(ref, { message: "slow" });
     await stream.frame("response.output_text.delta");
+    const impatient = new AbortController();
+    const left = fetch(address(ref, "messages"), {
+      method: "POST",
+      headers: { ...server.auth, "content-type": "application/json" },
+      body: JSON.stringify({ message: "two" }),
+      signal: impatient.signal,
+    });
+    setTimeout(() => impatient.abort(), 50);
+    await expect(left).rejects.toThrow(/abort/i);
     stream.leave();
-    expect((await stage.ended(ref, () => true)).status).toBe("end_turn");
+    expect((await stage.ended(ref, ({ number }) => number === 1)).status).toBe("end_turn");
+    expect((await stage.ended(ref, ({ number }) => number === 2)).status).toBe("end_turn");
+    expect(server.errors).toEqual([]);
   });
 
   test("S01: a person must act: the stream goes on, the whole answer says so at once", async () => {

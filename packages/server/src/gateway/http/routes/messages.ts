@@ -21,7 +21,13 @@ export const messages = route({
     const wanted = answerTo(parts, ref, await send(call));
     const choice = { dialect: "responses", wire: "sse", includeToolTags: body.include_tool_tags } as const;
     if (body.stream) return { status: 200, stream: sessionStream(parts, ref, choice, wanted) };
-    return collectTurn(parts, ref, choice, await wanted(signal), signal);
+    try {
+      return await collectTurn(parts, ref, choice, await wanted(signal), signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      // They have left: nobody gets it.
+      return { status: 204 };
+    }
   },
 });
 
