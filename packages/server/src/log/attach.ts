@@ -73,7 +73,7 @@ function batched(work: () => void): () => void {
   return () => {
     if (isDue) return;
     isDue = true;
-    if (due.push(run) === 1) process.nextTick(runDue);
+    if (due.push(run) === 1) queueMicrotask(runDue);
   };
 }
 
