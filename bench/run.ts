@@ -5,6 +5,7 @@
 import { benchApprovals } from "./approvals.ts";
 import { benchDialects } from "./dialects.ts";
 import { benchFold } from "./fold.ts";
+import { benchGateway } from "./gateway.ts";
 import { benchLog } from "./log.ts";
 import { isOk, type Measurement } from "./measure.ts";
 import { benchTurns } from "./turns.ts";
@@ -13,6 +14,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   fold: benchFold,
   dialects: benchDialects,
   log: benchLog,
+  gateway: benchGateway,
   turns: benchTurns,
   approvals: benchApprovals,
 };

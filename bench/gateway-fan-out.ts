@@ -1,0 +1,194 @@
+/**
+ * What a delivery costs the server's processor, from Redis to the sockets of all who look: the gateway against bare loops on
+ * the same subscription. Events come in bursts, each as an append of its own; the next burst comes when everybody has all of
+ * the last one. All subjects stay open and take turns.
+ */
+import type { EventDraft } from "@turnstream/protocol";
+import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
+import { draftOf, type GatewayStage, openPens, type Pen } from "./gateway-stage.ts";
+import { Subject } from "./gateway-subject.ts";
+import { settle, type Way, wishOf } from "./gateway-viewers.ts";
+import { type Measurement, median, round } from "./measure.ts";
+import { MARK, RawClient } from "./raw-client.ts";
+
+export interface FanOutSize {
+  /** Connections to each subject, whatever the number of viewers per session. */
+  readonly clients: number;
+  readonly rounds: number;
+  readonly burst: number;
+  /** Of one run, at least; by viewers per session. */
+  readonly deliveries: Readonly<Record<number, number>>;
+}
+
+interface Kind extends Way {
+  readonly name: string;
+  /** Letters of one delta, so that a frame has about 200 bytes. */
+  readonly letters: number;
+}
+
+const LETTERS = 40;
+const SOCKETS: readonly Kind[] = [
+  { name: "ws.send", kind: "ws", wire: "socket", letters: LETTERS },
+  { name: "corked frames", kind: "corked", wire: "socket", letters: LETTERS },
+  { name: "gateway, blocks", kind: "gateway", wire: "socket", letters: LETTERS, dialect: "blocks" },
+  { name: "gateway, native", kind: "gateway", wire: "socket", letters: LETTERS, dialect: "native" },
+];
+const STREAMS: readonly Kind[] = [
+  { name: "res.write", kind: "sse", wire: "sse", letters: LETTERS },
+  { name: "gateway SSE, blocks", kind: "gateway", wire: "sse", letters: LETTERS, dialect: "blocks" },
+  { name: "gateway SSE, native", kind: "gateway", wire: "sse", letters: LETTERS, dialect: "native" },
+];
+
+const AT_MOST_TIMES_BARE = 1.3;
+const SETTLE_MS = 500;
+const PATIENCE_MS = 60_000;
+
+/** One subject with its viewers, at one number of viewers per session. */
+class Hall {
+  readonly name: string;
+  readonly #subject: Subject;
+  readonly #pens: readonly Pen[];
+  readonly #draft: EventDraft;
+  readonly #perSession: number;
+  #clients: readonly RawClient[] = [];
+  #missing = 0;
+  #told: (() => void) | null = null;
+
+  private constructor(kind: Kind, subject: Subject, pens: readonly Pen[], perSession: number) {
+    this.name = kind.name;
+    this.#subject = subject;
+    this.#pens = pens;
+    this.#draft = { ...DELTA, text: "x".repeat(kind.letters) + MARK } as EventDraft;
+    this.#perSession = perSession;
+  }
+
+  static async open(
+    stage: GatewayStage,
+    kind: Kind,
+    subject: Subject,
+    perSession: number,
+    clients: number,
+  ): Promise<Hall> {
+    const slug = kind.name.replaceAll(/\W+/g, "_");
+    const pens = await openPens(stage, `${slug}-${perSession}`, clients / perSession, OPENED);
+    const hall = new Hall(kind, subject, pens, perSession);
+    const wishes = Array.from({ length: clients }, (_, n) =>
+      wishOf(kind, {
+        port: subject.port,
+        headers: stage.headers,
+        session: pens[n % pens.length]?.session ?? "",
+      }),
+    );
+    hall.#clients = wishes.map((wish) => new RawClient(wish, (more) => hall.#arrived(more)));
+    await Promise.all(hall.#clients.map(({ ready }) => ready));
+    return hall;
+  }
+
+  /** @returns microseconds of the server's processor per delivery, and bytes */
+  async run(burst: number, deliveries: number) {
+    const bytes = this.#bytes();
+    const before = await this.#subject.weigh();
+    let delivered = 0;
+    while (delivered < deliveries) {
+      this.#missing = burst * this.#perSession;
+      delivered += this.#missing;
+      const arrived = new Promise<void>((resolve) => {
+        this.#told = resolve;
+      });
+      const written: Promise<void>[] = [];
+      for (let n = 0; n < burst; n++) {
+        const pen = this.#pens[n % this.#pens.length];
+        if (pen !== undefined) written.push(pen.write([this.#draft]));
+      }
+      await Promise.all(written);
+      await withinTime(arrived, this.name);
+    }
+    const after = await this.#subject.weigh();
+    return {
+      micros: (after.cpuMicros - before.cpuMicros) / delivered,
+      bytes: (this.#bytes() - bytes) / delivered,
+    };
+  }
+
+  close(): void {
+    for (const client of this.#clients) client.close();
+  }
+
+  #bytes(): number {
+    return this.#clients.reduce((sum, client) => sum + client.bytes, 0);
+  }
+
+  #arrived(more: number): void {
+    this.#missing -= more;
+    if (this.#missing === 0) this.#told?.();
+    else if (this.#missing < 0) throw new Error(`${this.name}: more has come than was sent`);
+  }
+}
+
+/** A turn that has begun to speak, without what the log adds and without the session's own first event. */
+const writer = new LogWriter().session().begin("Go on.");
+const place = writer.place();
+writer.add({ type: "text.start", ...place, part: false });
+const OPENED = writer.events.slice(1).map(draftOf);
+const DELTA = { type: "text.delta", ...place };
+
+export async function measureFanOut(stage: GatewayStage, size: FanOutSize): Promise<Measurement[]> {
+  return [
+    ...(await compare(stage, size, SOCKETS, ["ws.send", "corked frames"])),
+    ...(await compare(stage, size, STREAMS, ["res.write"])),
+  ];
+}
+
+async function compare(
+  stage: GatewayStage,
+  size: FanOutSize,
+  kinds: readonly Kind[],
+  bare: readonly string[],
+): Promise<Measurement[]> {
+  const measurements: Measurement[] = [];
+  for (const [perSession, deliveries] of Object.entries(size.deliveries)) {
+    const viewers = Number(perSession);
+    const subjects = await Promise.all(kinds.map(async ({ kind }) => Subject.start(stage, kind)));
+    const halls: Hall[] = [];
+    for (const [n, kind] of kinds.entries()) {
+      const subject = subjects[n];
+      if (subject !== undefined) halls.push(await Hall.open(stage, kind, subject, viewers, size.clients));
+    }
+    await settle(SETTLE_MS);
+    const runs = new Map(halls.map((hall) => [hall.name, [] as { micros: number; bytes: number }[]]));
+    // The first round warms everything up and doesn't count.
+    for (let n = 0; n <= size.rounds; n++) {
+      for (const hall of n % 2 === 0 ? halls : halls.toReversed()) {
+        const run = await hall.run(size.burst, deliveries);
+        if (n > 0) runs.get(hall.name)?.push(run);
+      }
+    }
+    for (const hall of halls) hall.close();
+    await Promise.all(subjects.map(async (subject) => subject.leave()));
+    const cost = (name: string) => median(runs.get(name)?.map(({ micros }) => micros) ?? []);
+    const best = Math.min(...bare.map(cost));
+    for (const { name } of kinds) {
+      const isBare = bare.includes(name);
+      const bytes = Math.round(median(runs.get(name)?.map((run) => run.bytes) ?? []));
+      const measure = `${name}: CPU per delivery, ${viewers} viewers`;
+      measurements.push({ measure, value: round(cost(name)), note: `us; ${bytes} bytes` });
+      if (isBare) continue;
+      const times = round(cost(name) / best);
+      measurements.push({ measure: `${measure}, times bare`, value: times, atMost: AT_MOST_TIMES_BARE });
+      if (bare.includes("ws.send")) {
+        const saved = round(cost("ws.send") / cost(name));
+        measurements.push({ measure: `${measure}, ws.send costs times that`, value: saved });
+      }
+    }
+  }
+  return measurements;
+}
+
+/** A delivery that never comes must end the bench, not hold it. */
+async function withinTime(arrived: Promise<void>, name: string): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${name}: not everybody got everything`)), PATIENCE_MS);
+  });
+  await Promise.race([arrived, late]).finally(() => clearTimeout(timer));
+}

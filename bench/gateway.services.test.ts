@@ -1,0 +1,25 @@
+/** The bench of the gateway in its smallest form, so that it can't rot. What it measures here means nothing. */
+import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { expect, test } from "vitest";
+import { type GatewayBenchSize, runGatewayBench } from "./gateway.ts";
+
+const SMALLEST: GatewayBenchSize = {
+  fanOut: { clients: 4, rounds: 1, burst: 4, deliveries: { 2: 8 } },
+  memory: { connections: 4, warmUp: 2 },
+  storm: { sessions: 2, clients: 6, few: 3, rounds: 1 },
+};
+
+test("the bench of the gateway runs through", { timeout: 240_000 }, async () => {
+  const servers = {
+    redisUrl: sharedRedisUrl(),
+    databaseUrl: await freshDatabaseUrl(),
+    stop: async () => undefined,
+  };
+  const measurements = await runGatewayBench(servers, freshPrefix(), SMALLEST);
+  expect(measurements.length).toBeGreaterThan(35);
+  expect(measurements.filter(({ value }) => !Number.isFinite(value))).toEqual([]);
+  // Bytes are the same on every machine, however busy it is.
+  const bytes = measurements.filter(({ measure }) => / bytes for a cursor at /.test(measure));
+  expect(bytes).toHaveLength(12);
+  expect(bytes.filter(({ value, atMost = 0 }) => value > atMost)).toEqual([]);
+});

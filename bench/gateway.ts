@@ -1,0 +1,48 @@
+/**
+ * The gateway on the real thing: what a delivery costs, what an idle connection holds, and what it takes when everybody comes
+ * back at once; each against the least that a server can do, in the same run. Takes eight minutes.
+ */
+import { type FanOutSize, measureFanOut } from "./gateway-fan-out.ts";
+import { type MemorySize, measureMemory } from "./gateway-memory.ts";
+import { openGatewayStage, type Servers, startServers } from "./gateway-stage.ts";
+import { measureStorm, type StormSize } from "./gateway-storm.ts";
+import type { Measurement } from "./measure.ts";
+
+export interface GatewayBenchSize {
+  readonly fanOut: FanOutSize;
+  readonly memory: MemorySize;
+  readonly storm: StormSize;
+}
+
+const FULL: GatewayBenchSize = {
+  fanOut: {
+    clients: 200,
+    rounds: 5,
+    burst: 200,
+    deliveries: { 1: 20_000, 10: 60_000, 100: 200_000 },
+  },
+  memory: { connections: 5_000, warmUp: 500 },
+  storm: { sessions: 50, clients: 5_000, few: 200, rounds: 5 },
+};
+
+export async function benchGateway(): Promise<Measurement[]> {
+  return runGatewayBench(await startServers(), "bench", FULL);
+}
+
+/** Ends the servers as well. */
+export async function runGatewayBench(
+  servers: Servers,
+  prefix: string,
+  size: GatewayBenchSize,
+): Promise<Measurement[]> {
+  const stage = await openGatewayStage(servers, prefix);
+  try {
+    return [
+      ...(await measureFanOut(stage, size.fanOut)),
+      ...(await measureMemory(stage, size.memory)),
+      ...(await measureStorm(stage, size.storm)),
+    ];
+  } finally {
+    await stage.close();
+  }
+}
