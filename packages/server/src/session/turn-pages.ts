@@ -44,6 +44,16 @@ export async function pageOfTurns(
   return { turns, next: null };
 }
 
+/** How many of the newest turns go into one answer: at most `most`, fewer where they are long, and one in any case. */
+export function howManyFit({ turns }: SessionState, most: number): number {
+  let count = 0;
+  for (let length = 0; count < Math.min(most, turns.length) && length <= MAX_LENGTH; count++) {
+    const turn = turns.at(turns.length - 1 - count);
+    length += turn === undefined ? 0 : lengthOf(turn);
+  }
+  return count;
+}
+
 const STEP = 5;
 
 /** The newest first. */

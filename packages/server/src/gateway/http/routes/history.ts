@@ -7,7 +7,7 @@ import { blobAddresses } from "../../../session/blob-address.ts";
 import { readEndState } from "../../../session/end-state.ts";
 import { readQuiet } from "../../../session/handoff.ts";
 import { readHistory } from "../../../session/history.ts";
-import { pageOfTurns, readTurn } from "../../../session/turn-pages.ts";
+import { howManyFit, pageOfTurns, readTurn } from "../../../session/turn-pages.ts";
 import type { Ref } from "../../../store/refs.ts";
 import { Refused } from "../../refused.ts";
 import { pageEnd, pageSize } from "../query.ts";
@@ -50,7 +50,7 @@ const getSnapshot = route({
     return shown(parts, ref, {
       session_id: ref.session,
       event_id: cursor,
-      snapshot: snapshot(state, query.turns),
+      snapshot: snapshot(state, howManyFit(state, query.turns)),
     });
   },
 });
