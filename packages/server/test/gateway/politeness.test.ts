@@ -39,21 +39,21 @@ function feedsOf(world: Pick<World, "parts">, options: { tidyMs?: number } = {})
 
 /** How long the event loop was held in one go at most, and how long it took in all, in milliseconds. */
 async function held(work: () => Promise<void>): Promise<{ longest: number; total: number }> {
-  let [longest, done] = [0, false];
+  const seen = { longest: 0, done: false };
   const began = performance.now();
   let last = began;
   const watching = (async () => {
-    while (!done) {
+    while (!seen.done) {
       await new Promise((resolve) => setImmediate(resolve));
       const now = performance.now();
-      longest = Math.max(longest, now - last);
+      seen.longest = Math.max(seen.longest, now - last);
       last = now;
     }
   })();
   await work();
-  done = true;
+  seen.done = true;
   await watching;
-  return { longest, total: performance.now() - began };
+  return { longest: seen.longest, total: performance.now() - began };
 }
 
 test("a session of 10 MB is replayed, and shown anew, without holding the event loop for long", async () => {
