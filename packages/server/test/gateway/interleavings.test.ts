@@ -155,6 +155,9 @@ class Play {
   async check(): Promise<void> {
     const entries = await this.engine.inner.range(this.world.ref.session, { epoch: 0, seq: 0 }, 1_000);
     for (const entry of entries?.entries ?? []) this.written.set(entry.cursor, entry.event);
+    const archive = this.world.parts.store.archive;
+    for (const event of await archive.events(this.world.ref, { after: 0, limit: 1_000 }))
+      this.written.set(event.id, event);
     const state = await this.#now();
     for (const one of this.watched) {
       seen.viewers++;
