@@ -24,7 +24,8 @@ const agent = defineAgent({
 
 async function open(options: Parameters<typeof openServer>[1] = {}): Promise<void> {
   stage = await Stage.open(memoryParts());
-  await stage.worker([agent]);
+  // A busy machine must not make the one worker look dead.
+  await stage.worker([agent], { ttlMs: 20_000 });
   server = await openServer(stage.parts, { actor: stage.actor, ...options });
 }
 
