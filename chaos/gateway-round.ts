@@ -9,6 +9,7 @@ import type { Frame } from "@turnstream/conformance/clients/screens.ts";
 import type { Event, Turn } from "@turnstream/protocol";
 import type { Ref } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
+import { atMoment } from "./aim.ts";
 import { differenceOf, expectedScreen } from "./expected-screens.ts";
 import type { GatewayProcess } from "./gateway-process.ts";
 import type { GatewayStage } from "./gateway-stage.ts";
@@ -16,6 +17,7 @@ import { KINDS } from "./kinds-of-viewers.ts";
 import { judge } from "./plan-judge.ts";
 import { ReturningViewer } from "./returning-viewer.ts";
 import { atWork, CALLS, FOREVER_MS, nested, stoppedWrongly, TOOLS } from "./stop.ts";
+import type { TurnFollower } from "./turn-follower.ts";
 import { type Plan, randomPlan } from "./turn-plan.ts";
 import { turnOf } from "./turn-stage.ts";
 
@@ -38,6 +40,8 @@ export interface Found {
   readonly problems: string[];
 }
 
+/** How long an event takes to the screens, about. */
+const SEEN_MS = 15;
 /** How long viewers may take to have everything once the turn is over. */
 const CAUGHT_UP_MS = 10_000;
 
@@ -63,6 +67,7 @@ export class GatewayRound {
     const plan = fault === "stop" ? nested(name, FOREVER_MS) : randomPlan(name, this.#random, 0.4);
     const message = await this.#send(viewers, plan);
     if (fault === "stop") await until("the tools to run", () => atWork(follower) >= TOOLS);
+    else if (fault === "wipe") await untilSaid(follower);
     else {
       await until("the turn to begin", () => follower.running !== undefined, { everyMs: 2 });
       await sleep(100 + this.#random() * 800);
@@ -173,6 +178,14 @@ export class GatewayRound {
       : differenceOf(actual, wanted);
     if (difference !== null) problem(difference);
   }
+}
+
+/** Somebody speaks: what is said is on the screens, and not archived yet. */
+async function untilSaid(follower: TurnFollower): Promise<void> {
+  const act = ({ event }: { readonly event: Event }) =>
+    event.type === "text.delta" || event.type === "thinking.delta";
+  await atMoment([follower], { act, timeoutMs: 10_000 });
+  await sleep(SEEN_MS);
 }
 
 const outputOf = (display: unknown): unknown => (display as { output: unknown }).output;

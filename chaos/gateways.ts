@@ -49,7 +49,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       value: found.problems.length,
       exactly: 0,
     },
-    { figure: "told to begin anew after a wipe", value: found.anew },
+    { figure: "told to begin anew after a wipe", value: found.anew, atLeast: found.rounds.wipe },
     { figure: "slowest to be told", value: Math.round(found.slowestToldMs), atMost: TELL_MS, unit: "ms" },
     { figure: "told to begin anew without a wipe", value: found.anewWithoutWipe, exactly: 0 },
     {
