@@ -336,15 +336,25 @@ describe("following a session", () => {
     }
   });
 
-  test("refuses a header and an address that name different events, and unknown dialects", async () => {
+  test("goes by the header where the address has a cursor too: who reconnects sends both", async () => {
     const ref = await open();
-    for (const [rest, headers] of [
-      ["events?after=1-1", { "last-event-id": "1-2" }],
-      ["events?dialect=klingon", {}],
-      ["events?dialect=native&dialect=blocks", {}],
-    ] as const) {
+    await stage.ask(ref, "one");
+    const first = await follow(ref, "events?dialect=native&after=0-0");
+    await first.until("all", ({ event }) => event === "turn.end");
+    const { id = "" } = first.messages.at(-1) ?? {};
+    first.leave();
+    await stage.ask(ref, "two");
+    const again = await follow(ref, "events?dialect=native&after=0-0", { "last-event-id": id });
+    await again.until("all", ({ event }) => event === "turn.end");
+    expect(again.messages.filter(({ event }) => event === "turn.start")).toHaveLength(1);
+    again.leave();
+  });
+
+  test("refuses unknown dialects", async () => {
+    const ref = await open();
+    for (const rest of ["events?dialect=klingon", "events?dialect=native&dialect=blocks"]) {
       const { status, json } = await server.ask("GET", `/sessions/${ref.session}/${rest}`, {
-        headers: { ...server.auth, ...headers },
+        headers: server.auth,
       });
       expect([status, json.error]).toEqual([400, "BAD_REQUEST"]);
     }

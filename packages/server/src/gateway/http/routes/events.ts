@@ -1,7 +1,6 @@
 /** `GET /sessions/{session}/events`: a session as an event stream, in any dialect, from the beginning or from a cursor. */
 import { z } from "zod";
 import { DIALECTS } from "../../choice.ts";
-import { Refused } from "../../refused.ts";
 import { sessionStream } from "../../sse/session-stream.ts";
 import { route } from "../route.ts";
 
@@ -28,11 +27,9 @@ export const events = route({
   },
 });
 
-/** A browser that reconnects sends the header, and the address that it began with. */
+/** Who reconnects sends the header beside the address that it began with: the header is the newer one. */
 function lastSeen(after: string | undefined, header: string | undefined): string | null {
-  const inQuery = after === "" ? undefined : after;
   const inHeader = header === "" ? undefined : header;
-  if (inQuery !== undefined && inHeader !== undefined && inQuery !== inHeader)
-    throw new Refused("BAD_REQUEST", "after and Last-Event-ID name different events. Send one of them.");
+  const inQuery = after === "" ? undefined : after;
   return inHeader ?? inQuery ?? null;
 }
