@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Door } from "@turnstream/conformance/clients/lines.ts";
 import type { Frame } from "@turnstream/conformance/clients/screens.ts";
 import type { Event, Turn } from "@turnstream/protocol";
-import type { Ref } from "@turnstream/server";
+import type { LogEntry, Ref } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 import { atMoment } from "./aim.ts";
 import { differenceOf, expectedScreen } from "./expected-screens.ts";
@@ -182,10 +182,12 @@ export class GatewayRound {
 
 /** Somebody speaks: what is said is on the screens, and not archived yet. */
 async function untilSaid(follower: TurnFollower): Promise<void> {
-  const act = ({ event }: { readonly event: Event }) =>
-    event.type === "text.delta" || event.type === "thinking.delta";
-  await atMoment([follower], { act, timeoutMs: 10_000 });
+  await atMoment([follower], { act: isSaid, timeoutMs: 10_000 });
   await sleep(SEEN_MS);
+}
+
+function isSaid({ event }: LogEntry): boolean {
+  return event.type === "text.delta" || event.type === "thinking.delta";
 }
 
 const outputOf = (display: unknown): unknown => (display as { output: unknown }).output;
