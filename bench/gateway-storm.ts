@@ -26,6 +26,7 @@ const FEW_AT_MOST_MS = 100;
 /** Of the answer's deltas, how many are still to come. */
 const LEFT = 10;
 const GOES_ON_EVERY_MS = 50;
+const PATIENCE_MS = 60_000;
 
 const WAYS: readonly (Way & { readonly name: string })[] = [
   { name: "native", kind: "gateway", wire: "socket", dialect: "native" },
@@ -146,7 +147,11 @@ async function comeBack(wishes: readonly ReturnType<typeof wishOf>[]): Promise<n
         client.ready.catch(reject);
       }),
   );
-  const all = await Promise.all(caughtUp);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("not everybody could catch up")), PATIENCE_MS);
+  });
+  const all = await Promise.race([Promise.all(caughtUp), late]).finally(() => clearTimeout(timer));
   for (const { client } of all) client.close();
   return all.map(({ ms }) => ms);
 }

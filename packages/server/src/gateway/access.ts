@@ -4,6 +4,8 @@
 import { SESSION_NAME } from "../names.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
+import type { Session } from "../store/ports/sessions.ts";
+import { AskOnce } from "./ask-once.ts";
 import type { Caller } from "./caller.ts";
 import { Refused } from "./refused.ts";
 
@@ -41,9 +43,18 @@ export async function refOf(
 ): Promise<Ref> {
   const session = isNumber(segment)
     ? await byNumber(store, caller, Number(segment))
-    : SESSION_NAME.test(segment) && (await store.sessions.get(caller, segment));
+    : SESSION_NAME.test(segment) && (await byId(store, caller, segment));
   if (!session) throw new Refused("NOT_FOUND", "There is no such session, or it is not yours.");
   return { tenant: session.tenant, session: session.id };
+}
+
+/** By store: viewers of one session come back together, and must not fill the pool of connections with one question. */
+const asked = new WeakMap<Store, AskOnce<Session | null>>();
+
+function byId(store: Store, { tenant, user }: Caller, id: string): Promise<Session | null> {
+  const once = asked.get(store) ?? new AskOnce();
+  asked.set(store, once);
+  return once.ask(JSON.stringify([tenant, user, id]), () => store.sessions.get({ tenant, user }, id));
 }
 
 async function byNumber(store: Store, caller: Caller, number: number) {
