@@ -30,6 +30,9 @@ export interface Server {
 const PATIENCE_MS = 5_000;
 const REQUEST_MS = 300_000;
 
+/** When everybody comes back at once, those beyond it are cut off or wait a second; the system may allow less. */
+const BACKLOG = 4_096;
+
 export function createServer(options: ServerOptions): Server {
   const gateway = createGateway(options);
   const app = appOf(options);
@@ -38,7 +41,7 @@ export function createServer(options: ServerOptions): Server {
   addHealth(app, options, () => isClosing);
   return {
     async listen(port = 0, host = "127.0.0.1") {
-      await app.listen({ port, host });
+      await app.listen({ port, host, backlog: BACKLOG });
       return urlOf(app);
     },
     get url() {
