@@ -1,7 +1,15 @@
 /** Replays through the pure machines: from every position, over both wires, exactly what the dialect says comes after it. */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { expectSame, resumeFrames, statesOf } from "@turnstream/conformance/support/replay.ts";
-import { coalesce, emptyState, type Event, parseCursor, type SessionState } from "@turnstream/protocol";
+import {
+  blobAddress,
+  coalesce,
+  emptyState,
+  type Event,
+  parseCursor,
+  type SessionState,
+  withAddresses,
+} from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
@@ -33,7 +41,7 @@ function slimStates(states: readonly SessionState[], events: readonly Event[]): 
 
 function frames(of: Choice, state: SessionState, events: readonly Event[]): Frame[] {
   if (events.length === 0) return [];
-  const telling = tellingOf(of, "s", (blob) => `turnstream:blob/${blob}`);
+  const telling = tellingOf(of, "s", blobAddress);
   const from = needsState(of) ? standingAt(telling, state) : null;
   const page = replayPage(telling, from, events.map(entryOf), () => false);
   return page.chunks.flatMap((bytes) => readFrames(of, bytes));
@@ -64,7 +72,9 @@ test(`at every position of ${LOGS} logs, a replay of each dialect and wire is wh
         for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
           const of = choice(dialect, dialect === "responses" || k % 3 === 0 ? "sse" : "socket");
           const got = frames(of, slim[k] ?? emptyState, events.slice(k));
-          const expected = TOLD[dialect](states, events, k).map((frame) => withoutSession(frame as Frame));
+          const expected = withAddresses(TOLD[dialect](states, events, k), blobAddress).map((frame) =>
+            withoutSession(frame as Frame),
+          );
           expect(got.map(bare).map(sorted)).toHaveLength(expected.length);
           expectSame(got.map(bare).map(withoutSession).map(sorted), expected.map(sorted));
         }
