@@ -55,6 +55,8 @@ export function refuse(door: Pick<Door, "parts">, socket: Duplex, error: unknown
     "content-length": String(Buffer.byteLength(text)),
     connection: "close",
   }).map(([name, value]) => `${name}: ${value}\r\n`);
+  // Whoever has left hears nothing, and without a listener that would end the process.
+  socket.on("error", ignore);
   // Whoever doesn't hang up is not waited for.
   socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${String(text)}`);
