@@ -14,12 +14,12 @@ export function readJson(text: string): unknown {
   } catch {
     throw new Refused("BAD_REQUEST", "This is not JSON.");
   }
-  check(value);
+  checkJson(value);
   return value;
 }
 
-/** Level by level, without recursion: the depth is what is being judged. */
-function check(value: unknown): void {
+/** The same for what was parsed elsewhere. Level by level, without recursion: the depth is what is being judged. */
+export function checkJson(value: unknown): void {
   let level: readonly object[] = isObject(value) ? [value] : [];
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) throw new Refused("BAD_REQUEST", `JSON must be nested at most ${MAX_DEPTH} deep.`);

@@ -1,6 +1,8 @@
 /** What can be said of a command before it is carried out. Pure. */
-import type { SocketCommand } from "@turnstream/protocol/schema";
+import { readSocketCommand, type SocketCommand } from "@turnstream/protocol/schema";
 import type { Action } from "../access.ts";
+import { checkJson } from "../read-json.ts";
+import { Refused } from "../refused.ts";
 
 const ACTION_OF: Readonly<Record<SocketCommand["type"], Action>> = {
   subscribe: "read",
@@ -16,6 +18,14 @@ const ACTION_OF: Readonly<Record<SocketCommand["type"], Action>> = {
 
 export function actionOf(type: SocketCommand["type"]): Action {
   return ACTION_OF[type];
+}
+
+/** The command in a frame, held to the same bounds as a body over HTTP. Throws BAD_REQUEST. */
+export function commandIn(text: string): SocketCommand {
+  const read = readSocketCommand(text);
+  if (!read.ok) throw new Refused(read.code, read.message);
+  checkJson(read.value);
+  return read.value;
 }
 
 /** Longer ones are not looked into: whoever sends such things gets an answer without its name on it. */

@@ -31,6 +31,8 @@ export function socketOpener(
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
+    // The connection answers pings itself, as many as are read.
+    autoPong: false,
     // Each socket would hold a window of its own, and no two could share bytes.
     perMessageDeflate: false,
     maxPayload: room.parts.limits.bodyBytes,

@@ -4,7 +4,7 @@
  * sessions: they come ready-made from feeds.
  */
 import type { Socket } from "node:net";
-import { readSocketCommand, type SocketCommand, type SocketReply } from "@turnstream/protocol/schema";
+import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import type { WebSocket } from "ws";
 import { refOf, requireAction } from "../access.ts";
 import type { Caller } from "../caller.ts";
@@ -19,7 +19,7 @@ import { QueuedOutlet } from "../queued-outlet.ts";
 import { Refused } from "../refused.ts";
 import type { CloseReason } from "./close-codes.ts";
 import { CommandQueue } from "./command-queue.ts";
-import { actionOf, requestIdOf } from "./command-facts.ts";
+import { actionOf, commandIn, requestIdOf } from "./command-facts.ts";
 import { lifeOf } from "./liveness.ts";
 import { SocketTransport } from "./socket-transport.ts";
 import { type SocketSide, SocketViewer } from "./socket-viewer.ts";
@@ -51,6 +51,8 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
   #bytesRead = 0;
   #malformed = 0;
   #refused = 0;
+  /** The newest ping, while the other side doesn't read. */
+  #pinged: Buffer | null = null;
 
   constructor(room: SocketRoom, caller: Caller, choice: Choice, socket: WebSocket, under: Socket) {
     this.caller = caller;
@@ -64,7 +66,11 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
     socket.on("close", () => this.closed());
     // It is followed by `close`; without a listener it would end the process.
     socket.on("error", ignore);
-    under.on("drain", () => this.outlet.transportDrained());
+    socket.on("ping", (data) => this.#pong(data));
+    under.on("drain", () => {
+      if (this.#pinged !== null) this.#pong(this.#pinged);
+      this.outlet.transportDrained();
+    });
   }
 
   get held(): number {
@@ -138,6 +144,13 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
     this.outlet.over();
   }
 
+  /** Only the newest ping needs an answer: whoever sends them without reading makes us hold one, not all. */
+  #pong(data: Buffer): void {
+    const isFull = this.#under.writableNeedDrain;
+    this.#pinged = isFull ? Buffer.from(data) : null;
+    if (!isFull) this.#socket.pong(data);
+  }
+
   #take(data: Buffer, isBinary: boolean): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (isBinary) {
@@ -145,14 +158,15 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
       return;
     }
     const text = data.toString();
-    const read = readSocketCommand(text);
-    if (!read.ok) {
+    let command: SocketCommand;
+    try {
+      command = commandIn(text);
+    } catch (error) {
       this.#malformed += 1;
       if (this.#malformed > MAX_MALFORMED) this.#close("malformed");
-      else this.#refuse(new Refused(read.code, read.message), requestIdOf(text));
+      else this.#refuse(error, requestIdOf(text));
       return;
     }
-    const command = read.value;
     this.#commands ??= new CommandQueue(this.#room.parts.limits.bodyBytes);
     if (this.#commands.add(command.session_id, data.byteLength, () => this.#carryOut(command))) return;
     this.#refused += 1;
