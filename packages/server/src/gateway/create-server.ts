@@ -5,6 +5,7 @@
 import type { AddressInfo } from "node:net";
 import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { createGateway, type GatewayLoad } from "./gateway.ts";
+import { fastifyError } from "./http/fastify-error.ts";
 import { sendAnswer } from "./http/gateway-plugin.ts";
 import { addHealth } from "./http/health.ts";
 import { loggedPath } from "./http/logged-path.ts";
@@ -69,10 +70,14 @@ function appOf({ logger, onError = () => undefined }: ServerOptions): FastifyIns
     forceCloseConnections: "idle",
     // Of what is sent to us; answers may take as long as they take.
     requestTimeout: REQUEST_MS,
+    // Java and curl offer HTTP/2 with their requests: what isn't taken up is answered as if it hadn't been offered.
+    http: { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket" },
     frameworkErrors: (_error, _request, reply) => void sendAnswer(reply, badUrl),
   });
   app.setNotFoundHandler((_request, reply) => sendAnswer(reply, notFound));
-  app.setErrorHandler((error, _request, reply) => sendAnswer(reply, refusal({ onError }, error)));
+  app.setErrorHandler((error, _request, reply) =>
+    sendAnswer(reply, refusal({ onError }, fastifyError(error))),
+  );
   if (logger !== undefined)
     app.addHook("onResponse", async (request, reply) => {
       const { method, url } = request;

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const ways: Record<string, () => Promise<StreamClient>> = {
   http: () => StreamClient.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`),
-  web: async () => StreamClient.of(new Response(webStream(options()))),
+  web: async () => StreamClient.of(new Response(webStream(options(), new AbortController().signal))),
 };
 
 /** Tells each text as the data of one event, and again as the text of a frame. */
@@ -114,7 +114,7 @@ describe("a web stream", () => {
         closed: () => heard.push("closed"),
       };
     };
-    const reader = webStream(options()).getReader();
+    const reader = webStream(options(), new AbortController().signal).getReader();
     expect(sent.filter((one) => one === "written").length).toBeLessThanOrEqual(3);
     expect(sent.filter((one) => one === "queued").length).toBe(32);
     expect(sent.at(-1)).toBe("dropped");

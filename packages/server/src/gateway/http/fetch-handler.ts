@@ -22,7 +22,11 @@ export async function handleRequest(
 ): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   if (!pathname.startsWith(`${BASE}/`))
-    return respond(door, refusal(door.parts, new Refused("NOT_FOUND", `Everything here is under ${BASE}.`)));
+    return respond(
+      door,
+      request.signal,
+      refusal(door.parts, new Refused("NOT_FOUND", `Everything here is under ${BASE}.`)),
+    );
   const asked: HttpRequest = {
     method: request.method.toUpperCase(),
     url: `${pathname.slice(BASE.length)}${search}`,
@@ -31,19 +35,19 @@ export async function handleRequest(
     signal: request.signal,
     from,
   };
-  return respond(door, await serve(door, asked));
+  return respond(door, request.signal, await serve(door, asked));
 }
 
 const NOTHING: AsyncIterable<Uint8Array> = {
   async *[Symbol.asyncIterator]() {},
 };
 
-function respond(door: Door, { status, headers, body }: HttpAnswer): Response {
+function respond(door: Door, left: AbortSignal, { status, headers, body }: HttpAnswer): Response {
   const init = { status, headers };
   if (body === null) return new Response(null, init);
   if ("whole" in body) return new Response(body.whole as string | Uint8Array<ArrayBuffer>, init);
   if ("chunks" in body) return new Response(ReadableStream.from(body.chunks), init);
-  return new Response(webStream(streamOptions(door, body)), {
+  return new Response(webStream(streamOptions(door, body), left), {
     status,
     headers: { ...headers, ...EVENT_STREAM_HEADERS },
   });

@@ -6,6 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { type Duplex, Readable } from "node:stream";
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
 import fp from "fastify-plugin";
+import { fastifyError } from "./fastify-error.ts";
 import { BASE } from "./base.ts";
 import type { HttpAnswer } from "./message.ts";
 import { Refused } from "../refused.ts";
@@ -25,7 +26,9 @@ export function gatewayPlugin(
   const plugin: FastifyPluginAsync = async (app) => {
     app.removeAllContentTypeParsers();
     app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-    app.setErrorHandler((error, _request, reply) => sendAnswer(reply, refusal(door.parts, error)));
+    app.setErrorHandler((error, _request, reply) =>
+      sendAnswer(reply, refusal(door.parts, fastifyError(error))),
+    );
     const handler = (request: FastifyRequest, reply: FastifyReply) => handle(door, app, request, reply);
     app.route({ method: METHODS, url: `${BASE}/*`, exposeHeadRoute: false, handler });
     app.server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {

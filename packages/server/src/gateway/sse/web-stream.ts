@@ -36,13 +36,16 @@ class ControllerTransport implements Transport {
   }
 }
 
-export function webStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
+/** @param left the client has: not every server cancels the body then, and some never begin to read it */
+export function webStream(options: EventStreamOptions, left: AbortSignal): ReadableStream<Uint8Array> {
   let stream: EventStream | undefined;
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
         const ended = () => queueMicrotask(() => stream?.closed());
         stream = new EventStream(new ControllerTransport(controller, ended), options);
+        if (left.aborted) stream.destroy();
+        else left.addEventListener("abort", () => stream?.destroy(), { once: true });
       },
       pull: () => stream?.outlet.transportDrained(),
       cancel: () => stream?.closed(),
