@@ -17,6 +17,7 @@ import { readHistory } from "../session/history.ts";
 import { StoreError } from "../store/errors.ts";
 import type { Feed } from "./feed.ts";
 import type { TurnBegun } from "./feeds.ts";
+import { patiently } from "./patiently.ts";
 
 /** How far back a turn is looked for that began before anybody looked. */
 const TURNS = 20;
@@ -24,15 +25,13 @@ const TURNS = 20;
 /** What can become of a message. */
 const BEGINNINGS = ['"turn.start"', '"question.update"', '"message.remove"'];
 
-/** Throws NOT_FOUND when the message is withdrawn. */
+/** How many pages of them: who asks for a message that is older than that is told that there is none. */
+const PAGES = 50;
+
+/** Throws NOT_FOUND when the message is withdrawn, or there is none. */
 export function turnBegun(feed: Feed, message: string, signal: AbortSignal): Promise<TurnBegun> {
   return lookAndWait(feed, signal, {
-    look: async () => {
-      const { state } = await readHistory(feed.parts, feed.ref, { turns: TURNS });
-      const turn = state.turns.findLast((one) => one.message?.id === message);
-      if (turn !== undefined) return { turn: turn.id, before: await cursorBefore(feed, turn.start) };
-      return answeredIn(feed, state, message);
-    },
+    look: () => findBegun(feed, message),
     seen: (entry, before) => {
       if (!BEGINNINGS.some((type) => entry.mayHold(type))) return null;
       const { event } = entry;
@@ -43,12 +42,51 @@ export function turnBegun(feed: Feed, message: string, signal: AbortSignal): Pro
   });
 }
 
-/** A message that was the answer to a question begins no turn: the one that asked goes on, from where the answer came. */
-async function answeredIn(feed: Feed, state: SessionState, message: string): Promise<TurnBegun | null> {
-  for (const turn of state.turns.toArray().toReversed())
+/** Null while it waits. */
+async function findBegun(feed: Feed, message: string): Promise<TurnBegun | null> {
+  const { parts, ref } = feed;
+  const { state } = await readHistory(parts, ref, { turns: TURNS });
+  const found = await begunIn(feed, state.turns.toArray().toReversed(), message);
+  if (found !== null) return found;
+  if (state.waiting.some(({ id }) => id === message)) return null;
+  // Asked first: what is not to come then, is archived when the turns are read.
+  const isToCome = !state.settled.includes(message) && (await mayCome(feed, message));
+  let before: number | undefined;
+  for (let page = 0; page < PAGES; page++) {
+    const records = await parts.store.turns.list(ref, {
+      limit: TURNS,
+      ...(before === undefined ? {} : { before }),
+    });
+    const older = await begunIn(
+      feed,
+      records.map(({ snapshot }) => restoreTurn(snapshot)),
+      message,
+    );
+    if (older !== null) return older;
+    before = records.at(-1)?.start;
+    if (before === undefined) break;
+  }
+  if (isToCome) return null;
+  throw new StoreError("NOT_FOUND", `message ${message}`);
+}
+
+/** Whether the log has yet to tell of a message: it waits, or the turn that runs has taken it, or asked for it. */
+async function mayCome({ parts: { store }, ref }: Feed, message: string): Promise<boolean> {
+  if ((await store.waiting.list(ref)).some(({ id }) => id === message)) return true;
+  return (await store.running.get(ref)) !== null;
+}
+
+/**
+ * A message that was the answer to a question begins no turn: the one that asked goes on, from where the answer came.
+ * @param turns the newest first
+ */
+async function begunIn(feed: Feed, turns: readonly Turn[], message: string): Promise<TurnBegun | null> {
+  for (const turn of turns) {
+    if (turn.message?.id === message) return { turn: turn.id, before: await cursorBefore(feed, turn.start) };
     for (const block of blocksOf(turn))
       if (block.kind === "question" && block.message === message)
         return { turn: turn.id, before: await cursorBefore(feed, block.changed) };
+  }
   return null;
 }
 
@@ -60,7 +98,7 @@ export interface TurnEnded {
 export async function turnEnded(feed: Feed, id: string, signal: AbortSignal): Promise<TurnEnded> {
   const look = async (): Promise<TurnEnded | null> => {
     const { state } = await readHistory(feed.parts, feed.ref, { turns: TURNS });
-    const turn = findTurn(state, id) ?? (await olderTurn(feed, state, id));
+    const turn = findTurn(state, id) ?? (await archivedTurn(feed, id));
     return turn === null || turn.status === "running" ? null : { turn, state };
   };
   while (true) {
@@ -76,12 +114,9 @@ export async function turnEnded(feed: Feed, id: string, signal: AbortSignal): Pr
   }
 }
 
-async function olderTurn({ parts, ref }: Feed, state: SessionState, id: string): Promise<Turn | null> {
-  const before = state.turns.at(0)?.start;
-  if (before === undefined || state.earlier === 0) return null;
-  const page = await parts.store.turns.list(ref, { before, limit: TURNS });
-  const record = page.find((one) => one.id === id);
-  return record === undefined ? null : restoreTurn(record.snapshot);
+async function archivedTurn({ parts, ref }: Feed, id: string): Promise<Turn | null> {
+  const record = await parts.store.turns.get(ref, id);
+  return record === null ? null : restoreTurn(record.snapshot);
 }
 
 /** What was found of a silence, until the next event. */
@@ -145,7 +180,7 @@ function lookAndWait<T>(feed: Feed, signal: AbortSignal, { look, seen }: Wanted<
     };
     const abort = (): void => finish(() => reject(signal.reason as Error));
     const lookNow = (): void => {
-      look().then(
+      patiently(look, feed.parts.pause, signal).then(
         (found) => found !== null && finish(() => resolve(found)),
         (error: unknown) => finish(() => reject(error)),
       );
