@@ -25,17 +25,33 @@ export function subscribeToTurn(
   if (until === undefined) return parts.feeds.subscribe(ref, wish, viewer);
   const left = new AbortController();
   let isFromArchive = false;
+  const fromArchive = (): void => {
+    if (isFromArchive) return;
+    isFromArchive = true;
+    inner.closed();
+    void tellFromArchive(parts, ref, { turn: until, choice: wish.choice }, viewer, left.signal);
+  };
+  /** It goes on from now: if the turn was over by then, its end would never come. */
+  const endWithTurn = async (from: number): Promise<void> => {
+    try {
+      const { end } = (await parts.feeds.ended(ref, until, left.signal)).turn;
+      if (end !== null && end <= from) fromArchive();
+    } catch {
+      // The subscription itself meets it too.
+    }
+  };
   const inner = parts.feeds.subscribe(ref, wish, {
     outlet: viewer.outlet,
     told(told) {
       viewer.told(told);
-      if (told.resumed || told.reason === "slow") return;
-      isFromArchive = true;
-      inner.closed();
-      void tellFromArchive(parts, ref, { turn: until, choice: wish.choice }, viewer, left.signal);
+      if (told.resumed) return;
+      if (told.reason !== "slow") return fromArchive();
+      void endWithTurn(parseCursor(inner.position)?.seq ?? 0);
     },
     ended: (reason) => {
-      if (!isFromArchive) viewer.ended(reason);
+      if (isFromArchive) return;
+      left.abort();
+      viewer.ended(reason);
     },
   });
   return {
