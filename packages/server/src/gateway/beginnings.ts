@@ -31,6 +31,8 @@ export interface BeginningsFeed {
   /** Why a position can't be gone on from; null when it can. */
   judge(position: Position): Promise<BadCursorReason | null>;
   readonly stateAt: (position: Position) => Promise<SessionState | BadCursorReason>;
+  /** Whether what states of this feed have dropped is archived as it was then. */
+  isDroppedKept(): Promise<boolean>;
   /** Right before the newest turn began. */
   lastTurn(): Promise<SessionState>;
 }
@@ -111,11 +113,13 @@ async function resync(
 }
 
 /** A window on the session, where the feed stands or later. */
-async function stateNow({ parts, ref, head, stateAt }: BeginningsFeed): Promise<SessionState> {
+async function stateNow(feed: BeginningsFeed): Promise<SessionState> {
+  const { parts, ref } = feed;
   const { turns } = parts.limits;
-  const state = await stateAt(head);
-  if (typeof state !== "string") return withOlderTurns(parts, ref, state, { turns });
-  // The log can't be joined to the archive: what is archived is what there is.
+  const state = await feed.stateAt(feed.head);
+  if (typeof state !== "string" && (await feed.isDroppedKept()))
+    return withOlderTurns(parts, ref, state, { turns });
+  // What the archive has of older turns is not all; or the log can't be joined to it, and then it is what there is.
   return (await readHistory(parts, ref, { turns })).state;
 }
 

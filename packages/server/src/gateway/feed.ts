@@ -120,7 +120,11 @@ export class Feed implements SeatOwner, FollowerOf {
 
   /** Drops what only a running turn needs, some time after the last word. */
   tidy(now: number, afterMs: number): void {
-    if (this.#isTidy || this.#lastAt === null || now - this.#lastAt < afterMs) return;
+    if (this.#isTidy) return;
+    // While a turn runs too: they are of no use any more, and may be large.
+    this.#pages.expire(now);
+    this.#beginnings.expire(now);
+    if (this.#lastAt === null || now - this.#lastAt < afterMs) return;
     // A turn that is silent goes on: who comes back then must not fold it from its beginning.
     const { known } = this;
     if (known?.turns.last()?.status === "running") return;
@@ -149,6 +153,7 @@ export class Feed implements SeatOwner, FollowerOf {
       const make = (): Promise<Begun> => beginAs(this, telling, wish, how);
       const isFresh = how.type === "anew" || (how.type === "asked" && wish.after === null);
       const key = `${how.type} ${keyOf(telling.choice)}`;
+      this.#isTidy = false;
       const begun = await (isFresh ? this.#beginnings.get(key, performance.now(), make) : make());
       const { standing, ...rest } = begun;
       if (!seat.awaits(ask)) return;
@@ -193,6 +198,10 @@ export class Feed implements SeatOwner, FollowerOf {
     this.unjoin(seat);
   }
 
+  failed(error: unknown): void {
+    this.parts.onError(error, `viewer of ${this.ref.session}`);
+  }
+
   /** Why a position can't be gone on from; null when it can. */
   async judge(position: Position): Promise<BadCursorReason | null> {
     const entries = await this.#entriesAfter(position, 1);
@@ -205,6 +214,10 @@ export class Feed implements SeatOwner, FollowerOf {
     this.#isTidy = false;
     return this.#states.at(position, this.#held);
   };
+
+  isDroppedKept(): Promise<boolean> {
+    return this.#states.isDroppedKept();
+  }
 
   lastTurn(): Promise<SessionState> {
     this.#isTidy = false;

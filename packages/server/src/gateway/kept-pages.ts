@@ -37,6 +37,11 @@ export class KeptPages<T> {
     return value;
   }
 
+  /** Drops what is too old. */
+  expire(now: number): void {
+    for (const [key, { at }] of this.#pages) if (now - at >= this.#maxAgeMs) this.#pages.delete(key);
+  }
+
   clear(): void {
     this.#pages.clear();
   }

@@ -21,6 +21,8 @@ export interface SeatOwner {
   /** It takes no live pieces any more. */
   unjoin(seat: Seat): void;
   leave(seat: Seat): void;
+  /** Its viewer has thrown, and is let go. */
+  failed(error: unknown): void;
 }
 
 export class Seat implements Subscription {
@@ -69,7 +71,13 @@ export class Seat implements Subscription {
   /** A live piece. @param bytes null when the dialect says nothing of it */
   piece(bytes: Uint8Array | null, to: Position, endedTurn: string | null): void {
     if (this.#state.phase !== "live") return;
-    const sent: Sent | null = bytes === null ? null : this.#viewer.outlet.send(bytes);
+    let sent: Sent | null = null;
+    try {
+      if (bytes !== null) sent = this.#viewer.outlet.send(bytes);
+    } catch (error) {
+      this.#letGo(error);
+      return;
+    }
     const over = endedTurn !== null && endsWith(this.wish, endedTurn);
     // Nearly always, for every viewer: many of them come to the same as the last one.
     if (sent === "written" && !over) this.#passed = to;
@@ -94,25 +102,41 @@ export class Seat implements Subscription {
     this.#state = state;
     if (wasLive && state.phase !== "live") this.#owner.unjoin(this);
     for (const effect of effects) {
-      switch (effect.type) {
-        case "begin":
-          this.standing = null;
-          this.#owner.begin(this, effect.ask, effect.how);
-          break;
-        case "tell":
-          this.#viewer.told(effect.told);
-          break;
-        case "send":
-          this.step({ type: "sent", sent: this.#viewer.outlet.send(effect.bytes) });
-          break;
-        case "read":
-          this.#owner.read(this, effect.ask, effect.after);
-          break;
-        case "end":
-          this.#owner.leave(this);
-          this.#viewer.ended(effect.reason);
+      // The viewer may leave while it is told.
+      if (this.#state.phase === "closed" && state.phase !== "closed") return;
+      try {
+        this.#do(effect);
+      } catch (error) {
+        this.#letGo(error);
       }
     }
+  }
+
+  #do(effect: SubscriptionStep["effects"][number]): void {
+    switch (effect.type) {
+      case "begin":
+        this.standing = null;
+        this.#owner.begin(this, effect.ask, effect.how);
+        break;
+      case "tell":
+        this.#viewer.told(effect.told);
+        break;
+      case "send":
+        this.step({ type: "sent", sent: this.#viewer.outlet.send(effect.bytes) });
+        break;
+      case "read":
+        this.#owner.read(this, effect.ask, effect.after);
+        break;
+      case "end":
+        this.#owner.leave(this);
+        this.#viewer.ended(effect.reason);
+    }
+  }
+
+  /** A viewer that throws ends, and nobody else does. */
+  #letGo(error: unknown): void {
+    this.#owner.failed(error);
+    this.step({ type: "end", reason: "unavailable" });
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type Event,
   fold,
   formatCursor,
+  parseCursor,
   type Position,
   type SessionState,
 } from "@turnstream/protocol";
@@ -30,6 +31,10 @@ export class States {
   readonly #parts: FeedParts;
   readonly #ref: Ref;
   #story = new Story();
+  /** The last seq at which something that is over was dropped from a state: only the archive has it then. */
+  #droppedAt = 0;
+  /** As far as is known. */
+  #archivedTo = 0;
   readonly #kept = new KeptPages<SessionState | BadCursorReason>(SAME_MS);
 
   constructor(parts: FeedParts, ref: Ref) {
@@ -42,9 +47,19 @@ export class States {
     return this.#story.size + this.#kept.size;
   }
 
+  /** Whether what states have dropped is archived as it was then. */
+  async isDroppedKept(): Promise<boolean> {
+    const to = this.#droppedAt;
+    if (to <= this.#archivedTo) return true;
+    const { archived } = await this.#parts.store.archive.header(this.#ref);
+    this.#archivedTo = parseCursor(archived)?.seq ?? 0;
+    return to <= this.#archivedTo;
+  }
+
   /** Folds on where somebody needs every state. */
   fold(before: SessionState, event: Event): { readonly before: SessionState; readonly after: SessionState } {
     const from = this.#story.before(before, event);
+    if (from !== before) this.#dropped(before);
     const after = fold(from, event);
     this.#story.after(after);
     return { before: from, after };
@@ -62,13 +77,19 @@ export class States {
 
   /** For a session in which nothing runs. */
   slim(state: SessionState): SessionState {
-    return slimState(state);
+    const slim = slimState(state);
+    if (slim !== state) this.#dropped(state);
+    return slim;
   }
 
   clear(): void {
     // A new one: who is still folding for the old one must not bring back what was of another timeline.
     this.#story = new Story();
     this.#kept.clear();
+  }
+
+  #dropped({ seq }: Position): void {
+    this.#droppedAt = Math.max(this.#droppedAt, seq);
   }
 
   async #find(position: Position, held: Held | null): Promise<SessionState | BadCursorReason> {
@@ -88,7 +109,7 @@ export class States {
       upTo: position,
       run: this.#parts.slices.run,
       onStep: (before, event, after) => {
-        story?.before(before, event);
+        if (story !== null && story.before(before, event) !== before) this.#dropped(before);
         story?.after(after);
       },
     });

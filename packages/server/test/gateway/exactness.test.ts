@@ -1,0 +1,225 @@
+/** Feeds in memory at their edges: what is not archived yet, long ago, withdrawn, or badly behaved. */
+import { blocksOf, type Event, findTurn, restore, type Snapshot, type Turn } from "@turnstream/protocol";
+import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
+import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
+import { expectSame } from "@turnstream/conformance/support/replay.ts";
+import { afterEach, expect, test } from "vitest";
+import { KeptPages } from "../../src/gateway/kept-pages.ts";
+import { createFeeds, type FeedsOptions } from "../../src/gateway/open-feeds.ts";
+import type { GatewayParts } from "../../src/gateway/http/route.ts";
+import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
+import type { Feeds } from "../../src/gateway/feeds.ts";
+import { createMemoryLog } from "../../src/log/memory.ts";
+import { archiveSession, trimSession } from "../../src/session/archive.ts";
+import { memoryStore } from "../../src/store/memory/store.ts";
+import { plain, World } from "../session/world.ts";
+import { choice, settled, TestViewer, until } from "./test-viewer.ts";
+
+const open: Feeds[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((feeds) => feeds.close()));
+});
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+async function stage(options: Partial<FeedsOptions> = {}): Promise<{ world: World; feeds: Feeds }> {
+  const world = await World.make({ log: createMemoryLog(), store: memoryStore() });
+  const feeds = createFeeds({
+    ...world.parts,
+    limits: { turns: 20 },
+    addressesOf: () => (blob) => `https://blobs.example/${blob}`,
+    onError: () => undefined,
+    ...options,
+  });
+  open.push(feeds);
+  return { world, feeds };
+}
+
+function talk(turns: number, words = 3): Event[] {
+  const w = new LogWriter().session();
+  for (let n = 1; n <= turns; n++) {
+    const turn = `t${n}`;
+    w.add({ type: "message.add", message: `m-${turn}`, text: "Hello" });
+    const start = { number: n, message_number: n, agent: "main", mode: "agent", from_share: false } as const;
+    w.add({ type: "turn.start", turn, message: `m-${turn}`, ...start });
+    w.add({ type: "run.start", turn, run: turn, agent: "main" });
+    w.add({ type: "text.start", turn, run: turn, block: `${turn}/0`, index: 0, part: false });
+    for (let word = 0; word < words; word++)
+      w.add({ type: "text.delta", turn, run: turn, block: `${turn}/0`, index: 0, text: ` word${word}` });
+    w.add({ type: "text.end", turn, run: turn, block: `${turn}/0`, index: 0, final: true });
+    w.add({ type: "run.end", turn, run: turn, status: "completed" });
+    w.add({ type: "turn.end", turn, reason: "end_turn", duration_ms: 10 });
+  }
+  return w.events;
+}
+
+test.for([0, 5])(
+  "a turn that is over and not archived is there for who comes after a silence (%i)",
+  async (archived) => {
+    const { world, feeds } = await stage({ tidyMs: 20 });
+    const events = talk(1);
+    await world.write(events.slice(0, archived));
+    if (archived > 0) await archiveSession(world.parts, world.ref);
+    const first = new TestViewer(choice("blocks")).watch(feeds, world.ref, "0-0");
+    await settled(first);
+    await world.write(events.slice(archived));
+    await settled(first);
+    await pause(60);
+    const native = new TestViewer(choice("native")).watch(feeds, world.ref, null);
+    const blocks = new TestViewer(choice("blocks")).watch(feeds, world.ref, null);
+    await settled(native);
+    await settled(blocks);
+    const turn = findTurn(restore(native.frames[0]?.["snapshot"] as Snapshot), "t1");
+    expect(turn?.status).toBe("end_turn");
+    expect(turn === undefined ? 0 : [...blocksOf(turn)].length).toBe(1);
+    const [before, after] = [new BlocksClient(), new BlocksClient()];
+    for (const frame of first.frames) before.handle(frame);
+    for (const frame of blocks.frames) after.handle(frame);
+    expectSame(after.display(), before.display());
+  },
+);
+
+test("a message of long ago is found with its turn, and the turn with its end", async () => {
+  const { world, feeds } = await stage();
+  await world.write(talk(50, 1));
+  await archiveSession(world.parts, world.ref);
+  const signal = AbortSignal.timeout(500);
+  const { turn } = await feeds.turnOf(world.ref, "m-t2", signal);
+  expect(turn).toBe("t2");
+  expect((await feeds.ended(world.ref, "t2", signal)).turn.id).toBe("t2");
+});
+
+test("a message that was withdrawn before anybody asked is not waited for", async () => {
+  const { world, feeds } = await stage();
+  await world.write(talk(1));
+  await world.append({ type: "message.add", message: "m-x", text: "No" });
+  await world.append({ type: "message.remove", message: "m-x" });
+  await expect(feeds.turnOf(world.ref, "m-x", AbortSignal.timeout(300))).rejects.toMatchObject({
+    code: "NOT_FOUND",
+  });
+});
+
+test("a viewer that throws hurts nobody else", async () => {
+  const { world, feeds } = await stage();
+  const events = talk(1);
+  await world.write(events.slice(0, 4));
+  const good = new TestViewer(choice("native")).watch(feeds, world.ref, "0-0");
+  const make = (on: "told" | "send" | "ended"): { calls: number } => {
+    const seen = { calls: 0 };
+    const boom = (which: string): void => {
+      if (which !== on) return;
+      seen.calls += 1;
+      throw new Error("boom");
+    };
+    let sends = 0;
+    feeds.subscribe(
+      world.ref,
+      { choice: choice("native"), after: "0-0", ...(on === "ended" ? { until: "t1" } : {}) },
+      {
+        outlet: {
+          send: () => {
+            if (++sends > 1) boom("send");
+            return "written";
+          },
+          end: () => undefined,
+        },
+        told: () => boom("told"),
+        ended: () => boom("ended"),
+      },
+    );
+    return seen;
+  };
+  const bad = [make("told"), make("send"), make("ended")];
+  await settled(good);
+  await world.write(events.slice(4));
+  await settled(good);
+  expect(bad.map(({ calls }) => calls)).toEqual([1, 1, 1]);
+  expect(good.end).toBeNull();
+  expect(good.cursor).toBe(world.events.at(-1)?.id);
+});
+
+test("who leaves when told how it began gets nothing more", async () => {
+  const { world, feeds } = await stage();
+  await world.write(talk(1));
+  let sends = 0;
+  const subscription = feeds.subscribe(
+    world.ref,
+    { choice: choice("native"), after: null },
+    {
+      outlet: { send: () => (sends++, "written"), end: () => undefined },
+      told: () => subscription.closed(),
+      ended: () => undefined,
+    },
+  );
+  await pause(30);
+  expect(sends).toBe(0);
+});
+
+test("a slow viewer of one turn whose place is trimmed meanwhile is told its end all the same", async () => {
+  const { world, feeds } = await stage({ tidyMs: 20 });
+  const events = talk(1, 30);
+  await world.write(events.slice(0, 10));
+  const viewer = new TestViewer(choice("responses", "sse"), { maxQueued: 300 });
+  const parts = {
+    ...world.parts,
+    feeds,
+    blobBase: "/",
+    secrets: ["s"],
+    env: { now: () => 0 },
+    onError: fail,
+  };
+  const wish = { choice: choice("responses", "sse"), after: "0-0", until: "t1" };
+  viewer.subscription = subscribeToTurn(parts as unknown as GatewayParts, world.ref, wish, viewer);
+  await settled(viewer);
+  viewer.clog();
+  await world.write(events.slice(10));
+  await archiveSession(world.parts, world.ref);
+  await trimSession(world.parts, world.ref);
+  await until(() => viewer.isDropped);
+  // Until the feed holds nothing of it any more.
+  await pause(60);
+  viewer.unclog();
+  await until(() => viewer.end !== null, 1_000);
+  expect(viewer.beginnings.map(({ reason }) => reason)).toEqual(["cursor", "slow"]);
+  expect(viewer.end).toBe("over");
+  expect(viewer.frames.at(-1)?.["type"]).toBe("[DONE]");
+});
+
+function fail(error: unknown): void {
+  throw error;
+}
+
+test("what became of a form is there for who comes after the next turn began, archived or not", async () => {
+  const { world, feeds } = await stage();
+  const on = { turn: "t1", run: "t1", block: "t1/1", index: 1 } as const;
+  const events = talk(2);
+  const end = events.findIndex(({ type }) => type === "run.end");
+  const next = events.findIndex((event) => event.type === "message.add" && event.message === "m-t2");
+  await world.write(events.slice(0, end));
+  const schema = { id: "f", title: "Boat", fields: [] };
+  await world.append({ type: "form.request", ...on, form: "f", schema });
+  await world.write(events.slice(end, next));
+  await archiveSession(world.parts, world.ref);
+  const first = new TestViewer(choice("blocks")).watch(feeds, world.ref, "0-0");
+  await settled(first);
+  const change = { version: 1, status: "submitted", values: {} } as const;
+  await world.append({ type: "form.update", ...on, ...change });
+  await world.write(events.slice(next, next + 4));
+  await settled(first);
+  const late = new TestViewer(choice("native")).watch(feeds, world.ref, null);
+  await settled(late);
+  const shown = restore(late.frames[0]?.["snapshot"] as Snapshot);
+  expect(plain(shown)).toEqual(plain(world.folded()));
+  expect([...blocksOf(findTurn(shown, "t1") as Turn)].length).toBe(2);
+});
+
+test("pages that are too old to be given to others are dropped", async () => {
+  const pages = new KeptPages<string>(250);
+  await pages.get("a", 0, async () => "first");
+  await pages.get("b", 200, async () => "second");
+  pages.expire(260);
+  expect(pages.size).toBe(1);
+  expect(await pages.get("b", 300, async () => "third")).toBe("second");
+});
