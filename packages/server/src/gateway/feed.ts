@@ -34,7 +34,7 @@ export interface Watcher {
   ended(reason: SubscriptionEnd): void;
 }
 
-const HELD_BYTES = 512 * 1024;
+const HELD_BYTES = 128 * 1024;
 /** For how long the same beginning, and the same page, is given to others. */
 const SAME_MS = 250;
 const ZERO: Position = { epoch: 0, seq: 0 };
