@@ -44,9 +44,10 @@ export async function withOlderTurns(
     left = page.length === 0 ? 0 : left - page.length;
   }
   const all = [...shown.values()].toSorted((a, b) => a.start - b.start);
-  const turns = all.filter(
-    (turn, n) => (n >= all.length - most && (turn.start >= before || !isBare(turn))) || hasOpenEnds(turn),
-  );
+  // Of what was not read there may be only a frame here. Nothing before it is shown either: pages of history have no holes.
+  const bare = all.findLastIndex((turn) => turn.start < before && isBare(turn));
+  const from = Math.max(all.length - most, bare + 1);
+  const turns = all.filter((turn, n) => n >= from || hasOpenEnds(turn));
   const earlier = Math.max(0, state.earlier + own.length - turns.length);
   return { ...state, earlier, turns: Sequence.from(turns) };
 }

@@ -11,6 +11,7 @@ import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
 import type { Feeds } from "../../src/gateway/feeds.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { archiveSession, trimSession } from "../../src/session/archive.ts";
+import { MAX_LENGTH, withOlderTurns } from "../../src/session/older-turns.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
 import { plain, World } from "../session/world.ts";
 import { choice, settled, TestViewer, until } from "./test-viewer.ts";
@@ -213,6 +214,21 @@ test("what became of a form is there for who comes after the next turn began, ar
   const shown = restore(late.frames[0]?.["snapshot"] as Snapshot);
   expect(plain(shown)).toEqual(plain(world.folded()));
   expect([...blocksOf(findTurn(shown, "t1") as Turn)].length).toBe(2);
+});
+
+test("a turn in which nothing was said makes no hole before a long one", async () => {
+  const { world } = await stage();
+  const events = talk(3).filter(
+    (event) => !("turn" in event && event.turn === "t2" && event.type.startsWith("text")),
+  );
+  await world.write(events);
+  const { parts, ref } = world;
+  for (const maxLength of [MAX_LENGTH, 1]) {
+    const shown = await withOlderTurns(parts, ref, world.folded(), { turns: 20, maxLength });
+    const ids = shown.turns.toArray().map(({ id }) => id);
+    expect(ids).toEqual(["t1", "t2", "t3"].slice(-ids.length));
+    expect(shown.earlier).toBe(3 - ids.length);
+  }
 });
 
 test("pages that are too old to be given to others are dropped", async () => {
