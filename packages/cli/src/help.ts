@@ -4,6 +4,9 @@ export const HELP = `turnstream: works on the database of a Turnstream server.
 
 Commands:
   migrate             brings the database to the tables of this version
+  keys create         makes an API key, for a new tenant too
+  keys list           lists the keys of a tenant
+  keys revoke         revokes one, for good
   knowledge import    brings a folder of texts into a knowledge base
   knowledge list      lists the bases of a tenant, or the objects of a base
   knowledge remove    removes an object, or a whole base
@@ -12,8 +15,30 @@ The database is the one that DATABASE_URL names, in the environment.
 
 Examples:
   turnstream migrate
+  turnstream keys create --tenant acme --new-tenant --name "our backend"
   turnstream knowledge import ./handbook --tenant acme --base handbook
+  turnstream keys --help
   turnstream knowledge --help
+`;
+
+export const KEYS_HELP = `turnstream keys: what lets programs in.
+
+  turnstream keys create --tenant <id> --name <what for> [options]
+      Prints the secret, this once: only its hash is kept.
+      --new-tenant          also makes the tenant, if there is none of that id
+      --scope <scope>       what it may do: read, write, decide, share, knowledge or tokens. More than once
+                            for several; everything of the tenant without
+
+  turnstream keys list --tenant <id>
+      The keys of a tenant: id, when it was used last, scopes, name.
+
+  turnstream keys revoke --tenant <id> <key>
+      By its id. Connections and tokens that it let in end within seconds.
+
+Examples:
+  turnstream keys create --tenant acme --new-tenant --name "our backend"
+  KEY=$(turnstream keys create --tenant acme --name reports --scope read)
+  turnstream keys revoke --tenant acme bb7f6f8c9d04a11c579b1376
 `;
 
 export const KNOWLEDGE_HELP = `turnstream knowledge: the texts that agents find and read.

@@ -1,6 +1,7 @@
 /** Finds the command that is meant, runs it, and says what went wrong in words. Never ends the process itself. */
 import { isStoreError } from "@turnstream/server";
-import { HELP, KNOWLEDGE_HELP } from "./help.ts";
+import { HELP, KEYS_HELP, KNOWLEDGE_HELP } from "./help.ts";
+import { keysCreate, keysList, keysRevoke } from "./keys.ts";
 import { knowledgeImport } from "./knowledge-import.ts";
 import { knowledgeList, knowledgeRemove } from "./knowledge-objects.ts";
 import { migrateDatabase } from "./migrate.ts";
@@ -10,10 +11,16 @@ type Command = (args: readonly string[], world: World) => Promise<void>;
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   migrate: migrateDatabase,
+  "keys create": keysCreate,
+  "keys list": keysList,
+  "keys revoke": keysRevoke,
   "knowledge import": knowledgeImport,
   "knowledge list": knowledgeList,
   "knowledge remove": knowledgeRemove,
 };
+
+/** Commands of two words, and what `--help` says of them. */
+const GROUPS: Readonly<Record<string, string>> = { keys: KEYS_HELP, knowledge: KNOWLEDGE_HELP };
 
 const FAILED = 1;
 const MISUSED = 2;
@@ -21,10 +28,11 @@ const MISUSED = 2;
 /** @returns the exit code */
 export async function run(args: readonly string[], world: World): Promise<number> {
   const [first = "", second = ""] = args;
-  const name = first === "knowledge" ? `${first} ${second}` : first;
+  const name = Object.hasOwn(GROUPS, first) ? `${first} ${second}` : first;
   const isHelp = args.length === 0 || args.includes("--help") || args.includes("-h") || first === "help";
   if (isHelp) {
-    world.out(args.includes("knowledge") ? KNOWLEDGE_HELP : HELP);
+    const group = args.find((arg) => Object.hasOwn(GROUPS, arg));
+    world.out((group === undefined ? undefined : GROUPS[group]) ?? HELP);
     return 0;
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate, openDatabase, postgresStore } from "@turnstream/server";
 import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
-import { run } from "../src/run.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ran } from "./ran.ts";
 
 const MAIN = new URL("../src/main.ts", import.meta.url).pathname;
 
@@ -20,17 +20,8 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 /** In this process: the same as `spawned`, and quicker. */
-async function turnstream(args: readonly string[], env: Record<string, string> = { DATABASE_URL: url }) {
-  let [out, err] = ["", ""];
-  const code = await run(args, {
-    env,
-    isTerminal: false,
-    out: (text) => (out += text),
-    err: (text) => (err += text),
-    signal: new AbortController().signal,
-  });
-  return { code, out, err };
-}
+const turnstream = (args: readonly string[], env: Record<string, string> = { DATABASE_URL: url }) =>
+  ran(args, env);
 
 function spawned(args: readonly string[], env: Record<string, string> = { DATABASE_URL: url }) {
   return new Promise<{ code: number | null; out: string; err: string }>((resolve) => {

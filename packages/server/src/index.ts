@@ -234,6 +234,7 @@ export {
   type NewMemory,
 } from "./store/ports/memories.ts";
 export { editMemory, eraseMemories, eraseMemory, listMemories } from "./session/memory.ts";
+export { ACTIONS as SCOPES } from "./gateway/access.ts";
 export { type Gateway, createGateway } from "./gateway/gateway.ts";
 export type { TrustProxy } from "./gateway/client-address.ts";
 export { createServer, type Server, type ServerOptions } from "./gateway/create-server.ts";

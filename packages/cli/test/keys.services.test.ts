@@ -1,0 +1,60 @@
+/** `turnstream keys` on a real database: what it prints lets somebody in, until it is revoked. */
+import { openDatabase, type OpenStore, postgresStore, SCOPES } from "@turnstream/server";
+import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { ran } from "./ran.ts";
+
+let url: string;
+let store: OpenStore;
+
+beforeEach(async () => {
+  url = await freshDatabaseUrl();
+  store = postgresStore(openDatabase({ url }));
+  expect(await turnstream("migrate")).toMatchObject({ code: 0 });
+});
+afterEach(() => store.close());
+
+const turnstream = (...args: string[]) => ran(args, { DATABASE_URL: url });
+
+const CREATE = ["keys", "create", "--tenant", "acme", "--name", "our backend"];
+
+test("the first key of a new tenant lets in, and is shown once", async () => {
+  const { code, out } = await turnstream(...CREATE, "--new-tenant");
+  expect(code).toBe(0);
+  const key = await store.keys.verify(out.trim());
+  expect(key).toMatchObject({ tenant: "acme", scopes: [] });
+  // Said again, it makes another key of the same tenant.
+  expect(await turnstream(...CREATE, "--new-tenant", "--scope", "read", "--scope", "share")).toMatchObject({
+    code: 0,
+  });
+  const listed = (await turnstream("keys", "list", "--tenant", "acme")).out;
+  expect(listed.trim().split("\n")).toEqual([
+    expect.stringMatching(`^${key?.id}\tused .*Z\teverything\tour backend$`),
+    expect.stringMatching(/\tnever used\tread,share\tour backend$/),
+  ]);
+  expect(listed).not.toContain(out.trim());
+});
+
+test("a revoked key lets nobody in", async () => {
+  const { out } = await turnstream(...CREATE, "--new-tenant");
+  const id = (await store.keys.verify(out.trim()))?.id ?? "";
+  expect(await turnstream("keys", "revoke", "--tenant", "acme", id)).toMatchObject({ code: 0 });
+  expect(await store.keys.verify(out.trim())).toBeNull();
+  expect((await turnstream("keys", "list", "--tenant", "acme")).out).toContain(`${id}\trevoked\t`);
+  expect(await turnstream("keys", "revoke", "--tenant", "acme", id)).toMatchObject({ code: 1 });
+});
+
+test("a slip of the keyboard makes no tenant and no key", async () => {
+  expect(await turnstream(...CREATE)).toMatchObject({
+    code: 1,
+    out: "",
+    err: "turnstream: There is no tenant acme. `--new-tenant` makes it.\n",
+  });
+  const { code, err } = await turnstream(...CREATE, "--new-tenant", "--scope", "raed");
+  expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining("There is no scope raed.") });
+  expect(await store.tenants.get("acme")).toBeNull();
+  expect(await turnstream("keys", "create")).toMatchObject({ code: 2 });
+  expect(await turnstream("keys")).toMatchObject({ code: 2 });
+  const help = (await turnstream("keys", "--help")).out;
+  for (const scope of SCOPES) expect(help).toContain(scope);
+});

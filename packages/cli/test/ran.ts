@@ -1,0 +1,14 @@
+/** The command in this process, and what it said. */
+import { run } from "../src/run.ts";
+
+export async function ran(args: readonly string[], env: Record<string, string>) {
+  let [out, err] = ["", ""];
+  const code = await run(args, {
+    env,
+    isTerminal: false,
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+    signal: new AbortController().signal,
+  });
+  return { code, out, err };
+}
