@@ -55,6 +55,25 @@ export function doorsContract(door: DoorName, makeParts?: () => Promise<StagePar
       expect(await server.parts.log.head(id)).toBeNull();
     });
 
+    test("who asks for a socket without an upgrade is told what is missing", async () => {
+      const told = await server.ask("GET", "/socket?dialect=blocks");
+      expectRefused(told, 426, "BAD_REQUEST");
+      expect(told.json.message).toContain("WebSocket");
+    });
+
+    test("what says twice who is asking is refused, whichever of the two is good", async () => {
+      const made = await server.ask("POST", "/tokens", { body: { user_id: "linh" } });
+      const headers = { ...server.auth, authorization: `Bearer ${made.json.token}` };
+      expectRefused(await server.ask("GET", "/sessions", { headers }), 401, "UNAUTHENTICATED");
+    });
+
+    test("a name that nobody can have is refused before anything is looked up", async () => {
+      const headers = { ...server.auth, "x-user-id": "n".repeat(257) };
+      const told = await server.ask("GET", "/knowledge", { headers });
+      expectRefused(told, 400, "BAD_REQUEST");
+      expect(told.json.message).toContain("x-user-id");
+    });
+
     test("a list has pages", async () => {
       const headers = { ...server.auth, "x-user-id": "lists" };
       for (const title of ["a", "b", "c"]) {
@@ -136,6 +155,9 @@ export function doorsContract(door: DoorName, makeParts?: () => Promise<StagePar
       const from = (origin: string) =>
         server.ask("GET", "/sessions", { headers: { ...server.auth, origin } });
       expect((await from(PAGE)).headers.get("access-control-allow-origin")).toBe(PAGE);
+      // A page of another origin reads only what it is told of.
+      for (const name of ["etag", "idempotency-replayed", "retry-after"])
+        expect((await from(PAGE)).headers.get("access-control-expose-headers")).toContain(name);
       for (const origin of ["https://evil.example", "null", `${PAGE}.evil.example`, "http://app.example.com"])
         expect((await from(origin)).headers.get("access-control-allow-origin")).toBeNull();
       const asked = { origin: PAGE, "access-control-request-method": "POST" };

@@ -6,7 +6,7 @@
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const HEADERS =
   "authorization, content-type, idempotency-key, if-none-match, last-event-id, x-api-key, x-user-id";
-const EXPOSED = "etag, retry-after";
+const EXPOSED = "etag, idempotency-replayed, retry-after";
 
 /** For every answer. */
 export function corsHeaders(origins: readonly string[], origin: string | undefined): Record<string, string> {

@@ -10,6 +10,7 @@ import type { Caller } from "../caller.ts";
 import type { Connections } from "../connections.ts";
 import { errorAnswer } from "../errors.ts";
 import { Refused } from "../refused.ts";
+import { SOCKET } from "./base.ts";
 import { corsHeaders, PREFLIGHT_HEADERS } from "./cors.ts";
 import type { HttpAnswer, HttpRequest } from "./message.ts";
 import { checkKey, digestOf, once } from "./once.ts";
@@ -46,12 +47,20 @@ async function answerOf(door: Door, request: HttpRequest): Promise<HttpAnswer> {
     const [path, search] = splitAt(request.url, "?");
     const found = door.router.find(request.method, path);
     if (found.kind === "bad") throw new Refused("BAD_REQUEST", "The path is not well-formed.");
+    if (found.kind === "none" && path === SOCKET) return upgradeRequired();
     if (found.kind === "none") throw new Refused("NOT_FOUND", "There is nothing at this address.");
     if (found.kind === "method") return otherMethod(request.method, found.allowed);
     return await handled(door, request, { ...found, search });
   } catch (error) {
     return refusal(door.parts, error);
   }
+}
+
+/** Who comes here by HTTP has a proxy, or a server before the plain handler, that doesn't pass the upgrade on. */
+function upgradeRequired(): HttpAnswer {
+  const words = "This address is for WebSockets. Whatever stands before the server must pass the upgrade on.";
+  const { reply } = errorAnswer(new Refused("BAD_REQUEST", words));
+  return jsonAnswer(426, reply, { upgrade: "websocket", connection: "upgrade" });
 }
 
 function otherMethod(method: string, allowed: readonly string[]): HttpAnswer {

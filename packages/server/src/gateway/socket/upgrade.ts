@@ -1,7 +1,7 @@
 /** The upgrade of a connection to a socket: lets in whom `admit` admits, and answers the others by HTTP in the one shape. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { BASE } from "../http/base.ts";
+import { BASE, SOCKET } from "../http/base.ts";
 import { type Door, refusal } from "../http/serve.ts";
 import { STATUS_CODES } from "node:http";
 import { type Admitted, admit } from "./admit.ts";
@@ -20,7 +20,7 @@ export function upgrade(
   prefix: string,
 ): boolean {
   const url = URL.parse(incoming.url ?? "", "http://here");
-  if (url?.pathname !== `${prefix}${BASE}/socket`) return false;
+  if (url?.pathname !== `${prefix}${BASE}${SOCKET}`) return false;
   void letIn(door, open, url.searchParams, { incoming, socket, head });
   return true;
 }
