@@ -94,11 +94,13 @@ describe("the queue of a connection", () => {
     outlet.send(bytes("lost"));
     outlet.sendKept(bytes("an answer that fills"));
     expect(outlet.send(bytes("lost too.............."))).toBe("dropped");
+    expect(outlet.held, "what is kept is held").toBe(30);
     read();
     expect(heard, "the answer has filled the transport again").toEqual([]);
     read();
     expect(heard).toEqual(["drained"]);
     expect(pipe.arrived).toEqual(["full......", "an answer that fills"]);
+    expect(outlet.held).toBe(0);
   });
 
   test("who lets answers pile up is cut off", () => {
