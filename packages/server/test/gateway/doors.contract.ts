@@ -64,7 +64,9 @@ export function doorsContract(door: DoorName, makeParts?: () => Promise<StagePar
     test("what says twice who is asking is refused, whichever of the two is good", async () => {
       const made = await server.ask("POST", "/tokens", { body: { user_id: "linh" } });
       const headers = { ...server.auth, authorization: `Bearer ${made.json.token}` };
-      expectRefused(await server.ask("GET", "/sessions", { headers }), 401, "UNAUTHENTICATED");
+      const told = await server.ask("GET", "/sessions", { headers });
+      expectRefused(told, 401, "UNAUTHENTICATED");
+      expect(told.json.message).toContain("not both");
     });
 
     test("a name that nobody can have is refused before anything is looked up", async () => {

@@ -92,6 +92,15 @@ test("a POST makes something and heeds the key, or is known to make nothing", ()
   expect(posts.map(nameOf).toSorted()).toEqual([...making, ...MAKE_NOTHING].toSorted());
 });
 
+test("the same key for other bytes, or for bytes of another name, is a conflict", async () => {
+  const headers = { ...desk.server.auth, "idempotency-key": "file" };
+  const upload = (name: string, body: unknown) =>
+    desk.ask("POST", at(`/files?name=${name}`), { headers, body });
+  expect((await upload("a.json", { some: "bytes" })).status).toBeLessThan(300);
+  expect(await upload("a.json", { more: "bytes, and others" })).toMatchObject({ status: 409 });
+  expect(await upload("b.json", { some: "bytes" })).toMatchObject({ status: 409 });
+});
+
 test.each(Object.entries(MAKINGS))("%s, asked again and at once, makes one", async (_, { ready, count }) => {
   const { path, body } = await ready();
   const headers = { ...desk.server.auth, "idempotency-key": "once" };

@@ -73,6 +73,13 @@ async function overrun(isOver: () => boolean): Promise<number> {
   return most;
 }
 
+async function nobodyIsLeft(): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (server.server.load().connections > 0 && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(server.server.load()).toMatchObject({ connections: 0, heldBytes: 0 });
+}
+
 describe("a socket that is not read (reliability 11)", () => {
   test.for(["native", "blocks", "tasks"])("in %s", { timeout: 60_000 }, async (dialect) => {
     await open();
@@ -123,10 +130,7 @@ describe("a socket that is not read (reliability 11)", () => {
     const slow = await connect("native");
     slow.socket.pause();
     await overrun(() => server.server.load().mostHeldBytes > 256 * 1024);
-    const deadline = performance.now() + 5_000;
-    while (server.server.load().connections > 0 && performance.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(server.server.load()).toMatchObject({ connections: 0, heldBytes: 0 });
+    await nobodyIsLeft();
   });
 
   test("still gets the answers to its commands", { timeout: 60_000 }, async () => {
@@ -149,6 +153,18 @@ describe("a socket that is not read (reliability 11)", () => {
 });
 
 describe("an event stream that is not read (reliability 11)", () => {
+  test("and never drains is cut off", { timeout: 60_000 }, async () => {
+    await open({ stalledMs: 300, beatMs: 20 });
+    const path = `/api/v1/sessions/${world.ref.session}/events?dialect=native`;
+    const response = await new Promise<IncomingMessage>((resolve) => {
+      get(`${server.url}${path}`, { headers: server.auth }, resolve);
+    });
+    response.on("error", () => undefined).pause();
+    await overrun(() => server.server.load().mostHeldBytes > 256 * 1024);
+    await nobodyIsLeft();
+    response.destroy();
+  });
+
   test("is told, and gets what is there now", { timeout: 60_000 }, async () => {
     await open();
     const path = `/api/v1/sessions/${world.ref.session}/events?dialect=native`;
