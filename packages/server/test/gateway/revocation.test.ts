@@ -18,9 +18,11 @@ function connection(key: string | null, expiresAt: number | null): Connection & 
   };
 }
 
+const isLive = (id: string): boolean => Number(id.slice(1)) % 3 !== 0;
+const away = () => Promise.reject(new Error("away"));
+
 test("of more keys than one question takes, all that were revoked", async () => {
   const all = Array.from({ length: 2_500 }, (_, n) => connection(`k${n}`, null));
-  const isLive = (id: string): boolean => Number(id.slice(1)) % 3 !== 0;
   const asked: number[] = [];
   const live = async (ids: readonly string[]) => {
     asked.push(ids.length);
@@ -34,7 +36,6 @@ test("of more keys than one question takes, all that were revoked", async () => 
 
 test("whose time is over, also when the store can't be asked", async () => {
   const [over, own, later] = [connection("k", NOW), connection(null, null), connection("k", NOW + 1)];
-  const live = () => Promise.reject(new Error("away"));
-  await expect(endUnwelcome([over, own, later], { live }, NOW)).rejects.toThrow("away");
+  await expect(endUnwelcome([over, own, later], { live: away }, NOW)).rejects.toThrow("away");
   expect([over.left, own.left, later.left]).toEqual([["unauthenticated"], [], []]);
 });
