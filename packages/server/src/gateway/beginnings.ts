@@ -7,6 +7,7 @@ import type { BadCursorReason } from "../log/log.ts";
 import { readHistory } from "../session/history.ts";
 import { withOlderTurns } from "../session/older-turns.ts";
 import type { Ref } from "../store/refs.ts";
+import type { DialectName } from "./choice.ts";
 import { bytesOfFrames, resyncFrames, type Telling } from "./encoding.ts";
 import type { FeedParts } from "./feed-parts.ts";
 import type { SubscriptionWish, Told } from "./feeds.ts";
@@ -16,12 +17,19 @@ import type { Beginning } from "./subscription.ts";
 
 const FRAMES_AT_ONCE = 100;
 
-export interface Begun {
-  readonly told: Told;
+/** What is there, for whoever begins with it. */
+export interface Scene {
   readonly at: Position;
   readonly chunks: readonly Uint8Array[];
   readonly standing: Standing | null;
 }
+
+interface Begun extends Scene {
+  readonly told: Told;
+}
+
+/** Gives the same scene to all who want one at the same time: it is dear, and a bad cursor is cheap to send. */
+type Shared = (make: () => Promise<Scene>) => Promise<Scene>;
 
 /** What of a feed this needs. */
 export interface BeginningsFeed {
@@ -42,31 +50,38 @@ export async function beginAs(
   telling: Telling,
   wish: SubscriptionWish,
   how: Beginning,
+  shared: Shared,
 ): Promise<Begun> {
-  if (how.type === "anew") return fresh(feed, telling, "expired");
-  if (how.type === "slow") return afterSlowness(feed, telling, how.since);
-  if (wish.after === null) return fresh(feed, telling, "fresh");
+  const fresh = (reason: Told["reason"]) => freshly(feed, telling, reason, shared);
+  if (how.type === "anew") return fresh("expired");
+  if (how.type === "slow") return (await afterSlowness(feed, telling, how.since)) ?? fresh("slow");
+  if (wish.after === null) return fresh("fresh");
   const at = parseCursor(wish.after);
-  if (at === null) return fresh(feed, telling, "invalid");
+  if (at === null) return fresh("invalid");
   const reason = await feed.judge(at);
   if (reason === null) return goOn({ resumed: true, reason: "cursor" }, at);
-  return fresh(feed, telling, reason === "trimmed" || reason === "missing" ? "expired" : "invalid");
+  return fresh(reason === "trimmed" || reason === "missing" ? "expired" : "invalid");
 }
 
 function goOn(told: Told, at: Position): Begun {
   return { told, at, chunks: [], standing: null };
 }
 
-async function afterSlowness(feed: BeginningsFeed, telling: Telling, since: Position | null): Promise<Begun> {
+/** Null when it has to begin anew. */
+async function afterSlowness(
+  feed: BeginningsFeed,
+  telling: Telling,
+  since: Position | null,
+): Promise<Begun | null> {
   const { dialect } = telling.choice;
   const isHeld = since !== null && (await feed.judge(since)) === null;
-  if (!isHeld || dialect === "native") return fresh(feed, telling, "slow");
+  if (!isHeld || dialect === "native") return null;
   const told = { resumed: true, reason: "slow" } as const;
   if (dialect !== "blocks") return goOn(told, since);
   const state = await stateNow(feed);
   const oldest = state.turns.at(0)?.start ?? 0;
   // What went on since then may be in turns that are not here.
-  if (state.earlier > 0 && oldest > since.seq) return fresh(feed, telling, "slow");
+  if (state.earlier > 0 && oldest > since.seq) return null;
   return {
     told,
     at: positionOf(state),
@@ -75,25 +90,38 @@ async function afterSlowness(feed: BeginningsFeed, telling: Telling, since: Posi
   };
 }
 
-async function fresh(feed: BeginningsFeed, telling: Telling, reason: Told["reason"]): Promise<Begun> {
+async function freshly(
+  feed: BeginningsFeed,
+  telling: Telling,
+  reason: Told["reason"],
+  shared: Shared,
+): Promise<Begun> {
   const told: Told = { resumed: false, reason };
-  switch (telling.choice.dialect) {
+  const { dialect } = telling.choice;
+  if (dialect === "responses") return goOn(told, feed.head);
+  return { told, ...(await shared(() => sceneOf(feed, telling, dialect))) };
+}
+
+async function sceneOf(
+  feed: BeginningsFeed,
+  telling: Telling,
+  dialect: Exclude<DialectName, "responses">,
+): Promise<Scene> {
+  switch (dialect) {
     case "native": {
       const state = await stateNow(feed);
       const { slices, limits } = feed.parts;
       const bytes = await snapshotFrame(slices, telling, state, limits.turns);
-      return { told, at: positionOf(state), chunks: [bytes], standing: null };
+      return { at: positionOf(state), chunks: [bytes], standing: null };
     }
     case "blocks": {
       const state = await stateNow(feed);
-      return { told, at: positionOf(state), chunks: await resync(feed, telling, state, 0), standing: null };
+      return { at: positionOf(state), chunks: await resync(feed, telling, state, 0), standing: null };
     }
     case "tasks": {
       const base = await feed.lastTurn();
-      return { told, at: positionOf(base), chunks: [], standing: standingAt(telling, base) };
+      return { at: positionOf(base), chunks: [], standing: standingAt(telling, base) };
     }
-    case "responses":
-      return goOn(told, feed.head);
   }
 }
 

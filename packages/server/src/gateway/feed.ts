@@ -9,7 +9,7 @@ import type { BadCursorReason } from "../log/log.ts";
 import { isStoreError } from "../store/errors.ts";
 import type { Ref } from "../store/refs.ts";
 import { archivedEntries } from "./archived-entries.ts";
-import { beginAs, type Begun } from "./beginnings.ts";
+import { beginAs, type Scene } from "./beginnings.ts";
 import { keyOf } from "./choice.ts";
 import { needsState, type Telling, tellingOf } from "./encoding.ts";
 import type { FeedParts } from "./feed-parts.ts";
@@ -54,7 +54,7 @@ export class Feed implements SeatOwner, FollowerOf {
   readonly #opened = new Gate();
   readonly #states: States;
   readonly #pages = new KeptPages<ReplayPage>(SAME_MS);
-  readonly #beginnings = new KeptPages<Begun>(SAME_MS);
+  readonly #beginnings = new KeptPages<Scene>(SAME_MS);
   #held: Held | null = null;
   /** At the head, while somebody needs it. */
   #state: HeadState | null = null;
@@ -149,13 +149,13 @@ export class Feed implements SeatOwner, FollowerOf {
       if (how.type === "anew" && ++seat.anews > 1) this.forget();
       if (seat.anews > 2) await this.parts.pause(Math.min(1_000, 20 * 2 ** seat.anews));
       await this.#opened.passed();
+      // Whoever has left, or asked again since, costs nothing more.
+      if (!seat.awaits(ask)) return;
       const { telling, wish } = seat;
-      const make = (): Promise<Begun> => beginAs(this, telling, wish, how);
-      const isFresh = how.type === "anew" || (how.type === "asked" && wish.after === null);
       const key = `${how.type} ${keyOf(telling.choice)}`;
       this.#isTidy = false;
-      const begun = await (isFresh ? this.#beginnings.get(key, performance.now(), make) : make());
-      const { standing, ...rest } = begun;
+      const shared = (make: () => Promise<Scene>) => this.#beginnings.get(key, performance.now(), make);
+      const { standing, ...rest } = await beginAs(this, telling, wish, how, shared);
       if (!seat.awaits(ask)) return;
       seat.standing = standing;
       seat.step({ type: "begun", ask, ...rest });
@@ -165,6 +165,7 @@ export class Feed implements SeatOwner, FollowerOf {
   read(seat: Seat, ask: number, after: Position): void {
     void this.#answer(seat, async () => {
       await this.#opened.passed();
+      if (!seat.awaits(ask)) return;
       if (needsState(seat.telling.choice) && seat.standing === null) {
         const state = await this.stateAt(after);
         if (typeof state === "string") return seat.step({ type: "bad", ask });

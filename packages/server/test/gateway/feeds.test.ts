@@ -149,6 +149,32 @@ test("bad cursors are told, and answered with what is there", async () => {
   }
 });
 
+test("what is there is made once for all who come with nothing, or with a bad cursor", async () => {
+  const { world, feeds } = await stage();
+  await world.start();
+  await world.append(...talk());
+  for (const dialect of ["native", "blocks"] as const) {
+    const given: Uint8Array[] = [];
+    const told: string[] = [];
+    const send = (bytes: Uint8Array) => {
+      given.push(bytes);
+      return "written" as const;
+    };
+    const viewer = {
+      outlet: { send, end: () => undefined },
+      told: ({ reason }: { reason: string }) => void told.push(reason),
+      ended: () => undefined,
+    };
+    const subscriptions = [null, "9-9", "nonsense", "9-9"].map((after) =>
+      feeds.subscribe(world.ref, { choice: choice(dialect), after }, viewer),
+    );
+    await until(() => given.length >= 4);
+    expect(told.toSorted()).toEqual(["fresh", "invalid", "invalid", "invalid"]);
+    expect(new Set(given).size, "the same bytes, not equal ones").toBe(1);
+    for (const one of subscriptions) one.closed();
+  }
+});
+
 test("a stream of one turn ends right after it; a session that is erased ends them all", async () => {
   const { world, feeds } = await stage();
   const events = talk();
