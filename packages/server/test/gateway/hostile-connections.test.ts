@@ -91,6 +91,19 @@ describe("at the door", () => {
   );
 });
 
+test("a file that breaks off on its way is no fault of ours", async () => {
+  const { id } = await createSession(server.parts, server.actor, {});
+  const headers = { ...server.auth, "content-length": "1000000" };
+  for (let n = 0; n < 5; n++) {
+    const socket = await open();
+    socket.write(`${head(`POST /api/v1/sessions/${id}/files?name=x`, headers)}some of it`);
+    await sleep(50);
+    socket.destroy();
+  }
+  await sleep(200);
+  expect(server.errors).toEqual([]);
+});
+
 test("a body that comes byte by byte is kept as its bytes, not as a list of pieces", async () => {
   const given = JSON.stringify({ text: "\u00e9".repeat(500), more: [1, 2, 3] });
   const piece = new Uint8Array(1);

@@ -19,21 +19,25 @@ export async function readBody(
   return readJson(utf8(bytes));
 }
 
+/** The connection's end is no fault of ours. Throws BAD_REQUEST. */
+export async function* brokenOffIsTheirs(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* body;
+  } catch {
+    throw new Refused("BAD_REQUEST", "The body broke off.");
+  }
+}
+
 async function readBytes(body: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array> {
   // Copied into one piece: a body can come byte by byte, and a list of such pieces is many times its size.
   let bytes = Buffer.alloc(0);
   let size = 0;
-  try {
-    for await (const chunk of body) {
-      const end = size + chunk.byteLength;
-      if (end > most) throw tooLarge(most);
-      if (end > bytes.byteLength) bytes = grown(bytes, size, end);
-      bytes.set(chunk, size);
-      size = end;
-    }
-  } catch (error) {
-    // The connection's end is no fault of ours.
-    throw error instanceof Refused ? error : new Refused("BAD_REQUEST", "The body broke off.");
+  for await (const chunk of brokenOffIsTheirs(body)) {
+    const end = size + chunk.byteLength;
+    if (end > most) throw tooLarge(most);
+    if (end > bytes.byteLength) bytes = grown(bytes, size, end);
+    bytes.set(chunk, size);
+    size = end;
   }
   return bytes.subarray(0, size);
 }

@@ -14,7 +14,7 @@ import { SOCKET } from "./base.ts";
 import { corsHeaders, PREFLIGHT_HEADERS } from "./cors.ts";
 import type { HttpAnswer, HttpRequest } from "./message.ts";
 import { checkKey, digestOf, once } from "./once.ts";
-import { readBody } from "./read-body.ts";
+import { brokenOffIsTheirs, readBody } from "./read-body.ts";
 import type { Answer, Call, GatewayParts, Route } from "./route.ts";
 import type { Router } from "./router.ts";
 
@@ -111,7 +111,7 @@ async function handled(door: Door, request: HttpRequest, target: Target): Promis
       return ref;
     },
     headers: request.headers,
-    bytes: request.body,
+    bytes: brokenOffIsTheirs(request.body),
     signal: request.signal,
     newId: () => id ?? parts.env.id(),
   });
