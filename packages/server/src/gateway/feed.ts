@@ -8,7 +8,6 @@ import type { LogEntry } from "../log/entry.ts";
 import type { BadCursorReason } from "../log/log.ts";
 import { isStoreError } from "../store/errors.ts";
 import type { Ref } from "../store/refs.ts";
-import { archivedEntries } from "./archived-entries.ts";
 import { beginAs, type Scene } from "./beginnings.ts";
 import { keyOf } from "./choice.ts";
 import { needsState, type Telling, tellingOf } from "./encoding.ts";
@@ -20,8 +19,9 @@ import { HeadState, type Step } from "./head-state.ts";
 import { Held } from "./held.ts";
 import { KeptPages } from "./kept-pages.ts";
 import { LiveGroup } from "./live-group.ts";
+import { Past } from "./past.ts";
 import { patiently } from "./patiently.ts";
-import { endOf, PAGE_ENTRIES, replayPage, type ReplayPage, type Standing, standingAt } from "./replay.ts";
+import { endOf, replayPage, type ReplayPage, type Standing, standingAt } from "./replay.ts";
 import { endsWith, Seat, type SeatOwner } from "./seat.ts";
 import { States } from "./states.ts";
 import type { Beginning } from "./subscription.ts";
@@ -53,6 +53,7 @@ export class Feed implements SeatOwner, FollowerOf {
   readonly #early = new Set<Seat>();
   readonly #opened = new Gate();
   readonly #states: States;
+  readonly #past = new Past(this);
   readonly #pages = new KeptPages<ReplayPage>(SAME_MS);
   readonly #beginnings = new KeptPages<Scene>(SAME_MS);
   #held: Held | null = null;
@@ -71,6 +72,11 @@ export class Feed implements SeatOwner, FollowerOf {
 
   get head(): Position {
     return this.#held?.head ?? ZERO;
+  }
+
+  /** Null while it doesn't follow the log. */
+  get held(): Held | null {
+    return this.#held;
   }
 
   get isIdle(): boolean {
@@ -172,7 +178,7 @@ export class Feed implements SeatOwner, FollowerOf {
         if (!seat.awaits(ask)) return;
         seat.standing = standingAt(seat.telling, state);
       }
-      const entries = await this.#knownAfter(after);
+      const entries = await this.#past.knownAfter(after);
       if (entries === null) return seat.step({ type: "bad", ask });
       const isOver = entries.length === 0 && (await this.#isOverFor(seat));
       if (!seat.awaits(ask)) return;
@@ -205,7 +211,7 @@ export class Feed implements SeatOwner, FollowerOf {
 
   /** Why a position can't be gone on from; null when it can. */
   async judge(position: Position): Promise<BadCursorReason | null> {
-    const entries = await this.#entriesAfter(position, 1);
+    const entries = await this.#past.after(position, 1);
     return typeof entries === "string" ? entries : null;
   }
 
@@ -245,7 +251,11 @@ export class Feed implements SeatOwner, FollowerOf {
   ): Promise<ReplayPage> {
     const isLast = (turn: string): boolean => endsWith(wish, turn);
     const make = (): Promise<ReplayPage> =>
-      this.parts.slices.run(() => replayPage(telling, standing, entries, isLast));
+      this.parts.slices.run(() => {
+        const page = replayPage(telling, standing, entries, isLast);
+        for (const entry of entries) entry.rest();
+        return page;
+      });
     if (wish.until !== undefined || wish.untilIdle === true) return make();
     this.#isTidy = false;
     return this.#pages.get(`${keyOf(telling.choice)} ${formatCursor(after)}`, performance.now(), make);
@@ -282,29 +292,6 @@ export class Feed implements SeatOwner, FollowerOf {
 
   #headState(state: SessionState): HeadState {
     return new HeadState(state, (before, event) => this.#states.fold(before, event));
-  }
-
-  /** The same out of the archive where the log no longer reaches: a turn may be trimmed while somebody reads it. */
-  async #knownAfter(position: Position): Promise<readonly LogEntry[] | null> {
-    const entries = await this.#entriesAfter(position);
-    if (typeof entries !== "string") return entries;
-    const page = { upTo: this.head, limit: PAGE_ENTRIES };
-    return archivedEntries(this.parts.store, this.ref, position, page);
-  }
-
-  /** What the feed has seen after a position, a page at most; or what is wrong with the position. */
-  async #entriesAfter(
-    position: Position,
-    limit = PAGE_ENTRIES,
-  ): Promise<readonly LogEntry[] | BadCursorReason> {
-    const held = this.#held?.after(position, limit) ?? null;
-    if (held !== null) return held;
-    const page = await this.parts.log.read(this.ref.session, { after: formatCursor(position), limit });
-    if (page.ok) return page.entries.filter(({ seq }) => seq <= this.head.seq);
-    if (page.reason !== "missing" && page.reason !== "ahead") return page.reason;
-    // While there is no log, what is archived is a good place.
-    const { archived } = await this.parts.store.archive.header(this.ref);
-    return archived === formatCursor(position) ? [] : page.reason;
   }
 
   // ---- following

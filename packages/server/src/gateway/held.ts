@@ -5,15 +5,21 @@
 import { comparePositions, type Position } from "@turnstream/protocol";
 import type { LogEntry } from "../log/entry.ts";
 
+/** Where people come back, in bytes: the next ones will ask for the same. Elsewhere it would only cost the collector. */
+const REACHED_BYTES = 1024 * 1024;
+/** Up to this share of it what was before may be added: what comes needs its own. */
+const REACH_BACK = 0.75;
+
 export class Held {
-  /** Right before the first entry. */
   #base: Position;
   #entries: LogEntry[] = [];
   #bytes = 0;
-  readonly #maxBytes: number;
+  readonly #leastBytes: number;
+  #maxBytes: number;
 
   constructor(base: Position, maxBytes: number) {
     this.#base = base;
+    this.#leastBytes = maxBytes;
     this.#maxBytes = maxBytes;
   }
 
@@ -23,6 +29,16 @@ export class Held {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Right before the first entry. */
+  get base(): Position {
+    return this.#base;
+  }
+
+  /** How much more may be held before the first entry, in bytes. */
+  get room(): number {
+    return REACHED_BYTES * REACH_BACK - this.#bytes;
   }
 
   push(entries: readonly LogEntry[]): void {
@@ -35,8 +51,26 @@ export class Held {
     if (this.#bytes > this.#maxBytes) this.#keep(this.#maxBytes / 2);
   }
 
+  /**
+   * Holds what was before, too.
+   * @param entries from right after the position to where the first one held begins, or further
+   * @returns false when they don't join
+   */
+  reachBack(position: Position, entries: readonly LogEntry[]): boolean {
+    const gap = this.#base.seq - position.seq;
+    const joint = entries[gap - 1];
+    if (joint === undefined || comparePositions(joint, this.#base) !== 0) return false;
+    const before = entries.slice(0, gap);
+    for (const { size } of before) this.#bytes += size;
+    this.#entries = [...before, ...this.#entries];
+    this.#base = { epoch: position.epoch, seq: position.seq };
+    this.#maxBytes = Math.max(this.#leastBytes, REACHED_BYTES);
+    return true;
+  }
+
   /** Forgets all but where it stands. */
   clear(): void {
+    this.#maxBytes = this.#leastBytes;
     this.#keep(0);
   }
 

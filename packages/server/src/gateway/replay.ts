@@ -2,8 +2,9 @@
  * A page of a replay: entries that are there already, merged and encoded for one choice, from where a viewer stands.
  * Pure; short enough to be done in one go.
  */
-import { coalesce, type Event, fold, type Position, type SessionState } from "@turnstream/protocol";
+import { type Event, fold, type Position, type SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../log/entry.ts";
+import { mergedEvents } from "./merged-events.ts";
 import {
   attachEncoder,
   bytesOfFrames,
@@ -27,7 +28,7 @@ export interface ReplayPage {
   readonly standing: Standing | null;
 }
 
-export const PAGE_ENTRIES = 256;
+export const PAGE_ENTRIES = 512;
 const PAGE_BYTES = 128 * 1024;
 
 export function standingAt(telling: Telling, state: SessionState): Standing {
@@ -45,7 +46,7 @@ export function replayPage(
   isLast: (turn: string) => boolean,
 ): ReplayPage {
   const { taken, over } = cut(entries, isLast);
-  const events = coalesce(taken.map((entry) => entry.event));
+  const events = mergedEvents(taken);
   const last = taken.at(-1) as LogEntry;
   const to = { epoch: last.epoch, seq: last.seq };
   if (!needsState(telling.choice) || from === null)

@@ -27,6 +27,11 @@ import { Story } from "./story.ts";
 const AT_ONCE = 500;
 const SAME_MS = 1_000;
 
+interface Begun {
+  readonly base: SessionState;
+  readonly head: SessionState;
+}
+
 export class States {
   readonly #parts: FeedParts;
   readonly #ref: Ref;
@@ -35,6 +40,7 @@ export class States {
   #droppedAt = 0;
   /** As far as is known. */
   #archivedTo = 0;
+  #begun: Promise<Begun> | null = null;
   readonly #kept = new KeptPages<SessionState | BadCursorReason>(SAME_MS);
 
   constructor(parts: FeedParts, ref: Ref) {
@@ -85,6 +91,7 @@ export class States {
   clear(): void {
     // A new one: who is still folding for the old one must not bring back what was of another timeline.
     this.#story = new Story();
+    this.#begun = null;
     this.#kept.clear();
   }
 
@@ -93,28 +100,49 @@ export class States {
   }
 
   async #find(position: Position, held: Held | null): Promise<SessionState | BadCursorReason> {
-    const near = this.#story.nearest(position);
+    if (position.seq === 0) return emptyState;
+    const own = this.#story;
+    const begun = own.size > 0 ? null : await (this.#begun ??= this.#begin(own, held?.head ?? position));
+    if (begun !== null && comparePositions(begun.head, position) === 0) return begun.head;
+    const near = own.nearest(position);
+    if (near !== null && comparePositions(near, position) === 0) return near;
     const between = near === null ? null : (held?.after(near, AT_ONCE) ?? null);
     if (near !== null && between !== null) {
       const found = await this.#parts.slices.run(() => foldUpTo(near, between, position));
       if (found !== null) return found;
     }
-    const base = near ?? (await readCheckpoint(this.#parts, this.#ref));
-    // Of a turn before the newest one: folded from the beginning, for nothing nearer was kept.
-    const from = comparePositions(base, position) <= 0 ? base : emptyState;
-    const own = this.#story;
-    const story = near === null && from === base && own.size === 0 ? new Story() : null;
-    story?.begin(from);
-    const found = await foldFrom(this.#parts, this.#ref, from, {
+    // Of a turn before those that are kept: folded from the beginning, for nothing nearer was.
+    const far = begun !== null && comparePositions(begun.base, position) <= 0 ? begun.base : emptyState;
+    return foldFrom(this.#parts, this.#ref, near ?? far, {
       upTo: position,
       run: this.#parts.slices.run,
-      onStep: (before, event, after) => {
-        if (story !== null && story.before(before, event) !== before) this.#dropped(before);
-        story?.after(after);
-      },
     });
-    if (story !== null && typeof found !== "string" && own.size === 0) own.take(story);
-    return found;
+  }
+
+  /**
+   * Folds the newest turn once, and keeps some states on the way: all who come back are near to one of them.
+   * @returns where it began, and what came of it
+   */
+  async #begin(own: Story, head: Position): Promise<Begun> {
+    try {
+      const story = new Story();
+      const base = await readCheckpoint(this.#parts, this.#ref);
+      story.begin(base);
+      if (comparePositions(base, head) > 0) return { base, head: base };
+      const found = await foldFrom(this.#parts, this.#ref, base, {
+        upTo: head,
+        run: this.#parts.slices.run,
+        onStep: (before, event, after) => {
+          if (story.before(before, event) !== before) this.#dropped(before);
+          story.after(after);
+        },
+      });
+      if (typeof found === "string") return { base, head: base };
+      if (own.size === 0) own.take(story);
+      return { base, head: found };
+    } finally {
+      if (own === this.#story) this.#begun = null;
+    }
   }
 }
 
