@@ -18,7 +18,8 @@ export interface MemorySize {
 const AT_MOST_MORE_KB = 12;
 /** How many connect at a time. */
 const AT_A_TIME = 50;
-const SETTLE_MS = 1_500;
+/** Idle is who has heard nothing for a while: a gateway drops what a silent session holds after five seconds. */
+const SETTLE_MS = 8_000;
 
 const PAIRS: readonly { readonly name: string; readonly bare: Way; readonly ours: Way }[] = [
   {
