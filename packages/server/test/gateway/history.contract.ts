@@ -236,8 +236,8 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const path = `/sessions/${ref.session}/messages/${message}`;
       // The snapshot is as of now; history is as of the quiet point, which may lie before the message or between the two.
       const waiting = async () => {
-        const { snapshot } = await desk.json("GET", `/sessions/${ref.session}/snapshot`);
-        return restore(snapshot).waiting.map(({ id }) => id);
+        const now = await desk.json("GET", `/sessions/${ref.session}/snapshot`);
+        return restore(now.snapshot as Snapshot).waiting.map(({ id }) => id);
       };
       expect(await waiting()).toEqual([message]);
       expect((await desk.ask("DELETE", path)).status).toBe(204);
