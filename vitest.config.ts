@@ -1,13 +1,14 @@
 /**
  * How the tests run: from TypeScript source, so that no build has to come first. Those of the project `pure`
- * need no server; before those of `services` run, services/global-setup.ts starts real ones. Nothing is skipped
- * where a server is missing.
+ * need no server; before those of `services` and `browser` run, services/global-setup.ts starts real ones. Those of `browser` look
+ * through Chromium. Nothing is skipped where a server or the browser is missing.
  */
 import { configDefaults, defineConfig } from "vitest/config";
 
 const conditions = ["@turnstream/source", "module", "node", "development|production"];
 
 const withServices = "**/*.services.test.ts";
+const inBrowser = "**/*.browser.test.{ts,tsx}";
 
 export default defineConfig({
   resolve: { conditions },
@@ -22,8 +23,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "pure",
-          include: ["packages/*/test/**/*.test.ts", "conformance/**/*.test.ts", "scripts/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, withServices],
+          include: ["packages/*/test/**/*.test.{ts,tsx}", "conformance/**/*.test.ts", "scripts/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, withServices, inBrowser],
           // Properties run thousands of generated logs, on machines that may be busy.
           testTimeout: 600_000,
         },
@@ -37,6 +38,16 @@ export default defineConfig({
           ),
           globalSetup: "services/global-setup.ts",
           testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "browser",
+          include: ["browser", "gallery", "examples"].map((folder) => `${folder}/${inBrowser}`),
+          globalSetup: "services/global-setup.ts",
+          testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },

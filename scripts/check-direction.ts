@@ -9,7 +9,17 @@ import { cruise, type ICruiseResult, type IForbiddenRuleType } from "dependency-
 
 import { atRunTime, written } from "../.dependency-cruiser.mjs";
 
-const folders = ["packages", "conformance", "services", "chaos", "bench", "examples", "scripts"];
+const folders = [
+  "packages",
+  "conformance",
+  "services",
+  "chaos",
+  "bench",
+  "gallery",
+  "browser",
+  "examples",
+  "scripts",
+];
 
 interface DirectionReport {
   modules: number;

@@ -1,6 +1,6 @@
 /**
- * The whole of CI: the checks, the cost of the fold, then the tests without servers and those with, even when something
- * failed before. The last line says how many tests passed and failed; the exit code says whether everything did.
+ * The whole of CI: the checks, the cost of the fold, then the tests without servers, those with, and those in a browser, even
+ * when something failed before. The last line says how many tests passed and failed; the exit code says whether everything did.
  * Installs nothing.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ function readReport(file: string): unknown {
 }
 
 /** What each stage may take, in seconds; a stage over its budget fails. All of it stays well under 40 minutes. */
-const BUDGETS = { check: 240, bench: 120, test: 1200, "test:services": 900 };
+const BUDGETS = { check: 240, bench: 120, test: 1200, "test:services": 900, "test:browser": 600 };
 
 function report(stage: string, ok: boolean, seconds: number, budget: number): boolean {
   const isLate = seconds > budget;
@@ -45,7 +45,10 @@ interface TestStage extends TestCount {
   ok: boolean;
 }
 
-async function runTests(stage: "test" | "test:services", project: string): Promise<TestStage> {
+async function runTests(
+  stage: "test" | "test:services" | "test:browser",
+  project: string,
+): Promise<TestStage> {
   console.log(`[ci] ${stage}`);
   const scratch = mkdtempSync(join(tmpdir(), "turnstream-ci-"));
   const results = join(scratch, "tests.json");
@@ -66,7 +69,11 @@ const checkOk = report("check", check.ok, check.seconds, BUDGETS.check);
 
 const benchesOk = [await benchIsOk("fold"), await benchIsOk("dialects")].every(Boolean);
 
-const stages = [await runTests("test", "pure"), await runTests("test:services", "services")];
+const stages = [
+  await runTests("test", "pure"),
+  await runTests("test:services", "services"),
+  await runTests("test:browser", "browser"),
+];
 const testsOk = stages.every(({ ok }) => ok);
 
 const sum = (count: keyof TestCount) => stages.reduce((total, stage) => total + stage[count], 0);

@@ -15,7 +15,9 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
   .filter((file) => file !== "" && existsSync(join(root, file)));
 
 const sources = files.filter((file) =>
-  /^(packages\/[^/]+\/src|conformance|services|chaos|bench|scripts)\/.*[.]tsx?$/.test(file),
+  /^(packages\/[^/]+\/src|conformance|services|chaos|bench|gallery|browser|examples|scripts)\/.*[.]tsx?$/.test(
+    file,
+  ),
 );
 
 const read = (file: string) => readFileSync(join(root, file), "utf8");

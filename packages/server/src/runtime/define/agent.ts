@@ -155,7 +155,10 @@ export function completeAgent(
     sources,
     agents,
     schemas: Object.fromEntries(
-      Object.entries(tools).map(([toolName, { input }]) => [toolName, describeInput(input, toolName)]),
+      Object.entries(tools).map(([toolName, { input }]) => [
+        toolName,
+        describeInput(input, toolName) as Json,
+      ]),
     ),
     description: options.description ?? "",
     label: options.label ?? "",

@@ -1,0 +1,24 @@
+/** What can go wrong for a client: the server's words, and those that only a client can say. */
+import type { ErrorWord } from "@turnstream/protocol";
+
+/** OFFLINE: it was not sent. UNSURE: the connection was lost before the answer. ABORTED: the caller gave up. */
+export type ClientErrorWord = ErrorWord | "OFFLINE" | "UNSURE" | "ABORTED";
+
+export interface ClientErrorOptions extends ErrorOptions {
+  readonly canRetry?: boolean;
+  readonly retryAfterSeconds?: number;
+}
+
+export class ClientError extends Error {
+  readonly code: ClientErrorWord;
+  readonly canRetry: boolean;
+  readonly retryAfterSeconds: number | null;
+
+  constructor(code: ClientErrorWord, message: string, options: ClientErrorOptions = {}) {
+    super(message, options);
+    this.name = "ClientError";
+    this.code = code;
+    this.canRetry = options.canRetry ?? false;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null;
+  }
+}

@@ -1,0 +1,21 @@
+/** What every part of a thread shares: the session, the words, the parts, what may be loaded. Never imports a component. */
+import type { Session } from "@turnstream/client";
+import { createContext, useContext } from "react";
+import type { Components } from "./components.ts";
+import type { LinkPolicy } from "./link-policy.ts";
+import type { Strings } from "./strings/strings.ts";
+
+export interface Shared {
+  readonly session: Session;
+  readonly strings: Strings;
+  readonly components: Components;
+  readonly links: LinkPolicy;
+}
+
+export const SharedContext = createContext<Shared | null>(null);
+
+export function useShared(): Shared {
+  const shared = useContext(SharedContext);
+  if (shared === null) throw new Error("Put this inside a <SessionProvider session={…}>.");
+  return shared;
+}

@@ -1,0 +1,6 @@
+/** Vietnamese, of cards and content. */
+import type { CardStrings } from "../strings.ts";
+
+export const cards: CardStrings = {
+  approve: "Xác nhận",
+};
