@@ -1,7 +1,7 @@
 /**
  * How the tests run: from TypeScript source, so that no build has to come first. Those of the project `pure`
- * need no server; before those of `services` and `browser` run, services/global-setup.ts starts real ones. Those of `browser` look
- * through Chromium. Nothing is skipped where a server or the browser is missing.
+ * need no server; before those of `services` and `browser` run, real ones are started. Those of `browser` look
+ * through Chromium at pages that browser/global-setup.ts builds. Nothing is skipped where a server or the browser is missing.
  */
 import { configDefaults, defineConfig } from "vitest/config";
 
@@ -46,7 +46,7 @@ export default defineConfig({
         test: {
           name: "browser",
           include: ["browser", "gallery", "examples"].map((folder) => `${folder}/${inBrowser}`),
-          globalSetup: "services/global-setup.ts",
+          globalSetup: "browser/global-setup.ts",
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -1,11 +1,21 @@
-/** That there is a browser at all. */
-import { expect, test } from "vitest";
-import { openBrowser } from "./chromium.ts";
+/** That there is a browser at all, and that it draws what was built. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Browser } from "playwright-core";
+import { closeBrowser, openBrowser } from "./chromium.ts";
+import { type PageName, pageUrl } from "./pages.ts";
 
-test("Chromium opens and draws", async () => {
-  const browser = await openBrowser();
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+
+afterAll(async () => {
+  await closeBrowser(browser);
+});
+
+test.each<PageName>(["gallery", "live"])("Chromium draws the page %s", async (name) => {
   const page = await browser.newPage();
-  await page.setContent("<p>here</p>");
-  expect(await page.textContent("p")).toBe("here");
-  await browser.close();
+  await page.goto(pageUrl(name));
+  await page.waitForSelector(".ts-root");
 });

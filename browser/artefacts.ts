@@ -1,0 +1,49 @@
+/**
+ * What is left of a failed test: a picture, the HTML and what the console said of every page that it had open, in
+ * `.artefacts/`. Never writes anything for a test that passed.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { BrowserContext, Page } from "playwright-core";
+import { onTestFailed } from "vitest";
+
+const FOLDER = join(import.meta.dirname, "../.artefacts");
+const PICTURE_MS = 5_000;
+
+const said = new WeakMap<Page, string[]>();
+
+/** Keeps what its pages say, and writes it all down if the test that runs now fails. */
+export function keepArtefacts(context: BrowserContext): void {
+  context.on("page", listen);
+  context.pages().forEach(listen);
+  onTestFailed(async ({ task }) => {
+    const name = task.name.replaceAll(/[^\p{L}\p{N}]+/gu, "-").slice(0, 80);
+    for (const [n, page] of context.pages().entries()) await write(page, `failed-${name}-${n}`);
+  });
+}
+
+/** What a page has said on its console, and what went wrong in it. */
+export function saidBy(page: Page): readonly string[] {
+  return said.get(page) ?? [];
+}
+
+function listen(page: Page): void {
+  const lines: string[] = [];
+  said.set(page, lines);
+  page.on("console", (message) => lines.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => lines.push(`thrown: ${error.stack ?? error.message}`));
+}
+
+async function write(page: Page, name: string): Promise<void> {
+  mkdirSync(FOLDER, { recursive: true });
+  const file = (ending: string) => join(FOLDER, `${name}.${ending}`);
+  writeFileSync(file("txt"), saidBy(page).join("\n"));
+  // A page that hangs must not keep the others from being told of.
+  await page.screenshot({ path: file("png"), timeout: PICTURE_MS }).catch(() => undefined);
+  const html = await Promise.race([page.content().catch(String), late()]);
+  writeFileSync(file("html"), html);
+}
+
+function late(): Promise<string> {
+  return new Promise((resolve) => setTimeout(() => resolve("the page did not answer"), PICTURE_MS));
+}

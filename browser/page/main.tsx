@@ -1,0 +1,6 @@
+/** The page of the browser tests. */
+import { createRoot } from "react-dom/client";
+import "@turnstream/react/styles.css";
+
+const place = document.getElementById("root");
+if (place !== null) createRoot(place).render(<p className="ts-root">Turnstream</p>);
