@@ -1,0 +1,168 @@
+/** The outbox of one session: keeps what is written until the log shows it. The rules are in machine.ts. */
+import type { SessionState } from "@turnstream/protocol";
+import { ClientError } from "../errors.ts";
+import type { ClientEnv } from "../options.ts";
+import type { NewMessage, Outgoing, SentMessage } from "../session.ts";
+import {
+  canDiscard,
+  loadOutbox,
+  MAX_MESSAGES,
+  type OutboxEffect,
+  type OutboxInput,
+  stepOutbox,
+} from "./machine.ts";
+import { newMessage, type OutboxMessage } from "./message.ts";
+import { outboxStorage } from "./storage.ts";
+
+export interface OutboxOptions {
+  /** Whose it is: the same for the same server, person and session, and for nobody else. */
+  readonly key: string;
+  /** Settles once the server has it for good. Rejects with a ClientError. */
+  readonly send: (message: OutboxMessage) => Promise<unknown>;
+  readonly env: Pick<ClientEnv, "now" | "random" | "id" | "storage">;
+  readonly onChange: () => void;
+  /** Calls when another tab has changed an entry of the storage (null: maybe all). Unless told, the window's. */
+  readonly onStorage?: (changed: (entry: string | null) => void) => () => void;
+}
+
+export interface Outbox {
+  /** The same array while nothing has changed. */
+  list(): readonly Outgoing[];
+  add(message: NewMessage): SentMessage;
+  resend(id: string): void;
+  /** False: the server may have it already, so it can only be withdrawn there. */
+  discard(id: string): boolean;
+  has(id: string): boolean;
+  /** Whether commands can be sent at all. */
+  connected(isConnected: boolean): void;
+  /** What the log amounts to: what it shows leaves. */
+  shown(state: SessionState): void;
+  close(): void;
+}
+
+interface Waiter {
+  readonly done: Promise<void>;
+  readonly settle: (error: ClientError | null) => void;
+}
+
+export function createOutbox(options: OutboxOptions): Outbox {
+  const { env, onStorage = windowStorage } = options;
+  const storage = outboxStorage(env.storage, options.key);
+  const waiters = new Map<string, Waiter>();
+  let state = loadOutbox(storage.load(), env.now());
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let wakeAt = Infinity;
+  let isClosed = false;
+
+  const input = (what: OutboxInput): void => {
+    if (isClosed) return;
+    const before = state.messages;
+    const step = stepOutbox(state, what, env.now(), env.random());
+    state = step.state;
+    for (const effect of step.effects) carryOut(effect);
+    if (state.messages !== before) options.onChange();
+  };
+
+  const carryOut = (effect: OutboxEffect): void => {
+    switch (effect.type) {
+      case "keep":
+        return storage.keep(effect.message);
+      case "forget":
+        return storage.forget(effect.id);
+      case "settle":
+        waiters.get(effect.id)?.settle(effect.error);
+        return void waiters.delete(effect.id);
+      case "wake":
+        return wake(effect.at);
+      case "send":
+        return void send(effect.message);
+    }
+  };
+
+  const send = async (message: OutboxMessage): Promise<void> => {
+    const { id } = message;
+    try {
+      await options.send(message);
+      input({ type: "acked", id });
+    } catch (error) {
+      input({ type: "refused", id, error: asClientError(error) });
+    }
+  };
+
+  const wake = (at: number): void => {
+    if (timer !== undefined && wakeAt <= at) return;
+    clearTimeout(timer);
+    wakeAt = at;
+    timer = setTimeout(
+      () => {
+        timer = undefined;
+        wakeAt = Infinity;
+        input({ type: "woke" });
+      },
+      Math.max(0, at - env.now()),
+    );
+  };
+
+  const stopListening = onStorage((entry) => {
+    if (entry === null) return;
+    const id = storage.idOf(entry);
+    if (id !== null) input({ type: "heard", id, message: storage.read(id) });
+  });
+
+  return {
+    list: () => state.messages,
+    has: (id) => state.messages.some((message) => message.id === id),
+    add(message) {
+      const order = Math.max(env.now(), ...state.messages.map((one) => one.order + 1));
+      const added = newMessage(message, env.id(), env.now(), order);
+      if (state.messages.length >= MAX_MESSAGES) {
+        const words = `${MAX_MESSAGES} messages wait already. Wait until they are sent, or discard some.`;
+        return { id: added.id, done: handled(Promise.reject(new ClientError("TOO_LARGE", words))) };
+      }
+      const waiter = newWaiter();
+      waiters.set(added.id, waiter);
+      input({ type: "add", message: added });
+      return { id: added.id, done: waiter.done };
+    },
+    resend: (id) => input({ type: "resend", id }),
+    discard(id) {
+      if (!canDiscard(state, id)) return false;
+      input({ type: "discard", id });
+      return true;
+    },
+    connected: (isConnected) => input({ type: "connected", isConnected }),
+    shown: (log) => {
+      if (state.messages.length > 0) input({ type: "shown", state: log });
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+      stopListening();
+    },
+  };
+}
+
+function newWaiter(): Waiter {
+  let settle: Waiter["settle"] | undefined;
+  const done = new Promise<void>((resolve, reject) => {
+    settle = (error) => (error === null ? resolve() : reject(error));
+  });
+  return { done: handled(done), settle: (error) => settle?.(error) };
+}
+
+/** Whoever doesn't ask how it went is not told by an unhandled rejection: the list says it too. */
+function handled(promise: Promise<void>): Promise<void> {
+  promise.catch(() => {});
+  return promise;
+}
+
+function asClientError(error: unknown): ClientError {
+  if (error instanceof ClientError) return error;
+  return new ClientError("UNSURE", "Nobody knows whether it arrived. It is sent again.", { cause: error });
+}
+
+function windowStorage(changed: (entry: string | null) => void): () => void {
+  const listener = (event: StorageEvent): void => changed(event.key);
+  globalThis.addEventListener?.("storage", listener);
+  return () => globalThis.removeEventListener?.("storage", listener);
+}

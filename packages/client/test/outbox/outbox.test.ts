@@ -1,0 +1,226 @@
+/** The outbox as a session uses it: over reloads, in several tabs, with storages that fail. */
+import { emptyState, type SessionState, type UserMessage } from "@turnstream/protocol";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ClientError } from "../../src/errors.ts";
+import { clientMessageId } from "../../src/outbox/message.ts";
+import { openTab, sharedStorage, type Tab } from "./stage.ts";
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
+afterEach(() => void vi.useRealTimers());
+
+const unsure = new ClientError("UNSURE", "lost");
+const statuses = (tab: Tab): string[] => tab.outbox.list().map(({ text, status }) => `${text} ${status}`);
+const logWith = (...ids: string[]): SessionState => ({
+  ...emptyState,
+  waiting: ids.map((id): UserMessage => ({
+    id,
+    text: "",
+    files: [],
+    whole: null,
+    by: null,
+    resumes: null,
+    at: 0,
+  })),
+});
+
+test("a message waits for a connection, is sent once, and leaves when the log shows it", async () => {
+  const tab = openTab(sharedStorage());
+  const { id, done } = tab.outbox.add({ text: "a" });
+  expect(statuses(tab)).toEqual(["a waiting"]);
+  tab.outbox.connected(true);
+  expect(statuses(tab)).toEqual(["a sending"]);
+  expect(clientMessageId(id)).toBe(id.slice(2));
+  await tab.underWay[0]?.answer();
+  await done;
+  expect(statuses(tab)).toEqual(["a sending"]);
+  tab.outbox.shown(logWith("c.other"));
+  expect(statuses(tab)).toEqual(["a sending"]);
+  tab.outbox.shown(logWith(id));
+  expect([tab.outbox.list(), tab.sent]).toEqual([[], ["a"]]);
+});
+
+test("what was written offline is sent after a reload, in order, under its ids", async () => {
+  const storage = sharedStorage();
+  const before = openTab(storage);
+  const ids = ["a", "b", "c"].map((text) => before.outbox.add({ text, agent: "guide" }).id);
+  before.outbox.close();
+  const after = openTab(storage);
+  expect(after.outbox.list().map(({ id }) => id)).toEqual(ids);
+  after.outbox.connected(true);
+  // One at a time: the next goes once the one before is there.
+  for (const text of ["a", "b", "c"]) {
+    expect(after.underWay.map(({ message }) => [message.text, message.agent])).toEqual([[text, "guide"]]);
+    await after.underWay[0]?.answer();
+  }
+  after.outbox.shown(logWith(...ids));
+  expect([after.outbox.list(), storage.entries.size]).toEqual([[], 0]);
+});
+
+test("what nobody knows is sent again under the same id, and those behind it wait", async () => {
+  const tab = openTab(sharedStorage());
+  tab.outbox.connected(true);
+  const { id, done } = tab.outbox.add({ text: "a" });
+  tab.outbox.add({ text: "b" });
+  await tab.underWay[0]?.answer(unsure);
+  expect(statuses(tab)).toEqual(["a waiting", "b waiting"]);
+  expect(tab.underWay).toEqual([]);
+  vi.advanceTimersByTime(1_000);
+  expect(tab.underWay.map(({ message }) => message.id)).toEqual([id]);
+  await tab.underWay[0]?.answer();
+  await done;
+  expect(tab.sent).toEqual(["a", "a", "b"]);
+});
+
+test("a new connection is a reason to try at once", async () => {
+  const tab = openTab(sharedStorage());
+  tab.outbox.connected(true);
+  tab.outbox.add({ text: "a" });
+  await tab.underWay[0]?.answer(new ClientError("OFFLINE", "away"));
+  tab.outbox.connected(false);
+  vi.advanceTimersByTime(60_000);
+  expect(tab.sent).toEqual(["a"]);
+  tab.outbox.connected(true);
+  expect(tab.sent).toEqual(["a", "a"]);
+});
+
+test("what is refused stays and says why; the others go on; it can be sent again or discarded", async () => {
+  const storage = sharedStorage();
+  const tab = openTab(storage);
+  tab.outbox.connected(true);
+  const { id, done } = tab.outbox.add({ text: "a" });
+  tab.outbox.add({ text: "b" });
+  await tab.underWay[0]?.answer(new ClientError("TOO_LARGE", "too long"));
+  await expect(done).rejects.toMatchObject({ code: "TOO_LARGE" });
+  expect(statuses(tab)).toEqual(["a failed", "b sending"]);
+  expect(openTab(storage).outbox.list()[0]).toMatchObject({
+    status: "failed",
+    error: { message: "too long" },
+  });
+  await tab.underWay[0]?.answer();
+  tab.outbox.resend(id);
+  expect(tab.underWay[0]?.message).toMatchObject({ id, text: "a" });
+  await tab.underWay[0]?.answer(new ClientError("FORBIDDEN", "no"));
+  expect(tab.outbox.discard(id)).toBe(true);
+  expect(statuses(tab)).toEqual(["b sending"]);
+});
+
+test("a refusal that may pass is tried again after as long as it says, and not for ever", async () => {
+  const tab = openTab(sharedStorage());
+  tab.outbox.connected(true);
+  tab.outbox.add({ text: "a" });
+  const busy = new ClientError("RATE_LIMITED", "wait", { canRetry: true, retryAfterSeconds: 20 });
+  await tab.underWay[0]?.answer(busy);
+  vi.advanceTimersByTime(19_000);
+  expect(tab.underWay).toEqual([]);
+  vi.advanceTimersByTime(1_000);
+  for (let n = 0; n < 20; n += 1) {
+    await tab.underWay[0]?.answer(busy);
+    vi.advanceTimersByTime(60_000);
+  }
+  expect([tab.sent.length, statuses(tab)]).toEqual([8, ["a failed"]]);
+});
+
+test("one that the server may have can't be discarded", async () => {
+  const tab = openTab(sharedStorage());
+  const { id } = tab.outbox.add({ text: "a" });
+  tab.outbox.connected(true);
+  expect(tab.outbox.discard(id)).toBe(false);
+  await tab.underWay[0]?.answer(unsure);
+  expect(tab.outbox.discard(id)).toBe(false);
+  const unsent = openTab(sharedStorage());
+  const never = unsent.outbox.add({ text: "b" });
+  expect(unsent.outbox.discard(never.id)).toBe(true);
+  await expect(never.done).rejects.toMatchObject({ code: "ABORTED" });
+});
+
+test("other tabs show it, leave it to the one that wrote it, and step in when that is gone", async () => {
+  const storage = sharedStorage();
+  const [one, two] = [openTab(storage), openTab(storage)];
+  one.outbox.connected(true);
+  two.outbox.connected(true);
+  const { id } = one.outbox.add({ text: "a" });
+  expect(statuses(two)).toEqual(["a waiting"]);
+  vi.advanceTimersByTime(9_000);
+  expect([one.sent, two.sent]).toEqual([["a"], []]);
+  one.outbox.close();
+  vi.advanceTimersByTime(2_000);
+  expect(two.underWay.map(({ message }) => message.id)).toEqual([id]);
+  await two.underWay[0]?.answer();
+  two.outbox.shown(logWith(id));
+  expect(storage.entries.size).toBe(0);
+});
+
+test("what one tab saw in the log leaves the others too", async () => {
+  const storage = sharedStorage();
+  const [one, two] = [openTab(storage), openTab(storage)];
+  one.outbox.connected(true);
+  const { id } = one.outbox.add({ text: "a" });
+  await one.underWay[0]?.answer();
+  expect(statuses(two)).toEqual(["a waiting"]);
+  one.outbox.shown(logWith(id));
+  expect(two.outbox.list()).toEqual([]);
+});
+
+test("one whose turn is not loaded leaves a minute after the server had it", async () => {
+  const tab = openTab(sharedStorage());
+  tab.outbox.connected(true);
+  tab.outbox.add({ text: "a" });
+  await tab.underWay[0]?.answer();
+  vi.advanceTimersByTime(59_000);
+  expect(statuses(tab)).toEqual(["a sending"]);
+  vi.advanceTimersByTime(1_000);
+  expect(tab.outbox.list()).toEqual([]);
+});
+
+test("what is a day old is not sent without asking", () => {
+  const storage = sharedStorage();
+  openTab(storage).outbox.add({ text: "sell" });
+  vi.advanceTimersByTime(25 * 3_600_000);
+  const tab = openTab(storage);
+  tab.outbox.connected(true);
+  expect([statuses(tab), tab.sent]).toEqual([["sell failed"], []]);
+  tab.outbox.resend(tab.outbox.list()[0]?.id ?? "");
+  expect(tab.sent).toEqual(["sell"]);
+});
+
+test("what is foreign or broken in the storage is left alone, and so are other people's", () => {
+  const storage = sharedStorage();
+  const kept = openTab(storage).outbox.add({ text: "a" });
+  const prefix = "turnstream:outbox:here:";
+  const text = storage.entries.get(prefix + kept.id) ?? "";
+  for (const [n, broken] of ["", "{", "[]", "null", "7", text.replace('"v":1', '"v":9'), "{}"].entries())
+    storage.entries.set(`${prefix}c.${n}`, broken);
+  storage.entries.set(`${prefix}c.moved`, text);
+  storage.entries.set("unrelated", text);
+  expect(
+    openTab(storage)
+      .outbox.list()
+      .map(({ id }) => id),
+  ).toEqual([kept.id]);
+  expect(openTab(storage, "there").outbox.list()).toEqual([]);
+});
+
+test("a storage that is full or forbidden keeps nothing, and messages go all the same", () => {
+  const storage = sharedStorage();
+  storage.isFull = true;
+  const tab = openTab(storage);
+  tab.outbox.connected(true);
+  tab.outbox.add({ text: "a" });
+  expect([tab.sent, storage.entries.size]).toEqual([["a"], 0]);
+});
+
+test("it holds 50 messages and refuses more in words", async () => {
+  const tab = openTab(sharedStorage());
+  for (let n = 0; n < 50; n += 1) tab.outbox.add({ text: `${n}` });
+  await expect(tab.outbox.add({ text: "more" }).done).rejects.toThrow("50 messages wait already");
+  expect(tab.outbox.list()).toHaveLength(50);
+});
+
+test("tells of changes only, and the list is the same while there are none", () => {
+  const tab = openTab(sharedStorage());
+  tab.outbox.add({ text: "a" });
+  const [list, changes] = [tab.outbox.list(), tab.changes];
+  tab.outbox.shown(emptyState);
+  tab.outbox.connected(false);
+  expect([tab.outbox.list() === list, tab.changes]).toEqual([true, changes]);
+});

@@ -1,0 +1,98 @@
+/** A storage that tabs share, and tabs with an outbox each, for tests. Time is the timers' of vitest. */
+import type { ClientEnv } from "../../src/options.ts";
+import type { OutboxMessage } from "../../src/outbox/message.ts";
+import { createOutbox, type Outbox } from "../../src/outbox/outbox.ts";
+
+type Storage = NonNullable<ClientEnv["storage"]>;
+type Changed = (entry: string | null) => void;
+
+export interface SharedStorage {
+  readonly entries: Map<string, string>;
+  isFull: boolean;
+  /** As one tab sees it: what it changes is told to the others, as `storage` events are. */
+  of(tab: object): Storage;
+  listen(tab: object): (changed: Changed) => () => void;
+}
+
+export function sharedStorage(): SharedStorage {
+  const entries = new Map<string, string>();
+  const listeners = new Set<{ readonly tab: object; readonly changed: Changed }>();
+  const shared: SharedStorage = {
+    entries,
+    isFull: false,
+    of(tab) {
+      const tell = (entry: string): void => {
+        for (const listener of listeners) if (listener.tab !== tab) listener.changed(entry);
+      };
+      return {
+        get length() {
+          return entries.size;
+        },
+        key: (n) => [...entries.keys()][n] ?? null,
+        getItem: (entry) => entries.get(entry) ?? null,
+        setItem(entry, text) {
+          if (shared.isFull) throw new DOMException("full", "QuotaExceededError");
+          entries.set(entry, text);
+          tell(entry);
+        },
+        removeItem(entry) {
+          entries.delete(entry);
+          tell(entry);
+        },
+      };
+    },
+    listen: (tab) => (changed) => {
+      const listener = { tab, changed };
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+  return shared;
+}
+
+export interface Tab {
+  readonly outbox: Outbox;
+  /** What was asked to be sent and has no answer yet. */
+  readonly underWay: UnderWay[];
+  /** The texts of all that was ever asked to be sent. */
+  readonly sent: string[];
+  changes: number;
+}
+
+interface UnderWay {
+  readonly message: OutboxMessage;
+  readonly answer: (error?: Error) => Promise<void>;
+}
+
+async function settled(): Promise<void> {
+  for (let n = 0; n < 5; n += 1) await Promise.resolve();
+}
+
+let ids = 0;
+
+export function openTab(storage: SharedStorage, key = "here"): Tab {
+  const self = {};
+  const tab: Omit<Tab, "outbox"> = { underWay: [], sent: [], changes: 0 };
+  const send = (message: OutboxMessage): Promise<void> =>
+    new Promise((resolve, reject) => {
+      tab.sent.push(message.text);
+      const answer = async (error?: Error): Promise<void> => {
+        tab.underWay.splice(tab.underWay.indexOf(entry), 1);
+        if (error === undefined) resolve();
+        else reject(error);
+        // What follows from a settled promise comes after it.
+        await settled();
+      };
+      const entry = { message, answer };
+      tab.underWay.push(entry);
+    });
+  const env = { now: () => Date.now(), random: () => 1, id: () => `id-${++ids}`, storage: storage.of(self) };
+  const outbox = createOutbox({
+    key,
+    send,
+    env,
+    onChange: () => void (tab.changes += 1),
+    onStorage: storage.listen(self),
+  });
+  return Object.assign(tab, { outbox });
+}
