@@ -22,6 +22,23 @@ export function alternate(
   return Object.fromEntries(names.map((name) => [name, median(times[name] ?? [])]));
 }
 
+/** The same for candidates that take their time, such as streams. */
+export async function alternateAsync(
+  candidates: Readonly<Record<string, () => Promise<unknown>>>,
+  repetitions: number,
+  warmUps: number,
+): Promise<Record<string, number>> {
+  const times: Record<string, number[]> = {};
+  for (let n = -warmUps; n < repetitions; n++) {
+    for (const [name, candidate] of Object.entries(candidates)) {
+      const start = performance.now();
+      await candidate();
+      if (n >= 0) (times[name] ??= []).push(performance.now() - start);
+    }
+  }
+  return Object.fromEntries(Object.entries(times).map(([name, values]) => [name, median(values)]));
+}
+
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;

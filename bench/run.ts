@@ -4,6 +4,7 @@
  */
 import { benchApprovals } from "./approvals.ts";
 import { benchDialects } from "./dialects.ts";
+import { benchFoldPeers } from "./fold-peers.ts";
 import { benchFold } from "./fold.ts";
 import { benchGateway } from "./gateway.ts";
 import { benchLog } from "./log.ts";
@@ -11,7 +12,7 @@ import { isOk, type Measurement } from "./measure.ts";
 import { benchTurns } from "./turns.ts";
 
 const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement[]>>> = {
-  fold: benchFold,
+  fold: () => (process.argv.includes("--peers") ? benchFoldPeers() : benchFold()),
   dialects: benchDialects,
   log: benchLog,
   gateway: benchGateway,
@@ -23,6 +24,7 @@ const HELP = `npm run bench -- NAME [--check]
 
 Benches: ${Object.keys(BENCHES).join(", ")}
   --check   exit with 1 when a figure is over its bound
+  --peers   fold only: what other libraries take for the same turns instead (two minutes)
 
 Example: npm run bench -- fold --check`;
 

@@ -58,7 +58,7 @@ function frames(log: LogWriter): string[] {
 /** 200 thinking deltas, 3 calls of 60 argument deltas with 2 kB results, 2,000 text deltas with citations. */
 export function typicalTurn(): string[] {
   const log = new LogWriter().session().begin("How is VNM doing?").openGroup().think(pieces(200));
-  const args = inPieces(JSON.stringify({ query: "VNM ".repeat(145), limit: 10 }), 10).slice(0, 60);
+  const args = inPieces(JSON.stringify({ query: "VNM ".repeat(144), limit: 10 }), 10);
   for (let n = 0; n < 3; n++) {
     const call = log.call("search_stock", args, { label: "Searching" });
     log.result(call, "search_stock", "VNM 82,000 VND. ".repeat(125));

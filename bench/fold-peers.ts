@@ -1,0 +1,66 @@
+/**
+ * Bench `fold --peers`: what other libraries take for the same turns, as multiples of the same floor: parsing our frames and
+ * joining their text. Each gets its own frames as JSON text and gives its own message after every delta. Never in CI: two
+ * of them take seconds for a long call.
+ */
+import type { Event } from "@turnstream/protocol";
+import { parseAndJoin, readAsClient } from "./fold-readers.ts";
+import { alternateAsync, growth, type Measurement, ratio, round } from "./measure.ts";
+import { agUiEvents } from "./peers/ag-ui-events.ts";
+import { assistantChunks } from "./peers/assistant-chunks.ts";
+import { readByAgUi, readByAi, readByAssistantStream } from "./peers/readers.ts";
+import { uiChunks } from "./peers/ui-chunks.ts";
+import { longArguments, longCall, typicalTurn } from "./workloads.ts";
+
+/** What is quick is run this often in its turn, so that the clock sees it. */
+const TIMES = 20;
+
+const PEERS = ["ai readUIMessageStream", "@ag-ui/client runAgent", "assistant-stream accumulator"] as const;
+
+type Candidates = Readonly<Record<string, () => Promise<unknown>>>;
+
+function lines(frames: readonly object[]): string[] {
+  return frames.map((frame) => JSON.stringify(frame));
+}
+
+function often(run: () => void): () => Promise<void> {
+  return async () => {
+    for (let n = 0; n < TIMES; n++) run();
+  };
+}
+
+function candidates(frames: readonly string[]): Candidates {
+  const events = frames.map((frame) => JSON.parse(frame) as Event);
+  const [ai, agUi, assistant] = [uiChunks, agUiEvents, assistantChunks].map((make) => lines(make(events)));
+  return {
+    floor: often(() => parseAndJoin(frames)),
+    "@turnstream/client": often(() => readAsClient(frames)),
+    [PEERS[0]]: () => readByAi(ai ?? []),
+    [PEERS[1]]: () => readByAgUi(agUi ?? []),
+    [PEERS[2]]: () => readByAssistantStream(assistant ?? []),
+  };
+}
+
+/** The figures of the slow ones are of one run each, those of the quick ones of many. */
+function perTurn(times: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(times).map(([name, time]) => [
+      name,
+      (PEERS as readonly string[]).includes(name) ? time : time / TIMES,
+    ]),
+  );
+}
+
+export async function benchFoldPeers(): Promise<Measurement[]> {
+  const typical = perTurn(await alternateAsync(candidates(typicalTurn()), 5, 3));
+  const short = perTurn(await alternateAsync(candidates(longCall(longArguments(10_000))), 3, 2));
+  const long = perTurn(await alternateAsync(candidates(longCall(longArguments(40_000))), 3, 0));
+  return ["@turnstream/client", ...PEERS].flatMap((name): Measurement[] => [
+    { measure: `W1, ${name} / parse and join`, value: ratio(typical, name, "floor") },
+    { measure: `W2, ${name} / parse and join`, value: ratio(long, name, "floor") },
+    {
+      measure: `W2, ${name}: growth exponent from 10 kB to 40 kB`,
+      value: round(growth(short[name] ?? Number.NaN, long[name] ?? Number.NaN, 4)),
+    },
+  ]);
+}

@@ -1,0 +1,54 @@
+/** A turn of ours as chunks of assistant-stream, piece by piece. For benches only. */
+import type { Event } from "@turnstream/protocol";
+import type { AssistantStreamChunk } from "assistant-stream";
+import { Calls } from "./calls.ts";
+
+export function assistantChunks(events: readonly Event[]): AssistantStreamChunk[] {
+  const calls = new Calls();
+  /** Which part of the message a block or a call is. */
+  const places = new Map<string, number>();
+  const begin = (id: string): void => void places.set(id, places.size);
+  const path = (id: string): number[] => [places.get(id) ?? -1];
+  return events.flatMap((event): AssistantStreamChunk[] => {
+    switch (event.type) {
+      case "thinking.start":
+        begin(event.block);
+        return [{ path: [], type: "part-start", part: { type: "reasoning" } }];
+      case "text.start":
+        begin(event.block);
+        return [{ path: [], type: "part-start", part: { type: "text" } }];
+      case "thinking.delta":
+      case "text.delta":
+        return [{ path: path(event.block), type: "text-delta", textDelta: event.text }];
+      case "thinking.end":
+      case "text.end":
+        return [{ path: path(event.block), type: "part-finish" }];
+      case "tool_call.start": {
+        const toolCallId = calls.start(event).id;
+        begin(toolCallId);
+        const part = { type: "tool-call", toolCallId, toolName: event.name } as const;
+        return [{ path: [], type: "part-start", part }];
+      }
+      case "tool_call.delta":
+        return [{ path: path(calls.of(event).id), type: "text-delta", textDelta: event.args }];
+      case "tool_call.end":
+        return [{ path: path(calls.of(event).id), type: "tool-call-args-text-finish" }];
+      case "tool_result.start":
+        calls.start(event);
+        return [];
+      case "tool_result.end": {
+        const at = path(calls.of(event).id);
+        return [
+          { path: at, type: "result", result: event.preview, isError: false },
+          { path: at, type: "part-finish" },
+        ];
+      }
+      case "turn.end": {
+        const usage = { inputTokens: 120, outputTokens: 45 };
+        return [{ path: [], type: "message-finish", finishReason: "stop", usage }];
+      }
+      default:
+        return [];
+    }
+  });
+}

@@ -1,0 +1,24 @@
+/** What the peers' formats need to know of a call at each of its events: ours name its block. For benches only. */
+import type { EventOf } from "@turnstream/protocol";
+
+interface Call {
+  readonly id: string;
+  readonly name: string;
+  args: string;
+}
+
+export class Calls {
+  private readonly byBlock = new Map<string, Call>();
+
+  start(event: EventOf<"tool_call.start"> | EventOf<"tool_result.start">): Call {
+    const call = { id: event.call, name: event.name, args: "" };
+    this.byBlock.set(event.block, call);
+    return call;
+  }
+
+  of(event: { readonly block: string }): Call {
+    const call = this.byBlock.get(event.block);
+    if (call === undefined) throw new Error(`no call has begun in ${event.block}`);
+    return call;
+  }
+}
