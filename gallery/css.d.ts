@@ -1,2 +1,3 @@
 /** Styles are imported for their effect; what they hold is the bundler's matter. */
+/// <reference types="vite/client" />
 declare module "*.css";

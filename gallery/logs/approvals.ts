@@ -1,0 +1,68 @@
+/** Logs of approvals, inside their group, by how they end. */
+import type { Story } from "@turnstream/conformance/scenarios/story.ts";
+import type { Action, EventOf } from "@turnstream/protocol";
+import { concluded, step, story } from "./writing.ts";
+
+const LABEL = "Placing the order";
+const INPUT = { symbol: "VNM", side: "buy", quantity: 100, limit_price: 83_000, currency: "VND" };
+const ORDER: Action = { name: "place_order", label: "Place an order to buy VNM", input: INPUT };
+const MAIL: Action = {
+  name: "send_email",
+  label: "Tell your adviser",
+  input: { to: "adviser@example.com", subject: "Bought 100 VNM", body: "As we said on Monday." },
+};
+
+type Update = Pick<EventOf<"approval.update">, "status" | "by" | "reason" | "actions" | "always">;
+
+interface Options {
+  readonly actions?: readonly Action[];
+  readonly always?: true;
+  readonly editable?: boolean;
+  readonly timeoutSeconds?: number | null;
+}
+
+/** @param update how it is decided; null for one that still waits */
+export function approval(update: Update | null, options: Options = {}): Story {
+  const { actions = [ORDER], editable = true, timeoutSeconds = 300 } = options;
+  const log = story("Buy 100 VNM if it is below 83,000.");
+  log.openGroup();
+  step(log, "get_price", "Looking up VNM", "82,000 VND", { symbol: "VNM" });
+  const call = log.call("place_order", [JSON.stringify(INPUT)], { label: LABEL });
+  const on = log.place();
+  log.add({
+    type: "approval.request",
+    ...on,
+    key: "ses_gallery_1",
+    call,
+    actions: [...actions],
+    editable,
+    ...(timeoutSeconds === null
+      ? {}
+      : { timeout_seconds: timeoutSeconds, deadline: log.now + timeoutSeconds * 1000 }),
+    digest: "d_1",
+    ...(options.always === undefined ? {} : { always: options.always }),
+  });
+  if (update === null) return log;
+  log.wait(update.status === "timed_out" ? 300 : 12);
+  log.add({ type: "approval.update", ...on, version: 1, ...update });
+  if (update.status === "cancelled") {
+    log.result(call, "place_order", "", { status: "cancelled" }).closeGroup("Stopped");
+    log.add({ type: "notice.stopped", ...log.place(), text: "You stopped this answer.", by: "usr_an" });
+    log.end("user_stopped");
+    return log;
+  }
+  const isPlaced = update.status === "approved" || update.status === "edited";
+  log.result(call, "place_order", isPlaced ? "Order 4711 placed" : "Nothing was ordered", {
+    status: isPlaced ? "success" : "error",
+  });
+  log.closeGroup(isPlaced ? "Placed the order" : "The order was not placed");
+  return concluded(log, isPlaced ? "Your order is placed." : "I ordered nothing.");
+}
+
+export const edited: Update = {
+  status: "edited",
+  by: "usr_an",
+  actions: [{ ...ORDER, input: { ...INPUT, quantity: 50, limit_price: 82_500 } }],
+};
+
+export const severalActions: Options = { actions: [ORDER, MAIL], editable: false };

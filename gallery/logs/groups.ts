@@ -1,0 +1,107 @@
+/** Logs of groups of steps and of sub-agents. */
+import type { Story } from "@turnstream/conformance/scenarios/story.ts";
+import { concluded, pieces, step, story } from "./writing.ts";
+
+const STEPS = [
+  ["get_index", "Reading the VN-Index", "1,284.6 (−0.8%)"],
+  ["get_price", "Looking up VNM", "82,000 VND"],
+  ["get_price", "Looking up MCH", "141,300 VND"],
+  ["search_news", "Searching the news", "4 articles"],
+  ["read_page", "Reading the rate decision", "3 pages"],
+  ["get_portfolio", "Reading the portfolio", "12 positions"],
+  ["compute", "Working out the exposure", "31% consumer goods"],
+] as const;
+
+const SUMMARY = "Looked up prices and news of the session";
+
+/** @param fails which step fails, if any */
+function group(count: number, fails = -1): Story {
+  const log = story("How did the session go?");
+  log.openGroup();
+  if (count > 3) log.think(pieces("Prices first, then what moved them."));
+  for (const [n, [name, label, result]] of STEPS.slice(0, count).entries()) {
+    if (n !== fails) {
+      step(log, name, label, result, { n: n + 1 });
+      continue;
+    }
+    const call = log.call(name, ["{}"], { label });
+    const on = log.wait(0.3).startResult(call, name, { label });
+    log.wait(0.5).endResult(on, "No permission to read the portfolio.", { status: "error" });
+  }
+  log.wait(0.3).closeGroup(SUMMARY);
+  return log;
+}
+
+const ANSWER = "The index fell **0.8%**; your consumer goods held up better than the market.";
+
+export const groupOf = (count: number): Story => concluded(group(count).wait(1), ANSWER);
+export const groupWithFailure = (): Story => concluded(group(7, 5).wait(1), ANSWER);
+
+export function groupInHistory(): Story {
+  const log = concluded(group(7), ANSWER);
+  log.wait(40).begin("Thank you!");
+  return concluded(log, "You are welcome.");
+}
+
+export function groupsAndTexts(): Story {
+  const log = group(3);
+  log.text(pieces("The prices are in. Now the portfolio."), { part: true });
+  log.openGroup();
+  step(log, "get_portfolio", "Reading the portfolio", "12 positions");
+  step(log, "compute", "Working out the exposure", "31% consumer goods");
+  log.closeGroup("Compared the portfolio with the market");
+  return concluded(log, ANSWER);
+}
+
+interface Asked {
+  readonly call: string;
+  readonly on: ReturnType<Story["place"]>;
+  readonly run: string;
+}
+
+function ask(log: Story, agent: string, label: string): Asked {
+  const call = log.call("call_agent", [`{"agent":"${agent}","task":"VNM"}`], { label });
+  const on = log.startResult(call, "call_agent", { label });
+  return { call, on, run: log.startRun(call, agent) };
+}
+
+function work(log: Story, run: string, name: string, label: string, result: string): void {
+  const call = log.call(name, ['{"symbol":"VNM"}'], { label, run });
+  const on = log.wait(0.4).startResult(call, name, { label, run });
+  log.wait(0.7).endResult(on, result);
+}
+
+export function subAgent(status: "completed" | "failed" = "completed"): Story {
+  const log = story("What does the analyst say about VNM?");
+  log.openGroup();
+  const { on, run } = ask(log, "analyst", "Asking the analyst");
+  log.think(pieces("Price to earnings first, then the sector."), run);
+  work(log, run, "compute", "Working out P/E", "16.4");
+  work(log, run, "search_news", "Comparing the sector", "18.2 on average");
+  if (status === "completed") log.text(pieces("VNM is cheaper than its sector."), { part: true, run });
+  log.endRun(run, status);
+  const isDone = status === "completed";
+  log.endResult(
+    on,
+    isDone ? "VNM is cheaper than its sector." : "The analyst gave up: no data for the sector.",
+    {
+      status: isDone ? "success" : "error",
+    },
+  );
+  log.closeGroup("Asked the analyst");
+  return concluded(log, isDone ? "The analyst finds VNM **cheap**." : "The analyst could not help.");
+}
+
+export function twoSubAgents(): Story {
+  const log = story("Analyst and lawyer: may I buy VNM?");
+  log.openGroup();
+  const analyst = ask(log, "analyst", "Asking the analyst");
+  const lawyer = ask(log, "lawyer", "Asking the lawyer");
+  work(log, analyst.run, "compute", "Working out P/E", "16.4");
+  work(log, lawyer.run, "search_law", "Looking for limits of ownership", "49%");
+  log.text(pieces("Cheaper than its sector."), { part: true, run: analyst.run }).endRun(analyst.run);
+  log.endResult(analyst.on, "Cheaper than its sector.");
+  log.text(pieces("No limit applies to you."), { part: true, run: lawyer.run }).endRun(lawyer.run);
+  log.endResult(lawyer.on, "No limit applies to you.").closeGroup("Asked the analyst and the lawyer");
+  return concluded(log, "Both see nothing against it.");
+}

@@ -1,0 +1,76 @@
+/** Logs of whole threads: long ones, and the stories and scenarios that the conformance tests are made of. */
+import { eventsOf, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
+import { Story } from "@turnstream/conformance/scenarios/story.ts";
+import type { Event } from "@turnstream/protocol";
+import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
+import { pieces, step } from "./writing.ts";
+
+/** As many messages, questions and answers, with a group in every tenth turn. */
+export function longThread(messages: number): Story {
+  const log = new Story({ check: false }).session("ses_long", 8);
+  for (let n = 0; n < messages / 2; n++) {
+    log.begin(`Question ${n + 1}: how did day ${n + 1} go?`);
+    if (n % 10 === 0) {
+      log.openGroup();
+      step(log, "get_index", "Reading the VN-Index", String(1200 + n));
+      log.closeGroup("Read the index");
+    }
+    const text = `Day ${n + 1} closed at **${1200 + n}**, ${n % 3 === 0 ? "down" : "up"} a little.\n\n- volume ${n * 3 + 40} million\n- foreign sellers as before`;
+    log.text([text], { final: true }).end().wait(30);
+  }
+  return log;
+}
+
+export const scenarios: Readonly<Record<string, () => readonly Event[]>> = Object.fromEntries(
+  Object.entries(SCENARIOS).map(([name, scenario]) => [name, () => eventsOf(scenario)]),
+);
+
+/** The frames that are written down for each story, by its name. */
+const written = import.meta.glob<string>("../../conformance/stories/*/blocks.ndjson", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
+
+/** The log of a story, as a client of the `blocks` dialect gets it; at a pace that people can follow. */
+function decoded(frames: string): readonly Event[] {
+  let { start: decoder } = blocks;
+  const events: Event[] = [];
+  for (const line of frames.split("\n")) {
+    if (line === "") continue;
+    const next = blocks.decode(decoder, JSON.parse(line) as BlocksFrame);
+    ({ decoder } = next);
+    events.push(...next.events.flatMap(streamed));
+  }
+  return paced(events);
+}
+
+/** What came as one delta, as a model would have sent it. */
+function streamed(event: Event): Event[] {
+  if (event.type !== "text.delta" && event.type !== "thinking.delta") return [event];
+  if (event.type === "text.delta" && event.annotations !== undefined) return [event];
+  return pieces(event.text).map((text) => ({ ...event, text }));
+}
+
+const PAUSES: Readonly<Record<string, number>> = {
+  "tool_result.start": 900,
+  "approval.update": 3000,
+  "question.update": 3000,
+  "form.update": 3000,
+  "group.end": 400,
+  "turn.start": 300,
+};
+
+function paced(events: readonly Event[]): Event[] {
+  let at = 1_800_000_000_000;
+  return events.map((event, n) => {
+    at += PAUSES[event.type] ?? 40;
+    const [epoch] = event.id.split("-");
+    const due = "timeout_seconds" in event ? { deadline: at + event.timeout_seconds * 1000 } : {};
+    return { ...event, ...due, id: `${epoch ?? "1"}-${n + 1}`, at };
+  });
+}
+
+export const stories: Readonly<Record<string, () => readonly Event[]>> = Object.fromEntries(
+  Object.entries(written).map(([path, frames]) => [path.split("/").at(-2) ?? path, () => decoded(frames)]),
+);

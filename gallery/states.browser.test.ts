@@ -1,0 +1,17 @@
+/** That every state can be told: its log is legal and the place where it stands is in it. */
+import { emptyState, foldAll } from "@turnstream/protocol";
+import { expect, test } from "vitest";
+import { STATES } from "./states/index.ts";
+import { positionOf } from "./states/state.ts";
+
+test("every state has a log, and stands in it", () => {
+  const names = STATES.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  for (const state of STATES) {
+    const events = state.log();
+    const at = positionOf(state, events);
+    const { seq, turns } = foldAll(events.slice(0, at), emptyState);
+    expect([state.name, seq]).toEqual([state.name, at]);
+    if (state.name !== "thread/empty") expect([state.name, turns.length]).not.toEqual([state.name, 0]);
+  }
+});

@@ -1,0 +1,101 @@
+/** States of what a person decides or does, of files, and of what tools leave to look at. */
+import type { Story } from "@turnstream/conformance/scenarios/story.ts";
+import * as approvals from "../logs/approvals.ts";
+import * as artifacts from "../logs/artifacts.ts";
+import * as endings from "../logs/endings.ts";
+import * as forms from "../logs/forms.ts";
+import * as questions from "../logs/questions.ts";
+import { type GalleryState, of, openAll } from "./state.ts";
+
+const log = (write: () => Story) => ({ log: () => write().events });
+const approval = (...args: Parameters<typeof approvals.approval>) => log(() => approvals.approval(...args));
+const question = (...args: Parameters<typeof questions.question>) => log(() => questions.question(...args));
+const form = (...args: Parameters<typeof forms.form>) => log(() => forms.form(...args));
+const payment = (...args: Parameters<typeof forms.payment>) => log(() => forms.payment(...args));
+const artifact = (...args: Parameters<typeof artifacts.artifact>) => ({
+  ...log(() => artifacts.artifact(...args)),
+  act: openAll,
+});
+const by = "usr_an";
+
+/** Presses what sends a form, so that it says what is missing. */
+function pressSubmit(root: HTMLElement): void {
+  root.querySelector<HTMLElement>("form [type=submit]")?.click();
+}
+
+/** Presses the button that lets a person change the arguments. */
+function pressEdit(root: HTMLElement): void {
+  root.querySelector<HTMLElement>(".ts-approval [data-action=edit]")?.click();
+}
+
+export const cardStates: readonly GalleryState[] = [
+  ...of("approval", {
+    pending: approval(null),
+    "10-seconds": { ...approval(null), leftSeconds: 10 },
+    "no-deadline": approval(null, { timeoutSeconds: null }),
+    "not-editable": approval(null, { editable: false }),
+    editing: { ...approval(null), act: pressEdit },
+    always: approval(null, { always: true }),
+    several: approval(null, approvals.severalActions),
+    approved: { ...approval({ status: "approved", by }), at: "approval.update" },
+    "approved-always": {
+      ...approval({ status: "approved", by, always: true }, { always: true }),
+      at: "approval.update",
+    },
+    edited: { ...approval(approvals.edited), at: "approval.update" },
+    rejected: { ...approval({ status: "rejected", by, reason: "Not today." }), at: "approval.update" },
+    "timed-out": { ...approval({ status: "timed_out" }), at: "approval.update" },
+    cancelled: approval({ status: "cancelled" }),
+    history: { ...approval(approvals.edited), act: openAll },
+  }),
+  ...of("question", {
+    single: question([questions.single], null),
+    multiple: question([questions.multiple], null),
+    text: question([questions.freeText], null),
+    several: question([questions.single, questions.multiple, questions.freeText], null),
+    answered: question([questions.single, questions.multiple, questions.freeText], questions.answers),
+    dismissed: question([questions.single], { status: "dismissed", by }),
+    "timed-out": question([questions.single], { status: "timed_out" }),
+    cancelled: question([questions.single], { status: "cancelled" }),
+  }),
+  ...of("form", {
+    fields: form(null),
+    errors: { ...form(null), act: pressSubmit },
+    submitted: form(forms.submitted),
+    declined: form({ status: "declined", by, reason: "I would rather call you." }),
+    expired: form({ status: "expired" }),
+    cancelled: form({ status: "cancelled" }),
+    waits: { ...log(forms.waitingForm), at: "form.request" },
+  }),
+  ...of("payment", {
+    pending: payment(),
+    processing: payment("processing"),
+    succeeded: payment("processing", "succeeded"),
+    failed: payment("processing", "failed"),
+    cancelled: payment("cancelled"),
+    expired: payment("expired"),
+  }),
+  ...of("files", {
+    processing: { ...log(() => endings.files(true)), at: "files.delta 2" },
+    done: log(() => endings.files(true)),
+    failed: log(() => endings.files(false)),
+  }),
+  ...of("artifact", {
+    "chart-line": artifact(artifacts.chart("line")),
+    "chart-bar": artifact(artifacts.chart("bar")),
+    "chart-area": artifact(artifacts.chart("area")),
+    "chart-pie": artifact(artifacts.chart("pie")),
+    "chart-scatter": artifact(artifacts.chart("scatter")),
+    table: artifact(artifacts.table),
+    "table-cut": artifact(artifacts.cutTable),
+    file: artifact(artifacts.file),
+    image: artifact(artifacts.image),
+    "image-foreign": artifact(artifacts.foreignImage),
+    code: artifact(artifacts.code),
+    unknown: artifact(artifacts.unknown),
+  }),
+  ...of("citation", {
+    done: log(endings.citations),
+    streaming: { ...log(endings.citations), at: "text.delta 4" },
+  }),
+];

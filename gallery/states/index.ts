@@ -1,0 +1,16 @@
+/** Every state of the gallery, in the order in which they are listed. */
+import { cardStates } from "./cards.ts";
+import type { GalleryState } from "./state.ts";
+import { stepStates } from "./steps.ts";
+import { surroundingStates } from "./surroundings.ts";
+
+export const STATES: readonly GalleryState[] = [...stepStates, ...cardStates, ...surroundingStates];
+
+export function findState(name: string): GalleryState | null {
+  return STATES.find((state) => state.name === name) ?? null;
+}
+
+/** The component that a state is of. */
+export function componentOf({ name }: GalleryState): string {
+  return name.slice(0, name.indexOf("/"));
+}

@@ -1,0 +1,104 @@
+/** States of what is around an answer: messages, notices, the connection, the composer; and whole threads. */
+import { ClientError, type ConnectionView, NOT_CONNECTED, type Outgoing } from "@turnstream/client";
+import type { Story } from "@turnstream/conformance/scenarios/story.ts";
+import * as endings from "../logs/endings.ts";
+import { shortAnswer } from "../logs/texts.ts";
+import { longThread, scenarios, stories } from "../logs/threads.ts";
+import { type GalleryState, of } from "./state.ts";
+
+const log = (write: () => Story) => ({ log: () => write().events });
+const answer = log(shortAnswer);
+const thread = { ...answer, shows: "thread" } as const;
+const composer = { ...answer, shows: "composer" } as const;
+
+const lost = new ClientError("OFFLINE", "There is no connection.", { canRetry: true });
+const refused = new ClientError("RATE_LIMITED", "Too many messages. Try again in a minute.");
+
+function outgoing(status: Outgoing["status"]): Pick<GalleryState, "view" | "log"> {
+  const error = status === "failed" ? refused : null;
+  const message: Outgoing = { id: "msg_out", text: "And what about MCH?", files: [], at: 0, status, error };
+  return { ...answer, view: { outbox: [message] } };
+}
+
+function connection(view: Partial<ConnectionView>): Omit<GalleryState, "name"> {
+  return { ...thread, view: { connection: { ...NOT_CONNECTED, ...view } } };
+}
+
+/** Attaches two files, as a person would. */
+function attach(root: HTMLElement): void {
+  const input = root.querySelector<HTMLInputElement>("input[type=file]");
+  if (input === null) return;
+  const picked = new DataTransfer();
+  picked.items.add(new File(["%PDF-1.7"], "Q3 results.pdf", { type: "application/pdf" }));
+  picked.items.add(new File(["a"], "a note with a rather long name.txt", { type: "text/plain" }));
+  input.files = picked.files;
+  input.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+export const surroundingStates: readonly GalleryState[] = [
+  ...of("message", {
+    plain: { ...answer, at: "run.start" },
+    long: log(endings.longMessage),
+    files: log(endings.messageWithFiles),
+    waiting: { ...log(endings.waitingMessage), at: "message.add 2" },
+    "outgoing-waiting": outgoing("waiting"),
+    "outgoing-sending": outgoing("sending"),
+    "outgoing-failed": outgoing("failed"),
+  }),
+  ...of("notice", {
+    stopped: log(endings.stopped),
+    "error-retry": log(() =>
+      endings.failed({
+        text: "The model is overloaded. What was done is kept.",
+        code: "LLM_ERROR",
+        can_retry: true,
+        error_type: "transient",
+      }),
+    ),
+    error: log(() =>
+      endings.failed({
+        text: "This answer is longer than the model allows.",
+        code: "CONTEXT_TOO_LONG",
+        can_retry: false,
+        error_type: "terminal",
+      }),
+    ),
+  }),
+  ...of("connection", {
+    connecting: connection({ phase: "connecting" }),
+    replaying: connection({ phase: "replaying", wire: "socket" }),
+    live: connection({ phase: "live", wire: "socket" }),
+    resyncing: connection({ phase: "resyncing", wire: "socket" }),
+    waiting: connection({ phase: "waiting", failures: 3, retryAt: 8_000, error: lost }),
+    offline: connection({ phase: "offline", failures: 1, error: lost }),
+    closed: connection({
+      phase: "closed",
+      error: new ClientError("UNAUTHENTICATED", "Sign in again to go on."),
+    }),
+  }),
+  ...of("composer", {
+    idle: composer,
+    running: { ...composer, at: "text.delta 4" },
+    attachments: { ...composer, act: attach },
+    disabled: { ...composer, isDisabled: true },
+  }),
+  ...of("thread", {
+    empty: { ...thread, at: "session.start" },
+    older: { ...thread, view: { older: { hasMore: true, isLoading: false, error: null } } },
+    "older-loading": { ...thread, view: { older: { hasMore: true, isLoading: true, error: null } } },
+    "older-failed": { ...thread, view: { older: { hasMore: true, isLoading: false, error: lost } } },
+    "1000-messages": { ...log(() => longThread(1000)), shows: "thread" },
+  }),
+  ...of(
+    "story",
+    Object.fromEntries(
+      Object.entries(stories).map(([name, events]) => [name, { log: events, shows: "thread" }]),
+    ),
+  ),
+  ...of(
+    "scenario",
+    Object.fromEntries(
+      Object.entries(scenarios).map(([name, events]) => [name, { log: events, shows: "thread" }]),
+    ),
+  ),
+];
