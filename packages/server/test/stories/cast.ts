@@ -20,13 +20,14 @@ import {
   type ToolOutput,
 } from "../../src/runtime/define/tool.ts";
 
-const PACE = { chunk: 4, paceMs: 1 };
-const ARGUMENT_PIECES = 3;
+const PACE_MS = 1;
 /** A model that waits so long, and n more, waits for the n-th moment at which the story reloads. */
 const HOLD_MS = 1_000_000;
 
 /** The moments of one story: who waits for one goes on once it has been told. */
 export class Gates {
+  /** In pieces of how many characters models speak, and in how many their arguments come. */
+  readonly pieces = { chunk: 4, chunks: 3 };
   readonly #seen = new Set<Moment>();
   readonly #waiting = new Map<Moment, (() => void)[]>();
 
@@ -41,6 +42,11 @@ export class Gates {
     await new Promise<void>((go) => {
       this.#waiting.set(moment, [...(this.#waiting.get(moment) ?? []), go]);
     });
+  }
+
+  /** Before each piece that a model gives, and before each result of a tool. */
+  async beat(ms: number): Promise<void> {
+    await sleepFor(ms);
   }
 }
 
@@ -59,11 +65,11 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
     // A turn that goes on from a form begins afresh for the model, and not for the story.
     const answer = answers[story.form === undefined ? step : heard.length - 1];
     if (answer === undefined) throw new Error(`${name} has no answer ${step + 1}`);
-    return [...answer.map(partOf), ...holds(story, answer, told === story.agent)];
+    return [...answer.map((part) => partOf(part, gates)), ...holds(story, answer, told === story.agent)];
   };
   const sleep = async (ms: number): Promise<void> => {
     const moment = story.reloadAt[ms - HOLD_MS];
-    await (moment === undefined ? sleepFor(ms) : gates.pass(moment));
+    await (moment === undefined ? gates.beat(ms) : gates.pass(moment));
   };
   return defineAgent({
     name,
@@ -79,11 +85,12 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
   });
 }
 
-function partOf(part: Part): ScriptPart {
-  if ("think" in part) return think(part.think, PACE);
-  if ("say" in part) return say(part.say, PACE);
+function partOf(part: Part, { pieces: { chunk, chunks } }: Gates): ScriptPart {
+  const pace = { chunk, paceMs: PACE_MS };
+  if ("think" in part) return think(part.think, pace);
+  if ("say" in part) return say(part.say, pace);
   if ("fail" in part) return fail({ status: part.fail });
-  return call(part.call, part.input, { id: part.id, chunks: ARGUMENT_PIECES });
+  return call(part.call, part.input, { id: part.id, chunks, paceMs: PACE_MS });
 }
 
 /**
@@ -133,6 +140,7 @@ async function produce(
   input: Readonly<Record<string, unknown>>,
 ): Promise<ToolOutput> {
   if (outcome.after !== undefined) await gates.pass(outcome.after);
+  await gates.beat(PACE_MS);
   if ("hangs" in outcome) return new Promise(() => {});
   if ("fails" in outcome) throw new ToolError(outcome.fails);
   const { gives, artifact, shows, references } = outcome;

@@ -6,11 +6,16 @@ import type { Stage } from "../runtime/stage.ts";
 export const PATIENCE_MS = 15_000;
 
 /** What is in the log after a cursor, and what comes, until nobody wants more. */
-export async function* eventsAfter({ parts }: Stage, { session }: Ref, after: string): AsyncGenerator<Event> {
-  const signal = AbortSignal.timeout(PATIENCE_MS);
+export async function* eventsAfter(
+  { parts }: Stage,
+  { session }: Ref,
+  after: string,
+  patienceMs: number = PATIENCE_MS,
+): AsyncGenerator<Event> {
+  const signal = AbortSignal.timeout(patienceMs);
   for await (const delivery of parts.log.attach(session, { after, signal })) {
     if (delivery.type === "end") throw new Error(`the log ended: ${delivery.reason}`);
     for (const { event } of delivery.entries) yield event;
   }
-  throw new Error(`the turn has not ended within ${PATIENCE_MS} ms`);
+  throw new Error(`the turn has not ended within ${patienceMs} ms`);
 }

@@ -1,6 +1,6 @@
 /**
- * What a person does in a story, as its player needs it done: by calling our functions (own-hands.ts), or over real
- * connections (wire-hands.ts). Types only.
+ * What a person does in a story, as its player needs it done: by calling our functions (own-hands.ts), over real
+ * connections (wire-hands.ts), or on pages in a browser. Types only.
  */
 import type { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
@@ -15,7 +15,10 @@ export interface Reload {
   readonly client: BlocksClient;
 }
 
-export interface Hands {
+/** @typeParam Seen what is known of a client that came in the middle */
+export interface Hands<Seen = Reload> {
+  /** How long a turn may take with them. */
+  readonly patienceMs?: number;
   /** Looks at a new session before anything is asked in it. */
   watch(ref: Ref, story: Story): Promise<void>;
   /** @returns the id of the message */
@@ -28,5 +31,5 @@ export interface Hands {
   /**
    * Loads history now. What it gives back goes on from there, until so many turns have ended.
    */
-  reload(ref: Ref, at: Moment, turns: number): Promise<() => Promise<Reload>>;
+  reload(ref: Ref, at: Moment, turns: number): Promise<() => Promise<Seen>>;
 }

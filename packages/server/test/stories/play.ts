@@ -20,24 +20,29 @@ import type { Gates } from "./cast.ts";
 import { eventsAfter } from "./follow.ts";
 import type { Hands, Reload } from "./hands.ts";
 
-export interface Played {
+export interface Played<Seen = Reload> {
   readonly ref: Ref;
   /** As they came from the log, live. */
   readonly events: readonly Event[];
   readonly state: SessionState;
-  readonly reloads: readonly Reload[];
+  readonly reloads: readonly Seen[];
 }
 
-export async function play(stage: Stage, story: Story, gates: Gates, hands: Hands): Promise<Played> {
+export async function play<Seen = Reload>(
+  stage: Stage,
+  story: Story,
+  gates: Gates,
+  hands: Hands<Seen>,
+): Promise<Played<Seen>> {
   const ref = await stage.session();
   const events: Event[] = [];
-  const reloads: Promise<Reload>[] = [];
+  const reloads: Promise<Seen>[] = [];
   const due = new Set<Moment>([...story.reloadAt, ...(story.stopAt === undefined ? [] : [story.stopAt])]);
   const turns = story.form === undefined ? 1 : 2;
   let state = emptyState;
   await hands.watch(ref, story);
   const asked = hands.ask(ref, story);
-  for await (const event of eventsAfter(stage, ref, START_CURSOR)) {
+  for await (const event of eventsAfter(stage, ref, START_CURSOR, hands.patienceMs)) {
     check(state, event);
     state = fold(state, event);
     events.push(event);

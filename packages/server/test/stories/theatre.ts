@@ -6,7 +6,7 @@ import { DEFAULT_WORDS } from "../../src/runtime/words.ts";
 import { makePdf } from "../extract/make-pdf.ts";
 import { listen, type Listener } from "../outside/listeners.ts";
 import { realParts } from "../runtime/real-parts.ts";
-import { Stage } from "../runtime/stage.ts";
+import { Stage, type StageParts } from "../runtime/stage.ts";
 import { agentOf, Gates } from "./cast.ts";
 
 /** As 000 and 004 say it. */
@@ -27,22 +27,27 @@ const files = new Map(
 
 export class Theatre {
   readonly stage: Stage;
-  readonly gates = new Map(STORIES.map((story) => [story, new Gates()]));
+  readonly gates: ReadonlyMap<Story, Gates>;
   /** Every prompt that a model of the story was given, by the story's name. */
   readonly heard = new Map<string, Prompt[]>();
   readonly #site: Listener;
 
-  private constructor(stage: Stage, site: Listener) {
+  private constructor(stage: Stage, site: Listener, newGates: (story: Story) => Gates) {
     this.stage = stage;
+    this.gates = new Map(STORIES.map((story) => [story, newGates(story)]));
     this.#site = site;
   }
 
-  static async open(): Promise<Theatre> {
-    const stage = await Stage.open(await realParts());
+  /** @param given parts of the caller's own; fresh ones when absent */
+  static async open(
+    newGates: (story: Story) => Gates = () => new Gates(),
+    given?: StageParts,
+  ): Promise<Theatre> {
+    const stage = await Stage.open(given ?? (await realParts()));
     const site = await listen("127.0.0.1", ({ url = "" }, response) => {
       response.end(makePdf(files.get(url) ?? []));
     });
-    const theatre = new Theatre(stage, site);
+    const theatre = new Theatre(stage, site, newGates);
     const agents = [...theatre.gates].map(([story, gates]) => {
       const prompts: Prompt[] = [];
       theatre.heard.set(story.name, prompts);

@@ -1,0 +1,24 @@
+/** A program of its own, to be looked through and killed: a gateway on PostgreSQL and Redis. Never runs a turn. */
+import {
+  createRedisLog,
+  createRedisSignals,
+  createServer,
+  openDatabase,
+  postgresStore,
+} from "@turnstream/server";
+import type { GatewaySettings } from "../gateway-process.ts";
+
+const settings = JSON.parse(process.argv[2] ?? "{}") as GatewaySettings & { readonly port: number };
+const { postgresUrl, redisUrl, prefix, secret, origins, publicUrl, port } = settings;
+
+process.on("disconnect", () => process.exit());
+const server = createServer({
+  store: postgresStore(openDatabase({ url: postgresUrl, max: 10 })),
+  log: await createRedisLog({ url: redisUrl, prefix }),
+  signals: createRedisSignals({ url: redisUrl, prefix }),
+  secrets: [secret],
+  origins,
+  publicUrl,
+});
+await server.listen(port);
+process.send?.("ready");

@@ -1,0 +1,68 @@
+/**
+ * A thread as it stands on a screen, as lines that can be compared: what every person at that point of the log must see.
+ * Left out is what is a person's own: what is folded open or shut, what is typed, where the focus is; and clocks, the
+ * announcer and the banner, which tell of the moment. Never changes the page, but for `openAll`.
+ */
+import type { Page } from "playwright-core";
+
+/** Everything that can be folded, opened: so that what is inside can be compared too. */
+export async function openAll(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const shut = ".ts-root [aria-expanded=false]:not([aria-haspopup]):not([disabled])";
+    // What opens may hold more that is shut. Some things don't open, and must not hold us up.
+    for (let round = 0; round < 6; round++) {
+      const found = [...document.querySelectorAll<HTMLElement>(shut)];
+      if (found.length === 0) return;
+      for (const button of found) button.click();
+      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+    }
+  });
+}
+
+export async function screenOf(page: Page): Promise<string> {
+  return await page.evaluate(() => {
+    const SKIPPED =
+      "script, style, template, time, [aria-live], [role=status], [role=alert][data-ts-banner], .ts-announcer, .ts-banner, .ts-composer, .ts-clock";
+    const KEPT = ["role", "aria-label", "aria-busy", "href", "src", "alt", "title", "disabled"];
+    const lines: string[] = [];
+
+    // Signed addresses differ from one connection to the next.
+    const signed = /\/blobs\/[^/?#]+/;
+
+    function describe(element: Element): string {
+      const classes = [...element.classList].filter((name) => name.startsWith("ts-")).toSorted();
+      const own = [...element.attributes]
+        .filter(({ name }) => KEPT.includes(name) || (name.startsWith("data-") && !/open|state/.test(name)))
+        .map(({ name, value }) => `${name}=${value.replace(signed, "/blobs/…")}`)
+        .toSorted();
+      const tag = element.tagName.toLowerCase();
+      const plain = (tag === "div" || tag === "span") && classes.length === 0 && own.length === 0;
+      return plain
+        ? ""
+        : [tag, ...classes.map((name) => `.${name}`), ...own.map((each) => `[${each}]`)].join("");
+    }
+
+    function visit(node: Node, depth: number): void {
+      if (node instanceof Text) {
+        const text = node.data.replaceAll(/\s+/g, " ").trim();
+        if (text !== "") lines.push(`${"  ".repeat(depth)}"${text}"`);
+        return;
+      }
+      if (!(node instanceof Element) || node.matches(SKIPPED)) return;
+      if (node instanceof HTMLElement && node.hidden) return;
+      const line = describe(node);
+      if (line !== "") lines.push(`${"  ".repeat(depth)}${line}`);
+      if (node instanceof SVGElement) return;
+      for (const child of node.childNodes) visit(child, line === "" ? depth : depth + 1);
+    }
+
+    for (const root of document.querySelectorAll(".ts-root")) visit(root, 0);
+    return lines.join("\n");
+  });
+}
+
+/** What can be read on it, as a person would say it aloud. */
+export async function wordsOf(page: Page): Promise<string> {
+  const text = await page.evaluate(() => document.querySelector<HTMLElement>(".ts-root")?.innerText ?? "");
+  return text.replaceAll(/\s+/g, " ").trim();
+}

@@ -1,0 +1,38 @@
+/** That two tabs show the same at the same point of the log, which is the newest. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Tab } from "../tab.ts";
+
+const PATIENCE_MS = 45_000;
+
+/**
+ * @param head the newest position of the log
+ * @returns what both show; throws with what is different
+ */
+export async function sameScreens(one: Tab, other: Tab, head: () => Promise<string>): Promise<string> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (true) {
+    const at = await head();
+    const [oneView, otherView] = await Promise.all([one.view(), other.view()]);
+    const isThere = oneView?.cursor === at && otherView?.cursor === at;
+    const isLive = oneView?.phase === "live" && otherView?.phase === "live";
+    const isLate = performance.now() > deadline;
+    if (isThere && isLive) {
+      const [left, right] = await Promise.all([one.screen(), other.screen()]);
+      if (left === right && (await head()) === at) return left;
+      if (isLate) throw new Error(`At ${at} the two differ:\n${difference(left, right)}`);
+    } else if (isLate) {
+      const views = JSON.stringify([oneView, otherView]);
+      throw new Error(`The two have not come to ${at} and to life: ${views}`);
+    }
+    await sleep(50);
+  }
+}
+
+/** The lines around the first that is not the same. */
+function difference(left: string, right: string): string {
+  const [ones, others] = [left.split("\n"), right.split("\n")];
+  const first = ones.findIndex((line, n) => line !== others[n]);
+  const from = Math.max(0, (first < 0 ? ones.length : first) - 4);
+  const part = (lines: readonly string[]) => lines.slice(from, from + 12).join("\n");
+  return `--- one, from line ${from}\n${part(ones)}\n--- the other\n${part(others)}`;
+}

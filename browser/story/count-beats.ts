@@ -1,0 +1,21 @@
+/** How many beats each story has: played once, without pages, all at the same time. */
+import { STORIES } from "@turnstream/conformance/stories/index.ts";
+import { OwnHands } from "../../packages/server/test/stories/own-hands.ts";
+import { play } from "../../packages/server/test/stories/play.ts";
+import { Theatre } from "../../packages/server/test/stories/theatre.ts";
+import { PacedGates } from "./paced-gates.ts";
+
+const PATIENCE_MS = 90_000;
+
+class PatientHands extends OwnHands {
+  readonly patienceMs = PATIENCE_MS;
+}
+
+export async function countBeats(): Promise<ReadonlyMap<string, number>> {
+  const gates = new Map(STORIES.map((story) => [story, new PacedGates()]));
+  const theatre = await Theatre.open((story) => gates.get(story) ?? new PacedGates());
+  const hands = new PatientHands(theatre.stage, theatre.served);
+  await Promise.all([...gates].map(([story, own]) => play(theatre.stage, story, own, hands)));
+  await theatre.close();
+  return new Map([...gates].map(([{ name }, { beats }]) => [name, beats]));
+}

@@ -1,0 +1,29 @@
+/** The gates of a story whose every beat can be counted, slowed down and held. Knows nothing of pages. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Gates } from "../../packages/server/test/stories/cast.ts";
+
+export class PacedGates extends Gates {
+  /** So small that the shortest story has more than twenty beats. */
+  override readonly pieces = { chunk: 2, chunks: 10 };
+  beats = 0;
+  /** Called at each beat; the story stands still until it is done. */
+  onBeat: (beat: number) => Promise<void> | undefined = () => undefined;
+  paceMs: number | null = null;
+  #held: Promise<void> | undefined;
+
+  override async beat(ms: number): Promise<void> {
+    // Whoever plays side by side stands still too.
+    while (this.#held !== undefined) await this.#held;
+    const held = this.onBeat(++this.beats);
+    if (held !== undefined) {
+      const over = held.then(
+        () => undefined,
+        () => undefined,
+      );
+      this.#held = over;
+      await over;
+      if (this.#held === over) this.#held = undefined;
+    }
+    await sleep(this.paceMs ?? ms);
+  }
+}
