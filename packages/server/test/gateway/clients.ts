@@ -6,7 +6,7 @@ import type { TestServer } from "./server.ts";
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever came
 type Frame = Record<string, any>;
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 40_000;
 
 async function poll<T>(
   what: string | (() => string),

@@ -168,7 +168,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const message = await stage.send(ref, "book");
       const waiting = (): Promise<{ interactions: { key: string; digest: string }[] }> =>
         desk.json("GET", `${path}/interactions?status=pending`);
-      await expect.poll(async () => (await waiting()).interactions.length, { timeout: 10_000 }).toBe(1);
+      await expect.poll(async () => (await waiting()).interactions.length, { timeout: 40_000 }).toBe(1);
       const history: History = await desk.json("GET", `${path}/history`);
       const [asked] = (await waiting()).interactions;
       expect(history).toMatchObject({
@@ -207,7 +207,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const none = { receipt: "over", turn_id: null };
       expect(await desk.json("POST", `${path}/stop`)).toEqual(none);
       await stage.send(ref, "hang");
-      const turn = await stage.until(ref, 10_000, (state) => state.turns.last() ?? null);
+      const turn = await stage.until(ref, 40_000, (state) => state.turns.last() ?? null);
       expect(await desk.json("POST", `${path}/turns/else/stop`)).toEqual(none);
       expect(await desk.json("POST", `${path}/turns/${turn.id}/stop`)).toEqual({
         receipt: "stopping",
@@ -231,7 +231,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const ref = await open();
       const { stage } = desk;
       await stage.send(ref, "hang");
-      await stage.until(ref, 10_000, (state) => state.turns.last() ?? null);
+      await stage.until(ref, 40_000, (state) => state.turns.last() ?? null);
       const message = await stage.send(ref, "later");
       const path = `/sessions/${ref.session}/messages/${message}`;
       // The snapshot is as of now; history is as of the quiet point, which may lie before the message or between the two.

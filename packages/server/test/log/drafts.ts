@@ -90,7 +90,7 @@ export class Reader {
   }
 
   /** Waits until something holds; fails after a while. */
-  async until(holds: (reader: Reader) => boolean, ms = 10_000): Promise<void> {
+  async until(holds: (reader: Reader) => boolean, ms = 40_000): Promise<void> {
     const deadline = performance.now() + ms;
     while (!holds(this)) {
       if (performance.now() > deadline)

@@ -41,7 +41,7 @@ export function elicitationContract(
       return ref;
     }
     const waiting = (ref: Ref): Promise<FormBlock> =>
-      stage.until(ref, 10_000, async (state) => {
+      stage.until(ref, 40_000, async (state) => {
         const turn = state.turns.last();
         const form = turn && blocksOf(turn).find((block): block is FormBlock => block.kind === "form");
         const rows = await stage.parts.store.interactions.list(ref, { pending: true });

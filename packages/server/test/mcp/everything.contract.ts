@@ -102,7 +102,7 @@ export function everythingContract(
       await stage.worker([caller.agent]);
       const ref = await stage.session();
       await stage.send(ref, "go");
-      await stage.until(ref, 10_000, (state) =>
+      await stage.until(ref, 40_000, (state) =>
         blocksIn(state.turns.last()).some(({ kind }) => kind === "approval") ? true : null,
       );
       await stage.stop(ref);
@@ -118,7 +118,7 @@ export function everythingContract(
       await stage.worker([caller.agent]);
       const ref = await stage.session();
       await stage.send(ref, "go");
-      await stage.until(ref, 10_000, (state) => {
+      await stage.until(ref, 40_000, (state) => {
         const result = resultOf(state.turns.last());
         return (result?.parts.length ?? 0) > 1 ? true : null;
       });

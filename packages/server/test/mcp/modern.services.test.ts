@@ -58,7 +58,7 @@ it("is spoken to in its own way, asks by a form, and tells when its list has cha
   await stage.worker([caller.agent]);
   const ref = await stage.session();
   await stage.send(ref, "go");
-  const asked = await stage.until(ref, 10_000, async (state) => {
+  const asked = await stage.until(ref, 40_000, async (state) => {
     const turn = state.turns.last();
     const form = turn === undefined ? undefined : blocksOf(turn).find((block) => block.kind === "form");
     const rows = await stage.parts.store.interactions.list(ref, { pending: true });

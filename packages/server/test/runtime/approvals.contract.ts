@@ -48,7 +48,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
   }
 
   const waiting = (ref: Ref, count = 1): Promise<readonly ApprovalBlock[]> =>
-    stage.until(ref, 10_000, async (state) => {
+    stage.until(ref, 40_000, async (state) => {
       const asked = approvalsOf(state.turns.last()).filter(({ status }) => status === "pending");
       const rows = await stage.parts.store.interactions.list(ref, { pending: true });
       return asked.length === count && rows.length === count ? asked : null;

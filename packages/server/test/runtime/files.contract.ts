@@ -319,7 +319,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       await stage.worker([agentWith([[say("never")]])], options());
       const ref = await stage.session();
       const id = await send(ref, ["/small.csv", "/silent"]);
-      await stage.until(ref, 10_000, (state) => {
+      await stage.until(ref, 40_000, (state) => {
         const turn = state.turns.last();
         const block = turn === undefined ? undefined : filesOf(turn);
         return block?.files[0]?.status === "completed" && asked.includes("/silent") ? true : null;
@@ -344,7 +344,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
         await stage.worker([agentWith(script)], options());
         const ref = await stage.session();
         const id = await send(ref, paths);
-        await stage.until(ref, 10_000, (state) => {
+        await stage.until(ref, 40_000, (state) => {
           const turn = state.turns.last();
           const block = turn === undefined ? undefined : filesOf(turn);
           const isRead = paths.length === 1 || block?.files[0]?.status === "completed";

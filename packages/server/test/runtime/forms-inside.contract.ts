@@ -46,7 +46,7 @@ export function formInsideContract(makeParts: () => Promise<StageParts>): void {
   };
 
   const waiting = (ref: Ref, nth = 0): Promise<FormBlock> =>
-    stage.until(ref, 10_000, async (state) => {
+    stage.until(ref, 40_000, async (state) => {
       const turn = state.turns.last();
       const form = turn === undefined ? undefined : formsOf(blocksOf(turn))[nth];
       const rows = await stage.parts.store.interactions.list(ref, { pending: true });
@@ -128,7 +128,7 @@ export function formInsideContract(makeParts: () => Promise<StageParts>): void {
       await first.leave();
       await stage.worker([agent]);
       if (rerun === "always") {
-        await stage.until(ref, 10_000, (state) => (state.turns.last()?.status === "running" ? true : null));
+        await stage.until(ref, 40_000, (state) => (state.turns.last()?.status === "running" ? true : null));
         await submitForm(stage.parts, ref, { form, values });
       }
       const turn = await stage.ended(ref, () => true);

@@ -199,7 +199,7 @@ describe("a worker that is frozen", () => {
     await stage.send(ref, "go");
     await stage.until(ref, 5_000, () => (isFrozen ? true : null));
     await stage.worker([agent], { ttlMs: 2_000 });
-    await stage.until(ref, 10_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    await stage.until(ref, 40_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
     gate.abort();
     const turn = await stage.ended(ref, () => true);
     expect(turn.status).toBe("end_turn");

@@ -35,7 +35,7 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
   }
 
   const waiting = (ref: Ref): Promise<QuestionBlock> =>
-    stage.until(ref, 10_000, async (state) => {
+    stage.until(ref, 40_000, async (state) => {
       const [row] = await stage.parts.store.interactions.list(ref, { pending: true });
       const block = questionsOf(state.turns.last())[0];
       return row !== undefined && block?.status === "pending" ? block : null;
@@ -121,7 +121,7 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
       const turn = await stage.ended(ref, ({ number }) => number === 1);
       expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", message: null });
       expect(JSON.stringify(prompts[1])).toContain("did not answer");
-      const next = await stage.until(ref, 10_000, ({ turns }) => turns.at(1) ?? null);
+      const next = await stage.until(ref, 40_000, ({ turns }) => turns.at(1) ?? null);
       expect(next.message?.id).toBe(message);
       await waiting(ref);
       await stage.send(ref, "sunday");

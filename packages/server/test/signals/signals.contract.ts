@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Signals } from "../../src/signals/signals.ts";
 
 /** Sends until it is heard: from then on, nothing has to be repeated. */
-export async function connect(from: Signals, to: Signals, channel: string, ms = 10_000): Promise<void> {
+export async function connect(from: Signals, to: Signals, channel: string, ms = 40_000): Promise<void> {
   const heard: string[] = [];
   const stop = to.listen(channel, (text) => heard.push(text));
   const deadline = performance.now() + ms;
