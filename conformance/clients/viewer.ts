@@ -64,7 +64,7 @@ export class Viewer {
   }
 
   /** A command over the socket, and its reply. */
-  command(command: Frame, timeoutMs = 10_000): Promise<Frame> {
+  command(command: Frame, timeoutMs = 40_000): Promise<Frame> {
     const request_id = `r${++this.#requests}`;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`no reply to ${command.type}`)), timeoutMs);
@@ -77,7 +77,7 @@ export class Viewer {
   }
 
   /** Until it is so; asked whenever something has come or ended. */
-  async until(about: string, isSo: () => boolean, timeoutMs = 15_000): Promise<void> {
+  async until(about: string, isSo: () => boolean, timeoutMs = 40_000): Promise<void> {
     if (isSo()) return;
     await new Promise<void>((resolve, reject) => {
       const look = (): void => {

@@ -3,7 +3,7 @@ import type { Event } from "@turnstream/protocol";
 import type { Ref } from "../../src/store/refs.ts";
 import type { Stage } from "../runtime/stage.ts";
 
-export const PATIENCE_MS = 15_000;
+export const PATIENCE_MS = 40_000;
 
 /** What is in the log after a cursor, and what comes, until nobody wants more. */
 export async function* eventsAfter(
