@@ -1,0 +1,100 @@
+/** Tools that touch what is the person's: the portfolio, an order that has to be approved, a form to open an account. */
+import { tool, type Tool, ToolError } from "@turnstream/server";
+import { z } from "zod";
+import { HOLDINGS, priceOf, stockOf } from "./data.ts";
+import type { Lines } from "./lines/lines.ts";
+import { found } from "./market-tools.ts";
+import { numbersOf } from "./numbers.ts";
+import type { Pace } from "./pace.ts";
+
+const LEVELS = ["none", "some", "much"] as const;
+
+function holdings() {
+  return HOLDINGS.map(({ symbol, count, cost }) => {
+    const stock = stockOf(symbol);
+    const price = stock === undefined ? 0 : priceOf(stock);
+    return { symbol, count, price, gain: count * (price - cost) };
+  });
+}
+
+export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, Tool>> {
+  const { labels, found: words, form } = lines;
+  const { money, whole, signed } = numbersOf(lines.locale);
+  return {
+    get_portfolio: tool({
+      description: "What the person holds in one of their accounts.",
+      label: (input) => labels.portfolio(input.account),
+      input: z.object({ account: z.enum(["short_term", "long_term"]) }),
+      rerun: "always",
+      async run({ account }, { signal }) {
+        await pace.work(800, signal);
+        // The example's person has not allowed it: what a refusal looks like.
+        if (account === "long_term") throw new ToolError(words.noPermission);
+        const rows = holdings();
+        const gain = rows.reduce((sum, row) => sum + row.gain, 0);
+        return { content: rows, preview: `${signed(gain)} VND` };
+      },
+    }),
+    show_portfolio: tool({
+      description: "Shows the person the short-term account as a table.",
+      label: labels.portfolioTable,
+      rerun: "always",
+      display: { outside: true },
+      async run(_, { signal }) {
+        await pace.work(500, signal);
+        const rows = holdings().map(({ symbol, count, price, gain }) => [symbol, count, price, gain]);
+        const data = { columns: [...words.holdingColumns], rows };
+        const title = labels.portfolioTable;
+        return { content: rows, preview: title, artifact: { type: "table", title, data } };
+      },
+    }),
+    place_order: tool({
+      description: "Buys or sells stocks. The person has to approve it, and may change it.",
+      label: (input) => labels.order(input.symbol),
+      input: z.object({
+        symbol: z.string(),
+        side: z.enum(["buy", "sell"]),
+        count: z.int().positive().max(100_000),
+        max_price: z.int().positive().describe("in VND"),
+      }),
+      approval: { editable: true, timeoutSeconds: 300 },
+      async run({ symbol, count, max_price: max }, { signal, idempotencyKey }) {
+        const stock = found(lines, symbol);
+        await pace.work(1_200, signal);
+        // A real exchange would be given the key: whatever happens, the order is placed once.
+        const order = `#${numberFrom(idempotencyKey)}`;
+        return words.ordered(order, whole(count), stock.symbol, money(max).replace(" VND", ""));
+      },
+    }),
+    open_account: tool({
+      description: "Opens a trading account. Asks the person for what it takes by a form.",
+      label: labels.account,
+      run: (_, context) =>
+        context.requestForm({
+          id: "open_account",
+          title: form.title,
+          description: form.description,
+          fields: [
+            { name: "name", label: form.name, type: "shortText", required: true, min: 2, max: 80 },
+            { name: "email", label: form.email, type: "email", required: true },
+            { name: "phone", label: form.phone, type: "phone" },
+            { name: "birth", label: form.birth, type: "date", required: true },
+            {
+              name: "experience",
+              label: form.experience,
+              type: "select",
+              options: LEVELS.map((value, n) => ({ value, label: form.levels[n] ?? value })),
+            },
+            { name: "terms", label: form.terms, type: "checkbox", required: true },
+          ],
+        }),
+    }),
+  };
+}
+
+/** Four digits that are the same for the same key. */
+function numberFrom(key: string): number {
+  let sum = 0;
+  for (const char of key) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 9_000;
+  return 1_000 + sum;
+}

@@ -1,0 +1,111 @@
+/** Tools that look at the market: index, prices, news, tables, charts, a long scan. They only read. */
+import { tool, type Tool, ToolError } from "@turnstream/server";
+import { z } from "zod";
+import { changeOf, INDEX, priceOf, SESSIONS, type Stock, stockOf, STOCKS } from "./data.ts";
+import type { Lines } from "./lines/lines.ts";
+import { numbersOf } from "./numbers.ts";
+import type { Pace } from "./pace.ts";
+
+const symbol = z.string().describe("such as VNM");
+const STEPS = 40;
+const ALL = 1_600;
+
+export function found(lines: Lines, name: string): Stock {
+  const stock = stockOf(name);
+  if (stock === undefined) throw new ToolError(lines.found.noSuchStock(name));
+  return stock;
+}
+
+export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, Tool>> {
+  const { labels, found: words } = lines;
+  const { money, plain, signed, whole } = numbersOf(lines.locale);
+  return {
+    get_index: tool({
+      description: "The index of the market today: value, change, turnover, how many rose and fell.",
+      label: labels.index,
+      rerun: "always",
+      async run(_, { signal }) {
+        await pace.work(900, signal);
+        const said = `${plain(INDEX.value)} (${signed(INDEX.change)}%)`;
+        return { content: INDEX, preview: `${said}, ${words.breadth(INDEX.up, INDEX.down)}` };
+      },
+    }),
+    get_price: tool({
+      description: "The price of one stock now, and its change against the session before.",
+      label: (input) => labels.price(input.symbol),
+      input: z.object({ symbol }),
+      rerun: "always",
+      async run(input, { signal }) {
+        await pace.work(700, signal);
+        const stock = found(lines, input.symbol);
+        const [price, change] = [priceOf(stock), changeOf(stock)];
+        const content = { symbol: stock.symbol, price, change_percent: Number(change.toFixed(2)) };
+        return { content, preview: `${money(price)} (${signed(change)}%)` };
+      },
+    }),
+    search_news: tool({
+      description: "News of today's session. Cite what you use.",
+      label: labels.news,
+      input: z.object({ query: z.string() }),
+      rerun: "always",
+      async run(_, { signal }) {
+        await pace.work(1_400, signal);
+        return {
+          content: `${words.news.length} articles.`,
+          preview: words.articles(words.news.length),
+          references: words.news.map(({ title, url, text }) => ({ title, url, content: text })),
+          results: words.news.length,
+        };
+      },
+    }),
+    show_movers: tool({
+      description: "Shows the person a table of the stocks that moved most today.",
+      label: labels.movers,
+      rerun: "always",
+      display: { outside: true },
+      async run(_, { signal }) {
+        await pace.work(600, signal);
+        const moved = STOCKS.toSorted((a, b) => Math.abs(changeOf(b)) - Math.abs(changeOf(a)));
+        const rows = moved.map((stock) => [stock.symbol, priceOf(stock), Number(changeOf(stock).toFixed(2))]);
+        const data = { columns: [...words.moverColumns], rows };
+        return {
+          content: rows,
+          preview: labels.movers,
+          artifact: { type: "table", title: labels.movers, data },
+        };
+      },
+    }),
+    show_chart: tool({
+      description: "Shows the person a chart of a stock over the last seven sessions.",
+      label: (input) => labels.chart(input.symbol),
+      input: z.object({ symbol }),
+      rerun: "always",
+      display: { outside: true },
+      async run(input, { signal }) {
+        await pace.work(900, signal);
+        const stock = found(lines, input.symbol);
+        const data = { kind: "bar", labels: [...SESSIONS], values: [...stock.closes], unit: "VND" };
+        const artifact = { type: "chart", title: labels.chart(stock.symbol), data };
+        return { content: stock.closes, preview: artifact.title, artifact };
+      },
+    }),
+    scan_market: tool({
+      description: "Scans every stock for a criterion. Takes about a minute.",
+      label: labels.scan,
+      input: z.object({ criterion: z.string() }),
+      rerun: "always",
+      async run(_, context) {
+        for (let step = 1; step <= STEPS; step++) {
+          await pace.work(1_500, context.signal);
+          const [done, hits] = [(ALL / STEPS) * step, Math.floor(step / 13)];
+          if (step % 4 === 0) context.progress(`${words.scanned(whole(done), whole(ALL), whole(hits))}\n`);
+        }
+        return {
+          content: ["VNM", "HPG", "VCB"],
+          preview: words.scanned(whole(ALL), whole(ALL), "3"),
+          results: 3,
+        };
+      },
+    }),
+  };
+}

@@ -1,0 +1,20 @@
+/** Numbers as people of a language write them. */
+export interface Numbers {
+  readonly money: (value: number) => string;
+  readonly whole: (value: number) => string;
+  /** Always with its sign, at most two digits after the point. */
+  readonly signed: (value: number) => string;
+  readonly plain: (value: number) => string;
+}
+
+export function numbersOf(locale: string): Numbers {
+  const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+  const signed = new Intl.NumberFormat(locale, { maximumFractionDigits: 2, signDisplay: "exceptZero" });
+  const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+  return {
+    money: (value) => `${whole.format(value)} VND`,
+    whole: (value) => whole.format(value),
+    signed: (value) => signed.format(value),
+    plain: (value) => plain.format(value),
+  };
+}

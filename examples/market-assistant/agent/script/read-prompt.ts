@@ -1,0 +1,33 @@
+/** What the scripted model reads of its prompt: results of tools, which session it is in, what a file says. Pure. */
+import type { ScriptCall } from "@turnstream/server";
+
+type Message = ScriptCall["prompt"][number];
+type Result = Extract<Extract<Message, { role: "tool" }>["content"][number], { type: "tool-result" }>;
+
+export interface ToolAnswer {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** The newest result of a tool; null when it hasn't been called. */
+export function resultOf({ prompt }: ScriptCall, tool: string): ToolAnswer | null {
+  for (const message of prompt.toReversed()) {
+    if (message.role === "user") return null;
+    if (message.role !== "tool") continue;
+    const result = message.content.findLast((part) => part.type === "tool-result" && part.toolName === tool);
+    if (result?.type === "tool-result") return answerFrom(result);
+  }
+  return null;
+}
+
+function answerFrom({ output }: Result): ToolAnswer {
+  const isError = output.type.startsWith("error") || output.type === "execution-denied";
+  const value = "value" in output ? output.value : "";
+  return { isError, text: typeof value === "string" ? value : JSON.stringify(value) };
+}
+
+/** What the instructions say of it: the script fails once in each session, and another process has to know which. */
+export function sessionOf({ prompt }: ScriptCall): string {
+  const system = prompt.find((message) => message.role === "system");
+  return /^Session: (.+)$/m.exec(system?.content ?? "")?.[1] ?? "";
+}

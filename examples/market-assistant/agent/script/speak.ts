@@ -1,0 +1,36 @@
+/** How the scripted model speaks: word by word, at the pace of a real one. Makes parts of a script; never plays them. */
+import { call, type ScriptPart, wait } from "@turnstream/server";
+import type { Pace } from "../pace.ts";
+
+const WORD_MS = 32;
+const THOUGHT_MS = 24;
+/** Languages without spaces come in pairs of characters, as tokens do. */
+const PIECES = /\s*(?:[\u3000-\u9fff\uff00-\uffef]{1,2}|[^\s\u3000-\u9fff\uff00-\uffef]+)/gu;
+
+export interface Voice {
+  readonly think: (text: string) => ScriptPart;
+  readonly say: (text: string) => ScriptPart;
+  /** Says something in between, outside groups. */
+  readonly share: (thought: string) => ScriptPart;
+  readonly wait: (ms: number) => ScriptPart;
+}
+
+export function voiceOf({ speed }: Pace): Voice {
+  const part = (kind: "say" | "think", text: string, ms: number): ScriptPart => ({
+    kind,
+    pieces: piecesOf(text),
+    paceMs: ms / speed,
+    signature: null,
+  });
+  return {
+    think: (text) => part("think", text, THOUGHT_MS),
+    say: (text) => part("say", text, WORD_MS),
+    share: (thought) =>
+      call("share_thought", { thought }, { chunks: piecesOf(thought).length, paceMs: WORD_MS / speed }),
+    wait: (ms) => wait(ms / speed),
+  };
+}
+
+function piecesOf(text: string): string[] {
+  return text.match(PIECES) ?? [text];
+}

@@ -1,0 +1,27 @@
+/** What a message is about: by the words of a suggestion, else by words that tell. Pure. */
+import { SUGGESTIONS, type Topic, TOPICS } from "../../shared/suggestions.ts";
+import { STOCKS } from "../data.ts";
+
+/** In this order: the first that fits. */
+const WORDS: readonly (readonly [Topic, RegExp])[] = [
+  ["file", /tệp|sao kê|file|statement|文件|对账单/i],
+  ["account", /mở tài khoản|open .*account|开.*户/i],
+  ["buy", /\bmua\b|\bbán\b|\bbuy\b|\bsell\b|买|卖/i],
+  ["chart", /biểu đồ|vẽ|chart|draw|走势|图/i],
+  ["analyst", /chuyên gia|phân tích|analy|分析/i],
+  ["scan", /quét|scan|扫描/i],
+  ["forecast", /dự báo|forecast|predict|预测/i],
+  ["portfolio", /danh mục|portfolio|lãi|lỗ|持仓|盈亏/i],
+  ["market", /thị trường|market|vn-?index|市场|大盘/i],
+];
+
+/** @returns a topic, the symbol of a stock whose price is wanted, or null */
+export function topicOf(text: string): Topic | { readonly symbol: string } | null {
+  const said = text.trim();
+  for (const suggestions of Object.values(SUGGESTIONS))
+    for (const topic of TOPICS) if (said.startsWith(suggestions[topic])) return topic;
+  const named = WORDS.find(([, words]) => words.test(said));
+  if (named !== undefined) return named[0];
+  const stock = STOCKS.find(({ symbol }) => new RegExp(`\\b${symbol}\\b`, "i").test(said));
+  return stock === undefined ? null : { symbol: stock.symbol };
+}

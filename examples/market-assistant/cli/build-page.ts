@@ -1,0 +1,23 @@
+/** Makes the chat page from its source, into a folder that is gone with this process. */
+import { join } from "node:path";
+import { makeFolder, removeFolder } from "@turnstream/services/watch.ts";
+import react from "@vitejs/plugin-react";
+import { build } from "vite";
+
+export interface BuiltPage {
+  readonly folder: string;
+  remove(): void;
+}
+
+export async function buildPage(): Promise<BuiltPage> {
+  const folder = await makeFolder("page");
+  await build({
+    configFile: false,
+    root: join(import.meta.dirname, "../page"),
+    logLevel: "warn",
+    plugins: [react()],
+    resolve: { conditions: ["@turnstream/source", "module", "browser", "development|production"] },
+    build: { outDir: folder, emptyOutDir: true, chunkSizeWarningLimit: 2_000 },
+  });
+  return { folder, remove: () => removeFolder(folder) };
+}

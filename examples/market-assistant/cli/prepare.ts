@@ -1,0 +1,44 @@
+/** Makes a database ready: tables, the tenant of the example, and a key for its own server. */
+import {
+  isStoreError,
+  migrate,
+  migrateEngine,
+  openDatabase,
+  postgresStore,
+  type Store,
+} from "@turnstream/server";
+
+const TENANT = { id: "market-assistant", name: "Market assistant" };
+
+export interface Prepared {
+  readonly key: string;
+  /** Takes the key back: whoever starts again gets a new one. */
+  undo(): Promise<void>;
+}
+
+export async function prepare(databaseUrl: string): Promise<Prepared> {
+  const db = openDatabase({ url: databaseUrl, max: 2 });
+  await migrate(db);
+  await migrateEngine(databaseUrl);
+  const store = postgresStore(db);
+  await ensureTenant(store);
+  const { key, secret } = await store.keys.create(TENANT.id, {
+    name: "own server",
+    scopes: ["tokens", "read", "write", "decide", "share"],
+  });
+  return {
+    key: secret,
+    async undo() {
+      await store.keys.revoke(TENANT.id, key.id);
+      await store.close();
+    },
+  };
+}
+
+async function ensureTenant({ tenants }: Store): Promise<void> {
+  try {
+    await tenants.create(TENANT);
+  } catch (error) {
+    if (!isStoreError(error, "EXISTS")) throw error;
+  }
+}

@@ -1,0 +1,102 @@
+/** `npm start`: everything the market assistant needs, in one command, until Ctrl-C. Leaves nothing behind. */
+import { randomBytes } from "node:crypto";
+import { ServiceError } from "@turnstream/services/errors.ts";
+import { freePort } from "@turnstream/services/free-port.ts";
+import { startBacking } from "./cli/backing.ts";
+import { buildPage } from "./cli/build-page.ts";
+import { DEFAULT_PORT, HELP, type Options, readOptions, UsageError } from "./cli/options.ts";
+import { isFree } from "./cli/ports.ts";
+import { prepare } from "./cli/prepare.ts";
+import { StartError, supervise } from "./cli/supervise.ts";
+
+/** What to do at the end, the last begun first. */
+const endings: (() => unknown)[] = [];
+const say = (line: string): void => console.log(`  ${line}`);
+
+async function portOf({ port }: Options): Promise<number> {
+  if (port === null) return (await isFree(DEFAULT_PORT)) ? DEFAULT_PORT : await freePort();
+  if (port !== 0 && !(await isFree(port)))
+    throw new StartError(`Port ${port} is taken. Another one: npm start -- --port ${port + 1}`);
+  return port === 0 ? await freePort() : port;
+}
+
+async function start(options: Options): Promise<void> {
+  const begun = performance.now();
+  console.log("Market assistant, an example of Turnstream\n");
+  const port = await portOf(options);
+  const [page, backing] = await Promise.all([
+    buildPage().then((built) => {
+      endings.push(() => built.remove());
+      say("Page        built");
+      return built;
+    }),
+    startBacking(process.env, say).then((started) => {
+      endings.push(() => started.stop());
+      return started;
+    }),
+  ]);
+  const prepared = await prepare(backing.databaseUrl);
+  endings.push(() => prepared.undo());
+  say("Database    ready");
+  const env = {
+    DATABASE_URL: backing.databaseUrl,
+    REDIS_URL: backing.redisUrl,
+    MARKET_SPEED: String(options.speed),
+    MARKET_SECRET: randomBytes(32).toString("hex"),
+    MARKET_KEY: prepared.key,
+    MARKET_PAGE: page.folder,
+    MARKET_PORT: String(port),
+  };
+  const [worker, server] = await Promise.all([
+    supervise({ name: "Worker", file: "worker.ts", env, say }),
+    supervise({ name: "Server", file: "server.ts", env, say }),
+  ]);
+  endings.push(() => Promise.all([worker.leave(), server.leave()]));
+  say(`Worker      process ${worker.pid}, model: ${worker.ready}`);
+  say(`Server      process ${server.pid}`);
+  const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
+  console.log(`\nReady after ${seconds} s. Open ${server.ready}\nCtrl-C ends everything.`);
+}
+
+async function end(): Promise<void> {
+  for (const ending of endings.splice(0).toReversed()) {
+    try {
+      await ending();
+    } catch (error) {
+      console.error(error instanceof Error ? error.message : error);
+    }
+  }
+}
+
+function untilSignal(): Promise<void> {
+  // Handlers of signals alone would not keep the process from ending.
+  const stay = setInterval(() => undefined, 2 ** 30);
+  return new Promise<void>((resolve) => {
+    for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => resolve());
+  }).finally(() => clearInterval(stay));
+}
+
+async function run(options: Options): Promise<void> {
+  const signal = untilSignal();
+  try {
+    await Promise.race([start(options), signal.then(() => Promise.reject(new StartError("Stopped.")))]);
+    await signal;
+    console.log("\nEnding…");
+  } catch (error) {
+    if (!(error instanceof ServiceError || error instanceof StartError)) throw error;
+    console.error(`\n${error.message}`);
+    process.exitCode = 1;
+  } finally {
+    await end();
+  }
+}
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options.help) console.log(HELP);
+  else await run(options);
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(`${error.message}\n\n${HELP}`);
+  process.exitCode = 2;
+}
