@@ -47,16 +47,16 @@ export interface Lines {
   readonly script: ScriptLines;
 }
 
-export type Account = "short_term" | "long_term";
+type Account = "short_term" | "long_term";
 
-export interface Article {
+interface Article {
   readonly title: string;
   readonly url: string;
   readonly text: string;
 }
 
 /** What the scripted model thinks and says, by topic. */
-export interface ScriptLines {
+interface ScriptLines {
   readonly market: { think: string; first: string; second: string; weigh: string; answer: string };
   readonly buy: { think: string; first: string; done: (result: string) => string; rejected: string };
   readonly portfolio: { question: string; options: [string, string]; short: string; long: string };
