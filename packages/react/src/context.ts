@@ -3,13 +3,18 @@ import type { Session } from "@turnstream/client";
 import { createContext, useContext } from "react";
 import type { Components } from "./components.ts";
 import type { LinkPolicy } from "./link-policy.ts";
+import type { ThreadStore } from "./store/thread-store.ts";
 import type { Strings } from "./strings/strings.ts";
 
 export interface Shared {
   readonly session: Session;
+  /** The same session, for readers of its parts. */
+  readonly store: ThreadStore;
   readonly strings: Strings;
   readonly components: Components;
   readonly links: LinkPolicy;
+  /** What people call the agents, by id. */
+  readonly agents: Readonly<Record<string, string>>;
 }
 
 export const SharedContext = createContext<Shared | null>(null);

@@ -13,8 +13,31 @@ export type {
   TurnProps,
 } from "./components.ts";
 export { type LinkPolicy, NO_HOSTS } from "./link-policy.ts";
-export { useShared } from "./context.ts";
-export { useBlock, useTurn } from "./hooks/use-block.ts";
-export { useView } from "./hooks/use-view.ts";
+export { type Shared, useShared } from "./context.ts";
+export { useAgentName } from "./hooks/use-agent-name.ts";
+export { type SpokenNews, useAnnouncements } from "./hooks/use-announcements.ts";
+export {
+  useBlock,
+  useGroup,
+  useOutline,
+  useRun,
+  useTool,
+  useTurn,
+  useTurnIds,
+  useTurnPart,
+} from "./hooks/use-block.ts";
+export { type FollowView, useFollow } from "./hooks/use-follow.ts";
+export {
+  type MessageStatus,
+  type ShownMessage,
+  useMessage,
+  usePendingMessages,
+} from "./hooks/use-message.ts";
+export { type Older, useOlder } from "./hooks/use-older.ts";
+export { useOpen } from "./hooks/use-open.ts";
+export { useConnection, useSession, useView } from "./hooks/use-view.ts";
+export { SessionProvider, type SessionProviderProps } from "./provider.tsx";
+export type { Group, Outline, Step } from "./store/digest.ts";
 export { en } from "./strings/en/index.ts";
 export type { Strings } from "./strings/strings.ts";
+export { Thread, type ThreadProps } from "./thread/thread.tsx";

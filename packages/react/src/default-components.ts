@@ -1,0 +1,40 @@
+/** The parts as they are unless a team replaces them. The only place that knows them all. */
+import type { Components } from "./components.ts";
+import { Announcer } from "./thread/announcer.tsx";
+import { Brand } from "./thread/brand.tsx";
+import { Composer } from "./thread/composer.tsx";
+import { ConnectionBanner } from "./thread/connection-banner.tsx";
+import { ErrorNotice, StoppedNotice } from "./thread/notices.tsx";
+import { PlainText } from "./thread/plain-text.tsx";
+import { StepGroup } from "./thread/step-group.tsx";
+import { SubAgent } from "./thread/sub-agent.tsx";
+import { ThinkingBlock } from "./thread/thinking-block.tsx";
+import { ToolCall } from "./thread/tool-call.tsx";
+import { Turn } from "./thread/turn.tsx";
+import { UserMessage } from "./thread/user-message.tsx";
+
+const Nothing = (): null => null;
+
+export const DEFAULT_COMPONENTS: Components = {
+  Turn,
+  UserMessage,
+  Brand,
+  ThinkingBlock,
+  TextBlock: PlainText,
+  ToolCall,
+  StepGroup,
+  SubAgent,
+  ApprovalCard: Nothing,
+  QuestionCard: Nothing,
+  FormCard: Nothing,
+  PaymentCard: Nothing,
+  FileProgress: Nothing,
+  StoppedNotice,
+  ErrorNotice,
+  Artifact: Nothing,
+  Citation: Nothing,
+  Markdown: Nothing,
+  Composer,
+  ConnectionBanner,
+  Announcer,
+};

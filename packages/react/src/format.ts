@@ -1,0 +1,31 @@
+/** Numbers and durations as the language writes them. Pure: the language is that of the strings, never the machine's. */
+import type { Strings } from "./strings/strings.ts";
+
+export function formatNumber({ locale }: Strings, value: number, digits = 0): string {
+  return new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(value);
+}
+
+export function formatPercent({ locale }: Strings, share: number): string {
+  return new Intl.NumberFormat(locale, { style: "percent" }).format(share);
+}
+
+export function formatDuration(strings: Strings, ms: number): string {
+  if (ms < 60_000) return strings.thread.seconds(formatNumber(strings, ms / 1000, ms < 10_000 ? 1 : 0));
+  const seconds = Math.round(ms / 1000);
+  return strings.thread.minutes(
+    formatNumber(strings, Math.floor(seconds / 60)),
+    formatNumber(strings, seconds % 60),
+  );
+}
+
+const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;
+
+export function formatSize({ locale }: Strings, bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log(bytes) / Math.log(1000)));
+  return new Intl.NumberFormat(locale, {
+    style: "unit",
+    unit: UNITS[power] ?? "byte",
+    unitDisplay: "short",
+    maximumFractionDigits: power === 0 ? 0 : 1,
+  }).format(bytes / 1000 ** power);
+}

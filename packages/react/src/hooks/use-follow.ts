@@ -1,0 +1,64 @@
+/** Keeps a scrolling element at its end while the person reads there (store/follow.ts says when). At once, never smoothly. */
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { follow, FOLLOWING, type FollowInput, type Measure } from "../store/follow.ts";
+
+export interface FollowView {
+  readonly isFollowing: boolean;
+  readonly toEnd: () => void;
+}
+
+/** @param content what grows inside `scroller` */
+export function useFollow(
+  scroller: RefObject<HTMLElement | null>,
+  content: RefObject<HTMLElement | null>,
+): FollowView {
+  const [isFollowing, setFollowing] = useState(true);
+  const state = useRef(FOLLOWING);
+  const [step] = useState(() => (input: FollowInput): void => {
+    const next = follow(state.current, input);
+    state.current = next.state;
+    setFollowing(next.state.isFollowing);
+    const element = scroller.current;
+    if (next.moveToEnd && element !== null) element.scrollTop = element.scrollHeight;
+  });
+  // Before the first picture, so that a thread opens at its end.
+  useLayoutEffect(() => step({ type: "to_end" }), [step]);
+  useEffect(() => {
+    const element = scroller.current;
+    const inner = content.current;
+    if (element === null || inner === null) return undefined;
+    const leaveUp = (event: WheelEvent): void => {
+      if (event.deltaY < 0 && element.scrollTop > 0) step({ type: "left" });
+    };
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.target === element && UP.has(event.key)) step({ type: "left" });
+    };
+    // What is opened by hand should open where it is, not push itself out of sight.
+    const onClick = (event: MouseEvent): void => {
+      const { target } = event;
+      if (target instanceof Element && target.closest("[aria-expanded]") !== null) step({ type: "left" });
+    };
+    const onScroll = (): void => step({ type: "scrolled", at: measure(element) });
+    const sizes = new ResizeObserver(() => step({ type: "resized", at: measure(element) }));
+    sizes.observe(inner);
+    sizes.observe(element);
+    element.addEventListener("scroll", onScroll, { passive: true });
+    element.addEventListener("wheel", leaveUp, { passive: true });
+    element.addEventListener("keydown", onKey);
+    element.addEventListener("click", onClick, true);
+    return () => {
+      sizes.disconnect();
+      element.removeEventListener("scroll", onScroll);
+      element.removeEventListener("wheel", leaveUp);
+      element.removeEventListener("keydown", onKey);
+      element.removeEventListener("click", onClick, true);
+    };
+  }, [scroller, content, step]);
+  return { isFollowing, toEnd: () => step({ type: "to_end" }) };
+}
+
+const UP = new Set(["ArrowUp", "PageUp", "Home"]);
+
+function measure({ scrollTop, scrollHeight, clientHeight }: HTMLElement): Measure {
+  return { top: scrollTop, height: scrollHeight, visible: clientHeight };
+}

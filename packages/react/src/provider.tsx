@@ -1,0 +1,49 @@
+/** Gives everything inside it a session, the words and the parts. Draws nothing of its own but the root of the styles. */
+import type { Session } from "@turnstream/client";
+import { type ReactNode, useMemo } from "react";
+import type { Components } from "./components.ts";
+import { type Shared, SharedContext } from "./context.ts";
+import { DEFAULT_COMPONENTS } from "./default-components.ts";
+import { type LinkPolicy, NO_HOSTS } from "./link-policy.ts";
+import { createThreadStore } from "./store/thread-store.ts";
+import { en } from "./strings/en/index.ts";
+import type { Strings } from "./strings/strings.ts";
+
+export interface SessionProviderProps {
+  readonly session: Session;
+  readonly children?: ReactNode;
+  /** The words; English unless told. */
+  readonly strings?: Strings;
+  /** Parts to put in place of ours. Keep the object the same between renders. */
+  readonly components?: Partial<Components>;
+  readonly links?: LinkPolicy;
+  /** What people call the agents, by id; otherwise words are made from the id. */
+  readonly agents?: Readonly<Record<string, string>>;
+  /** Light or dark whatever the page or the machine says. */
+  readonly theme?: "light" | "dark";
+}
+
+const NO_NAMES = {};
+
+export function SessionProvider({
+  session,
+  children,
+  strings = en,
+  components,
+  links = NO_HOSTS,
+  agents = NO_NAMES,
+  theme,
+}: SessionProviderProps): ReactNode {
+  const store = useMemo(() => createThreadStore(session), [session]);
+  const shared = useMemo<Shared>(
+    () => ({ session, store, strings, components: { ...DEFAULT_COMPONENTS, ...components }, links, agents }),
+    [session, store, strings, components, links, agents],
+  );
+  return (
+    <SharedContext value={shared}>
+      <div className="ts-root ts-provider" lang={strings.locale} data-theme={theme}>
+        {children}
+      </div>
+    </SharedContext>
+  );
+}

@@ -1,0 +1,66 @@
+/** A calm word on the connection: nothing while it works, nothing for a short cut, and a way to try at once. */
+import type { ConnectionView } from "@turnstream/client";
+import { type ReactNode, useEffect, useState } from "react";
+import { useShared } from "../context.ts";
+import { formatNumber } from "../format.ts";
+import { useConnection } from "../hooks/use-view.ts";
+import type { Strings } from "../strings/strings.ts";
+
+/** Most cuts are over by then. */
+const PATIENCE_MS = 1_000;
+
+export function ConnectionBanner(): ReactNode {
+  const { strings, session } = useShared();
+  const connection = useConnection();
+  const isLate = useIsLate(connection.phase !== "live");
+  const now = useNow(isLate && connection.retryAt !== null);
+  if (connection.phase === "live" || !isLate) return null;
+  const canTry = connection.phase === "waiting" || connection.phase === "closed";
+  return (
+    <div className="ts-banner" data-phase={connection.phase}>
+      <span className="ts-dot" data-dot={connection.phase === "closed" ? "error" : "pending"} />
+      <span className="ts-banner-text">{wordsOf(strings, connection, now)}</span>
+      {canTry && (
+        <button type="button" className="ts-link" onClick={() => void session.refresh().catch(() => {})}>
+          {strings.thread.connection.retryNow}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function wordsOf(strings: Strings, { phase, retryAt, error }: ConnectionView, now: number | null): string {
+  const words = strings.thread.connection;
+  if (phase === "live") return "";
+  if (phase === "closed") return error === null ? words.closed : `${words.closed} ${error.message}`;
+  if (phase !== "waiting" || retryAt === null || now === null) return words[phase];
+  const seconds = Math.ceil((retryAt - now) / 1000);
+  return seconds > 0 ? words.waitingFor(formatNumber(strings, seconds)) : words.waiting;
+}
+
+/** Whether it has been so for longer than people need to be patient. */
+function useIsLate(isSo: boolean): boolean {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    if (!isSo) {
+      setLate(false);
+      return undefined;
+    }
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [isSo]);
+  return isSo && isLate;
+}
+
+/** This machine's time, every second while it is looked at; null before the first look. */
+function useNow(isOn: boolean): number | null {
+  const [now, setNow] = useState<number | null>(null);
+  useEffect(() => {
+    if (!isOn) return undefined;
+    const look = (): void => setNow(Date.now());
+    look();
+    const timer = setInterval(look, 1_000);
+    return () => clearInterval(timer);
+  }, [isOn]);
+  return isOn ? now : null;
+}

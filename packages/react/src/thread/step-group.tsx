@@ -1,0 +1,102 @@
+/**
+ * Steps as one (U04). While it runs: open, a shimmering header, the newest three steps. When it ends it folds up after a
+ * moment under its summary; opened again it shows all. What waits for a person stays in sight either way.
+ *
+ *   running ──▶ ending ──300 ms──▶ folded        a person's click wins from then on
+ */
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import type { GroupProps } from "../components.ts";
+import { useShared } from "../context.ts";
+import { formatDuration, formatNumber } from "../format.ts";
+import { useGroup } from "../hooks/use-block.ts";
+import { useOpen } from "../hooks/use-open.ts";
+import type { Group, Step } from "../store/digest.ts";
+import { Entry } from "./entries.tsx";
+import { Icon } from "./icons.tsx";
+import { Disclosure } from "./disclosure.tsx";
+import { useSliding } from "./use-sliding.ts";
+
+const NEWEST = 3;
+const FOLD_AFTER_MS = 300;
+
+export function StepGroup({ turn, index }: GroupProps): ReactNode {
+  const { strings } = useShared();
+  const group = useGroup(turn, index);
+  const isRunning = group?.isRunning ?? false;
+  const [isOpen, toggle] = useOpen(turn, index, useStaysOpen(isRunning));
+  if (group === null) return null;
+  const { steps } = group;
+  const asking = steps.filter(({ needsPerson }) => needsPerson);
+  const shown = isRunning ? steps.filter((step, n) => step.needsPerson || n >= steps.length - NEWEST) : steps;
+  return (
+    <div className="ts-group-frame" data-running={isRunning || undefined}>
+      <Disclosure className="ts-group" isOpen={isOpen} onToggle={toggle} head={<GroupHead group={group} />}>
+        <Steps turn={turn} steps={shown} isSliding={isRunning} />
+        {!isRunning && (
+          <div className="ts-group-done">
+            <Icon name="check" />
+            {strings.thread.done}
+          </div>
+        )}
+      </Disclosure>
+      {!isOpen && asking.length > 0 && <Steps turn={turn} steps={asking} isSliding={false} />}
+    </div>
+  );
+}
+
+/** Open while it runs and a moment longer; shut from the start when it had ended before it was seen. */
+function useStaysOpen(isRunning: boolean): boolean {
+  const [isStill, setStill] = useState(isRunning);
+  useEffect(() => {
+    if (isRunning) {
+      setStill(true);
+      return undefined;
+    }
+    const timer = setTimeout(() => setStill(false), FOLD_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [isRunning]);
+  return isRunning || isStill;
+}
+
+function GroupHead({ group }: { readonly group: Group }): ReactNode {
+  const { strings } = useShared();
+  const { thread } = strings;
+  const failed = group.steps.filter(({ isFailed }) => isFailed).length;
+  const count = thread.steps(formatNumber(strings, group.steps.length));
+  const took = group.durationMs === null ? null : formatDuration(strings, group.durationMs);
+  const meta = group.isRunning ? thread.running : [count, took].filter((part) => part !== null).join(" · ");
+  return (
+    <>
+      <span className={group.isRunning ? "ts-group-title ts-shimmer" : "ts-group-title"}>
+        {group.header || thread.working}
+      </span>
+      {failed > 0 && (
+        <span className="ts-group-failed">
+          <span className="ts-dot" data-dot="error" />
+          {thread.failedSteps(formatNumber(strings, failed))}
+        </span>
+      )}
+      <span className="ts-meta">{meta}</span>
+    </>
+  );
+}
+
+interface StepsProps {
+  readonly turn: string;
+  readonly steps: readonly Step[];
+  readonly isSliding: boolean;
+}
+
+function Steps({ turn, steps, isSliding }: StepsProps): ReactNode {
+  const list = useRef<HTMLUListElement>(null);
+  useSliding(list, isSliding ? steps[0]?.index : undefined);
+  return (
+    <ul className="ts-steps" ref={list}>
+      {steps.map(({ part, index }) => (
+        <li key={index} className="ts-steps-item">
+          <Entry turn={turn} index={index} part={part} />
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,20 @@
+/** What a sub-agent does, inside the call that started it. */
+import type { ReactNode } from "react";
+import type { RunProps } from "../components.ts";
+import { useShared } from "../context.ts";
+import { useAgentName } from "../hooks/use-agent-name.ts";
+import { useOutline, useRun } from "../hooks/use-block.ts";
+import { Entries } from "./entries.tsx";
+
+export function SubAgent({ turn, run }: RunProps): ReactNode {
+  const { strings } = useShared();
+  const found = useRun(turn, run);
+  const outline = useOutline(turn, run);
+  const name = useAgentName(found?.agent ?? "");
+  if (found === null || outline.length === 0) return null;
+  return (
+    <section className="ts-sub" aria-label={strings.thread.subAgent(found.label ?? name)}>
+      <Entries turn={turn} outline={outline} />
+    </section>
+  );
+}

@@ -1,0 +1,82 @@
+/**
+ * A whole conversation: turns, what waits, the connection, the composer, and the voice for screen readers. The log itself
+ * is silent (`aria-live` off): the announcer speaks for it.
+ */
+import { type ReactNode, useRef } from "react";
+import type { ComposerProps } from "../components.ts";
+import { useShared } from "../context.ts";
+import { useTurnIds } from "../hooks/use-block.ts";
+import { useFollow } from "../hooks/use-follow.ts";
+import { usePendingMessages } from "../hooks/use-message.ts";
+import { useOlder } from "../hooks/use-older.ts";
+import { useKeyboardInset } from "../hooks/use-keyboard-inset.ts";
+import { Icon } from "./icons.tsx";
+
+export interface ThreadProps {
+  /** What a screen reader calls it. */
+  readonly label?: string;
+  /** Shown while there is nothing. */
+  readonly empty?: ReactNode;
+  /** null: nothing can be written. */
+  readonly composer?: ComposerProps | null;
+}
+
+export function Thread({ label, empty, composer = {} }: ThreadProps): ReactNode {
+  const { components, strings } = useShared();
+  const { Turn, UserMessage, Composer, ConnectionBanner, Announcer } = components;
+  const words = strings.thread;
+  const root = useRef<HTMLElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const turns = useTurnIds();
+  const pending = usePendingMessages();
+  const older = useOlder(scroller);
+  const { isFollowing, toEnd } = useFollow(scroller, content);
+  useKeyboardInset(root);
+  return (
+    <section className="ts-thread" ref={root} aria-label={label ?? words.conversation}>
+      {/* Focusable, so that a keyboard can scroll it. */}
+      <div
+        className="ts-scroll"
+        ref={scroller}
+        role="log"
+        aria-live="off"
+        aria-label={words.conversation}
+        tabIndex={0}
+      >
+        <div className="ts-turns" ref={content}>
+          {older.hasMore && <OlderButton {...older} />}
+          {turns.length === 0 && pending.length === 0 && empty}
+          {turns.map((turn) => (
+            <Turn key={turn} turn={turn} />
+          ))}
+          {pending.map((message) => (
+            <UserMessage key={message} message={message} />
+          ))}
+        </div>
+      </div>
+      <div className="ts-dock">
+        {!isFollowing && (
+          <button type="button" className="ts-newest" aria-label={words.toNewest} onClick={toEnd}>
+            <Icon name="down" />
+          </button>
+        )}
+        <ConnectionBanner />
+        {composer !== null && <Composer {...composer} />}
+      </div>
+      <Announcer />
+    </section>
+  );
+}
+
+function OlderButton({ isLoading, error, load }: ReturnType<typeof useOlder>): ReactNode {
+  const words = useShared().strings.thread;
+  return (
+    <div className="ts-older">
+      {error !== null && <span className="ts-fail">{words.loadEarlierFailed}</span>}
+      <button type="button" className="ts-button" disabled={isLoading} onClick={load}>
+        {isLoading ? words.loadingEarlier : words.loadEarlier}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+/**
+ * A call and its result as one line that opens to both (U01–U03). What people must see doesn't fold away: approvals,
+ * artifacts, and a sub-agent that waits for somebody.
+ */
+import { labelOf, type ToolItem } from "@turnstream/protocol";
+import { type ReactNode, useState } from "react";
+import type { BlockProps } from "../components.ts";
+import { useShared } from "../context.ts";
+import { formatNumber } from "../format.ts";
+import { useTool } from "../hooks/use-block.ts";
+import { useOpen } from "../hooks/use-open.ts";
+import { useStore } from "../hooks/use-view.ts";
+import { Disclosure } from "./disclosure.tsx";
+import { StatusDot } from "./status-dot.tsx";
+import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
+
+export function ToolCall({ turn, index }: BlockProps): ReactNode {
+  const { ApprovalCard, Artifact, SubAgent } = useShared().components;
+  const item = useTool(turn, index);
+  // Open if it ran when it was first seen here; it doesn't shut under the reader's eyes, and is shut in history.
+  const [wasRunning] = useState(item?.dot === "pending");
+  const [isOpen, toggle] = useOpen(turn, index, wasRunning);
+  const run = item?.run?.id ?? null;
+  const isRunWaiting = useStore(
+    `turn:${turn}`,
+    (store) =>
+      run !== null && store.outline(turn, run).some((entry) => entry.type === "step" && entry.needsPerson),
+  );
+  if (item === null) return null;
+  const head = (
+    <>
+      <StatusDot dot={item.dot} />
+      <span className="ts-tool-label">{labelOf(item.call)}</span>
+      <ToolNote item={item} />
+    </>
+  );
+  return (
+    <div className="ts-step" data-dot={item.dot}>
+      <Disclosure className="ts-tool" isOpen={isOpen} onToggle={toggle} head={head} hasArrow={false}>
+        <RequestPanel item={item} />
+        {run !== null && <SubAgent turn={turn} run={run} />}
+        <ResponsePanel item={item} />
+      </Disclosure>
+      {!isOpen && isRunWaiting && run !== null && <SubAgent turn={turn} run={run} />}
+      {item.approvals.map((approval) => (
+        <ApprovalCard key={approval.id} turn={turn} index={approval.index} />
+      ))}
+      {item.artifact !== null && <Artifact artifact={item.artifact} />}
+    </div>
+  );
+}
+
+const SHORT = 48;
+
+/** A word on the result, where it fits beside the label. */
+function ToolNote({ item }: { readonly item: ToolItem }): ReactNode {
+  const { strings } = useShared();
+  const { result, toolResult, toolResultError } = item;
+  const found = result?.results ?? null;
+  if (found !== null && !toolResultError)
+    return <span className="ts-note">{strings.thread.results(formatNumber(strings, found))}</span>;
+  const line = toolResult?.trim().split("\n", 1)[0] ?? "";
+  const isWord = line !== "" && !/^[[{<]/.test(line);
+  if (!isWord) return null;
+  if (toolResultError) return <span className="ts-note ts-fail">{line}</span>;
+  return line.length <= SHORT ? <span className="ts-note">{line}</span> : null;
+}

@@ -1,0 +1,79 @@
+/** What was asked of a tool and what it gave (U03). Only drawn while open: that is when the JSON is made. */
+import type { Json, ResultPart, ToolItem, Whole } from "@turnstream/protocol";
+import type { ReactNode } from "react";
+import { useShared } from "../context.ts";
+
+export function RequestPanel({ item }: { readonly item: ToolItem }): ReactNode {
+  const { thread } = useShared().strings;
+  const isEmpty = item.input === null && item.call.args === "";
+  if (isEmpty) return null;
+  return (
+    <Panel title={thread.request} note={item.edited ? thread.edited : null} whole={item.call.whole}>
+      <pre>{item.input === null ? item.call.args : pretty(item.input)}</pre>
+    </Panel>
+  );
+}
+
+export function ResponsePanel({ item }: { readonly item: ToolItem }): ReactNode {
+  const { strings, components } = useShared();
+  const { result, toolResult, toolResultError } = item;
+  if (result === null) return null;
+  const { Artifact } = components;
+  const pictures = result.parts.filter(({ media }) => media === "image");
+  const text = toolResult || joined(result.parts);
+  if (text === "" && pictures.length === 0 && result.whole === null) return null;
+  return (
+    <Panel title={strings.thread.response} isError={toolResultError} whole={result.whole}>
+      {text !== "" && <pre>{prettyIfJson(text)}</pre>}
+      {pictures.map(({ data }, n) => (
+        // Parts never move: their number is their identity.
+        <Artifact key={n} artifact={{ type: "image", data: { url: data } }} />
+      ))}
+    </Panel>
+  );
+}
+
+interface PanelProps {
+  readonly title: string;
+  readonly note?: string | null;
+  readonly isError?: boolean;
+  readonly whole: Whole | null;
+  readonly children: ReactNode;
+}
+
+function Panel({ title, note = null, isError = false, whole, children }: PanelProps): ReactNode {
+  const { thread } = useShared().strings;
+  return (
+    <section className="ts-panel" data-error={isError || undefined} aria-label={title}>
+      <div className="ts-panel-title">
+        <span>{title}</span>
+        {note !== null && <span className="ts-panel-note">{note}</span>}
+        {whole?.url !== undefined && (
+          <a className="ts-link" href={whole.url} target="_blank" rel="noopener noreferrer">
+            {thread.showWhole}
+          </a>
+        )}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+function joined(parts: readonly ResultPart[]): string {
+  const texts = parts.filter(({ media }) => media === "text").map(({ data }) => data);
+  return texts.join("\n");
+}
+
+function pretty(value: Json): string {
+  return JSON.stringify(value, null, 2);
+}
+
+/** Results are often JSON in text: easier to read when set out. */
+function prettyIfJson(text: string): string {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return pretty(JSON.parse(text) as Json);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,40 @@
+/** One turn: the message it answers, who answers, and what they did. */
+import { brandBlock, type Turn as TurnState } from "@turnstream/protocol";
+import { memo, type ReactNode } from "react";
+import type { TurnProps } from "../components.ts";
+import { useShared } from "../context.ts";
+import { useOutline, useTurnPart } from "../hooks/use-block.ts";
+import { Entries } from "./entries.tsx";
+
+export const Turn = memo(function Turn({ turn }: TurnProps): ReactNode {
+  const { components, strings } = useShared();
+  const { Brand, UserMessage } = components;
+  const outline = useOutline(turn);
+  const message = useTurnPart(turn, (found) => found?.message?.id ?? null);
+  const agent = useTurnPart(turn, (found) => found?.agent ?? "");
+  const isRunning = useTurnPart(turn, (found) => found?.status === "running");
+  const hasBrand = useTurnPart(turn, (found) => found !== null && brandBlock(found) !== null);
+  const isBetween = useTurnPart(turn, isBetweenSteps);
+  return (
+    <article className="ts-turn" data-turn={turn} data-running={isRunning || undefined}>
+      {message !== null && <UserMessage message={message} turn={turn} />}
+      {hasBrand && <Brand agent={agent} />}
+      <Entries turn={turn} outline={outline} />
+      {isBetween && (
+        <div className="ts-working">
+          <span className="ts-shimmer">{strings.thread.working}</span>
+        </div>
+      )}
+    </article>
+  );
+});
+
+/** It runs, and nothing on the screen shows it: no block is open, no group, and nobody is asked. */
+function isBetweenSteps(turn: TurnState | null): boolean {
+  if (turn?.status !== "running" || turn.open > 0 || turn.group !== null) return false;
+  const last = turn.items.last();
+  if (last?.kind === "notice") return false;
+  return !turn.items
+    .toArray()
+    .some((item) => item !== null && "version" in item && item.status === "pending");
+}

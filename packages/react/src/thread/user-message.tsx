@@ -1,0 +1,69 @@
+/** What the person wrote, with its files, and how far it has come while it is on its way. */
+import type { File } from "@turnstream/protocol";
+import type { ReactNode } from "react";
+import type { MessageProps } from "../components.ts";
+import { useShared } from "../context.ts";
+import { formatSize } from "../format.ts";
+import { type MessageStatus, useMessage } from "../hooks/use-message.ts";
+import { Icon } from "./icons.tsx";
+
+export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
+  const { strings, session } = useShared();
+  const words = strings.thread;
+  const shown = useMessage(id, turn);
+  if (shown === null) return null;
+  const { message, status, error } = shown;
+  const forget = (): void => void session.withdraw(id).catch(() => {});
+  return (
+    <div className="ts-user" data-status={status} data-message={id}>
+      <span className="ts-sr">{words.you}</span>
+      {message.text !== "" && <div className="ts-bubble">{message.text}</div>}
+      {message.files.length > 0 && <FileList files={message.files} />}
+      {"whole" in message && message.whole?.url !== undefined && (
+        <a className="ts-link ts-small" href={message.whole.url} target="_blank" rel="noopener noreferrer">
+          {words.showWhole}
+        </a>
+      )}
+      {status !== "sent" && (
+        <div className="ts-user-status">
+          <span>{statusText(status, words.messageStatus)}</span>
+          {status === "failed" && error !== null && <span className="ts-fail">{error.message}</span>}
+          {status === "failed" && (
+            <button type="button" className="ts-link" onClick={() => session.resend(id)}>
+              {words.resend}
+            </button>
+          )}
+          {status !== "sending" && (
+            <button type="button" className="ts-link" onClick={forget}>
+              {status === "queued" ? words.withdraw : words.discard}
+            </button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function statusText(status: MessageStatus, words: Readonly<Record<string, string>>): string {
+  return words[status] ?? "";
+}
+
+function FileList({ files }: { readonly files: readonly File[] }): ReactNode {
+  const { strings } = useShared();
+  return (
+    <ul className="ts-chips" aria-label={strings.thread.files}>
+      {files.map(({ url, name, size }) => (
+        <li key={url} className="ts-chip">
+          <Icon name="file" />
+          <span className="ts-chip-name">{name ?? lastPart(url)}</span>
+          {size !== undefined && <span className="ts-faint">{formatSize(strings, size)}</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function lastPart(url: string): string {
+  const path = url.split(/[?#]/, 1)[0] ?? url;
+  return path.slice(path.lastIndexOf("/") + 1) || url;
+}
