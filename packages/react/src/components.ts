@@ -60,6 +60,8 @@ export interface ComposerProps {
   readonly isDisabled?: boolean;
   /** Media types and endings, as an `<input type=file>` takes them; "" for no files. */
   readonly accept?: string;
+  /** Which agent is asked; the server's first one unless told. */
+  readonly agent?: string;
 }
 
 export interface Components {

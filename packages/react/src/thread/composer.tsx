@@ -5,7 +5,7 @@ import { useShared } from "../context.ts";
 import { useView } from "../hooks/use-view.ts";
 import { Icon } from "./icons.tsx";
 
-export function Composer({ placeholder, isDisabled = false }: ComposerProps): ReactNode {
+export function Composer({ placeholder, isDisabled = false, agent }: ComposerProps): ReactNode {
   const { strings, session } = useShared();
   const words = strings.thread;
   const [text, setText] = useState("");
@@ -15,7 +15,7 @@ export function Composer({ placeholder, isDisabled = false }: ComposerProps): Re
   });
   const send = (): void => {
     if (text.trim() === "") return;
-    void session.send({ text }).done.catch(() => {});
+    void session.send({ text, ...(agent === undefined ? {} : { agent }) }).done.catch(() => {});
     setText("");
   };
   const onKeyDown = (event: KeyboardEvent): void => {
