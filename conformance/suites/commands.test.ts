@@ -8,6 +8,7 @@ const session_id = "ses_rail";
 const good: Record<keyof typeof socketCommands, object[]> = {
   subscribe: [{ session_id }, { session_id, last_event_id: "3-141" }, { session_id, last_event_id: "0-0" }],
   unsubscribe: [{ session_id }],
+  ping: [{}],
   send: [
     { session_id, client_message_id: "c-1", text: "When does it leave?" },
     {
@@ -168,6 +169,7 @@ describe("the server's answers", () => {
     ["ack", { request_id: "r-1", message_id: "turn_2", event_id: "1-9" }],
     ["ack", {}],
     ["subscribed", { session_id, resumed: true, reason: "cursor" }],
+    ["subscribed", { session_id, resumed: true, reason: "cursor", head: "2-45" }],
     ["subscribed", { session_id, resumed: false, reason: "expired" }],
     ["error", { error: "INTERACTION_CLOSED", code: 13_001, message: "Decided already.", can_retry: false }],
   ] as const)("W16 %s fits its schema: %j", (type, body) => {

@@ -29,7 +29,7 @@ export interface Watch {
 /** A command of a socket without what the link itself adds. */
 type WithoutRequest<Command> = Command extends unknown ? Omit<Command, "request_id"> : never;
 export type LinkCommand = WithoutRequest<
-  Exclude<SocketCommand, { readonly type: "subscribe" | "unsubscribe" }>
+  Exclude<SocketCommand, { readonly type: "subscribe" | "unsubscribe" | "ping" }>
 >;
 
 export interface Link {

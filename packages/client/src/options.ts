@@ -1,4 +1,4 @@
-/** What a client is made of, and what of the surroundings it uses. Types only. */
+/** What a client is made of, and what of the surroundings it uses. Types only; what is used unless told is in env.ts. */
 
 /** What a request is let in by. A token of a person in browsers; headers (such as an API key's) only on servers. */
 export type Credentials = { readonly token: string } | { readonly headers: Readonly<Record<string, string>> };
@@ -9,6 +9,7 @@ export interface ClientOptions {
   /**
    * Asked before the first connect, and again when what it gave was refused or is about to expire.
    * Throw to say that the person has to sign in: the connection is closed then, with UNAUTHENTICATED.
+   * What `fetch` throws without a network (a TypeError) is tried again later instead.
    */
   readonly auth: () => Credentials | Promise<Credentials>;
   /** Whether tabs of one browser and one person share a connection. Unless told, they do where they can. */
@@ -29,4 +30,16 @@ export interface ClientEnv {
   readonly storage: Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length"> | null;
   /** When the next frame is drawn; where nothing is drawn, soon. Returns how to take it back. */
   readonly nextFrame: (run: () => void) => () => void;
+  /** Once, after that many milliseconds. Returns how to take it back. */
+  readonly setTimer: (run: () => void, ms: number) => () => void;
+  readonly outside: Outside;
+}
+
+/** What a page knows of the machine and of who looks. */
+export interface Outside {
+  /** Whether this is a page: its sockets have an origin and no headers, so they are let in by tickets. */
+  readonly isPage: boolean;
+  isOnline(): boolean;
+  isHidden(): boolean;
+  onChange(changed: () => void): () => void;
 }

@@ -68,6 +68,9 @@ export const socketCommands = {
   unsubscribe: z
     .strictObject({ type: z.literal("unsubscribe"), ...request, ...session })
     .describe("Show it no longer. The turn goes on."),
+  ping: z
+    .strictObject({ type: z.literal("ping"), ...request })
+    .describe("Are you there? A page sees no pings of the socket itself."),
   send: z
     .strictObject({
       type: z.literal("send"),
@@ -158,6 +161,11 @@ export const socketReplies = {
       ...session,
       resumed: z.boolean().describe("false: forget what you have, what follows is the state anew"),
       reason: z.enum(["fresh", "cursor", "expired", "invalid", "slow"]).describe("why it was resumed or not"),
+      head: z
+        .string()
+        .regex(CURSOR_PATTERN)
+        .exactOptional()
+        .describe("of native: up to here it is what was there already, and from here on as it happens"),
     })
     .describe("Frames of the session follow."),
   snapshot: z

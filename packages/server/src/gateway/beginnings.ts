@@ -2,7 +2,13 @@
  * How a viewer begins, by dialect: where it was, if the log says that this is a good place; anew, with what is there now;
  * or after it was too slow. Says so in every case. Reads only; what comes after the beginning is a replay like any other.
  */
-import { parseCursor, type Position, type SessionState } from "@turnstream/protocol";
+import {
+  comparePositions,
+  formatCursor,
+  parseCursor,
+  type Position,
+  type SessionState,
+} from "@turnstream/protocol";
 import type { BadCursorReason } from "../log/log.ts";
 import { readHistory } from "../session/history.ts";
 import { withOlderTurns } from "../session/older-turns.ts";
@@ -46,6 +52,20 @@ export interface BeginningsFeed {
 }
 
 export async function beginAs(
+  feed: BeginningsFeed,
+  telling: Telling,
+  wish: SubscriptionWish,
+  how: Beginning,
+  shared: Shared,
+): Promise<Begun> {
+  const begun = await beginningOf(feed, telling, wish, how, shared);
+  if (telling.choice.dialect !== "native") return begun;
+  const { told, at } = begun;
+  const head = formatCursor(comparePositions(at, feed.head) > 0 ? at : feed.head);
+  return { ...begun, told: { ...told, head } };
+}
+
+async function beginningOf(
   feed: BeginningsFeed,
   telling: Telling,
   wish: SubscriptionWish,

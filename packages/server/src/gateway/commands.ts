@@ -17,7 +17,7 @@ import { Refused } from "./refused.ts";
 
 type CommandOf<Type extends SocketCommand["type"]> = Extract<SocketCommand, { readonly type: Type }>;
 /** Those that do something. */
-export type Command = Exclude<SocketCommand, { readonly type: "subscribe" | "unsubscribe" }>;
+export type Command = Exclude<SocketCommand, { readonly type: "subscribe" | "unsubscribe" | "ping" }>;
 /** What the one who sent it is told. */
 export type AckFields = Omit<Extract<SocketReply, { readonly type: "ack" }>, "type" | "request_id">;
 

@@ -10,6 +10,8 @@ import type { Outlet, OutletEvents } from "./outlet.ts";
 export interface Told {
   readonly resumed: boolean;
   readonly reason: "fresh" | "cursor" | "expired" | "invalid" | "slow";
+  /** Of `native`: what is there already reaches to here, so that the viewer knows when it sees things as they happen. */
+  readonly head?: Cursor;
 }
 
 /** `gone`: the session was deleted. `unavailable`: the log could not be reached for too long. `over`: `until` has come. */

@@ -71,16 +71,46 @@ describe("commands over a socket", () => {
     expect((await stage.state({ tenant, session: session_id })).turns.length).toBe(0);
   });
 
+  test("a ping is answered, whatever the key may do, and is of no session", async () => {
+    await open();
+    const { secret } = await stage.parts.store.keys.create(stage.actor.tenant, {
+      name: "socket",
+      scopes: ["read"],
+    });
+    const client = await SocketClient.open({
+      url: server.url,
+      auth: { ...server.auth, "x-api-key": secret },
+    });
+    clients.push(client);
+    expect(await client.ask({ type: "ping" })).toEqual({ type: "ack", request_id: "r1" });
+    expect(await client.ask({ type: "ping", session_id: "s" })).toMatchObject({ error: "BAD_REQUEST" });
+  });
+
+  test("a native client that comes back is told how far back it is", async () => {
+    await open();
+    const ref = await stage.session();
+    await stage.ask(ref, "one");
+    const events = await stage.events(ref);
+    const client = await connect("native");
+    const last_event_id = events[3]?.id;
+    const told = await client.ask({ type: "subscribe", session_id: ref.session, last_event_id });
+    const head = events.at(-1)?.id;
+    expect(told).toMatchObject({ resumed: true, reason: "cursor", head });
+    await client.until("the head", ({ id }) => id === head);
+  });
+
   test.for(["blocks", "native", "tasks"])("W16: send, subscribe and a whole turn in %s", async (dialect) => {
     await open();
     const client = await connect(dialect);
-    const { session } = await stage.session();
+    const ref = await stage.session();
+    const { session } = ref;
     expect(await client.ask({ type: "subscribe", session_id: session })).toEqual({
       type: "subscribed",
       request_id: "r1",
       session_id: session,
       resumed: false,
       reason: "fresh",
+      ...(dialect === "native" ? { head: (await stage.events(ref)).at(-1)?.id } : {}),
     });
     const send = { type: "send", session_id: session, client_message_id: "m1", text: "hello" };
     const ack = await client.ask(send);

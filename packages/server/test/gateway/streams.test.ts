@@ -288,6 +288,7 @@ describe("following a session", () => {
         session_id: ref.session,
         resumed: false,
         reason: "fresh",
+        ...(dialect === "native" ? { head: (await stage.events(ref)).at(-1)?.id } : {}),
       });
       expect(stream.messages[0]?.event).toBe("subscribed");
       for (const text of ["one", "two"]) {

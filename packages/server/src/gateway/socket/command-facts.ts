@@ -7,6 +7,7 @@ import { Refused } from "../refused.ts";
 const ACTION_OF: Readonly<Record<SocketCommand["type"], Action>> = {
   subscribe: "read",
   unsubscribe: "read",
+  ping: "read",
   send: "write",
   stop: "write",
   decide: "decide",

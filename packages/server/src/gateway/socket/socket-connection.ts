@@ -168,7 +168,7 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
       return;
     }
     this.#commands ??= new CommandQueue(this.#room.parts.limits.bodyBytes);
-    if (this.#commands.add(command.session_id, data.byteLength, () => this.#carryOut(command))) return;
+    if (this.#commands.add(sessionOf(command), data.byteLength, () => this.#carryOut(command))) return;
     this.#refused += 1;
     if (this.#refused > MAX_REFUSED) this.#close("flood");
     else {
@@ -183,6 +183,10 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
   async #carryOut(command: SocketCommand): Promise<void> {
     const { parts } = this.#room;
     try {
+      if (command.type === "ping") {
+        this.reply({ type: "ack", ...requestOf(command) });
+        return;
+      }
       requireAction(this.caller, actionOf(command.type));
       const ref = await refOf(parts, this.caller, command.session_id);
       if (command.type === "subscribe") this.#subscribe(ref, command);
@@ -235,6 +239,11 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
 const NOT_YET: Subscription = { position: "0-0", flushed: ignore, drained: ignore, closed: ignore };
 
 function ignore(): void {}
+
+/** Commands of one session are done in order; a ping is of none. */
+function sessionOf(command: SocketCommand): string {
+  return command.type === "ping" ? "" : command.session_id;
+}
 
 function requestOf({ request_id }: SocketCommand): { readonly request_id?: string } {
   return request_id === undefined ? {} : { request_id };

@@ -27,10 +27,10 @@ export class SocketViewer implements Viewer {
     return this.#side.outlet;
   }
 
-  told({ resumed, reason }: Told): void {
+  told(told: Told): void {
     const request = this.#request === undefined ? {} : { request_id: this.#request };
     this.#request = undefined;
-    this.#side.reply({ type: "subscribed", ...request, session_id: this.session, resumed, reason });
+    this.#side.reply({ type: "subscribed", ...request, session_id: this.session, ...told });
   }
 
   ended(reason: SubscriptionEnd): void {

@@ -83,12 +83,13 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
     void this.#fail(why, ERRORS[why].meaning);
   }
 
-  told({ resumed, reason }: Told): void {
+  told(told: Told): void {
+    const { resumed, reason } = told;
     this.#reason = reason;
     const text =
       this.#choice.dialect === "responses"
         ? formatSseComment(`${resumed ? "resumed" : "not resumed"}: ${reason}`)
-        : sseOf({ type: "subscribed", session_id: this.#ref.session, resumed, reason });
+        : sseOf({ type: "subscribed", session_id: this.#ref.session, ...told });
     this.#outlet.send(Buffer.from(text));
   }
 

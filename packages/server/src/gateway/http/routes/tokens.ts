@@ -40,14 +40,15 @@ const createToken = route({
 const createTicket = route({
   method: "POST",
   path: "/tickets",
-  does: "Makes a ticket for one socket: what a page puts into the address, since it can send no headers.",
+  does: "Makes a ticket for one socket: what a page puts into the address, since it can send no headers. `now` is the server's time.",
   action: "read",
   body: z.strictObject({}),
   async handle({ parts, caller }) {
     const { env, limits, secrets } = parts;
-    const goodUntil = env.now() + limits.ticketMs;
+    const now = env.now();
+    const goodUntil = now + limits.ticketMs;
     const ticket = makeTicket(caller, { id: env.id(), goodUntil }, secrets[0]);
-    return { status: 201, json: { ticket, expires_at: goodUntil } };
+    return { status: 201, json: { ticket, expires_at: goodUntil, now } };
   },
 });
 

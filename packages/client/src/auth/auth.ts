@@ -1,0 +1,79 @@
+/**
+ * What lets this client in: asked of the app, kept until it is refused or about to expire, and asked for once however many
+ * want it at the same time. Never stored.
+ */
+import { ClientError } from "../errors.ts";
+import type { ClientEnv, ClientOptions, Credentials } from "../options.ts";
+import { claimsOf } from "./claims.ts";
+
+export interface Auth {
+  /** Throws UNAUTHENTICATED when the person has to sign in, OFFLINE when the app could not ask. */
+  get(): Promise<Credentials>;
+  /** These let nobody in any more: the next ones are asked for anew. */
+  refused(credentials: Credentials): void;
+  /** The last ones that were given. */
+  readonly known: Credentials | null;
+}
+
+/** So that a request doesn't arrive with what has expired on its way. */
+const EARLY_MS = 30_000;
+
+export function createAuth(
+  ask: ClientOptions["auth"],
+  env: Pick<ClientEnv, "now">,
+  onKnown: (credentials: Credentials) => void = () => {},
+): Auth {
+  let known: Credentials | null = null;
+  let isGood = false;
+  let asking: Promise<Credentials> | null = null;
+
+  const askAnew = async (): Promise<Credentials> => {
+    try {
+      const given = await ask();
+      known = given;
+      isGood = true;
+      onKnown(given);
+      return given;
+    } catch (error) {
+      throw whyNot(error);
+    } finally {
+      asking = null;
+    }
+  };
+
+  return {
+    get known() {
+      return known;
+    },
+    get() {
+      if (asking !== null) return asking;
+      if (known !== null && isGood && !isExpiring(known, env.now())) return Promise.resolve(known);
+      asking = askAnew();
+      return asking;
+    },
+    refused(credentials) {
+      if (credentials === known) isGood = false;
+    },
+  };
+}
+
+export function headersOf(credentials: Credentials): Readonly<Record<string, string>> {
+  return "token" in credentials ? { authorization: `Bearer ${credentials.token}` } : credentials.headers;
+}
+
+function isExpiring(credentials: Credentials, now: number): boolean {
+  if (!("token" in credentials)) return false;
+  const { expiresAt } = claimsOf(credentials.token);
+  return expiresAt !== null && expiresAt - EARLY_MS < now;
+}
+
+/** `fetch` throws a TypeError when there is no network: nobody has to sign in again for that. */
+function whyNot(error: unknown): ClientError {
+  if (error instanceof ClientError) return error;
+  if (error instanceof TypeError)
+    return new ClientError("OFFLINE", "The app could not be reached for a token.", {
+      cause: error,
+      canRetry: true,
+    });
+  return new ClientError("UNAUTHENTICATED", "Sign in again.", { cause: error });
+}

@@ -1,0 +1,83 @@
+/**
+ * Requests to the HTTP interface with the credentials of the moment. Those that are refused are asked for anew, once. Never
+ * repeats what may have been done.
+ */
+import { type Auth, headersOf } from "../auth/auth.ts";
+import { ClientError } from "../errors.ts";
+import type { ClientEnv } from "../options.ts";
+import { refusalIn } from "./replies.ts";
+
+export interface Api {
+  /** Where everything is, with `/api/v1`. */
+  readonly base: string;
+  readonly auth: Auth;
+  /** Whatever the server answers, refusals too. Rejects with a ClientError when nothing was answered. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  /** The JSON of a good answer; null when it has none. Rejects with a ClientError otherwise. */
+  json(path: string, init?: RequestInit): Promise<unknown>;
+}
+
+export interface ApiOptions {
+  readonly url: string;
+  readonly auth: Auth;
+  readonly env: Pick<ClientEnv, "fetch" | "outside">;
+}
+
+export function createApi({ url, auth, env }: ApiOptions): Api {
+  const base = `${url.replace(/\/+$/, "")}/api/v1`;
+
+  const once = async (path: string, init: RequestInit): Promise<Response> => {
+    const credentials = await auth.get();
+    const headers = new Headers(init.headers);
+    for (const [name, value] of Object.entries(headersOf(credentials))) headers.set(name, value);
+    try {
+      const response = await env.fetch(`${base}${path}`, { ...init, headers });
+      if (response.status === 401) auth.refused(credentials);
+      return response;
+    } catch (error) {
+      throw noAnswer(error, init, env.outside.isOnline());
+    }
+  };
+
+  const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    const response = await once(path, init);
+    return response.status === 401 && canRepeat(init) ? once(path, init) : response;
+  };
+
+  return {
+    base,
+    auth,
+    request,
+    async json(path, init) {
+      const response = await request(path, init);
+      if (!response.ok) throw await refusalIn(response);
+      if (response.status === 204) return null;
+      return response.json().catch(() => {
+        throw new ClientError("SERVER_ERROR", "The server's answer can't be read.", { canRetry: true });
+      });
+    },
+  };
+}
+
+/** A body that is read as it is sent is gone. */
+function canRepeat({ body }: RequestInit): boolean {
+  return !(body instanceof ReadableStream);
+}
+
+/** What is only asked has changed nothing. */
+function noAnswer(cause: unknown, { method = "GET", signal }: RequestInit, isOnline: boolean): ClientError {
+  if (signal?.aborted === true) return new ClientError("ABORTED", "It was given up.", { cause });
+  const options = { cause, canRetry: true };
+  if (method === "GET" || !isOnline)
+    return new ClientError("OFFLINE", "The server can't be reached. Try again later.", options);
+  return new ClientError(
+    "UNSURE",
+    "The connection was lost before the answer. Look whether it was done.",
+    options,
+  );
+}
+
+/** The init of a request with a JSON body. */
+export function withJson(method: string, body: unknown, headers: Record<string, string> = {}): RequestInit {
+  return { method, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
+}

@@ -1,0 +1,59 @@
+/** Answers of the server that are refusals, as the error that a caller gets. Pure. */
+import { ERRORS, type ErrorWord } from "@turnstream/protocol";
+import { ClientError } from "../errors.ts";
+
+/** The fields that every refusal has, over sockets and HTTP; from outside, so none is sure. */
+export interface RefusalFields {
+  readonly error?: unknown;
+  readonly message?: unknown;
+  readonly can_retry?: unknown;
+  readonly retry_after_seconds?: unknown;
+}
+
+export function refusalOf(fields: RefusalFields): ClientError {
+  const { error, message, can_retry, retry_after_seconds: seconds } = fields;
+  const word = isWord(error) ? error : "SERVER_ERROR";
+  const words = typeof message === "string" && message !== "" ? message : ERRORS[word].meaning;
+  return new ClientError(word, words, {
+    canRetry: typeof can_retry === "boolean" ? can_retry : ERRORS[word].can_retry,
+    ...(typeof seconds === "number" && seconds >= 0 ? { retryAfterSeconds: seconds } : {}),
+  });
+}
+
+/** Of an answer that isn't ok. Something between may have answered in place of the server. */
+export async function refusalIn(response: Response): Promise<ClientError> {
+  const fields = await response.json().catch(() => null);
+  if (typeof fields === "object" && fields !== null && "error" in fields) return refusalOf(fields);
+  const error = wordOf(response.status);
+  const retry = Number(response.headers.get("retry-after") ?? Number.NaN);
+  return refusalOf({
+    error,
+    message: `The server answered with ${response.status}.`,
+    ...(Number.isFinite(retry) ? { retry_after_seconds: retry } : {}),
+  });
+}
+
+function isWord(word: unknown): word is ErrorWord {
+  return typeof word === "string" && Object.hasOwn(ERRORS, word);
+}
+
+function wordOf(status: number): ErrorWord {
+  switch (status) {
+    case 400:
+      return "BAD_REQUEST";
+    case 401:
+      return "UNAUTHENTICATED";
+    case 403:
+      return "FORBIDDEN";
+    case 404:
+      return "NOT_FOUND";
+    case 409:
+      return "CONFLICT";
+    case 413:
+      return "TOO_LARGE";
+    case 429:
+      return "RATE_LIMITED";
+    default:
+      return "SERVER_ERROR";
+  }
+}

@@ -1,0 +1,74 @@
+/** The bytes of a file to the server. Progress is told where the browser tells it (XMLHttpRequest), else only the end. */
+import { headersOf } from "../auth/auth.ts";
+import { ClientError } from "../errors.ts";
+import type { UploadedFile, UploadOptions } from "../session.ts";
+import type { Api } from "./api.ts";
+import { refusalOf } from "./replies.ts";
+
+/** @param key the same for the same file, so that one that broke off can be sent again */
+export async function upload(
+  api: Api,
+  session: string,
+  file: Blob,
+  options: UploadOptions,
+  key: string,
+): Promise<UploadedFile> {
+  const path = `/sessions/${encodeURIComponent(session)}/files?name=${encodeURIComponent(options.name)}`;
+  const headers = {
+    "content-type": file.type === "" ? "application/octet-stream" : file.type,
+    "idempotency-key": key,
+  };
+  const { signal, onProgress } = options;
+  if (typeof XMLHttpRequest === "undefined" || onProgress === undefined) {
+    const init = { method: "POST", headers, body: file, ...(signal === undefined ? {} : { signal }) };
+    const answer = (await api.json(path, init)) as UploadedFile;
+    onProgress?.(file.size, file.size);
+    return answer;
+  }
+  const first = await api.auth.get();
+  const once = (credentials: typeof first) =>
+    byXhr(`${api.base}${path}`, { ...headers, ...headersOf(credentials) }, file, options);
+  try {
+    return await once(first);
+  } catch (error) {
+    if (!(error instanceof ClientError) || error.code !== "UNAUTHENTICATED") throw error;
+    api.auth.refused(first);
+    return once(await api.auth.get());
+  }
+}
+
+function byXhr(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  file: Blob,
+  { signal, onProgress }: UploadOptions,
+): Promise<UploadedFile> {
+  return new Promise((resolve, reject) => {
+    const xhr = new XMLHttpRequest();
+    const abort = (): void => xhr.abort();
+    xhr.open("POST", url);
+    for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value);
+    xhr.upload.onprogress = ({ loaded }) => onProgress?.(Math.min(loaded, file.size), file.size);
+    xhr.onabort = () => reject(new ClientError("ABORTED", "The upload was given up."));
+    xhr.onerror = () =>
+      reject(new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true }));
+    xhr.onload = () => {
+      const body = parsed(xhr.responseText);
+      if (xhr.status >= 200 && xhr.status < 300 && body !== null) resolve(body as unknown as UploadedFile);
+      else reject(refusalOf(body ?? {}));
+    };
+    xhr.onloadend = () => signal?.removeEventListener("abort", abort);
+    signal?.addEventListener("abort", abort);
+    if (signal?.aborted === true) reject(new ClientError("ABORTED", "The upload was given up."));
+    else xhr.send(file);
+  });
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

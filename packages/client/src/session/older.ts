@@ -1,0 +1,58 @@
+/**
+ * Turns that are older than the window which the server gave: joined in front of it, and kept when the window is given
+ * anew, as long as they still join. Pure.
+ */
+import { blocksOf, isPending, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
+
+/** Turns before which a page is missing, by where they start; null when nothing is missing. */
+export function missingBefore(state: SessionState): number | null {
+  if (state.earlier === 0) return null;
+  return tail(state.turns.toArray())[0]?.start ?? null;
+}
+
+/**
+ * The newest turns without a hole: a window may also have older ones, in which something still waits for a person.
+ * Turns are numbered without gaps.
+ */
+function tail(turns: readonly Turn[]): readonly Turn[] {
+  let from = turns.length - 1;
+  while (from > 0 && (turns[from]?.number ?? 0) - (turns[from - 1]?.number ?? 0) === 1) from--;
+  return turns.slice(Math.max(0, from));
+}
+
+/** @param isAll whether nothing is before the page */
+export function joinOlder(state: SessionState, page: readonly Turn[], isAll: boolean): SessionState {
+  const known = new Set(state.turns.toArray().map(({ id }) => id));
+  const added = page.filter(({ id }) => !known.has(id));
+  const earlier = isAll ? 0 : Math.max(1, state.earlier - added.length);
+  if (added.length === 0) return earlier === state.earlier ? state : { ...state, earlier };
+  return { ...state, earlier, turns: ordered([...added, ...state.turns.toArray()]) };
+}
+
+/** What of `old` still joins a window that takes its place. */
+export function keepOlder(old: SessionState, fresh: SessionState): SessionState {
+  if (fresh.earlier === 0 || old.session !== fresh.session) return fresh;
+  const all = fresh.turns.toArray();
+  const oldest = tail(all)[0];
+  const before = tail(old.turns.toArray());
+  const at = before.findIndex(({ id }) => id === oldest?.id);
+  if (oldest === undefined || at <= 0) return fresh;
+  const known = new Set(all.map(({ id }) => id));
+  const older = before.slice(0, at).filter(({ id }) => !known.has(id));
+  // What waited in one of them, and does no longer, was decided meanwhile: that turn and those before are loaded anew.
+  const kept = older.slice(older.findLastIndex(hasPending) + 1);
+  if (kept.length === 0) return fresh;
+  return {
+    ...fresh,
+    earlier: Math.max(0, fresh.earlier - kept.length),
+    turns: ordered([...kept, ...all]),
+  };
+}
+
+function hasPending(turn: Turn): boolean {
+  return blocksOf(turn).some((block) => "version" in block && isPending(block));
+}
+
+function ordered(turns: readonly Turn[]): Sequence<Turn> {
+  return Sequence.from(turns.toSorted((a, b) => a.start - b.start));
+}

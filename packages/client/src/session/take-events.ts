@@ -1,0 +1,18 @@
+/** What events make of a session: folded where they belong, left out where they are known, refused where some are missing. Pure. */
+import { type Event, fold, placeOf, type SessionState } from "@turnstream/protocol";
+
+export interface Taken {
+  readonly state: SessionState;
+  /** gap: ask again from here. diverged: what is here is of a log that is lost, load it anew. */
+  readonly verdict: "fine" | "gap" | "diverged";
+}
+
+export function takeEvents(before: SessionState, events: readonly Event[]): Taken {
+  let state = before;
+  for (const event of events) {
+    const place = placeOf(state, event);
+    if (place === "gap" || place === "diverged") return { state, verdict: place };
+    if (place === "next") state = fold(state, event);
+  }
+  return { state, verdict: "fine" };
+}

@@ -1,0 +1,108 @@
+/**
+ * Event streams as a wire: one for each session, read by `fetch`, since an EventSource can't send headers. What they say
+ * is put into the shape of a socket's frames. A stream that the server ends for its own reasons is begun again here; when
+ * the network is gone they are gone together.
+ */
+import { createSseParser, ERRORS, type ErrorWord, type SseMessage } from "@turnstream/protocol";
+import type { Api } from "../http/api.ts";
+import { refusalIn } from "../http/replies.ts";
+import type { ClientError } from "../errors.ts";
+import { type Frame, frameIn, type Wire, type WireEvents } from "./wire.ts";
+
+const ENDED_QUIETLY = 1012;
+const LOST = 1006;
+const UNAUTHENTICATED = 4401;
+
+export function openStreams(api: Api, events: WireEvents): Wire {
+  const open = new Map<string, AbortController>();
+  let isOver = false;
+
+  const end = (code: number, retryAfterMs?: number): void => {
+    if (isOver) return;
+    close();
+    events.closed(code, retryAfterMs);
+  };
+  const close = (): void => {
+    isOver = true;
+    for (const leave of open.values()) leave.abort();
+    open.clear();
+  };
+  const refuse = (session_id: string, request_id: string, error: ClientError): void => {
+    if (error.code === "UNAUTHENTICATED") return end(UNAUTHENTICATED);
+    const { code: word, message, canRetry: can_retry, retryAfterSeconds: seconds } = error;
+    const retry = seconds === null ? {} : { retry_after_seconds: seconds };
+    events.frame({ type: "error", request_id, session_id, error: word, message, can_retry, ...retry });
+  };
+
+  const read = async (session: string, request: string, cursor: string | null): Promise<void> => {
+    const leave = new AbortController();
+    open.get(session)?.abort();
+    open.set(session, leave);
+    const { signal } = leave;
+    let retryAfterMs: number | undefined;
+    const take = (message: SseMessage): void => {
+      const frame = frameOf(message, session);
+      if (frame === null || signal.aborted) return;
+      // A stream that has to be told anew is not one that was refused.
+      if (frame.type === "error") return endOf(frame);
+      events.frame(frame.type === "subscribed" ? { request_id: request, ...frame } : frame);
+      // Only the first is an answer.
+      request = "";
+    };
+    const endOf = (frame: Frame): void => {
+      leave.abort();
+      open.delete(session);
+      const { error } = frame as { readonly error?: unknown };
+      if (error === "UNAUTHENTICATED") end(UNAUTHENTICATED);
+      else events.frame({ type: "unsubscribed", session_id: session, reason: reasonOf(error) });
+    };
+    try {
+      const response = await api.request(`/sessions/${encodeURIComponent(session)}/events?dialect=native`, {
+        headers: cursor === null ? {} : { "last-event-id": cursor },
+        signal,
+      });
+      if (signal.aborted) return;
+      if (!response.ok) return refuse(session, request, await refusalIn(response));
+      const parser = createSseParser(take, { onRetry: (ms) => (retryAfterMs = ms) });
+      const decoder = new TextDecoder();
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+      while (!signal.aborted) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        if (!signal.aborted) events.heard();
+        parser.push(decoder.decode(value, { stream: true }));
+      }
+      if (!signal.aborted) end(ENDED_QUIETLY, retryAfterMs);
+    } catch {
+      if (!signal.aborted) end(LOST);
+    }
+  };
+
+  // What admitted us was an answer of the same server: there is nothing to wait for.
+  queueMicrotask(() => {
+    if (!isOver) events.opened();
+  });
+  return {
+    subscribe: (session, request, cursor) => void read(session, request, cursor),
+    unsubscribe(session) {
+      open.get(session)?.abort();
+      open.delete(session);
+    },
+    send: null,
+    close,
+  };
+}
+
+/** The cursor is beside the data: of a snapshot it is `event_id`, of an event `id`. */
+function frameOf({ data, id }: SseMessage, session: string): Frame | null {
+  const frame = frameIn(data);
+  if (frame === null) return null;
+  const cursor = id === undefined ? {} : frame.type === "snapshot" ? { event_id: id } : { id };
+  return { ...cursor, ...frame, session_id: session };
+}
+
+/** After those about the connection one comes back; what is about the session is the end of it. */
+function reasonOf(word: unknown): "gone" | "unavailable" {
+  const isKnown = typeof word === "string" && Object.hasOwn(ERRORS, word);
+  return isKnown && ERRORS[word as ErrorWord].can_retry ? "unavailable" : "gone";
+}

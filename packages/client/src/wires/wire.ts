@@ -1,0 +1,40 @@
+/**
+ * What carries frames: a socket for all sessions, or an event stream for each. Both say the same, in the shape of a
+ * socket's frames. Types only.
+ */
+import type { SocketCommand } from "@turnstream/protocol/schema";
+
+/** As it came: nothing in it is sure but that it has a type. */
+export interface Frame {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+export interface Wire {
+  /** The answer comes as a frame with this `request_id`: `subscribed`, or `error`. */
+  subscribe(session: string, request: string, cursor: string | null): void;
+  unsubscribe(session: string): void;
+  /** Null where commands don't go over the wire. */
+  readonly send: ((command: SocketCommand) => void) | null;
+  /** Nothing is heard afterwards. */
+  close(): void;
+}
+
+export interface WireEvents {
+  opened(): void;
+  /** Anything at all came: the other side is there. */
+  heard(): void;
+  frame(frame: Frame): void;
+  /** The last call. Codes are those of sockets; 1006 when nobody said why. */
+  closed(code: number, retryAfterMs?: number): void;
+}
+
+export function frameIn(text: string): Frame | null {
+  try {
+    const frame: unknown = JSON.parse(text);
+    const isFrame = typeof frame === "object" && frame !== null && "type" in frame;
+    return isFrame && typeof frame.type === "string" ? (frame as Frame) : null;
+  } catch {
+    return null;
+  }
+}
