@@ -1,9 +1,115 @@
-/** The client of one person: sessions over one connection. */
+/** The client of one person: sessions over one connection, and the list of them. */
+import { createAuth } from "./auth/auth.ts";
+import { createPerson } from "./auth/person.ts";
+import { directLink } from "./connection/direct-link.ts";
+import { surroundings } from "./env.ts";
+import { type Api, createApi, withJson } from "./http/api.ts";
+import type { ClientOptions } from "./options.ts";
 import type { Session } from "./session.ts";
+import { LiveSession } from "./session/live-session.ts";
 
 export interface Client {
-  /** The same store for the same id, for as long as anybody looks at it. */
+  /** The same store for the same id. */
   session(id: string): Session;
+  createSession(wish?: { readonly title?: string }): Promise<SessionInfo>;
+  /** The person's sessions, the last used first. */
+  sessions(page?: { readonly before?: string; readonly limit?: number }): Promise<SessionPage>;
+  rename(id: string, title: string): Promise<SessionInfo>;
+  /** With everything in it, for good. */
+  erase(id: string): Promise<void>;
   /** Leaves. Nothing that was sent is lost: the server goes on. */
   close(): void;
+}
+
+export interface SessionInfo {
+  readonly id: string;
+  readonly number: number;
+  readonly title: string | null;
+  /** Milliseconds since 1970, by the server's clock. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface SessionPage {
+  readonly sessions: readonly SessionInfo[];
+  /** `before` of the next page; null when there is none. */
+  readonly nextBefore: string | null;
+}
+
+/** So many that nobody looks at keep what they have shown; those before are loaded again. */
+const KEPT = 20;
+
+export function createClient(options: ClientOptions): Client {
+  const { url } = options;
+  const env = surroundings(options.env);
+  const person = createPerson(url, env.storage);
+  const auth = createAuth(options.auth, env, (credentials) => person.known(credentials));
+  const api = createApi({ url, auth, env });
+  const link = directLink({ api, env, wires: options.wires ?? ["socket", "stream"] });
+  /** The last used is the last. */
+  const sessions = new Map<string, LiveSession>();
+  let wasKnown = person.name !== null;
+  person.onChange(() => {
+    for (const session of sessions.values()) session.personChanged(!wasKnown);
+    wasKnown = true;
+  });
+  return {
+    session(id) {
+      const session = sessions.get(id) ?? new LiveSession(id, { url, link, api, env, person });
+      sessions.delete(id);
+      sessions.set(id, session);
+      const idle = [...sessions.values()].filter(({ isIdle }) => isIdle);
+      for (const one of idle.slice(0, -KEPT)) one.forget();
+      return session;
+    },
+    ...sessionList(api, env.id),
+    close() {
+      for (const session of sessions.values()) session.close();
+      sessions.clear();
+      link.close();
+    },
+  };
+}
+
+function sessionList(
+  api: Api,
+  newId: () => string,
+): Pick<Client, "createSession" | "sessions" | "rename" | "erase"> {
+  return {
+    async createSession(wish = {}) {
+      return infoOf(await api.json("/sessions", withJson("POST", wish, { "idempotency-key": newId() })));
+    },
+    async sessions({ before, limit } = {}) {
+      const query = new URLSearchParams({
+        ...(before === undefined ? {} : { before }),
+        ...(limit === undefined ? {} : { limit: String(limit) }),
+      });
+      const page = (await api.json(`/sessions?${query}`)) as {
+        readonly sessions: readonly unknown[];
+        readonly next_before: string | null;
+      };
+      return { sessions: page.sessions.map(infoOf), nextBefore: page.next_before };
+    },
+    async rename(id, title) {
+      return infoOf(await api.json(pathOf(id), withJson("PATCH", { title })));
+    },
+    async erase(id) {
+      await api.json(pathOf(id), { method: "DELETE" });
+    },
+  };
+}
+
+function pathOf(id: string): string {
+  return `/sessions/${encodeURIComponent(id)}`;
+}
+
+function infoOf(json: unknown): SessionInfo {
+  const { session_id, chat_id, title, created_at, updated_at } = json as {
+    readonly session_id: string;
+    readonly chat_id: number;
+    readonly title: string | null;
+    readonly created_at: number;
+    readonly updated_at: number;
+  };
+  return { id: session_id, number: chat_id, title, createdAt: created_at, updatedAt: updated_at };
 }

@@ -1,4 +1,5 @@
 /** The surroundings as they are, in browsers, workers and Node: what a client uses unless told. */
+import { nextFrame } from "./notify.ts";
 import type { ClientEnv, Outside } from "./options.ts";
 
 export function surroundings(given: Partial<ClientEnv> = {}): ClientEnv {
@@ -18,7 +19,8 @@ export function surroundings(given: Partial<ClientEnv> = {}): ClientEnv {
 
 const outside: Outside = {
   isPage: typeof location !== "undefined" && typeof location.origin === "string",
-  isOnline: () => typeof navigator === "undefined" || navigator.onLine !== false,
+  // Node has a navigator that doesn't know.
+  isOnline: () => typeof navigator === "undefined" || ((navigator as Partial<Navigator>).onLine ?? true),
   isHidden: () => typeof document !== "undefined" && document.visibilityState === "hidden",
   onChange(changed) {
     const inWindow = ["online", "offline", "pageshow"];
@@ -45,12 +47,6 @@ function localStorageIfAny(): ClientEnv["storage"] {
   } catch {
     return null;
   }
-}
-
-function nextFrame(run: () => void): () => void {
-  if (typeof requestAnimationFrame !== "function") return setTimer(run, 0);
-  const frame = requestAnimationFrame(run);
-  return () => cancelAnimationFrame(frame);
 }
 
 function setTimer(run: () => void, ms: number): () => void {

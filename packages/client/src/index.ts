@@ -1,9 +1,9 @@
 /** `@turnstream/client`: a session as a store, over a connection that comes back by itself. Browser and Node. */
-export type { Client } from "./client.ts";
+export { type Client, createClient, type SessionInfo, type SessionPage } from "./client.ts";
 export { type ConnectionPhase, type ConnectionView, NOT_CONNECTED } from "./connection-view.ts";
 export { ClientError, type ClientErrorWord } from "./errors.ts";
 export type { Link, LinkCommand, LinkHandler, Watch } from "./link.ts";
-export type { ClientEnv, ClientOptions, Credentials } from "./options.ts";
+export type { ClientEnv, ClientOptions, Credentials, Outside } from "./options.ts";
 export type {
   Decision,
   NewMessage,

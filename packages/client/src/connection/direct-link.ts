@@ -224,7 +224,9 @@ class DirectLink implements Link {
     if (admitted === null) return;
     try {
       this.#wire =
-        name === "stream" ? openStreams(api, events) : openSocket({ base: api.base, ...admitted }, env, events);
+        name === "stream"
+          ? openStreams(api, events)
+          : openSocket({ base: api.base, ...admitted }, env, events);
     } catch {
       // A page's policy may forbid sockets, and some surroundings have none.
       this.#step({ type: "closed", attempt, code: 1006 });
@@ -313,7 +315,7 @@ class DirectLink implements Link {
         this.#stepOne(watched, { type: "ended", reason: String(frame["reason"]) });
         return this.#tell(watched);
       case "snapshot": {
-        const cursor = String(frame["event_id"]) as Cursor;
+        const cursor = String(frame["event_id"]);
         const pass = this.#stepOne(watched, { type: "at", cursor });
         if (pass) watched.handler.snapshot(frame["snapshot"] as Snapshot, cursor);
         return this.#tell(watched);
@@ -346,7 +348,8 @@ class DirectLink implements Link {
   #refused(frame: Frame, request: unknown): void {
     const watched = this.#find(undefined, request);
     if (watched === undefined || typeof request !== "string") return;
-    const error = refusalOf(frame);
+    const { type: _, ...fields } = frame;
+    const error = refusalOf(fields);
     this.#stepOne(watched, { type: "refused", request: numberOf(request), error });
     this.#tell(watched);
   }

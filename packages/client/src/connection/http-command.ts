@@ -15,7 +15,8 @@ export async function commandByHttp(api: Api, command: LinkCommand): Promise<Ack
     }
     case "stop": {
       const { message_id: turn } = command;
-      const path = turn === undefined ? `${session}/stop` : `${session}/turns/${encodeURIComponent(turn)}/stop`;
+      const path =
+        turn === undefined ? `${session}/stop` : `${session}/turns/${encodeURIComponent(turn)}/stop`;
       const { turn_id } = (await api.json(path, { method: "POST" })) as { turn_id: string | null };
       return turn_id === null ? {} : { message_id: turn_id };
     }

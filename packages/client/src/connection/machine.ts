@@ -52,7 +52,12 @@ export type ConnectionInput =
       readonly retryAfterMs?: number;
     }
   /** @param heardAt when the wire last said anything */
-  | { readonly type: "outside"; readonly isOnline: boolean; readonly isHidden: boolean; readonly heardAt: number }
+  | {
+      readonly type: "outside";
+      readonly isOnline: boolean;
+      readonly isHidden: boolean;
+      readonly heardAt: number;
+    }
   | { readonly type: "timer"; readonly heardAt: number };
 
 export type ConnectionEffect =
@@ -124,7 +129,9 @@ export function stepConnection(
       if (!isOpen(state) || state.isLive) return same(state);
       return only({ ...state, isLive: true, failures: 0, isRenewed: false, error: null });
     case "heard":
-      return state.phase === "probing" ? only({ ...state, phase: "open", ...quiet(state, moment) }) : same(state);
+      return state.phase === "probing"
+        ? only({ ...state, phase: "open", ...quiet(state, moment) })
+        : same(state);
     case "closed":
       return closed(state, input, moment);
     case "outside":
@@ -350,11 +357,7 @@ function timer(state: ConnectionState, heardAt: number, moment: Moment): Connect
     case "opening":
       return notOpened(state, moment, DROP);
     case "probing":
-      return lost(
-        { ...state, error: new ClientError("OFFLINE", SILENT, { canRetry: true }) },
-        moment,
-        DROP,
-      );
+      return lost({ ...state, error: new ClientError("OFFLINE", SILENT, { canRetry: true }) }, moment, DROP);
     case "waiting":
     case "offline":
       return ask(state, moment, NONE);
@@ -364,11 +367,7 @@ function timer(state: ConnectionState, heardAt: number, moment: Moment): Connect
       // Nobody looks, and a phone that sleeps would wake for it: who looks again asks first.
       if (state.isHidden) return only({ ...state, timerAt: moment.now + quietMs });
       if (state.wire === "socket") return probe(state, moment);
-      return lost(
-        { ...state, error: new ClientError("OFFLINE", SILENT, { canRetry: true }) },
-        moment,
-        DROP,
-      );
+      return lost({ ...state, error: new ClientError("OFFLINE", SILENT, { canRetry: true }) }, moment, DROP);
     }
   }
 }

@@ -27,7 +27,7 @@ export class PendingCommands {
     if (pending === undefined) return false;
     this.#pending.delete(request);
     const { type, request_id: _, ...fields } = frame;
-    if (type === "ack") pending.resolve(fields as Ack);
+    if (type === "ack") pending.resolve(fields);
     else pending.reject(refusalOf(fields));
     return true;
   }

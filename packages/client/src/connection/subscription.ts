@@ -91,7 +91,8 @@ export function stepSubscription(
       return state.phase === "replaying" ? passed(arrive(state, input.cursor)) : quiet(state);
     case "ended":
       if (!isHeard(state)) return quiet(state);
-      if (input.reason === "gone") return quiet(over(state, new ClientError("NOT_FOUND", "The session is gone.")));
+      if (input.reason === "gone")
+        return quiet(over(state, new ClientError("NOT_FOUND", "The session is gone.")));
       return unavailable(state, now, random, null);
     case "refused": {
       if (state.phase !== "asked" || input.request !== state.request) return quiet(state);

@@ -48,16 +48,19 @@ function byXhr(
     const abort = (): void => xhr.abort();
     xhr.open("POST", url);
     for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value);
-    xhr.upload.onprogress = ({ loaded }) => onProgress?.(Math.min(loaded, file.size), file.size);
-    xhr.onabort = () => reject(new ClientError("ABORTED", "The upload was given up."));
-    xhr.onerror = () =>
-      reject(new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true }));
-    xhr.onload = () => {
+    xhr.upload.addEventListener("progress", ({ loaded }) =>
+      onProgress?.(Math.min(loaded, file.size), file.size),
+    );
+    xhr.addEventListener("abort", () => reject(new ClientError("ABORTED", "The upload was given up.")));
+    xhr.addEventListener("error", () =>
+      reject(new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true })),
+    );
+    xhr.addEventListener("load", () => {
       const body = parsed(xhr.responseText);
       if (xhr.status >= 200 && xhr.status < 300 && body !== null) resolve(body as unknown as UploadedFile);
       else reject(refusalOf(body ?? {}));
-    };
-    xhr.onloadend = () => signal?.removeEventListener("abort", abort);
+    });
+    xhr.addEventListener("loadend", () => signal?.removeEventListener("abort", abort));
     signal?.addEventListener("abort", abort);
     if (signal?.aborted === true) reject(new ClientError("ABORTED", "The upload was given up."));
     else xhr.send(file);
