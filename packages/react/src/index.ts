@@ -26,6 +26,8 @@ export {
   useTurnIds,
   useTurnPart,
 } from "./hooks/use-block.ts";
+export { type Command, useCommand } from "./hooks/use-command.ts";
+export { type ComposerModel, type ComposerOptions, useComposer } from "./hooks/use-composer.ts";
 export { type FollowView, useFollow } from "./hooks/use-follow.ts";
 export {
   type MessageStatus,
@@ -37,6 +39,7 @@ export { type Older, useOlder } from "./hooks/use-older.ts";
 export { useOpen } from "./hooks/use-open.ts";
 export { useConnection, useSession, useView } from "./hooks/use-view.ts";
 export { SessionProvider, type SessionProviderProps } from "./provider.tsx";
+export type { Attachment } from "./store/attachments.ts";
 export type { Group, Outline, Step } from "./store/digest.ts";
 export { en } from "./strings/en/index.ts";
 export type { Strings } from "./strings/strings.ts";

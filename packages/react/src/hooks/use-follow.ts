@@ -1,5 +1,5 @@
 /** Keeps a scrolling element at its end while the person reads there (store/follow.ts says when). At once, never smoothly. */
-import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { follow, FOLLOWING, type FollowInput, type Measure } from "../store/follow.ts";
 
 export interface FollowView {
@@ -54,7 +54,8 @@ export function useFollow(
       element.removeEventListener("click", onClick, true);
     };
   }, [scroller, content, step]);
-  return { isFollowing, toEnd: () => step({ type: "to_end" }) };
+  const toEnd = useCallback(() => step({ type: "to_end" }), [step]);
+  return { isFollowing, toEnd };
 }
 
 const UP = new Set(["ArrowUp", "PageUp", "Home"]);

@@ -1,53 +1,133 @@
-/** Where people write. Enter sends, Shift+Enter breaks the line; while a turn runs it can be stopped. */
-import { type KeyboardEvent, type ReactNode, useState } from "react";
+/**
+ * Where people write. Enter sends, Shift+Enter breaks the line, and Enter that ends a word of an input method does neither.
+ * Files come by button, paste and drop. While a turn runs it can be stopped, and what is sent waits.
+ */
+import { type DragEvent, type KeyboardEvent, type ReactNode, useRef, useState } from "react";
 import type { ComposerProps } from "../components.ts";
 import { useShared } from "../context.ts";
-import { useView } from "../hooks/use-view.ts";
+import { useAutoGrow } from "../hooks/use-auto-grow.ts";
+import { useComposer } from "../hooks/use-composer.ts";
+import { AttachmentList } from "./attachment-list.tsx";
 import { Icon } from "./icons.tsx";
 
-export function Composer({ placeholder, isDisabled = false, agent }: ComposerProps): ReactNode {
-  const { strings, session } = useShared();
-  const words = strings.thread;
-  const [text, setText] = useState("");
-  const running = useView(({ state }) => {
-    const last = state.turns.last();
-    return last?.status === "running" ? last.id : null;
-  });
-  const send = (): void => {
-    if (text.trim() === "") return;
-    void session.send({ text, ...(agent === undefined ? {} : { agent }) }).done.catch(() => {});
-    setText("");
-  };
+/** What browsers say for a key that belongs to an input method, also where `isComposing` is over too early. */
+const KEY_OF_INPUT_METHOD = 229;
+
+export function Composer({
+  placeholder,
+  isDisabled = false,
+  accept = "*/*",
+  agent,
+}: ComposerProps): ReactNode {
+  const words = useShared().strings.thread;
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [isOver, setOver] = useState(false);
+  const model = useComposer({ accept: isDisabled ? "" : accept, agent });
+  const takesFiles = accept !== "" && !isDisabled;
+  useAutoGrow(field, model.text);
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    const { isComposing, keyCode } = event.nativeEvent;
+    if (event.key !== "Enter" || event.shiftKey || isComposing || keyCode === KEY_OF_INPUT_METHOD) return;
     event.preventDefault();
-    send();
+    model.send();
+  };
+  const onDrag = (event: DragEvent): void => {
+    if (!takesFiles || !event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    setOver(event.type === "dragover");
+    if (event.type === "drop") model.addFiles(event.dataTransfer.files);
   };
   return (
-    <form className="ts-composer" onSubmit={(event) => event.preventDefault()}>
-      <textarea
-        className="ts-composer-text"
-        rows={1}
-        aria-label={words.message}
-        placeholder={placeholder ?? words.placeholder}
-        disabled={isDisabled}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={onKeyDown}
-      />
-      {running !== null && (
-        <button
-          type="button"
-          className="ts-button"
-          onClick={() => void session.stop(running).catch(() => {})}
-        >
-          <Icon name="stop" />
-          {words.stop}
-        </button>
-      )}
-      <button type="button" className="ts-button ts-primary" aria-label={words.send} onClick={send}>
-        <Icon name="up" />
-      </button>
+    <form
+      className="ts-composer"
+      data-over={isOver || undefined}
+      onSubmit={(event) => {
+        event.preventDefault();
+        model.send();
+      }}
+      onDragOver={onDrag}
+      onDragLeave={onDrag}
+      onDrop={onDrag}
+    >
+      <AttachmentList files={model.files} onRemove={model.removeFile} />
+      <div className="ts-composer-row">
+        {takesFiles && <AttachButton accept={accept} onFiles={model.addFiles} />}
+        <textarea
+          ref={field}
+          className="ts-composer-text"
+          rows={1}
+          aria-label={words.message}
+          placeholder={isOver ? words.dropFiles : (placeholder ?? words.placeholder)}
+          disabled={isDisabled}
+          value={model.text}
+          onChange={(event) => model.setText(event.target.value)}
+          onKeyDown={onKeyDown}
+          onPaste={(event) => {
+            const { files } = event.clipboardData;
+            if (!takesFiles || files.length === 0) return;
+            event.preventDefault();
+            model.addFiles(files);
+          }}
+        />
+        {model.isRunning && (
+          <button
+            type="button"
+            className="ts-button ts-stop"
+            disabled={model.isStopping}
+            onClick={model.stop}
+          >
+            <Icon name="stop" />
+            {words.stop}
+          </button>
+        )}
+        {(!model.isRunning || model.canSend) && (
+          <button
+            type="submit"
+            className="ts-button ts-primary ts-send"
+            aria-label={words.send}
+            disabled={isDisabled || !model.canSend}
+          >
+            <Icon name="up" />
+          </button>
+        )}
+      </div>
+      {model.problem !== null && <div className="ts-fail ts-small">{model.problem}</div>}
     </form>
+  );
+}
+
+interface AttachButtonProps {
+  readonly accept: string;
+  readonly onFiles: (files: FileList) => void;
+}
+
+function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
+  const words = useShared().strings.thread;
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <input
+        ref={input}
+        type="file"
+        className="ts-sr"
+        multiple
+        accept={accept === "*/*" ? undefined : accept}
+        tabIndex={-1}
+        aria-hidden="true"
+        onChange={(event) => {
+          if (event.target.files !== null) onFiles(event.target.files);
+          // So that the same file can be chosen again.
+          event.target.value = "";
+        }}
+      />
+      <button
+        type="button"
+        className="ts-icon-button"
+        aria-label={words.attach}
+        onClick={() => input.current?.click()}
+      >
+        <Icon name="clip" />
+      </button>
+    </>
   );
 }

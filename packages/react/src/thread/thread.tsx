@@ -2,7 +2,7 @@
  * A whole conversation: turns, what waits, the connection, the composer, and the voice for screen readers. The log itself
  * is silent (`aria-live` off): the announcer speaks for it.
  */
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import type { ComposerProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { useTurnIds } from "../hooks/use-block.ts";
@@ -10,6 +10,7 @@ import { useFollow } from "../hooks/use-follow.ts";
 import { usePendingMessages } from "../hooks/use-message.ts";
 import { useOlder } from "../hooks/use-older.ts";
 import { useKeyboardInset } from "../hooks/use-keyboard-inset.ts";
+import { useView } from "../hooks/use-view.ts";
 import { Icon } from "./icons.tsx";
 
 export interface ThreadProps {
@@ -33,6 +34,11 @@ export function Thread({ label, empty, composer = {} }: ThreadProps): ReactNode 
   const older = useOlder(scroller);
   const { isFollowing, toEnd } = useFollow(scroller, content);
   useKeyboardInset(root);
+  // Who sends something wants to see it.
+  const sent = useView(({ outbox }) => outbox.at(-1)?.id);
+  useEffect(() => {
+    if (sent !== undefined) toEnd();
+  }, [sent, toEnd]);
   return (
     <section className="ts-thread" ref={root} aria-label={label ?? words.conversation}>
       {/* Focusable, so that a keyboard can scroll it. */}

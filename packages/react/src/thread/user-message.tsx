@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import type { MessageProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { formatSize } from "../format.ts";
+import { useCommand } from "../hooks/use-command.ts";
 import { type MessageStatus, useMessage } from "../hooks/use-message.ts";
 import { Icon } from "./icons.tsx";
 
@@ -11,9 +12,9 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
   const { strings, session } = useShared();
   const words = strings.thread;
   const shown = useMessage(id, turn);
+  const { isBusy, problem, run } = useCommand();
   if (shown === null) return null;
   const { message, status, error } = shown;
-  const forget = (): void => void session.withdraw(id).catch(() => {});
   return (
     <div className="ts-user" data-status={status} data-message={id}>
       <span className="ts-sr">{words.you}</span>
@@ -27,14 +28,19 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
       {status !== "sent" && (
         <div className="ts-user-status">
           <span>{statusText(status, words.messageStatus)}</span>
-          {status === "failed" && error !== null && <span className="ts-fail">{error.message}</span>}
+          {(problem ?? error) !== null && <span className="ts-fail">{problem ?? error?.message}</span>}
           {status === "failed" && (
             <button type="button" className="ts-link" onClick={() => session.resend(id)}>
               {words.resend}
             </button>
           )}
           {status !== "sending" && (
-            <button type="button" className="ts-link" onClick={forget}>
+            <button
+              type="button"
+              className="ts-link"
+              disabled={isBusy}
+              onClick={() => run(() => session.withdraw(id))}
+            >
               {status === "queued" ? words.withdraw : words.discard}
             </button>
           )}

@@ -47,7 +47,7 @@ export const thread = {
   attach: "Attach files",
   dropFiles: "Drop files here",
   removeFile: (name: string): string => `Remove ${name}`,
-  uploading: (percent: string): string => `Uploading, ${percent}`,
+  uploading: (name: string): string => `Uploading ${name}`,
   uploadFailed: "Upload failed",
   files: "Files",
 

@@ -49,7 +49,7 @@ export const thread: ThreadStrings = {
   attach: "Đính kèm tệp",
   dropFiles: "Thả tệp vào đây",
   removeFile: (name) => `Gỡ ${name}`,
-  uploading: (percent) => `Đang tải lên, ${percent}`,
+  uploading: (name) => `Đang tải lên ${name}`,
   uploadFailed: "Tải lên không thành công",
   files: "Tệp",
 

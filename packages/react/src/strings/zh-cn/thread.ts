@@ -49,7 +49,7 @@ export const thread: ThreadStrings = {
   attach: "添加文件",
   dropFiles: "将文件拖到这里",
   removeFile: (name) => `移除 ${name}`,
-  uploading: (percent) => `正在上传，${percent}`,
+  uploading: (name) => `正在上传 ${name}`,
   uploadFailed: "上传失败",
   files: "文件",
 

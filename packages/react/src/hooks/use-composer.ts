@@ -1,0 +1,103 @@
+/** What a composer needs, without its looks: the draft, the files on their way, sending, and stopping what runs. */
+import { useEffect, useReducer, useRef, useState } from "react";
+import { useShared } from "../context.ts";
+import { type Attachment, attachments, canSend, isAccepted } from "../store/attachments.ts";
+import { useCommand } from "./use-command.ts";
+import { useView } from "./use-view.ts";
+
+export interface ComposerModel {
+  readonly text: string;
+  readonly setText: (text: string) => void;
+  readonly files: readonly Attachment[];
+  readonly addFiles: (files: Iterable<Blob & { readonly name: string }>) => void;
+  readonly removeFile: (id: string) => void;
+  readonly canSend: boolean;
+  /** Sends what is there, if it can be sent; while a turn runs it waits for its own. */
+  readonly send: () => void;
+  readonly isRunning: boolean;
+  readonly isStopping: boolean;
+  readonly stop: () => void;
+  /** Why stopping was refused. */
+  readonly problem: string | null;
+}
+
+export interface ComposerOptions {
+  /** Which files may be added; "" for none. */
+  readonly accept?: string;
+  /** Who is asked, where it isn't the session's own agent. */
+  readonly agent?: string | undefined;
+}
+
+export function useComposer({ accept = "*/*", agent }: ComposerOptions = {}): ComposerModel {
+  const { session } = useShared();
+  const [text, setText] = useState("");
+  const [files, step] = useReducer(attachments, []);
+  const uploads = useRef(new Map<string, AbortController>());
+  const count = useRef(0);
+  const stopping = useCommand();
+  const running = useView(({ state }) => {
+    const last = state.turns.last();
+    return last?.status === "running" ? last.id : null;
+  });
+  useEffect(() => {
+    const { current } = uploads;
+    return () => {
+      for (const upload of current.values()) upload.abort();
+    };
+  }, []);
+
+  const upload = async (id: string, file: Blob & { readonly name: string }): Promise<void> => {
+    const abort = new AbortController();
+    uploads.current.set(id, abort);
+    try {
+      const { url, name, media_type, size } = await session.upload(file, {
+        name: file.name,
+        signal: abort.signal,
+        onProgress: (sentBytes) => step({ type: "progress", id, sentBytes }),
+      });
+      step({ type: "done", id, file: { url, name, media_type, size } });
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      if (!abort.signal.aborted) step({ type: "failed", id, problem });
+    }
+    uploads.current.delete(id);
+  };
+  const isReady = canSend(text, files);
+  return {
+    text,
+    setText,
+    files,
+    addFiles(added) {
+      for (const file of added) {
+        if (!isAccepted(file, accept)) continue;
+        const id = String(++count.current);
+        step({ type: "added", id, name: file.name, size: file.size });
+        void upload(id, file);
+      }
+    },
+    removeFile(id) {
+      uploads.current.get(id)?.abort();
+      step({ type: "removed", id });
+    },
+    canSend: isReady,
+    send() {
+      if (!isReady) return;
+      const named = files.flatMap(({ file }) => file ?? []);
+      // What becomes of it is seen in the outbox.
+      const message = {
+        text,
+        ...(named.length > 0 && { files: named }),
+        ...(agent !== undefined && { agent }),
+      };
+      session.send(message).done.catch(() => {});
+      setText("");
+      step({ type: "sent" });
+    },
+    isRunning: running !== null,
+    isStopping: stopping.isBusy,
+    stop() {
+      if (running !== null) stopping.run(() => session.stop(running));
+    },
+    problem: stopping.problem,
+  };
+}

@@ -1,0 +1,54 @@
+/** Files on their way into a message, each with how far it has come and a way to take it out again. */
+import type { ReactNode } from "react";
+import { useShared } from "../context.ts";
+import { formatPercent, formatSize } from "../format.ts";
+import type { Attachment } from "../store/attachments.ts";
+import { Icon } from "./icons.tsx";
+
+export interface AttachmentListProps {
+  readonly files: readonly Attachment[];
+  readonly onRemove: (id: string) => void;
+}
+
+export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactNode {
+  const { thread } = useShared().strings;
+  if (files.length === 0) return null;
+  return (
+    <ul className="ts-chips ts-attachments" aria-label={thread.files}>
+      {files.map((file) => (
+        <li key={file.id} className="ts-chip" data-status={file.status}>
+          <Icon name="file" />
+          <span className="ts-chip-name">{file.name}</span>
+          <Progress file={file} />
+          <button
+            type="button"
+            className="ts-chip-remove"
+            aria-label={thread.removeFile(file.name)}
+            onClick={() => onRemove(file.id)}
+          >
+            <Icon name="close" />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Progress({ file }: { readonly file: Attachment }): ReactNode {
+  const { strings } = useShared();
+  const { thread } = strings;
+  if (file.status === "done") return <span className="ts-faint">{formatSize(strings, file.size)}</span>;
+  if (file.status === "failed")
+    return (
+      <span className="ts-fail" title={file.problem ?? undefined}>
+        {thread.uploadFailed}
+      </span>
+    );
+  const share = file.size === 0 ? 0 : Math.min(1, file.sentBytes / file.size);
+  return (
+    <>
+      <span className="ts-faint">{formatPercent(strings, share)}</span>
+      <progress className="ts-chip-progress" value={share} aria-label={thread.uploading(file.name)} />
+    </>
+  );
+}
