@@ -1,0 +1,144 @@
+/** The page: list, bar, thread; which session is shown, in which language and look. */
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { LOCALES } from "../shared/locales.ts";
+import { Chat } from "./chat.tsx";
+import { client } from "./client.ts";
+import { Icon } from "./icons.tsx";
+import { LANGUAGES } from "./languages.ts";
+import { Sidebar } from "./sidebar.tsx";
+import { Suggestions } from "./suggestions.tsx";
+import { Switches, THEMES } from "./switches.tsx";
+import { useNarrow } from "./use-narrow.ts";
+import { goTo, replaceWith, useRoute } from "./use-route.ts";
+import { useSessions } from "./use-sessions.ts";
+import { useSetting } from "./use-setting.ts";
+
+const IDEAS = "ma-ideas";
+
+export function App(): ReactNode {
+  const [locale, setLocale] = useSetting("locale", LOCALES);
+  const [theme, setTheme] = useSetting("theme", THEMES);
+  const language = LANGUAGES[locale];
+  const { words } = language;
+  const current = useRoute();
+  const list = useSessions();
+  const isNarrow = useNarrow();
+  const [isOpen, setOpen] = useState(false);
+  const [isFailed, setFailed] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const ideas = useRef<HTMLDivElement>(null);
+  const title = list.sessions.find(({ id }) => id === current)?.title ?? null;
+  const { refresh, fresh } = list;
+
+  useEffect(() => {
+    document.documentElement.lang = locale;
+    if (theme === "system") delete document.documentElement.dataset["theme"];
+    else document.documentElement.dataset["theme"] = theme;
+  }, [locale, theme]);
+  useEffect(() => {
+    document.title = title === null ? words.name : `${title} · ${words.name}`;
+  }, [title, words]);
+
+  const openFresh = useCallback(
+    async (go: (id: string) => void) => {
+      try {
+        setFailed(false);
+        go(await fresh());
+      } catch {
+        setFailed(true);
+      }
+    },
+    [fresh],
+  );
+  const isChosen = current !== null;
+  useEffect(() => {
+    if (isChosen) void refresh().catch(() => {});
+    else void openFresh(replaceWith);
+    // Only when a session is chosen, or none any more.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [isChosen]);
+
+  const onChange = useCallback(() => void refresh().catch(() => {}), [refresh]);
+  const onGone = useCallback(() => replaceWith(null), []);
+  // A keyboard would cover half of a phone's screen.
+  const focusComposer = (): void => {
+    if (window.matchMedia("(pointer: fine)").matches)
+      requestAnimationFrame(() => main.current?.querySelector("textarea")?.focus());
+  };
+  const open = (id: string): void => {
+    goTo(id);
+    setOpen(false);
+    focusComposer();
+  };
+
+  return (
+    <div className="ts-root ma-app">
+      <Sidebar
+        list={list}
+        current={current}
+        words={words}
+        isNarrow={isNarrow}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        onNew={() => void openFresh(open)}
+        onOpen={open}
+        onErased={(id) => {
+          if (id === current) replaceWith(null);
+        }}
+      />
+      <main className="ma-main" ref={main}>
+        <header className="ma-bar">
+          {isNarrow && (
+            <button
+              type="button"
+              className="ma-icon-button"
+              aria-label={words.menu}
+              aria-expanded={isOpen}
+              onClick={() => setOpen(true)}
+            >
+              <Icon name="menu" />
+            </button>
+          )}
+          <h1 className="ma-title">{title ?? words.untitled}</h1>
+          <button
+            type="button"
+            className="ma-icon-button"
+            aria-label={words.suggestions}
+            title={words.suggestions}
+            popoverTarget={IDEAS}
+          >
+            <Icon name="bulb" />
+          </button>
+          <Switches language={language} theme={theme} onLocale={setLocale} onTheme={setTheme} />
+        </header>
+        {current === null ? (
+          <div className="ma-opening" role="status">
+            {isFailed ? words.unreachable : words.opening}
+            {isFailed && (
+              <button type="button" className="ts-button" onClick={() => void openFresh(replaceWith)}>
+                {words.tryAgain}
+              </button>
+            )}
+          </div>
+        ) : (
+          <>
+            <Chat
+              key={current}
+              session={client.session(current)}
+              language={language}
+              onChange={onChange}
+              onGone={onGone}
+            />
+            <div id={IDEAS} className="ma-ideas" popover="auto" ref={ideas}>
+              <Suggestions
+                session={client.session(current)}
+                language={language}
+                onAsk={() => ideas.current?.hidePopover()}
+              />
+            </div>
+          </>
+        )}
+      </main>
+    </div>
+  );
+}

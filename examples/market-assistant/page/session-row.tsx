@@ -1,0 +1,95 @@
+/** One session in the list: opens it, renames it in place, asks before it is erased. */
+import type { SessionInfo } from "@turnstream/client";
+import { type KeyboardEvent, type ReactNode, useRef, useState } from "react";
+import { Icon } from "./icons.tsx";
+import type { Words } from "./words/words.ts";
+
+interface SessionRowProps {
+  readonly info: SessionInfo;
+  readonly isCurrent: boolean;
+  readonly words: Words;
+  readonly onOpen: () => void;
+  readonly onRename: (title: string) => void;
+  readonly onErase: () => void;
+}
+
+export function SessionRow(props: SessionRowProps): ReactNode {
+  const { info, isCurrent, words, onOpen, onRename, onErase } = props;
+  const [isRenaming, setRenaming] = useState(false);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const title = info.title ?? words.untitled;
+  if (isRenaming) {
+    const done = (next: string | null): void => {
+      setRenaming(false);
+      if (next !== null && next.trim() !== "" && next.trim() !== title) onRename(next.trim());
+    };
+    return <TitleField title={title} label={words.newTitle} onDone={done} />;
+  }
+  return (
+    <li className="ma-row" data-current={isCurrent || undefined}>
+      <button
+        type="button"
+        className="ma-row-open"
+        aria-current={isCurrent ? "page" : undefined}
+        title={title}
+        onClick={onOpen}
+      >
+        {title}
+      </button>
+      <button
+        type="button"
+        className="ma-row-tool"
+        aria-label={words.rename(title)}
+        onClick={() => setRenaming(true)}
+      >
+        <Icon name="pen" />
+      </button>
+      <button
+        type="button"
+        className="ma-row-tool"
+        aria-label={words.erase(title)}
+        onClick={() => dialog.current?.showModal()}
+      >
+        <Icon name="bin" />
+      </button>
+      <dialog className="ma-dialog" ref={dialog} aria-label={words.eraseQuestion(title)}>
+        <h2>{words.eraseQuestion(title)}</h2>
+        <p>{words.eraseHint}</p>
+        <form method="dialog" className="ma-dialog-buttons">
+          <button className="ts-button">{words.cancel}</button>
+          <button className="ts-button ma-danger" onClick={onErase}>
+            {words.eraseYes}
+          </button>
+        </form>
+      </dialog>
+    </li>
+  );
+}
+
+interface TitleFieldProps {
+  readonly title: string;
+  readonly label: string;
+  /** Null: as it was. */
+  readonly onDone: (title: string | null) => void;
+}
+
+function TitleField({ title, label, onDone }: TitleFieldProps): ReactNode {
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === "Enter") onDone(event.currentTarget.value);
+    if (event.key === "Escape") onDone(null);
+  };
+  return (
+    <li className="ma-row">
+      <input
+        className="ma-row-field"
+        aria-label={label}
+        defaultValue={title}
+        maxLength={200}
+        ref={(field) => field?.select()}
+        onKeyDown={onKeyDown}
+        onBlur={(event) => onDone(event.currentTarget.value)}
+      />
+    </li>
+  );
+}

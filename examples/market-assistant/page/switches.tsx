@@ -1,0 +1,47 @@
+/** Language and look. */
+import type { ReactNode } from "react";
+import { LOCALES, type Locale } from "../shared/locales.ts";
+import { Icon } from "./icons.tsx";
+import { LANGUAGES, type Language } from "./languages.ts";
+
+export const THEMES = ["system", "light", "dark"] as const;
+export type Theme = (typeof THEMES)[number];
+
+const ICONS = { system: "screen", light: "sun", dark: "moon" } as const;
+
+interface SwitchesProps {
+  readonly language: Language;
+  readonly theme: Theme;
+  readonly onLocale: (locale: Locale) => void;
+  readonly onTheme: (theme: Theme) => void;
+}
+
+export function Switches({ language, theme, onLocale, onTheme }: SwitchesProps): ReactNode {
+  const { words, locale } = language;
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system";
+  return (
+    <>
+      <select
+        className="ma-select"
+        aria-label={words.language}
+        value={locale}
+        onChange={(event) => onLocale(event.target.value as Locale)}
+      >
+        {LOCALES.map((one) => (
+          <option key={one} value={one} lang={one}>
+            {LANGUAGES[one].name}
+          </option>
+        ))}
+      </select>
+      <button
+        type="button"
+        className="ma-icon-button"
+        aria-label={words.theme[theme]}
+        title={words.theme[theme]}
+        onClick={() => onTheme(next)}
+      >
+        <Icon name={ICONS[theme]} />
+      </button>
+    </>
+  );
+}

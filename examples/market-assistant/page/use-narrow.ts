@@ -1,0 +1,13 @@
+/** Whether the screen is too narrow for a list beside the thread. */
+import { useSyncExternalStore } from "react";
+
+const query = window.matchMedia("(max-width: 760px)");
+
+function subscribe(changed: () => void): () => void {
+  query.addEventListener("change", changed);
+  return () => query.removeEventListener("change", changed);
+}
+
+export function useNarrow(): boolean {
+  return useSyncExternalStore(subscribe, () => query.matches);
+}

@@ -1,0 +1,72 @@
+/**
+ * The list of the person's sessions, the same in all tabs: whoever changes something tells the others, and whoever comes
+ * back looks again.
+ */
+import type { SessionInfo } from "@turnstream/client";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { client } from "./client.ts";
+
+export interface SessionList {
+  readonly sessions: readonly SessionInfo[];
+  /** Whether it was ever loaded. */
+  readonly isKnown: boolean;
+  refresh(): Promise<readonly SessionInfo[]>;
+  /** A session in which nothing was said yet: one that is there, or a new one. */
+  fresh(): Promise<string>;
+  rename(id: string, title: string): Promise<void>;
+  erase(id: string): Promise<void>;
+}
+
+const CHANNEL = "market-assistant/sessions";
+const LIMIT = 50;
+
+export function useSessions(): SessionList {
+  const [sessions, setSessions] = useState<readonly SessionInfo[] | null>(null);
+  const channel = useMemo(() => new BroadcastChannel(CHANNEL), []);
+
+  const refresh = useCallback(async () => {
+    const page = await client.sessions({ limit: LIMIT });
+    setSessions(page.sessions);
+    return page.sessions;
+  }, []);
+
+  useEffect(() => {
+    const look = (): void => {
+      if (document.visibilityState === "visible") void refresh().catch(() => {});
+    };
+    channel.addEventListener("message", look);
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      channel.removeEventListener("message", look);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, [channel, refresh]);
+
+  return useMemo(() => {
+    const changed = async (): Promise<void> => {
+      channel.postMessage("changed");
+      await refresh();
+    };
+    return {
+      sessions: sessions ?? [],
+      isKnown: sessions !== null,
+      refresh,
+      async fresh() {
+        const known = await refresh();
+        const empty = known.find(({ title }) => title === null);
+        if (empty !== undefined) return empty.id;
+        const made = await client.createSession();
+        await changed();
+        return made.id;
+      },
+      async rename(id, title) {
+        await client.rename(id, title);
+        await changed();
+      },
+      async erase(id) {
+        await client.erase(id);
+        await changed();
+      },
+    };
+  }, [sessions, channel, refresh]);
+}

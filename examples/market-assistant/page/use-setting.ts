@@ -1,0 +1,23 @@
+/** A choice of the person, kept in the browser and the same in all of its tabs. */
+import { useEffect, useState } from "react";
+
+export function useSetting<T extends string>(
+  name: string,
+  choices: readonly [T, ...T[]],
+): [T, (next: T) => void] {
+  const key = `market-assistant/${name}`;
+  const read = (): T => choices.find((choice) => choice === localStorage.getItem(key)) ?? choices[0];
+  const [value, setValue] = useState(read);
+  useEffect(() => {
+    const changed = (event: StorageEvent): void => {
+      if (event.key === key) setValue(read());
+    };
+    window.addEventListener("storage", changed);
+    return () => window.removeEventListener("storage", changed);
+  });
+  const choose = (next: T): void => {
+    localStorage.setItem(key, next);
+    setValue(next);
+  };
+  return [value, choose];
+}
