@@ -45,7 +45,11 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
         const rows = holdings().map(({ symbol, count, price, gain }) => [symbol, count, price, gain]);
         const data = { columns: [...words.holdingColumns], rows };
         const title = labels.portfolioTable;
-        return { content: rows, preview: title, artifact: { type: "table", title, data } };
+        return {
+          content: rows,
+          preview: words.stocks(rows.length),
+          artifact: { type: "table", title, data },
+        };
       },
     }),
     place_order: tool({

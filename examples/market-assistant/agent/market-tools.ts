@@ -70,7 +70,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
         const data = { columns: [...words.moverColumns], rows };
         return {
           content: rows,
-          preview: labels.movers,
+          preview: words.stocks(rows.length),
           artifact: { type: "table", title: labels.movers, data },
         };
       },
@@ -86,7 +86,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
         const stock = found(lines, input.symbol);
         const data = { kind: "bar", labels: [...SESSIONS], values: [...stock.closes], unit: "VND" };
         const artifact = { type: "chart", title: labels.chart(stock.symbol), data };
-        return { content: stock.closes, preview: artifact.title, artifact };
+        return { content: stock.closes, preview: money(priceOf(stock)), artifact };
       },
     }),
     scan_market: tool({

@@ -55,7 +55,6 @@ export function App(): ReactNode {
     if (isChosen) void refresh().catch(() => {});
     else void openFresh(replaceWith);
     // Only when a session is chosen, or none any more.
-    // oxlint-disable-next-line react/exhaustive-deps
   }, [isChosen]);
 
   const onChange = useCallback(() => void refresh().catch(() => {}), [refresh]);

@@ -2,6 +2,7 @@
 import type { Session } from "@turnstream/client";
 import { SessionProvider, Thread, useView } from "@turnstream/react";
 import { type ReactNode, useEffect } from "react";
+import { Brand } from "./brand.tsx";
 import type { Language } from "./languages.ts";
 import { Suggestions } from "./suggestions.tsx";
 
@@ -13,6 +14,8 @@ interface ChatProps {
   /** It isn't there any more, or never was. */
   readonly onGone: () => void;
 }
+
+const PARTS = { Brand };
 
 export function Chat({ session, language, onChange, onGone }: ChatProps): ReactNode {
   const { words, thread, agent, agents } = language;
@@ -26,7 +29,7 @@ export function Chat({ session, language, onChange, onGone }: ChatProps): ReactN
     </div>
   );
   return (
-    <SessionProvider session={session} strings={thread} agents={agents}>
+    <SessionProvider session={session} strings={thread} agents={agents} components={PARTS}>
       <Watcher onChange={onChange} onGone={onGone} />
       <Thread empty={empty} composer={{ placeholder: words.placeholder, agent }} />
     </SessionProvider>

@@ -63,7 +63,12 @@ export function Sidebar(props: SidebarProps): ReactNode {
                 words={words}
                 onOpen={() => onOpen(info.id)}
                 onRename={(title) => void list.rename(info.id, title).catch(() => {})}
-                onErase={() => void list.erase(info.id).then(() => onErased(info.id), () => {})}
+                onErase={() =>
+                  void list.erase(info.id).then(
+                    () => onErased(info.id),
+                    () => {},
+                  )
+                }
               />
             ))}
           </ul>

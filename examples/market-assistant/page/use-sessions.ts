@@ -10,9 +10,9 @@ export interface SessionList {
   readonly sessions: readonly SessionInfo[];
   /** Whether it was ever loaded. */
   readonly isKnown: boolean;
-  refresh(): Promise<readonly SessionInfo[]>;
+  readonly refresh: () => Promise<readonly SessionInfo[]>;
   /** A session in which nothing was said yet: one that is there, or a new one. */
-  fresh(): Promise<string>;
+  readonly fresh: () => Promise<string>;
   rename(id: string, title: string): Promise<void>;
   erase(id: string): Promise<void>;
 }
@@ -44,6 +44,7 @@ export function useSessions(): SessionList {
 
   return useMemo(() => {
     const changed = async (): Promise<void> => {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none
       channel.postMessage("changed");
       await refresh();
     };

@@ -30,6 +30,7 @@ export const en: Lines = {
       `Order ${order}: ${count} ${symbol} at ${price} VND or less, sent to the exchange.`,
     scanned: (done, all, found) => `Scanned ${done} of ${all}, ${found} worth a look`,
     ratios: (pe, sectorPe, dividend) => `P/E ${pe} (sector ${sectorPe}), dividend ${dividend}%`,
+    stocks: (count) => `${count} stocks`,
     articles: (count) => `${count} articles`,
     news: [
       {

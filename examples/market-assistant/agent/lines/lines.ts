@@ -29,6 +29,7 @@ export interface Lines {
     readonly ordered: (order: string, count: string, symbol: string, price: string) => string;
     readonly scanned: (done: string, all: string, found: string) => string;
     readonly ratios: (pe: string, sectorPe: string, dividend: string) => string;
+    readonly stocks: (count: number) => string;
     readonly articles: (count: number) => string;
     readonly news: readonly Article[];
     readonly reports: readonly Article[];

@@ -29,6 +29,7 @@ export const vi: Lines = {
       `Lệnh ${order}: ${count} ${symbol}, giá tối đa ${price} VND, đã gửi lên sàn.`,
     scanned: (done, all, found) => `Đã quét ${done}/${all} mã, thấy ${found} mã đáng chú ý`,
     ratios: (pe, sectorPe, dividend) => `P/E ${pe} (ngành ${sectorPe}), cổ tức ${dividend}%`,
+    stocks: (count) => `${count} mã`,
     articles: (count) => `${count} bài viết`,
     news: [
       {

@@ -29,6 +29,7 @@ export const zhCn: Lines = {
       `委托 ${order}：${count} 股 ${symbol}，最高价 ${price} VND，已发送至交易所。`,
     scanned: (done, all, found) => `已扫描 ${done}/${all}，发现 ${found} 只值得关注`,
     ratios: (pe, sectorPe, dividend) => `市盈率 ${pe}（行业 ${sectorPe}），股息率 ${dividend}%`,
+    stocks: (count) => `${count} 只股票`,
     articles: (count) => `${count} 篇文章`,
     news: [
       {
