@@ -17,9 +17,10 @@ import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
 export function ToolCall({ turn, index }: BlockProps): ReactNode {
   const { ApprovalCard, Artifact, SubAgent } = useShared().components;
   const item = useTool(turn, index);
-  // Open if it ran when it was first seen here; it doesn't shut under the reader's eyes, and is shut in history.
+  // Open if it ran when it was first seen here; it doesn't shut under the reader's eyes, and is shut in history. What it
+  // draws takes the place of how it was made.
   const [wasRunning] = useState(item?.dot === "pending");
-  const [isOpen, toggle] = useOpen(turn, index, wasRunning);
+  const [isOpen, toggle] = useOpen(turn, index, wasRunning && (item?.artifact ?? null) === null);
   const run = item?.run?.id ?? null;
   const isRunWaiting = useStore(
     `turn:${turn}`,

@@ -3,9 +3,11 @@ import type { Json, ResultPart, ToolItem, Whole } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import { useShared } from "../context.ts";
 
+const LINE = 60;
+
 export function RequestPanel({ item }: { readonly item: ToolItem }): ReactNode {
   const { thread } = useShared().strings;
-  const isEmpty = item.input === null && item.call.args === "";
+  const isEmpty = item.input === null ? item.call.args === "" : isBare(item.input);
   if (isEmpty) return null;
   return (
     <Panel title={thread.request} note={item.edited ? thread.edited : null} whole={item.call.whole}>
@@ -64,8 +66,15 @@ function joined(parts: readonly ResultPart[]): string {
   return texts.join("\n");
 }
 
+/** Set out over lines, unless all of it fits into one. */
 function pretty(value: Json): string {
-  return JSON.stringify(value, null, 2);
+  const lines = JSON.stringify(value, null, 2);
+  const line = lines.replaceAll(/\n\s*/g, " ");
+  return line.length <= LINE && !Array.isArray(value) ? line : lines;
+}
+
+function isBare(value: Json): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
 /** Results are often JSON in text: easier to read when set out. */
