@@ -1,0 +1,112 @@
+/** What a page tells of its life, and what tabs of one browser have in common. Everything can be put in place by tests. */
+
+export interface TabsEnv {
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly id: () => string;
+  readonly setTimer: (run: () => void, ms: number) => () => void;
+}
+
+export interface Page {
+  isVisible(): boolean;
+  /** `shown` and `left` also when the browser keeps the page to come back to. */
+  listen(on: { visible(isVisible: boolean): void; left(): void; shown(): void }): () => void;
+}
+
+export interface Channel {
+  post(message: unknown): void;
+  close(): void;
+}
+
+/** Who has it holds it until `release`. */
+export interface Lock {
+  release(): void;
+}
+
+export interface Tabs {
+  openChannel(name: string, heard: (message: unknown) => void): Channel;
+  /** Calls `granted` once it is there, and `taken` when another tab took it away. `release` also stops waiting. */
+  requestLock(name: string, options: LockRequest): Lock;
+}
+
+interface LockRequest {
+  readonly isStolen: boolean;
+  readonly granted: () => void;
+  readonly taken: () => void;
+}
+
+/** Null where tabs can't find each other: no browser, an old one, or not a secure page. */
+export function browserTabs(): Tabs | null {
+  if (typeof document === "undefined" || typeof BroadcastChannel === "undefined") return null;
+  const locks = (globalThis.navigator as Partial<Navigator> | undefined)?.locks;
+  if (locks === undefined) return null;
+  return {
+    openChannel(name, heard) {
+      const channel = new BroadcastChannel(name);
+      channel.addEventListener("message", ({ data }) => heard(data));
+      return {
+        post(message) {
+          try {
+            // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin
+            channel.postMessage(message);
+          } catch {
+            // What a framework has wrapped can't be cloned as it is.
+            // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has one origin
+            channel.postMessage(JSON.parse(JSON.stringify(message)));
+          }
+        },
+        close: () => channel.close(),
+      };
+    },
+    requestLock: (name, options) => requestLock(locks, name, options),
+  };
+}
+
+function requestLock(locks: LockManager, name: string, { isStolen, granted, taken }: LockRequest): Lock {
+  const abort = new AbortController();
+  let release: (() => void) | undefined;
+  let isReleased = false;
+  const hold = (): Promise<void> | undefined => {
+    if (isReleased) return undefined;
+    return new Promise<void>((resolve) => {
+      release = resolve;
+      granted();
+    });
+  };
+  // One that is stolen is given at once, so there is nothing to abort.
+  const how: LockOptions = isStolen ? { steal: true } : { signal: abort.signal };
+  locks.request(name, how, hold).catch(() => {
+    if (isReleased || release === undefined) return;
+    isReleased = true;
+    taken();
+  });
+  return {
+    release() {
+      isReleased = true;
+      release?.();
+      abort.abort();
+    },
+  };
+}
+
+export const browserPage: Page = {
+  isVisible: () => typeof document !== "undefined" && document.visibilityState === "visible",
+  listen(on) {
+    const visibility = (): void => on.visible(document.visibilityState === "visible");
+    const left = (): void => on.left();
+    const shown = ({ persisted }: PageTransitionEvent): void => {
+      if (persisted) on.shown();
+    };
+    document.addEventListener("visibilitychange", visibility);
+    // After a freeze, what was missed has to be asked for.
+    document.addEventListener("resume", visibility);
+    globalThis.addEventListener("pagehide", left);
+    globalThis.addEventListener("pageshow", shown);
+    return () => {
+      document.removeEventListener("visibilitychange", visibility);
+      document.removeEventListener("resume", visibility);
+      globalThis.removeEventListener("pagehide", left);
+      globalThis.removeEventListener("pageshow", shown);
+    };
+  },
+};
