@@ -1,12 +1,16 @@
 /** The client of one person: sessions over one connection, and the list of them. */
-import { createAuth } from "./auth/auth.ts";
+import { type Auth, createAuth } from "./auth/auth.ts";
+import { claimsOf } from "./auth/claims.ts";
 import { createPerson } from "./auth/person.ts";
 import { directLink } from "./connection/direct-link.ts";
 import { surroundings } from "./env.ts";
 import { type Api, createApi, withJson } from "./http/api.ts";
+import type { Link } from "./link.ts";
 import type { ClientOptions } from "./options.ts";
 import type { Session } from "./session.ts";
 import { LiveSession } from "./session/live-session.ts";
+import { browserPage, browserTabs } from "./tabs/page.ts";
+import { sharedLink, type SharedLinkOptions } from "./tabs/shared-link.ts";
 
 export interface Client {
   /** The same store for the same id. */
@@ -45,13 +49,18 @@ export function createClient(options: ClientOptions): Client {
   const person = createPerson(url, env.storage);
   const auth = createAuth(options.auth, env, (credentials) => person.known(credentials));
   const api = createApi({ url, auth, env });
-  const link = directLink({ api, env, wires: options.wires ?? ["socket", "stream"] });
+  const makeLink = (): Link => directLink({ api, env, wires: options.wires ?? ["socket", "stream"] });
+  const tabs = options.shareTabs === false ? null : browserTabs();
+  const shared =
+    tabs === null ? null : sharedLink({ makeLink, tabs, env, page: browserPage, ...sharing(url, auth, api) });
+  const link = shared ?? makeLink();
   /** The last used is the last. */
   const sessions = new Map<string, LiveSession>();
   let wasKnown = person.name !== null;
   person.onChange(() => {
     for (const session of sessions.values()) session.personChanged(!wasKnown);
     wasKnown = true;
+    shared?.moved();
   });
   return {
     session(id) {
@@ -67,6 +76,19 @@ export function createClient(options: ClientOptions): Client {
       for (const session of sessions.values()) session.close();
       sessions.clear();
       link.close();
+    },
+  };
+}
+
+/** Only tabs of the same person share, and only where a token says who that is. */
+function sharing(url: string, auth: Auth, api: Api): Pick<SharedLinkOptions, "name" | "request"> {
+  return {
+    request: (path, init) => api.request(path, init),
+    async name() {
+      const credentials = await auth.get();
+      const { tenant, sub } =
+        "token" in credentials ? claimsOf(credentials.token) : { tenant: null, sub: null };
+      return tenant === null || sub === null ? null : JSON.stringify([url, tenant, sub]);
     },
   };
 }

@@ -44,11 +44,16 @@ const HERE_MS = 60_000;
 const STALLED_MS = 3_000;
 const STEAL_AGAIN_MS = 15_000;
 
-export function sharedLink(options: SharedLinkOptions): Link {
+export interface Shared extends Link {
+  /** Somebody else is signed in: leaves those it shared with, and joins those of `name()` now. */
+  moved(): void;
+}
+
+export function sharedLink(options: SharedLinkOptions): Shared {
   return new SharedLink(options);
 }
 
-class SharedLink implements Link {
+class SharedLink implements Shared {
   readonly #options: SharedLinkOptions;
   readonly #me: string;
   readonly #watched = new Map<number, Watched>();
@@ -126,11 +131,18 @@ class SharedLink implements Link {
     this.#replies.clear();
   }
 
+  moved(): void {
+    if (this.#name === null || this.#isClosed) return;
+    this.#name = null;
+    this.#leave();
+    void this.#start();
+  }
+
   // ---- coming and going
 
   async #start(): Promise<void> {
     const name = await this.#options.name().catch(() => null);
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.#name !== null) return;
     if (name === null) return this.#goAlone();
     this.#name = `turnstream:${TABS_VERSION}:${name}`;
     this.#enter();
