@@ -9,6 +9,7 @@ import { benchFold } from "./fold.ts";
 import { benchGateway } from "./gateway.ts";
 import { benchLog } from "./log.ts";
 import { isOk, type Measurement } from "./measure.ts";
+import { benchReact } from "./react.ts";
 import { benchTurns } from "./turns.ts";
 
 const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement[]>>> = {
@@ -18,6 +19,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   gateway: benchGateway,
   turns: benchTurns,
   approvals: benchApprovals,
+  react: benchReact,
 };
 
 const HELP = `npm run bench -- NAME [--check]
@@ -25,6 +27,7 @@ const HELP = `npm run bench -- NAME [--check]
 Benches: ${Object.keys(BENCHES).join(", ")}
   --check   exit with 1 when a figure is over its bound
   --peers   fold only: what other libraries take for the same turns instead (two minutes)
+  --short   react only: one round of a short answer, to see that everything works
 
 Example: npm run bench -- fold --check`;
 

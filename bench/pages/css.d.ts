@@ -1,0 +1,2 @@
+/** Styles are imported for their effect; what they hold is the bundler's matter. */
+declare module "*.css";

@@ -1,0 +1,74 @@
+/**
+ * A gateway inside the page: lets the client in, gives it a snapshot, and then says whatever frame it is handed, as text.
+ * Everything from the socket up is the client's own: reading, order, folding, telling. For benches only.
+ */
+import type { ClientEnv } from "@turnstream/client";
+import { formatCursor, type SessionState, snapshot } from "@turnstream/protocol";
+
+export class FedGateway {
+  private socket: FedSocket | null = null;
+  private readonly state: SessionState;
+
+  constructor(state: SessionState) {
+    this.state = state;
+  }
+
+  readonly env: Partial<ClientEnv> = {
+    fetch: async () => Response.json({ ticket: "ticket", expires_in_seconds: 30, now: Date.now() }),
+    WebSocket: this.socketClass() as unknown as typeof WebSocket,
+    storage: null,
+  };
+
+  hear(frame: string): void {
+    this.socket?.say(frame);
+  }
+
+  private socketClass(): new () => FedSocket {
+    const open = (socket: FedSocket): void => void (this.socket = socket);
+    const answer = (text: string): void => this.answer(text);
+    return class extends FedSocket {
+      constructor() {
+        super(answer);
+        open(this);
+      }
+    };
+  }
+
+  private answer(text: string): void {
+    const { type, request_id, session_id } = JSON.parse(text) as Readonly<Record<string, string>>;
+    if (type !== "subscribe") return;
+    const head = formatCursor(this.state);
+    const begun = { type: "subscribed", request_id, session_id, resumed: false, reason: "fresh", head };
+    this.hear(JSON.stringify(begun));
+    const told = { type: "snapshot", session_id, event_id: head, snapshot: snapshot(this.state) };
+    this.hear(JSON.stringify(told));
+  }
+}
+
+/** As much of a WebSocket as the client uses. */
+class FedSocket extends EventTarget {
+  readonly OPEN = 1;
+  readyState = 0;
+  private readonly answer: (text: string) => void;
+
+  constructor(answer: (text: string) => void) {
+    super();
+    this.answer = answer;
+    queueMicrotask(() => {
+      this.readyState = this.OPEN;
+      this.dispatchEvent(new Event("open"));
+    });
+  }
+
+  say(data: string): void {
+    this.dispatchEvent(new MessageEvent("message", { data }));
+  }
+
+  send(text: string): void {
+    queueMicrotask(() => this.answer(text));
+  }
+
+  close(): void {
+    this.readyState = 3;
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * The page of the bench: draws a thread by one of the subjects and streams an answer into it at a pace, as its address
+ * asks (`?subject=…&messages=200&deltas=2000&pace=200`). Who drives it calls what is in `window.bench`.
+ */
+import { Profiler } from "react";
+import { createRoot } from "react-dom/client";
+import { LAST_WORDS, streamed } from "../react/turn.ts";
+import type { Paced } from "./pace.worker.ts";
+import type { MakeSubject, Subject } from "./subject.ts";
+import { onCommit, type Smoothness, watchSmoothness } from "./watch.ts";
+
+const SUBJECTS: Readonly<Record<string, () => Promise<MakeSubject>>> = {
+  turnstream: async () => (await import("./turnstream.tsx")).turnstream,
+  "use-chat": async () => (await import("./use-chat.tsx")).useChatPlain,
+  "use-chat-memo": async () => (await import("./use-chat.tsx")).useChatMemo,
+  streamdown: async () => (await import("./streamdown.tsx")).streamdown,
+};
+
+const asked = new URLSearchParams(location.search);
+const number = (name: string): number => Number(asked.get(name));
+
+async function open(): Promise<Subject> {
+  const make = await SUBJECTS[asked.get("subject") ?? ""]?.();
+  const place = document.getElementById("root");
+  if (make === undefined || place === null) throw new Error("The address names no subject.");
+  const subject = make(streamed(number("messages"), number("deltas")));
+  createRoot(place).render(
+    <Profiler id="thread" onRender={onCommit}>
+      {subject.node}
+    </Profiler>,
+  );
+  while (!subject.isReady()) await quiet();
+  // What loads later, such as a renderer, has loaded; what is drawn at leisure is drawn.
+  await quiet(1000);
+  return subject;
+}
+
+/** Settles when the page has had nothing to do for a moment. */
+async function quiet(ms = 50): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  await new Promise((resolve) => requestIdleCallback(resolve));
+}
+
+async function stream(subject: Subject): Promise<Smoothness> {
+  const wire = new Worker(new URL("./pace.worker.ts", import.meta.url), { type: "module" });
+  const stop = watchSmoothness();
+  subject.begin();
+  await new Promise<void>((resolve) => {
+    wire.addEventListener("message", ({ data }: MessageEvent<string | null>) => {
+      if (data === null) resolve();
+      else subject.hear(data);
+    });
+    // A worker has no origin to name.
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin
+    wire.postMessage({ frames: subject.frames, perSecond: number("pace") } satisfies Paced);
+  });
+  do await quiet();
+  while (!document.body.textContent.includes(LAST_WORDS));
+  wire.terminate();
+  return stop();
+}
+
+declare global {
+  interface Window {
+    bench: { readonly ready: Promise<void>; stream(): Promise<Smoothness> };
+  }
+}
+
+const opened = open();
+window.bench = {
+  ready: opened.then(() => undefined),
+  stream: async () => await stream(await opened),
+};

@@ -1,0 +1,20 @@
+/** A wire with a pace: posts frames when they are due, each as a task of its own, however busy the page is. */
+export interface Paced {
+  readonly frames: readonly string[];
+  readonly perSecond: number;
+}
+
+const LOOK_MS = 4;
+
+onmessage = ({ data: { frames, perSecond } }: MessageEvent<Paced>) => {
+  const begun = performance.now();
+  let sent = 0;
+  const timer = setInterval(() => {
+    const due = Math.min(frames.length, Math.ceil(((performance.now() - begun) * perSecond) / 1000));
+    while (sent < due) postMessage(frames[sent++]);
+    if (sent === frames.length) {
+      clearInterval(timer);
+      postMessage(null);
+    }
+  }, LOOK_MS);
+};

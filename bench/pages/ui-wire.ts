@@ -1,0 +1,30 @@
+/** A transport of the AI SDK whose frames are put in by hand: JSON text in, chunks out, as from an event stream. */
+import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
+
+export class UiWire implements ChatTransport<UIMessage> {
+  private controller: ReadableStreamDefaultController<UIMessageChunk> | null = null;
+  private readonly early: string[] = [];
+
+  hear(frame: string): void {
+    if (this.controller === null) {
+      this.early.push(frame);
+      return;
+    }
+    const chunk = JSON.parse(frame) as UIMessageChunk;
+    this.controller.enqueue(chunk);
+    if (chunk.type === "finish") this.controller.close();
+  }
+
+  async sendMessages(): Promise<ReadableStream<UIMessageChunk>> {
+    return new ReadableStream({
+      start: (controller) => {
+        this.controller = controller;
+        for (const frame of this.early.splice(0)) this.hear(frame);
+      },
+    });
+  }
+
+  async reconnectToStream(): Promise<null> {
+    return null;
+  }
+}

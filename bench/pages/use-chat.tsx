@@ -1,0 +1,26 @@
+/** `useChat` with react-markdown: as most templates have it, and with what their guides advise for long threads. */
+import type { UIMessage } from "ai";
+import { memo } from "react";
+import ReactMarkdown from "react-markdown";
+import remarkGfm from "remark-gfm";
+import type { MakeSubject } from "./subject.ts";
+import { Parts } from "./ui-parts.tsx";
+import { uiSubject } from "./ui-subject.tsx";
+
+const PLUGINS = [remarkGfm];
+const THROTTLE_MS = 50;
+
+function Markdown({ text }: { readonly text: string }) {
+  return <ReactMarkdown remarkPlugins={PLUGINS}>{text}</ReactMarkdown>;
+}
+
+function Message({ message }: { readonly message: UIMessage }) {
+  return <Parts message={message} Markdown={Markdown} />;
+}
+
+const MemoMessage = memo(Message);
+
+export const useChatPlain: MakeSubject = (streamed) => uiSubject(streamed, { Message });
+
+export const useChatMemo: MakeSubject = (streamed) =>
+  uiSubject(streamed, { Message: MemoMessage, throttle: THROTTLE_MS });

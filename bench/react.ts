@@ -1,0 +1,109 @@
+/**
+ * Bench `react`: what it costs a page to show an answer while it streams (W1, 200 frames a second), in an empty thread and
+ * in one of 200 messages, beside what others would do with the same turn. All in one run, in turns, medians of the rounds.
+ * `--short` takes one round of a shorter answer, to see that everything works.
+ */
+import { openBrowser } from "@turnstream/browser/chromium.ts";
+import { figure, type Measurement, median, percentile, round } from "./measure.ts";
+import { buildPages, type Cost, streamInto, type SubjectName } from "./react/page.ts";
+
+const NAMES: Readonly<Record<SubjectName, string>> = {
+  turnstream: "Turnstream",
+  "use-chat": "useChat + react-markdown",
+  "use-chat-memo": "useChat + react-markdown, memoised, throttle 50",
+  streamdown: "useChat + Streamdown, memoised",
+};
+const SUBJECTS = Object.keys(NAMES) as SubjectName[];
+const THREADS = { "empty thread": 0, "200 messages": 200 } as const;
+type Thread = keyof typeof THREADS;
+const PACE = 200;
+
+/** A long life: every turn of a year, and an answer the length of a book's chapter, ten times as fast as people see. */
+const LONG = { subject: "turnstream", messages: 1000, deltas: 50_000, pace: 2000 } as const;
+
+type Costs = Readonly<Record<string, readonly Cost[]>>;
+
+export async function benchReact(): Promise<Measurement[]> {
+  const isShort = process.argv.includes("--short");
+  const [rounds, deltas] = isShort ? [1, 400] : [3, 2000];
+  const pages = await buildPages();
+  const browser = await openBrowser();
+  const costs: Record<string, Cost[]> = {};
+  try {
+    for (let n = 0; n < rounds; n++)
+      for (const [thread, messages] of Object.entries(THREADS))
+        for (const subject of SUBJECTS) {
+          const cost = await streamInto(browser, pages.url, { subject, messages, deltas, pace: PACE });
+          (costs[key(subject, thread)] ??= []).push(cost);
+        }
+    const long = isShort ? [] : longThread(await streamInto(browser, pages.url, LONG));
+    return [...Object.keys(THREADS).flatMap((thread) => measurements(costs, thread as Thread)), ...long];
+  } finally {
+    await browser.close();
+    await pages.close();
+  }
+}
+
+function key(subject: SubjectName, thread: string): string {
+  return `${subject}, ${thread}`;
+}
+
+function measurements(costs: Costs, thread: Thread): Measurement[] {
+  const of = (subject: SubjectName, read: (cost: Cost) => number): number =>
+    median((costs[key(subject, thread)] ?? []).map((cost) => read(cost)));
+  const script = (subject: SubjectName): number => of(subject, ({ scriptMs }) => scriptMs);
+  const rows = SUBJECTS.flatMap((subject): Measurement[] => {
+    const title = `${thread}, ${NAMES[subject]}`;
+    const isOurs = subject === "turnstream";
+    return [
+      figure(`${title}: scripting`, script(subject), "ms of processor time"),
+      figure(
+        `${title}: all the main thread did`,
+        of(subject, ({ taskMs }) => taskMs),
+        "ms of processor time",
+      ),
+      figure(
+        `${title}: render of a commit, p95`,
+        of(subject, ({ commits }) => percentile(commits, 0.95)),
+        "ms",
+      ),
+      figure(
+        `${title}: commits`,
+        of(subject, ({ commits }) => commits.length),
+        "count",
+      ),
+      figure(
+        `${title}: tasks over 50 ms of processor time`,
+        of(subject, ({ longTasksCpu }) => longTasksCpu.length),
+        "count",
+        isOurs ? 0 : undefined,
+      ),
+      figure(
+        `${title}: tasks over 50 ms on the wall's clock`,
+        of(subject, ({ longTasks }) => longTasks.length),
+        "count; on a busy machine also what others did",
+      ),
+      figure(
+        `${title}: dropped frames`,
+        of(subject, ({ droppedFrames }) => droppedFrames),
+        "count",
+      ),
+    ];
+  });
+  const value = round(script("turnstream") / script("use-chat"));
+  const isBound = thread === "200 messages";
+  const ratio = { measure: `${thread}: scripting, Turnstream / useChat + react-markdown`, value };
+  return [...rows, isBound ? { ...ratio, atMost: 1 / 3 } : ratio];
+}
+
+function longThread({ scriptMs, longTasksCpu, commits, heapMb, loadMs }: Cost): Measurement[] {
+  const title = "1,000 messages, an answer of 50,000 deltas at 2,000 a second";
+  return [
+    figure(`${title}: from opening the page until it is quiet`, loadMs, "ms on the wall's clock"),
+    figure(`${title}: scripting`, scriptMs, "ms of processor time"),
+    figure(`${title}: render of a commit, p95`, percentile(commits, 0.95), "ms"),
+    figure(`${title}: tasks over 50 ms of processor time`, longTasksCpu.length, "count", 0),
+    figure(`${title}: longest of these`, Math.max(0, ...longTasksCpu), "ms of processor time"),
+    figure(`${title}: heap at its end`, heapMb, "MB"),
+  ];
+}
