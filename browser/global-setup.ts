@@ -3,17 +3,15 @@
  * the last test. Tests read where the pages are with pages.ts.
  */
 // By path: what vitest runs before the tests is resolved without our condition.
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { setup as startServers } from "../services/global-setup.ts";
 import { makeFolder, removeFolder } from "../services/watch.ts";
 import type { TestProject } from "vitest/node";
+import { buildPage } from "./build-page.ts";
 import type { BuiltPage, PageName } from "./pages.ts";
 import { type ServedFolder, serveFolder } from "./serve-folder.ts";
 
 const root = join(import.meta.dirname, "..");
-const BUILD_MS = 120_000;
 const SOURCES: Readonly<Record<PageName, string>> = { gallery: "gallery", live: "browser/page" };
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -38,16 +36,4 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     removeFolder(folder);
     await stopServers();
   };
-}
-
-/** In a process of its own: vitest's NODE_ENV would bundle the React that developers use. */
-async function buildPage(source: string, outDir: string): Promise<void> {
-  const vite = join(root, "node_modules/vite/bin/vite.js");
-  const args = [vite, "build", source, "--outDir", outDir, "--emptyOutDir", "--logLevel", "error"];
-  const config = ["--config", join(source, "vite.config.ts")];
-  await promisify(execFile)(process.execPath, [...args, ...config], {
-    cwd: root,
-    env: { ...process.env, NODE_ENV: "production" },
-    timeout: BUILD_MS,
-  });
 }

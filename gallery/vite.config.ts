@@ -1,9 +1,13 @@
 /** How the gallery's pages are served and built: from TypeScript source, like everything here. */
+import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+
+const page = (name: string): string => join(import.meta.dirname, `${name}.html`);
 
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
   resolve: { conditions: ["@turnstream/source", "module", "browser", "development|production"] },
+  build: { rolldownOptions: { input: [page("index"), page("stage"), page("sheet")] } },
 });

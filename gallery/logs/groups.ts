@@ -21,7 +21,7 @@ function group(count: number, fails = -1): Story {
   if (count > 3) log.think(pieces("Prices first, then what moved them."));
   for (const [n, [name, label, result]] of STEPS.slice(0, count).entries()) {
     if (n !== fails) {
-      step(log, name, label, result, { n: n + 1 });
+      step(log, name, label, result, { symbol: label.split(" ").at(-1), session: "2026-03-25" });
       continue;
     }
     const call = log.call(name, ["{}"], { label });

@@ -15,7 +15,7 @@ export interface GalleryState {
   /** How many seconds are left of the last deadline. Unless told, the clock stands at the last event. */
   readonly leftSeconds?: number;
   /** What a person does once it is drawn. */
-  readonly act?: (root: HTMLElement) => void;
+  readonly act?: (root: HTMLElement) => void | Promise<void>;
   /** What is shown: the turns, a whole thread with what is around it, or the composer by itself. */
   readonly shows?: "turns" | "thread" | "composer";
   readonly isDisabled?: boolean;
@@ -31,9 +31,17 @@ export function positionOf({ at }: GalleryState, events: readonly Event[]): numb
   return index + 1;
 }
 
-/** Opens whatever is closed. */
-export function openAll(root: HTMLElement): void {
-  for (const button of root.querySelectorAll<HTMLElement>("[aria-expanded=false]")) button.click();
+/** Opens whatever is closed, and what that brings to light. */
+export async function openAll(root: HTMLElement): Promise<void> {
+  for (let depth = 0; depth < 4; depth++) {
+    for (const button of root.querySelectorAll<HTMLElement>("[aria-expanded=false]")) button.click();
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+}
+
+/** Opens groups, and leaves their steps as they are. */
+export function openGroups(root: HTMLElement): void {
+  for (const head of root.querySelectorAll<HTMLElement>(".ts-group-head[aria-expanded=false]")) head.click();
 }
 
 /** Closes whatever is open. */

@@ -3,7 +3,7 @@ import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import * as groups from "../logs/groups.ts";
 import * as texts from "../logs/texts.ts";
 import * as tools from "../logs/tools.ts";
-import { closeAll, type GalleryState, of, openAll } from "./state.ts";
+import { closeAll, type GalleryState, of, openAll, openGroups } from "./state.ts";
 
 const log = (write: () => Story) => ({ log: () => write().events });
 
@@ -47,13 +47,12 @@ export const stepStates: readonly GalleryState[] = [
     "running-1": { ...groupOf(1), at: "tool_result.start" },
     "running-3": { ...groupOf(3), at: "tool_result.start 3" },
     "running-7": { ...groupOf(7), at: "tool_result.start 7" },
-    "running-7-opened": { ...groupOf(7), at: "tool_result.start 7", act: openAll },
     "running-closed": { ...groupOf(3), at: "tool_result.start 3", act: closeAll },
     "just-ended": { ...groupOf(3), at: "group.end", live: 1 },
     ended: groupOf(7),
-    "ended-opened": { ...groupOf(7), act: openAll },
+    "ended-opened": { ...groupOf(7), act: openGroups },
     failure: log(groups.groupWithFailure),
-    "failure-opened": { ...log(groups.groupWithFailure), act: openAll },
+    "failure-opened": { ...log(groups.groupWithFailure), act: openGroups },
     "in-history": log(groups.groupInHistory),
     several: { ...log(groups.groupsAndTexts), at: "tool_result.start 5" },
   }),

@@ -1,0 +1,57 @@
+/** axe on every state, in both themes, and on the gallery itself. */
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { pageUrl } from "@turnstream/browser/pages.ts";
+import { openStage, show, stateNames, withBrowser } from "./stage-page.ts";
+
+withBrowser();
+
+/** What is wrong, one line for each rule and place. */
+async function violations(page: Page): Promise<string[]> {
+  return await page.evaluate(async () => {
+    const { violations: found } = await (window as unknown as { axe: typeof axe }).axe.run(document, {
+      resultTypes: ["violations"],
+      // The long thread is drawn only where it is looked at, and axe looks there.
+      elementRef: false,
+    });
+    return found.flatMap(({ id, nodes }) =>
+      nodes
+        .slice(0, 3)
+        .map(({ target, failureSummary }) => `${id} at ${target.join(" ")}: ${failureSummary ?? ""}`),
+    );
+  });
+}
+
+test.each(["light", "dark"] as const)(
+  "U01 U02 U03 U04 U05 U06 U07: axe finds nothing in any state, %s",
+  { timeout: 600_000 },
+  async (theme) => {
+    const page = await openStage({ address: { theme }, reducedMotion: "reduce" });
+    await page.addScriptTag({ content: axe.source });
+    const report: Record<string, string[]> = {};
+    const names = await stateNames(page);
+    for (const name of names) {
+      await show(page, name);
+      const found = await violations(page);
+      if (found.length > 0) report[name] = found;
+    }
+    expect(names.length).toBeGreaterThan(100);
+    expect(report).toEqual({});
+  },
+);
+
+test("axe finds what is wrong", async () => {
+  const page = await openStage();
+  await page.addScriptTag({ content: axe.source });
+  await page.evaluate(() => document.body.insertAdjacentHTML("beforeend", "<main><button></button></main>"));
+  expect((await violations(page)).join("\n")).toContain("button-name");
+});
+
+test.each(["light", "dark"] as const)("axe finds nothing in the gallery itself, %s", async (theme) => {
+  const page = await openStage();
+  await page.goto(`${pageUrl("gallery")}/?state=approval/pending&theme=${theme}`);
+  await page.waitForSelector(".g-player");
+  await page.addScriptTag({ content: axe.source });
+  expect(await violations(page)).toEqual([]);
+});

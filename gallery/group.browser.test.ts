@@ -1,0 +1,117 @@
+/** The behaviour of groups over time (U04), on the page's own clock. */
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { move, openStage, placeOf, show, still, withBrowser } from "./stage-page.ts";
+
+withBrowser();
+
+const HEAD = ".ts-group-head";
+
+async function isOpen(page: Page): Promise<boolean> {
+  return (await page.getAttribute(HEAD, "aria-expanded")) === "true";
+}
+
+/** What moves in the group without end. */
+async function shimmers(page: Page): Promise<number> {
+  return await page.evaluate(() => {
+    const endless = document.getAnimations().flatMap(({ effect }) => {
+      const isEndless = effect?.getComputedTiming().iterations === Infinity;
+      return isEndless && effect instanceof KeyframeEffect ? [effect.target] : [];
+    });
+    return endless.filter((target) => target?.closest(".ts-group-head")).length;
+  });
+}
+
+test("U04: a group folds up by itself 300 ms after its end, and not before", async () => {
+  const page = await openStage({ prepare: async (fresh) => await fresh.clock.install() });
+  await show(page, "group/running-3");
+  const end = await placeOf(page, "group.end");
+  await move(page, end - 1);
+  expect(await isOpen(page)).toBe(true);
+  await page.clock.pauseAt(Date.now() + 3_600_000);
+  // Not waited for: its promise settles with the next frame, and time stands.
+  await page.evaluate((at) => void window.gallery?.move(at), end);
+  await page.waitForFunction(() =>
+    document.querySelector(".ts-group-title")?.textContent?.includes("session"),
+  );
+  await page.clock.runFor(280);
+  expect(await isOpen(page)).toBe(true);
+  await page.clock.runFor(40);
+  await page.waitForSelector(`${HEAD}[aria-expanded=false]`);
+});
+
+test("U04: by the browser's clock the fold is never early", async () => {
+  const page = await openStage();
+  await show(page, "group/running-3");
+  const end = await placeOf(page, "group.end");
+  await move(page, end - 1);
+  const took = await page.evaluate(
+    async ([head, at]) =>
+      await new Promise<number>((resolve) => {
+        const button = document.querySelector(head);
+        const since = performance.now();
+        new MutationObserver(() => {
+          if (button?.getAttribute("aria-expanded") === "false") resolve(performance.now() - since);
+        }).observe(document.body, { subtree: true, attributes: true });
+        void window.gallery?.move(at);
+      }),
+    [HEAD, end] as const,
+  );
+  expect(took).toBeGreaterThanOrEqual(299);
+});
+
+test("U04: while it runs, the newest three steps are there under the last label, and it shimmers", async () => {
+  const page = await openStage();
+  await show(page, "group/running-7");
+  await still(page);
+  expect(await page.locator(".ts-group .ts-tool-label").allInnerTexts()).toEqual([
+    "Reading the rate decision",
+    "Reading the portfolio",
+    "Working out the exposure",
+  ]);
+  expect(await page.textContent(".ts-group-title")).toBe("Working out the exposure");
+  expect(await shimmers(page)).toBeGreaterThan(0);
+  expect(await page.locator(".ts-group .ts-shimmer").count()).toBe(1);
+});
+
+test("U04: once ended it shimmers no more; opened again it shows all and a done mark", async () => {
+  const page = await openStage();
+  await show(page, "group/running-7");
+  await move(page, await placeOf(page, "group.end"));
+  await page.waitForSelector(`${HEAD}[aria-expanded=false]`);
+  expect(await page.textContent(".ts-group-title")).toBe("Looked up prices and news of the session");
+  expect(await page.locator(".ts-group .ts-shimmer").count()).toBe(0);
+  expect(await shimmers(page)).toBe(0);
+  await page.click(HEAD);
+  expect(await page.locator(".ts-group .ts-tool-head").count()).toBe(7);
+  expect(await page.locator(".ts-group-done").count()).toBe(1);
+});
+
+test("U04: what a person closed is not opened again, and what they opened stays open", async () => {
+  const page = await openStage();
+  await show(page, "group/running-3");
+  await page.click(HEAD);
+  expect(await isOpen(page)).toBe(false);
+  const end = await placeOf(page, "group.end");
+  for (let at = await placeOf(page, "tool_result.start", 3); at < end; at++) await move(page, at + 1);
+  expect(await isOpen(page)).toBe(false);
+  await page.click(HEAD);
+  expect(await isOpen(page)).toBe(true);
+  await move(page, end + 3);
+  await still(page, 800);
+  expect(await isOpen(page)).toBe(true);
+});
+
+test("U04: in history a group is shut from the start", async () => {
+  const page = await openStage();
+  await show(page, "group/in-history");
+  expect(await isOpen(page)).toBe(false);
+});
+
+test("U05: what waits for a person stays in sight when its group is closed", async () => {
+  const page = await openStage();
+  await show(page, "approval/pending");
+  await page.click(HEAD);
+  expect(await isOpen(page)).toBe(false);
+  expect(await page.locator(".ts-approval").isVisible()).toBe(true);
+});

@@ -1,0 +1,88 @@
+/** That nothing is wider than its page, in either direction, and that nothing moves for who asked for that. */
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { openStage, show, stateNames, withBrowser } from "./stage-page.ts";
+
+withBrowser();
+
+/** How much wider than the page something is that nothing inside scrolls or cuts off. */
+async function overhang(page: Page): Promise<number> {
+  return await page.evaluate(() => {
+    const boxes = [
+      document.documentElement,
+      ...document.querySelectorAll(".ts-scroll, .ts-thread, .ts-provider"),
+    ];
+    return Math.max(...boxes.map((box) => box.scrollWidth - box.clientWidth));
+  });
+}
+
+test.each([
+  ["on a phone", 360, "ltr"],
+  ["on a phone, right to left", 360, "rtl"],
+  ["right to left", 900, "rtl"],
+] as const)("no state scrolls sideways %s", async (_, width, dir) => {
+  const page = await openStage({
+    address: { dir },
+    viewport: { width, height: 800 },
+    reducedMotion: "reduce",
+  });
+  const wide: Record<string, number> = {};
+  for (const name of await stateNames(page)) {
+    await show(page, name);
+    const over = await overhang(page);
+    if (over > 0) wide[name] = over;
+  }
+  expect(wide).toEqual({});
+});
+
+test("something too wide is noticed", async () => {
+  const page = await openStage({ viewport: { width: 360, height: 800 } });
+  await page.evaluate(() =>
+    document.querySelector(".ts-turns")?.insertAdjacentHTML("beforeend", '<p style="width:500px">wide</p>'),
+  );
+  expect(await overhang(page)).toBeGreaterThan(0);
+});
+
+async function moving(page: Page): Promise<number> {
+  return await page.evaluate(
+    () => document.getAnimations().filter(({ playState }) => playState === "running").length,
+  );
+}
+
+test("nothing moves where a person asked for less motion", async () => {
+  const page = await openStage({ reducedMotion: "reduce" });
+  const restless: string[] = [];
+  for (const name of await stateNames(page)) {
+    await show(page, name);
+    if ((await moving(page)) > 0) restless.push(name);
+  }
+  expect(restless).toEqual([]);
+});
+
+test("motion is opacity and transform only", async () => {
+  const page = await openStage();
+  const moved = new Set<string>();
+  const running = (await stateNames(page)).filter((name) =>
+    /running|pending|streaming|just-ended/.test(name),
+  );
+  for (const name of running) {
+    await show(page, name);
+    const properties = await page.evaluate(() =>
+      document
+        .getAnimations()
+        .flatMap(({ effect }) =>
+          effect instanceof KeyframeEffect
+            ? effect.getKeyframes().flatMap((frame) => Object.keys(frame))
+            : [],
+        ),
+    );
+    for (const property of properties) moved.add(property);
+  }
+  for (const bookkeeping of ["offset", "computedOffset", "easing", "composite"]) moved.delete(bookkeeping);
+  expect(moved.size).toBeGreaterThan(0);
+  expect(
+    [...moved].filter(
+      (property) => !["opacity", "transform", "rotate", "scale", "translate"].includes(property),
+    ),
+  ).toEqual([]);
+});

@@ -1,0 +1,38 @@
+/** All states of a component on one sheet, to see them side by side: `sheet.html?component=approval&theme=dark`. */
+import { useState } from "react";
+import { createRoot } from "react-dom/client";
+import { readAddress } from "./stage/address.ts";
+import { open } from "./stage/play.ts";
+import { Scene } from "./stage/scene.tsx";
+import { componentOf, STATES } from "./states/index.ts";
+import type { GalleryState } from "./states/state.ts";
+import "@turnstream/react/styles.css";
+import "./sheet.css";
+
+const address = readAddress(location.search);
+const component = new URLSearchParams(location.search).get("component") ?? "text";
+
+function Cell({ state }: { readonly state: GalleryState }) {
+  const [play] = useState(() => open({ ...state, live: 0 }, null, { now: Date.now, hear: () => undefined }));
+  return (
+    <section className="g-cell" ref={(cell) => void (cell !== null && state.act?.(cell))}>
+      <h2>{state.name}</h2>
+      <Scene play={play} locale={address.locale} />
+    </section>
+  );
+}
+
+const { documentElement: html } = document;
+html.dir = address.dir;
+html.lang = address.locale;
+if (address.theme !== "auto") html.dataset["theme"] = address.theme;
+const place = document.getElementById("sheet");
+if (place !== null)
+  createRoot(place).render(
+    <main className="ts-root g-sheet">
+      <h1>{component}</h1>
+      {STATES.filter((state) => componentOf(state) === component).map((state) => (
+        <Cell key={state.name} state={state} />
+      ))}
+    </main>,
+  );

@@ -1,0 +1,69 @@
+/** The states by component, and a field that finds them. */
+import { useMemo, useRef, useEffect, useState } from "react";
+
+interface ListProps {
+  readonly states: readonly string[];
+  readonly picked: string;
+  readonly onPick: (state: string) => void;
+}
+
+export function List({ states, picked, onPick }: ListProps) {
+  const [words, setWords] = useState("");
+  const groups = useMemo(() => grouped(states, words), [states, words]);
+  const current = useRef<HTMLButtonElement>(null);
+  useEffect(() => current.current?.scrollIntoView({ block: "nearest" }), [picked]);
+  return (
+    <nav className="g-list" aria-label="States">
+      <header className="g-title">
+        <i aria-hidden="true" />
+        Turnstream <span>gallery</span>
+      </header>
+      <input
+        className="g-find"
+        type="search"
+        placeholder={`Find among ${states.length} states`}
+        aria-label="Find a state"
+        value={words}
+        onChange={({ target }) => setWords(target.value)}
+      />
+      <div className="g-groups">
+        {groups.length === 0 && <p className="g-none">Nothing is called that.</p>}
+        {groups.map(([component, names]) => (
+          <section key={component}>
+            <h2>
+              {component}
+              <a
+                href={`./sheet.html?component=${component}`}
+                title={`All states of ${component} on one sheet`}
+              >
+                sheet
+              </a>
+            </h2>
+            {names.map((name) => (
+              <button
+                key={name}
+                ref={name === picked ? current : undefined}
+                type="button"
+                aria-current={name === picked ? "true" : undefined}
+                onClick={() => onPick(name)}
+              >
+                {name.slice(component.length + 1).replaceAll("-", " ")}
+              </button>
+            ))}
+          </section>
+        ))}
+      </div>
+    </nav>
+  );
+}
+
+function grouped(states: readonly string[], words: string): [component: string, names: string[]][] {
+  const wanted = words.toLowerCase().split(/\s+/);
+  const groups = new Map<string, string[]>();
+  for (const name of states) {
+    if (!wanted.every((word) => name.includes(word))) continue;
+    const component = name.slice(0, name.indexOf("/"));
+    groups.set(component, [...(groups.get(component) ?? []), name]);
+  }
+  return [...groups];
+}

@@ -1,0 +1,60 @@
+/** How a state is looked at: theme, language, direction, width. */
+import type { Address } from "../stage/address.ts";
+import { DIRECTIONS, LOCALES, THEMES } from "../stage/handle.ts";
+
+const WIDTHS = [null, 360, 768, 1280] as const;
+
+interface SwitchesProps {
+  readonly address: Address;
+  readonly onChange: (next: Partial<Address>) => void;
+}
+
+export function Switches({ address, onChange }: SwitchesProps) {
+  const { theme, locale, dir, width, state } = address;
+  return (
+    <header className="g-bar">
+      <h1>{state}</h1>
+      <Switch label="Theme" values={THEMES} value={theme} onPick={(value) => onChange({ theme: value })} />
+      <Switch
+        label="Language"
+        values={LOCALES}
+        value={locale}
+        onPick={(value) => onChange({ locale: value })}
+      />
+      <Switch
+        label="Direction"
+        values={DIRECTIONS}
+        value={dir}
+        onPick={(value) => onChange({ dir: value })}
+      />
+      <Switch
+        label="Width"
+        values={WIDTHS}
+        value={width}
+        words={(value) => (value === null ? "full" : String(value))}
+        onPick={(value) => onChange({ width: value })}
+      />
+    </header>
+  );
+}
+
+interface SwitchProps<Value> {
+  readonly label: string;
+  readonly values: readonly Value[];
+  readonly value: Value;
+  readonly words?: (value: Value) => string;
+  readonly onPick: (value: Value) => void;
+}
+
+function Switch<Value>({ label, values, value, words = String, onPick }: SwitchProps<Value>) {
+  return (
+    <fieldset className="g-switch">
+      <legend>{label}</legend>
+      {values.map((one) => (
+        <button key={words(one)} type="button" aria-pressed={one === value} onClick={() => onPick(one)}>
+          {words(one)}
+        </button>
+      ))}
+    </fieldset>
+  );
+}

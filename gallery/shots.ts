@@ -1,0 +1,63 @@
+/**
+ * Pictures of every state in both themes, to look at: `npm run gallery:shots -- [part of a name]` writes them to
+ * `.artefacts/shots/`. With `--docs` it writes those of the documentation instead.
+ */
+import { mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { buildPage } from "@turnstream/browser/build-page.ts";
+import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
+import { serveFolder } from "@turnstream/browser/serve-folder.ts";
+import type { Page } from "playwright-core";
+
+const root = join(import.meta.dirname, "..");
+const WIDTH = 720;
+const LEAST = 160;
+const MOST = 1600;
+
+interface Picture {
+  readonly file: string;
+  readonly state: string;
+  readonly theme: "light" | "dark";
+}
+
+/** As tall as what is drawn, within reason. */
+async function takePicture(page: Page, { file, state, theme }: Picture): Promise<void> {
+  await page.setViewportSize({ width: WIDTH, height: 900 });
+  await page.evaluate(
+    async ([name, dress]) => {
+      await window.gallery?.dress({ theme: dress });
+      await window.gallery?.show(name);
+    },
+    [state, theme] as const,
+  );
+  await page.waitForLoadState("networkidle");
+  const height = await page.evaluate(() => {
+    const around = document.querySelector(".ts-dock")?.clientHeight ?? 0;
+    const drawn = document.querySelector(".ts-turns, .ts-composer")?.scrollHeight ?? 0;
+    return around + drawn;
+  });
+  await page.setViewportSize({ width: WIDTH, height: Math.min(MOST, Math.max(LEAST, height + 40)) });
+  await page.waitForTimeout(120);
+  mkdirSync(dirname(file), { recursive: true });
+  await page.screenshot({ path: file });
+}
+
+const wanted = process.argv[2] ?? "";
+const site = join(root, ".artefacts/site");
+await buildPage(join(root, "gallery"), site);
+const served = await serveFolder(site);
+const browser = await openBrowser();
+try {
+  const page = await browser.newPage({ reducedMotion: "reduce", deviceScaleFactor: 1 });
+  await page.goto(`${served.url}/stage.html`);
+  const states = await page.evaluate(() => window.gallery?.states ?? []);
+  for (const theme of ["light", "dark"] as const)
+    for (const state of states.filter((name) => name.includes(wanted))) {
+      const file = join(root, ".artefacts/shots", theme, `${state.replace("/", "-")}.png`);
+      await takePicture(page, { file, state, theme });
+    }
+  console.log(`The pictures are in .artefacts/shots.`);
+} finally {
+  await closeBrowser(browser);
+  await served.close();
+}

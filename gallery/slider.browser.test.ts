@@ -1,0 +1,96 @@
+/** The gallery itself: moving through a log and back ends in the same picture; its address, keys and switches. */
+import { pageUrl } from "@turnstream/browser/pages.ts";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { move, openStage, show, still, withBrowser } from "./stage-page.ts";
+
+withBrowser();
+
+/** What is drawn once all is open, without the ids that React gives out anew and what was said last. */
+async function drawn(page: Page): Promise<string> {
+  for (let depth = 0; depth < 4; depth++) {
+    await still(page);
+    await page.evaluate(() => {
+      for (const head of document.querySelectorAll<HTMLElement>("[aria-expanded=false]")) head.click();
+    });
+  }
+  await still(page);
+  const html = await page.innerHTML(".ts-turns");
+  return html.replaceAll(/ (id|for|aria-controls|aria-labelledby|aria-describedby|name)="[^"]*"/g, "");
+}
+
+test.each([
+  "group/ended",
+  "sub-agent/side-by-side",
+  "approval/edited",
+  "story/market-order-approved",
+  "scenario/takeover",
+])("back and forth ends in the same picture: %s", async (name) => {
+  const page = await openStage({
+    prepare: async (fresh) => await fresh.clock.setFixedTime(1_800_000_000_000),
+  });
+  await show(page, name, 0);
+  const length = await page.evaluate(() => window.gallery?.events.length ?? 0);
+  const places = [0.3, 0.6, 0.85].map((share) => Math.round(length * share));
+  const seen: string[] = [];
+  for (const at of places) {
+    await move(page, at);
+    seen.push(await drawn(page));
+  }
+  await move(page, length);
+  await still(page);
+  for (const [n, at] of [...places.entries()].toReversed()) {
+    await move(page, at);
+    expect(await drawn(page)).toBe(seen[n]);
+  }
+});
+
+async function openGallery(query: string): Promise<Page> {
+  const page = await openStage();
+  await page.goto(`${pageUrl("gallery")}/${query}`);
+  await page.waitForSelector(".g-player");
+  return page;
+}
+
+test("the address says what is shown, and shows what it says", async () => {
+  const page = await openGallery("?state=approval/pending&theme=dark&locale=vi&dir=rtl&width=360");
+  const frame = page.frameLocator(".g-frame");
+  await frame.locator(".ts-approval").waitFor();
+  expect(await frame.locator("html").getAttribute("dir")).toBe("rtl");
+  expect(await frame.locator("html").getAttribute("data-theme")).toBe("dark");
+  expect(await frame.locator("html").getAttribute("lang")).toBe("vi");
+  expect(await page.evaluate(() => document.querySelector(".g-frame")?.clientWidth)).toBeLessThanOrEqual(360);
+  await page.getByRole("button", { name: "light", exact: true }).click();
+  await page.getByRole("button", { name: "streaming", exact: true }).first().click();
+  expect(new URL(page.url()).search).toBe("?state=text/streaming&locale=vi&theme=light&dir=rtl&width=360");
+});
+
+test("keys and the slider move through the log; play goes to its end", async () => {
+  const page = await openGallery("?state=text/done&at=3");
+  const count = page.locator(".g-event b");
+  await page.keyboard.press("ArrowRight");
+  expect(await count.textContent()).toBe("4");
+  await page.keyboard.press("Home");
+  expect(await count.textContent()).toBe("0");
+  await page.getByRole("slider").fill("7");
+  expect(await count.textContent()).toBe("7");
+  await page.getByRole("button", { name: "Play", exact: true }).click();
+  const length = await page.evaluate(() => window.gallery?.events.length ?? 0);
+  await page.waitForFunction(
+    (end) => document.querySelector(".g-event b")?.textContent === String(end),
+    length,
+    {
+      timeout: 60_000,
+    },
+  );
+  expect(await page.frameLocator(".g-frame").locator(".ts-turns").textContent()).toContain(
+    "nothing here asks for haste",
+  );
+});
+
+test("commands are heard", async () => {
+  const page = await openGallery("?state=notice/error-retry");
+  await page.frameLocator(".g-frame").getByRole("button", { name: "Try again" }).click();
+  await page.waitForFunction(() => window.gallery?.heard.some(({ name }) => name === "retry"));
+  await page.waitForFunction(() => document.querySelector(".g-heard")?.textContent?.includes("retry"));
+});

@@ -1,0 +1,103 @@
+/** The stage in Chromium, for the gallery's tests. */
+import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
+import { keepArtefacts } from "@turnstream/browser/artefacts.ts";
+import { pageUrl } from "@turnstream/browser/pages.ts";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import type { Address } from "./stage/address.ts";
+import { writeAddress } from "./stage/address.ts";
+
+let browser: Browser | undefined;
+
+/** To be called once in a test file, before what needs a page. */
+export function withBrowser(): void {
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(async () => await closeBrowser(browser));
+}
+
+interface StageOptions extends BrowserContextOptions {
+  readonly address?: Partial<Address>;
+  /** What is done before the page is loaded. */
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+const ANYWHERE: Address = {
+  state: "text/done",
+  at: null,
+  width: null,
+  locale: "en",
+  theme: "light",
+  dir: "ltr",
+};
+
+/** A page of its own, gone after the test; whatever it complains of fails the test. */
+export async function openStage({ address, prepare, ...options }: StageOptions = {}): Promise<Page> {
+  if (browser === undefined) throw new Error("withBrowser() has to be called first");
+  const context = await browser.newContext({ viewport: { width: 900, height: 900 }, ...options });
+  keepArtefacts(context);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  onTestFinished(async () => {
+    await context.close();
+    expect(complaints).toEqual([]);
+  });
+  await prepare?.(page);
+  await page.goto(`${pageUrl("gallery")}/stage.html${writeAddress({ ...ANYWHERE, ...address })}`);
+  await page.waitForSelector("html[data-ready]");
+  return page;
+}
+
+export async function show(page: Page, name: string, at?: number): Promise<void> {
+  await page.evaluate(async ([state, place]) => await window.gallery?.show(state, place), [
+    name,
+    at,
+  ] as const);
+}
+
+export async function move(page: Page, at: number): Promise<void> {
+  await page.evaluate(async (place) => await window.gallery?.move(place), at);
+}
+
+/** How many events there are until after the nth of a type, in the log that is shown. */
+export async function placeOf(page: Page, type: string, nth = 1): Promise<number> {
+  const types = await page.evaluate(() => window.gallery?.events.map((event) => event.type) ?? []);
+  const places = types.flatMap((one, n) => (one === type ? [n + 1] : []));
+  const place = places[nth - 1];
+  if (place === undefined) throw new Error(`there is no ${type} ${nth}`);
+  return place;
+}
+
+export async function stateNames(page: Page): Promise<readonly string[]> {
+  return await page.evaluate(() => window.gallery?.states ?? []);
+}
+
+/** Waits until nothing has changed in the page for a while: lazy parts are there, and folding is over. */
+export async function still(page: Page, quietMs = 500): Promise<void> {
+  await page.evaluate(
+    async (quiet) =>
+      await new Promise<void>((resolve) => {
+        let timer = setTimeout(done, quiet);
+        const observer = new MutationObserver(() => {
+          clearTimeout(timer);
+          timer = setTimeout(done, quiet);
+        });
+        function done(): void {
+          observer.disconnect();
+          resolve();
+        }
+        observer.observe(document.body, {
+          subtree: true,
+          childList: true,
+          attributes: true,
+          characterData: true,
+        });
+      }),
+    quietMs,
+  );
+}

@@ -1,0 +1,82 @@
+/**
+ * A state as a session that can be moved through its log. The clock of its server stands at the event that is shown, so that
+ * countdowns look the same every day.
+ */
+import { NOT_CONNECTED, type SessionView } from "@turnstream/client";
+import { recordedSession, type RecordedSession } from "@turnstream/client/recorded";
+import { emptyState, type Event, foldAll } from "@turnstream/protocol";
+import { type GalleryState, positionOf } from "../states/state.ts";
+import type { Heard } from "./handle.ts";
+
+export interface Play {
+  readonly state: GalleryState;
+  readonly session: RecordedSession;
+  readonly events: readonly Event[];
+  readonly at: number;
+  /** Events that come after the first drawing. */
+  readonly live: number;
+}
+
+interface Surroundings {
+  readonly now: () => number;
+  readonly hear: (heard: Heard) => void;
+}
+
+export function open(state: GalleryState, at: number | null, { now, hear }: Surroundings): Play {
+  const events = state.log();
+  const stands = at ?? positionOf(state, events);
+  const live = at === null ? (state.live ?? 0) : 0;
+  const session = recordedSession([], {
+    id: state.name,
+    onCommand(name, args) {
+      hear({ name, args });
+      return answerTo(name, args);
+    },
+  });
+  const play = { state, session, events, at: stands - live, live };
+  session.show(viewAt(play, play.at, now()));
+  return play;
+}
+
+/** On by appending, as a connection would; back by folding anew. */
+export function moveTo(play: Play, at: number, now: number): Play {
+  const { session, events } = play;
+  const next = { ...play, at: Math.max(0, Math.min(at, events.length)), live: 0 };
+  if (next.at >= play.at) {
+    const { state } = session.getSnapshot();
+    session.show({ ...viewAt(next, next.at, now), state: foldAll(events.slice(play.at, next.at), state) });
+  } else session.show(viewAt(next, next.at, now));
+  return next;
+}
+
+function viewAt({ state, events }: Play, at: number, now: number): Partial<SessionView> {
+  const folded = events.slice(0, at);
+  const connection = state.view?.connection ?? { ...NOT_CONNECTED, phase: "live", wire: "socket" };
+  const { retryAt } = connection;
+  return {
+    ...state.view,
+    // A state says in how many milliseconds, for it doesn't know when it is looked at.
+    connection: { ...connection, retryAt: retryAt === null ? null : now + retryAt },
+    state: foldAll(folded, emptyState),
+    skewMs: serverTime(state, folded, now) - now,
+  };
+}
+
+function serverTime({ leftSeconds }: GalleryState, events: readonly Event[], now: number): number {
+  if (leftSeconds === undefined) return events.at(-1)?.at ?? now;
+  const last = events.findLast((event) => "deadline" in event);
+  return last !== undefined && "deadline" in last ? last.deadline - leftSeconds * 1000 : now;
+}
+
+/** What a server would answer, where components wait for more than that it was done. */
+function answerTo(name: string, [first, second]: readonly unknown[]): unknown {
+  if (name !== "upload" || !(first instanceof Blob)) return undefined;
+  const named = (second as { readonly name?: string } | undefined)?.name ?? "file";
+  return {
+    id: `up_${named}`,
+    url: `turnstream:blob/${named}`,
+    name: named,
+    media_type: first.type,
+    size: first.size,
+  };
+}

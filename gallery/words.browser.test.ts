@@ -1,0 +1,71 @@
+/** That a switch of language leaves no words of the last one behind. */
+import { en, type Strings } from "@turnstream/react";
+import { vi } from "@turnstream/react/strings/vi";
+import { zhCn } from "@turnstream/react/strings/zh-cn";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { openStage, show, stateNames, withBrowser } from "./stage-page.ts";
+
+withBrowser();
+
+const HOLE = "\uE000";
+
+/** Every text of a catalogue by its path; what it takes stands as a hole. */
+function textsOf(words: unknown, path = ""): [path: string, text: string][] {
+  if (typeof words === "string") return [[path, words]];
+  if (typeof words === "function") {
+    const holes = Array.from({ length: words.length }, () => HOLE);
+    const text: unknown = Reflect.apply(words, undefined, holes);
+    return typeof text === "string" ? [[path, text]] : [];
+  }
+  if (typeof words !== "object" || words === null) return [];
+  return Object.entries(words).flatMap(([key, value]) => textsOf(value, `${path}.${key}`));
+}
+
+/** What only English says. */
+function onlyEnglish(other: Strings): RegExp[] {
+  const theirs = new Map(textsOf(other));
+  return textsOf(en)
+    .filter(([path, text]) => path !== ".locale" && theirs.get(path) !== text && /[a-z]/i.test(text))
+    .map(([, text]) => new RegExp(`^${escaped(text)}$`.replaceAll(HOLE, ".*"), "u"));
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
+}
+
+async function saidBy(page: Page): Promise<string[]> {
+  return await page.evaluate(() => {
+    const said: string[] = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode() !== null) said.push(walker.currentNode.textContent?.trim() ?? "");
+    for (const name of ["aria-label", "placeholder", "title", "alt", "aria-valuetext"])
+      for (const element of document.querySelectorAll(`[${name}]`))
+        said.push(element.getAttribute(name) ?? "");
+    return said.filter((text) => text !== "");
+  });
+}
+
+test.each([
+  ["vi", vi],
+  ["zh-CN", zhCn],
+] as const)("in %s no English is left in any state", async (locale, words) => {
+  const page = await openStage({ address: { locale } });
+  const english = onlyEnglish(words);
+  const left: Record<string, string[]> = {};
+  for (const name of await stateNames(page)) {
+    await show(page, name);
+    const found = (await saidBy(page)).filter((text) => english.some((pattern) => pattern.test(text)));
+    if (found.length > 0) left[name] = found;
+  }
+  expect(left).toEqual({});
+});
+
+test("English is noticed where it is", async () => {
+  const page = await openStage();
+  const english = onlyEnglish(vi);
+  await show(page, "group/running-3");
+  expect((await saidBy(page)).some((text) => english.some((pattern) => pattern.test(text)))).toBe(true);
+  await page.evaluate(async () => await window.gallery?.dress({ locale: "vi" }));
+  expect((await saidBy(page)).some((text) => english.some((pattern) => pattern.test(text)))).toBe(false);
+});
