@@ -92,5 +92,6 @@ test("commands are heard", async () => {
   const page = await openGallery("?state=notice/error-retry");
   await page.frameLocator(".g-frame").getByRole("button", { name: "Try again" }).click();
   await page.waitForFunction(() => window.gallery?.heard.some(({ name }) => name === "retry"));
-  await page.waitForFunction(() => document.querySelector(".g-heard")?.textContent?.includes("retry"));
+  await page.waitForSelector(".g-heard");
+  expect(await page.textContent(".g-heard")).toContain("retry");
 });

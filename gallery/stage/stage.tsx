@@ -18,13 +18,14 @@ async function settled(): Promise<void> {
   for (let n = 0; n < 2; n++) await new Promise((resolve) => requestAnimationFrame(resolve));
 }
 
+const now = (): number => Date.now();
+const tell = (): void => window.onGallery?.();
+
 function mount(place: HTMLElement, address: Address): GalleryHandle {
-  const now = (): number => Date.now();
   const root = createRoot(place);
   let dress: Dress = address;
   let heard: Heard[] = [];
   let shown = 0;
-  const tell = (): void => window.onGallery?.();
   const hear = (command: Heard): void => {
     heard = [...heard, command];
     tell();
