@@ -15,7 +15,7 @@ export interface Auth {
   readonly known: Credentials | null;
 }
 
-/** So that a request doesn't arrive with what has expired on its way. */
+/** So that a request doesn't arrive with what has expired on its way; less for what lasts only for seconds. */
 const EARLY_MS = 30_000;
 
 export function createAuth(
@@ -24,14 +24,14 @@ export function createAuth(
   onKnown: (credentials: Credentials) => void = () => {},
 ): Auth {
   let known: Credentials | null = null;
-  let isGood = false;
+  let goodUntil = 0;
   let asking: Promise<Credentials> | null = null;
 
   const askAnew = async (): Promise<Credentials> => {
     try {
       const given = await ask();
       known = given;
-      isGood = true;
+      goodUntil = env.now() + lifeOf(given);
       onKnown(given);
       return given;
     } catch (error) {
@@ -47,12 +47,12 @@ export function createAuth(
     },
     get() {
       if (asking !== null) return asking;
-      if (known !== null && isGood && !isExpiring(known, env.now())) return Promise.resolve(known);
+      if (known !== null && env.now() < goodUntil) return Promise.resolve(known);
       asking = askAnew();
       return asking;
     },
     refused(credentials) {
-      if (credentials === known) isGood = false;
+      if (credentials === known) goodUntil = 0;
     },
   };
 }
@@ -61,10 +61,10 @@ export function headersOf(credentials: Credentials): Readonly<Record<string, str
   return "token" in credentials ? { authorization: `Bearer ${credentials.token}` } : credentials.headers;
 }
 
-function isExpiring(credentials: Credentials, now: number): boolean {
-  if (!("token" in credentials)) return false;
-  const { expiresAt } = claimsOf(credentials.token);
-  return expiresAt !== null && expiresAt - EARLY_MS < now;
+/** Reckoned from now on: this machine's clock may be hours off the one that made the token. */
+function lifeOf(credentials: Credentials): number {
+  const { lifeMs } = "token" in credentials ? claimsOf(credentials.token) : { lifeMs: null };
+  return lifeMs === null ? Infinity : lifeMs - Math.min(EARLY_MS, lifeMs / 4);
 }
 
 /** `fetch` throws a TypeError when there is no network: nobody has to sign in again for that. */

@@ -3,11 +3,11 @@
 export interface Claims {
   readonly tenant: string | null;
   readonly sub: string | null;
-  /** In milliseconds. */
-  readonly expiresAt: number | null;
+  /** How long it is good from when it was made, in milliseconds. */
+  readonly lifeMs: number | null;
 }
 
-const NOTHING: Claims = { tenant: null, sub: null, expiresAt: null };
+const NOTHING: Claims = { tenant: null, sub: null, lifeMs: null };
 
 export function claimsOf(token: string): Claims {
   const body = token.split(".")[1];
@@ -16,11 +16,11 @@ export function claimsOf(token: string): Claims {
     const bytes = Uint8Array.from(atob(body.replaceAll("-", "+").replaceAll("_", "/")), (char) =>
       char.charCodeAt(0),
     );
-    const { tenant, sub, exp } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+    const { tenant, sub, iat, exp } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
     return {
       tenant: typeof tenant === "string" ? tenant : null,
       sub: typeof sub === "string" ? sub : null,
-      expiresAt: typeof exp === "number" ? exp * 1_000 : null,
+      lifeMs: typeof exp === "number" && typeof iat === "number" ? (exp - iat) * 1_000 : null,
     };
   } catch {
     return NOTHING;

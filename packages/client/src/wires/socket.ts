@@ -16,7 +16,8 @@ export function openSocket(
   env: Pick<ClientEnv, "WebSocket" | "outside">,
   events: WireEvents,
 ): Wire {
-  const address = new URL(`${base}/socket`, env.outside.isPage ? location.href : undefined);
+  // In a page the server may be named by a path alone.
+  const address = new URL(`${base}/socket`, typeof location === "undefined" ? undefined : location.href);
   address.protocol = address.protocol.replace("http", "ws");
   address.searchParams.set("dialect", "native");
   const socket = env.outside.isPage

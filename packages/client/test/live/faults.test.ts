@@ -1,0 +1,265 @@
+/** What can go wrong between a client and a real gateway, and that nothing of it is seen in what is shown. */
+import { describe, expect, test } from "vitest";
+import { makeToken } from "../../../server/src/gateway/tokens.ts";
+import { openServer } from "../../../server/test/gateway/server.ts";
+import type { Ref } from "../../../server/src/store/refs.ts";
+import type { ConnectionPhase } from "../../src/connection-view.ts";
+import type { Session, SessionView } from "../../src/session.ts";
+import { FakeOutside, fastTime, hasty } from "./fast-env.ts";
+import { House, isLive, isOver, until } from "./house.ts";
+import { oddSockets, shutSockets } from "./odd-sockets.ts";
+
+const WIRES = ["socket", "stream"] as const;
+
+/** Everything that was ever shown, so that what was there for a moment counts too. */
+function seenBy(session: Session): { views: SessionView[]; phases: () => ConnectionPhase[] } {
+  const views: SessionView[] = [];
+  session.subscribe(() => views.push(session.getSnapshot()));
+  const phases = (): ConnectionPhase[] =>
+    views.map(({ connection }) => connection.phase).filter((phase, n, all) => phase !== all[n - 1]);
+  return { views, phases };
+}
+
+async function expectWhole(house: House, ref: Ref, session: Session, views: readonly SessionView[] = []) {
+  const { state } = session.getSnapshot();
+  expect(state).toEqual(await house.stage.state(ref));
+  for (const [n, view] of views.entries())
+    expect(view.state.seq).toBeGreaterThanOrEqual(views[n - 1]?.state.seq ?? 0);
+}
+
+describe.for(WIRES)("over a %s", (wire) => {
+  test("cut off in the middle of an answer, again and again, nothing is missing and nothing is there twice", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    const session = house.client({ wires: [wire], env: hasty }).session(ref.session);
+    const { views, phases } = seenBy(session);
+    await until(session, "live", isLive);
+    session.send({ text: "long" });
+    await until(session, "begun", ({ state }) => state.turns.length > 0);
+    for (let n = 0; n < 6; n++) {
+      house.proxy.cutAfter(200 + 997 * n, "toClient");
+      const { seq } = session.getSnapshot().state;
+      await until(session, "further", (view) => view.state.seq > seq + 3 || isOver("long")(view));
+    }
+    await house.proxy.heal();
+    await until(session, "over", (view) => isOver("long")(view) && isLive(view));
+    await expectWhole(house, ref, session, views);
+    expect(house.proxy.counters().cutMidway).toBeGreaterThan(0);
+    expect(phases()).not.toContain("resyncing");
+    expect(phases()).not.toContain("closed");
+  });
+
+  test("a server that restarts is left and found again", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    const session = house.client({ wires: [wire], env: hasty }).session(ref.session);
+    const { views, phases } = seenBy(session);
+    await until(session, "live", isLive);
+    session.send({ text: "long" });
+    await until(session, "begun", ({ state }) => state.turns.length > 0);
+    const { secrets, actor, parts } = house.server;
+    await house.server.close();
+    const next = await openServer(parts, { actor, secrets });
+    try {
+      house.proxy.retarget({ host: "127.0.0.1", port: Number(new URL(next.url).port) });
+      await until(session, "over", (view) => isOver("long")(view) && isLive(view));
+      await expectWhole(house, ref, session, views);
+      expect(phases()).toContain("waiting");
+      expect(phases()).not.toContain("closed");
+    } finally {
+      session.getSnapshot();
+      await next.close();
+    }
+  });
+
+  test("a token that expires is asked for anew, and nobody sees it", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    let asked = 0;
+    const auth = async () => {
+      asked += 1;
+      return { token: await tokenOf(house, 2_000) };
+    };
+    const session = house.client({ wires: [wire], auth, env: hasty }).session(ref.session);
+    const { views, phases } = seenBy(session);
+    await until(session, "live", isLive);
+    for (let n = 0; n < 2; n++) {
+      await until(session, "let go", ({ connection }) => connection.phase === "waiting");
+      await house.stage.ask(ref, `while away ${n}`);
+      await until(session, "back", (view) => isLive(view) && isOver(`while away ${n}`)(view));
+    }
+    expect(asked).toBeGreaterThan(2);
+    expect(phases()).not.toContain("resyncing");
+    await expectWhole(house, ref, session, views);
+  });
+
+  test("somebody who is no longer let in is told so, and is left alone", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    const session = house.client({ wires: [wire], env: hasty }).session(ref.session);
+    session.subscribe(() => {});
+    await until(session, "live", isLive);
+    await house.stage.parts.store.keys.revoke(house.stage.actor.tenant, house.server.key.id);
+    const { connection } = await until(session, "closed", (view) => view.connection.phase === "closed");
+    expect(connection).toMatchObject({ wire: null, retryAt: null, error: { code: "UNAUTHENTICATED" } });
+  });
+
+  test("a session that is erased is closed, and so is one that isn't ours; others go on", async () => {
+    const house = await House.open();
+    const [ref, other] = [await house.stage.session(), await house.stage.session()];
+    const client = house.client({ wires: [wire], env: hasty });
+    const [session, kept] = [client.session(ref.session), client.session(other.session)];
+    kept.subscribe(() => {});
+    await until(session, "live", isLive);
+    await client.erase(ref.session);
+    const { connection } = await until(session, "closed", (view) => view.connection.phase === "closed");
+    expect(connection.error).toMatchObject({ code: "NOT_FOUND" });
+    const none = client.session("s-none");
+    const { connection: refused } = await until(none, "closed", (view) => view.connection.phase === "closed");
+    expect(refused.error).toMatchObject({ code: "NOT_FOUND" });
+    kept.send({ text: "still there" });
+    await until(kept, "answered", isOver("still there"));
+  });
+
+  test("a machine without a network waits for one, and what was said meanwhile is there", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    const outside = new FakeOutside();
+    const session = house.client({ wires: [wire], env: { ...hasty, outside } }).session(ref.session);
+    const { views, phases } = seenBy(session);
+    await until(session, "live", isLive);
+    outside.become({ isOnline: false });
+    house.proxy.cut();
+    await until(session, "offline", ({ connection }) => connection.phase === "offline");
+    await expect(session.stop()).rejects.toMatchObject({ code: "OFFLINE" });
+    const sent = session.send({ text: "written offline" });
+    expect(session.getSnapshot().outbox).toMatchObject([{ id: sent.id, status: "waiting" }]);
+    await house.stage.ask(ref, "meanwhile");
+    await house.proxy.heal();
+    outside.become({ isOnline: true });
+    await sent.done;
+    await until(session, "answered", isOver("written offline"));
+    await expectWhole(house, ref, session, views);
+    expect(phases()).not.toContain("resyncing");
+  });
+
+  test("a connection over which nothing comes any more is given up for another", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    const session = house.client({ wires: [wire], env: fastTime(15) }).session(ref.session);
+    const { views, phases } = seenBy(session);
+    await until(session, "live", isLive);
+    house.proxy.blackhole();
+    await house.stage.ask(ref, "unheard");
+    await until(session, "lost", ({ connection }) => connection.phase === "waiting");
+    await house.proxy.heal();
+    await until(session, "back", (view) => isLive(view) && isOver("unheard")(view));
+    expect(phases()).not.toContain("closed");
+    await expectWhole(house, ref, session, views);
+  });
+});
+
+function tokenOf({ server, stage }: House, ms: number): Promise<string> {
+  const { tenant, user } = stage.actor;
+  const now = Date.now();
+  const wish = {
+    tenant,
+    user,
+    key: server.key.id,
+    scopes: ["read", "write", "decide"],
+    expiresAt: now + ms,
+  } as const;
+  return makeToken(wish, server.secrets[0], now);
+}
+
+function anHourSlow(): number {
+  return Date.now() - 3_600_000;
+}
+
+describe("frames", () => {
+  test("that come twice are taken once", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    let copied = 0;
+    const copies = (frame: object): number => {
+      if (!("id" in frame)) return 1;
+      copied += 1;
+      return 2;
+    };
+    const session = house
+      .client({ wires: ["socket"], env: { WebSocket: oddSockets({ copies }) } })
+      .session(ref.session);
+    const { phases } = seenBy(session);
+    await until(session, "live", isLive);
+    session.send({ text: "long" });
+    await until(session, "over", isOver("long"));
+    await expectWhole(house, ref, session);
+    expect(copied).toBeGreaterThan(10);
+    expect(phases()).not.toContain("resyncing");
+  });
+
+  test.for([1, 3])("that are lost (%i in a row) are noticed, and asked for again", async (lost) => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    let seen = 0;
+    const copies = ({ type }: { type: string }): number => {
+      if (type !== "text.delta") return 1;
+      seen += 1;
+      return seen > 20 && seen <= 20 + lost ? 0 : 1;
+    };
+    const session = house
+      .client({ wires: ["socket"], env: { ...hasty, WebSocket: oddSockets({ copies }) } })
+      .session(ref.session);
+    const { phases } = seenBy(session);
+    await until(session, "live", isLive);
+    session.send({ text: "long" });
+    await until(session, "over", (view) => isOver("long")(view) && isLive(view));
+    await expectWhole(house, ref, session);
+    expect(phases()).toContain("resyncing");
+  });
+});
+
+describe("in a page", () => {
+  test("every socket has a ticket of its own, and no secret is in its address", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    const addresses: string[] = [];
+    const token = await tokenOf(house, 60_000);
+    const env = {
+      ...hasty,
+      outside: new FakeOutside(true),
+      WebSocket: oddSockets({ origin: house.url, addresses }),
+    };
+    const session = house.client({ auth: () => ({ token }), env }).session(ref.session);
+    session.subscribe(() => {});
+    for (let n = 0; n < 3; n++) {
+      await until(session, "live", isLive);
+      house.proxy.cutConnections();
+      await until(session, "lost", (view) => !isLive(view));
+    }
+    await until(session, "live", isLive);
+    const tickets = addresses.map((address) => new URL(address).searchParams.get("ticket"));
+    expect(tickets.length).toBeGreaterThan(3);
+    expect(new Set(tickets).size).toBe(tickets.length);
+    for (const address of addresses) expect(address).not.toContain(token);
+  });
+
+  test("where sockets don't pass, event streams do", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    const count = { opened: 0 };
+    const session = house.client({ env: { ...hasty, WebSocket: shutSockets(count) } }).session(ref.session);
+    const { connection } = await until(session, "live", isLive);
+    expect([connection.wire, count.opened]).toEqual(["stream", 2]);
+    session.send({ text: "hello" });
+    await until(session, "answered", isOver("hello"));
+  });
+
+  test("the server's clock is known", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    const session = house.client({ env: { now: anHourSlow } }).session(ref.session);
+    const { skewMs } = await until(session, "live", isLive);
+    expect(Math.abs(skewMs - 3_600_000)).toBeLessThan(30_000);
+  });
+});
