@@ -1,21 +1,11 @@
 /** Every recorded log is drawn on a server, at every position, and twice the same. */
-import { globSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
 import { recordedSession } from "@turnstream/client/recorded";
 import type { Event } from "@turnstream/protocol";
 import { renderToString } from "react-dom/server";
 import { describe, expect, test } from "vitest";
 import { SessionProvider } from "../src/provider.tsx";
 import { Thread } from "../src/thread/thread.tsx";
-
-const folder = join(import.meta.dirname, "../../../conformance/vectors/fold");
-const LOGS = globSync("*.json", { cwd: folder })
-  .toSorted()
-  .map((file) => ({ name: basename(file, ".json"), events: eventsOf(join(folder, file)) }));
-
-function eventsOf(path: string): Event[] {
-  return (JSON.parse(readFileSync(path, "utf8")) as { readonly events: Event[] }).events;
-}
+import { LOGS } from "./logs.ts";
 
 function draw(events: readonly Event[]): string {
   return renderToString(

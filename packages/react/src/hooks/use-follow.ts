@@ -33,13 +33,16 @@ export function useFollow(
     const onKey = (event: KeyboardEvent): void => {
       if (event.target === element && UP.has(event.key)) step({ type: "left" });
     };
+    const onScroll = (): void => step({ type: "scrolled", at: measure(element) });
+    const onSize = (): void => step({ type: "resized", at: measure(element) });
     // What is opened by hand should open where it is, not push itself out of sight.
     const onClick = (event: MouseEvent): void => {
       const { target } = event;
-      if (target instanceof Element && target.closest("[aria-expanded]") !== null) step({ type: "left" });
+      if (!(target instanceof Element) || target.closest("[aria-expanded]") === null) return;
+      step({ type: "left" });
+      requestAnimationFrame(onSize);
     };
-    const onScroll = (): void => step({ type: "scrolled", at: measure(element) });
-    const sizes = new ResizeObserver(() => step({ type: "resized", at: measure(element) }));
+    const sizes = new ResizeObserver(onSize);
     sizes.observe(inner);
     sizes.observe(element);
     element.addEventListener("scroll", onScroll, { passive: true });

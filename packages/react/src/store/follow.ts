@@ -54,7 +54,8 @@ export function follow(
     }
     case "resized": {
       const { top, height } = input.at;
-      return { state: { ...state, top, height }, moveToEnd: state.isFollowing };
+      const isFollowing = state.isFollowing || isAtEnd(input.at);
+      return { state: { isFollowing, top, height }, moveToEnd: state.isFollowing };
     }
     case "left":
       return { state: { ...state, isFollowing: false }, moveToEnd: false };

@@ -1,0 +1,53 @@
+/** When a thread follows its end. */
+import { describe, expect, test } from "vitest";
+import { type Follow, follow, FOLLOWING, type FollowInput } from "../src/store/follow.ts";
+
+const at = (top: number, height: number) => ({ top, height, visible: 100 });
+
+function after(inputs: readonly FollowInput[], start: Follow = FOLLOWING): Follow {
+  let state = start;
+  for (const input of inputs) ({ state } = follow(state, input));
+  return state;
+}
+
+const AT_END = after([
+  { type: "resized", at: at(0, 500) },
+  { type: "scrolled", at: at(400, 500) },
+]);
+
+describe("following", () => {
+  test("moves to the end when the content grows", () => {
+    expect(follow(AT_END, { type: "resized", at: at(400, 600) })).toMatchObject({
+      moveToEnd: true,
+      state: { isFollowing: true },
+    });
+  });
+
+  test("ends with any move up, and nothing moves the person then", () => {
+    const left = after([{ type: "scrolled", at: at(390, 500) }], AT_END);
+    expect(left.isFollowing).toBe(false);
+    expect(follow(left, { type: "resized", at: at(390, 900) })).toMatchObject({
+      moveToEnd: false,
+      state: { isFollowing: false },
+    });
+  });
+
+  test("doesn't end when something above folds up and the position falls with it", () => {
+    expect(after([{ type: "scrolled", at: at(200, 320) }], AT_END).isFollowing).toBe(true);
+  });
+
+  test("goes on when the person is at the end again, or asks for it", () => {
+    const left = after([{ type: "left" }], AT_END);
+    expect(left.isFollowing).toBe(false);
+    expect(after([{ type: "scrolled", at: at(399, 500) }], left).isFollowing).toBe(true);
+    expect(follow(left, { type: "to_end" })).toMatchObject({ moveToEnd: true, state: { isFollowing: true } });
+  });
+
+  test("goes on after something was opened that still fits", () => {
+    const left = after([{ type: "left" }], AT_END);
+    expect(follow(left, { type: "resized", at: at(0, 90) })).toMatchObject({
+      moveToEnd: false,
+      state: { isFollowing: true },
+    });
+  });
+});
