@@ -12,6 +12,7 @@ import { useOlder } from "../hooks/use-older.ts";
 import { useKeyboardInset } from "../hooks/use-keyboard-inset.ts";
 import { useView } from "../hooks/use-view.ts";
 import { Icon } from "./icons.tsx";
+import { TurnList } from "./turn-list.tsx";
 
 export interface ThreadProps {
   /** What a screen reader calls it. */
@@ -24,12 +25,12 @@ export interface ThreadProps {
 
 export function Thread({ label, empty, composer = {} }: ThreadProps): ReactNode {
   const { components, strings } = useShared();
-  const { Turn, UserMessage, Composer, ConnectionBanner, Announcer } = components;
+  const { UserMessage, Composer, ConnectionBanner, Announcer } = components;
   const words = strings.thread;
   const root = useRef<HTMLElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const turns = useTurnIds();
+  const isEmpty = useTurnIds().length === 0;
   const pending = usePendingMessages();
   const older = useOlder(scroller);
   const { isFollowing, toEnd } = useFollow(scroller, content);
@@ -52,10 +53,8 @@ export function Thread({ label, empty, composer = {} }: ThreadProps): ReactNode 
       >
         <div className="ts-turns" ref={content}>
           {older.hasMore && <OlderButton {...older} />}
-          {turns.length === 0 && pending.length === 0 && empty}
-          {turns.map((turn) => (
-            <Turn key={turn} turn={turn} />
-          ))}
+          {isEmpty && pending.length === 0 && empty}
+          <TurnList />
           {pending.map((message) => (
             <UserMessage key={message} message={message} />
           ))}
