@@ -35,6 +35,8 @@ export interface CitationProps {
   /** From 1, as it is shown. */
   readonly number: number;
   readonly annotation: Annotation;
+  /** Whose results it refers to. */
+  readonly turn: string;
 }
 
 export interface MarkdownProps {
@@ -42,6 +44,8 @@ export interface MarkdownProps {
   /** Whether more may come: half-typed syntax is completed, and the last block is drawn anew. */
   readonly isStreaming: boolean;
   readonly annotations?: readonly Annotation[];
+  /** Whose results the annotations refer to; without it there are no citations. */
+  readonly turn?: string;
 }
 
 export interface MessageProps {

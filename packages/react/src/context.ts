@@ -15,6 +15,8 @@ export interface Shared {
   readonly links: LinkPolicy;
   /** What people call the agents, by id. */
   readonly agents: Readonly<Record<string, string>>;
+  /** False switches single-key shortcuts off, for people whose input presses keys by accident. */
+  readonly shortcuts?: boolean;
 }
 
 export const SharedContext = createContext<Shared | null>(null);

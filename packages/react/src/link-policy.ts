@@ -1,9 +1,88 @@
-/** Which addresses of an answer may be opened or loaded without a question: none, unless a team names their hosts. */
+/**
+ * Which addresses of an answer may be opened or loaded without a question: none, unless a team names their hosts. Whatever
+ * somebody else wrote goes through here before it is an address of the page. Pure; never loads anything.
+ */
 export interface LinkPolicy {
   /** Hosts whose links open without a question, such as "docs.example.com" or "*.example.com". */
   readonly hosts: readonly string[];
   /** Hosts whose pictures are loaded without a click. The gateway's own files always are. */
   readonly imageHosts: readonly string[];
+  /** Where the gateway is, such as "https://chat.example.com", if not where the page is from. */
+  readonly gateway?: string;
 }
 
 export const NO_HOSTS: LinkPolicy = { hosts: [], imageHosts: [] };
+
+/**
+ * open: as it is. ask: only after a person has seen where it leads. dead: not at all, only its text is shown.
+ * `to` is what people are shown of where it leads: a host as the network knows it, or a mail address.
+ */
+export type Verdict =
+  | { readonly may: "open" | "ask"; readonly href: string; readonly to: string }
+  | { readonly may: "dead" };
+
+const DEAD: Verdict = { may: "dead" };
+const MAX_ADDRESS = 4_096;
+/** Below what of the gateway files are. */
+const FILES = /^\/api\/v1\/(blobs\/[^/]+|sessions\/[^/]+\/files\/[^/]+)$/;
+/** Only gives `new URL` something to stand on; never part of an address that is given back. */
+const NOWHERE = "https://gateway.invalid";
+const PICTURE = /^data:image\/(png|jpeg|gif|webp|avif);base64,[a-z0-9+/=]*$/i;
+
+/** What to do with the address of a link. */
+export function judgeLink(address: string, policy: LinkPolicy): Verdict {
+  const file = fileOf(address, policy);
+  if (file !== null) return file;
+  const url = absolute(address);
+  if (url === null) return DEAD;
+  if (url.protocol === "mailto:") return { may: "ask", href: url.href, to: decoded(url.pathname) };
+  return judgeWeb(url, policy.hosts);
+}
+
+/** What to do with the address of a picture. */
+export function judgeImage(address: string, policy: LinkPolicy): Verdict {
+  if (PICTURE.test(address)) return { may: "open", href: address, to: "" };
+  const file = fileOf(address, policy);
+  if (file !== null) return file;
+  const url = absolute(address);
+  return url === null || url.protocol === "mailto:" ? DEAD : judgeWeb(url, policy.imageHosts);
+}
+
+function judgeWeb(url: URL, hosts: readonly string[]): Verdict {
+  // A name before the host only serves to look like another host.
+  url.username = "";
+  url.password = "";
+  if (url.hostname === "") return DEAD;
+  const isKnown = url.port === "" && hosts.some((host) => isHost(url.hostname, host.toLowerCase()));
+  return { may: isKnown ? "open" : "ask", href: url.href, to: url.host };
+}
+
+function isHost(host: string, allowed: string): boolean {
+  return allowed.startsWith("*.") ? host.endsWith(allowed.slice(1)) : host === allowed;
+}
+
+/** Only what says by itself where it leads: a relative address would be one of the page that shows the answer. */
+function absolute(address: string): URL | null {
+  if (address.length > MAX_ADDRESS || !/^(https?:\/\/|mailto:)/i.test(address)) return null;
+  return URL.parse(address);
+}
+
+/** A file of the gateway, whose address may be given without the host. */
+function fileOf(address: string, { gateway = "" }: LinkPolicy): Verdict | null {
+  if (address.length > MAX_ADDRESS) return null;
+  const base = gateway === "" ? NOWHERE : gateway;
+  const isRelative = /^\/(?!\/)/.test(address);
+  const url = isRelative ? URL.parse(address, base) : absolute(address);
+  const origin = URL.parse(base)?.origin;
+  if (url === null || url.origin !== origin || !FILES.test(url.pathname)) return null;
+  const path = `${url.pathname}${url.search}`;
+  return { may: "open", href: gateway === "" ? path : `${url.origin}${path}`, to: url.host };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Draws Markdown, piece by piece: what is complete is drawn once, and only the piece that grows is drawn again. Loaded when
+ * first needed, with the parsers. Never lets HTML of an answer become elements, and never throws for what it is given.
+ */
+import { memo, useMemo, useRef } from "react";
+import Markdown, { type Options } from "react-markdown";
+import rehypeSanitize from "rehype-sanitize";
+import remarkGfm from "remark-gfm";
+import remend from "remend";
+import type { MarkdownProps } from "../components.ts";
+import { CitationContext } from "./citation-context.ts";
+import { numbersOf, withMarks } from "./citation-marks.ts";
+import { CodeBlock } from "./code-block.tsx";
+import { ELEMENTS } from "./markdown-elements.tsx";
+import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
+import { type Definitions, definitionsFor, NOTHING_SPLIT, type Piece, splitBlocks } from "./split-blocks.ts";
+
+/** Citations are ours already, and a footnote would have to find its text in another piece. */
+function remarkWithoutFootnotes(this: { data: () => unknown }): void {
+  const data = this.data() as { micromarkExtensions?: unknown[] };
+  data.micromarkExtensions ??= [];
+  data.micromarkExtensions.push({
+    disable: { null: ["gfmFootnoteDefinition", "gfmFootnoteCall", "gfmPotentialFootnoteCall"] },
+  });
+}
+
+const REMARK = [remarkGfm, remarkWithoutFootnotes] as NonNullable<Options["remarkPlugins"]>;
+const REHYPE: NonNullable<Options["rehypePlugins"]> = [rehypeHtmlAsText, rehypeSanitize, rehypeCitations];
+/** Longer and deeper than anything that somebody reads; parsers take time by the square of some of these. */
+const MAX_PIECE = 20_000;
+const TOO_DEEP = /^(?:\s*(?:[>*+-]|\d+[.)])){20}/m;
+
+const NO_ANNOTATIONS: NonNullable<MarkdownProps["annotations"]> = [];
+
+const Prose = memo(function Prose({ source }: { readonly source: string }) {
+  if (source.length > MAX_PIECE || TOO_DEEP.test(source)) return <p className="ts-plain">{source}</p>;
+  try {
+    // Called, not placed as an element: what goes wrong in parsing is then caught here.
+    return Markdown({
+      children: source,
+      remarkPlugins: REMARK,
+      rehypePlugins: REHYPE,
+      components: ELEMENTS,
+    });
+  } catch {
+    return <p className="ts-plain">{source}</p>;
+  }
+});
+
+interface PiecesProps {
+  readonly pieces: readonly Piece[];
+  readonly definitions: Definitions;
+  readonly annotations: readonly NonNullable<MarkdownProps["annotations"]>[number][];
+  /** Whether the last of them may go on. */
+  readonly isOpen: boolean;
+}
+
+const Pieces = memo(function Pieces({ pieces, definitions, annotations, isOpen }: PiecesProps) {
+  return pieces.map(({ at, raw, code }, n) => {
+    const isLast = isOpen && n === pieces.length - 1;
+    if (code !== null) {
+      const text = isLast && !code.isClosed ? code.text.replace(/\n {0,3}[`~]+$/, "") : code.text;
+      return <CodeBlock key={at} language={code.language} text={text} />;
+    }
+    const marked = withMarks(raw, at, annotations);
+    const source = isLast ? completed(marked) : marked;
+    return <Prose key={at} source={source + definitionsFor(raw, definitions)} />;
+  });
+});
+
+/** What is half typed, as if it were done; an address that is half there is none. */
+function completed(text: string): string {
+  return text.length > MAX_PIECE ? text : remend(text, { linkMode: "text-only", katex: false });
+}
+
+export function MarkdownBody({ text, isStreaming, annotations = NO_ANNOTATIONS, turn = "" }: MarkdownProps) {
+  // What was split before only saves time: the outcome is the same without it.
+  const before = useRef(NOTHING_SPLIT);
+  const split = splitBlocks(before.current, text);
+  before.current = split;
+  const citations = useMemo(
+    () => (turn === "" ? null : { turn, annotations, numbers: numbersOf(annotations) }),
+    [turn, annotations],
+  );
+  const marks = citations === null ? NO_ANNOTATIONS : annotations;
+  const { portions, definitions } = split;
+  return (
+    <CitationContext value={citations}>
+      {portions.map((pieces, n) => (
+        <Pieces
+          key={pieces[0]?.at}
+          pieces={pieces}
+          definitions={definitions}
+          annotations={marks}
+          isOpen={isStreaming && n === portions.length - 1}
+        />
+      ))}
+    </CitationContext>
+  );
+}

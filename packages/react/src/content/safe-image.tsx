@@ -1,0 +1,50 @@
+/** A picture that somebody else named: shown at once from hosts that a team has named, after a click from all others. */
+import { useState } from "react";
+import { useShared } from "../context.ts";
+import { judgeImage } from "../link-policy.ts";
+import { visibleText } from "../visible-text.ts";
+
+export interface SafeImageProps {
+  readonly address: string;
+  readonly alt: string;
+  /** In pixels, so that its place is kept before it is there. */
+  readonly width?: number;
+  readonly height?: number;
+}
+
+export function SafeImage({ address, alt, width, height }: SafeImageProps) {
+  const { links, strings } = useShared();
+  const [isWanted, setWanted] = useState(false);
+  const [hasFailed, setFailed] = useState(false);
+  const verdict = judgeImage(address, links);
+  if (verdict.may === "dead" || hasFailed) {
+    return (
+      <span className="ts-image-gone">
+        {alt === "" ? strings.cards.noImage : <bdi>{visibleText(alt)}</bdi>}
+      </span>
+    );
+  }
+  if (verdict.may === "ask" && !isWanted) {
+    return (
+      <span className="ts-image-ask">
+        <bdi>{visibleText(alt)}</bdi>
+        <span className="ts-faint">{strings.cards.imageFrom(visibleText(verdict.to))}</span>
+        <button type="button" className="ts-button" onClick={() => setWanted(true)}>
+          {strings.cards.loadImage}
+        </button>
+      </span>
+    );
+  }
+  return (
+    <img
+      className="ts-image"
+      src={verdict.href}
+      alt={alt}
+      {...(width === undefined || height === undefined || width === 0 ? {} : { width, height })}
+      loading="lazy"
+      decoding="async"
+      referrerPolicy="no-referrer"
+      onError={() => setFailed(true)}
+    />
+  );
+}

@@ -1,0 +1,103 @@
+/**
+ * A link that somebody else wrote. Hosts that a team has named open at once; of all others the person first sees where it
+ * leads. What is not asked about yet is a button without an address, so that nothing can be loaded ahead.
+ */
+import { type ReactNode, useId, useState } from "react";
+import { useShared } from "../context.ts";
+import { judgeLink } from "../link-policy.ts";
+import { visibleText } from "../visible-text.ts";
+
+export interface SafeLinkProps {
+  readonly address: string;
+  readonly children: ReactNode;
+  readonly className?: string;
+}
+
+export function SafeLink({ address, children, className = "ts-link" }: SafeLinkProps) {
+  const { links, strings } = useShared();
+  const [isAsking, setAsking] = useState(false);
+  const id = useId();
+  const verdict = judgeLink(address, links);
+  if (verdict.may === "dead") return <bdi>{children}</bdi>;
+  const { href, to } = verdict;
+  if (verdict.may === "open") {
+    return (
+      <OutsideLink href={href} className={className}>
+        {children}
+        <Disguise shown={children} to={to} />
+      </OutsideLink>
+    );
+  }
+  return (
+    <>
+      <button
+        type="button"
+        className={`${className} ts-link-button`}
+        aria-expanded={isAsking}
+        aria-controls={isAsking ? id : undefined}
+        onClick={() => setAsking(!isAsking)}
+      >
+        <bdi>{children}</bdi>
+        <Disguise shown={children} to={to} />
+      </button>
+      {isAsking && (
+        <span
+          className="ts-link-ask"
+          id={id}
+          role="group"
+          aria-label={strings.cards.leavesFor(to)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") setAsking(false);
+          }}
+        >
+          <span>
+            {strings.cards.leavesFor("")}
+            <bdi className="ts-link-host">{visibleText(to)}</bdi>
+          </span>
+          <bdi className="ts-link-address">{href}</bdi>
+          <OutsideLink href={href} className="ts-button" onOpen={() => setAsking(false)}>
+            {strings.cards.openLink}
+          </OutsideLink>
+          <button type="button" className="ts-quiet-button" onClick={() => setAsking(false)}>
+            {strings.cards.cancel}
+          </button>
+        </span>
+      )}
+    </>
+  );
+}
+
+interface OutsideLinkProps {
+  readonly href: string;
+  readonly className: string;
+  readonly children: ReactNode;
+  readonly onOpen?: () => void;
+}
+
+/** Opens elsewhere, and tells nobody where it was opened from. `href` has been judged. */
+export function OutsideLink({ href, className, children, onOpen }: OutsideLinkProps) {
+  return (
+    <a
+      href={href}
+      className={className}
+      target="_blank"
+      rel="noopener noreferrer nofollow"
+      referrerPolicy="no-referrer"
+      onClick={onOpen}
+    >
+      <bdi>{children}</bdi>
+    </a>
+  );
+}
+
+/** Says the host beside a text that looks like another address, or hides something. */
+function Disguise({ shown, to }: { readonly shown: ReactNode; readonly to: string }) {
+  if (typeof shown !== "string" || !isDisguise(shown, to)) return null;
+  return <span className="ts-link-host"> ({visibleText(to)})</span>;
+}
+
+function isDisguise(shown: string, to: string): boolean {
+  if (visibleText(shown) !== shown) return true;
+  const named = /^(?:https?:\/\/)?((?:[\p{L}\p{N}-]+\.)+\p{L}{2,})/u.exec(shown.trim())?.[1];
+  return named !== undefined && named.toLowerCase() !== to && `www.${named.toLowerCase()}` !== to;
+}

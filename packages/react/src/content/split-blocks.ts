@@ -1,0 +1,173 @@
+/**
+ * Markdown as a list of pieces that can each be drawn for itself: all but the last two stay as they are, whatever is
+ * appended. Pure, and cheap to go on with: only the end is looked at again, not the whole answer.
+ *
+ *   text     # Title ¶¶ A paragraph. ¶¶ - a list ¶ - of two ¶¶ Half a sen
+ *            └─────────── closed ──────┘ └──────── tail ────────────────┘
+ *                                        ▲ safe: lexed again from here
+ *
+ * What is appended can join the last piece with the one before it (a line of dashes makes a heading of the paragraph
+ * above, an item goes on with the list), and no more than that.
+ */
+import { Lexer, type Token, type Tokens, type TokensList } from "marked";
+
+export interface Piece {
+  /** Where it begins in the text, in UTF-16 units. */
+  readonly at: number;
+  readonly raw: string;
+  /** A code block, whose text needs no further look; null for everything else. */
+  readonly code: Code | null;
+}
+
+export interface Code {
+  readonly language: string;
+  readonly text: string;
+  /** Whether its fence is shut. */
+  readonly isClosed: boolean;
+}
+
+/** The targets that links name by a label, as they were written, by label. */
+export type Definitions = ReadonlyMap<string, string>;
+
+export interface Split {
+  readonly text: string;
+  /** In portions, so that a long answer isn't gone through for every word: a full one before the tail is never another. */
+  readonly portions: readonly (readonly Piece[])[];
+  readonly definitions: Definitions;
+  /** Where the tail begins; the portions and definitions before it. */
+  readonly safe: number;
+  readonly closed: readonly (readonly Piece[])[];
+  readonly closedDefinitions: Definitions;
+}
+
+const PORTION = 32;
+/** How many of the last pieces may still be joined by what comes. */
+const UNSURE = 2;
+
+export const NOTHING_SPLIT: Split = {
+  text: "",
+  portions: [],
+  definitions: new Map(),
+  safe: 0,
+  closed: [],
+  closedDefinitions: new Map(),
+};
+
+/** Goes on from what was split before, when `text` begins with it; otherwise anew. */
+export function splitBlocks(before: Split, text: string): Split {
+  const clean = withoutReturns(text);
+  if (clean === before.text) return before;
+  const from = clean.startsWith(before.text) ? before : NOTHING_SPLIT;
+  const tokens = placed(clean, from.safe);
+  const sure = Math.max(0, tokens.length - UNSURE);
+  const tail = tokens.slice(sure);
+  const closed = withPieces(from.closed, piecesOf(tokens.slice(0, sure)));
+  const closedDefinitions = withDefinitions(from.closedDefinitions, tokens.slice(0, sure));
+  return {
+    text: clean,
+    portions: withPieces(closed, piecesOf(tail)),
+    definitions: sameOr(from.definitions, withDefinitions(closedDefinitions, tail)),
+    safe: tail[0]?.at ?? from.safe,
+    closed,
+    closedDefinitions,
+  };
+}
+
+/** As long as before, so that what is counted in the text still is where it was. */
+function withoutReturns(text: string): string {
+  return text.includes("\r") ? text.replaceAll("\r\n", " \n").replaceAll("\r", "\n") : text;
+}
+
+/** What is inside a piece matters only as far as it tells where the piece ends. */
+const MAX_DEPTH = 6;
+
+/** Goes into lists and quotations only so deep: what is nested without end would have no end here either. */
+class BlockLexer extends Lexer {
+  private depth = 0;
+
+  override blockTokens(source: string, tokens: Token[] = [], isClipped = false): TokensList {
+    if (this.depth === MAX_DEPTH) tokens.push({ type: "text", raw: source, text: source });
+    else {
+      this.depth++;
+      super.blockTokens(source, tokens, isClipped);
+      this.depth--;
+    }
+    return tokens as TokensList;
+  }
+}
+
+interface Placed {
+  readonly at: number;
+  readonly token: Token;
+}
+
+/** What is there from `start` on, blank lines aside. */
+function placed(text: string, start: number): Placed[] {
+  const source = text.slice(start);
+  const found: Placed[] = [];
+  let at = 0;
+  for (const token of new BlockLexer({ gfm: true }).blockTokens(source)) {
+    if (!source.startsWith(token.raw, at)) break;
+    if (token.type !== "space") found.push({ at: start + at, token });
+    at += token.raw.length;
+  }
+  if (at < source.length) {
+    const raw = source.slice(at);
+    found.push({ at: start + at, token: { type: "text", raw, text: raw } });
+  }
+  return found;
+}
+
+function piecesOf(tokens: readonly Placed[]): Piece[] {
+  return tokens
+    .filter(({ token }) => token.type !== "def")
+    .map(({ at, token }) => ({
+      at,
+      raw: token.raw,
+      code: token.type === "code" ? codeOf(token as Tokens.Code) : null,
+    }));
+}
+
+function codeOf({ raw, lang = "", text, codeBlockStyle }: Tokens.Code): Code {
+  if (codeBlockStyle === "indented") return { language: "", text, isClosed: true };
+  const [first = "", ...rest] = raw.trimEnd().split("\n");
+  const fence = /^ {0,3}(`{3,}|~{3,})/.exec(first)?.[1] ?? "```";
+  const last = (rest.at(-1) ?? "").trim();
+  const isClosed = last.length >= fence.length && last === fence.charAt(0).repeat(last.length);
+  return { language: rest.length === 0 ? "" : (lang.split(/\s/)[0] ?? ""), text, isClosed };
+}
+
+function withPieces(portions: Split["closed"], pieces: readonly Piece[]): Split["closed"] {
+  if (pieces.length === 0) return portions;
+  const last = portions.at(-1) ?? [];
+  const hasRoom = last.length > 0 && last.length < PORTION;
+  const next = [...(hasRoom ? portions.slice(0, -1) : portions)];
+  const all = hasRoom ? [...last, ...pieces] : pieces;
+  for (let n = 0; n < all.length; n += PORTION) next.push(all.slice(n, n + PORTION));
+  return next;
+}
+
+function withDefinitions(before: Definitions, tokens: readonly Placed[]): Definitions {
+  const added = tokens.flatMap(({ token }) => (token.type === "def" ? [token as Tokens.Def] : []));
+  if (added.length === 0) return before;
+  const next = new Map(before);
+  // The first one counts, as Markdown has it.
+  for (const { tag, raw } of added) if (!next.has(tag)) next.set(tag, raw.trim());
+  return next;
+}
+
+function sameOr(before: Definitions, next: Definitions): Definitions {
+  const isSame = before.size === next.size && [...next].every(([tag, raw]) => before.get(tag) === raw);
+  return isSame ? before : next;
+}
+
+/** The definitions that a piece names, as text to be put behind it. */
+export function definitionsFor(raw: string, definitions: Definitions): string {
+  if (definitions.size === 0 || !raw.includes("[")) return "";
+  const tags = new Set(
+    [...raw.matchAll(/\[((?:[^\]\\]|\\.)+)\]/g)].map((match) =>
+      (match[1] ?? "").toLowerCase().replaceAll(/\s+/g, " "),
+    ),
+  );
+  return [...definitions].flatMap(([tag, text]) => (tags.has(tag) ? [`\n\n${text}`] : [])).join("");
+}

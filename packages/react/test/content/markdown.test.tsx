@@ -1,0 +1,118 @@
+/** What Markdown is drawn as, on a server: the same however it came, and never with anything of the answer's own making. */
+import fc from "fast-check";
+import { createElement, useState } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, test } from "vitest";
+import type { MarkdownProps } from "../../src/components.ts";
+import { Markdown } from "../../src/content/markdown.tsx";
+import { MarkdownBody } from "../../src/content/markdown-chunk.tsx";
+import { Stage } from "../stage.tsx";
+import { cutAt, randomMarkdown } from "./random-markdown.ts";
+
+const draw = (props: MarkdownProps): string =>
+  renderToStaticMarkup(
+    <Stage>
+      <MarkdownBody {...props} />
+    </Stage>,
+  ).replace(/^<div class="ts-root">([\s\S]*)<\/div>$/, "$1");
+const html = (text: string): string => draw({ text, isStreaming: false });
+
+/** One component that lives through all prefixes, as a page's does. */
+function Grown({ prefixes }: { readonly prefixes: readonly string[] }) {
+  const [n, setN] = useState(0);
+  if (n < prefixes.length - 1) setN(n + 1);
+  return createElement(MarkdownBody, { text: prefixes[n] ?? "", isStreaming: n < prefixes.length - 1 });
+}
+
+test("random Markdown in random pieces ends as the whole at once, and no prefix throws", () => {
+  fc.assert(
+    fc.property(randomMarkdown, fc.array(fc.nat(200), { maxLength: 20 }), (text, cuts) => {
+      const prefixes = cutAt(text, cuts);
+      for (const prefix of prefixes) draw({ text: prefix, isStreaming: true });
+      const grown = renderToStaticMarkup(
+        <Stage>
+          <Grown prefixes={prefixes} />
+        </Stage>,
+      );
+      expect(grown).toBe(`<div class="ts-root">${html(text)}</div>`);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("HTML is text, but for a line break; comments are nothing", () => {
+  expect(html("a <b>x</b> <br> c <!-- d -->")).toBe("<p>a &lt;b&gt;x&lt;/b&gt; <br/> c </p>");
+  expect(html('<img src="https://x.example/p" onerror="alert(1)">')).not.toContain("<img");
+  expect(html("<script>alert(1)</script>")).toBe("&lt;script&gt;alert(1)&lt;/script&gt;");
+});
+
+test("a code block has its language, its text and a button", () => {
+  const drawn = html("```ts\nlet a = 1 < 2;\n```");
+  expect(drawn).toContain("<bdi>ts</bdi>");
+  expect(drawn).toContain("<code>let a = 1 &lt; 2;</code>");
+  expect(drawn).toContain(">Copy</button>");
+  expect(html("- a\n\n  ```js\n  x\n  ```")).toContain("<code>x</code>");
+});
+
+test("half-typed syntax is completed while it streams, and left as it is at the end", () => {
+  expect(draw({ text: "A **bo", isStreaming: true })).toBe("<p>A <strong>bo</strong></p>");
+  expect(draw({ text: "A **bo", isStreaming: false })).toBe("<p>A **bo</p>");
+  expect(draw({ text: "See [docs](https://evil.exa", isStreaming: true })).toBe("<p>See docs</p>");
+  expect(draw({ text: "```ts\nlet a;\n``", isStreaming: true })).toContain("<code>let a;</code>");
+});
+
+test("U07: a citation stands where its marker stood, numbered by first appearance, and never in code", () => {
+  const text = "Up 2%[^7], **“down”**[^3] and `x[^7]`[^7].";
+  const annotations = [...text.matchAll(/\[\^(\d)\]/g)].map(({ index, 0: { length }, 1: n }) => ({
+    reference: Number(n),
+    start: index,
+    end: index + length,
+  }));
+  expect(draw({ text, isStreaming: false, annotations, turn: "t" })).toBe(
+    "<p>Up 2%<sup>1</sup>, <strong>“down”</strong><sup>2</sup> and <code>x[^7]</code><sup>1</sup>.</p>",
+  );
+  expect(draw({ text, isStreaming: false })).toContain("Up 2%[^7],");
+});
+
+test("a marker in an address or a link's text stays as it was written", () => {
+  const text = "[a[^1]](https://x.example/[^1])";
+  const annotations = [
+    { reference: 1, start: 2, end: 6 },
+    { reference: 1, start: 26, end: 30 },
+  ];
+  expect(text.slice(26, 30)).toBe("[^1]");
+  expect(draw({ text, isStreaming: false, annotations, turn: "t" })).toContain("a[^1]");
+});
+
+test("links, definitions, tables and tasks are drawn over pieces", () => {
+  const text =
+    "See [docs].\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done\n- [ ] open\n\n[docs]: https://d.example/x";
+  const drawn = html(text);
+  expect(drawn).toContain("<button");
+  expect(drawn).toContain("docs</bdi>");
+  expect(drawn).toContain('class="ts-table-scroll"');
+  expect(drawn).toContain('type="checkbox" disabled="" checked=""');
+  expect(drawn).not.toContain("d.example");
+});
+
+test("what is nested without end, or far too long, is shown and harms nobody", () => {
+  const odd = [
+    "> ".repeat(5_000),
+    "- ".repeat(3_000),
+    "[".repeat(30_000),
+    "*a ".repeat(10_000),
+    "`a ".repeat(5_000),
+  ];
+  for (const text of odd) expect(html(`${text}end`)).toContain("end");
+  expect(html(`${"> ".repeat(300)}deep`)).not.toContain("<blockquote>");
+  expect(html(`${"> ".repeat(10)}deep`).match(/<blockquote>/g)).toHaveLength(10);
+});
+
+test("before it is loaded, and on a server, text is plain", () => {
+  const drawn = renderToStaticMarkup(
+    <Stage>
+      <Markdown text={"A **b**\n<c>"} isStreaming={false} />
+    </Stage>,
+  );
+  expect(drawn).toContain('<p class="ts-plain">A **b**\n&lt;c&gt;</p>');
+});

@@ -1,0 +1,81 @@
+/** That appending to Markdown only ever changes its end, and that no character is lost. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { definitionsFor, NOTHING_SPLIT, type Split, splitBlocks } from "../../src/content/split-blocks.ts";
+import { cutAt, randomMarkdown } from "./random-markdown.ts";
+
+const pieces = ({ portions }: Split) => portions.flat();
+
+test("what grows by random pieces ends as what was split at once", () => {
+  fc.assert(
+    fc.property(randomMarkdown, fc.array(fc.nat(300), { maxLength: 40 }), (text, cuts) => {
+      let split = NOTHING_SPLIT;
+      for (const prefix of cutAt(text, cuts)) split = splitBlocks(split, prefix);
+      const once = splitBlocks(NOTHING_SPLIT, text);
+      expect(pieces(split)).toEqual(pieces(once));
+      expect(split.definitions).toEqual(once.definitions);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("character by character, it is at every moment as if split at once", () => {
+  fc.assert(
+    fc.property(randomMarkdown, (text) => {
+      let split = NOTHING_SPLIT;
+      for (let end = 1; end <= text.length; end++) {
+        split = splitBlocks(split, text.slice(0, end));
+        expect(pieces(split)).toEqual(pieces(splitBlocks(NOTHING_SPLIT, text.slice(0, end))));
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("every piece is where it says, and only blank lines and definitions are between", () => {
+  fc.assert(
+    fc.property(randomMarkdown, (text) => {
+      const split = splitBlocks(NOTHING_SPLIT, text);
+      let done = 0;
+      for (const { at, raw } of pieces(split)) {
+        expect(split.text.slice(at, at + raw.length)).toBe(raw);
+        const between = split.text.slice(done, at).trim();
+        expect(between === "" || between.startsWith("[")).toBe(true);
+        done = at + raw.length;
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("full portions before the end keep their identity", () => {
+  const text = Array.from({ length: 100 }, (_, n) => `Paragraph ${n}.`).join("\n\n");
+  const before = splitBlocks(NOTHING_SPLIT, text);
+  const after = splitBlocks(before, `${text} And more.\n\nNew.`);
+  expect(before.portions.length).toBe(4);
+  expect(after.portions[0]).toBe(before.portions[0]);
+  expect(after.portions[2]).toBe(before.portions[2]);
+  expect(pieces(after).length).toBe(101);
+});
+
+test("only the end of a long answer is looked at again", () => {
+  const paragraph = "Cổ phiếu VNM giao dịch quanh 82.000 VND, thanh khoản cao hơn trung bình.\n\n";
+  const long = splitBlocks(NOTHING_SPLIT, paragraph.repeat(3_000));
+  expect(long.safe).toBeGreaterThan(long.text.length - 3 * paragraph.length);
+});
+
+test("a link finds its definition in another piece", () => {
+  const { portions, definitions } = splitBlocks(
+    NOTHING_SPLIT,
+    "See [The  Docs] and [x][y].\n\n[the docs]: https://d.example\n[z]: https://z.example\n",
+  );
+  expect(definitionsFor(portions[0]?.[0]?.raw ?? "", definitions)).toBe("\n\n[the docs]: https://d.example");
+});
+
+test("a fence says whether it is shut", () => {
+  const code = (text: string) => pieces(splitBlocks(NOTHING_SPLIT, text))[0]?.code;
+  expect(code("```ts x\nlet a;\n``")).toEqual({ language: "ts", text: "let a;\n``", isClosed: false });
+  expect(code("```ts x\nlet a;\n```\n")).toEqual({ language: "ts", text: "let a;", isClosed: true });
+  expect(code("```t")).toEqual({ language: "", text: "", isClosed: false });
+  expect(code("    indented")?.text).toBe("indented");
+});
