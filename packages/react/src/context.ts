@@ -16,7 +16,7 @@ export interface Shared {
   /** What people call the agents, by id. */
   readonly agents: Readonly<Record<string, string>>;
   /** False switches single-key shortcuts off, for people whose input presses keys by accident. */
-  readonly shortcuts?: boolean;
+  readonly shortcuts: boolean;
 }
 
 export const SharedContext = createContext<Shared | null>(null);

@@ -1,11 +1,13 @@
 /** The parts as they are unless a team replaces them. The only place that knows them all. */
 import type { Components } from "./components.ts";
+import { Citation } from "./content/citation.tsx";
+import { Markdown } from "./content/markdown.tsx";
+import { TextBlock } from "./content/text-block.tsx";
 import { Announcer } from "./thread/announcer.tsx";
 import { Brand } from "./thread/brand.tsx";
 import { Composer } from "./thread/composer.tsx";
 import { ConnectionBanner } from "./thread/connection-banner.tsx";
 import { ErrorNotice, StoppedNotice } from "./thread/notices.tsx";
-import { PlainText } from "./thread/plain-text.tsx";
 import { StepGroup } from "./thread/step-group.tsx";
 import { SubAgent } from "./thread/sub-agent.tsx";
 import { ThinkingBlock } from "./thread/thinking-block.tsx";
@@ -20,7 +22,7 @@ export const DEFAULT_COMPONENTS: Components = {
   UserMessage,
   Brand,
   ThinkingBlock,
-  TextBlock: PlainText,
+  TextBlock,
   ToolCall,
   StepGroup,
   SubAgent,
@@ -32,8 +34,8 @@ export const DEFAULT_COMPONENTS: Components = {
   StoppedNotice,
   ErrorNotice,
   Artifact: Nothing,
-  Citation: Nothing,
-  Markdown: Nothing,
+  Citation,
+  Markdown,
   Composer,
   ConnectionBanner,
   Announcer,

@@ -19,6 +19,8 @@ export interface SessionProviderProps {
   readonly links?: LinkPolicy;
   /** What people call the agents, by id; otherwise words are made from the id. */
   readonly agents?: Readonly<Record<string, string>>;
+  /** False switches single-key shortcuts off (such as A, to the next approval), for people who press keys by accident. */
+  readonly shortcuts?: boolean;
   /** Light or dark whatever the page or the machine says. */
   readonly theme?: "light" | "dark";
 }
@@ -32,12 +34,21 @@ export function SessionProvider({
   components,
   links = NO_HOSTS,
   agents = NO_NAMES,
+  shortcuts = true,
   theme,
 }: SessionProviderProps): ReactNode {
   const store = useMemo(() => createThreadStore(session), [session]);
   const shared = useMemo<Shared>(
-    () => ({ session, store, strings, components: { ...DEFAULT_COMPONENTS, ...components }, links, agents }),
-    [session, store, strings, components, links, agents],
+    () => ({
+      session,
+      store,
+      strings,
+      components: { ...DEFAULT_COMPONENTS, ...components },
+      links,
+      agents,
+      shortcuts,
+    }),
+    [session, store, strings, components, links, agents, shortcuts],
   );
   return (
     <SharedContext value={shared}>

@@ -1,26 +1,24 @@
-/** A small place for parts of a thread to stand in: a session, English, and parts that show what they were given. */
+/** A small place for parts of a thread to stand in. */
 import type { Session } from "@turnstream/client";
 import { recordedSession } from "@turnstream/client/recorded";
 import type { ReactNode } from "react";
-import type { CitationProps, Components } from "../src/components.ts";
-import { SharedContext } from "../src/context.ts";
-import { type LinkPolicy, NO_HOSTS } from "../src/link-policy.ts";
-import { en } from "../src/strings/en/index.ts";
+import type { CitationProps } from "../src/components.ts";
+import type { LinkPolicy } from "../src/link-policy.ts";
+import { SessionProvider } from "../src/provider.tsx";
 
 interface StageProps {
   readonly session?: Session;
   readonly links?: LinkPolicy;
-  readonly components?: Partial<Components>;
   readonly children: ReactNode;
 }
 
-const Citation = ({ number }: CitationProps) => <sup>{number}</sup>;
+const components = { Citation: ({ number }: CitationProps) => <sup>{number}</sup> };
+const nothing = recordedSession([]);
 
-export function Stage({ session = recordedSession([]), links = NO_HOSTS, components, children }: StageProps) {
-  const parts = { Citation, ...components } as Components;
+export function Stage({ session = nothing, links, children }: StageProps) {
   return (
-    <SharedContext value={{ session, strings: en, components: parts, links }}>
-      <div className="ts-root">{children}</div>
-    </SharedContext>
+    <SessionProvider session={session} components={components} {...(links === undefined ? {} : { links })}>
+      {children}
+    </SessionProvider>
   );
 }

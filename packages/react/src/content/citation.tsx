@@ -2,10 +2,9 @@
 import { type ToggleEvent, useId, useRef, useState } from "react";
 import type { CitationProps } from "../components.ts";
 import { useShared } from "../context.ts";
-import { useView } from "../hooks/use-view.ts";
 import { judgeLink } from "../link-policy.ts";
 import { visibleText } from "../visible-text.ts";
-import { findReference } from "./find-reference.ts";
+import { useReference } from "./use-reference.ts";
 import { OutsideLink } from "./safe-link.tsx";
 
 const GAP = 6;
@@ -14,7 +13,7 @@ const MAX_QUOTE = 280;
 
 export function Citation({ number, annotation, turn }: CitationProps) {
   const { strings, links } = useShared();
-  const part = useView(({ state }) => findReference(state, turn, annotation.reference));
+  const part = useReference(turn, annotation.reference);
   const chip = useRef<HTMLButtonElement>(null);
   const card = useRef<HTMLSpanElement>(null);
   const [isOpen, setOpen] = useState(false);

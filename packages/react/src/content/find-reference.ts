@@ -1,5 +1,8 @@
 /** What a citation refers to: the part of a tool's result that it names. Looked through once for each state of a turn. */
-import { findTurn, type ResultPart, type SessionState, type Turn } from "@turnstream/protocol";
+import type { ResultPart, Turn } from "@turnstream/protocol";
+
+/** More often nobody tries again; a loop would have no end. */
+const MAX_TRIES = 20;
 
 const found = new WeakMap<Turn, ReadonlyMap<number, ResultPart>>();
 
@@ -16,13 +19,20 @@ function referencesOf(turn: Turn): ReadonlyMap<number, ResultPart> {
   return parts;
 }
 
-/** The part, the same object for as long as it is the same; of the turn, or of the one that it tries again. */
-export function findReference(state: SessionState, turn: string, reference: number): ResultPart | null {
-  let looked: Turn | undefined = findTurn(state, turn);
-  for (let tries = 0; looked !== undefined && tries < 20; tries++) {
+/**
+ * The part, the same object for as long as it is the same; of the turn, or of the one that it tries again.
+ * @param turnOf the turn of that id, as it is now
+ */
+export function findReference(
+  turnOf: (id: string) => Turn | null,
+  turn: string,
+  reference: number,
+): ResultPart | null {
+  let looked = turnOf(turn);
+  for (let tries = 0; looked !== null && tries < MAX_TRIES; tries++) {
     const part = referencesOf(looked).get(reference);
     if (part !== undefined) return part;
-    looked = looked.retries === null ? undefined : findTurn(state, looked.retries);
+    looked = looked.retries === null ? null : turnOf(looked.retries);
   }
   return null;
 }

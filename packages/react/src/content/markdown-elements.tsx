@@ -11,7 +11,6 @@ function Table({ children }: { readonly children?: ReactNode }) {
   const { strings } = useShared();
   return (
     // Scrolled by keyboard too.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className="ts-table-scroll" role="group" aria-label={strings.cards.table} tabIndex={0}>
       <table className="ts-table">{children}</table>
     </div>

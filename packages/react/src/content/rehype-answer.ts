@@ -24,7 +24,7 @@ function flatten(parent: Parent, depth: number): void {
     if (child.type === "raw") return fromHtml(child.value);
     if (child.type !== "element") return [child];
     if (depth >= MAX_DEPTH) return [{ type: "text", value: textOf(child) }];
-    flatten(child as unknown as Parent, depth + 1);
+    flatten(child, depth + 1);
     return [child];
   });
 }
@@ -58,7 +58,7 @@ function cite(parent: Parent, isPlain: boolean): void {
     if (child.type !== "element") return [child];
     for (const [name, value] of Object.entries(child.properties))
       if (typeof value === "string") child.properties[name] = withoutMarks(value);
-    cite(child as unknown as Parent, isPlain || child.tagName === "a" || child.tagName === "code");
+    cite(child, isPlain || child.tagName === "a" || child.tagName === "code");
     return [child];
   });
 }

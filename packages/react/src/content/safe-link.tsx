@@ -13,7 +13,7 @@ export interface SafeLinkProps {
   readonly className?: string;
 }
 
-export function SafeLink({ address, children, className = "ts-link" }: SafeLinkProps) {
+export function SafeLink({ address, children, className = "ts-a" }: SafeLinkProps) {
   const { links, strings } = useShared();
   const [isAsking, setAsking] = useState(false);
   const id = useId();
@@ -32,7 +32,7 @@ export function SafeLink({ address, children, className = "ts-link" }: SafeLinkP
     <>
       <button
         type="button"
-        className={`${className} ts-link-button`}
+        className={className}
         aria-expanded={isAsking}
         aria-controls={isAsking ? id : undefined}
         onClick={() => setAsking(!isAsking)}
@@ -58,7 +58,7 @@ export function SafeLink({ address, children, className = "ts-link" }: SafeLinkP
           <OutsideLink href={href} className="ts-button" onOpen={() => setAsking(false)}>
             {strings.cards.openLink}
           </OutsideLink>
-          <button type="button" className="ts-quiet-button" onClick={() => setAsking(false)}>
+          <button type="button" className="ts-button" onClick={() => setAsking(false)}>
             {strings.cards.cancel}
           </button>
         </span>

@@ -1,11 +1,10 @@
 /** What a text has cited, once it is complete: number, title and host, each a way to the source. */
 import type { Annotation } from "@turnstream/protocol";
 import { useShared } from "../context.ts";
-import { useView } from "../hooks/use-view.ts";
 import { judgeLink } from "../link-policy.ts";
 import { visibleText } from "../visible-text.ts";
 import { numbersOf } from "./citation-marks.ts";
-import { findReference } from "./find-reference.ts";
+import { useReference } from "./use-reference.ts";
 import { SafeLink } from "./safe-link.tsx";
 
 interface SourcesProps {
@@ -32,7 +31,7 @@ interface SourceProps {
 
 function Source({ reference, number, turn }: SourceProps) {
   const { links, strings } = useShared();
-  const part = useView(({ state }) => findReference(state, turn, reference));
+  const part = useReference(turn, reference);
   const { title = "", url = "" } = part?.reference ?? {};
   const verdict = judgeLink(url, links);
   const host = verdict.may === "dead" ? "" : visibleText(verdict.to);

@@ -4,6 +4,7 @@
  */
 import { type ReactNode, useEffect, useRef } from "react";
 import type { ComposerProps } from "../components.ts";
+import { preloadMarkdown } from "../content/markdown.tsx";
 import { useShared } from "../context.ts";
 import { useTurnIds } from "../hooks/use-block.ts";
 import { useFollow } from "../hooks/use-follow.ts";
@@ -40,6 +41,8 @@ export function Thread({ label, empty, composer = {} }: ThreadProps): ReactNode 
   useEffect(() => {
     if (sent !== undefined) toEnd();
   }, [sent, toEnd]);
+  // Before the first answer needs it.
+  useEffect(() => void preloadMarkdown(), []);
   return (
     <section className="ts-thread" ref={root} aria-label={label ?? words.conversation}>
       {/* Focusable, so that a keyboard can scroll it. */}

@@ -14,7 +14,7 @@ const draw = (props: MarkdownProps): string =>
     <Stage>
       <MarkdownBody {...props} />
     </Stage>,
-  ).replace(/^<div class="ts-root">([\s\S]*)<\/div>$/, "$1");
+  ).replace(/^<div class="ts-root ts-provider" lang="en">([\s\S]*)<\/div>$/, "$1");
 const html = (text: string): string => draw({ text, isStreaming: false });
 
 /** One component that lives through all prefixes, as a page's does. */
@@ -34,7 +34,7 @@ test("random Markdown in random pieces ends as the whole at once, and no prefix 
           <Grown prefixes={prefixes} />
         </Stage>,
       );
-      expect(grown).toBe(`<div class="ts-root">${html(text)}</div>`);
+      expect(grown).toBe(`<div class="ts-root ts-provider" lang="en">${html(text)}</div>`);
     }),
     { numRuns: 100 },
   );

@@ -5,6 +5,7 @@ import { definitionsFor, NOTHING_SPLIT, type Split, splitBlocks } from "../../sr
 import { cutAt, randomMarkdown } from "./random-markdown.ts";
 
 const pieces = ({ portions }: Split) => portions.flat();
+const code = (text: string) => pieces(splitBlocks(NOTHING_SPLIT, text))[0]?.code;
 
 test("what grows by random pieces ends as what was split at once", () => {
   fc.assert(
@@ -73,7 +74,6 @@ test("a link finds its definition in another piece", () => {
 });
 
 test("a fence says whether it is shut", () => {
-  const code = (text: string) => pieces(splitBlocks(NOTHING_SPLIT, text))[0]?.code;
   expect(code("```ts x\nlet a;\n``")).toEqual({ language: "ts", text: "let a;\n``", isClosed: false });
   expect(code("```ts x\nlet a;\n```\n")).toEqual({ language: "ts", text: "let a;", isClosed: true });
   expect(code("```t")).toEqual({ language: "", text: "", isClosed: false });

@@ -124,7 +124,6 @@ export const cards = {
   download: "Download",
   loadWhole: "Download all of it",
   cannotShow: "This can't be shown.",
-  size: (amount: string, unit: "B" | "kB" | "MB" | "GB"): string => `${amount} ${unit}`,
 
   // Text.
   code: (language: string): string => (language === "" ? "Code" : `Code, ${language}`),

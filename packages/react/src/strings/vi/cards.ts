@@ -114,7 +114,6 @@ export const cards: CardStrings = {
   download: "Tải xuống",
   loadWhole: "Tải xuống toàn bộ",
   cannotShow: "Không hiển thị được nội dung này.",
-  size: (amount, unit) => `${amount} ${unit}`,
 
   code: (language) => (language === "" ? "Mã nguồn" : `Mã nguồn, ${language}`),
   copy: "Sao chép",

@@ -114,7 +114,6 @@ export const cards: CardStrings = {
   download: "下载",
   loadWhole: "下载全部内容",
   cannotShow: "无法显示此内容。",
-  size: (amount, unit) => `${amount} ${unit}`,
 
   code: (language) => (language === "" ? "代码" : `代码，${language}`),
   copy: "复制",
