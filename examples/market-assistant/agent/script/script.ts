@@ -104,10 +104,9 @@ function playsOf({ script }: Lines, voice: Voice): Readonly<Record<Topic, Play>>
       return [say(name === undefined ? account.declined : account.done(name))];
     },
     file(asked) {
-      if (asked.step === 0) return [think(file.think), call("lookup_attachments")];
-      if (asked.text.includes(SAMPLE_NAME)) return [say(file.sample)];
+      if (asked.text.includes(SAMPLE_NAME)) return [think(file.think), say(file.sample)];
       const text = asked.text.split("\n").slice(1);
-      return [say(file.other(text.length, text.join("\n").slice(0, MAX_SHOWN)))];
+      return [think(file.think), say(file.other(text.length, text.join("\n").slice(0, MAX_SHOWN)))];
     },
   };
 }

@@ -3,6 +3,7 @@
  * session is theirs. Done means committed: what the log doesn't show yet, it will. Never subscribes anybody.
  */
 import { createHash } from "node:crypto";
+import { cutText, type File } from "@turnstream/protocol";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import { answerQuestion, dismissQuestion } from "../session/answer.ts";
 import { decideApproval } from "../session/decide.ts";
@@ -10,8 +11,10 @@ import { declineForm, submitForm } from "../session/forms.ts";
 import type { CommandParts } from "../session/parts.ts";
 import { sendMessage } from "../session/send.ts";
 import { stopTurn } from "../session/stop.ts";
+import { uploadIdOf } from "../session/upload.ts";
 import type { ChangeResult } from "../store/ports/interactions.ts";
 import type { Ref } from "../store/refs.ts";
+import { isId } from "../store/rules/check.ts";
 import type { Caller } from "./caller.ts";
 import { Refused } from "./refused.ts";
 
@@ -98,12 +101,25 @@ async function send(
     text,
     by: caller.user,
     from: caller.from,
-    files: content_urls.map((url) => ({ url })),
+    files: await Promise.all(content_urls.map((url) => fileOf(parts, ref, url))),
     ...(agent_id === undefined ? {} : { options: { agent: agent_id } }),
     ...(resume_form_request_id === undefined ? {} : { resumes: resume_form_request_id }),
     ...(form_values === undefined ? {} : { formValues: form_values }),
   });
   return { user_message_id: id };
+}
+
+/** As much as an event takes. */
+const MAX_NAME = 500;
+const MAX_TYPE = 200;
+
+/** With what is known of an upload: its address says nothing to people. */
+async function fileOf({ store }: CommandParts, ref: Ref, url: string): Promise<File> {
+  const id = uploadIdOf(url);
+  const upload = id === null || !isId(id) ? null : await store.uploads.get(ref, id);
+  if (upload === null) return { url };
+  const { name, mediaType, size } = upload;
+  return { url, name: cutText(name, MAX_NAME), media_type: cutText(mediaType, MAX_TYPE), size };
 }
 
 /** Beyond that, an id with a prefix could be longer than ids are. */

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { carryOut, type Command, messageId } from "../../src/gateway/commands.ts";
 import type { CommandParts } from "../../src/session/parts.ts";
+import { uploadFile } from "../../src/session/upload.ts";
 import { DECISIONS_CHANNEL, STOPS_CHANNEL, TURNS_CHANNEL } from "../../src/session/wake.ts";
 import type { Ref } from "../../src/store/refs.ts";
 import { an, ask, newSession } from "./asked.ts";
@@ -43,6 +44,20 @@ describe("a command (W16)", () => {
     await expect.poll(() => woken).toContain("turns");
     expect(await run(send)).toEqual({ user_message_id: "c.m-1" });
     expect(await parts.store.waiting.list(ref)).toEqual([]);
+  });
+
+  test("tells of an upload what people call it, and of another session's nothing", async () => {
+    const body = (async function* () {
+      yield new TextEncoder().encode("a,b");
+    })();
+    const wish = { id: "u-1", name: "q3.csv", mediaType: "text/csv", body, by: "an" };
+    const { url } = await uploadFile(parts, ref, wish);
+    await run({ type: "send", client_message_id: "m", text: "", content_urls: [url, `${url}x`] });
+    const [message] = await parts.store.waiting.list(ref);
+    expect(message?.files).toEqual([
+      { url, name: "q3.csv", media_type: "text/csv", size: 3 },
+      { url: `${url}x` },
+    ]);
   });
 
   test("of a client never takes the place of a message of the server's own, however long its id", () => {
