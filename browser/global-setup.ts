@@ -12,7 +12,11 @@ import type { BuiltPage, PageName } from "./pages.ts";
 import { type ServedFolder, serveFolder } from "./serve-folder.ts";
 
 const root = join(import.meta.dirname, "..");
-const SOURCES: Readonly<Record<PageName, string>> = { gallery: "gallery", live: "browser/page" };
+const SOURCES: Readonly<Record<PageName, string>> = {
+  gallery: "gallery",
+  live: "browser/page",
+  recorded: "browser/recorded",
+};
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const stopServers = await startServers(project);

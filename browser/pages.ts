@@ -1,7 +1,7 @@
 /** Where the built pages are that global-setup.ts serves, for tests named *.browser.test.ts. */
 import { inject } from "vitest";
 
-export type PageName = "gallery" | "live";
+export type PageName = "gallery" | "live" | "recorded";
 
 /** A page that could not be built fails only the tests that look at it. */
 export type BuiltPage = { readonly url: string } | { readonly error: string };

@@ -13,6 +13,7 @@ export type {
   TurnProps,
 } from "./components.ts";
 export { type LinkPolicy, NO_HOSTS } from "./link-policy.ts";
+export { DEFAULT_COMPONENTS } from "./default-components.ts";
 export { type Shared, useShared } from "./context.ts";
 export { useAgentName } from "./hooks/use-agent-name.ts";
 export { type SpokenNews, useAnnouncements } from "./hooks/use-announcements.ts";

@@ -1,0 +1,95 @@
+/** How little is drawn when something comes, and that what a server drew is taken over as it is. */
+import { Story } from "@turnstream/conformance/scenarios/story.ts";
+import { eventsOf, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
+import { recordedSession } from "@turnstream/client/recorded";
+import type { Event } from "@turnstream/protocol";
+import { createElement } from "react";
+import { renderToString } from "react-dom/server";
+import { expect, test } from "vitest";
+import { App } from "./recorded/app.tsx";
+import { append, openRecorded, start, withRecordedPages } from "./recorded-page.ts";
+
+withRecordedPages();
+
+/** So many messages, each with an answer; the last answer is still coming, after two groups of tools. */
+function longLog(messages: number): Story {
+  const log = new Story({ check: false }).session("ses_long", 9);
+  for (let n = 0; n < messages / 2 - 1; n++) {
+    log
+      .begin(`Question ${n}`)
+      .text([`Answer ${n}, as it is in history.`], { final: true })
+      .end();
+  }
+  return log;
+}
+
+test("U08 a delta draws one block, in a thread of 200 messages", async () => {
+  const page = await openRecorded();
+  const log = longLog(200).begin("And now?");
+  log.openGroup();
+  for (const name of ["get_price", "get_news"]) {
+    const call = log.call(name, ['{"n":1}'], { label: name });
+    log.endResult(log.startResult(call, name, { label: name }), "here");
+  }
+  log.closeGroup("Looked it up");
+  log.text(["One ", "two ", "three ", "four "], { final: true }).end();
+  const { events } = log;
+  const deltas = events.flatMap(({ type }, n) => (type === "text.delta" ? [n] : [])).slice(-4);
+  const [first = 0, second = 0] = deltas;
+  await start(page, events.slice(0, first + 1));
+  await page.waitForFunction(() => document.querySelectorAll(".ts-turn").length === 100);
+  // Whatever loads late has been drawn before the counting.
+  await expect.poll(async () => await settled(page), { timeout: 30_000 }).toBe(true);
+  await page.evaluate(() => {
+    window.touched = [];
+    new MutationObserver((changes) => {
+      for (const { target } of changes) {
+        const element = target instanceof Element ? target : target.parentElement;
+        const part = element?.closest(
+          ".ts-text, .ts-group-frame, .ts-user, .ts-dock, .ts-brand, .ts-announcer",
+        );
+        window.touched?.push(part?.className.split(" ")[0] ?? "elsewhere");
+      }
+    }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+  });
+  await page.evaluate(() => window.recorded?.drawn());
+  await append(page, [events[second] as Event]);
+  const block = (events[second] as Event & { readonly index: number }).index;
+  const drawn = (await page.evaluate(() => window.recorded?.drawn())) ?? {};
+  const parts = Object.entries(drawn).filter(([name]) => !name.startsWith("Markdown"));
+  expect(parts).toEqual([[`TextBlock ${block}`, 1]]);
+  expect(new Set(await page.evaluate(() => window.touched))).toEqual(new Set(["ts-text"]));
+});
+
+/** Whether nothing was drawn since it was last asked. */
+async function settled(page: Awaited<ReturnType<typeof openRecorded>>): Promise<boolean> {
+  const drawn = await page.evaluate(() => window.recorded?.drawn());
+  return Object.keys(drawn ?? {}).length === 0;
+}
+
+const STRIDE = 7;
+
+test("what a server drew is taken over without a difference, at many points of every scenario", async () => {
+  const page = await openRecorded();
+  let taken = 0;
+  for (const scenario of Object.values(SCENARIOS)) {
+    const events = eventsOf(scenario);
+    for (let n = events.length; n > 0; n -= STRIDE) {
+      const log = events.slice(0, n);
+      const html = renderToString(createElement(App, { session: recordedSession(log) }));
+      await start(page, log, html);
+      taken++;
+    }
+  }
+  // Effects are over; what React mended by itself counts as a difference, as does what the console says.
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0))));
+  expect(await page.evaluate(() => window.recorded?.mended)).toEqual([]);
+  expect(taken).toBeGreaterThan(50);
+});
+
+declare global {
+  interface Window {
+    /** Where the page was changed. */
+    touched?: string[];
+  }
+}

@@ -1,0 +1,55 @@
+/** The page of recorded sessions in Chromium: opened for a test, gone after it; whatever it complains of fails the test. */
+import type { Event } from "@turnstream/protocol";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import { keepArtefacts } from "./artefacts.ts";
+import { closeBrowser, openBrowser } from "./chromium.ts";
+import { pageUrl } from "./pages.ts";
+import "./recorded/handle.ts";
+
+let browser: Browser | undefined;
+
+/** To be called once in a test file, before what needs a page. */
+export function withRecordedPages(): void {
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(async () => await closeBrowser(browser));
+}
+
+export async function openRecorded(size = { width: 900, height: 700 }): Promise<Page> {
+  if (browser === undefined) throw new Error("withRecordedPages() has to be called first");
+  const context = await browser.newContext({ viewport: size });
+  keepArtefacts(context);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  onTestFinished(async () => {
+    await context.close();
+    expect(complaints).toEqual([]);
+  });
+  await page.goto(pageUrl("recorded"));
+  await page.waitForFunction(() => window.recorded !== undefined);
+  return page;
+}
+
+export async function start(page: Page, events: readonly Event[], html?: string): Promise<void> {
+  // As text: how playwright types arguments is too much for events.
+  const log = JSON.stringify(events);
+  await page.evaluate(
+    ([text, markup]) => window.recorded?.start(JSON.parse(text) as Event[], markup ?? undefined),
+    [log, html ?? null] as const,
+  );
+  await page.waitForSelector(".ts-thread");
+}
+
+/** Folds events in, and waits until the page has been drawn with them. */
+export async function append(page: Page, events: readonly Event[]): Promise<void> {
+  await page.evaluate(async (more) => {
+    window.recorded?.append(JSON.parse(more) as Event[]);
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+  }, JSON.stringify(events));
+}

@@ -1,0 +1,17 @@
+/** The page's app, the same on a server and here. */
+import type { Session } from "@turnstream/client";
+import { type Components, SessionProvider, Thread } from "@turnstream/react";
+import type { ReactNode } from "react";
+
+interface AppProps {
+  readonly session: Session;
+  readonly components?: Partial<Components>;
+}
+
+export function App({ session, components = {} }: AppProps): ReactNode {
+  return (
+    <SessionProvider session={session} components={components}>
+      <Thread label="Recorded" />
+    </SessionProvider>
+  );
+}

@@ -1,0 +1,22 @@
+/** What a test can do with the page of recorded sessions, by `window.recorded`. Types only. */
+import type { SessionView } from "@turnstream/client";
+import type { Event } from "@turnstream/protocol";
+
+export interface Recorded {
+  /** Draws a session as it stands after these events; with a server's HTML, takes that over instead. */
+  start(events: readonly Event[], html?: string): void;
+  append(events: readonly Event[]): void;
+  show(view: Partial<SessionView>): void;
+  /** How often each part was drawn since this was last asked, by name and place. */
+  drawn(): Readonly<Record<string, number>>;
+  /** What was asked of the session, by name. */
+  readonly commands: (readonly [name: string, ...args: unknown[]])[];
+  /** What React could mend by itself while it took over. */
+  readonly mended: string[];
+}
+
+declare global {
+  interface Window {
+    recorded?: Recorded;
+  }
+}
