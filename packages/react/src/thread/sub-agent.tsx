@@ -13,8 +13,8 @@ export function SubAgent({ turn, run }: RunProps): ReactNode {
   const name = useAgentName(found?.agent ?? "");
   if (found === null || outline.length === 0) return null;
   return (
-    <section className="ts-sub" aria-label={strings.thread.subAgent(found.label ?? name)}>
+    <div className="ts-sub" role="group" aria-label={strings.thread.subAgent(found.label ?? name)}>
       <Entries turn={turn} outline={outline} />
-    </section>
+    </div>
   );
 }

@@ -11,7 +11,7 @@ export function RequestPanel({ item }: { readonly item: ToolItem }): ReactNode {
   if (isEmpty) return null;
   return (
     <Panel title={thread.request} note={item.edited ? thread.edited : null} whole={item.call.whole}>
-      <pre>{item.input === null ? item.call.args : pretty(item.input)}</pre>
+      <Lines text={item.input === null ? item.call.args : pretty(item.input)} />
     </Panel>
   );
 }
@@ -26,7 +26,7 @@ export function ResponsePanel({ item }: { readonly item: ToolItem }): ReactNode 
   if (text === "" && pictures.length === 0 && result.whole === null) return null;
   return (
     <Panel title={strings.thread.response} isError={toolResultError} whole={result.whole}>
-      {text !== "" && <pre>{prettyIfJson(text)}</pre>}
+      {text !== "" && <Lines text={prettyIfJson(text)} />}
       {pictures.map(({ data }, n) => (
         // Parts never move: their number is their identity.
         <Artifact key={n} artifact={{ type: "image", data: { url: data } }} />
@@ -46,7 +46,8 @@ interface PanelProps {
 function Panel({ title, note = null, isError = false, whole, children }: PanelProps): ReactNode {
   const { thread } = useShared().strings;
   return (
-    <section className="ts-panel" data-error={isError || undefined} aria-label={title}>
+    // A group, not a section: a thread has many, and they are no landmarks.
+    <div className="ts-panel" role="group" data-error={isError || undefined} aria-label={title}>
       <div className="ts-panel-title">
         <span>{title}</span>
         {note !== null && <span className="ts-panel-note">{note}</span>}
@@ -57,8 +58,14 @@ function Panel({ title, note = null, isError = false, whole, children }: PanelPr
         )}
       </div>
       {children}
-    </section>
+    </div>
   );
+}
+
+/** What may be too tall for its panel can be reached by keyboard, so that it can be scrolled. */
+function Lines({ text }: { readonly text: string }): ReactNode {
+  const mayScroll = text.length > 400 || text.split("\n").length > 8;
+  return <pre {...(mayScroll ? { tabIndex: 0 } : {})}>{text}</pre>;
 }
 
 function joined(parts: readonly ResultPart[]): string {
