@@ -67,9 +67,13 @@ function paced(events: readonly Event[]): Event[] {
     at += PAUSES[event.type] ?? 40;
     const [epoch] = event.id.split("-");
     const due = "timeout_seconds" in event ? { deadline: at + event.timeout_seconds * 1000 } : {};
-    return { ...event, ...due, id: `${epoch ?? "1"}-${n + 1}`, at };
+    // Frames of `blocks` don't name the agent.
+    const agent = event.type === "turn.start" || isMain(event) ? { agent: "market" } : {};
+    return { ...event, ...due, ...agent, id: `${epoch ?? "1"}-${n + 1}`, at };
   });
 }
+
+const isMain = (event: Event): boolean => event.type === "run.start" && event.parent === undefined;
 
 export const stories: Readonly<Record<string, () => readonly Event[]>> = Object.fromEntries(
   Object.entries(written).map(([path, frames]) => [path.split("/").at(-2) ?? path, () => decoded(frames)]),

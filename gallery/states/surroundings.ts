@@ -21,7 +21,18 @@ function outgoing(status: Outgoing["status"]): Pick<GalleryState, "view" | "log"
 }
 
 function connection(view: Partial<ConnectionView>): Omit<GalleryState, "name"> {
-  return { ...thread, view: { connection: { ...NOT_CONNECTED, ...view } } };
+  const isQuiet = view.phase === "live";
+  return {
+    ...thread,
+    view: { connection: { ...NOT_CONNECTED, ...view } },
+    // A short cut is not worth a word: it comes after a moment.
+    ...(isQuiet ? {} : { act: untilBanner }),
+  };
+}
+
+async function untilBanner(root: HTMLElement): Promise<void> {
+  for (let frame = 0; frame < 300 && root.querySelector(".ts-banner") === null; frame++)
+    await new Promise((resolve) => requestAnimationFrame(resolve));
 }
 
 /** Attaches two files, as a person would. */
@@ -29,8 +40,10 @@ function attach(root: HTMLElement): void {
   const input = root.querySelector<HTMLInputElement>("input[type=file]");
   if (input === null) return;
   const picked = new DataTransfer();
-  picked.items.add(new File(["%PDF-1.7"], "Q3 results.pdf", { type: "application/pdf" }));
-  picked.items.add(new File(["a"], "a note with a rather long name.txt", { type: "text/plain" }));
+  picked.items.add(new File([new Uint8Array(482_133)], "Q3 results.pdf", { type: "application/pdf" }));
+  picked.items.add(
+    new File([new Uint8Array(2_048)], "a note with a rather long name.txt", { type: "text/plain" }),
+  );
   input.files = picked.files;
   input.dispatchEvent(new Event("change", { bubbles: true }));
 }
