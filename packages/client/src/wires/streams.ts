@@ -3,7 +3,7 @@
  * is put into the shape of a socket's frames. A stream that the server ends for its own reasons is begun again here; when
  * the network is gone they are gone together.
  */
-import { createSseParser, ERRORS, type ErrorWord, type SseMessage } from "@turnstream/protocol";
+import { ERRORS, type ErrorWord, type SseMessage } from "@turnstream/protocol";
 import type { Api } from "../http/api.ts";
 import { refusalIn } from "../http/replies.ts";
 import type { ClientError } from "../errors.ts";
@@ -63,6 +63,8 @@ export function openStreams(api: Api, events: WireEvents): Wire {
       });
       if (signal.aborted) return;
       if (!response.ok) return refuse(session, request, await refusalIn(response));
+      // Most pages get a socket, and need no parser.
+      const { createSseParser } = await import("./sse-chunk.ts");
       const parser = createSseParser(take, { onRetry: (ms) => (retryAfterMs = ms) });
       const decoder = new TextDecoder();
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();

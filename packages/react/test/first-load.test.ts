@@ -1,0 +1,74 @@
+/**
+ * What a page loads before it can show a thread, as a bundler splits it: our code and none of what is large and comes when
+ * it is first needed. `.size-limit.json` weighs the same over what is published.
+ */
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { build, type Rolldown } from "vite";
+
+const LIMIT = 45_000;
+const LATER = [
+  "react-markdown",
+  "remark-gfm",
+  "rehype-sanitize",
+  "marked",
+  "remend",
+  "micromark",
+  "chart.js",
+];
+
+async function chunks(): Promise<Map<string, Rolldown.OutputChunk>> {
+  const built = (await build({
+    configFile: false,
+    logLevel: "error",
+    mode: "production",
+    root: join(import.meta.dirname, ".."),
+    resolve: { conditions: ["@turnstream/source", "module", "browser", "production"] },
+    build: {
+      write: false,
+      minify: true,
+      modulePreload: false,
+      rolldownOptions: {
+        input: join(import.meta.dirname, "first-load-entry.ts"),
+        preserveEntrySignatures: "strict",
+        external: [/^react(-dom)?($|\/)/],
+      },
+    },
+  })) as Rolldown.RolldownOutput;
+  const { output } = built;
+  return new Map(output.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file]] : [])));
+}
+
+/** The chunks that are there once `from` is, by what `next` says a chunk brings along. */
+function reached(
+  all: ReadonlyMap<string, Rolldown.OutputChunk>,
+  from: Rolldown.OutputChunk,
+  next: (chunk: Rolldown.OutputChunk) => readonly string[],
+): Set<Rolldown.OutputChunk> {
+  const seen = new Set([from]);
+  for (const chunk of seen)
+    for (const name of next(chunk)) {
+      const found = all.get(name);
+      if (found !== undefined) seen.add(found);
+    }
+  return seen;
+}
+
+const librariesOf = (found: Iterable<Rolldown.OutputChunk>): string[] => {
+  const modules = [...found].flatMap((chunk) => chunk.moduleIds);
+  return LATER.filter((library) => modules.some((id) => id.includes(`/node_modules/${library}/`)));
+};
+
+test("the first load is at most 45 KB, and what is large comes when it is needed", async () => {
+  const all = await chunks();
+  const entry = [...all.values()].find((chunk) => chunk.isEntry);
+  if (entry === undefined) throw new Error("nothing was built");
+  const first = reached(all, entry, ({ imports }) => imports);
+  const everything = reached(all, entry, ({ imports, dynamicImports }) => [...imports, ...dynamicImports]);
+  const bytes = gzipSync([...first].map(({ code }) => code).join("")).length;
+  expect(librariesOf(first)).toEqual([]);
+  expect(librariesOf(everything)).toContain("react-markdown");
+  expect(bytes).toBeGreaterThan(10_000);
+  expect(bytes).toBeLessThanOrEqual(LIMIT);
+});
