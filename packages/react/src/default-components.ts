@@ -3,6 +3,12 @@ import type { Components } from "./components.ts";
 import { Citation } from "./content/citation.tsx";
 import { Markdown } from "./content/markdown.tsx";
 import { TextBlock } from "./content/text-block.tsx";
+import { ApprovalCard } from "./cards/approval-card.tsx";
+import { QuestionCard } from "./cards/question-card.tsx";
+import { FormCard } from "./cards/form-card.tsx";
+import { PaymentCard } from "./cards/payment-card.tsx";
+import { FileProgress } from "./cards/file-progress.tsx";
+import { Artifact } from "./content/artifact.tsx";
 import { Announcer } from "./thread/announcer.tsx";
 import { Brand } from "./thread/brand.tsx";
 import { Composer } from "./thread/composer.tsx";
@@ -15,8 +21,6 @@ import { ToolCall } from "./thread/tool-call.tsx";
 import { Turn } from "./thread/turn.tsx";
 import { UserMessage } from "./thread/user-message.tsx";
 
-const Nothing = (): null => null;
-
 export const DEFAULT_COMPONENTS: Components = {
   Turn,
   UserMessage,
@@ -26,14 +30,14 @@ export const DEFAULT_COMPONENTS: Components = {
   ToolCall,
   StepGroup,
   SubAgent,
-  ApprovalCard: Nothing,
-  QuestionCard: Nothing,
-  FormCard: Nothing,
-  PaymentCard: Nothing,
-  FileProgress: Nothing,
+  ApprovalCard,
+  QuestionCard,
+  FormCard,
+  PaymentCard,
+  FileProgress,
   StoppedNotice,
   ErrorNotice,
-  Artifact: Nothing,
+  Artifact,
   Citation,
   Markdown,
   Composer,

@@ -12,6 +12,12 @@ export type {
   RunProps,
   TurnProps,
 } from "./components.ts";
+export { type Approval, useApproval } from "./cards/use-approval.ts";
+export { type Countdown, useCountdown } from "./cards/use-countdown.ts";
+export { type FormView, useForm } from "./cards/use-form.ts";
+export { type QuestionView, useQuestion } from "./cards/use-question.ts";
+export { preloadMarkdown } from "./content/markdown.tsx";
+export { useReference } from "./content/use-reference.ts";
 export { type LinkPolicy, NO_HOSTS } from "./link-policy.ts";
 export { DEFAULT_COMPONENTS } from "./default-components.ts";
 export { type Shared, useShared } from "./context.ts";

@@ -1,0 +1,117 @@
+/** Arguments being edited: field by field where they are plain, as JSON where they are not. */
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { useShared } from "../context.ts";
+import { argumentLabel } from "./argument-list.tsx";
+import { type EditField, editedInput, editFields, fieldProblem, parsedObject } from "./edit-arguments.ts";
+import type { Approval } from "./use-approval.ts";
+
+interface ApprovalEditProps {
+  readonly approval: Approval;
+  readonly onCancel: () => void;
+}
+
+export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNode {
+  const words = useShared().strings.cards;
+  const { actions, isSending, edit } = approval;
+  const input = actions[0]?.input ?? {};
+  const [fields, setFields] = useState(() => editFields(input));
+  const [json, setJson] = useState(() => JSON.stringify(input, null, 2));
+  const form = useRef<HTMLFormElement>(null);
+  const id = useId();
+  useEffect(() => form.current?.querySelector<HTMLElement>("input, textarea")?.focus(), []);
+  const isGood =
+    fields === null ? parsedObject(json) !== null : fields.every((field) => fieldProblem(field) === null);
+  return (
+    <form
+      ref={form}
+      className="ts-edit"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isGood) edit(fields === null ? parsedObject(json) : editedInput(fields));
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") onCancel();
+      }}
+    >
+      {fields === null ? (
+        <div className="ts-field">
+          <label htmlFor={id}>{words.asJson}</label>
+          <textarea
+            id={id}
+            className="ts-input ts-mono"
+            rows={Math.min(16, json.split("\n").length + 1)}
+            value={json}
+            aria-invalid={!isGood}
+            aria-describedby={`${id}p`}
+            spellCheck={false}
+            onChange={(event) => setJson(event.target.value)}
+          />
+          <p className="ts-field-problem" id={`${id}p`}>
+            {isGood ? "" : words.notJson}
+          </p>
+        </div>
+      ) : (
+        fields.map((field, n) => (
+          <ArgumentField
+            key={field.name}
+            field={field}
+            onText={(text) => setFields(fields.with(n, { ...field, text }))}
+          />
+        ))
+      )}
+      <div className="ts-row">
+        <button type="submit" className="ts-button ts-primary" disabled={isSending || !isGood}>
+          {isSending ? words.sending : words.approveEdited}
+        </button>
+        <button type="button" className="ts-button" disabled={isSending} onClick={onCancel}>
+          {words.cancel}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+interface ArgumentFieldProps {
+  readonly field: EditField;
+  readonly onText: (text: string) => void;
+}
+
+function ArgumentField({ field, onText }: ArgumentFieldProps): ReactNode {
+  const words = useShared().strings.cards;
+  const { name, type, text } = field;
+  const id = useId();
+  const problem = fieldProblem(field);
+  const common = { id, "aria-invalid": problem !== null, "aria-describedby": `${id}p` };
+  return (
+    <div className="ts-field">
+      <label htmlFor={id}>{argumentLabel(name)}</label>
+      {type === "boolean" ? (
+        <input
+          {...common}
+          type="checkbox"
+          checked={text === "true"}
+          onChange={(event) => onText(String(event.target.checked))}
+        />
+      ) : type === "json" || text.includes("\n") ? (
+        <textarea
+          {...common}
+          className="ts-input ts-mono"
+          rows={Math.min(10, text.split("\n").length + 1)}
+          value={text}
+          onChange={(event) => onText(event.target.value)}
+        />
+      ) : (
+        <input
+          {...common}
+          className="ts-input"
+          inputMode={type === "number" ? "decimal" : "text"}
+          value={text}
+          onChange={(event) => onText(event.target.value)}
+        />
+      )}
+      <p className="ts-field-problem" id={`${id}p`}>
+        {problem === null ? "" : problem === "not_json" ? words.notJson : words.notNumber}
+      </p>
+    </div>
+  );
+}

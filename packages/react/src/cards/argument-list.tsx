@@ -1,0 +1,39 @@
+/** Exactly what a tool would be called with, field by field. Nothing is rounded, translated or cut. */
+import { type Json, labelOf } from "@turnstream/protocol";
+import type { ReactNode } from "react";
+import { useShared } from "../context.ts";
+import { visibleText } from "../visible-text.ts";
+
+export function ArgumentList({ input }: { readonly input: Json }): ReactNode {
+  const { strings } = useShared();
+  if (typeof input !== "object" || input === null || Array.isArray(input))
+    return <pre className="ts-args-json">{asJson(input)}</pre>;
+  const entries = Object.entries(input as { readonly [name: string]: Json });
+  if (entries.length === 0) return <p className="ts-faint">{strings.cards.noArguments}</p>;
+  return (
+    <dl className="ts-args">
+      {entries.map(([name, value]) => (
+        <div key={name} className="ts-arg">
+          <dt>
+            <bdi>{visibleText(argumentLabel(name))}</bdi>
+          </dt>
+          <dd>{typeof value === "object" && value !== null ? <pre>{asJson(value)}</pre> : plain(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** `max_price` becomes “Max price”. */
+export function argumentLabel(name: string): string {
+  return labelOf({ label: "", name }) || name;
+}
+
+function plain(value: Json): ReactNode {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return <bdi>{visibleText(text)}</bdi>;
+}
+
+function asJson(value: Json): string {
+  return visibleText(JSON.stringify(value, null, 2));
+}

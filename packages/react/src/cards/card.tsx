@@ -1,0 +1,109 @@
+/** What the cards have in common: the frame, the head with the time left, what went wrong, and how it ended. */
+import { type ReactNode, type RefObject, useEffect, useRef } from "react";
+import { useShared } from "../context.ts";
+import { Icon } from "../thread/icons.tsx";
+import { visibleText } from "../visible-text.ts";
+import { clockText } from "./countdown.ts";
+import { useCountdown } from "./use-countdown.ts";
+
+export interface CardProps {
+  readonly kind: string;
+  /** The id of what names it. */
+  readonly labelledBy: string;
+  readonly isWaiting: boolean;
+  readonly children: ReactNode;
+  readonly cardRef?: RefObject<HTMLElement | null>;
+  readonly keys?: string;
+}
+
+export function Card({ kind, labelledBy, isWaiting, children, cardRef, keys }: CardProps): ReactNode {
+  const own = useRef<HTMLElement>(null);
+  const card = cardRef ?? own;
+  const hadFocus = useRef(false);
+  useEffect(() => {
+    // The button that was pressed is gone: whoever pressed it is left at the card, not at the top of the page.
+    if (!isWaiting && hadFocus.current && document.activeElement === document.body) card.current?.focus();
+  }, [isWaiting, card]);
+  return (
+    <section
+      ref={card}
+      className="ts-card"
+      data-card={kind}
+      data-waiting={isWaiting || undefined}
+      aria-labelledby={labelledBy}
+      aria-keyshortcuts={keys}
+      tabIndex={-1}
+      role="group"
+      onFocus={() => {
+        hadFocus.current = true;
+      }}
+      onBlur={({ relatedTarget }) => {
+        if (relatedTarget !== null) hadFocus.current = card.current?.contains(relatedTarget) ?? false;
+      }}
+    >
+      {children}
+    </section>
+  );
+}
+
+interface CardHeadProps {
+  readonly id: string;
+  readonly title: string;
+  readonly deadline: number | null;
+}
+
+export function CardHead({ id, title, deadline }: CardHeadProps): ReactNode {
+  return (
+    <div className="ts-card-head">
+      <span className="ts-card-title" id={id}>
+        <bdi>{visibleText(title)}</bdi>
+      </span>
+      {deadline !== null && <TimeLeft deadline={deadline} />}
+    </div>
+  );
+}
+
+function TimeLeft({ deadline }: { readonly deadline: number }): ReactNode {
+  const words = useShared().strings.cards;
+  const { seconds, told } = useCountdown(deadline);
+  return (
+    <>
+      {/* `timer` is silent by itself: what is said aloud is beside it, three times at the most. */}
+      <span className="ts-time-left" role="timer" aria-live="off">
+        {seconds === null ? "" : words.timeLeft(clockText(seconds))}
+      </span>
+      <span className="ts-sr" aria-live="polite">
+        {told === null ? "" : words.secondsLeft(told)}
+      </span>
+    </>
+  );
+}
+
+export function CardProblem({ problem }: { readonly problem: string | null }): ReactNode {
+  if (problem === null) return null;
+  return (
+    <p className="ts-card-problem" role="alert">
+      {problem}
+    </p>
+  );
+}
+
+interface OutcomeProps {
+  readonly isGood: boolean;
+  readonly words: string;
+  readonly reason: string | null;
+}
+
+/** What became of it, once decided: here, in another tab, by somebody else, or by nobody. */
+export function Outcome({ isGood, words, reason }: OutcomeProps): ReactNode {
+  const { strings } = useShared();
+  return (
+    <p className="ts-outcome" data-good={isGood || undefined}>
+      <Icon name={isGood ? "check" : "close"} />
+      <bdi>{visibleText(words)}</bdi>
+      {reason !== null && reason !== "" && (
+        <span className="ts-faint">{strings.cards.reasonGiven(visibleText(reason))}</span>
+      )}
+    </p>
+  );
+}

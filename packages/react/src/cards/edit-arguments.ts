@@ -1,0 +1,63 @@
+/**
+ * Arguments as something that can be edited, and back: a field for each plain value, which stays of its type; everything
+ * else as JSON. Pure.
+ */
+import type { Json } from "@turnstream/protocol";
+
+/** What a field holds while it is edited, and what it will be. */
+export interface EditField {
+  readonly name: string;
+  readonly type: "text" | "number" | "boolean" | "json";
+  readonly text: string;
+}
+
+export type EditProblem = "not_a_number" | "not_json";
+
+type Plain = { readonly [key: string]: Json };
+
+/** Null when it is no object of a few fields: then it is edited as one piece of JSON. */
+export function editFields(input: Json): readonly EditField[] | null {
+  if (!isPlain(input)) return null;
+  const entries = Object.entries(input);
+  if (entries.length === 0 || entries.length > 30) return null;
+  return entries.map(([name, value]): EditField => {
+    if (typeof value === "string") return { name, type: "text", text: value };
+    if (typeof value === "number") return { name, type: "number", text: String(value) };
+    if (typeof value === "boolean") return { name, type: "boolean", text: String(value) };
+    return { name, type: "json", text: JSON.stringify(value, null, 2) };
+  });
+}
+
+/** Names are taken as they are: an argument may be called `__proto__`. */
+export function editedInput(fields: readonly EditField[]): Json {
+  return Object.fromEntries(fields.map((field) => [field.name, valueOf(field)]));
+}
+
+function valueOf({ type, text }: EditField): Json {
+  if (type === "text") return text;
+  if (type === "number") return Number(text);
+  return type === "boolean" ? text === "true" : (JSON.parse(text) as Json);
+}
+
+export function fieldProblem({ type, text }: EditField): EditProblem | null {
+  if (type === "number") return text.trim() !== "" && Number.isFinite(Number(text)) ? null : "not_a_number";
+  return type === "json" && parsed(text) === undefined ? "not_json" : null;
+}
+
+/** The whole as JSON: only an object will do. */
+export function parsedObject(text: string): Plain | null {
+  const value = parsed(text);
+  return value !== undefined && isPlain(value) ? value : null;
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+function isPlain(value: Json): value is Plain {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

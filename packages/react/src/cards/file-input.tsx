@@ -1,0 +1,81 @@
+/** A file of a form: uploaded to the session when it is chosen; the form's value only names it. */
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { useShared } from "../context.ts";
+import { formatSize } from "../format.ts";
+import { Icon } from "../thread/icons.tsx";
+import { visibleText } from "../visible-text.ts";
+import type { InputProps } from "./form-field.tsx";
+
+type Progress = { readonly percent: number } | { readonly problem: string } | null;
+
+export function FileInput(props: InputProps): ReactNode {
+  const { strings, session } = useShared();
+  const words = strings.cards;
+  const { id, value, onValue, onLeave, isDisabled, isInvalid, describedBy, field } = props;
+  const [progress, setProgress] = useState<Progress>(null);
+  const abort = useRef<AbortController | null>(null);
+  useEffect(() => () => abort.current?.abort(), []);
+  const upload = (file: File): void => {
+    abort.current?.abort();
+    const mine = new AbortController();
+    abort.current = mine;
+    onValue(null);
+    setProgress({ percent: 0 });
+    const onProgress = (sent: number, all: number): void => {
+      if (!mine.signal.aborted) setProgress({ percent: all === 0 ? 0 : Math.round((sent / all) * 100) });
+    };
+    const send = async (): Promise<void> => {
+      const done = await session.upload(file, { name: file.name, signal: mine.signal, onProgress });
+      if (mine.signal.aborted) return;
+      setProgress(null);
+      onValue({ upload: done.id, name: done.name, media_type: done.media_type, size: done.size });
+      onLeave();
+    };
+    send().catch(() => {
+      if (!mine.signal.aborted) setProgress({ problem: words.uploadFailed });
+    });
+  };
+  const chosen =
+    typeof value === "object" && value !== null ? (value as { name?: string; size?: number }) : null;
+  const name = visibleText(chosen?.name ?? "");
+  return (
+    <div className="ts-file-input">
+      {chosen === null ? (
+        <input
+          id={id}
+          type="file"
+          disabled={isDisabled}
+          aria-invalid={isInvalid}
+          aria-required={field.required}
+          aria-describedby={describedBy}
+          onBlur={onLeave}
+          onChange={(event) => {
+            const file = event.target.files?.[0];
+            if (file !== undefined) upload(file);
+          }}
+        />
+      ) : (
+        <span className="ts-file-chosen">
+          <Icon name="file" />
+          <bdi>{name}</bdi>
+          <span className="ts-faint">{formatSize(strings, chosen.size ?? 0)}</span>
+          <button
+            id={id}
+            type="button"
+            className="ts-quiet-button"
+            aria-label={words.removeFile(name)}
+            disabled={isDisabled}
+            onClick={() => onValue(null)}
+          >
+            <Icon name="close" />
+          </button>
+        </span>
+      )}
+      {progress !== null && (
+        <span className={"problem" in progress ? "ts-fail" : "ts-faint"}>
+          {"problem" in progress ? progress.problem : words.uploading(progress.percent)}
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+/** The files of a message while they are read, and what became of each. */
+import type { ReactNode } from "react";
+import type { BlockProps } from "../components.ts";
+import { useShared } from "../context.ts";
+import { formatSize } from "../format.ts";
+import { useBlock } from "../hooks/use-block.ts";
+import { StatusDot } from "../thread/status-dot.tsx";
+import { visibleText } from "../visible-text.ts";
+
+export function FileProgress({ turn, index }: BlockProps): ReactNode {
+  const { strings } = useShared();
+  const words = strings.cards;
+  const block = useBlock(turn, index, "files");
+  if (block === null) return null;
+  const { files, status, message, end, aborted } = block;
+  const isOver = end !== null;
+  const dotOf = (state: string) =>
+    state === "completed" ? "done" : state === "failed" ? "error" : isOver || aborted ? "stopped" : "pending";
+  const title =
+    status === "failed"
+      ? words.filesFailed
+      : status === "completed"
+        ? words.filesRead(files.length)
+        : words.readingFiles(files.length);
+  return (
+    <div className="ts-files" data-status={status}>
+      <div className="ts-files-head">
+        <StatusDot dot={dotOf(status)} />
+        <span>{title}</span>
+        {message !== "" && <bdi className="ts-faint">{visibleText(message)}</bdi>}
+      </div>
+      <ul className="ts-files-list">
+        {files.map((file, n) => (
+          // The same file may come twice.
+          <li key={`${n} ${file.url}`}>
+            <StatusDot dot={dotOf(file.status)} />
+            <bdi className="ts-file-name">{visibleText(file.name ?? lastPart(file.url)) || words.file}</bdi>
+            {file.size !== undefined && <span className="ts-faint">{formatSize(strings, file.size)}</span>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function lastPart(url: string): string {
+  const path = url.split(/[?#]/, 1)[0] ?? "";
+  return path.slice(path.lastIndexOf("/") + 1);
+}

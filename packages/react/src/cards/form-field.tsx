@@ -1,0 +1,85 @@
+/** A field of a form: its label, its input by the field's type, its hint, and what is wrong with it. */
+import type { FormField, Json } from "@turnstream/protocol";
+import { type ComponentType, type ReactNode, useId } from "react";
+import { useShared } from "../context.ts";
+import { visibleText } from "../visible-text.ts";
+import { FileInput } from "./file-input.tsx";
+import {
+  CheckboxInput,
+  ChoicesInput,
+  LongTextInput,
+  NumberInput,
+  SelectInput,
+  textInput,
+} from "./form-inputs.tsx";
+import type { FormView } from "./use-form.ts";
+
+export interface InputProps {
+  readonly field: FormField;
+  readonly value: Json;
+  readonly onValue: (value: Json) => void;
+  readonly onLeave: () => void;
+  readonly isDisabled: boolean;
+  /** What ties the input to its label, hint and problem. */
+  readonly id: string;
+  readonly isInvalid: boolean;
+  readonly describedBy: string;
+}
+
+/** Which input a type of field has: the whole registry. */
+const INPUTS: Readonly<Record<FormField["type"], ComponentType<InputProps>>> = {
+  text: textInput("text"),
+  shortText: textInput("text"),
+  longText: LongTextInput,
+  number: NumberInput,
+  email: textInput("email"),
+  phone: textInput("tel"),
+  date: textInput("date"),
+  select: SelectInput,
+  multiSelect: ChoicesInput,
+  checkbox: CheckboxInput,
+  file: FileInput,
+};
+
+export function Field({ field, view }: { readonly field: FormField; readonly view: FormView }): ReactNode {
+  const words = useShared().strings.cards;
+  const id = useId();
+  const Input = INPUTS[field.type];
+  const problem = view.problemOf(field);
+  const isGroup = field.type === "multiSelect";
+  const label = (
+    <>
+      <bdi>{visibleText(field.label)}</bdi>
+      {field.required && <span className="ts-required"> {words.required}</span>}
+    </>
+  );
+  return (
+    <div className="ts-field" data-type={field.type}>
+      {isGroup ? (
+        <span id={`${id}l`} className="ts-label">
+          {label}
+        </span>
+      ) : (
+        <label htmlFor={id}>{label}</label>
+      )}
+      {field.help !== undefined && (
+        <span className="ts-help" id={`${id}h`}>
+          {visibleText(field.help)}
+        </span>
+      )}
+      <Input
+        field={field}
+        value={view.valueOf(field)}
+        onValue={(value) => view.set(field, value)}
+        onLeave={() => view.leave(field)}
+        isDisabled={view.isSending}
+        id={id}
+        isInvalid={problem !== null}
+        describedBy={field.help === undefined ? `${id}p` : `${id}h ${id}p`}
+      />
+      <p className="ts-field-problem" id={`${id}p`}>
+        {problem === null ? "" : words.fieldProblem(problem, field)}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,130 @@
+/** The inputs of forms, one for each kind of value. They say what was typed; whether it is right is not their matter. */
+import type { Json } from "@turnstream/protocol";
+import type { ComponentType, ReactNode } from "react";
+import { useShared } from "../context.ts";
+import { visibleText } from "../visible-text.ts";
+import type { InputProps } from "./form-field.tsx";
+
+const AUTOCOMPLETE = { text: "off", email: "email", tel: "tel", date: "off" } as const;
+
+function common({ id, field, isInvalid, isDisabled, describedBy, onLeave }: InputProps) {
+  return {
+    id,
+    disabled: isDisabled,
+    onBlur: onLeave,
+    "aria-invalid": isInvalid,
+    "aria-required": field.required,
+    "aria-describedby": describedBy,
+  };
+}
+
+function text(value: Json): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+export function textInput(type: keyof typeof AUTOCOMPLETE): ComponentType<InputProps> {
+  return function TextInput(props: InputProps): ReactNode {
+    return (
+      <input
+        {...common(props)}
+        type={type}
+        className="ts-input"
+        autoComplete={AUTOCOMPLETE[type]}
+        value={text(props.value)}
+        onChange={(event) => props.onValue(event.target.value)}
+      />
+    );
+  };
+}
+
+export function LongTextInput(props: InputProps): ReactNode {
+  return (
+    <textarea
+      {...common(props)}
+      className="ts-input"
+      rows={4}
+      value={text(props.value)}
+      onChange={(event) => props.onValue(event.target.value)}
+    />
+  );
+}
+
+/** A text field: a number field of a browser hides what isn't a number, and then nobody can say what is wrong. */
+export function NumberInput(props: InputProps): ReactNode {
+  return (
+    <input
+      {...common(props)}
+      type="text"
+      inputMode="decimal"
+      className="ts-input ts-number"
+      autoComplete="off"
+      value={text(props.value)}
+      onChange={(event) => props.onValue(event.target.value)}
+    />
+  );
+}
+
+export function SelectInput(props: InputProps): ReactNode {
+  const words = useShared().strings.cards;
+  return (
+    <select
+      {...common(props)}
+      className="ts-input"
+      value={text(props.value)}
+      onChange={(event) => props.onValue(event.target.value)}
+    >
+      <option value="">{words.choose}</option>
+      {(props.field.options ?? []).map(({ value, label }) => (
+        <option key={value} value={value}>
+          {visibleText(label)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+export function ChoicesInput(props: InputProps): ReactNode {
+  const { id, field, value, isDisabled, isInvalid, describedBy } = props;
+  const chosen = Array.isArray(value) ? (value as readonly Json[]) : [];
+  return (
+    <div
+      role="group"
+      aria-labelledby={`${id}l`}
+      aria-describedby={describedBy}
+      className="ts-choices"
+      onBlur={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget)) props.onLeave();
+      }}
+    >
+      {(field.options ?? []).map((option) => (
+        <label key={option.value} className="ts-option">
+          <input
+            type="checkbox"
+            disabled={isDisabled}
+            aria-invalid={isInvalid}
+            checked={chosen.includes(option.value)}
+            onChange={(event) =>
+              props.onValue(
+                event.target.checked
+                  ? [...chosen, option.value]
+                  : chosen.filter((one) => one !== option.value),
+              )
+            }
+          />
+          <bdi>{visibleText(option.label)}</bdi>
+        </label>
+      ))}
+    </div>
+  );
+}
+
+export function CheckboxInput(props: InputProps): ReactNode {
+  return (
+    <input
+      {...common(props)}
+      type="checkbox"
+      checked={props.value === true}
+      onChange={(event) => props.onValue(event.target.checked)}
+    />
+  );
+}

@@ -1,0 +1,103 @@
+/**
+ * A form while it is filled in: values, which fields the person has been at, and what is to be said about each. Pure.
+ *
+ *   empty ──set──▶ changed ──(debounced)──▶ saved     a draft on the server
+ *     └──restore: what was saved, where nothing was typed meanwhile
+ *   submit: what is wrong is shown everywhere, and nothing is sent; or it is sent
+ */
+import {
+  checkForm,
+  checkPartialForm,
+  type FormField,
+  type FormProblem,
+  type FormSchema,
+  type Json,
+} from "@turnstream/protocol";
+
+export type Values = Readonly<Record<string, Json>>;
+
+export interface Filling {
+  readonly values: ReadonlyMap<string, Json>;
+  /** Fields that the person has left, or that were refused: only these are complained about. */
+  readonly seen: ReadonlySet<string>;
+  /** Fields that the person has changed: a draft that comes late doesn't overwrite them. */
+  readonly touched: ReadonlySet<string>;
+}
+
+export const UNTOUCHED: Filling = { values: new Map(), seen: new Set(), touched: new Set() };
+
+export function setValue(filling: Filling, field: string, value: Json): Filling {
+  const { values, touched } = filling;
+  return { ...filling, values: new Map(values).set(field, value), touched: new Set(touched).add(field) };
+}
+
+export function leaveField(filling: Filling, field: string): Filling {
+  return filling.seen.has(field) ? filling : { ...filling, seen: new Set(filling.seen).add(field) };
+}
+
+/** Everything is complained about from now on. */
+export function seeAll(filling: Filling, { fields }: FormSchema): Filling {
+  return { ...filling, seen: new Set(fields.map(({ name }) => name)) };
+}
+
+/** Takes over a draft where it fits the form, and where nothing was typed since. */
+export function restoreDraft(filling: Filling, schema: FormSchema, draft: Values): Filling {
+  const bad = new Set(checkPartialForm(schema, draft).map(({ field }) => field));
+  const values = new Map(filling.values);
+  for (const { name } of schema.fields) {
+    if (!Object.hasOwn(draft, name) || bad.has(name) || filling.touched.has(name)) continue;
+    values.set(name, draft[name] ?? null);
+  }
+  return { ...filling, values };
+}
+
+/** What is sent: without what was left empty, and numbers as numbers. */
+export function valuesOf({ values }: Filling, { fields }: FormSchema): Values {
+  const numbers = new Set(fields.filter(({ type }) => type === "number").map(({ name }) => name));
+  const typed = [...values].map(([name, value]): [string, Json] => [
+    name,
+    numbers.has(name) && typeof value === "string" ? numberValue(value) : value,
+  ]);
+  return Object.fromEntries(typed.filter(([, value]) => !isEmpty(value)));
+}
+
+/** What can be kept of it as a draft. */
+export function draftOf(filling: Filling, schema: FormSchema): Values {
+  const values = valuesOf(filling, schema);
+  const bad = new Set(checkPartialForm(schema, values).map(({ field }) => field));
+  return Object.fromEntries(Object.entries(values).filter(([name]) => !bad.has(name)));
+}
+
+export function problemsOf(filling: Filling, schema: FormSchema): readonly FormProblem[] {
+  return checkForm(schema, valuesOf(filling, schema));
+}
+
+/** The number that was typed; what is no number stays text, and is complained about. */
+function numberValue(text: string): Json {
+  if (text.trim() === "") return null;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : text;
+}
+
+/** A value in words, for who reads it later. */
+export function valueText(
+  field: FormField,
+  value: Json,
+  words: { readonly yes: string; readonly no: string },
+): string {
+  const labelOf = (one: Json): string =>
+    field.options?.find((option) => option.value === one)?.label ??
+    (typeof one === "string" ? one : JSON.stringify(one));
+  if (value === null || value === "") return "";
+  if (typeof value === "boolean") return value ? words.yes : words.no;
+  if (Array.isArray(value)) return (value as readonly Json[]).map(labelOf).join(", ");
+  if (typeof value === "object") {
+    const { name } = value as Values;
+    return typeof name === "string" ? name : JSON.stringify(value);
+  }
+  return field.type === "select" ? labelOf(value) : String(value);
+}
+
+function isEmpty(value: Json): boolean {
+  return value === null || value === "" || (Array.isArray(value) && value.length === 0);
+}

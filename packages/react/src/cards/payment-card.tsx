@@ -1,0 +1,56 @@
+/** A payment: what for, how much, where it stands, and the way to its checkout while it is open. */
+import { isPending } from "@turnstream/protocol";
+import { type ReactNode, useId } from "react";
+import type { BlockProps } from "../components.ts";
+import { OutsideLink } from "../content/safe-link.tsx";
+import { useShared } from "../context.ts";
+import { useBlock } from "../hooks/use-block.ts";
+import { judgeLink, NO_HOSTS } from "../link-policy.ts";
+import { visibleText } from "../visible-text.ts";
+import { Card, CardProblem } from "./card.tsx";
+import { formatMoney } from "./money.ts";
+import { useRefresh } from "./use-refresh.ts";
+
+export function PaymentCard({ turn, index }: BlockProps): ReactNode {
+  const { strings } = useShared();
+  const words = strings.cards;
+  const block = useBlock(turn, index, "payment");
+  const { refresh, isRefreshing, problem } = useRefresh();
+  const id = useId();
+  if (block === null) return null;
+  const { description, order_no, amount, currency, status } = block;
+  const isWaiting = isPending(block);
+  // The button says where it leads, and is pressed to pay: that is the question and the answer.
+  const checkout = judgeLink(block.checkout_url, NO_HOSTS);
+  return (
+    <Card kind="payment" labelledBy={id} isWaiting={isWaiting && status === "pending"}>
+      <div className="ts-pay">
+        <div>
+          <div className="ts-pay-what" id={id}>
+            <bdi>{visibleText(description || words.payment)}</bdi> · <bdi>{visibleText(order_no)}</bdi>
+          </div>
+          <div className="ts-amount">{formatMoney(strings.locale, amount, currency)}</div>
+        </div>
+        <div className="ts-pay-side">
+          <span className="ts-pill" data-status={status}>
+            {words.paymentStatus[status]}
+          </span>
+          {isWaiting && (
+            <div className="ts-row">
+              <button type="button" className="ts-button" disabled={isRefreshing} onClick={refresh}>
+                {words.refresh}
+              </button>
+              {checkout.may !== "dead" && checkout.href.startsWith("http") && (
+                <OutsideLink href={checkout.href} className="ts-button">
+                  {words.openCheckout} <span aria-hidden="true">↗</span>
+                  <span className="ts-sr">{checkout.to}</span>
+                </OutsideLink>
+              )}
+            </div>
+          )}
+        </div>
+      </div>
+      <CardProblem problem={problem} />
+    </Card>
+  );
+}

@@ -1,0 +1,49 @@
+/** Why not: a reason that may be left out, and the press that says no. */
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { useShared } from "../context.ts";
+
+interface ReasonFormProps {
+  readonly action: string;
+  readonly isSending: boolean;
+  readonly onSend: (reason: string) => void;
+  readonly onCancel: () => void;
+}
+
+export function ReasonForm({ action, isSending, onSend, onCancel }: ReasonFormProps): ReactNode {
+  const words = useShared().strings.cards;
+  const [reason, setReason] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  const id = useId();
+  // Asked for by the person a moment ago.
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <form
+      className="ts-reason"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend(reason.trim());
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") onCancel();
+      }}
+    >
+      <label htmlFor={id}>{words.reason}</label>
+      <input
+        ref={field}
+        id={id}
+        className="ts-input"
+        value={reason}
+        maxLength={4_000}
+        onChange={(event) => setReason(event.target.value)}
+      />
+      <div className="ts-row">
+        <button type="submit" className="ts-button ts-danger" disabled={isSending}>
+          {isSending ? words.sending : action}
+        </button>
+        <button type="button" className="ts-button" disabled={isSending} onClick={onCancel}>
+          {words.cancel}
+        </button>
+      </div>
+    </form>
+  );
+}

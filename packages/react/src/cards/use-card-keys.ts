@@ -1,0 +1,48 @@
+/**
+ * Single keys for a card that waits. One press of A only brings the person there; what decides is another key, and only
+ * while the card has the focus. Off while a text field has it, and wherever the provider says so (WCAG 2.1.4).
+ */
+import { type RefObject, useEffect } from "react";
+import { useShared } from "../context.ts";
+
+export const FOCUS_KEY = "a";
+
+/** @param onKey what the keys do while the focus is in the card, by key in lower case */
+export function useCardKeys(
+  card: RefObject<HTMLElement | null>,
+  isWaiting: boolean,
+  onKey: Readonly<Record<string, () => void>>,
+): void {
+  const { shortcuts } = useShared();
+  useEffect(() => {
+    if (!isWaiting || !shortcuts) return undefined;
+    const press = (event: KeyboardEvent): void => {
+      const element = card.current;
+      const isPlain =
+        !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat && !event.isComposing;
+      if (element === null || !isPlain || event.defaultPrevented || isTyping(event.target)) return;
+      const key = event.key.toLowerCase();
+      const isInside = event.target instanceof Node && element.contains(event.target);
+      const act = isInside ? onKey[key] : undefined;
+      if (act !== undefined) {
+        event.preventDefault();
+        act();
+      } else if (key === FOCUS_KEY && !isInside && isFirst(element)) {
+        event.preventDefault();
+        element.focus();
+      }
+    };
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  });
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+}
+
+/** Of several that wait, the first in the page is gone to. */
+function isFirst(element: HTMLElement): boolean {
+  return document.querySelector('[data-card="approval"][data-waiting]') === element;
+}

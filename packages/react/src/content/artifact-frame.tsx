@@ -1,0 +1,37 @@
+/** The card around an artifact: its title, what can be switched, and the way to the whole where this is only a part. */
+import { type ReactNode, useId } from "react";
+import { useShared } from "../context.ts";
+import { visibleText } from "../visible-text.ts";
+import { SafeLink } from "./safe-link.tsx";
+
+interface ArtifactFrameProps {
+  readonly title: string;
+  /** What it is called without a title; "" for nothing. */
+  readonly fallback: string;
+  /** Where the whole is, if this is only a part; else "". */
+  readonly whole: string;
+  readonly side?: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function ArtifactFrame({ title, fallback, whole, side, children }: ArtifactFrameProps): ReactNode {
+  const words = useShared().strings.cards;
+  const id = useId();
+  const shown = visibleText(title || fallback);
+  return (
+    <figure className="ts-artifact" {...(shown === "" ? {} : { "aria-labelledby": id })}>
+      {(shown !== "" || side !== undefined) && (
+        <figcaption className="ts-artifact-head">
+          <bdi id={id}>{shown}</bdi>
+          {side}
+        </figcaption>
+      )}
+      {children}
+      {whole !== "" && (
+        <p className="ts-artifact-foot">
+          <SafeLink address={whole}>{words.loadWhole}</SafeLink>
+        </p>
+      )}
+    </figure>
+  );
+}

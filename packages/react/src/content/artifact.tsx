@@ -1,0 +1,114 @@
+/** What stands beside a result: a chart, a table, a file, a picture, a piece of code; or what a team's own type holds. */
+import {
+  artifactMisfit,
+  type Artifact as ArtifactValue,
+  type ArtifactData,
+  type Json,
+} from "@turnstream/protocol";
+import type { ReactNode } from "react";
+import type { ArtifactProps } from "../components.ts";
+import { useShared } from "../context.ts";
+import { formatSize } from "../format.ts";
+import { Icon } from "../thread/icons.tsx";
+import { visibleText } from "../visible-text.ts";
+import { ArtifactFrame } from "./artifact-frame.tsx";
+import { ChartArtifact } from "./chart-artifact.tsx";
+import { CodeBlock } from "./code-block.tsx";
+import { SafeImage } from "./safe-image.tsx";
+import { SafeLink } from "./safe-link.tsx";
+import { TableArtifact } from "./table-artifact.tsx";
+
+export function Artifact({ artifact }: ArtifactProps): ReactNode {
+  const { strings } = useShared();
+  const { type, title = "", data, whole } = artifact;
+  const url = whole?.url ?? "";
+  const misfit = data === null ? null : artifactMisfit({ type, data });
+  if (data === null || misfit !== null) {
+    return (
+      <ArtifactFrame title={title} fallback={strings.cards.file} whole={url}>
+        {url === "" && <p className="ts-faint">{strings.cards.cannotShow}</p>}
+      </ArtifactFrame>
+    );
+  }
+  return <Known artifact={artifact} title={title} whole={url} />;
+}
+
+interface KnownProps {
+  readonly artifact: ArtifactValue;
+  readonly title: string;
+  readonly whole: string;
+}
+
+/** `artifactMisfit` has found the data to be what the type says. */
+function Known({ artifact: { type, data }, title, whole }: KnownProps): ReactNode {
+  const words = useShared().strings.cards;
+  const known = data as unknown;
+  switch (type) {
+    case "chart":
+      return <ChartArtifact title={title} data={known as ArtifactData["chart"]} whole={whole} />;
+    case "table":
+      return <TableArtifact title={title} data={known as ArtifactData["table"]} whole={whole} />;
+    case "file":
+      return <FileArtifact title={title} data={known as ArtifactData["file"]} />;
+    case "image": {
+      const { url, alt = "", width, height } = known as ArtifactData["image"];
+      return (
+        <ArtifactFrame title={title} fallback={words.image} whole={whole}>
+          <SafeImage
+            address={url}
+            alt={alt || title}
+            {...(width === undefined ? {} : { width })}
+            {...(height === undefined ? {} : { height })}
+          />
+        </ArtifactFrame>
+      );
+    }
+    case "code": {
+      const { language, code, name = "" } = known as ArtifactData["code"];
+      return (
+        <ArtifactFrame title={title} fallback="" whole={whole}>
+          <CodeBlock language={language} text={code} {...(name === "" ? {} : { name: visibleText(name) })} />
+        </ArtifactFrame>
+      );
+    }
+    default:
+      return (
+        <ArtifactFrame title={title} fallback={type} whole={whole}>
+          <CodeBlock language="json" text={pretty(data)} />
+        </ArtifactFrame>
+      );
+  }
+}
+
+function FileArtifact({
+  title,
+  data,
+}: {
+  readonly title: string;
+  readonly data: ArtifactData["file"];
+}): ReactNode {
+  const { strings } = useShared();
+  const { name, url, size, media_type } = data;
+  return (
+    <ArtifactFrame title={title === name ? "" : title} fallback="" whole="">
+      <div className="ts-file">
+        <Icon name="file" />
+        <span className="ts-file-name">
+          <bdi>{visibleText(name)}</bdi>
+          <span className="ts-faint">
+            {[size === undefined ? "" : formatSize(strings, size), visibleText(media_type ?? "")]
+              .filter((part) => part !== "")
+              .join(" · ")}
+          </span>
+        </span>
+        <SafeLink address={url} className="ts-button">
+          {strings.cards.download}
+        </SafeLink>
+      </div>
+    </ArtifactFrame>
+  );
+}
+
+function pretty(data: Json): string {
+  return JSON.stringify(data, null, 2);
+}

@@ -1,0 +1,129 @@
+/**
+ * A chart, and the same as a table for who can't see it or wants the figures. What draws it is loaded when the first chart
+ * is shown; until then, and where it can't be loaded, there is the table.
+ */
+import type { ArtifactData } from "@turnstream/protocol";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { useShared } from "../context.ts";
+import { ArtifactFrame } from "./artifact-frame.tsx";
+import { type ChartColors, chartSeries } from "./chart-data.ts";
+import { DataTable } from "./table-artifact.tsx";
+
+interface ChartArtifactProps {
+  readonly title: string;
+  readonly data: ArtifactData["chart"];
+  readonly whole: string;
+}
+
+export function ChartArtifact({ title, data, whole }: ChartArtifactProps): ReactNode {
+  const { strings } = useShared();
+  const words = strings.cards;
+  const [isTable, setTable] = useState(false);
+  const [hasFailed, setFailed] = useState(false);
+  const series = chartSeries(data, words.value);
+  const table = (
+    <DataTable
+      label={title || words.table}
+      columns={[
+        words.label,
+        ...series.map(({ name }) => (data.unit === undefined ? name : `${name} (${data.unit})`)),
+      ]}
+      rows={data.labels.map((label, n) => [label, ...series.map(({ values }) => values[n] ?? null)])}
+    />
+  );
+  const isChart = !isTable && !hasFailed;
+  const toggle = (shows: boolean, word: string): ReactNode => (
+    <button
+      type="button"
+      className="ts-quiet-button"
+      aria-pressed={isTable === shows}
+      onClick={() => setTable(shows)}
+    >
+      {word}
+    </button>
+  );
+  return (
+    <ArtifactFrame
+      title={title}
+      fallback={words.chart}
+      whole={whole}
+      side={
+        !hasFailed && (
+          <span className="ts-toggles">
+            {toggle(false, words.showChart)}
+            {toggle(true, words.showTable)}
+          </span>
+        )
+      }
+    >
+      {isChart ? <Drawing title={title || words.chart} data={data} onFail={() => setFailed(true)} /> : table}
+      {/* Beside the picture, for who can't see it. */}
+      {isChart && <div className="ts-sr">{table}</div>}
+    </ArtifactFrame>
+  );
+}
+
+interface DrawingProps {
+  readonly title: string;
+  readonly data: ArtifactData["chart"];
+  readonly onFail: () => void;
+}
+
+function Drawing({ title, data, onFail }: DrawingProps): ReactNode {
+  const { strings } = useShared();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const fail = useRef(onFail);
+  const valueWord = strings.cards.value;
+  useEffect(() => {
+    const element = canvas.current;
+    if (element === null) return undefined;
+    let isHere = true;
+    const undo: (() => void)[] = [];
+    const clear = (): void => {
+      for (const step of undo.splice(0)) step();
+    };
+    const draw = async (): Promise<void> => {
+      const { drawChart } = await import("./chart-chunk.ts");
+      const paint = (): void => {
+        clear();
+        if (!isHere) return;
+        undo.push(drawChart(element, data, { locale: strings.locale, valueWord, colors: colorsOf(element) }));
+        undo.push(onThemeChange(paint));
+      };
+      paint();
+    };
+    draw().catch(() => isHere && fail.current());
+    return () => {
+      isHere = false;
+      clear();
+    };
+  }, [data, strings.locale, valueWord]);
+  return (
+    <div className="ts-chart">
+      <canvas ref={canvas} role="img" aria-label={title} />
+    </div>
+  );
+}
+
+function colorsOf(element: Element): ChartColors {
+  const style = getComputedStyle(element);
+  const read = (name: string): string => style.getPropertyValue(name).trim();
+  return {
+    series: [read("--ts-accent"), read("--ts-run"), read("--ts-done"), read("--ts-fail"), read("--ts-idle")],
+    text: read("--ts-muted"),
+    line: read("--ts-line-color"),
+    font: read("--ts-font"),
+  };
+}
+
+/** Colours of a canvas don't follow the styles by themselves. */
+function onThemeChange(run: () => void): () => void {
+  const query = matchMedia("(prefers-color-scheme: dark)");
+  const observer = new MutationObserver(run);
+  observer.observe(document.documentElement, { subtree: true, attributeFilter: ["data-theme"] });
+  query.addEventListener("change", run);
+  return () => {
+    observer.disconnect();
+    query.removeEventListener("change", run);
+  };
+}

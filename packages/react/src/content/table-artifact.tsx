@@ -1,0 +1,85 @@
+/** A table: plain, scrolled in both directions, its head always in sight. Numbers as the language writes them. */
+import type { ArtifactData } from "@turnstream/protocol";
+import type { ReactNode } from "react";
+import { useShared } from "../context.ts";
+import { formatNumber } from "../format.ts";
+import { visibleText } from "../visible-text.ts";
+import { ArtifactFrame } from "./artifact-frame.tsx";
+
+type Cell = ArtifactData["table"]["rows"][number][number];
+/** More than anybody scrolls through; all of it is behind the link to the whole, or in the tool's answer. */
+const MAX_ROWS = 500;
+
+interface TableArtifactProps {
+  readonly title: string;
+  readonly data: ArtifactData["table"];
+  readonly whole: string;
+}
+
+export function TableArtifact({ title, data, whole }: TableArtifactProps): ReactNode {
+  const { strings } = useShared();
+  const { columns, rows, total = rows.length } = data;
+  const shown = rows.slice(0, MAX_ROWS);
+  const words = strings.cards;
+  return (
+    <ArtifactFrame
+      title={title}
+      fallback={words.table}
+      whole={whole}
+      side={
+        shown.length < total && (
+          <span className="ts-faint">
+            {words.rowsOf(formatNumber(strings, shown.length), formatNumber(strings, total))}
+          </span>
+        )
+      }
+    >
+      <DataTable label={title || words.table} columns={columns} rows={shown} />
+    </ArtifactFrame>
+  );
+}
+
+interface DataTableProps {
+  readonly label: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+export function DataTable({ label, columns, rows }: DataTableProps): ReactNode {
+  const { strings } = useShared();
+  const isNumber = columns.map(
+    (_, n) => rows.length > 0 && rows.every((row) => typeof (row[n] ?? 0) === "number"),
+  );
+  const textOf = (cell: Cell): string => {
+    if (cell === null) return strings.cards.none;
+    if (typeof cell === "number") return formatNumber(strings, cell, 6);
+    return typeof cell === "boolean" ? (cell ? strings.cards.yes : strings.cards.no) : visibleText(cell);
+  };
+  return (
+    <div className="ts-table-scroll ts-table-tall" role="group" aria-label={visibleText(label)} tabIndex={0}>
+      <table className="ts-table">
+        <thead>
+          <tr>
+            {columns.map((name, n) => (
+              // Columns have no id, and two may have the same name.
+              <th key={n} scope="col" data-number={isNumber[n] || undefined}>
+                <bdi>{visibleText(name)}</bdi>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={at}>
+              {row.map((cell, n) => (
+                <td key={n} data-number={isNumber[n] || undefined}>
+                  <bdi>{textOf(cell)}</bdi>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
