@@ -43,14 +43,24 @@ export interface SessionPage {
 /** So many that nobody looks at keep what they have shown; those before are loaded again. */
 const KEPT = 20;
 
+/** `responses` is told in streams only. */
+const WIRES = {
+  native: ["socket", "stream"],
+  blocks: ["socket", "stream"],
+  tasks: ["socket", "stream"],
+  responses: ["stream"],
+} as const;
+
 export function createClient(options: ClientOptions): Client {
-  const { url } = options;
+  const { url, dialect } = options;
   const env = surroundings(options.env);
   const person = createPerson(url, env.storage);
   const auth = createAuth(options.auth, env, (credentials) => person.known(credentials));
   const api = createApi({ url, auth, env });
-  const makeLink = (): Link => directLink({ api, env, wires: options.wires ?? ["socket", "stream"] });
-  const tabs = options.shareTabs === false ? null : browserTabs();
+  const makeLink = (): Link =>
+    directLink({ api, env, wires: options.wires ?? WIRES[dialect?.name ?? "native"], dialect });
+  // Positions of another dialect are each tab's own.
+  const tabs = options.shareTabs === false || dialect !== undefined ? null : browserTabs();
   const shared =
     tabs === null ? null : sharedLink({ makeLink, tabs, env, page: browserPage, ...sharing(url, auth, api) });
   const link = shared ?? makeLink();

@@ -1,5 +1,7 @@
 /** What a client is made of, and what of the surroundings it uses. Types only; what is used unless told is in env.ts. */
 
+import type { ClientDialect } from "./dialects/client-dialect.ts";
+
 /** What a request is let in by. A token of a person in browsers; headers (such as an API key's) only on servers. */
 export type Credentials = { readonly token: string } | { readonly headers: Readonly<Record<string, string>> };
 
@@ -16,6 +18,8 @@ export interface ClientOptions {
   readonly shareTabs?: boolean;
   /** Unless told: sockets first, event streams where sockets don't pass. */
   readonly wires?: readonly ("socket" | "stream")[];
+  /** For a server that speaks only this one: from `@turnstream/client/blocks`, `/tasks` or `/responses`. */
+  readonly dialect?: ClientDialect;
   readonly env?: Partial<ClientEnv>;
 }
 

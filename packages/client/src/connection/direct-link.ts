@@ -5,6 +5,7 @@
 import type { Cursor, Event, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { NOT_CONNECTED } from "../connection-view.ts";
+import type { ClientDialect, DialectWires } from "../dialects/client-dialect.ts";
 import { ClientError } from "../errors.ts";
 import type { Api } from "../http/api.ts";
 import { refusalOf } from "../http/replies.ts";
@@ -30,6 +31,8 @@ export interface DirectLinkOptions {
   readonly api: Api;
   readonly env: ClientEnv;
   readonly wires: readonly WireName[];
+  /** For servers that speak another one than ours. */
+  readonly dialect?: ClientDialect | undefined;
 }
 
 interface Watched {
@@ -60,6 +63,7 @@ class DirectLink implements Link {
   readonly #commands = new PendingCommands();
   readonly #stopListening: () => void;
   #state = IDLE;
+  readonly #translator: DialectWires | null;
   #wire: Wire | null = null;
   #asking: AbortController | null = null;
   #admission: Admission | null = null;
@@ -72,6 +76,7 @@ class DirectLink implements Link {
   constructor(options: DirectLinkOptions) {
     this.#options = options;
     const { outside } = options.env;
+    this.#translator = options.dialect?.begin(options) ?? null;
     this.#stopListening = outside.onChange(() => this.#lookOutside());
     this.#lookOutside();
   }
@@ -223,10 +228,12 @@ class DirectLink implements Link {
     const admitted = this.#admission;
     if (admitted === null) return;
     try {
-      this.#wire =
+      const dialect = this.#options.dialect?.name ?? "native";
+      const openWire = (on: WireEvents): Wire =>
         name === "stream"
-          ? openStreams(api, events)
-          : openSocket({ base: api.base, ...admitted }, env, events);
+          ? openStreams(api, on, dialect)
+          : openSocket({ base: api.base, dialect, ...admitted }, env, on);
+      this.#wire = this.#translator === null ? openWire(events) : this.#translator.open(openWire, events);
     } catch {
       // A page's policy may forbid sockets, and some surroundings have none.
       this.#step({ type: "closed", attempt, code: 1006 });

@@ -9,17 +9,18 @@ export interface SocketDoor {
   readonly base: string;
   readonly ticket: string;
   readonly credentials: Credentials;
+  readonly dialect: string;
 }
 
 export function openSocket(
-  { base, ticket, credentials }: SocketDoor,
+  { base, ticket, credentials, dialect }: SocketDoor,
   env: Pick<ClientEnv, "WebSocket" | "outside">,
   events: WireEvents,
 ): Wire {
   // In a page the server may be named by a path alone.
   const address = new URL(`${base}/socket`, typeof location === "undefined" ? undefined : location.href);
   address.protocol = address.protocol.replace("http", "ws");
-  address.searchParams.set("dialect", "native");
+  address.searchParams.set("dialect", dialect);
   const socket = env.outside.isPage
     ? new env.WebSocket(withTicket(address, ticket))
     : new env.WebSocket(address, withHeaders(credentials));

@@ -13,7 +13,7 @@ const ENDED_QUIETLY = 1012;
 const LOST = 1006;
 const UNAUTHENTICATED = 4401;
 
-export function openStreams(api: Api, events: WireEvents): Wire {
+export function openStreams(api: Api, events: WireEvents, dialect = "native"): Wire {
   const open = new Map<string, AbortController>();
   let isOver = false;
 
@@ -41,7 +41,7 @@ export function openStreams(api: Api, events: WireEvents): Wire {
     const { signal } = leave;
     let retryAfterMs: number | undefined;
     const take = (message: SseMessage): void => {
-      const frame = frameOf(message, session);
+      const frame = frameOf(message, session, dialect);
       if (frame === null || signal.aborted) return;
       // A stream that has to be told anew is not one that was refused.
       if (frame.type === "error") return endOf(frame);
@@ -57,10 +57,13 @@ export function openStreams(api: Api, events: WireEvents): Wire {
       else events.frame({ type: "unsubscribed", session_id: session, reason: reasonOf(error) });
     };
     try {
-      const response = await api.request(`/sessions/${encodeURIComponent(session)}/events?dialect=native`, {
-        headers: cursor === null ? {} : { "last-event-id": cursor },
-        signal,
-      });
+      const response = await api.request(
+        `/sessions/${encodeURIComponent(session)}/events?dialect=${dialect}`,
+        {
+          headers: cursor === null ? {} : { "last-event-id": cursor },
+          signal,
+        },
+      );
       if (signal.aborted) return;
       if (!response.ok) return refuse(session, request, await refusalIn(response));
       // Most pages get a socket, and need no parser.
@@ -95,11 +98,12 @@ export function openStreams(api: Api, events: WireEvents): Wire {
   };
 }
 
-/** The cursor is beside the data: of a snapshot it is `event_id`, of an event `id`. */
-function frameOf({ data, id }: SseMessage, session: string): Frame | null {
+/** The cursor is beside the data: of an event it is `id`, of a snapshot and of other dialects' frames `event_id`. */
+function frameOf({ data, id }: SseMessage, session: string, dialect: string): Frame | null {
   const frame = frameIn(data);
   if (frame === null) return null;
-  const cursor = id === undefined ? {} : frame.type === "snapshot" ? { event_id: id } : { id };
+  const isEvent = dialect === "native" && frame.type !== "snapshot";
+  const cursor = id === undefined ? {} : isEvent ? { id } : { event_id: id };
   return { ...cursor, ...frame, session_id: session };
 }
 

@@ -1,0 +1,19 @@
+/** `@turnstream/client/blocks`: sessions of a server that speaks `blocks`, by its history and its stream. */
+import { blocks as dialect, type BlocksDecoder, type BlocksFrame } from "@turnstream/protocol/blocks";
+import type { Api } from "../http/api.ts";
+import type { ClientDialect } from "./client-dialect.ts";
+import { framesOf, type HistoryPage } from "./history-frames.ts";
+import { Translator } from "./translator.ts";
+
+const TURNS = 50;
+
+async function load(api: Api, session: string): Promise<{ frames: BlocksFrame[]; cursor: string }> {
+  const path = `/sessions/${encodeURIComponent(session)}/history?limit=${TURNS}`;
+  const page = (await api.json(path)) as HistoryPage;
+  return { frames: framesOf(page, session), cursor: page.last_event_id ?? "0-0" };
+}
+
+export const blocks: ClientDialect = {
+  name: "blocks",
+  begin: (parts) => new Translator<BlocksDecoder, BlocksFrame>({ dialect, load, tellsMessages: true }, parts),
+};

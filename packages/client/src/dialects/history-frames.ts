@@ -1,0 +1,206 @@
+/**
+ * A page of history (H01, H02) as the frames that it stands for, so that the decoder of `blocks` reads both. Pure. Takes
+ * what servers of the documents give, without our fields, and leaves out what it doesn't know.
+ */
+import type { History, HistoryMessage, HistoryPart, BlocksFrame } from "@turnstream/protocol/blocks";
+
+type Loose = Readonly<Record<string, unknown>>;
+
+export interface HistoryPage extends Partial<Omit<History, "messages">> {
+  readonly messages: readonly HistoryMessage[];
+}
+
+export function framesOf(page: HistoryPage, session: string): BlocksFrame[] {
+  const frames: Loose[] = [];
+  if (typeof page.title === "string")
+    frames.push({ type: "session_title", session_id: session, title: page.title });
+  const turns = turnsIn(page.messages);
+  turns.forEach(({ id, messages }, n) => {
+    const isRunning = n === turns.length - 1 && page.agent_status === "running";
+    frames.push(...turnFrames(id, messages, session, isRunning));
+  });
+  for (const [n, message] of (page.waiting ?? []).entries()) frames.push(userFrame(message, `waiting/${n}`));
+  return frames as unknown as BlocksFrame[];
+}
+
+/** Consecutive messages of the same turn; where none is named, what a person wrote begins one. */
+function turnsIn(messages: readonly HistoryMessage[]): { id: string; messages: HistoryMessage[] }[] {
+  const turns: { id: string; messages: HistoryMessage[] }[] = [];
+  for (const message of messages) {
+    const last = turns.at(-1);
+    const id =
+      message.message_id ??
+      (message.role === "user" || last === undefined ? `turn/${turns.length}` : last.id);
+    if (last === undefined || last.id !== id) turns.push({ id, messages: [message] });
+    else last.messages.push(message);
+  }
+  return turns;
+}
+
+function turnFrames(
+  id: string,
+  messages: readonly HistoryMessage[],
+  session: string,
+  isRunning: boolean,
+): Loose[] {
+  const frames: Loose[] = [];
+  const asked = messages.find(({ role }) => role === "user");
+  if (asked !== undefined) frames.push(userFrame(asked, `${id}/message`));
+  frames.push({
+    type: "message_start",
+    session_id: session,
+    message_id: id,
+    timestamp: 0,
+    display_mode: "agent",
+    is_new_session_from_share: false,
+  });
+  let index = 0;
+  for (const message of messages) {
+    if (message.role === "user") continue;
+    const { display_type: place, summary = "" } = message;
+    if (place === "group_start") frames.push({ type: "group_start", message_id: id, index: index++ });
+    for (const block of blocksIn(message)) {
+      frames.push(...block(index).map((frame) => ({ message_id: id, index, ...frame })));
+      index += 1;
+    }
+    if (place === "group_end" || message.group_closed === true)
+      frames.push({ type: "group_end", message_id: id, index: index++, summary });
+  }
+  if (isRunning) return frames;
+  const stop_reason = endsWithRequest(messages) ? "requires_interaction" : "end_turn";
+  return [
+    ...frames,
+    { type: "message_delta", message_id: id, delta: { stop_reason } },
+    { type: "message_stop", message_id: id, duration_ms: 0 },
+  ];
+}
+
+function userFrame({ content }: HistoryMessage, user_message_id: string): Loose {
+  const text = textOf(content);
+  const content_urls = content.flatMap((part) => (part.type === "file" ? [part["url"]] : []));
+  return { type: "user_message", user_message_id, text, content_urls };
+}
+
+function textOf(content: readonly HistoryPart[]): string {
+  return content.map(({ text }) => (typeof text === "string" ? text : "")).join("");
+}
+
+/** A turn whose last word is a form or a payment has ended with it. */
+function endsWithRequest(messages: readonly HistoryMessage[]): boolean {
+  const last = messages.at(-1)?.content.at(-1)?.type;
+  return last === "form_request" || last === "payment_request";
+}
+
+type BlockFrames = (index: number) => Loose[];
+
+function blocksIn(message: HistoryMessage): BlockFrames[] {
+  const { subagent = null, parent_tool_use_id = null } = message;
+  const author = { subagent, parent_tool_use_id };
+  if (message.role === "tool") {
+    const { tool_call_id, name, status, tool_content_message, artifact = null, results, whole } = message;
+    const content = textOf(message.content);
+    const more = { ...(results === undefined ? {} : { results }), ...(whole === undefined ? {} : { whole }) };
+    const tool = { tool_use_id: tool_call_id, name, tool_name: name, status, tool_content_message };
+    return [entire({ type: "tool_result", ...tool, content, artifact, ...more, ...author })];
+  }
+  const calls = message.tool_calls ?? [];
+  return [
+    ...message.content.map(
+      (part): BlockFrames =>
+        () =>
+          partFrames(part, author),
+    ),
+    ...calls.map((call) => entire({ type: "tool_use", tool_use_id: call.id, ...call, ...author })),
+  ];
+}
+
+/** A block that says everything with its start. */
+function entire(content_block: Loose): BlockFrames {
+  return () => [start(content_block), { type: "content_block_stop" }];
+}
+
+function start(content_block: Loose): Loose {
+  return { type: "content_block_start", content_block };
+}
+
+function delta(said: Loose): Loose {
+  return { type: "content_block_delta", delta: said };
+}
+
+function partFrames(part: HistoryPart, author: Loose): Loose[] {
+  const stop = { type: "content_block_stop" };
+  switch (part.type) {
+    case "thinking":
+      return [
+        start({ type: "thinking", thinking: "", ...author }),
+        delta({ type: "thinking_delta", thinking: part["thinking"] }),
+        stop,
+      ];
+    case "text": {
+      const { text, annotations, extras, is_part = false, is_final = false } = part;
+      const more = {
+        ...(annotations === undefined ? {} : { annotations }),
+        ...(extras === undefined ? {} : { extras }),
+      };
+      return [
+        start({ type: "text", text: "", is_part, ...author }),
+        delta({ type: "text_delta", text, ...more }),
+        { ...stop, is_final },
+      ];
+    }
+    case "file_processing": {
+      const { files, status, message } = part;
+      return [
+        start({ type: "file_processing", status: "processing", files }),
+        delta({ status, message }),
+        stop,
+      ];
+    }
+    case "approval_request":
+      return approvalFrames(part, author);
+    case "form_request": {
+      const { status, values, reason, version, ...request } = part;
+      const id = request["form_request_id"];
+      return [
+        start({ ...request, ...author }),
+        stop,
+        ...became("form", id, { status, values, reason, version }),
+      ];
+    }
+    case "payment_request": {
+      const { payment, status, reason, version } = part;
+      const id = (payment as Loose | undefined)?.["payment_request_id"];
+      return [
+        start({ type: "payment_request", payment, ...author }),
+        stop,
+        ...became("payment", id, { status, reason, version }),
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+function approvalFrames(part: HistoryPart, author: Loose): Loose[] {
+  const { approval_key, action_requests, review_configs, timeout_seconds, deadline, tool_use_id } = part;
+  const { status, version, edited_requests, always, answers, reason } = part;
+  const request = { action_requests, review_configs, timeout_seconds, deadline, tool_use_id };
+  const frames: Loose[] = [
+    start({ type: "approval_request", approval_key, ...author }),
+    delta(present(request)),
+    { type: "content_block_stop" },
+  ];
+  if (status === undefined || status === "pending") return frames;
+  const what = present({ action_requests: edited_requests, always, answers, reason, version });
+  return [...frames, { type: "approval_result", approval_key, status, ...what }];
+}
+
+function became(interaction_type: string, interaction_id: unknown, change: Loose): Loose[] {
+  const { status } = change;
+  if (status === undefined || status === "pending") return [];
+  return [{ type: "interaction_update", interaction_type, interaction_id, ...present(change) }];
+}
+
+function present(fields: Loose): Loose {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,9 @@
+/** `@turnstream/client/tasks`: sessions of a server that speaks `tasks`. */
+import { tasks as dialect, type TasksDecoder, type TasksFrame } from "@turnstream/protocol/tasks";
+import type { ClientDialect } from "./client-dialect.ts";
+import { Translator } from "./translator.ts";
+
+export const tasks: ClientDialect = {
+  name: "tasks",
+  begin: (parts) => new Translator<TasksDecoder, TasksFrame>({ dialect, tellsMessages: false }, parts),
+};
