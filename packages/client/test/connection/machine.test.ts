@@ -2,7 +2,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ClientError, type ClientErrorWord } from "../../src/errors.ts";
-import type { ConnectionInput } from "../../src/connection/machine.ts";
 import { PACE } from "../../src/connection/pace.ts";
 import { World } from "./world.ts";
 

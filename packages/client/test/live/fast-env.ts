@@ -17,7 +17,7 @@ export function fastTime(speed: number): Pick<ClientEnv, "now" | "setTimer"> {
 export const hasty: Pick<ClientEnv, "setTimer" | "random"> = {
   random: () => 0,
   setTimer(run, ms) {
-    const timer = setTimeout(run, ms < 15_000 ? ms / 20 : ms);
+    const timer = setTimeout(run, ms <= 15_000 ? ms / 20 : ms);
     return () => clearTimeout(timer);
   },
 };

@@ -1,0 +1,148 @@
+/** Credentials: asked for once, kept while they are good, asked for anew when they are refused. And whose they are. */
+import { describe, expect, test } from "vitest";
+import { createAuth, headersOf } from "../../src/auth/auth.ts";
+import { claimsOf } from "../../src/auth/claims.ts";
+import { createPerson } from "../../src/auth/person.ts";
+import { ClientError } from "../../src/errors.ts";
+import { createApi } from "../../src/http/api.ts";
+import { FakeOutside } from "../live/fast-env.ts";
+
+function tokenOf(claims: object): string {
+  const parts = [{ alg: "HS256" }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString("base64url"),
+  );
+  return `${parts.join(".")}.signature`;
+}
+
+describe("credentials", () => {
+  test("are asked for once, however many want them, and kept", async () => {
+    let asked = 0;
+    const auth = createAuth(async () => ({ token: `t${++asked}` }), { now: () => 0 });
+    expect(await Promise.all([auth.get(), auth.get(), auth.get()])).toEqual([
+      { token: "t1" },
+      { token: "t1" },
+      { token: "t1" },
+    ]);
+    expect(await auth.get()).toEqual({ token: "t1" });
+    expect(asked).toBe(1);
+  });
+
+  test("that were refused are asked for anew; others are not refused with them", async () => {
+    let asked = 0;
+    const auth = createAuth(() => ({ token: `t${++asked}` }), { now: () => 0 });
+    const first = await auth.get();
+    auth.refused(first);
+    expect(await auth.get()).toEqual({ token: "t2" });
+    // Somebody hears late of the first.
+    auth.refused(first);
+    expect(await auth.get()).toEqual({ token: "t2" });
+  });
+
+  test("are asked for anew shortly before they expire, whatever this machine's clock says", async () => {
+    let now = 5;
+    let asked = 0;
+    const auth = createAuth(() => ({ token: tokenOf({ iat: 2_000_000, exp: 2_000_900, n: ++asked }) }), {
+      now: () => now,
+    });
+    await auth.get();
+    now = 869_000;
+    await auth.get();
+    expect(asked).toBe(1);
+    now = 871_000;
+    await auth.get();
+    expect(asked).toBe(2);
+  });
+
+  test.for([
+    [new Error("not signed in"), "UNAUTHENTICATED"],
+    [new TypeError("Failed to fetch"), "OFFLINE"],
+    [new ClientError("RATE_LIMITED", "later"), "RATE_LIMITED"],
+  ] as const)("that can't be had: %s is %s", async ([error, code]) => {
+    const auth = createAuth(() => Promise.reject(error), { now: () => 0 });
+    await expect(auth.get()).rejects.toMatchObject({ code });
+  });
+
+  test("are sent as headers", () => {
+    expect(headersOf({ token: "t" })).toEqual({ authorization: "Bearer t" });
+    expect(headersOf({ headers: { "x-api-key": "k" } })).toEqual({ "x-api-key": "k" });
+  });
+});
+
+const answers = (statuses: number[], seen: string[]) => ({
+  outside: new FakeOutside(),
+  fetch: (async (_: unknown, init?: RequestInit) => {
+    seen.push(new Headers(init?.headers).get("authorization") ?? "");
+    return Response.json({ error: "UNAUTHENTICATED" }, { status: statuses.shift() ?? 500 });
+  }) as typeof fetch,
+});
+
+describe("a request", () => {
+  test("that is not let in asks for credentials anew, once", async () => {
+    let asked = 0;
+    const auth = createAuth(() => ({ token: `t${++asked}` }), { now: () => 0 });
+    const seen: string[] = [];
+    const api = createApi({ url: "http://s/", auth, env: answers([401, 200], seen) });
+    expect((await api.request("/x")).status).toBe(200);
+    const again = createApi({ url: "http://s", auth, env: answers([401, 401], seen) });
+    await expect(again.json("/x")).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    expect(seen).toEqual(["Bearer t1", "Bearer t2", "Bearer t2", "Bearer t3"]);
+  });
+
+  test("that something between answers is an error with words all the same", async () => {
+    const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
+    const page = new Response("<html>", { status: 503, headers: { "retry-after": "7" } });
+    const env = { outside: new FakeOutside(), fetch: (() => Promise.resolve(page)) as typeof fetch };
+    const api = createApi({ url: "http://s", auth, env });
+    await expect(api.json("/x")).rejects.toMatchObject({
+      code: "SERVER_ERROR",
+      canRetry: true,
+      retryAfterSeconds: 7,
+    });
+  });
+
+  test.for([
+    ["GET", true, "OFFLINE"],
+    ["POST", true, "UNSURE"],
+    ["POST", false, "OFFLINE"],
+  ] as const)("%s without an answer (online: %s) is %s", async ([method, isOnline, code]) => {
+    const outside = new FakeOutside();
+    outside.become({ isOnline });
+    const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
+    const env = { outside, fetch: (() => Promise.reject(new TypeError("no"))) as typeof fetch };
+    await expect(createApi({ url: "http://s", auth, env }).request("/x", { method })).rejects.toMatchObject({
+      code,
+      canRetry: true,
+    });
+  });
+});
+
+describe("a token", () => {
+  test("says whose it is; what can't be read says nothing", () => {
+    const token = tokenOf({ tenant: "acme", sub: "Ân", iat: 10, exp: 70 });
+    expect(claimsOf(token)).toEqual({ tenant: "acme", sub: "Ân", lifeMs: 60_000 });
+    const nothing = { tenant: null, sub: null, lifeMs: null };
+    for (const bad of ["", "a.b", "a.%%.c", `a.${btoa("[]")}.c`, `a.${btoa("null")}.c`])
+      expect(claimsOf(bad)).toEqual(nothing);
+  });
+
+  test("names the person, who is known again before the next token is there", () => {
+    const kept = new Map<string, string>();
+    const storage = {
+      getItem: (key: string) => kept.get(key) ?? null,
+      setItem: (key: string, value: string) => void kept.set(key, value),
+      removeItem: (key: string) => void kept.delete(key),
+      key: () => null,
+      length: 0,
+    };
+    const first = createPerson("http://s", storage);
+    expect(first.name).toBeNull();
+    let changes = 0;
+    first.onChange(() => changes++);
+    first.known({ token: tokenOf({ tenant: "acme", sub: "an" }) });
+    first.known({ token: tokenOf({ tenant: "acme", sub: "an", n: 2 }) });
+    expect([first.name, changes]).toEqual(["acme/an", 1]);
+    expect(createPerson("http://s", storage).name).toBe("acme/an");
+    expect(createPerson("http://other", storage).name).toBeNull();
+    expect(JSON.stringify([...kept])).not.toContain("signature");
+  });
+});

@@ -1,0 +1,166 @@
+/**
+ * Every story on PostgreSQL, Redis and DBOS, watched by clients whose connection is cut at random bytes all the time: over
+ * sockets and over event streams. What they show in the end is the log, folded; nothing came twice and nothing was missing.
+ */
+import { STORIES } from "@turnstream/conformance/stories/index.ts";
+import type { Story } from "@turnstream/conformance/stories/story.ts";
+import { formatCursor, type SessionState, type UserMessage, withAddresses } from "@turnstream/protocol";
+import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Ref } from "../../../server/src/store/refs.ts";
+import { openServer, type TestServer } from "../../../server/test/gateway/server.ts";
+import { OwnHands } from "../../../server/test/stories/own-hands.ts";
+import { play } from "../../../server/test/stories/play.ts";
+import { Theatre } from "../../../server/test/stories/theatre.ts";
+import { type Client, createClient } from "../../src/client.ts";
+import type { ConnectionPhase } from "../../src/connection-view.ts";
+import type { Session } from "../../src/session.ts";
+import { hasty } from "./fast-env.ts";
+import { until } from "./house.ts";
+import { oddSockets } from "./odd-sockets.ts";
+
+const WIRES = ["socket", "stream"] as const;
+const MOST_BYTES = 6_000;
+
+let theatre: Theatre;
+let server: TestServer;
+const clients: Client[] = [];
+const proxies: TcpProxy[] = [];
+let cuts = 0;
+
+beforeAll(async () => {
+  theatre = await Theatre.open();
+  server = await openServer(theatre.stage.parts, { actor: theatre.stage.actor });
+});
+
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await server.close();
+  await theatre.close();
+  for (const proxy of proxies) await proxy.close();
+});
+
+/** Somebody who watches through a network that breaks again and again. */
+class Unlucky {
+  readonly phases: ConnectionPhase[] = [];
+  /** The first message, as it was first shown: a new beginning would show another one. */
+  first: UserMessage | null = null;
+  /** Of the events that came over a socket. */
+  readonly ids: string[] = [];
+  readonly session: Session;
+  readonly #proxy: TcpProxy;
+  readonly #random: () => number;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  private constructor(proxy: TcpProxy, session: (unlucky: Unlucky) => Session, random: () => number) {
+    this.#proxy = proxy;
+    this.#random = random;
+    this.session = session(this);
+  }
+
+  static async open(wire: (typeof WIRES)[number], ref: Ref, random: () => number): Promise<Unlucky> {
+    const proxy = await startProxy({ to: { host: "127.0.0.1", port: Number(new URL(server.url).port) } });
+    proxies.push(proxy);
+    const connect = (unlucky: Unlucky): Session => {
+      const copies = (frame: { readonly type: string; readonly [field: string]: unknown }): number => {
+        if (typeof frame["id"] === "string") unlucky.ids.push(frame["id"]);
+        return 1;
+      };
+      const client = createClient({
+        url: `http://${proxy.host}:${proxy.port}`,
+        auth: () => ({ headers: server.auth }),
+        wires: [wire],
+        env: { ...hasty, WebSocket: oddSockets({ copies }) },
+      });
+      clients.push(client);
+      return client.session(ref.session);
+    };
+    const unlucky = new Unlucky(proxy, connect, random);
+    unlucky.session.subscribe(() => {
+      const { state, connection } = unlucky.session.getSnapshot();
+      unlucky.phases.push(connection.phase);
+      unlucky.first ??= state.turns.at(0)?.message ?? null;
+    });
+    unlucky.#breakOften();
+    return unlucky;
+  }
+
+  #breakOften(): void {
+    let seen = -1;
+    this.#timer = setInterval(() => {
+      const { cutMidway } = this.#proxy.counters();
+      if (cutMidway === seen) return;
+      seen = cutMidway;
+      this.#proxy.cutAfter(Math.floor(this.#random() * MOST_BYTES), "toClient");
+    }, 2);
+  }
+
+  /** Until it has seen all there is. */
+  async settle(at: SessionState): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#proxy.heal();
+    const cursor = formatCursor(at);
+    await until(
+      this.session,
+      `at ${cursor}`,
+      ({ state, connection }) => connection.phase === "live" && formatCursor(state) === cursor,
+    );
+    cuts += this.#proxy.counters().cutMidway;
+  }
+}
+
+/** A repeatable stream of numbers from 0 to 1 (mulberry32). */
+function numbersFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let n = Math.imul(state ^ (state >>> 15), 1 | state);
+    n = (n + Math.imul(n ^ (n >>> 7), 61 | n)) ^ n;
+    return ((n ^ (n >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** What is kept beside the log has an address that is signed for each delivery. */
+function withoutAddresses(state: SessionState): unknown {
+  const json = JSON.stringify(withAddresses(state as never, () => "blob"));
+  return JSON.parse(json.replaceAll(/"https?:\/\/[^"]*\/api\/v1\/blobs\/[^"]*"/g, '"blob"'));
+}
+
+class WatchedHands extends OwnHands {
+  readonly watchers: Unlucky[] = [];
+  readonly #seed: number;
+
+  constructor(seed: number) {
+    super(theatre.stage, theatre.served);
+    this.#seed = seed;
+  }
+
+  override async watch(ref?: Ref): Promise<void> {
+    if (ref === undefined) return;
+    for (const [n, wire] of WIRES.entries())
+      this.watchers.push(await Unlucky.open(wire, ref, numbersFrom(this.#seed * 2 + n)));
+  }
+}
+
+test.each(STORIES.map((story, n) => [story.name, story, n] as const))(
+  "promise 4, through the client: %s",
+  async (_, story: Story, n) => {
+    const hands = new WatchedHands(n);
+    const { state, ref } = await play(theatre.stage, story, theatre.gatesOf(story), hands);
+    const whole = await theatre.stage.state(ref);
+    expect(whole.seq).toBeGreaterThanOrEqual(state.seq);
+    for (const watcher of hands.watchers) {
+      await watcher.settle(whole);
+      const { state: shown } = watcher.session.getSnapshot();
+      expect(withoutAddresses(shown)).toEqual(withoutAddresses(whole));
+      // A gap, or a bad cursor, would have been answered by a new beginning.
+      expect(shown.turns.at(0)?.message).toBe(watcher.first);
+      expect(watcher.phases).not.toContain("closed");
+      expect(new Set(watcher.ids).size).toBe(watcher.ids.length);
+    }
+  },
+);
+
+test("they were cut often enough", () => {
+  expect(cuts).toBeGreaterThan(2 * STORIES.length);
+});
