@@ -7,6 +7,8 @@ export interface Recorded {
   start(events: readonly Event[], html?: string): void;
   append(events: readonly Event[]): void;
   show(view: Partial<SessionView>): void;
+  /** Puts other turns in place, as JSON, and says whether there are older ones. */
+  showTurns(turns: string, hasMore: boolean): void;
   /** How often each part was drawn since this was last asked, by name and place. */
   drawn(): Readonly<Record<string, number>>;
   /** What was asked of the session, by name. */

@@ -1,5 +1,5 @@
 /** A page that draws recorded sessions, for tests of what is drawn when. */
-import type { Event } from "@turnstream/protocol";
+import { type Event, restoreTurn, Sequence, type TurnSnapshot } from "@turnstream/protocol";
 import { type RecordedSession, recordedSession } from "@turnstream/client/recorded";
 import { createRoot, hydrateRoot, type Root } from "react-dom/client";
 import "@turnstream/react/styles.css";
@@ -40,6 +40,12 @@ window.recorded = {
   },
   append: (events) => session?.append(events),
   show: (view) => session?.show(view),
+  showTurns(text, hasMore) {
+    if (session === null) return;
+    const turns = Sequence.from((JSON.parse(text) as TurnSnapshot[]).map(restoreTurn));
+    const { state } = session.getSnapshot();
+    session.show({ state: { ...state, turns }, older: { hasMore, isLoading: false, error: null } });
+  },
   drawn() {
     const seen = counts;
     counts = {};

@@ -1,0 +1,279 @@
+/** What a person does in a thread, and what it does by itself: opening, following, loading older turns, writing. */
+import { Story } from "@turnstream/conformance/scenarios/story.ts";
+import { foldAll, turnSnapshot } from "@turnstream/protocol";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { append, openRecorded, start, withRecordedPages } from "./recorded-page.ts";
+
+withRecordedPages();
+
+const PATIENCE = { timeout: 30_000 };
+
+function begun(question = "How is VNM?"): Story {
+  return new Story({ check: false }).session("ses_thread", 3).begin(question);
+}
+
+/** Where the nth event of a type is, counted from 1; what stands after it. */
+function after(log: Story, type: string, nth = 1): number {
+  const places = log.events.flatMap((event, n) => (event.type === type ? [n + 1] : []));
+  const place = places[nth - 1];
+  if (place === undefined) throw new Error(`there is no ${type} ${nth}`);
+  return place;
+}
+
+/** Folds in what stands between two places of a log. */
+async function play(page: Page, log: Story, from: number, to = log.events.length): Promise<void> {
+  await append(page, log.events.slice(from, to));
+}
+
+function withTool(): Story {
+  const log = begun();
+  const call = log.call("get_price", ['{"symbol":', '"VNM"}'], { label: "Reading the price" });
+  log.endResult(log.startResult(call, "get_price", { label: "Reading the price" }), "82,000 VND");
+  return log.text(["It stands at 82,000."], { final: true }).end() as Story;
+}
+
+describe("a call", () => {
+  test("U03 is open while it runs, stays so for who saw it run, and opens to request and response", async () => {
+    const page = await openRecorded();
+    const log = withTool();
+    const at = after(log, "tool_result.start");
+    await start(page, log.events.slice(0, at));
+    const head = page.getByRole("button", { name: /Reading the price/ });
+    expect(await head.getAttribute("aria-expanded")).toBe("true");
+    expect(await page.locator(".ts-tool .ts-dot").getAttribute("data-dot")).toBe("pending");
+    await play(page, log, at);
+    expect(await head.getAttribute("aria-expanded")).toBe("true");
+    expect(await page.locator(".ts-panel").allInnerTexts()).toEqual([
+      expect.stringContaining('{ "symbol": "VNM" }'),
+      expect.stringContaining("82,000 VND"),
+    ]);
+    await head.click();
+    expect(await page.locator(".ts-panel").count()).toBe(0);
+  });
+
+  test("U03 is shut in history", async () => {
+    const page = await openRecorded();
+    await start(page, withTool().events);
+    const head = page.getByRole("button", { name: /Reading the price/ });
+    expect(await head.getAttribute("aria-expanded")).toBe("false");
+    await head.click();
+    expect(await page.locator(".ts-panel").count()).toBe(2);
+  });
+
+  test("U02 U01 shows how it stands by its dot, and its result once", async () => {
+    const page = await openRecorded();
+    const log = begun();
+    const ends = [
+      ["success", "done"],
+      ["error", "error"],
+      ["cancelled", "error"],
+    ] as const;
+    for (const [status] of ends) {
+      const call = log.call("look_up", ["{}"], { label: `Ends with ${status}` });
+      const on = log.startResult(call, "look_up", { label: `Ends with ${status}` });
+      log.endResult(on, `said ${status}`, { status });
+    }
+    log.call("look_up", ["{}"], { label: "Never ends" });
+    log.end("user_stopped");
+    await start(page, log.events);
+    const dots = page.locator(".ts-tool .ts-dot");
+    const shown = await dots.evaluateAll((all) => all.map((dot) => (dot as HTMLElement).dataset["dot"]));
+    expect(shown).toEqual([...ends.map(([, dot]) => dot), "stopped"]);
+    const colours = await dots.evaluateAll((all) => all.map((dot) => getComputedStyle(dot).backgroundColor));
+    expect(new Set(colours).size).toBe(3);
+    const moving = await dots.evaluateAll((all) => all.map((dot) => getComputedStyle(dot).animationName));
+    expect(new Set(moving)).toEqual(new Set(["none"]));
+    expect((await page.locator(".ts-thread").innerText()).split("said success").length).toBe(2);
+  });
+});
+
+test("a thought is open while it comes and shuts by itself; what the person chose stays", async () => {
+  const page = await openRecorded();
+  const log = begun().think(["First ", "one."]).text(["So."], { part: true }).think(["Second ", "one."]);
+  log.text(["Done."], { final: true }).end();
+  const first = after(log, "thinking.delta");
+  await start(page, log.events.slice(0, first));
+  const heads = page.locator(".ts-thinking-head");
+  const open = async () => await heads.evaluateAll((all) => all.map((head) => head.ariaExpanded));
+  expect(await open()).toEqual(["true"]);
+  await play(page, log, first, after(log, "thinking.delta", 3));
+  expect(await open()).toEqual(["false", "true"]);
+  await heads.nth(0).click();
+  await heads.nth(1).click();
+  await play(page, log, after(log, "thinking.delta", 3));
+  expect(await open()).toEqual(["true", "false"]);
+});
+
+test("U06 the brand stands above the first block of a turn, once, and only with it", async () => {
+  const page = await openRecorded();
+  const log = withTool();
+  const at = after(log, "run.start");
+  await start(page, log.events.slice(0, at));
+  expect(await page.locator(".ts-brand").count()).toBe(0);
+  await play(page, log, at);
+  expect(await page.locator(".ts-brand").allInnerTexts()).toEqual(["Market"]);
+  const order = await page
+    .locator(".ts-turn > *")
+    .evaluateAll((all) => all.map(({ className }) => className));
+  expect(order.slice(0, 3)).toEqual(["ts-user", "ts-brand", "ts-step"]);
+});
+
+/** A thread that is taller than the page, with an answer that is still coming. */
+function tall(): { readonly log: Story; readonly at: number } {
+  const log = new Story({ check: false }).session("ses_tall", 4);
+  for (let n = 0; n < 12; n++)
+    log
+      .begin(`Question ${n}`)
+      .text([`${"A line of the answer. ".repeat(30)}${n}`], { final: true })
+      .end();
+  log
+    .begin("And now?")
+    .text(["More words. ".repeat(40), "Still more. ".repeat(200)], { final: true })
+    .end();
+  return { log, at: after(log, "text.delta", 13) };
+}
+
+const scroller = (page: Page) => page.locator(".ts-scroll");
+const topOf = async (page: Page) => await scroller(page).evaluate(({ scrollTop }) => scrollTop);
+const leftBelow = async (page: Page) =>
+  await scroller(page).evaluate((box) => Math.round(box.scrollHeight - box.scrollTop - box.clientHeight));
+
+describe("following", () => {
+  test("opens at the end and stays there while the answer grows", async () => {
+    const page = await openRecorded();
+    const { log, at } = tall();
+    await start(page, log.events.slice(0, at));
+    await expect.poll(() => leftBelow(page), PATIENCE).toBeLessThanOrEqual(1);
+    const before = await topOf(page);
+    await play(page, log, at);
+    await expect.poll(() => leftBelow(page), PATIENCE).toBeLessThanOrEqual(1);
+    expect(await topOf(page)).toBeGreaterThan(before);
+  });
+
+  test("ends with a small move up, and begins again by the button", async () => {
+    const page = await openRecorded();
+    const { log, at } = tall();
+    await start(page, log.events.slice(0, at));
+    await expect.poll(() => leftBelow(page), PATIENCE).toBeLessThanOrEqual(1);
+    await scroller(page).hover();
+    await page.mouse.wheel(0, -40);
+    const button = page.getByRole("button", { name: "To the newest message" });
+    await button.waitFor(PATIENCE);
+    const before = await topOf(page);
+    await play(page, log, at);
+    expect(await topOf(page)).toBe(before);
+    await button.click();
+    await expect.poll(() => leftBelow(page), PATIENCE).toBeLessThanOrEqual(1);
+    await expect.poll(() => button.count(), PATIENCE).toBe(0);
+  });
+
+  test("what is opened by hand opens where it is", async () => {
+    const page = await openRecorded();
+    const { log } = tall();
+    const call = log.begin("Look it up").call("look_up", ["{}"], { label: "Looking it up" });
+    log.endResult(log.startResult(call, "look_up", { label: "Looking it up" }), "a line\n".repeat(60));
+    log.text(["Found."], { final: true }).end();
+    await start(page, log.events);
+    await expect.poll(() => leftBelow(page), PATIENCE).toBeLessThanOrEqual(1);
+    const head = page.getByRole("button", { name: /Looking it up/ });
+    const before = (await head.boundingBox())?.y;
+    await head.click();
+    await page.locator(".ts-panel").waitFor(PATIENCE);
+    expect((await head.boundingBox())?.y).toBe(before);
+  });
+});
+
+test("older turns that come leave what is read where it is", async () => {
+  const page = await openRecorded();
+  const { log } = tall();
+  await start(page, log.events);
+  const all = foldAll(log.events);
+  const text = (from: number) => JSON.stringify(all.turns.toArray().slice(from).map(turnSnapshot));
+  await page.evaluate((turns) => window.recorded?.showTurns(turns, true), text(4));
+  await scroller(page).evaluate((box) => box.scrollTo(0, 0));
+  const load = page.getByRole("button", { name: "Show earlier messages" });
+  await load.click();
+  expect(await page.evaluate(() => window.recorded?.commands)).toContainEqual(["loadOlder"]);
+  const read = page.locator(".ts-user", { hasText: "Question 4" });
+  const before = (await read.boundingBox())?.y ?? 0;
+  await page.evaluate((turns) => window.recorded?.showTurns(turns, false), text(0));
+  await page.locator(".ts-user", { hasText: "Question 0" }).waitFor({ state: "attached" });
+  const now = (await read.boundingBox())?.y ?? 0;
+  // The button above it is gone, with its height.
+  expect(Math.abs(now - before)).toBeLessThan(80);
+});
+
+describe("the composer", () => {
+  test("sends with Enter, breaks the line with Shift+Enter, and waits for input methods", async () => {
+    const page = await openRecorded();
+    await start(page, []);
+    const field = page.getByRole("textbox", { name: "Message" });
+    await field.fill("One");
+    await field.press("Shift+Enter");
+    await field.pressSequentially("two");
+    expect(await field.inputValue()).toBe("One\ntwo");
+    await field.evaluate((element) => {
+      const key = { key: "Enter", bubbles: true, cancelable: true, isComposing: true, keyCode: 229 };
+      element.dispatchEvent(new KeyboardEvent("keydown", key));
+    });
+    expect(await page.evaluate(() => window.recorded?.commands)).toEqual([]);
+    await field.press("Enter");
+    expect(await page.evaluate(() => window.recorded?.commands)).toEqual([["send", { text: "One\ntwo" }]]);
+    expect(await field.inputValue()).toBe("");
+    expect(await page.locator(".ts-user .ts-bubble").innerText()).toBe("One\ntwo");
+  });
+
+  test("takes files by button and paste, and sends them with the message", async () => {
+    const page = await openRecorded();
+    await start(page, []);
+    const choosing = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Attach files" }).click();
+    const file = { name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("abc") };
+    await (await choosing).setFiles([file]);
+    await page.locator(".ts-chip[data-status=done]").waitFor(PATIENCE);
+    await page.getByRole("textbox", { name: "Message" }).evaluate((element) => {
+      const data = new DataTransfer();
+      data.items.add(new File(["xyz"], "b.txt", { type: "text/plain" }));
+      element.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
+    });
+    await expect.poll(() => page.locator(".ts-chip[data-status=done]").count(), PATIENCE).toBe(2);
+    await page.getByRole("button", { name: "Remove b.txt" }).click();
+    await page.getByRole("button", { name: "Send" }).click();
+    const sent = await page.evaluate(() => window.recorded?.commands.find(([name]) => name === "send"));
+    expect(sent?.[1]).toMatchObject({ text: "", files: [{ name: "a.txt" }] });
+    expect(await page.locator(".ts-attachments").count()).toBe(0);
+  });
+
+  test("U07 stops what runs", async () => {
+    const page = await openRecorded();
+    const log = begun();
+    await start(page, log.events);
+    await page.getByRole("button", { name: "Stop" }).click();
+    const turn = foldAll(log.events).turns.last()?.id;
+    expect(await page.evaluate(() => window.recorded?.commands)).toEqual([["stop", turn]]);
+    const at = log.events.length;
+    log.end("user_stopped");
+    await play(page, log, at);
+    await expect.poll(() => page.getByRole("button", { name: "Stop" }).count(), PATIENCE).toBe(0);
+  });
+
+  test("a message that was refused says why, and can be sent again or discarded", async () => {
+    const page = await openRecorded();
+    await start(page, []);
+    await page.evaluate(() => {
+      const error = Object.assign(new Error("Too many messages."), { code: "RATE_LIMITED" as const });
+      const failed = { ...error, message: error.message, name: "", canRetry: true, retryAfterSeconds: 20 };
+      window.recorded?.show({
+        outbox: [{ id: "m1", text: "Hello", files: [], at: 0, status: "failed", error: failed }],
+      });
+    });
+    await page.getByText("Too many messages.").waitFor(PATIENCE);
+    await page.getByRole("button", { name: "Send again" }).click();
+    await page.getByRole("button", { name: "Discard" }).click();
+    expect(await page.evaluate(() => window.recorded?.commands)).toEqual([
+      ["resend", "m1"],
+      ["withdraw", "m1"],
+    ]);
+  });
+});
