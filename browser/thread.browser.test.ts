@@ -30,7 +30,7 @@ function withTool(): Story {
   const log = begun();
   const call = log.call("get_price", ['{"symbol":', '"VNM"}'], { label: "Reading the price" });
   log.endResult(log.startResult(call, "get_price", { label: "Reading the price" }), "82,000 VND");
-  return log.text(["It stands at 82,000."], { final: true }).end() as Story;
+  return log.text(["It stands at 82,000."], { final: true }).end();
 }
 
 describe("a call", () => {
@@ -262,10 +262,10 @@ describe("the composer", () => {
     const page = await openRecorded();
     await start(page, []);
     await page.evaluate(() => {
-      const error = Object.assign(new Error("Too many messages."), { code: "RATE_LIMITED" as const });
-      const failed = { ...error, message: error.message, name: "", canRetry: true, retryAfterSeconds: 20 };
+      const why = { code: "RATE_LIMITED" as const, canRetry: true, retryAfterSeconds: 20 };
+      const error = Object.assign(new Error("Too many messages."), why);
       window.recorded?.show({
-        outbox: [{ id: "m1", text: "Hello", files: [], at: 0, status: "failed", error: failed }],
+        outbox: [{ id: "m1", text: "Hello", files: [], at: 0, status: "failed", error }],
       });
     });
     await page.getByText("Too many messages.").waitFor(PATIENCE);

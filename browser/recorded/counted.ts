@@ -2,19 +2,19 @@
 import { type Components, DEFAULT_COMPONENTS } from "@turnstream/react";
 import type { ComponentType, ReactNode } from "react";
 
-type Props = Readonly<Record<string, unknown>>;
+type Props = Readonly<Record<string, string | number | undefined>>;
 
 /** @param onDraw hears of every drawing: the part, and what it was told to draw */
 export function countedComponents(onDraw: (what: string) => void): Components {
   const counted = Object.entries(DEFAULT_COMPONENTS).map(([name, part]) => {
     const draw = functionOf(part as ComponentType<Props>);
     const Counted = (props: Props): ReactNode => {
-      onDraw(`${name} ${String(props["index"] ?? props["turn"] ?? props["message"] ?? "")}`.trim());
+      onDraw(`${name} ${props["index"] ?? props["turn"] ?? props["message"] ?? ""}`.trim());
       return draw(props);
     };
     return [name, Counted];
   });
-  return Object.fromEntries(counted) as unknown as Components;
+  return Object.fromEntries(counted) as never;
 }
 
 /** Of a part that React remembers (`memo`), what it calls. */

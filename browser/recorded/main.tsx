@@ -19,6 +19,8 @@ const components = countedComponents((what) => {
 const commands: Recorded["commands"] = [];
 const mended: string[] = [];
 
+const onRecoverableError = (error: unknown): void => void mended.push(String(error));
+
 window.recorded = {
   start(events: readonly Event[], html?: string) {
     root?.unmount();
@@ -35,7 +37,6 @@ window.recorded = {
       return;
     }
     place.innerHTML = html;
-    const onRecoverableError = (error: unknown): void => void mended.push(String(error));
     root = hydrateRoot(place, <App session={session} />, { onRecoverableError });
   },
   append: (events) => session?.append(events),

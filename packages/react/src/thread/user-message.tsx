@@ -29,21 +29,23 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
         <div className="ts-user-status">
           <span>{statusText(status, words.messageStatus)}</span>
           {(problem ?? error) !== null && <span className="ts-fail">{problem ?? error?.message}</span>}
-          {status === "failed" && (
-            <button type="button" className="ts-link" onClick={() => session.resend(id)}>
-              {words.resend}
-            </button>
-          )}
-          {status !== "sending" && (
-            <button
-              type="button"
-              className="ts-link"
-              disabled={isBusy}
-              onClick={() => run(() => session.withdraw(id))}
-            >
-              {status === "queued" ? words.withdraw : words.discard}
-            </button>
-          )}
+          <span className="ts-user-actions">
+            {status === "failed" && (
+              <button type="button" className="ts-link" onClick={() => session.resend(id)}>
+                {words.resend}
+              </button>
+            )}
+            {status !== "sending" && (
+              <button
+                type="button"
+                className="ts-link"
+                disabled={isBusy}
+                onClick={() => run(() => session.withdraw(id))}
+              >
+                {status === "queued" ? words.withdraw : words.discard}
+              </button>
+            )}
+          </span>
         </div>
       )}
     </div>
