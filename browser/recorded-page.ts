@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { keepArtefacts } from "./artefacts.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 import { pageUrl } from "./pages.ts";
-import type {} from "./recorded/handle.ts";
 
 let browser: Browser | undefined;
 
