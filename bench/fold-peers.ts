@@ -4,7 +4,7 @@
  * of them take seconds for a long call.
  */
 import type { Event } from "@turnstream/protocol";
-import { parseAndJoin, readAsClient } from "./fold-readers.ts";
+import { connectedClients, onWire, parseAndJoin } from "./fold-readers.ts";
 import { alternateAsync, growth, type Measurement, ratio, round } from "./measure.ts";
 import { agUiEvents } from "./peers/ag-ui-events.ts";
 import { assistantChunks } from "./peers/assistant-chunks.ts";
@@ -29,12 +29,15 @@ function often(run: () => void): () => Promise<void> {
   };
 }
 
-function candidates(frames: readonly string[]): Candidates {
+/** @param runs how often each will be run */
+async function candidates(log: readonly string[], runs: number): Promise<Candidates> {
+  const frames = onWire(log);
+  const next = await connectedClients(runs * TIMES);
   const events = frames.map((frame) => JSON.parse(frame) as Event);
   const [ai, agUi, assistant] = [uiChunks, agUiEvents, assistantChunks].map((make) => lines(make(events)));
   return {
     floor: often(() => parseAndJoin(frames)),
-    "@turnstream/client": often(() => readAsClient(frames)),
+    "@turnstream/client": often(() => next()(frames)),
     [PEERS[0]]: () => readByAi(ai ?? []),
     [PEERS[1]]: () => readByAgUi(agUi ?? []),
     [PEERS[2]]: () => readByAssistantStream(assistant ?? []),
@@ -52,9 +55,9 @@ function perTurn(times: Readonly<Record<string, number>>): Record<string, number
 }
 
 export async function benchFoldPeers(): Promise<Measurement[]> {
-  const typical = perTurn(await alternateAsync(candidates(typicalTurn()), 5, 3));
-  const short = perTurn(await alternateAsync(candidates(longCall(longArguments(10_000))), 3, 2));
-  const long = perTurn(await alternateAsync(candidates(longCall(longArguments(40_000))), 3, 0));
+  const typical = perTurn(await alternateAsync(await candidates(typicalTurn(), 8), 5, 3));
+  const short = perTurn(await alternateAsync(await candidates(longCall(longArguments(10_000)), 5), 3, 2));
+  const long = perTurn(await alternateAsync(await candidates(longCall(longArguments(40_000)), 4), 3, 1));
   return ["@turnstream/client", ...PEERS].flatMap((name): Measurement[] => [
     { measure: `W1, ${name} / parse and join`, value: ratio(typical, name, "floor") },
     { measure: `W2, ${name} / parse and join`, value: ratio(long, name, "floor") },

@@ -3,8 +3,8 @@
  * medians measured side by side.
  */
 import { emptyState, type Event, fold, type SessionState } from "@turnstream/protocol";
-import { parseAndJoin, readAsClient, sink } from "./fold-readers.ts";
-import { alternate, growth, type Measurement, ratio, round } from "./measure.ts";
+import { connectedClients, onWire, parseAndJoin, sink } from "./fold-readers.ts";
+import { alternate, growth, type Measurement, ratio, RUNS, round } from "./measure.ts";
 import { longAnswer, longArguments, longCall, manyRecords, turnAfter, typicalTurn } from "./workloads.ts";
 
 /** Growth is told from runs long enough that the machine's noise is small beside them. */
@@ -25,14 +25,21 @@ function foldEvents(events: readonly Event[], from: SessionState = emptyState): 
   return state;
 }
 
-export function benchFold(): Measurement[] {
-  const w1 = typicalTurn();
+export async function benchFold(): Promise<Measurement[]> {
+  const w1 = onWire(typicalTurn());
+  const next = await connectedClients(RUNS * LONGER);
   const w1Events = parsed(w1);
   const typical = alternate({
     parse: () => parseAll(w1),
     fold: () => foldEvents(w1Events),
-    floor: () => parseAndJoin(w1),
-    client: () => readAsClient(w1),
+  });
+  const reading = alternate({
+    floor: () => {
+      for (let n = 0; n < LONGER; n++) parseAndJoin(w1);
+    },
+    client: () => {
+      for (let n = 0; n < LONGER; n++) next()(w1);
+    },
   });
 
   const short = parsed(longAnswer(2_000));
@@ -47,8 +54,8 @@ export function benchFold(): Measurement[] {
     },
   });
 
-  const text = calls("one long string", longArguments);
-  const records = calls("many records", manyRecords);
+  const text = await calls("one long string", longArguments);
+  const records = await calls("many records", manyRecords);
 
   const alone = parsed(turnAfter(0, 2_000));
   const crowded = parsed(turnAfter(200, 2_000));
@@ -65,7 +72,7 @@ export function benchFold(): Measurement[] {
     },
     {
       measure: "typical turn: what a client does with a frame / parse and join (goal 3)",
-      value: ratio(typical, "client", "floor"),
+      value: ratio(reading, "client", "floor"),
       atMost: 3,
     },
     {
@@ -85,8 +92,9 @@ export function benchFold(): Measurement[] {
 }
 
 /** 4,000 argument deltas of 40 kB in all, of one shape. */
-function calls(shape: string, make: (length: number) => string[]): Measurement[] {
-  const w2 = longCall(make(40_000));
+async function calls(shape: string, make: (length: number) => string[]): Promise<Measurement[]> {
+  const w2 = onWire(longCall(make(40_000)));
+  const next = await connectedClients(RUNS);
   const events = parsed(w2);
   const small = parsed(longCall(make(10_000)));
   const large = parsed(longCall(make(80_000)));
@@ -94,7 +102,7 @@ function calls(shape: string, make: (length: number) => string[]): Measurement[]
     parse: () => parseAll(w2),
     fold: () => foldEvents(events),
     floor: () => parseAndJoin(w2),
-    client: () => readAsClient(w2),
+    client: () => next()(w2),
   });
   const sizes = alternate({
     small: () => {

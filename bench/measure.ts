@@ -3,11 +3,16 @@
  * median of each counts. Ratios inside one run are what a bench may promise; never absolute times.
  */
 
+const REPETITIONS = 5;
+const WARM_UPS = 5;
+/** How often `alternate` runs each candidate. */
+export const RUNS = REPETITIONS + WARM_UPS;
+
 /** Median milliseconds of each candidate over alternating repetitions, after warming all of them up. */
 export function alternate(
   candidates: Readonly<Record<string, () => unknown>>,
-  repetitions = 5,
-  warmUps = 5,
+  repetitions = REPETITIONS,
+  warmUps = WARM_UPS,
 ): Record<string, number> {
   const names = Object.keys(candidates);
   const times: Record<string, number[]> = Object.fromEntries(names.map((name) => [name, []]));

@@ -3,7 +3,7 @@ import { createClient } from "@turnstream/client";
 import { foldAll } from "@turnstream/protocol";
 import { SessionProvider, Thread } from "@turnstream/react";
 import "@turnstream/react/styles.css";
-import { FedGateway } from "./fed-gateway.ts";
+import { FedGateway } from "../fed-gateway.ts";
 import type { MakeSubject } from "./subject.ts";
 
 export const turnstream: MakeSubject = ({ before, turn }) => {

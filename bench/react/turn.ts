@@ -73,8 +73,8 @@ function answer(log: LogWriter, deltas: number): void {
     const every = Math.floor(deltas / CITATIONS);
     const isMarker = n % every === Math.floor(every / 2) && n < every * CITATIONS;
     const reference = isMarker ? Math.floor(n / every) + 1 : null;
-    const text = reference === null ? piece : `[^${reference}]`;
-    const marked = { reference: reference ?? 0, start: length, end: length + text.length };
+    const text = reference === null ? piece : `${piece}[^${reference}]`;
+    const marked = { reference: reference ?? 0, start: length + piece.length, end: length + text.length };
     log.add({ type: "text.delta", ...on, text, ...(reference === null ? {} : { annotations: [marked] }) });
     length += text.length;
   }

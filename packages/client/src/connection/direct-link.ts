@@ -329,7 +329,9 @@ class DirectLink implements Link {
       }
       default: {
         const before = watched.state;
-        const pass = this.#stepOne(watched, { type: "at", cursor: String(frame["id"]) });
+        // What comes while it is live changes nothing of it.
+        const pass =
+          before.phase === "live" || this.#stepOne(watched, { type: "at", cursor: String(frame["id"]) });
         if (pass) watched.handler.events([frame as unknown as Event]);
         if (watched.state !== before) this.#tell(watched);
       }

@@ -287,13 +287,16 @@ export class LiveSession implements Session {
 
   #change(change: Partial<SessionView>): void {
     const before = this.#view;
-    const { state = before.state } = change;
-    const older = change.older ?? before.older;
+    // One by one: this is done for every delta, and spreading costs more than folding.
+    const { state = before.state, connection = before.connection } = change;
+    const { outbox = before.outbox, older = before.older, skewMs = before.skewMs } = change;
     const hasMore = state.earlier > 0;
     this.#view = {
-      ...before,
-      ...change,
+      state,
+      connection,
+      outbox,
       older: older.hasMore === hasMore ? older : { ...older, hasMore },
+      skewMs,
     };
     this.#notifier?.changed(this.#view);
   }

@@ -10,9 +10,14 @@ export interface Taken {
 export function takeEvents(before: SessionState, events: readonly Event[]): Taken {
   let state = before;
   for (const event of events) {
-    const place = placeOf(state, event);
-    if (place === "gap" || place === "diverged") return { state, verdict: place };
-    if (place === "next") state = fold(state, event);
+    const next = fold(state, event);
+    // Nearly every event is the next one, and then the fold has looked at its place already.
+    const isNext = next !== state && (event.first ?? next.seq) === state.seq + 1;
+    if (!isNext) {
+      const place = placeOf(state, event);
+      if (place === "gap" || place === "diverged") return { state, verdict: place };
+    }
+    state = next;
   }
   return { state, verdict: "fine" };
 }
