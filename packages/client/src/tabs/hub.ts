@@ -2,7 +2,7 @@
  * The leading tab's side: one connection for all tabs, a feed for each session that anybody watches, and their commands.
  * The rules of a feed are in feed.ts. Never decides who leads.
  */
-import type { Snapshot } from "@turnstream/protocol";
+import type { Cursor, Snapshot } from "@turnstream/protocol";
 import { type ConnectionView, NOT_CONNECTED } from "../connection-view.ts";
 import { ClientError } from "../errors.ts";
 import type { Link, LinkHandler, Watch } from "../link.ts";
@@ -20,6 +20,8 @@ export interface HubOptions {
 
 export interface Hub {
   receive(message: ToLeader): void;
+  /** Where each session stands. */
+  heads(): Readonly<Record<string, Cursor>>;
   close(): void;
 }
 
@@ -180,6 +182,12 @@ export function createHub(options: HubOptions): Hub {
         case "ping":
       }
     },
+    heads: () =>
+      Object.fromEntries(
+        [...feeds].flatMap(([session, { state }]) =>
+          state.hasBegun && state.cursor !== null ? [[session, state.cursor]] : [],
+        ),
+      ),
     close() {
       isClosed = true;
       for (const cancel of timers) cancel();

@@ -6,7 +6,14 @@
  *   command:  held ──there is a leader──▶ given ──reply──▶ settled
  *               └── none for a while: OFFLINE    └── another leader: UNSURE
  */
-import { type Cursor, type Event, parseCursor, placeOf, type Position } from "@turnstream/protocol";
+import {
+  comparePositions,
+  type Cursor,
+  type Event,
+  parseCursor,
+  placeOf,
+  type Position,
+} from "@turnstream/protocol";
 import { type ConnectionView, NOT_CONNECTED } from "../connection-view.ts";
 import { ClientError } from "../errors.ts";
 import type { LinkCommand } from "../link.ts";
@@ -23,6 +30,7 @@ import {
 interface Watching {
   readonly session: string;
   readonly isJoined: boolean;
+  readonly askedAt: number;
   readonly position: Position | null;
 }
 
@@ -70,6 +78,9 @@ const NO_LEADER_MS = 10_000;
 /** Longer than any command takes; a leader that is there and never answers has lost it. */
 const NO_REPLY_MS = 60_000;
 
+/** An answer that takes longer than that was lost, or the question was. */
+const ASK_AGAIN_MS = 5_000;
+
 export function newMember(me: string): MemberState {
   return { me, leader: null, watches: new Map(), commands: new Map(), views: new Map() };
 }
@@ -77,13 +88,13 @@ export function newMember(me: string): MemberState {
 export function stepMember(state: MemberState, input: MemberInput, now: number): MemberStep {
   switch (input.type) {
     case "watch": {
-      const watching = { session: input.session, isJoined: false, position: null };
-      return ask({ ...state, watches: withEntry(state.watches, input.watch, watching) }, [input.watch]);
+      const watching = { session: input.session, isJoined: false, position: null, askedAt: now };
+      return ask({ ...state, watches: withEntry(state.watches, input.watch, watching) }, [input.watch], now);
     }
     case "again":
-      return ask(state, [input.watch]);
+      return ask(state, [input.watch], now);
     case "rejoin":
-      return ask(state, [...state.watches.keys()]);
+      return ask(state, [...state.watches.keys()], now);
     case "unwatch":
       return {
         state: { ...state, watches: withEntry(state.watches, input.watch, null) },
@@ -98,29 +109,29 @@ export function stepMember(state: MemberState, input: MemberInput, now: number):
       };
     }
     case "follow":
-      return follow(state, input.leader);
+      return follow(state, input.leader, now);
     case "tick":
       return giveUp(state, now);
     case "heard":
       return isSameReign(input.message.by, state.leader)
-        ? heard(state, input.message)
+        ? heard(state, input.message, now)
         : { state, effects: [] };
   }
 }
 
-function ask(state: MemberState, watches: readonly number[]): MemberStep {
+function ask(state: MemberState, watches: readonly number[], now: number): MemberStep {
   const effects: MemberEffect[] = [];
   let next = state.watches;
   for (const watch of watches) {
     const watching = next.get(watch);
     if (watching === undefined) continue;
-    next = withEntry(next, watch, { ...watching, isJoined: false });
+    next = withEntry(next, watch, { ...watching, isJoined: false, askedAt: now });
     if (state.leader !== null) effects.push({ type: "ask", watch, session: watching.session });
   }
   return { state: { ...state, watches: next }, effects };
 }
 
-function follow(state: MemberState, leader: Reign | null): MemberStep {
+function follow(state: MemberState, leader: Reign | null, now: number): MemberStep {
   const effects: MemberEffect[] = [];
   const commands = new Map(state.commands);
   for (const [request, { command, isGiven, at }] of state.commands) {
@@ -133,7 +144,7 @@ function follow(state: MemberState, leader: Reign | null): MemberStep {
       commands.set(request, { command, at, isGiven: true });
     }
   }
-  const asked = ask({ ...state, leader, commands, views: new Map() }, [...state.watches.keys()]);
+  const asked = ask({ ...state, leader, commands, views: new Map() }, [...state.watches.keys()], now);
   return { state: asked.state, effects: [...effects, ...asked.effects] };
 }
 
@@ -151,7 +162,7 @@ function giveUp(state: MemberState, now: number): MemberStep {
   return effects.length === 0 ? { state, effects } : { state: { ...state, commands }, effects };
 }
 
-function heard(state: MemberState, message: FromLeader): MemberStep {
+function heard(state: MemberState, message: FromLeader, now: number): MemberStep {
   switch (message.type) {
     case "connection": {
       const view = readView(message.view);
@@ -172,14 +183,24 @@ function heard(state: MemberState, message: FromLeader): MemberStep {
       );
     case "events":
       return each(state, watchesOf(state, message.session, message.to, message.watch), (watching, watch) =>
-        goOn(watching, watch, message.events),
+        goOn(watching, watch, message.events, now),
       );
     case "reply":
       return reply(state, message);
     case "lead":
+      return ask(state, lostBehind(state, message.heads, now), now);
     case "resign":
       return { state, effects: [] };
   }
+}
+
+/** Browsers drop what is said to a page that doesn't run. What was said before these heads has come, or never will. */
+function lostBehind(state: MemberState, heads: Readonly<Record<string, Cursor>>, now: number): number[] {
+  return [...state.watches].flatMap(([watch, { session, isJoined, position, askedAt }]) => {
+    if (!isJoined) return now - askedAt > ASK_AGAIN_MS ? [watch] : [];
+    const head = parseCursor(heads[session]);
+    return head !== null && position !== null && comparePositions(position, head) < 0 ? [watch] : [];
+  });
 }
 
 type Begun = Extract<FromLeader, { readonly type: "begun" }>;
@@ -204,7 +225,7 @@ function begin(state: MemberState, watching: Watching, watch: number, { beginnin
   };
 }
 
-function goOn(watching: Watching, watch: number, events: readonly Event[]): Changed {
+function goOn(watching: Watching, watch: number, events: readonly Event[], now: number): Changed {
   if (!watching.isJoined || watching.position === null) return { watching, effects: [] };
   let { position } = watching;
   const next: Event[] = [];
@@ -219,7 +240,7 @@ function goOn(watching: Watching, watch: number, events: readonly Event[]): Chan
   }
   const effects: MemberEffect[] = next.length === 0 ? [] : [{ type: "events", watch, events: next }];
   if (isBroken) effects.push({ type: "ask", watch, session: watching.session });
-  return { watching: { ...watching, position, isJoined: !isBroken }, effects };
+  return { watching: { ...watching, position, isJoined: !isBroken, askedAt: now }, effects };
 }
 
 function reply(state: MemberState, message: Extract<FromLeader, { readonly type: "reply" }>): MemberStep {

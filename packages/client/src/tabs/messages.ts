@@ -62,7 +62,13 @@ export type ToLeader =
 
 /** From the one who leads, to all of a session, or `to` one tab. */
 export type FromLeader =
-  | { readonly type: "lead" | "resign"; readonly by: Reign }
+  | {
+      readonly type: "lead";
+      readonly by: Reign;
+      /** Where each session stands: a tab that was not running has lost what was said meanwhile, and sees it by this. */
+      readonly heads: Readonly<Record<string, Cursor>>;
+    }
+  | { readonly type: "resign"; readonly by: Reign }
   | {
       readonly type: "begun";
       readonly by: Reign;
@@ -136,6 +142,7 @@ function isFromLeader(heard: Fields): boolean {
   const isAddressed = (heard["to"] === null || isText(heard["to"])) && isNumber(heard["watch"]);
   switch (heard["type"]) {
     case "lead":
+      return isRecord(heard["heads"]);
     case "resign":
       return true;
     case "begun":

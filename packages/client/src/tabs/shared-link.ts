@@ -7,7 +7,14 @@ import { ClientError } from "../errors.ts";
 import type { Link, LinkCommand, LinkHandler, Watch } from "../link.ts";
 import { createHub, type Hub } from "./hub.ts";
 import { type MemberEffect, type MemberInput, newMember, positioned, stepMember } from "./member.ts";
-import { type Acked, type FromLeader, readTabMessage, TABS_VERSION, type ToLeader } from "./messages.ts";
+import {
+  type Acked,
+  type FromLeader,
+  readTabMessage,
+  type Reign,
+  TABS_VERSION,
+  type ToLeader,
+} from "./messages.ts";
 import type { Channel, Lock, Page, Tabs, TabsEnv } from "./page.ts";
 import { newRole, type RoleEffect, type RoleInput, stepRole, TICK_MS } from "./role.ts";
 
@@ -267,7 +274,7 @@ class SharedLink implements Shared {
       case "say":
         return this.#channel?.post({ type: effect.what, from: this.#me });
       case "announce":
-        return this.#channel?.post({ type: effect.what, by: effect.by });
+        return this.#announce(effect.what, effect.by);
       case "drain":
         this.#options.env.setTimer(() => this.#input({ type: "drained" }), DRAIN_MS);
         return;
@@ -290,6 +297,12 @@ class SharedLink implements Shared {
       case "follow":
         return this.#tell({ type: "follow", leader: effect.leader });
     }
+  }
+
+  #announce(what: "lead" | "resign", by: Reign): void {
+    const message: FromLeader =
+      what === "resign" ? { type: what, by } : { type: what, by, heads: this.#hub?.heads() ?? {} };
+    this.#channel?.post(message);
   }
 
   #request(isStolen: boolean): void {

@@ -294,7 +294,8 @@ export class FakeTab {
     // Late, but in order for each sender.
     const at = Math.max(this.#arrivals.get(from) ?? 0, Date.now() + Math.floor(this.#browser.random() * 20));
     this.#arrivals.set(from, at);
-    setTimeout(() => this.task(() => this.#heard?.(message)), at - Date.now());
+    // As Chromium does: what is said to a page that doesn't run is lost.
+    setTimeout(() => this.life === "running" && this.#heard?.(message), at - Date.now());
   }
 
   /** Runs in this tab: now, once it is thawed, or never. */
