@@ -72,27 +72,36 @@ const config = ts.getParsedCommandLineOfConfigFile(
   { noEmit: true, emitDeclarationOnly: false, composite: false },
   { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => {} },
 );
-/** The last program, so that the next one need not read everything again. */
-let program: ts.Program | undefined;
+/** The last programs, so that the next ones need not read everything again. */
+const programs: { ts?: ts.Program; tsx?: ts.Program } = {};
+
+/** What a page is written with, beside the language. */
+const FOR_PAGES: ts.CompilerOptions = {
+  jsx: ts.JsxEmit.ReactJSX,
+  lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
+};
 
 /** What the compiler says about the TypeScript in a document, as if each block were a file of this package. */
-const checkCode: Check = (text) => {
-  const code = fencesOf(text).filter(({ info }) => info === "ts");
+const checkCode: Check = (text) => [...checkCodeOf(text, "ts"), ...checkCodeOf(text, "tsx")];
+
+function checkCodeOf(text: string, language: "ts" | "tsx"): string[] {
+  const code = fencesOf(text).filter(({ info }) => info === language);
   if (config === undefined || code.length === 0) return [];
   const sources = new Map(
-    code.map(({ body, line }) => [join(root, "conformance", `line-${line}.ts`), body] as const),
+    code.map(({ body, line }) => [join(root, "conformance", `line-${line}.${language}`), body] as const),
   );
-  const host = ts.createCompilerHost(config.options);
+  const options = language === "ts" ? config.options : { ...config.options, ...FOR_PAGES };
+  const host = ts.createCompilerHost(options);
   host.fileExists = (file) => sources.has(file) || ts.sys.fileExists(file);
   host.readFile = (file) => sources.get(file) ?? ts.sys.readFile(file);
-  const next = ts.createProgram([...sources.keys()], config.options, host, program);
-  program = next;
+  const next = ts.createProgram([...sources.keys()], options, host, programs[language]);
+  programs[language] = next;
   return [...sources.keys()].flatMap((name) => {
     const file = next.getSourceFile(name);
     const found = [...next.getSyntacticDiagnostics(file), ...next.getSemanticDiagnostics(file)];
     return found.map(({ messageText }) => `${name}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`);
   });
-};
+}
 
 /** Runs each TypeScript block that is followed by its output, and compares the two. */
 const checkOutput: Check = (text) => {

@@ -9,6 +9,8 @@ const TESTS = [
   "packages/*/test/**/*.test.{ts,tsx}",
   "conformance/**/*.test.ts",
   "examples/**/*.test.{ts,tsx}",
+  "browser/**/*.test.ts",
+  "gallery/**/*.test.ts",
 ];
 
 export function readTestSources(): TestSource[] {
