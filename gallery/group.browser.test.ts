@@ -113,5 +113,5 @@ test("U05: what waits for a person stays in sight when its group is closed", asy
   await show(page, "approval/pending");
   await page.click(HEAD);
   expect(await isOpen(page)).toBe(false);
-  expect(await page.locator(".ts-approval").isVisible()).toBe(true);
+  expect(await page.locator("[data-card=approval]").isVisible()).toBe(true);
 });

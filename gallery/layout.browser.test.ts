@@ -16,21 +16,16 @@ async function overhang(page: Page): Promise<number> {
   });
 }
 
-test.each([
-  ["on a phone", 360, "ltr"],
-  ["on a phone, right to left", 360, "rtl"],
-  ["right to left", 900, "rtl"],
-] as const)("no state scrolls sideways %s", async (_, width, dir) => {
-  const page = await openStage({
-    address: { dir },
-    viewport: { width, height: 800 },
-    reducedMotion: "reduce",
-  });
+test("no state scrolls sideways on a phone, in either direction", async () => {
+  const page = await openStage({ viewport: { width: 360, height: 800 }, reducedMotion: "reduce" });
   const wide: Record<string, number> = {};
   for (const name of await stateNames(page)) {
     await show(page, name);
-    const over = await overhang(page);
-    if (over > 0) wide[name] = over;
+    for (const dir of ["ltr", "rtl"] as const) {
+      await page.evaluate(async (to) => await window.gallery?.dress({ dir: to }), dir);
+      const over = await overhang(page);
+      if (over > 0) wide[`${name} ${dir}`] = over;
+    }
   }
   expect(wide).toEqual({});
 });
@@ -52,7 +47,10 @@ async function moving(page: Page): Promise<number> {
 test("nothing moves where a person asked for less motion", async () => {
   const page = await openStage({ reducedMotion: "reduce" });
   const restless: string[] = [];
-  for (const name of await stateNames(page)) {
+  const busy = (await stateNames(page)).filter((name) =>
+    /running|pending|streaming|processing|ended|waiting/.test(name),
+  );
+  for (const name of busy) {
     await show(page, name);
     if ((await moving(page)) > 0) restless.push(name);
   }

@@ -2,6 +2,7 @@
  * One state on its own page: nothing but what the components draw, for the gallery's frame and for tests. Told by its
  * address, and then by `window.gallery`.
  */
+import { preloadCards, preloadMarkdown } from "@turnstream/react";
 import { StrictMode } from "react";
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
@@ -56,6 +57,8 @@ function mount(place: HTMLElement, address: Address): GalleryHandle {
     shown++;
     heard = [];
     play = fresh(name, at);
+    // What is loaded later is there, so that a state is the same the first time.
+    await Promise.all([preloadMarkdown(), preloadCards()]);
     draw();
     await settled();
     if (play.live > 0) await handle.move(play.at + play.live);

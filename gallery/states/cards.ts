@@ -25,7 +25,7 @@ function pressSubmit(root: HTMLElement): void {
 
 /** Presses the button that lets a person change the arguments. */
 function pressEdit(root: HTMLElement): void {
-  root.querySelector<HTMLElement>(".ts-approval [data-action=edit]")?.click();
+  root.querySelector<HTMLElement>("[data-card=approval] .ts-row .ts-button:nth-child(2)")?.click();
 }
 
 export const cardStates: readonly GalleryState[] = [

@@ -3,12 +3,14 @@ import type { Components } from "./components.ts";
 import { Citation } from "./content/citation.tsx";
 import { Markdown } from "./content/markdown.tsx";
 import { TextBlock } from "./content/text-block.tsx";
-import { ApprovalCard } from "./cards/approval-card.tsx";
-import { QuestionCard } from "./cards/question-card.tsx";
-import { FormCard } from "./cards/form-card.tsx";
-import { PaymentCard } from "./cards/payment-card.tsx";
-import { FileProgress } from "./cards/file-progress.tsx";
-import { Artifact } from "./content/artifact.tsx";
+import {
+  ApprovalCard,
+  Artifact,
+  FileProgress,
+  FormCard,
+  PaymentCard,
+  QuestionCard,
+} from "./cards/later-cards.ts";
 import { Announcer } from "./thread/announcer.tsx";
 import { Brand } from "./thread/brand.tsx";
 import { Composer } from "./thread/composer.tsx";

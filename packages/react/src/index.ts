@@ -12,6 +12,7 @@ export type {
   RunProps,
   TurnProps,
 } from "./components.ts";
+export { preloadCards } from "./cards/later-cards.ts";
 export { type Approval, useApproval } from "./cards/use-approval.ts";
 export { type Countdown, useCountdown } from "./cards/use-countdown.ts";
 export { type FormView, useForm } from "./cards/use-form.ts";

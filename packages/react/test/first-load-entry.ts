@@ -1,3 +1,3 @@
-/** What first-load.test.ts weighs: everything that a page can import from the root entries of this package and the client. */
-export * from "../src/index.ts";
-export * from "@turnstream/client";
+/** What first-load.test.ts weighs: what a page imports to show a thread of a live session. */
+export { SessionProvider, Thread } from "../src/index.ts";
+export { createClient } from "@turnstream/client";

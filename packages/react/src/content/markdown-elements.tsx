@@ -34,12 +34,23 @@ function Pre({ children }: ComponentProps<"pre">) {
   return <CodeBlock language={language} text={typeof text === "string" ? text.replace(/\n$/, "") : ""} />;
 }
 
+function Mark({ isDone }: { readonly isDone: boolean }) {
+  const { strings } = useShared();
+  return (
+    <span className="ts-task-mark" data-done={isDone || undefined}>
+      {isDone && <span className="ts-sr">{strings.thread.done}</span>}
+    </span>
+  );
+}
+
 export const ELEMENTS: Components = {
   a: ({ href = "", children }) => <SafeLink address={href}>{children}</SafeLink>,
   img: ({ src, alt = "" }) => <SafeImage address={typeof src === "string" ? src : ""} alt={alt} />,
   pre: ({ children }) => <Pre>{children}</Pre>,
   table: ({ children }) => <Table>{children}</Table>,
   cite: ({ node }) => <Cite index={Number(node?.properties["dataNumber"])} />,
+  // A mark, not a field: whoever reads can't change it.
+  input: ({ checked }) => <Mark isDone={checked === true} />,
   // An answer's headings stand below those of the page.
   h1: ({ children }) => <h3 className="ts-h1">{children}</h3>,
   h2: ({ children }) => <h4 className="ts-h2">{children}</h4>,

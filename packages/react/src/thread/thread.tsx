@@ -4,6 +4,7 @@
  */
 import { type ReactNode, useEffect, useRef } from "react";
 import type { ComposerProps } from "../components.ts";
+import { preloadCards } from "../cards/later-cards.ts";
 import { preloadMarkdown } from "../content/markdown.tsx";
 import { useShared } from "../context.ts";
 import { useTurnIds } from "../hooks/use-block.ts";
@@ -42,7 +43,10 @@ export function Thread({ label, empty, composer = {} }: ThreadProps): ReactNode 
     if (sent !== undefined) toEnd();
   }, [sent, toEnd]);
   // Before the first answer needs it.
-  useEffect(() => void preloadMarkdown(), []);
+  useEffect(() => {
+    void preloadMarkdown();
+    void preloadCards();
+  }, []);
   return (
     <section className="ts-thread" ref={root} aria-label={label ?? words.conversation}>
       {/* Focusable, so that a keyboard can scroll it. */}

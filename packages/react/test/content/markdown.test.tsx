@@ -91,7 +91,7 @@ test("links, definitions, tables and tasks are drawn over pieces", () => {
   expect(drawn).toContain("<button");
   expect(drawn).toContain("docs</bdi>");
   expect(drawn).toContain('class="ts-table-scroll"');
-  expect(drawn).toContain('type="checkbox" disabled="" checked=""');
+  expect(drawn).toContain('class="ts-task-mark" data-done="true"');
   expect(drawn).not.toContain("d.example");
 });
 

@@ -1,0 +1,49 @@
+/**
+ * Parts that are loaded when a thread is first drawn, so that they cost the first load nothing. Until they are there, and on
+ * a server, nothing stands in their place; the first drawing in a browser is always the server's.
+ */
+import { type ComponentType, useEffect, useSyncExternalStore } from "react";
+
+export interface Later<Parts> {
+  /** Null before they are there. */
+  readonly get: () => Parts | null;
+  readonly subscribe: (listener: () => void) => () => void;
+  /** A failure is tried again when next asked. */
+  readonly load: () => Promise<void>;
+}
+
+export function createLater<Parts>(load: () => Promise<Parts>): Later<Parts> {
+  let parts: Parts | null = null;
+  let loading: Promise<void> | null = null;
+  const listeners = new Set<() => void>();
+  const run = async (): Promise<void> => {
+    try {
+      parts = await load();
+      for (const listener of listeners) listener();
+    } catch {
+      loading = null;
+    }
+  };
+  return {
+    get: () => parts,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    load: () => (loading ??= run()),
+  };
+}
+
+/** A part that is one of what comes later. */
+export function laterPart<Parts, Props extends object>(
+  later: Later<Parts>,
+  pick: (parts: Parts) => ComponentType<Props>,
+): ComponentType<Props> {
+  return function LaterPart(props: Props) {
+    const parts = useSyncExternalStore(later.subscribe, later.get, () => null);
+    useEffect(() => void later.load(), []);
+    if (parts === null) return null;
+    const Part = pick(parts);
+    return <Part {...props} />;
+  };
+}
