@@ -73,6 +73,11 @@ function measurements(costs: Costs, thread: Thread): Measurement[] {
         "count",
       ),
       figure(
+        `${title}: scripting per commit`,
+        of(subject, ({ scriptMs, commits }) => scriptMs / commits.length),
+        "ms of processor time; a page that can't keep up draws less often",
+      ),
+      figure(
         `${title}: tasks over 50 ms of processor time`,
         of(subject, ({ longTasksCpu }) => longTasksCpu.length),
         "count",
