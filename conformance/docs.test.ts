@@ -45,7 +45,9 @@ import { framesFrom, statesOf } from "./support/replay.ts";
 
 const root = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
-const DOCUMENTS = globSync(["*.md", "docs/**/*.md", "conformance/**/*.md"], { cwd: root }).toSorted();
+const DOCUMENTS = globSync(["*.md", "docs/**/*.md", "conformance/**/*.md", "packages/client/README.md"], {
+  cwd: root,
+}).toSorted();
 
 /** Links to files and headings that are not there; addresses on the web are not looked at. */
 function checkLinks(text: string, path: string): string[] {

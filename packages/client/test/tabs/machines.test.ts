@@ -40,9 +40,10 @@ test("what a tab has is left out, and what is missing is asked for", () => {
   expect(told(state, "1-7").effects).toEqual([]);
 });
 
+const lead = (head: string) =>
+  stepMember(joined(), { type: "heard", message: { type: "lead", by, heads: { s: head } } }, 0).effects;
+
 test("what a browser dropped while the page didn't run is asked for, once the leader says where it stands", () => {
-  const lead = (head: string) =>
-    stepMember(joined(), { type: "heard", message: { type: "lead", by, heads: { s: head } } }, 0).effects;
   expect([lead("1-5"), lead("1-4")]).toEqual([[], []]);
   expect(lead("1-6")).toEqual([{ type: "ask", watch: 1, session: "s" }]);
 });
@@ -102,8 +103,8 @@ test("silence is only another's when this tab was awake to hear", () => {
 });
 
 test("what no tab says is not heard", () => {
-  const lead = { type: "lead", by, heads: {} };
-  expect(readTabMessage(lead)).toBe(lead);
+  const said = { type: "lead", by, heads: {} };
+  expect(readTabMessage(said)).toBe(said);
   const begun = { type: "begun", by, session: "s", to: null, watch: 0 };
   const command = { type: "command", from: "a", request: "r", at: 0 };
   const wrong: unknown[] = [
