@@ -274,8 +274,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   {
     id: "U08",
     text: "Updates are batched per frame, connections are closed on leaving, time-outs are no shorter than the server's.",
-    pending: "client",
-    why: "it takes connections and a screen",
+    provedBy: "client",
   },
   {
     id: "U09",
