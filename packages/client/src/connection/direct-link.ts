@@ -363,17 +363,17 @@ class DirectLink implements Link {
     this.#tell(watched);
   }
 
+  /** An answer is found by its request: asked for by its number, a session is answered by its id. */
   #find(session: unknown, request: unknown): Watched | undefined {
-    if (typeof session === "string") {
-      const known = this.#watched.get(session) ?? this.#names.get(session);
-      if (known !== undefined) return known;
-    }
-    if (typeof request !== "string") return undefined;
+    if (typeof request !== "string") return typeof session === "string" ? this.#named(session) : undefined;
     const key = request.slice(0, request.indexOf("."));
     const asked = [...this.#watched.values()].find((watched) => watched.key === key);
-    // Asked for by its number, a session is answered by its id.
     if (asked !== undefined && typeof session === "string") this.#names.set(session, asked);
     return asked;
+  }
+
+  #named(session: string): Watched | undefined {
+    return this.#names.get(session) ?? this.#watched.get(session);
   }
 }
 

@@ -106,9 +106,18 @@ export class LiveSession implements Session {
       if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
       this.#notifier?.close();
       this.#notifier = null;
-      this.#cancelGrace = env.setTimer(() => this.#leave(), GRACE_MS);
+      this.#leaveSoon();
     };
   };
+
+  /** What is on its way still goes: a page may show another session before there is a network. */
+  #leaveSoon(): void {
+    const isDue = (): boolean => this.#outbox.list().every(({ status }) => status === "failed");
+    this.#cancelGrace = this.#parts.env.setTimer(
+      () => (isDue() ? this.#leave() : this.#leaveSoon()),
+      GRACE_MS,
+    );
+  }
 
   get isIdle(): boolean {
     return this.#watch === null && this.#listeners.size === 0;

@@ -41,6 +41,68 @@ describe.for(["socket", "stream"] as const)("over a %s", (wire) => {
   });
 });
 
+test("the list of sessions, page by page, and what can be done with them", async () => {
+  const house = await House.open();
+  const client = house.client();
+  const made = [await client.createSession(), await client.createSession({ title: "two" })];
+  const first = await client.sessions({ limit: 1 });
+  const second = await client.sessions({ limit: 1, before: first.nextBefore ?? "" });
+  expect([...first.sessions, ...second.sessions].map(({ id }) => id).toSorted()).toEqual(
+    made.map(({ id }) => id).toSorted(),
+  );
+  const id = made[0]?.id ?? "";
+  const session = client.session(id);
+  session.subscribe(() => {});
+  await until(session, "live", isLive);
+  expect(await client.rename(id, "A walk")).toMatchObject({ id, title: "A walk" });
+  await until(session, "renamed", ({ state }) => state.title === "A walk");
+  await client.erase(id);
+  await expect(client.rename(id, "gone")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  expect((await client.sessions()).sessions.map((one) => one.title)).toEqual(["two"]);
+});
+
+test("a session is found by its number too", async () => {
+  const house = await House.open();
+  const client = house.client();
+  const { number } = await client.createSession({ title: "by number" });
+  const session = client.session(String(number));
+  session.subscribe(() => {});
+  await until(session, "live", isLive);
+  session.send({ text: "hello" });
+  await until(session, "answered", isOver("hello"));
+});
+
+test("with nobody who looks, commands go by HTTP; files, drafts and messages that wait", async () => {
+  const house = await House.open();
+  const client = house.client();
+  const { id } = await client.createSession();
+  const session = client.session(id);
+  const told: number[] = [];
+  const file = await session.upload(new Blob(["two beds"], { type: "text/plain" }), {
+    name: "wish.txt",
+    onProgress: (sent, all) => told.push(sent, all),
+  });
+  expect(file).toMatchObject({ name: "wish.txt", media_type: "text/plain", size: 8 });
+  expect(told).toEqual([8, 8]);
+  await session.send({ text: "slow" }).done;
+  const waits = session.send({ text: "never mind" });
+  await waits.done;
+  await session.withdraw(waits.id);
+  await session.stop();
+  await session.refresh();
+  await house.stage.ended({ tenant: house.stage.actor.tenant, session: id }, () => true);
+  await session.refresh();
+  const { state } = session.getSnapshot();
+  expect(state.turns.toArray().map(({ status, message }) => [status, message?.text])).toEqual([
+    ["user_stopped", "slow"],
+  ]);
+  await session.retry(state.turns.last()?.id ?? "");
+  await session.refresh();
+  expect(session.getSnapshot().state.turns.length).toBe(2);
+  await expect(session.loadDraft("none")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await session.stop();
+});
+
 function pendingIn(view: SessionView): string | null {
   const items = view.state.turns.last()?.items.toArray() ?? [];
   for (const item of items) if (item?.kind === "approval" && item.status === "pending") return item.key;

@@ -41,7 +41,7 @@ function open(asked: (path: string) => unknown = () => null) {
   const api = { base: "", json: (path: string) => Promise.resolve(asked(path)) } as unknown as Api;
   const session = new LiveSession("s", { url: "", link, api, env, person: createPerson("", null) });
   const fire = (): void => {
-    for (const timer of timers) {
+    for (const timer of [...timers]) {
       timers.delete(timer);
       timer.run();
     }
@@ -160,6 +160,23 @@ describe("coming and going", () => {
     expect(one.link.stops).toBe(1);
     one.session.subscribe(() => {});
     expect(one.link.watches).toBe(2);
+  });
+
+  test("what is on its way goes though nobody looks any more", async () => {
+    const one = open();
+    const leave = one.session.subscribe(() => {});
+    one.link.handler?.connection({ ...live, phase: "waiting" });
+    const { id } = one.session.send({ text: "hello" });
+    leave();
+    one.fire();
+    expect(one.link.stops).toBe(0);
+    one.link.handler?.begun({ resumed: false, reason: "fresh" });
+    one.link.handler?.snapshot(snapshot(foldAll(LOG.slice(0, 1))), "1-1");
+    one.link.handler?.connection(live);
+    expect(one.link.commands).toMatchObject([{ type: "send" }]);
+    one.link.handler?.events([{ ...LOG[1], message: id } as Event]);
+    one.fire();
+    expect(one.link.stops).toBe(1);
   });
 
   test("who comes back goes on from where they were", () => {
