@@ -69,7 +69,8 @@ test("a session is found by its number too", async () => {
   session.subscribe(() => {});
   await until(session, "live", isLive);
   session.send({ text: "hello" });
-  await until(session, "answered", isOver("hello"));
+  const { state } = await until(session, "answered", isOver("hello"));
+  expect([state.number, state.title]).toEqual([number, "by number"]);
 });
 
 test("with nobody who looks, commands go by HTTP; files, drafts and messages that wait", async () => {

@@ -41,10 +41,10 @@ function open(asked: (path: string) => unknown = () => null) {
   const api = { base: "", json: (path: string) => Promise.resolve(asked(path)) } as unknown as Api;
   const session = new LiveSession("s", { url: "", link, api, env, person: createPerson("", null) });
   const fire = (): void => {
-    for (const timer of [...timers]) {
-      timers.delete(timer);
-      timer.run();
-    }
+    // Those that are set meanwhile are for the next time.
+    const due = [...timers];
+    timers.clear();
+    for (const timer of due) timer.run();
   };
   return { link, session, timers, fire };
 }
