@@ -90,15 +90,33 @@ function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode"
   const { block, canEdit, isSending, problem } = approval;
   return (
     <div className="ts-row">
-      <button type="button" className="ts-button ts-primary" disabled={isSending} onClick={approval.approve}>
+      <button
+        type="button"
+        className="ts-button ts-primary"
+        data-action="approve"
+        disabled={isSending}
+        onClick={approval.approve}
+      >
         {isSending ? words.sending : problem === null ? words.approve : words.tryAgain}
       </button>
       {canEdit && (
-        <button type="button" className="ts-button" disabled={isSending} onClick={() => onMode("edit")}>
+        <button
+          type="button"
+          className="ts-button"
+          data-action="edit"
+          disabled={isSending}
+          onClick={() => onMode("edit")}
+        >
           {words.edit}
         </button>
       )}
-      <button type="button" className="ts-button" disabled={isSending} onClick={() => onMode("reject")}>
+      <button
+        type="button"
+        className="ts-button"
+        data-action="reject"
+        disabled={isSending}
+        onClick={() => onMode("reject")}
+      >
         {words.reject}
       </button>
       {block.offers_always && (

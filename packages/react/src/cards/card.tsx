@@ -27,7 +27,7 @@ export function Card({ kind, labelledBy, isWaiting, children, cardRef, keys }: C
   return (
     <section
       ref={card}
-      className="ts-card"
+      className={`ts-card ts-${kind}`}
       data-card={kind}
       data-waiting={isWaiting || undefined}
       aria-labelledby={labelledBy}

@@ -47,18 +47,22 @@ function textOf(element: Tree): string {
   return text;
 }
 
-/** After the sanitizer: `<cite>` is ours, and stands for a citation. */
+/** After the sanitizer: `<cite>` is ours, and stands for a citation. In a link there is only text, for it is a button itself. */
 export function rehypeCitations() {
-  return (tree: unknown): void => cite(tree as Parent, false);
+  return (tree: unknown): void => cite(tree as Parent, "");
 }
 
-function cite(parent: Parent, isPlain: boolean): void {
+/** @param inside the link or code that it stands in, if any: there marks are what was written */
+function cite(parent: Parent, inside: "" | "a" | "code"): void {
   parent.children = parent.children.flatMap((child): Child[] => {
-    if (child.type === "text") return isPlain ? [unmarked(child)] : marked(child);
+    if (child.type === "text") return inside === "" ? marked(child) : [unmarked(child)];
     if (child.type !== "element") return [child];
-    for (const [name, value] of Object.entries(child.properties))
-      if (typeof value === "string") child.properties[name] = withoutMarks(value);
-    cite(child, isPlain || child.tagName === "a" || child.tagName === "code");
+    const { tagName, properties } = child;
+    for (const [name, value] of Object.entries(properties))
+      if (typeof value === "string") properties[name] = withoutMarks(value);
+    if (inside === "a" && tagName === "img")
+      return [{ type: "text", value: String(properties["alt"] ?? "") }];
+    cite(child, tagName === "a" || tagName === "code" ? tagName : inside);
     return [child];
   });
 }

@@ -6,6 +6,7 @@ import { useShared } from "../context.ts";
 import { formatSize } from "../format.ts";
 import { useCommand } from "../hooks/use-command.ts";
 import { type MessageStatus, useMessage } from "../hooks/use-message.ts";
+import { visibleText } from "../visible-text.ts";
 import { Icon } from "./icons.tsx";
 
 export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
@@ -60,10 +61,11 @@ function FileList({ files }: { readonly files: readonly File[] }): ReactNode {
   const { strings } = useShared();
   return (
     <ul className="ts-chips" aria-label={strings.thread.files}>
-      {files.map(({ url, name, size }) => (
-        <li key={url} className="ts-chip">
+      {files.map(({ url, name, size }, n) => (
+        // The same file may come twice.
+        <li key={`${n} ${url}`} className="ts-chip">
           <Icon name="file" />
-          <span className="ts-chip-name">{name ?? lastPart(url)}</span>
+          <bdi className="ts-chip-name">{visibleText(name ?? lastPart(url))}</bdi>
           {size !== undefined && <span className="ts-faint">{formatSize(strings, size)}</span>}
         </li>
       ))}

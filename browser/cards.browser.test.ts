@@ -1,0 +1,241 @@
+/** That each card can be answered by keyboard alone, and what is sent then (U05, U07). */
+import type { Event } from "@turnstream/protocol";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { numbered } from "./hostile/places.ts";
+import { openRecorded, start, withRecordedPages } from "./recorded-page.ts";
+
+withRecordedPages();
+
+const on = (index: number) => ({ turn: "t", run: "r", block: `b${index}`, index });
+
+interface Request {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+function logWith(...requests: readonly Request[]): Event[] {
+  return numbered([
+    { type: "session.start", session: "s", number: 1 },
+    { type: "message.add", message: "m", text: "Hi", by: "an" },
+    { type: "turn.start", turn: "t", number: 1, message: "m", message_number: 1, agent: "a", mode: "agent" },
+    { type: "run.start", turn: "t", run: "r", agent: "a" },
+    ...requests.map((request, n) => ({ ...request, ...on(n) })),
+  ]);
+}
+
+const approval = {
+  type: "approval.request",
+  key: "k",
+  call: "c",
+  actions: [{ name: "buy", label: "Buy VNM", input: { symbol: "VNM", count: 100, note: { a: [1] } } }],
+  editable: true,
+  digest: "d1",
+  deadline: 4_000_000_000_000,
+};
+
+const commands = async (page: Page) => await page.evaluate(() => window.recorded?.commands ?? []);
+const focused = async (page: Page) => await page.evaluate(() => document.activeElement?.textContent ?? "");
+
+async function open(...requests: readonly Request[]): Promise<Page> {
+  const page = await openRecorded();
+  await start(page, logWith(...requests));
+  await page.locator(".ts-card").first().waitFor();
+  return page;
+}
+
+async function press(page: Page, ...keys: readonly string[]): Promise<void> {
+  for (const key of keys) await page.keyboard.press(key);
+}
+
+test("U05: A goes to the approval and decides nothing; Y then approves what was shown", async () => {
+  const page = await open(approval);
+  await page.locator(".ts-scroll").focus();
+  await press(page, "y");
+  expect(await commands(page)).toEqual([]);
+  await press(page, "a");
+  expect(await page.evaluate(() => document.activeElement?.className)).toContain("ts-approval");
+  await press(page, "a");
+  expect(await commands(page)).toEqual([]);
+  await press(page, "y");
+  expect(await commands(page)).toEqual([["decide", "k", { decision: "approve", digest: "d1" }]]);
+  await press(page, "y");
+  expect(await commands(page)).toHaveLength(1);
+  expect(await page.locator("[data-action=approve]").isDisabled()).toBe(true);
+});
+
+test("U05: keys are letters while something is typed", async () => {
+  const page = await open(approval);
+  await page.locator(".ts-composer textarea").focus();
+  await press(page, "a", "y");
+  expect(await page.locator(".ts-composer textarea").inputValue()).toBe("ay");
+  expect(await commands(page)).toEqual([]);
+});
+
+test("U05: arguments are edited by keyboard, keep their types, and can't be sent while wrong", async () => {
+  const page = await open(approval);
+  await page.locator(".ts-scroll").focus();
+  await press(page, "a", "e", "Tab");
+  await press(page, "ControlOrMeta+a");
+  await page.keyboard.type("x");
+  expect(await page.getByRole("button", { name: "Approve with changes" }).isDisabled()).toBe(true);
+  await press(page, "ControlOrMeta+a");
+  await page.keyboard.type("50");
+  await press(page, "Enter");
+  const args = { symbol: "VNM", count: 50, note: { a: [1] } };
+  expect(await commands(page)).toEqual([["decide", "k", { decision: "edit", args, digest: "d1" }]]);
+});
+
+test("U05: a refusal takes a reason, and Escape goes back to the card", async () => {
+  const page = await open(approval);
+  await page.locator(".ts-scroll").focus();
+  await press(page, "a", "n");
+  await page.keyboard.type("no");
+  await press(page, "Escape");
+  expect(await page.evaluate(() => document.activeElement?.className)).toContain("ts-approval");
+  await press(page, "n");
+  await page.keyboard.type("not today");
+  await press(page, "Enter");
+  const decision = { decision: "reject", reason: "not today", digest: "d1" };
+  expect(await commands(page)).toEqual([["decide", "k", decision]]);
+});
+
+test("U05: decided elsewhere, the card says by whom, and the focus stays with it", async () => {
+  const page = await open(approval);
+  await page.getByRole("button", { name: "Approve" }).focus();
+  const update = { type: "approval.update", version: 1, status: "rejected", by: "bình", reason: "Too dear." };
+  await page.evaluate(
+    (more) => window.recorded?.append(JSON.parse(more) as Event[]),
+    JSON.stringify(numbered([{ ...update, ...on(0) }], 5)),
+  );
+  await page.getByText("Rejected by bình").waitFor();
+  expect(await page.locator(".ts-approval button").count()).toBe(0);
+  expect(await page.evaluate(() => document.activeElement?.className)).toContain("ts-approval");
+});
+
+test("U07: a question is answered with Tab, arrows, Space and Enter", async () => {
+  const options = [
+    { id: "a", label: "Now" },
+    { id: "b", label: "Later" },
+  ];
+  const one = { id: "q1", text: "When?", options, multiple: false, free_text: false };
+  const many = { id: "q2", text: "How?", options, multiple: true, free_text: true };
+  const page = await open({ type: "question.request", key: "q", call: "c", questions: [one, many] });
+  await page.getByRole("radio", { name: "Now" }).focus();
+  await press(page, "ArrowDown", "Tab", "Space", "Tab", "Tab");
+  await page.keyboard.type("fine");
+  await press(page, "Tab", "Enter");
+  const answers = [
+    { question: "q1", selected: ["b"] },
+    { question: "q2", selected: ["a"], text: "fine" },
+  ];
+  expect(await commands(page)).toEqual([["answer", "q", answers]]);
+});
+
+test("U07: a form says what is missing, goes there, and is sent when it is right", async () => {
+  const fields = [
+    { name: "name", label: "Name", type: "text", required: true },
+    { name: "age", label: "Age", type: "number", required: true, min: 18 },
+    { name: "meal", label: "Meal", type: "select", required: false, options: [{ value: "v", label: "Veg" }] },
+    { name: "ok", label: "Agreed", type: "checkbox", required: true },
+  ];
+  const schema = { id: "f", title: "Who?", fields };
+  const page = await open({ type: "form.request", form: "f1", schema });
+  await page.getByRole("textbox", { name: "Name" }).focus();
+  await press(page, "Enter");
+  await page.getByText("3 fields need a look.").waitFor();
+  await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("INPUT");
+  await page.keyboard.type("An");
+  await press(page, "Tab");
+  await page.keyboard.type("17");
+  await press(page, "Tab");
+  await page.getByText("At least 18.").waitFor();
+  await press(page, "Shift+Tab", "ControlOrMeta+a");
+  await page.keyboard.type("18");
+  await press(page, "Tab", "v", "Tab", "Space");
+  await press(page, "Tab");
+  expect(await focused(page)).toBe("Submit");
+  await press(page, "Enter");
+  const values = { name: "An", age: 18, meal: "v", ok: true };
+  await expect
+    .poll(async () => (await commands(page)).filter(([name]) => name === "submit"), { timeout: 30_000 })
+    .toEqual([["submit", "f1", values]]);
+});
+
+test("U07: what is typed into a form is kept as a draft, a moment later", async () => {
+  const fields = [{ name: "name", label: "Name", type: "text", required: true }];
+  const page = await open({
+    type: "form.request",
+    form: "f1",
+    schema: { id: "f", title: "Who?", fields },
+  });
+  await page.getByRole("textbox", { name: "Name" }).fill("An");
+  await page.getByText("Draft saved").waitFor({ timeout: 30_000 });
+  const saved = (await commands(page)).filter(([name]) => name === "saveDraft");
+  expect(saved).toEqual([["saveDraft", "f1", { name: "An" }]]);
+});
+
+test("U07: a payment is refreshed, and its checkout is opened, by keyboard", async () => {
+  const page = await open({
+    type: "payment.request",
+    payment: "p",
+    order_no: "O-1",
+    amount: 1200,
+    currency: "TWD",
+    description: "Advice",
+    checkout_url: "https://pay.example/1",
+  });
+  expect(await page.locator(".ts-amount").textContent()).toBe("NT$1,200");
+  await page.getByRole("button", { name: "Refresh" }).focus();
+  await press(page, "Enter", "Tab");
+  expect(await commands(page)).toEqual([["refresh"]]);
+  expect(await page.evaluate(() => (document.activeElement as HTMLAnchorElement).href)).toBe(
+    "https://pay.example/1",
+  );
+});
+
+test("U07: a citation opens by Enter, shows its source, and leads there; Escape shuts it", async () => {
+  const of = { call: "c", name: "search", label: "Searching" };
+  const page = await openRecorded();
+  const log = logWith(
+    { type: "tool_call.start", ...of },
+    { type: "tool_result.start", ...of },
+    { type: "text.start", part: false },
+  );
+  const more = numbered(
+    [
+      {
+        type: "tool_result.delta",
+        ...on(1),
+        part: 0,
+        media: "text",
+        data: "15C, sunny",
+        reference: { id: 4, title: "Paris, now", url: "https://weather.example/p" },
+        done: true,
+      },
+      { type: "tool_result.end", ...on(1), status: "success", preview: "ok", artifact: null },
+      {
+        type: "text.delta",
+        ...on(2),
+        text: "Sunny.[^4]",
+        annotations: [{ reference: 4, start: 6, end: 10 }],
+      },
+      { type: "text.end", ...on(2), final: true },
+    ],
+    log.length,
+  );
+  await start(page, [...log, ...more]);
+  const chip = page.getByRole("button", { name: "Source 1: Paris, now" });
+  await chip.focus();
+  await press(page, "Enter");
+  const card = page.locator(".ts-cite-card");
+  expect(await card.textContent()).toContain("15C, sunny");
+  expect(await chip.getAttribute("aria-expanded")).toBe("true");
+  await press(page, "Tab");
+  expect(await page.evaluate(() => (document.activeElement as HTMLAnchorElement).href)).toBe(
+    "https://weather.example/p",
+  );
+  await press(page, "Escape");
+  expect(await card.isVisible()).toBe(false);
+  expect(await page.locator(".ts-source").textContent()).toContain("weather.example");
+});

@@ -1,0 +1,166 @@
+/**
+ * That nothing somebody else wrote runs in the page, loads from elsewhere, or leads away (reliability.md 23): the corpus as
+ * answers, whole and in pieces, and in every other place where it is shown. The page has no CSP that could help it.
+ */
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { CORPUS } from "./hostile/corpus.ts";
+import { everywhere, numbered, texts } from "./hostile/places.ts";
+import { append, openRecorded, start, withRecordedPages } from "./recorded-page.ts";
+
+withRecordedPages();
+
+interface Watched {
+  readonly page: Page;
+  /** What happened that must not: scripts that ran, requests to others, places gone to. */
+  readonly events: string[];
+}
+
+async function watched(): Promise<Watched> {
+  const page = await openRecorded();
+  const events: string[] = [];
+  const { origin } = new URL(page.url());
+  await page.route("**", async (route) => {
+    const url = route.request().url();
+    if (url.startsWith(`${origin}/`) && !/\/(logout|evil|x|p)\b/.test(url)) return await route.continue();
+    events.push(`asked for ${url}`);
+    await route.fulfill({ contentType: "image/svg+xml", body: '<svg xmlns="http://www.w3.org/2000/svg"/>' });
+  });
+  page.context().on("page", (opened) => events.push(`opened ${opened.url()}`));
+  page.on("framenavigated", (frame) => events.push(`went to ${frame.url()}`));
+  page.on("dialog", (dialog) => void dialog.dismiss().then(() => events.push("a dialog")));
+  await page.exposeFunction("ran", () => void events.push("a script ran"));
+  return { page, events };
+}
+
+/** Elements that an answer could only have made itself, and addresses that lead nowhere good. */
+async function strangers(page: Page): Promise<string[]> {
+  return await page.evaluate(() => {
+    const found: string[] = [];
+    const inside = document.querySelector(".ts-turns");
+    const bad =
+      "script, iframe, object, embed, style, link, meta, base, video, audio, math, form[action], svg:not(.ts-icon)";
+    for (const element of inside?.querySelectorAll(bad) ?? []) found.push(element.outerHTML.slice(0, 200));
+    for (const element of inside?.querySelectorAll("*") ?? []) {
+      for (const { name, value } of element.attributes) {
+        if (/^on|^srcset$|^ping$/.test(name)) found.push(`${name}=${value}`.slice(0, 200));
+        if (name === "style" && /url|image-set|@import/i.test(value))
+          found.push(`${name}=${value}`.slice(0, 200));
+        if (
+          /^(href|src|action|formaction|data)$/.test(name) &&
+          !/^(https?:\/\/|mailto:|\/api\/v1\/|data:image\/)/.test(value)
+        )
+          found.push(`${name}=${value}`.slice(0, 200));
+      }
+      if (
+        element instanceof HTMLAnchorElement &&
+        (element.rel !== "noopener noreferrer nofollow" || element.target !== "_blank")
+      )
+        found.push(`a link without its guards: ${element.href}`.slice(0, 200));
+    }
+    return found;
+  });
+}
+
+/** Some time for what would be loaded, and a look over everything with mouse and keyboard. */
+async function linger(page: Page): Promise<void> {
+  await page.mouse.move(400, 300);
+  await page.keyboard.press("Tab");
+  await page.waitForTimeout(250);
+}
+
+test("the corpus is large enough to mean something", () => {
+  expect(new Set(CORPUS).size).toBeGreaterThanOrEqual(150);
+});
+
+test("what watches the page sees what must not happen", async () => {
+  const { page, events } = await watched();
+  await start(page, numbered(everywhere("x")));
+  await page.evaluate(() => {
+    const made = document.createElement("div");
+    made.innerHTML = `<img src="https://evil.example/p" onload="ran()">`;
+    document.querySelector(".ts-turns")?.append(made);
+  });
+  await expect
+    .poll(() => events, { timeout: 30_000 })
+    .toEqual(["asked for https://evil.example/p", "a script ran"]);
+  expect(await strangers(page)).toEqual(["onload=ran()"]);
+});
+
+test("U07: no answer runs, loads or leads away, whole or in pieces", async () => {
+  const { page, events } = await watched();
+  const bodies = () => page.locator(".ts-markdown > *:not(.ts-plain)").count();
+  const cuts = [
+    (text: string) => [text],
+    // Different for each text, and the same in each run.
+    (text: string) => {
+      const size = 1 + (text.length % 7);
+      const parts = Array.from({ length: 9 }, (_, n) => text.slice(n * size, (n + 1) * size));
+      return [...parts, text.slice(9 * size)].filter((part) => part !== "");
+    },
+  ];
+  for (const cut of cuts) {
+    const [first = [], ...rounds] = texts(CORPUS, cut);
+    await start(page, numbered(first));
+    let after = first.length;
+    for (const round of rounds) {
+      await append(page, numbered(round, after));
+      after += round.length;
+    }
+    await expect.poll(bodies, { timeout: 60_000 }).toBeGreaterThan(CORPUS.length / 2);
+    await linger(page);
+    expect(await strangers(page)).toEqual([]);
+    expect(events).toEqual([]);
+  }
+}, 300_000);
+
+test("U07: nor does anything in another place: names, labels, arguments, results, cards, artifacts", async () => {
+  const { page, events } = await watched();
+  for (const text of CORPUS) {
+    await start(page, numbered(everywhere(text)));
+    await page.evaluate(() => {
+      for (const shut of document.querySelectorAll<HTMLElement>(
+        "[aria-expanded=false]:not(.ts-a, .ts-button)",
+      ))
+        shut.click();
+    });
+    expect(await strangers(page), text.slice(0, 100)).toEqual([]);
+    expect(events, text.slice(0, 100)).toEqual([]);
+  }
+  await linger(page);
+  expect(events).toEqual([]);
+}, 600_000);
+
+test("a link outside the list asks first, shows the real host, and opens without telling where from", async () => {
+  const { page, events } = await watched();
+  const [first = [], ...rest] = texts(["[https://good.example](https://evil.example/x?q=1)"], (text) => [
+    text,
+  ]);
+  await start(page, numbered([...first, ...rest.flat()]));
+  const link = page.locator("button.ts-a");
+  await link.waitFor();
+  expect(await link.textContent()).toBe("https://good.example (evil.example)");
+  await link.focus();
+  await page.keyboard.press("Enter");
+  const open = page.locator(".ts-link-ask a");
+  expect(await page.locator(".ts-link-ask").textContent()).toContain("evil.example");
+  expect(await open.getAttribute("href")).toBe("https://evil.example/x?q=1");
+  expect(await open.getAttribute("referrerpolicy")).toBe("no-referrer");
+  expect(events).toEqual([]);
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Open");
+  await page.keyboard.press("Escape");
+  expect(await page.locator(".ts-link-ask").count()).toBe(0);
+});
+
+test("a picture from elsewhere is loaded after a click, and not before", async () => {
+  const { page, events } = await watched();
+  const [first = [], ...rest] = texts(["![A cat](https://evil.example/cat.png)"], (text) => [text]);
+  await start(page, numbered([...first, ...rest.flat()]));
+  const load = page.getByRole("button", { name: "Load" });
+  await load.waitFor();
+  expect(await page.locator(".ts-image-ask").textContent()).toContain("evil.example");
+  expect(events).toEqual([]);
+  await load.click();
+  await expect.poll(() => events, { timeout: 30_000 }).toEqual(["asked for https://evil.example/cat.png"]);
+});

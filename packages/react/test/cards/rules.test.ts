@@ -1,0 +1,160 @@
+/** The rules of the cards: time left, money, what is chosen, what is edited, what is filled in. */
+import { checkForm, type FormField, type FormSchema, type Question } from "@turnstream/protocol";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { clockText, secondsUntil, toldBetween, untilNextSecond } from "../../src/cards/countdown.ts";
+import { editedInput, editFields, fieldProblem, parsedObject } from "../../src/cards/edit-arguments.ts";
+import * as form from "../../src/cards/form-values.ts";
+import { formatMoney } from "../../src/cards/money.ts";
+import { answersOf, choose, write } from "../../src/cards/question-answers.ts";
+
+describe("U05: time left", () => {
+  test("is to the server's deadline, whatever this machine's clock says", () => {
+    // The server's clock is 60 s ahead.
+    expect(secondsUntil(100_000, 30_000, 60_000)).toBe(10);
+    expect(secondsUntil(100_000, 39_001, 60_000)).toBe(1);
+    expect(secondsUntil(100_000, 50_000, 60_000)).toBe(0);
+  });
+
+  test("changes exactly when the next second begins", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1e7 }), fc.integer({ min: -1e6, max: 1e6 }), (left, skew) => {
+        const now = 5_000_000;
+        const deadline = now + skew + left;
+        const wait = untilNextSecond(deadline, now, skew);
+        const seconds = secondsUntil(deadline, now, skew);
+        expect(secondsUntil(deadline, now + wait - 1, skew)).toBe(seconds);
+        expect(secondsUntil(deadline, now + wait, skew)).toBe(seconds - 1);
+      }),
+    );
+  });
+
+  test("is said aloud at 60, 30 and 10 seconds, and at no other", () => {
+    let before: number | null = null;
+    const told: number[] = [];
+    for (let seconds = 300; seconds >= 0; seconds--) {
+      const now = toldBetween(before, seconds);
+      if (now !== null) told.push(now);
+      before = seconds;
+    }
+    expect(told).toEqual([60, 30, 10]);
+    // After sleeping, only the last that was passed; never when it opens, and never once it is over.
+    expect(toldBetween(200, 7)).toBe(10);
+    expect(toldBetween(null, 7)).toBe(null);
+    expect(toldBetween(200, 0)).toBe(null);
+  });
+
+  test("looks like a clock", () => {
+    expect([277, 7, 0, 3_723].map(clockText)).toEqual(["4:37", "0:07", "0:00", "1:02:03"]);
+  });
+});
+
+test("U07: money counts in the smallest unit that gateways take", () => {
+  const plain = (text: string) => text.replaceAll("\u00a0", " ");
+  expect(plain(formatMoney("en", 1200, "TWD"))).toBe("NT$1,200");
+  expect(plain(formatMoney("en", 1250, "USD"))).toBe("$12.50");
+  expect(plain(formatMoney("vi", 83_000, "VND"))).toBe("83.000 ₫");
+  expect(plain(formatMoney("en", 1500, "KWD"))).toBe("KWD 1.500");
+  expect(plain(formatMoney("zh-CN", 100, "jpy"))).toBe("JP¥100");
+  expect(plain(formatMoney("en", 500, "<b>"))).toBe("5.00 <b>");
+});
+
+describe("answers", () => {
+  const one: Question = {
+    id: "q1",
+    text: "When?",
+    options: [
+      { id: "a", label: "Now" },
+      { id: "b", label: "Later" },
+    ],
+    multiple: false,
+    free_text: false,
+  };
+  const many: Question = { ...one, id: "q2", multiple: true, free_text: true };
+
+  test("one choice replaces the other; several can be taken back", () => {
+    let drafts = choose(choose(new Map(), one, "a"), one, "b");
+    expect(answersOf([one], drafts)).toEqual([{ question: "q1", selected: ["b"] }]);
+    drafts = choose(choose(choose(drafts, many, "b"), many, "a"), many, "b");
+    expect(answersOf([many], drafts)).toEqual([{ question: "q2", selected: ["a"] }]);
+  });
+
+  test("every question needs a choice or a text; blanks are none", () => {
+    expect(answersOf([one, many], choose(new Map(), one, "a"))).toBe(null);
+    expect(answersOf([many], write(new Map(), many, "  "))).toBe(null);
+    expect(answersOf([many], write(new Map(), many, " ok "))).toEqual([
+      { question: "q2", selected: [], text: "ok" },
+    ]);
+    expect(answersOf([one], write(new Map(), one, "not offered"))).toBe(null);
+  });
+});
+
+describe("U05: edited arguments", () => {
+  test("come back as they were when nothing is changed, whatever they are", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1, maxKeys: 10 }), (value) => {
+        const input = JSON.parse(JSON.stringify(value)) as Record<string, never>;
+        const fields = editFields(input);
+        expect(fields?.every((field) => fieldProblem(field) === null)).toBe(true);
+        expect(JSON.stringify(editedInput(fields ?? []))).toBe(JSON.stringify(input));
+      }),
+    );
+  });
+
+  test("keep their type, and say when they can't", () => {
+    const number = { name: "n", type: "number", text: "1.5" } as const;
+    expect(editedInput([number])).toEqual({ n: 1.5 });
+    expect(fieldProblem({ ...number, text: "1,5" })).toBe("not_a_number");
+    expect(fieldProblem({ ...number, text: " " })).toBe("not_a_number");
+    expect(fieldProblem({ name: "j", type: "json", text: "[1," })).toBe("not_json");
+    expect(editFields([1])).toBe(null);
+    expect(parsedObject("[1]")).toBe(null);
+    expect(parsedObject('{"a":1}')).toEqual({ a: 1 });
+  });
+});
+
+describe("a form", () => {
+  const field = (name: string, type: FormField["type"], more: Partial<FormField> = {}): FormField => ({
+    name,
+    label: name,
+    type,
+    required: true,
+    ...more,
+  });
+  const schema: FormSchema = {
+    id: "f",
+    title: "F",
+    fields: [
+      field("name", "text", { max: 5 }),
+      field("age", "number", { min: 18 }),
+      field("mail", "email", { required: false }),
+    ],
+  };
+
+  test("sends numbers as numbers, and nothing that is empty", () => {
+    let filling = form.setValue(form.setValue(form.UNTOUCHED, "name", "An"), "age", "20");
+    filling = form.setValue(filling, "mail", "");
+    expect(form.valuesOf(filling, schema)).toEqual({ name: "An", age: 20 });
+    expect(form.problemsOf(filling, schema)).toEqual([]);
+    expect(checkForm(schema, form.valuesOf(filling, schema))).toEqual([]);
+    expect(form.problemsOf(form.setValue(filling, "age", "2o"), schema)).toEqual([
+      { field: "age", problem: "wrong_type" },
+    ]);
+  });
+
+  test("a draft that comes late leaves what was typed, and what doesn't fit", () => {
+    const typed = form.setValue(form.UNTOUCHED, "name", "Bo");
+    const restored = form.restoreDraft(typed, schema, { name: "An", age: 3, mail: "half@", odd: 1 });
+    expect(form.valuesOf(restored, schema)).toEqual({ name: "Bo", mail: "half@" });
+    expect(form.draftOf(form.setValue(typed, "age", "x"), schema)).toEqual({ name: "Bo" });
+  });
+
+  test("what was filled in is read by its label", () => {
+    const words = { yes: "Yes", no: "No" };
+    const options = [{ value: "v", label: "Vegetarian" }];
+    expect(form.valueText(field("m", "select", { options }), "v", words)).toBe("Vegetarian");
+    expect(form.valueText(field("m", "multiSelect", { options }), ["v", "x"], words)).toBe("Vegetarian, x");
+    expect(form.valueText(field("m", "checkbox"), false, words)).toBe("No");
+    expect(form.valueText(field("m", "file"), { upload: "1", name: "a.pdf" }, words)).toBe("a.pdf");
+  });
+});

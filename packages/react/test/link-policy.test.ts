@@ -1,0 +1,96 @@
+/** Which addresses open, which ask, and which are none; and what is made visible. */
+import { describe, expect, test } from "vitest";
+import { judgeImage, judgeLink, type LinkPolicy, NO_HOSTS } from "../src/link-policy.ts";
+import { visibleText } from "../src/visible-text.ts";
+
+const policy: LinkPolicy = {
+  hosts: ["docs.example.com", "*.trusted.example"],
+  imageHosts: ["img.example"],
+  gateway: "https://chat.example.com",
+};
+const link = (address: string, by = policy): string => {
+  const verdict = judgeLink(address, by);
+  return verdict.may === "dead" ? "dead" : `${verdict.may} ${verdict.href}`;
+};
+const image = (address: string, by = policy): string => {
+  const verdict = judgeImage(address, by);
+  return verdict.may === "dead" ? "dead" : `${verdict.may} ${verdict.href}`;
+};
+
+describe("links", () => {
+  test("of hosts that a team named open; all others ask", () => {
+    expect(link("https://docs.example.com/x")).toBe("open https://docs.example.com/x");
+    expect(link("HTTPS://DOCS.example.com/x")).toBe("open https://docs.example.com/x");
+    expect(link("https://a.b.trusted.example/")).toBe("open https://a.b.trusted.example/");
+    expect(link("https://trusted.example/")).toBe("ask https://trusted.example/");
+    expect(link("https://eviltrusted.example/")).toBe("ask https://eviltrusted.example/");
+    expect(link("https://docs.example.com.evil.example/")).toBe("ask https://docs.example.com.evil.example/");
+    expect(link("https://docs.example.com:8443/")).toBe("ask https://docs.example.com:8443/");
+    expect(link("https://docs.example.com/x", NO_HOSTS)).toBe("ask https://docs.example.com/x");
+  });
+
+  test("say the host that they really lead to", () => {
+    expect(judgeLink("https://docs.example.com@evil.example/", policy)).toEqual({
+      may: "ask",
+      href: "https://evil.example/",
+      to: "evil.example",
+    });
+    expect(judgeLink("https://еxample.com", policy)).toMatchObject({ to: "xn--xample-2of.com" });
+    expect(judgeLink("mailto:a%40b@evil.example?body=x", policy)).toMatchObject({
+      may: "ask",
+      to: "a@b@evil.example",
+    });
+  });
+
+  test.each([
+    "javascript:x",
+    " javascript:x",
+    "java\nscript:x",
+    "data:text/html,x",
+    "vbscript:x",
+    "//evil.example",
+    "/logout",
+    "x",
+    "",
+    "#a",
+    "http:",
+    "https:evil.example",
+    "tel:1",
+    "turnstream:blob/x",
+    "https://[",
+    `https://e.example/${"a".repeat(5_000)}`,
+  ])("%j is no link", (address) => {
+    expect(link(address)).toBe("dead");
+  });
+
+  test("the gateway's files open, and nothing else of its does", () => {
+    expect(link("https://chat.example.com/api/v1/blobs/abc")).toBe(
+      "open https://chat.example.com/api/v1/blobs/abc",
+    );
+    expect(link("/api/v1/blobs/abc")).toBe("open https://chat.example.com/api/v1/blobs/abc");
+    expect(link("/api/v1/blobs/abc", NO_HOSTS)).toBe("open /api/v1/blobs/abc");
+    expect(link("/api/v1/sessions/s/files/f?x=1", NO_HOSTS)).toBe("open /api/v1/sessions/s/files/f?x=1");
+    expect(link("/api/v1/blobs/../../logout", NO_HOSTS)).toBe("dead");
+    expect(link("/api/v1/blobs/%2e%2e/%2e%2e/logout", NO_HOSTS)).toBe("dead");
+    expect(link("/api/v1/sessions", NO_HOSTS)).toBe("dead");
+    expect(link("https://chat.example.com/api/v1/sessions")).toBe(
+      "ask https://chat.example.com/api/v1/sessions",
+    );
+    expect(link("/\\evil.example/api/v1/blobs/x", NO_HOSTS)).toBe("dead");
+  });
+});
+
+test("pictures: of named hosts and the gateway at once, others after a click; scripts in pictures never", () => {
+  expect(image("https://img.example/a.png")).toBe("open https://img.example/a.png");
+  expect(image("https://docs.example.com/a.png")).toBe("ask https://docs.example.com/a.png");
+  expect(image("/api/v1/blobs/abc", NO_HOSTS)).toBe("open /api/v1/blobs/abc");
+  expect(image("data:image/png;base64,AAAA")).toBe("open data:image/png;base64,AAAA");
+  expect(image("data:image/svg+xml;base64,AAAA")).toBe("dead");
+  expect(image("data:image/png,<svg>")).toBe("dead");
+  expect(image("mailto:a@b.example")).toBe("dead");
+});
+
+test("what can't be seen is made visible, and nothing else is touched", () => {
+  expect(visibleText("a\u202efdp.exe\u200b")).toBe("a⟨202E⟩fdp.exe⟨200B⟩");
+  expect(visibleText("Cổ phiếu\n\t“VNM” 👨‍👩‍👧 中文")).toBe("Cổ phiếu\n\t“VNM” 👨‍👩‍👧 中文");
+});
