@@ -101,7 +101,10 @@ export function everywhere(s: string): Draft[] {
     {
       type: "image",
       title: s,
-      data: { url: `https://evil.example/${encodeURIComponent(s.slice(0, 50).toWellFormed())}`, alt: s },
+      data: {
+        url: `https://evil.example/${encodeURIComponent(s.slice(0, 50).replaceAll(/\p{Surrogate}/gu, ""))}`,
+        alt: s,
+      },
     },
     { type: "code", title: s, data: { language: s, code: s, name: s } },
     { type: s, title: s, data: { [s]: s } },
