@@ -2,7 +2,7 @@
  * Draws Markdown, piece by piece: what is complete is drawn once, and only the piece that grows is drawn again. Loaded when
  * first needed, with the parsers. Never lets HTML of an answer become elements, and never throws for what it is given.
  */
-import { memo, useMemo, useRef } from "react";
+import { memo, type ReactNode, useMemo, useRef } from "react";
 import Markdown, { type Options } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
@@ -11,6 +11,7 @@ import type { MarkdownProps } from "../components.ts";
 import { CitationContext } from "./citation-context.ts";
 import { numbersOf, withMarks } from "./citation-marks.ts";
 import { CodeBlock } from "./code-block.tsx";
+import { listItems } from "./list-items.ts";
 import { ELEMENTS } from "./markdown-elements.tsx";
 import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
 import { type Definitions, definitionsFor, NOTHING_SPLIT, type Piece, splitBlocks } from "./split-blocks.ts";
@@ -33,9 +34,17 @@ const REHYPE: NonNullable<Options["rehypePlugins"]> = [rehypeHtmlAsText, rehypeS
 const MAX_PIECE = 20_000;
 const TOO_DEEP = /^(?:\s*(?:[>*+-]|\d+[.)])){20}/m;
 
+const TIGHT: typeof ELEMENTS = { ...ELEMENTS, p: ({ children }) => <>{children}</> };
+
 const NO_ANNOTATIONS: NonNullable<MarkdownProps["annotations"]> = [];
 
-const Prose = memo(function Prose({ source }: { readonly source: string }) {
+interface ProseProps {
+  readonly source: string;
+  /** Of a list whose items are no paragraphs. */
+  readonly isTight?: boolean;
+}
+
+const Prose = memo(function Prose({ source, isTight = false }: ProseProps) {
   if (source.length > MAX_PIECE || TOO_DEEP.test(source)) return <p className="ts-plain">{source}</p>;
   try {
     // Called, not placed as an element: what goes wrong in parsing is then caught here.
@@ -43,11 +52,35 @@ const Prose = memo(function Prose({ source }: { readonly source: string }) {
       children: source,
       remarkPlugins: NEEDS_GFM.test(source) ? REMARK : PLAIN,
       rehypePlugins: REHYPE,
-      components: ELEMENTS,
+      components: isTight ? TIGHT : ELEMENTS,
     });
   } catch {
     return <p className="ts-plain">{source}</p>;
   }
+});
+
+interface ListOrProseProps {
+  readonly source: string;
+  readonly definitions: Definitions;
+  readonly isOpen: boolean;
+}
+
+/** A long list is drawn by its items: when it grows, only the last of them is parsed again. */
+const ListOrProse = memo(function ListOrProse({ source, definitions, isOpen }: ListOrProseProps) {
+  const list = listItems(source);
+  const prose = (text: string, mayGrow: boolean, isTight: boolean): ReactNode => (
+    <Prose
+      source={(mayGrow ? completed(text) : text) + definitionsFor(text, definitions)}
+      isTight={isTight}
+    />
+  );
+  if (list === null) return prose(source, isOpen, false);
+  const { start, isLoose, items } = list;
+  // Items have no identity but their place.
+  const drawn = items.map((text, n) => (
+    <li key={n}>{prose(text, isOpen && n === items.length - 1, !isLoose)}</li>
+  ));
+  return start === null ? <ul>{drawn}</ul> : <ol {...(start === 1 ? {} : { start })}>{drawn}</ol>;
 });
 
 interface PiecesProps {
@@ -65,9 +98,8 @@ const Pieces = memo(function Pieces({ pieces, definitions, annotations, isOpen }
       const text = isLast && !code.isClosed ? code.text.replace(/\n {0,3}[`~]+$/, "") : code.text;
       return <CodeBlock key={at} language={code.language} text={text} />;
     }
-    const marked = withMarks(raw, at, annotations);
-    const source = isLast ? completed(marked) : marked;
-    return <Prose key={at} source={source + definitionsFor(raw, definitions)} />;
+    const source = withMarks(raw, at, annotations);
+    return <ListOrProse key={at} source={source} definitions={definitions} isOpen={isLast} />;
   });
 });
 

@@ -96,6 +96,10 @@ class BlockLexer extends Lexer {
   }
 }
 
+export function blockTokens(source: string): readonly Token[] {
+  return new BlockLexer({ gfm: true }).blockTokens(source);
+}
+
 interface Placed {
   readonly at: number;
   readonly token: Token;
@@ -106,7 +110,7 @@ function placed(text: string, start: number): Placed[] {
   const source = text.slice(start);
   const found: Placed[] = [];
   let at = 0;
-  for (const token of new BlockLexer({ gfm: true }).blockTokens(source)) {
+  for (const token of blockTokens(source)) {
     if (!source.startsWith(token.raw, at)) break;
     if (token.type !== "space") found.push({ at: start + at, token });
     at += token.raw.length;

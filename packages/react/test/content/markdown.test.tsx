@@ -95,6 +95,21 @@ test("links, definitions, tables and tasks are drawn over pieces", () => {
   expect(drawn).not.toContain("d.example");
 });
 
+test("a long list is drawn by its items, as a short one would be", () => {
+  const items = ["a **b**", "c", "d `e`", "f", "g[^1]", "h\n   - i\n   - j", "k\n   > l"];
+  const numbers = items.map((text, n) => `${n + 3}. ${text}`).join("\n");
+  const drawn = html(numbers);
+  expect(drawn).toContain('<ol start="3"><li>a <strong>b</strong></li><li>c</li>');
+  expect(drawn).toMatch(/<li>h\s*<ul>\s*<li>i<\/li>\s*<li>j<\/li>\s*<\/ul><\/li>/);
+  expect(html(items.map((text) => `- ${text}`).join("\n\n"))).toContain(
+    "<ul><li><p>a <strong>b</strong></p></li>",
+  );
+  expect(draw({ text: `${numbers}\n9. **m`, isStreaming: true })).toContain(
+    "<li><strong>m</strong></li></ol>",
+  );
+  expect(html(items.map((text) => `- [ ] ${text}`).join("\n")).match(/checkbox/g)).toHaveLength(7);
+});
+
 test("what is nested without end, or far too long, is shown and harms nobody", () => {
   const odd = [
     "> ".repeat(5_000),
