@@ -19,7 +19,7 @@ export interface Piece {
   readonly code: Code | null;
 }
 
-export interface Code {
+interface Code {
   readonly language: string;
   readonly text: string;
   /** Whether its fence is shut. */
