@@ -1,6 +1,6 @@
 /**
  * Pictures of every state in both themes, to look at: `npm run gallery:shots -- [part of a name]` writes them to
- * `.artefacts/shots/`. With `--docs` it writes those of the documentation instead.
+ * `.artefacts/shots/`. Those in `docs/images` are picked from them by hand.
  */
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
