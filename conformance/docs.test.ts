@@ -45,9 +45,8 @@ import { framesFrom, statesOf } from "./support/replay.ts";
 
 const root = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
-const DOCUMENTS = globSync(["*.md", "docs/**/*.md", "conformance/**/*.md", "packages/client/README.md"], {
-  cwd: root,
-}).toSorted();
+const PATHS = ["*.md", "docs/**/*.md", "conformance/**/*.md", "packages/client/README.md", "examples/*/*.md"];
+const DOCUMENTS = globSync(PATHS, { cwd: root }).toSorted();
 
 /** Links to files and headings that are not there; addresses on the web are not looked at. */
 function checkLinks(text: string, path: string): string[] {
@@ -343,7 +342,10 @@ const PLANTED: Readonly<Record<string, readonly Planted[]>> = {
   "README.md": [
     ["a link to nothing", (text) => checkLinks(text, "README.md"), "(PROTOCOL.md)", "(SPEC.md)"],
     ["an npm script that there is not", checkScripts, "npm run vectors", "npm run vector"],
-    ["code that doesn't compile", checkCode, "blocks.attach(", "blocks.atach("],
+    ["code that doesn't compile", checkCode, "createServer({", "creatServer({"],
+    ["a page that doesn't compile", checkCode, "<Thread />", "<Thread session />"],
+  ],
+  "docs/resuming.md": [
     ["output that is not so", checkOutput, "The ridge path is open.\n", "The ridge path is closed.\n"],
   ],
   "docs/architecture.md": [["a file that there is not", checkLife, "fold/fold.ts)", "fold/folds.ts)"]],
