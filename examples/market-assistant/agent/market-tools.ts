@@ -84,7 +84,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       async run(input, { signal }) {
         await pace.work(900, signal);
         const stock = found(lines, input.symbol);
-        const data = { kind: "bar", labels: [...SESSIONS], values: [...stock.closes], unit: "VND" };
+        const data = { kind: "line", labels: [...SESSIONS], values: [...stock.closes], unit: "VND" };
         const artifact = { type: "chart", title: labels.chart(stock.symbol), data };
         return { content: stock.closes, preview: money(priceOf(stock)), artifact };
       },

@@ -36,6 +36,7 @@ export async function supervise(program: Program): Promise<Supervised> {
     child = launch(program);
     const current = child;
     const said = await firstWord(current);
+    if (isLeaving) return "";
     if ("failed" in said) throw new StartError(said.failed);
     current.once("exit", (code, signal) => {
       if (isLeaving) return;
@@ -46,10 +47,14 @@ export async function supervise(program: Program): Promise<Supervised> {
   }
 
   function restart(): void {
+    if (isLeaving) return;
     again = setTimeout(() => {
       start().then(
         () => say(`${name} is back (process ${child.pid})`),
-        () => restart(),
+        (error: unknown) => {
+          say(`${name} did not start: ${error instanceof Error ? error.message : String(error)}`);
+          restart();
+        },
       );
     }, AGAIN_MS);
   }

@@ -100,7 +100,7 @@ function playsOf({ script }: Lines, voice: Voice): Readonly<Record<Topic, Play>>
       if (asked.step === 0) return [share(account.first)];
       if (asked.step === 1) return [call("open_account")];
       const values = resultOf(asked, "open_account")?.text ?? "";
-      const name = /"name":"([^"]+)"/.exec(values)?.[1];
+      const name = /"name":\s*"name"[^}]*"value":\s*"([^"]+)"/.exec(values)?.[1];
       return [say(name === undefined ? account.declined : account.done(name))];
     },
     file(asked) {

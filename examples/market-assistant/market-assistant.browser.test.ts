@@ -1,0 +1,189 @@
+/**
+ * The example as a person tries it: started by its command, every suggestion pressed once, approved, answered, stopped and
+ * tried again, reloaded in the middle, its processes killed; and nothing left when it ends.
+ */
+import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
+import { keepArtefacts, saidBy } from "@turnstream/browser/artefacts.ts";
+import { until } from "@turnstream/services/poll.ts";
+import { isAlive } from "@turnstream/services/process-tree.ts";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Topic } from "./shared/suggestions.ts";
+import { type Started, startExample } from "./started.ts";
+
+const PATIENCE_MS = 60_000;
+const SPEED = "5";
+
+let example: Started;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+
+beforeAll(async () => {
+  [example, browser] = await Promise.all([startExample(["--port", "0", "--speed", SPEED]), openBrowser()]);
+  context = await browser.newContext({ locale: "vi-VN", viewport: { width: 1280, height: 900 } });
+  page = await open();
+}, 180_000);
+
+afterAll(async () => {
+  await closeBrowser(browser);
+  await example?.interrupt();
+});
+
+beforeEach(() => keepArtefacts(context));
+
+async function open(): Promise<Page> {
+  const opened = await context.newPage();
+  opened.setDefaultTimeout(PATIENCE_MS);
+  await opened.goto(example.url);
+  return opened;
+}
+
+const thread = (on: Page) => on.locator(".ts-turns");
+const reads = (text: string | RegExp, on: Page = page) => thread(on).getByText(text).first().waitFor();
+const press = (name: string | RegExp, on: Page = page) =>
+  on.getByRole("main").getByRole("button", { name }).first().click();
+
+/** In a session of its own. */
+async function ask(topic: Topic): Promise<void> {
+  await page.getByRole("button", { name: "Cuộc trò chuyện mới" }).first().click();
+  await page.locator(`.ma-empty [data-topic=${topic}]`).click();
+}
+
+async function untilDone(on: Page = page): Promise<void> {
+  await on.locator(".ts-turn[data-running]").waitFor({ state: "detached" });
+}
+
+describe("each suggestion, with one press (U07)", () => {
+  test("the market: groups of steps, a table, citations", async () => {
+    await ask("market");
+    await reads("Thị trường hôm nay tích cực");
+    await untilDone();
+    await reads("Tìm tin tức thị trường phiên 25/03");
+    expect(await thread(page).getByRole("table").count()).toBeGreaterThan(0);
+    expect(await thread(page).locator(".ts-cite").count()).toBe(3);
+  });
+
+  test("an order: refused where there is no permission, placed once it is approved", async () => {
+    await ask("buy");
+    await reads("không có quyền");
+    await press("Xác nhận");
+    await reads(/Xong rồi\. Lệnh #\d{4}: 100 VNM/);
+  });
+
+  test("a question: answered, and the answer counts", async () => {
+    await ask("portfolio");
+    await page.getByLabel("Ngắn hạn").check();
+    await press("Trả lời");
+    await reads(/lãi 2\.480\.000/);
+    await untilDone();
+  });
+
+  test("a chart", async () => {
+    await ask("chart");
+    await reads("VNM, 7 phiên gần nhất");
+    await thread(page).locator("canvas").waitFor();
+    await reads(/đi từ 80\.400/);
+  });
+
+  test("the analyst: a sub-agent, whose sources can be cited", async () => {
+    await ask("analyst");
+    await reads("Theo chuyên gia");
+    await untilDone();
+    await reads("Hỏi chuyên gia phân tích");
+    expect(await thread(page).locator(".ts-cite").count()).toBeGreaterThanOrEqual(2);
+  });
+
+  test("long work, stopped", async () => {
+    await ask("scan");
+    await reads(/Đã quét \d/);
+    await press("Dừng");
+    await reads("Bạn đã dừng");
+    await untilDone();
+  });
+
+  test("an error, tried again", async () => {
+    await ask("forecast");
+    await reads("Mô hình quá tải");
+    await press("Thử lại");
+    await reads("1.275–1.300 điểm");
+  });
+
+  test("a form, filled in", async () => {
+    await ask("account");
+    await page.getByLabel("Họ và tên").fill("An Nguyễn");
+    await page.getByLabel("E-mail").fill("an@example.org");
+    await page.getByLabel("Ngày sinh").fill("1990-02-28");
+    await page.getByLabel("Tôi đồng ý với điều khoản").check();
+    await thread(page).getByRole("button", { name: "Gửi" }).click();
+    await reads("Cảm ơn An Nguyễn");
+  });
+
+  test("a file, summed up under its name", async () => {
+    await ask("file");
+    await reads("sao-ke-thang-3.csv");
+    await reads("8 giao dịch");
+  });
+});
+
+test("sessions have titles, and can be renamed and erased", async () => {
+  const list = page.getByRole("navigation");
+  const row = list.getByRole("button", { name: "Vẽ biểu đồ VNM 7 phiên gần nhất.", exact: true });
+  await row.click();
+  await reads(/đi từ 80\.400/);
+  await list.getByRole("button", { name: "Đổi tên “Vẽ biểu đồ" }).click();
+  await page.getByLabel("Tên mới").fill("Biểu đồ của tôi");
+  await page.keyboard.press("Enter");
+  await list.getByRole("button", { name: "Biểu đồ của tôi", exact: true }).waitFor();
+  await expect.poll(() => page.title()).toContain("Biểu đồ của tôi");
+  await list.getByRole("button", { name: "Xoá “Biểu đồ của tôi”" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Xoá" }).click();
+  await list.getByRole("button", { name: "Biểu đồ của tôi", exact: true }).waitFor({ state: "detached" });
+});
+
+test("another language speaks it, page and agent", async () => {
+  await page.getByLabel("Ngôn ngữ").selectOption("en");
+  await page.getByRole("button", { name: "New conversation" }).first().click();
+  await page.locator(".ma-empty [data-topic=chart]").click();
+  await reads("went from 80,400");
+  await page.getByLabel("Language").selectOption("vi");
+});
+
+test("reloaded in the middle, it goes on, and a tab that never reloaded shows the same (H04)", async () => {
+  await ask("buy");
+  const other = await context.newPage();
+  other.setDefaultTimeout(PATIENCE_MS);
+  await other.goto(page.url());
+  await reads("Để mình kiểm tra giá");
+  await page.reload();
+  await thread(page).getByRole("button", { name: "Xác nhận", exact: true }).waitFor();
+  // Decided in one tab, it is decided in both.
+  await press("Xác nhận", other);
+  await Promise.all([page, other].map((one) => reads("Xong rồi.", one)));
+  await Promise.all([untilDone(page), untilDone(other)]);
+  const texts = await Promise.all([page, other].map((one) => one.locator(".ts-text").allInnerTexts()));
+  expect(texts[0]?.length).toBeGreaterThan(0);
+  expect(texts[0]).toEqual(texts[1]);
+  await other.close();
+});
+
+test("worker and server are killed in the middle of an answer, and it goes on", async () => {
+  await ask("market");
+  await reads("Để mình xem chỉ số");
+  process.kill(example.pidOf("Worker"), "SIGKILL");
+  await until("the worker to be back", () => example.lines.some((line) => line.includes("Worker is back")), {
+    timeoutMs: PATIENCE_MS,
+  });
+  process.kill(example.pidOf("Server"), "SIGKILL");
+  await reads("Thị trường hôm nay tích cực");
+  await untilDone();
+  expect(await thread(page).locator(".ts-user").count()).toBe(1);
+});
+
+test("no script failed, and Ctrl-C leaves nothing behind", async () => {
+  const thrown = saidBy(page).filter((line) => line.startsWith("thrown"));
+  expect(thrown).toEqual([]);
+  const pids = [example.pidOf("Worker"), example.pidOf("Server")];
+  expect(await example.interrupt()).toBe(0);
+  await until("its processes to be gone", () => !pids.some(isAlive), { timeoutMs: PATIENCE_MS });
+});

@@ -1,0 +1,70 @@
+/** The example as a person starts it, for its test: by its command, ended by Ctrl-C. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+
+export interface Started {
+  readonly url: string;
+  /** What it has printed so far. */
+  readonly lines: readonly string[];
+  /** The process that it last named so, such as "Worker". */
+  pidOf(name: string): number;
+  /** Ctrl-C, as a terminal does it. @returns how it ended */
+  interrupt(): Promise<number | null>;
+}
+
+const READY_MS = 90_000;
+
+export async function startExample(args: readonly string[]): Promise<Started> {
+  const child = spawn("npm", ["start", "--silent", "--", ...args], {
+    cwd: import.meta.dirname,
+    // A terminal gives a command a group of its own, and Ctrl-C goes to all of it.
+    detached: true,
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, DATABASE_URL: "", REDIS_URL: "", ANTHROPIC_API_KEY: "", OPENAI_API_KEY: "" },
+  });
+  const lines: string[] = [];
+  const reader = createInterface({ input: child.stdout });
+  reader.on("line", (line) => lines.push(line));
+  const ready = new AbortController();
+  const late = tooLate(child, lines, ready.signal);
+  const url = await Promise.race([addressIn(reader), late]);
+  late.catch(() => undefined);
+  ready.abort();
+  return {
+    url,
+    lines,
+    pidOf(name) {
+      const line = lines.findLast((one) => one.trimStart().startsWith(name) && /process \d+/.test(one));
+      const pid = /process (\d+)/.exec(line ?? "")?.[1];
+      if (pid === undefined) throw new Error(`It named no ${name}:\n${lines.join("\n")}`);
+      return Number(pid);
+    },
+    async interrupt() {
+      if (child.exitCode !== null || child.pid === undefined) return child.exitCode;
+      const ended = once(child, "exit");
+      process.kill(-child.pid, "SIGINT");
+      const [code] = (await ended) as [number | null];
+      return code;
+    },
+  };
+}
+
+async function addressIn(reader: AsyncIterable<string> & NodeJS.EventEmitter): Promise<string> {
+  return await new Promise((resolve) => {
+    reader.on("line", (line: string) => {
+      const url = /Open (http:\S+)/.exec(line)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+  });
+}
+
+/** Rejects unless it is ready first. */
+async function tooLate(child: ChildProcess, lines: readonly string[], ready: AbortSignal): Promise<never> {
+  const late = AbortSignal.timeout(READY_MS);
+  const signal = AbortSignal.any([late, ready]);
+  const [code] = (await once(child, "exit", { signal }).catch(() => [null])) as [number | null];
+  const why = late.aborted ? "It wasn't ready in time" : `It ended with ${code}`;
+  if (late.aborted && !ready.aborted && child.pid !== undefined) process.kill(-child.pid, "SIGINT");
+  throw new Error(`${why}:\n${lines.join("\n")}`);
+}
