@@ -9,8 +9,8 @@ export interface Started {
   readonly lines: readonly string[];
   /** The process that it last named so, such as "Worker". */
   pidOf(name: string): number;
-  /** Ctrl-C, as a terminal does it. @returns how it ended */
-  interrupt(): Promise<number | null>;
+  /** Ctrl-C, as a terminal does it. */
+  interrupt(): Promise<void>;
 }
 
 const READY_MS = 90_000;
@@ -41,11 +41,10 @@ export async function startExample(args: readonly string[]): Promise<Started> {
       return Number(pid);
     },
     async interrupt() {
-      if (child.exitCode !== null || child.pid === undefined) return child.exitCode;
+      if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
       const ended = once(child, "exit");
       process.kill(-child.pid, "SIGINT");
-      const [code] = (await ended) as [number | null];
-      return code;
+      await ended;
     },
   };
 }
