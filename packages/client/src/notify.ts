@@ -13,7 +13,7 @@ export interface NotifierOptions {
   readonly visibility?: Visibility;
 }
 
-export interface Visibility {
+interface Visibility {
   isHidden(): boolean;
   onChange(changed: () => void): () => void;
 }
@@ -69,7 +69,7 @@ export function createNotifier(first: SessionView, options: NotifierOptions): No
 }
 
 /** What people want to know of a page that they don't look at: it is done, it needs them, it has given up. */
-export function isNeeded(told: SessionView, now: SessionView): boolean {
+function isNeeded(told: SessionView, now: SessionView): boolean {
   if (told.connection.phase !== now.connection.phase && now.connection.phase === "closed") return true;
   if (told.outbox !== now.outbox && failed(now) > failed(told)) return true;
   if (told.state === now.state) return false;

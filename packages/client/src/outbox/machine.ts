@@ -63,8 +63,6 @@ const NEWEST_TURNS = 50;
 /** About the connection, not about the message: it isn't given up for that. */
 const PASSING: readonly string[] = ["OFFLINE", "UNSURE", "ABORTED", "UNAUTHENTICATED"];
 
-export const EMPTY_OUTBOX: OutboxState = { messages: [], isConnected: false };
-
 /** @param found what was in the storage */
 export function loadOutbox(found: readonly OutboxMessage[], now: number): OutboxState {
   const messages = found.map((message): OutboxMessage => {

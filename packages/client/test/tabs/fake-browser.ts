@@ -22,7 +22,7 @@ import type { Link, LinkCommand, LinkHandler } from "../../src/link.ts";
 import type { Page, Tabs } from "../../src/tabs/page.ts";
 import { sharedLink } from "../../src/tabs/shared-link.ts";
 
-export const SESSION = "ses_market";
+const SESSION = "ses_market";
 
 /** A long legal log, to be let out bit by bit. */
 function longLog(): readonly Event[] {
@@ -39,7 +39,7 @@ function longLog(): readonly Event[] {
 }
 const LOG = longLog();
 
-export class FakeServer {
+class FakeServer {
   head = 1;
   readonly commands: string[] = [];
   readonly links = new Set<FakeLink>();
