@@ -67,7 +67,7 @@ function GroupHead({ group }: { readonly group: Group }): ReactNode {
   const meta = group.isRunning ? thread.running : [count, took].filter((part) => part !== null).join(" · ");
   return (
     <>
-      <span className={group.isRunning ? "ts-group-title ts-shimmer" : "ts-group-title"}>
+      <span className={group.isRunning ? "ts-group-title ts-shimmer" : "ts-group-title"} dir="auto">
         {group.header || thread.working}
       </span>
       {failed > 0 && (

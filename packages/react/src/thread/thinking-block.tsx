@@ -25,7 +25,9 @@ export function ThinkingBlock({ turn, index }: BlockProps): ReactNode {
   );
   return (
     <Disclosure className="ts-thinking" isOpen={isOpen} onToggle={toggle} head={head}>
-      <div className="ts-plain">{block.text}</div>
+      <div className="ts-plain" dir="auto">
+        {block.text}
+      </div>
     </Disclosure>
   );
 }

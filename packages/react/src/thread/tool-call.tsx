@@ -31,7 +31,9 @@ export function ToolCall({ turn, index }: BlockProps): ReactNode {
   const head = (
     <>
       <StatusDot dot={item.dot} />
-      <span className="ts-tool-label">{labelOf(item.call)}</span>
+      <span className="ts-tool-label" dir="auto">
+        {labelOf(item.call)}
+      </span>
       <ToolNote item={item} />
     </>
   );
@@ -63,6 +65,15 @@ function ToolNote({ item }: { readonly item: ToolItem }): ReactNode {
   const line = toolResult?.trim().split("\n", 1)[0] ?? "";
   const isWord = line !== "" && !/^[[{<]/.test(line);
   if (!isWord) return null;
-  if (toolResultError) return <span className="ts-note ts-fail">{line}</span>;
-  return line.length <= SHORT ? <span className="ts-note">{line}</span> : null;
+  if (toolResultError)
+    return (
+      <span className="ts-note ts-fail" dir="auto">
+        {line}
+      </span>
+    );
+  return line.length <= SHORT ? (
+    <span className="ts-note" dir="auto">
+      {line}
+    </span>
+  ) : null;
 }

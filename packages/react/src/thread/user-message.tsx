@@ -19,7 +19,11 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
   return (
     <div className="ts-user" data-status={status} data-message={id}>
       <span className="ts-sr">{words.you}</span>
-      {message.text !== "" && <div className="ts-bubble">{message.text}</div>}
+      {message.text !== "" && (
+        <div className="ts-bubble" dir="auto">
+          {message.text}
+        </div>
+      )}
       {message.files.length > 0 && <FileList files={message.files} />}
       {"whole" in message && message.whole?.url !== undefined && (
         <a className="ts-link ts-small" href={message.whole.url} target="_blank" rel="noopener noreferrer">
