@@ -2,7 +2,7 @@
  * A call and its result as one line that opens to both (U01–U03). What people must see doesn't fold away: approvals,
  * artifacts, and a sub-agent that waits for somebody.
  */
-import { labelOf, type ToolItem } from "@turnstream/protocol";
+import { isPending, labelOf, type ToolItem } from "@turnstream/protocol";
 import { type ReactNode, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
@@ -17,10 +17,9 @@ import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
 export function ToolCall({ turn, index }: BlockProps): ReactNode {
   const { ApprovalCard, Artifact, SubAgent } = useShared().components;
   const item = useTool(turn, index);
-  // Open if it ran when it was first seen here; it doesn't shut under the reader's eyes, and is shut in history. What it
-  // draws takes the place of how it was made.
+  // Open if it ran when it was first seen here; it doesn't shut under the reader's eyes, and is shut in history.
   const [wasRunning] = useState(item?.dot === "pending");
-  const [isOpen, toggle] = useOpen(turn, index, wasRunning && (item?.artifact ?? null) === null);
+  const [isOpen, toggle] = useOpen(turn, index, wasRunning && !isShownOtherwise(item));
   const run = item?.run?.id ?? null;
   const isRunWaiting = useStore(
     `turn:${turn}`,
@@ -51,6 +50,11 @@ export function ToolCall({ turn, index }: BlockProps): ReactNode {
       {item.artifact !== null && <Artifact artifact={item.artifact} />}
     </div>
   );
+}
+
+/** What it draws takes the place of how it was made; a card that asks shows the same arguments. */
+function isShownOtherwise(item: ToolItem | null): boolean {
+  return item !== null && (item.artifact !== null || item.approvals.some(isPending));
 }
 
 const SHORT = 48;
