@@ -13,25 +13,28 @@ export function numbered(drafts: readonly Draft[], after = 0): Event[] {
   })) as unknown as Event[];
 }
 
+const place = (n: number) => ({ turn: "t", run: "r", block: `b${n}`, index: n });
+
 /** A turn that says all texts, each in as many deltas as there are cuts: the first of all, then the next of all. */
 export function texts(strings: readonly string[], cut: (text: string) => readonly string[]): Draft[][] {
-  const on = (n: number) => ({ turn: "t", run: "r", block: `b${n}`, index: n });
   const parts = strings.map(cut);
   const rounds = Math.max(...parts.map(({ length }) => length));
   return [
     [
       { type: "session.start", session: "s", number: 1 },
       ...beginning("t", "hi", "a"),
-      ...strings.map((_, n) => ({ type: "text.start", ...on(n), part: false })),
+      ...strings.map((_, n) => ({ type: "text.start", ...place(n), part: false })),
     ],
     ...Array.from({ length: rounds }, (_, round) =>
       parts.flatMap((cuts, n): Draft[] => {
         const text = cuts[round];
-        return text === undefined ? [] : [{ type: "text.delta", ...on(n), text, annotations: cited(text) }];
+        return text === undefined
+          ? []
+          : [{ type: "text.delta", ...place(n), text, annotations: cited(text) }];
       }),
     ),
     [
-      ...strings.map((_, n) => ({ type: "text.end", ...on(n), final: true })),
+      ...strings.map((_, n) => ({ type: "text.end", ...place(n), final: true })),
       { type: "turn.end", turn: "t", reason: "end_turn", duration_ms: 1 },
     ],
   ];

@@ -60,8 +60,7 @@ function cite(parent: Parent, inside: "" | "a" | "code"): void {
     const { tagName, properties } = child;
     for (const [name, value] of Object.entries(properties))
       if (typeof value === "string") properties[name] = withoutMarks(value);
-    if (inside === "a" && tagName === "img")
-      return [{ type: "text", value: String(properties["alt"] ?? "") }];
+    if (inside === "a" && tagName === "img") return [{ type: "text", value: properties["alt"] ?? "" }];
     cite(child, tagName === "a" || tagName === "code" ? tagName : inside);
     return [child];
   });

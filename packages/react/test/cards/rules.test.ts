@@ -8,6 +8,15 @@ import * as form from "../../src/cards/form-values.ts";
 import { formatMoney } from "../../src/cards/money.ts";
 import { answersOf, choose, write } from "../../src/cards/question-answers.ts";
 
+const plain = (text: string): string => text.replaceAll("\u00a0", " ");
+const field = (name: string, type: FormField["type"], more: Partial<FormField> = {}): FormField => ({
+  name,
+  label: name,
+  type,
+  required: true,
+  ...more,
+});
+
 describe("U05: time left", () => {
   test("is to the server's deadline, whatever this machine's clock says", () => {
     // The server's clock is 60 s ahead.
@@ -50,7 +59,6 @@ describe("U05: time left", () => {
 });
 
 test("U07: money counts in the smallest unit that gateways take", () => {
-  const plain = (text: string) => text.replaceAll("\u00a0", " ");
   expect(plain(formatMoney("en", 1200, "TWD"))).toBe("NT$1,200");
   expect(plain(formatMoney("en", 1250, "USD"))).toBe("$12.50");
   expect(plain(formatMoney("vi", 83_000, "VND"))).toBe("83.000 ₫");
@@ -95,7 +103,7 @@ describe("U05: edited arguments", () => {
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1, maxKeys: 10 }), (value) => {
         const input = JSON.parse(JSON.stringify(value)) as Record<string, never>;
         const fields = editFields(input);
-        expect(fields?.every((field) => fieldProblem(field) === null)).toBe(true);
+        expect(fields?.every((one) => fieldProblem(one) === null)).toBe(true);
         expect(JSON.stringify(editedInput(fields ?? []))).toBe(JSON.stringify(input));
       }),
     );
@@ -114,13 +122,6 @@ describe("U05: edited arguments", () => {
 });
 
 describe("a form", () => {
-  const field = (name: string, type: FormField["type"], more: Partial<FormField> = {}): FormField => ({
-    name,
-    label: name,
-    type,
-    required: true,
-    ...more,
-  });
   const schema: FormSchema = {
     id: "f",
     title: "F",
