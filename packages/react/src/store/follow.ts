@@ -37,7 +37,7 @@ const SLACK = 2;
 
 export const FOLLOWING: Follow = { isFollowing: true, top: 0, height: 0 };
 
-export function isAtEnd({ top, height, visible }: Measure): boolean {
+function isAtEnd({ top, height, visible }: Measure): boolean {
   return height - top - visible <= SLACK;
 }
 
