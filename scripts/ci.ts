@@ -21,6 +21,9 @@ function readReport(file: string): unknown {
 /** What each stage may take, in seconds; a stage over its budget fails. All of it stays well under 40 minutes. */
 const BUDGETS = { check: 240, bench: 120, test: 1200, "test:services": 900, "test:browser": 600 };
 
+/** A stage that hangs, a browser for one, is ended so long after it has failed by being late. */
+const GRACE_SECONDS = 60;
+
 function report(stage: string, ok: boolean, seconds: number, budget: number): boolean {
   const isLate = seconds > budget;
   console.log(
@@ -53,7 +56,8 @@ async function runTests(
   const scratch = mkdtempSync(join(tmpdir(), "turnstream-ci-"));
   const results = join(scratch, "tests.json");
   const reporters = `--reporter=default --reporter=json --outputFile.json=${results}`;
-  const run = await runCommand(`vitest run --project ${project} ${reporters}`, {
+  const within = `timeout --kill-after=10 ${BUDGETS[stage] + GRACE_SECONDS}`;
+  const run = await runCommand(`${within} vitest run --project ${project} ${reporters}`, {
     // Nothing may stand between vitest's summary and ours.
     hide: /^JSON report written to /,
   });
