@@ -1,14 +1,14 @@
 /**
  * A thread as it stands on a screen, as lines that can be compared: what every person at that point of the log must see.
- * Left out is what is a person's own: what is folded open or shut, what is typed, where the focus is; and clocks, the
- * announcer and the banner, which tell of the moment. Never changes the page, but for `openAll`.
+ * Left out is what is a person's own: what is folded open or shut, what is typed, where the focus is; and clocks, which
+ * tell of the moment. So are the composer and the banner, which stand outside of the thread. Never changes the page, but for `openAll`.
  */
 import type { Page } from "playwright-core";
 
 /** Everything that can be folded, opened: so that what is inside can be compared too. */
 export async function openAll(page: Page): Promise<void> {
   await page.evaluate(async () => {
-    const shut = ".ts-root [aria-expanded=false]:not([aria-haspopup]):not([disabled])";
+    const shut = ".ts-turns [aria-expanded=false]:not([aria-haspopup]):not([popovertarget]):not([disabled])";
     // What opens may hold more that is shut. Some things don't open, and must not hold us up.
     for (let round = 0; round < 6; round++) {
       const found = [...document.querySelectorAll<HTMLElement>(shut)];
@@ -21,8 +21,7 @@ export async function openAll(page: Page): Promise<void> {
 
 export async function screenOf(page: Page): Promise<string> {
   return await page.evaluate(() => {
-    const SKIPPED =
-      "script, style, template, time, [aria-live], [role=status], [role=alert][data-ts-banner], .ts-announcer, .ts-banner, .ts-composer, .ts-clock";
+    const SKIPPED = "script, style, template, time, [role=timer], [aria-live=polite], [popover]";
     const KEPT = ["role", "aria-label", "aria-busy", "href", "src", "alt", "title", "disabled"];
     const lines: string[] = [];
 
@@ -56,13 +55,13 @@ export async function screenOf(page: Page): Promise<string> {
       for (const child of node.childNodes) visit(child, line === "" ? depth : depth + 1);
     }
 
-    for (const root of document.querySelectorAll(".ts-root")) visit(root, 0);
+    for (const thread of document.querySelectorAll(".ts-turns")) visit(thread, 0);
     return lines.join("\n");
   });
 }
 
 /** What can be read on it, as a person would say it aloud. */
 export async function wordsOf(page: Page): Promise<string> {
-  const text = await page.evaluate(() => document.querySelector<HTMLElement>(".ts-root")?.innerText ?? "");
+  const text = await page.evaluate(() => document.querySelector<HTMLElement>(".ts-turns")?.innerText ?? "");
   return text.replaceAll(/\s+/g, " ").trim();
 }

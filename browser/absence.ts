@@ -1,0 +1,46 @@
+/** Tabs that nobody looks at: hidden behind another, or not running at all. Playwright itself keeps every page in sight. */
+import type { BrowserContext } from "playwright-core";
+import type { Tab } from "./tab.ts";
+
+declare global {
+  interface Window {
+    setHidden?: (isHidden: boolean) => void;
+  }
+}
+
+/** Before its tabs are opened: lets them be hidden. As in a real one, no frame is drawn then. */
+export async function letHide(context: BrowserContext): Promise<void> {
+  await context.addInitScript(() => {
+    let isHidden = false;
+    const held: FrameRequestCallback[] = [];
+    const draw = window.requestAnimationFrame.bind(window);
+    window.requestAnimationFrame = (run) => (isHidden ? -held.push(run) : draw(run));
+    Object.defineProperty(document, "hidden", { get: () => isHidden });
+    Object.defineProperty(document, "visibilityState", { get: () => (isHidden ? "hidden" : "visible") });
+    window.setHidden = (value) => {
+      isHidden = value;
+      document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
+      if (!isHidden) for (const run of held.splice(0)) draw(run);
+    };
+  });
+}
+
+export async function setHidden(tab: Tab, isHidden: boolean): Promise<void> {
+  await tab.page.evaluate((value) => window.setHidden?.(value), isHidden);
+}
+
+/** Nothing of it runs from its next statement on. @returns how it goes on */
+export async function freeze({ page }: Tab): Promise<() => Promise<void>> {
+  const developer = await page.context().newCDPSession(page);
+  await developer.send("Debugger.enable");
+  const paused = new Promise((resolve) => developer.once("Debugger.paused", resolve));
+  await developer.send("Debugger.pause");
+  // Something has to run for it to stop there.
+  void page.evaluate(() => undefined).catch(() => undefined);
+  await paused;
+  return async () => {
+    await developer.send("Debugger.resume");
+    await developer.send("Debugger.disable");
+    await developer.detach();
+  };
+}

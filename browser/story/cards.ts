@@ -1,0 +1,100 @@
+/** What a person does with cards and the composer, by mouse. */
+import type { Choice } from "@turnstream/conformance/stories/story.ts";
+import { en } from "@turnstream/react";
+import type { Locator } from "playwright-core";
+import type { Tab } from "../tab.ts";
+
+type Values = Readonly<Record<string, string | number>>;
+type Answers = Extract<Choice, { readonly answers: unknown }>["answers"];
+
+const { cards: words, thread } = en;
+
+/** The card that waits. */
+export function cardOf({ page }: Tab, kind: "approval" | "question" | "form"): Locator {
+  return page.locator(`.ts-card[data-card=${kind}][data-waiting]`);
+}
+
+export async function stop({ page }: Tab): Promise<void> {
+  await page.locator(".ts-composer").getByRole("button", { name: thread.stop }).click();
+}
+
+export async function attach(
+  { page }: Tab,
+  { name, bytes }: { readonly name: string; readonly bytes: Uint8Array },
+): Promise<void> {
+  const file = { name, mimeType: "application/pdf", buffer: Buffer.from(bytes) };
+  await page.locator(".ts-composer input[type=file]").setInputFiles(file);
+}
+
+export async function approve(tab: Tab): Promise<void> {
+  await press(cardOf(tab, "approval"), words.approve);
+}
+
+export async function edit(tab: Tab, input: Values): Promise<void> {
+  const card = cardOf(tab, "approval");
+  await press(card, words.edit);
+  for (const [name, value] of Object.entries(input)) await fieldOf(card, name).fill(String(value));
+  await press(card, words.approveEdited);
+}
+
+export async function reject(tab: Tab, reason: string): Promise<void> {
+  const card = cardOf(tab, "approval");
+  await press(card, words.reject);
+  await card.getByLabel(words.reason).fill(reason);
+  await press(card, words.confirmReject);
+}
+
+/** The n-th question is `q<n>`, and its n-th option `o<n>`. */
+export async function answer(tab: Tab, answers: Answers): Promise<void> {
+  const card = cardOf(tab, "question");
+  for (const { question, selected, text } of answers) {
+    const asked = card.locator("fieldset").nth(Number(question.slice(1)) - 1);
+    for (const option of selected)
+      await asked
+        .locator(".ts-option input")
+        .nth(Number(option.slice(1)) - 1)
+        .check();
+    if (text !== undefined) await asked.getByLabel(words.ownWords).fill(text);
+  }
+  await press(card, words.answer);
+}
+
+export async function fillForm(tab: Tab, values: Values): Promise<void> {
+  const card = cardOf(tab, "form");
+  for (const [name, value] of Object.entries(values)) await fieldOf(card, name).fill(String(value));
+}
+
+/** What is in the fields of the form, by name. */
+export async function filledIn(tab: Tab, names: readonly string[]): Promise<Values> {
+  const card = cardOf(tab, "form");
+  const values = names.map(async (name) => [name, await fieldOf(card, name).inputValue()] as const);
+  return Object.fromEntries(await Promise.all(values));
+}
+
+export async function draftIsSaved(tab: Tab): Promise<void> {
+  await cardOf(tab, "form").getByText(words.draftSaved).waitFor();
+}
+
+export async function submitForm(tab: Tab): Promise<void> {
+  await press(cardOf(tab, "form"), words.submit);
+}
+
+export async function problemIsTold(tab: Tab): Promise<void> {
+  await cardOf(tab, "form").locator("[aria-invalid=true]").first().waitFor();
+}
+
+export async function declineForm(tab: Tab, reason: string): Promise<void> {
+  const card = cardOf(tab, "form");
+  await press(card, words.decline);
+  await card.getByLabel(words.reason).fill(reason);
+  await press(card, words.decline);
+}
+
+async function press(card: Locator, name: string): Promise<void> {
+  await card.getByRole("button", { name, exact: true }).click();
+}
+
+/** `max_price` is labelled “Max price”. */
+function fieldOf(card: Locator, name: string): Locator {
+  return card.getByLabel(new RegExp(`^${name.replaceAll("_", " ")}`, "i"));
+}

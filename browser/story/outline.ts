@@ -1,0 +1,35 @@
+/** A thread in short, line by line in the order in which it is read: what a story has to show. */
+import type { Page } from "playwright-core";
+
+export async function outlineOf(page: Page): Promise<string[]> {
+  return await page.evaluate(() => {
+    /** What each part says of itself, by its class. */
+    const PARTS: Readonly<Record<string, (part: HTMLElement) => string>> = {
+      "ts-bubble": (part) => `you: ${part.innerText}`,
+      "ts-chip-name": (part) => `file: ${part.innerText}`,
+      "ts-group-title": (part) => `group: ${part.innerText}`,
+      "ts-thinking-body": (part) => `thought: ${part.innerText}`,
+      "ts-step": (part) =>
+        `${part.dataset["dot"] ?? "?"}: ${part.querySelector<HTMLElement>(".ts-tool-label")?.innerText ?? ""}`,
+      "ts-text": (part) => `text: ${part.innerText}`,
+      "ts-card": (part) =>
+        [
+          `${part.dataset["card"] ?? "?"}: ${part.querySelector<HTMLElement>(".ts-card-title")?.innerText ?? ""}`,
+          ...[...part.querySelectorAll<HTMLElement>("dt, dd, .ts-outcome")].map((each) => each.innerText),
+        ].join(" / "),
+      "ts-artifact": (part) => `artifact: ${part.querySelector("figcaption span")?.textContent ?? ""}`,
+      "ts-files-head": (part) => `files: ${part.innerText}`,
+      "ts-stopped": (part) => `stopped: ${part.innerText}`,
+      "ts-error": (part) => `error: ${part.querySelector("span")?.innerText ?? ""}`,
+    };
+    const names = Object.keys(PARTS);
+    const found = document.querySelectorAll<HTMLElement>(names.map((name) => `.ts-turns .${name}`).join());
+    return [...found].map((part) => {
+      const name = names.find((each) => part.classList.contains(each)) ?? "";
+      return (PARTS[name]?.(part) ?? "")
+        .replaceAll(/\s+/g, " ")
+        .replaceAll(/\buser-[0-9a-f-]{36}/g, "the person")
+        .trim();
+    });
+  });
+}

@@ -1,0 +1,124 @@
+/** Tabs of one person: what is done in one is seen in the others, and one connection does for all. */
+import { until } from "@turnstream/services/poll.ts";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { freeze, letHide, setHidden } from "./absence.ts";
+import { answerTo } from "./agents.ts";
+import { Room } from "./room.ts";
+import { approve, cardOf, stop } from "./story/cards.ts";
+import { sameScreens } from "./story/compare.ts";
+import type { Tab } from "./tab.ts";
+
+let room: Room;
+
+beforeAll(async () => {
+  room = await Room.open();
+});
+
+afterEach(async () => {
+  room.pace.paceMs = null;
+  for (const context of room.browser.contexts()) await context.close();
+});
+
+afterAll(async () => {
+  await room?.close();
+});
+
+async function openTabs(count: number, agent?: string) {
+  const ref = await room.session();
+  const context = await room.person();
+  await letHide(context);
+  const tabs: Tab[] = [];
+  for (let n = 0; n < count; n++) tabs.push(await room.tab(context, ref, agent));
+  for (const tab of tabs) await tab.live();
+  const [first, second] = tabs;
+  if (first === undefined || second === undefined) throw new Error("two tabs at the least");
+  return { ref, context, tabs, first, second };
+}
+
+/** Sockets of tabs that were closed may take a moment to go. */
+async function connectionsAre(count: number): Promise<void> {
+  await until(`${count} connections`, () => room.house.connections === count);
+}
+
+test.each(["one browser", "two browsers"])(
+  "U05 an approval that is decided in one tab goes in the other: %s",
+  async (where) => {
+    const { ref, context, first } = await openTabs(2, "asker");
+    const other = where === "one browser" ? context : await room.person();
+    const second = await room.tab(other, ref, "asker");
+    await second.live();
+    await first.send("approval");
+    for (const tab of [first, second]) await tab.reads("Buy milk");
+    await approve(second);
+    for (const tab of [first, second]) await tab.reads("All of it is done.");
+    expect(await cardOf(first, "approval").count()).toBe(0);
+    await sameScreens(first, second, room.head(ref));
+  },
+);
+
+test("a turn that is stopped from the other tab", async () => {
+  const { ref, first, second } = await openTabs(2);
+  room.pace.paceMs = 100;
+  await first.send("stop");
+  await second.reads("stop-3 ");
+  await stop(second);
+  for (const tab of [first, second])
+    await tab.until("to be stopped", ({ turns }) => turns.at(-1) === "user_stopped");
+  const screen = await sameScreens(first, second, room.head(ref));
+  expect(screen).not.toContain("data-running");
+  expect(screen).not.toContain("stop-60");
+});
+
+test("U08 two tabs have one connection, and none when both are closed", async () => {
+  const { first, second, ref } = await openTabs(2);
+  await connectionsAre(1);
+  await second.send("one");
+  for (const tab of [first, second]) await tab.reads(answerTo("one"));
+  // The one that had the connection goes; the other takes over where it was.
+  await first.close();
+  await second.send("two");
+  await second.reads(answerTo("two"));
+  await connectionsAre(1);
+  expect(await room.said(ref)).toEqual(["one", "two"]);
+  await second.close();
+  await connectionsAre(0);
+});
+
+test("ten tabs have one connection, and show the same", async () => {
+  const { ref, tabs, first } = await openTabs(10);
+  await connectionsAre(1);
+  await first.send("ten");
+  for (const tab of tabs) await tab.reads(answerTo("ten"));
+  for (const tab of tabs.slice(1)) await sameScreens(first, tab, room.head(ref));
+});
+
+test("U08 a hidden tab catches up when it is looked at", async () => {
+  const { ref, first, second } = await openTabs(2);
+  await setHidden(second, true);
+  await first.send("hidden");
+  await first.reads(answerTo("hidden"));
+  await setHidden(second, false);
+  await second.reads(answerTo("hidden"));
+  await sameScreens(first, second, room.head(ref));
+});
+
+test("a tab that did not run for a while catches up", async () => {
+  const { ref, first, second } = await openTabs(2);
+  const goOn = await freeze(second);
+  await first.send("frozen");
+  await first.reads(answerTo("frozen"));
+  await goOn();
+  await second.reads(answerTo("frozen"));
+  await sameScreens(first, second, room.head(ref));
+});
+
+test("a tab that has the connection of all and doesn't run doesn't hold up the others", async () => {
+  const { ref, first, second } = await openTabs(2);
+  const goOn = await freeze(first);
+  await second.send("leader");
+  await second.reads(answerTo("leader"));
+  await goOn();
+  await first.reads(answerTo("leader"));
+  await sameScreens(first, second, room.head(ref));
+  expect(await room.said(ref)).toEqual(["leader"]);
+});
