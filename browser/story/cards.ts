@@ -24,6 +24,8 @@ export async function attach(
 ): Promise<void> {
   const file = { name, mimeType: "application/pdf", buffer: Buffer.from(bytes) };
   await page.locator(".ts-composer input[type=file]").setInputFiles(file);
+  // It can be sent once the file is there.
+  await page.locator(".ts-composer .ts-send:enabled").waitFor();
 }
 
 export async function approve(tab: Tab): Promise<void> {

@@ -17,19 +17,24 @@ export async function outlineOf(page: Page): Promise<string[]> {
           `${part.dataset["card"] ?? "?"}: ${part.querySelector<HTMLElement>(".ts-card-title")?.innerText ?? ""}`,
           ...[...part.querySelectorAll<HTMLElement>("dt, dd, .ts-outcome")].map((each) => each.innerText),
         ].join(" / "),
-      "ts-artifact": (part) => `artifact: ${part.querySelector("figcaption span")?.textContent ?? ""}`,
+      // A picture in a tool's answer belongs to the tool.
+      "ts-artifact": (part) =>
+        part.closest(".ts-panel") === null
+          ? `artifact: ${part.querySelector("figcaption span")?.textContent ?? ""}`
+          : "",
       "ts-files-head": (part) => `files: ${part.innerText}`,
       "ts-stopped": (part) => `stopped: ${part.innerText}`,
       "ts-error": (part) => `error: ${part.querySelector("span")?.innerText ?? ""}`,
     };
     const names = Object.keys(PARTS);
     const found = document.querySelectorAll<HTMLElement>(names.map((name) => `.ts-turns .${name}`).join());
-    return [...found].map((part) => {
+    const lines = [...found].map((part) => {
       const name = names.find((each) => part.classList.contains(each)) ?? "";
       return (PARTS[name]?.(part) ?? "")
         .replaceAll(/\s+/g, " ")
         .replaceAll(/\buser-[0-9a-f-]{36}/g, "the person")
         .trim();
     });
+    return lines.filter((line) => line !== "");
   });
 }
