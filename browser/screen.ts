@@ -8,7 +8,8 @@ import type { Page } from "playwright-core";
 /** Everything that can be folded, opened: so that what is inside can be compared too. */
 export async function openAll(page: Page): Promise<void> {
   await page.evaluate(async () => {
-    const shut = ".ts-turns [aria-expanded=false]:not([aria-haspopup]):not([popovertarget]):not([disabled])";
+    const shut =
+      ".ts-turns [aria-expanded=false]:not([aria-haspopup]):not([popovertarget]):not(.ts-text *):not([disabled])";
     // What opens may hold more that is shut. Some things don't open, and must not hold us up.
     for (let round = 0; round < 6; round++) {
       const found = [...document.querySelectorAll<HTMLElement>(shut)];

@@ -16,7 +16,8 @@ const PARIS = [
 const HELP = "An agent that provides weather information.";
 const HELPER = "thought: Thinking about the weather in Paris. Decided to call get_weather function.";
 const SUNNY = "text: The weather in Paris is sunny with a temperature of 15C.";
-const CITED = `${SUNNY}1`;
+// The number in the text, and the list of sources below it.
+const CITED = `${SUNNY}1 1 Source 1`;
 
 const ORDER = [
   "you: Mua 100 cổ phiếu VNM giúp mình",
@@ -51,7 +52,7 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
     "text: Để mình vẽ biểu đồ.",
     "group: Create chart",
     "done: Create chart",
-    "artifact: Chart",
+    "artifact: charttable",
     "text: VNM: 82,000 VND, HPG: 28,500 VND.",
   ],
   // One has failed, the other was cancelled: both are red (U02).
@@ -115,7 +116,8 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
   "files-report": [
     "you: Tóm tắt báo cáo này.",
     "file: bao-cao.pdf",
-    "files: Read a file Processed 1 file",
+    "files: done Read a file Processed 1 file",
+    "group: Suy nghĩ",
     "thought: Báo cáo có hai trang.",
     "text: Doanh thu quý 3 là 15.300 tỷ đồng, tăng 4%.",
   ],
