@@ -42,7 +42,9 @@ async function saidBy(page: Page): Promise<string[]> {
     for (const name of ["aria-label", "placeholder", "title", "alt", "aria-valuetext"])
       for (const element of document.querySelectorAll(`[${name}]`))
         said.push(element.getAttribute(name) ?? "");
-    return said.filter((text) => text !== "");
+    // What an agent or a person says is not ours to translate.
+    const log = JSON.stringify(window.gallery?.events ?? []);
+    return said.filter((text) => text !== "" && !log.includes(JSON.stringify(text).slice(1, -1)));
   });
 }
 

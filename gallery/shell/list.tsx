@@ -11,7 +11,10 @@ export function List({ states, picked, onPick }: ListProps) {
   const [words, setWords] = useState("");
   const groups = useMemo(() => grouped(states, words), [states, words]);
   const current = useRef<HTMLButtonElement>(null);
-  useEffect(() => current.current?.scrollIntoView({ block: "nearest" }), [picked]);
+  useEffect(() => {
+    // Some browsers give a promise, which is no way to clean up.
+    void current.current?.scrollIntoView({ block: "nearest" });
+  }, [picked]);
   return (
     <nav className="g-list" aria-label="States">
       <header className="g-title">
