@@ -40,7 +40,11 @@ async function open(): Promise<Page> {
 }
 
 const thread = (on: Page) => on.locator(".ts-turns");
-const reads = (text: string | RegExp, on: Page = page) => thread(on).getByText(text).first().waitFor();
+/** Waits until it can be read. */
+async function reads(text: string | RegExp, on: Page = page): Promise<boolean> {
+  await thread(on).getByText(text).first().waitFor();
+  return true;
+}
 const press = (name: string | RegExp, on: Page = page) =>
   on.getByRole("main").getByRole("button", { name }).first().click();
 
@@ -68,14 +72,14 @@ describe("each suggestion, with one press (U07)", () => {
     await ask("buy");
     await reads("không có quyền");
     await press("Xác nhận");
-    await reads(/Xong rồi\. Lệnh #\d{4}: 100 VNM/);
+    expect(await reads(/Xong rồi\. Lệnh #\d{4}: 100 VNM/)).toBe(true);
   });
 
   test("a question: answered, and the answer counts", async () => {
     await ask("portfolio");
     await page.getByLabel("Ngắn hạn").check();
     await press("Trả lời");
-    await reads(/lãi 2\.480\.000/);
+    expect(await reads(/lãi 2\.480\.000/)).toBe(true);
     await untilDone();
   });
 
@@ -83,7 +87,7 @@ describe("each suggestion, with one press (U07)", () => {
     await ask("chart");
     await reads("VNM, 7 phiên gần nhất");
     await thread(page).locator("canvas").waitFor();
-    await reads(/đi từ 80\.400/);
+    expect(await reads(/đi từ 80\.400/)).toBe(true);
   });
 
   test("the analyst: a sub-agent, whose sources can be cited", async () => {
@@ -98,7 +102,7 @@ describe("each suggestion, with one press (U07)", () => {
     await ask("scan");
     await reads(/Đã quét \d/);
     await press("Dừng");
-    await reads("Bạn đã dừng");
+    expect(await reads("Bạn đã dừng")).toBe(true);
     await untilDone();
   });
 
@@ -106,7 +110,7 @@ describe("each suggestion, with one press (U07)", () => {
     await ask("forecast");
     await reads("Mô hình quá tải");
     await press("Thử lại");
-    await reads("1.275–1.300 điểm");
+    expect(await reads("1.275–1.300 điểm")).toBe(true);
   });
 
   test("a form, filled in", async () => {
@@ -116,13 +120,13 @@ describe("each suggestion, with one press (U07)", () => {
     await page.getByLabel("Ngày sinh").fill("1990-02-28");
     await page.getByLabel("Tôi đồng ý với điều khoản").check();
     await thread(page).getByRole("button", { name: "Gửi" }).click();
-    await reads("Cảm ơn An Nguyễn");
+    expect(await reads("Cảm ơn An Nguyễn")).toBe(true);
   });
 
   test("a file, summed up under its name", async () => {
     await ask("file");
     await reads("sao-ke-thang-3.csv");
-    await reads("8 giao dịch");
+    expect(await reads("8 giao dịch")).toBe(true);
   });
 });
 
@@ -130,7 +134,7 @@ test("sessions have titles, and can be renamed and erased", async () => {
   const list = page.getByRole("navigation");
   const row = list.getByRole("button", { name: "Vẽ biểu đồ VNM 7 phiên gần nhất.", exact: true });
   await row.click();
-  await reads(/đi từ 80\.400/);
+  expect(await reads(/đi từ 80\.400/)).toBe(true);
   await list.getByRole("button", { name: "Đổi tên “Vẽ biểu đồ" }).click();
   await page.getByLabel("Tên mới").fill("Biểu đồ của tôi");
   await page.keyboard.press("Enter");
@@ -145,7 +149,7 @@ test("another language speaks it, page and agent", async () => {
   await page.getByLabel("Ngôn ngữ").selectOption("en");
   await page.getByRole("button", { name: "New conversation" }).first().click();
   await page.locator(".ma-empty [data-topic=chart]").click();
-  await reads("went from 80,400");
+  expect(await reads("went from 80,400")).toBe(true);
   await page.getByLabel("Language").selectOption("vi");
 });
 

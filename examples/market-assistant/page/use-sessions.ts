@@ -3,7 +3,7 @@
  * back looks again.
  */
 import type { SessionInfo } from "@turnstream/client";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { client } from "./client.ts";
 
 export interface SessionList {
@@ -42,7 +42,16 @@ export function useSessions(): SessionList {
     };
   }, [channel, refresh]);
 
+  const opening = useRef<Promise<string> | null>(null);
   return useMemo(() => {
+    const openOne = async (): Promise<string> => {
+      const known = await refresh();
+      const empty = known.find(({ title }) => title === null);
+      if (empty !== undefined) return empty.id;
+      const made = await client.createSession();
+      await changed();
+      return made.id;
+    };
     const changed = async (): Promise<void> => {
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none
       channel.postMessage("changed");
@@ -52,13 +61,12 @@ export function useSessions(): SessionList {
       sessions: sessions ?? [],
       isKnown: sessions !== null,
       refresh,
-      async fresh() {
-        const known = await refresh();
-        const empty = known.find(({ title }) => title === null);
-        if (empty !== undefined) return empty.id;
-        const made = await client.createSession();
-        await changed();
-        return made.id;
+      // Who asks again while one is being opened gets the same one.
+      fresh: () => {
+        opening.current ??= openOne().finally(() => {
+          opening.current = null;
+        });
+        return opening.current;
       },
       async rename(id, title) {
         await client.rename(id, title);
