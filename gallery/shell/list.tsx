@@ -13,7 +13,7 @@ export function List({ states, picked, onPick }: ListProps) {
   const current = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     // Some browsers give a promise, which is no way to clean up.
-    void current.current?.scrollIntoView({ block: "nearest" });
+    current.current?.scrollIntoView({ block: "nearest" });
   }, [picked]);
   return (
     <nav className="g-list" aria-label="States">
