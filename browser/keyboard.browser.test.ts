@@ -1,0 +1,99 @@
+/** Whoever has only a keyboard can answer everything that they are asked. No mouse is touched here. */
+import { en } from "@turnstream/react";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { Room } from "./room.ts";
+import { cardOf } from "./story/cards.ts";
+import type { Tab } from "./tab.ts";
+
+let room: Room;
+
+beforeAll(async () => {
+  room = await Room.open();
+});
+
+afterEach(async () => {
+  for (const context of room.browser.contexts()) await context.close();
+});
+
+afterAll(async () => {
+  await room?.close();
+});
+
+const { cards: words } = en;
+const MOST_STOPS = 60;
+
+async function askedFor(what: "approval" | "question" | "form") {
+  const ref = await room.session();
+  const tab = await room.tab(await room.person(), ref, "asker");
+  await tab.live();
+  await tab.send(what);
+  await cardOf(tab, what).waitFor();
+  return { ref, tab };
+}
+
+/** What has the focus, by its name, as a screen reader says it. */
+async function focused({ page }: Tab): Promise<string> {
+  return await page.evaluate(() => {
+    const element = document.activeElement;
+    if (!(element instanceof HTMLElement)) return "";
+    const label = element instanceof HTMLInputElement ? element.labels?.[0]?.innerText : undefined;
+    return (label ?? element.getAttribute("aria-label") ?? element.innerText).trim();
+  });
+}
+
+/** Goes back from the composer, stop by stop. */
+async function goTo(tab: Tab, name: RegExp): Promise<void> {
+  const passed: string[] = [];
+  for (let n = 0; n < MOST_STOPS; n++) {
+    const now = await focused(tab);
+    if (name.test(now)) return;
+    passed.push(now);
+    await tab.page.keyboard.press("Shift+Tab");
+  }
+  throw new Error(`${String(name)} can't be reached; there were ${JSON.stringify(passed)}`);
+}
+
+test("U05 an approval: A goes to the card, and Y decides", async () => {
+  const { tab } = await askedFor("approval");
+  // In a text field letters are letters.
+  await tab.page.keyboard.press("a");
+  expect(await tab.composer.inputValue()).toBe("a");
+  await tab.page.keyboard.press("Shift+Tab");
+  await tab.page.keyboard.press("a");
+  expect(await cardOf(tab, "approval").evaluate((card) => card === document.activeElement)).toBe(true);
+  expect(await cardOf(tab, "approval").count()).toBe(1);
+  await tab.page.keyboard.press("y");
+  await tab.reads("All of it is done.");
+});
+
+test("U05 an approval, button by button: rejected with a reason", async () => {
+  const { tab } = await askedFor("approval");
+  await goTo(tab, new RegExp(`^${words.reject}$`));
+  await tab.page.keyboard.press("Enter");
+  await tab.page.keyboard.insertText("Not today");
+  await tab.page.keyboard.press("Enter");
+  await tab.reads("Not today");
+  await tab.reads("All of it is done.");
+});
+
+test("U05 a question", async () => {
+  const { tab } = await askedFor("question");
+  await goTo(tab, /^(Red|Green)$/);
+  await tab.page.keyboard.press("Space");
+  await tab.page.keyboard.press("ArrowDown");
+  await tab.page.keyboard.press("Enter");
+  await tab.reads("All of it is done.");
+});
+
+test("U07 a form", async () => {
+  const { tab } = await askedFor("form");
+  await goTo(tab, /^Email/);
+  // Empty, it is refused, and the person is left where something has to be done.
+  await tab.page.keyboard.press("Enter");
+  await tab.reads(words.mendFields(1));
+  expect(await focused(tab)).toMatch(/^Email/);
+  await tab.page.keyboard.insertText("an@example.org");
+  await tab.page.keyboard.press("Enter");
+  await tab.reads("an@example.org");
+  await tab.reads("All of it is done.");
+});
