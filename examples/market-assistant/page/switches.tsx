@@ -5,7 +5,7 @@ import { Icon } from "./icons.tsx";
 import { LANGUAGES, type Language } from "./languages.ts";
 
 export const THEMES = ["system", "light", "dark"] as const;
-export type Theme = (typeof THEMES)[number];
+type Theme = (typeof THEMES)[number];
 
 const ICONS = { system: "screen", light: "sun", dark: "moon" } as const;
 
