@@ -6,8 +6,8 @@
  *            └─────────── closed ──────┘ └──────── tail ────────────────┘
  *                                        ▲ safe: lexed again from here
  *
- * What is appended can join the last piece with the one before it (a line of dashes makes a heading of the paragraph
- * above, an item goes on with the list), and no more than that.
+ * What is appended can join the last piece with the one before it (an item goes on with the list), and a line of dashes
+ * makes a heading of whatever stands above it up to a blank line: what is closed ends at one.
  */
 import { Lexer, type Token, type Tokens, type TokensList } from "marked";
 
@@ -59,7 +59,7 @@ export function splitBlocks(before: Split, text: string): Split {
   if (clean === before.text) return before;
   const from = clean.startsWith(before.text) ? before : NOTHING_SPLIT;
   const tokens = placed(clean, from.safe);
-  const sure = Math.max(0, tokens.length - UNSURE);
+  const sure = sureCount(clean, tokens);
   const tail = tokens.slice(sure);
   const closed = withPieces(from.closed, piecesOf(tokens.slice(0, sure)));
   const closedDefinitions = withDefinitions(from.closedDefinitions, tokens.slice(0, sure));
@@ -71,6 +71,21 @@ export function splitBlocks(before: Split, text: string): Split {
     closed,
     closedDefinitions,
   };
+}
+
+/** How many of the first pieces stay as they are, whatever comes. */
+function sureCount(text: string, tokens: readonly Placed[]): number {
+  for (let n = tokens.length - UNSURE; n > 0; n--) {
+    const before = tokens[n - 1]?.token.type;
+    if (before === "code" || before === "heading" || isAfterBlank(text, tokens[n]?.at ?? 0)) return n;
+  }
+  return 0;
+}
+
+function isAfterBlank(text: string, at: number): boolean {
+  const lineEnd = text.lastIndexOf("\n", at - 1);
+  if (lineEnd <= 0) return false;
+  return text.slice(text.lastIndexOf("\n", lineEnd - 1) + 1, lineEnd).trim() === "";
 }
 
 /** As long as before, so that what is counted in the text still is where it was. */

@@ -33,6 +33,13 @@ test("character by character, it is at every moment as if split at once", () => 
   );
 });
 
+test("a line of dashes takes in all that stands above it up to a blank line", () => {
+  const text = 'price\n<!-- --> -->\n[a]: https://d.example "t"\n-';
+  let split = NOTHING_SPLIT;
+  for (let end = 1; end <= text.length; end++) split = splitBlocks(split, text.slice(0, end));
+  expect(pieces(split)).toEqual([{ at: 0, raw: text, code: null }]);
+});
+
 test("every piece is where it says, and only blank lines and definitions are between", () => {
   fc.assert(
     fc.property(randomMarkdown, (text) => {
