@@ -9,7 +9,7 @@
  * What is appended can join the last piece with the one before it (an item goes on with the list), and a line of dashes
  * makes a heading of whatever stands above it up to a blank line: what is closed ends at one.
  */
-import { Lexer, type Token, type Tokens, type TokensList } from "marked";
+import { Lexer, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
 
 export interface Piece {
   /** Where it begins in the text, in UTF-16 units. */
@@ -104,15 +104,31 @@ class BlockLexer extends Lexer {
     if (this.depth === MAX_DEPTH) tokens.push({ type: "text", raw: source, text: source });
     else {
       this.depth++;
-      super.blockTokens(source, tokens, isClipped);
-      this.depth--;
+      try {
+        super.blockTokens(source, tokens, isClipped);
+      } finally {
+        this.depth--;
+      }
     }
     return tokens as TokensList;
   }
 }
 
+/** marked throws where a quotation ends in an empty item with text right below it. It is a paragraph then. */
+class CalmTokenizer extends Tokenizer {
+  override blockquote(source: string): Tokens.Blockquote | undefined {
+    const { top } = this.lexer.state;
+    try {
+      return super.blockquote(source);
+    } catch {
+      this.lexer.state.top = top;
+      return undefined;
+    }
+  }
+}
+
 export function blockTokens(source: string): readonly Token[] {
-  return new BlockLexer({ gfm: true }).blockTokens(source);
+  return new BlockLexer({ gfm: true, tokenizer: new CalmTokenizer() }).blockTokens(source);
 }
 
 interface Placed {

@@ -107,7 +107,7 @@ test("a long list is drawn by its items, as a short one would be", () => {
   expect(draw({ text: `${numbers}\n9. **m`, isStreaming: true })).toContain(
     "<li><strong>m</strong></li></ol>",
   );
-  expect(html(items.map((text) => `- [ ] ${text}`).join("\n")).match(/checkbox/g)).toHaveLength(7);
+  expect(html(items.map((text) => `- [ ] ${text}`).join("\n")).match(/ts-task-mark/g)).toHaveLength(7);
 });
 
 test("what is nested without end, or far too long, is shown and harms nobody", () => {

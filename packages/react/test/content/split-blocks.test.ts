@@ -40,6 +40,11 @@ test("a line of dashes takes in all that stands above it up to a blank line", ()
   expect(pieces(split)).toEqual([{ at: 0, raw: text, code: null }]);
 });
 
+test("what the lexer throws at is shown all the same", () => {
+  const text = "- a\n    > 1.\nb\n";
+  expect(pieces(splitBlocks(NOTHING_SPLIT, text))).toEqual([{ at: 0, raw: text, code: null }]);
+});
+
 test("every piece is where it says, and only blank lines and definitions are between", () => {
   fc.assert(
     fc.property(randomMarkdown, (text) => {
