@@ -27,7 +27,7 @@ const MAX_ADDRESS = 4_096;
 const FILES = /^\/api\/v1\/(blobs\/[^/]+|sessions\/[^/]+\/files\/[^/]+)$/;
 /** Only gives `new URL` something to stand on; never part of an address that is given back. */
 const NOWHERE = "https://gateway.invalid";
-const PICTURE = /^data:image\/(png|jpeg|gif|webp|avif);base64,[a-z0-9+/=]*$/i;
+const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,([a-z0-9+/]+)={0,2}$/i;
 
 /** What to do with the address of a link. */
 export function judgeLink(address: string, policy: LinkPolicy): Verdict {
@@ -41,7 +41,9 @@ export function judgeLink(address: string, policy: LinkPolicy): Verdict {
 
 /** What to do with the address of a picture. */
 export function judgeImage(address: string, policy: LinkPolicy): Verdict {
-  if (PICTURE.test(address)) return { may: "open", href: address, to: "" };
+  const picture = PICTURE.exec(address)?.[1];
+  // One character more than whole groups is no base64: the browser would call it an error of the page.
+  if (picture !== undefined && picture.length % 4 !== 1) return { may: "open", href: address, to: "" };
   const file = fileOf(address, policy);
   if (file !== null) return file;
   const url = absolute(address);

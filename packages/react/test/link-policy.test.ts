@@ -85,6 +85,8 @@ test("pictures: of named hosts and the gateway at once, others after a click; sc
   expect(image("https://docs.example.com/a.png")).toBe("ask https://docs.example.com/a.png");
   expect(image("/api/v1/blobs/abc", NO_HOSTS)).toBe("open /api/v1/blobs/abc");
   expect(image("data:image/png;base64,AAAA")).toBe("open data:image/png;base64,AAAA");
+  expect(image("data:image/png;base64,AAA=")).toBe("open data:image/png;base64,AAA=");
+  expect(image("data:image/png;base64,AAAAA")).toBe("dead");
   expect(image("data:image/svg+xml;base64,AAAA")).toBe("dead");
   expect(image("data:image/png,<svg>")).toBe("dead");
   expect(image("mailto:a@b.example")).toBe("dead");

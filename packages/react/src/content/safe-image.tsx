@@ -15,9 +15,10 @@ export interface SafeImageProps {
 export function SafeImage({ address, alt, width, height }: SafeImageProps) {
   const { links, strings } = useShared();
   const [isWanted, setWanted] = useState(false);
-  const [hasFailed, setFailed] = useState(false);
+  // A picture that streams has another address each time.
+  const [failed, setFailed] = useState<string | null>(null);
   const verdict = judgeImage(address, links);
-  if (verdict.may === "dead" || hasFailed) {
+  if (verdict.may === "dead" || failed === address) {
     return (
       <span className="ts-image-gone">
         {alt === "" ? strings.cards.noImage : <bdi>{visibleText(alt)}</bdi>}
@@ -44,7 +45,7 @@ export function SafeImage({ address, alt, width, height }: SafeImageProps) {
       loading="lazy"
       decoding="async"
       referrerPolicy="no-referrer"
-      onError={() => setFailed(true)}
+      onError={() => setFailed(address)}
     />
   );
 }
