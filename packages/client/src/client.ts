@@ -9,8 +9,9 @@ import type { Link } from "./link.ts";
 import type { ClientOptions } from "./options.ts";
 import type { Session } from "./session.ts";
 import { LiveSession } from "./session/live-session.ts";
+import { laterLink } from "./tabs/later-link.ts";
 import { browserPage, browserTabs } from "./tabs/page.ts";
-import { sharedLink, type SharedLinkOptions } from "./tabs/shared-link.ts";
+import type { SharedLinkOptions } from "./tabs/shared-link.ts";
 
 export interface Client {
   /** The same store for the same id. */
@@ -62,7 +63,7 @@ export function createClient(options: ClientOptions): Client {
   // Positions of another dialect are each tab's own.
   const tabs = options.shareTabs === false || dialect !== undefined ? null : browserTabs();
   const shared =
-    tabs === null ? null : sharedLink({ makeLink, tabs, env, page: browserPage, ...sharing(url, auth, api) });
+    tabs === null ? null : laterLink({ makeLink, tabs, env, page: browserPage, ...sharing(url, auth, api) });
   const link = shared ?? makeLink();
   /** The last used is the last. */
   const sessions = new Map<string, LiveSession>();

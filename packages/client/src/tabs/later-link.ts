@@ -1,0 +1,65 @@
+/**
+ * A link whose code is still being loaded: what is asked of it meanwhile is done once it is there. If it can't be loaded,
+ * this tab goes alone.
+ */
+import type { Cursor } from "@turnstream/protocol";
+import { ClientError } from "../errors.ts";
+import type { Link, LinkCommand, LinkHandler, Watch } from "../link.ts";
+import type { Shared, SharedLinkOptions } from "./shared-link.ts";
+
+export function laterLink(options: SharedLinkOptions): Shared {
+  let link: Link | null = null;
+  let isClosed = false;
+  const waiting: ((link: Link) => void)[] = [];
+  const arrived = (there: Link): Link => {
+    link = there;
+    if (isClosed) {
+      there.close();
+      waiting.length = 0;
+    }
+    for (const tell of waiting.splice(0)) tell(there);
+    return there;
+  };
+  const loading: Promise<Link> = import("./tabs-chunk.ts").then(
+    ({ sharedLink }) => arrived(sharedLink(options)),
+    () => arrived(options.makeLink()),
+  );
+  return {
+    watch: (session, cursor, handler) =>
+      link === null ? watchLater(waiting, session, cursor, handler) : link.watch(session, cursor, handler),
+    async command(command: LinkCommand) {
+      const there = link ?? (await loading);
+      if (isClosed) throw new ClientError("OFFLINE", "The client is closed.");
+      return await there.command(command);
+    },
+    request: options.request,
+    moved() {
+      if (link !== null && "moved" in link) (link as Shared).moved();
+    },
+    close() {
+      isClosed = true;
+      link?.close();
+    },
+  };
+}
+
+function watchLater(
+  waiting: ((link: Link) => void)[],
+  session: string,
+  cursor: () => Cursor | null,
+  handler: LinkHandler,
+): Watch {
+  let watch: Watch | null = null;
+  let isOver = false;
+  waiting.push((link) => {
+    if (!isOver) watch = link.watch(session, cursor, handler);
+  });
+  return {
+    // It begins anew by itself when it begins at all.
+    again: () => watch?.again(),
+    stop() {
+      isOver = true;
+      watch?.stop();
+    },
+  };
+}
