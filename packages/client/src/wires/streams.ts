@@ -40,14 +40,16 @@ export function openStreams(api: Api, events: WireEvents, dialect = "native"): W
     open.set(session, leave);
     const { signal } = leave;
     let retryAfterMs: number | undefined;
+    let isAnswered = false;
     const take = (message: SseMessage): void => {
       const frame = frameOf(message, session, dialect);
       if (frame === null || signal.aborted) return;
       // A stream that has to be told anew is not one that was refused.
       if (frame.type === "error") return endOf(frame);
-      events.frame(frame.type === "subscribed" ? { request_id: request, ...frame } : frame);
+      const isAnswer = !isAnswered && frame.type === "subscribed";
       // Only the first is an answer.
-      request = "";
+      isAnswered = true;
+      events.frame(isAnswer ? { request_id: request, ...frame } : frame);
     };
     const endOf = (frame: Frame): void => {
       leave.abort();
