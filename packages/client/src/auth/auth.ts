@@ -17,6 +17,8 @@ export interface Auth {
 
 /** So that a request doesn't arrive with what has expired on its way; less for what lasts only for seconds. */
 const EARLY_MS = 30_000;
+/** An app that hasn't answered for so long may never do, as when the network was lost on the way: it is asked again. */
+const UNANSWERED_MS = 30_000;
 
 export function createAuth(
   ask: ClientOptions["auth"],
@@ -25,11 +27,15 @@ export function createAuth(
 ): Auth {
   let known: Credentials | null = null;
   let goodUntil = 0;
-  let asking: Promise<Credentials> | null = null;
+  let asking: { readonly at: number; readonly answer: Promise<Credentials> } | null = null;
+  let asked = 0;
 
   const askAnew = async (): Promise<Credentials> => {
+    const mine = ++asked;
     try {
       const given = await ask();
+      // Somebody who was asked later may be somebody else.
+      if (mine !== asked) return given;
       known = given;
       goodUntil = env.now() + lifeOf(given);
       onKnown(given);
@@ -37,7 +43,7 @@ export function createAuth(
     } catch (error) {
       throw whyNot(error);
     } finally {
-      asking = null;
+      if (mine === asked) asking = null;
     }
   };
 
@@ -46,10 +52,12 @@ export function createAuth(
       return known;
     },
     get() {
-      if (asking !== null) return asking;
-      if (known !== null && env.now() < goodUntil) return Promise.resolve(known);
-      asking = askAnew();
-      return asking;
+      const now = env.now();
+      if (asking !== null && Math.abs(now - asking.at) < UNANSWERED_MS) return asking.answer;
+      if (asking === null && known !== null && now < goodUntil) return Promise.resolve(known);
+      const answer = askAnew();
+      asking = { at: now, answer };
+      return answer;
     },
     refused(credentials) {
       if (credentials === known) goodUntil = 0;

@@ -53,6 +53,25 @@ describe("credentials", () => {
     expect(asked).toBe(2);
   });
 
+  test("that never come are asked for again, and come too late once others are there", async () => {
+    let now = 0;
+    const answers: ((token: string) => void)[] = [];
+    const ask = () =>
+      new Promise<{ token: string }>((resolve) => answers.push((token) => resolve({ token })));
+    const auth = createAuth(ask, { now: () => now });
+    const first = auth.get();
+    now = 29_999;
+    expect(auth.get()).toBe(first);
+    now = 30_000;
+    const second = auth.get();
+    answers[1]?.("second");
+    expect(await second).toEqual({ token: "second" });
+    answers[0]?.("first");
+    await first;
+    expect(await auth.get()).toEqual({ token: "second" });
+    expect(answers.length).toBe(2);
+  });
+
   test.for([
     [new Error("not signed in"), "UNAUTHENTICATED"],
     [new TypeError("Failed to fetch"), "OFFLINE"],
