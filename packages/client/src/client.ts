@@ -67,11 +67,11 @@ export function createClient(options: ClientOptions): Client {
   const link = shared ?? makeLink();
   /** The last used is the last. */
   const sessions = new Map<string, LiveSession>();
-  let wasKnown = person.name !== null;
-  person.onChange(() => {
-    for (const session of sessions.values()) session.personChanged(!wasKnown);
-    wasKnown = true;
+  person.onChange((isAnother) => {
+    // All leave before any comes back: the connection of the one before is nobody's then.
+    const back = [...sessions.values()].map((session) => session.personChanged(isAnother));
     shared?.moved();
+    for (const comeBack of back) comeBack();
   });
   return {
     session(id) {

@@ -8,20 +8,29 @@ import { claimsOf } from "./claims.ts";
 export interface Person {
   /** Null while nobody knows. */
   readonly name: string | null;
+  /** Whether a token has said so; what is only remembered may be somebody who signed in here before. */
+  readonly isSure: boolean;
   known(credentials: Credentials): void;
-  onChange(changed: () => void): void;
+  /** @param changed told whether the one before was sure to be somebody else */
+  onChange(changed: (isAnother: boolean) => void): void;
 }
 
 export function createPerson(url: string, storage: ClientEnv["storage"]): Person {
   const entry = `turnstream:person:${url}`;
   let name = read(storage, entry);
-  const listeners = new Set<() => void>();
+  let isSure = false;
+  const listeners = new Set<(isAnother: boolean) => void>();
   return {
     get name() {
       return name;
     },
+    get isSure() {
+      return isSure;
+    },
     known(credentials) {
       const told = nameIn(credentials);
+      const wasSure = isSure;
+      isSure = true;
       if (told === name) return;
       name = told;
       try {
@@ -29,7 +38,7 @@ export function createPerson(url: string, storage: ClientEnv["storage"]): Person
       } catch {
         // Full or forbidden: then nothing is remembered.
       }
-      for (const listener of listeners) listener();
+      for (const listener of listeners) listener(wasSure);
     },
     onChange: (changed) => void listeners.add(changed),
   };

@@ -33,6 +33,11 @@ export interface Outbox {
   /** False: the server may have it already, so it can only be withdrawn there. */
   discard(id: string): boolean;
   has(id: string): boolean;
+  /**
+   * It is somebody else's from now on. What was written here goes along where it was that person's all the time, only not
+   * known to be; else it stays behind, in the storage of who wrote it.
+   */
+  belongsTo(key: string, storage: ClientEnv["storage"], takesAlong: boolean): void;
   /** Whether commands can be sent at all. */
   connected(isConnected: boolean): void;
   /** What the log amounts to: what it shows leaves. */
@@ -47,8 +52,10 @@ interface Waiter {
 
 export function createOutbox(options: OutboxOptions): Outbox {
   const { env, onStorage = windowStorage } = options;
-  const storage = outboxStorage(env.storage, options.key);
+  let storage = outboxStorage(env.storage, options.key);
   const waiters = new Map<string, Waiter>();
+  /** Those that were added here, by whoever sits here now. */
+  const written = new Set<string>();
   let state = loadOutbox(storage.load(), env.now());
   let timer: ReturnType<typeof setTimeout> | undefined;
   let wakeAt = Infinity;
@@ -68,6 +75,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       case "keep":
         return storage.keep(effect.message);
       case "forget":
+        written.delete(effect.id);
         return storage.forget(effect.id);
       case "settle":
         waiters.get(effect.id)?.settle(effect.error);
@@ -103,6 +111,12 @@ export function createOutbox(options: OutboxOptions): Outbox {
     );
   };
 
+  const leaveBehind = (id: string): void => {
+    written.delete(id);
+    waiters.get(id)?.settle(new ClientError("ABORTED", "Somebody else is signed in. It was not sent."));
+    waiters.delete(id);
+  };
+
   const stopListening = onStorage((entry) => {
     if (entry === null) return;
     const id = storage.idOf(entry);
@@ -121,8 +135,23 @@ export function createOutbox(options: OutboxOptions): Outbox {
       }
       const waiter = newWaiter();
       waiters.set(added.id, waiter);
+      written.add(added.id);
       input({ type: "add", message: added });
       return { id: added.id, done: waiter.done };
+    },
+    belongsTo(key, kept, takesAlong) {
+      if (isClosed) return;
+      const along = takesAlong ? state.messages.filter(({ id }) => written.has(id)) : [];
+      for (const { id } of along) storage.forget(id);
+      for (const { id } of state.messages) if (!along.some((one) => one.id === id)) leaveBehind(id);
+      storage = outboxStorage(kept, key);
+      for (const message of along) storage.keep(message);
+      const { isConnected } = state;
+      const found = storage.load().filter(({ id }) => !along.some((one) => one.id === id));
+      const { messages } = loadOutbox([...along, ...found], env.now());
+      state = { messages, isConnected };
+      options.onChange();
+      input({ type: "woke" });
     },
     resend: (id) => input({ type: "resend", id }),
     discard(id) {

@@ -24,10 +24,9 @@ import { upload } from "../http/upload.ts";
 import type { Link, LinkCommand, LinkHandler, Watch } from "../link.ts";
 import { createNotifier, type Notifier } from "../notify.ts";
 import type { ClientEnv } from "../options.ts";
-import { clientMessageId, type OutboxMessage } from "../outbox/message.ts";
-import { createOutbox, type Outbox } from "../outbox/outbox.ts";
 import type { OlderView, SentMessage, Session, SessionView } from "../session.ts";
 import { joinOlder, keepOlder, missingBefore } from "./older.ts";
+import { type SessionOutbox, sessionOutbox } from "./session-outbox.ts";
 import { takeEvents } from "./take-events.ts";
 
 export interface LiveSessionParts {
@@ -53,7 +52,7 @@ export class LiveSession implements Session {
   readonly #handler: LinkHandler;
   #view: SessionView;
   #notifier: Notifier | null = null;
-  #outbox: Outbox;
+  readonly #outbox: SessionOutbox;
   #watch: Watch | null = null;
   #cancelGrace = (): void => {};
   /** What came is not to be taken until the next beginning, or until a snapshot has come. */
@@ -78,7 +77,7 @@ export class LiveSession implements Session {
       events: (events) => this.#events(events),
       clock: (skewMs) => this.#change({ skewMs }),
     };
-    this.#outbox = this.#openOutbox();
+    this.#outbox = sessionOutbox(id, parts, () => this.#change({ outbox: this.#outbox.list() }));
     this.#view = {
       state: emptyState,
       connection: NOT_CONNECTED,
@@ -101,7 +100,7 @@ export class LiveSession implements Session {
       nextFrame: env.nextFrame,
       visibility: env.outside,
     });
-    this.#watch ??= this.#parts.link.watch(this.id, () => this.#cursor(), this.#handler);
+    this.#connect();
     return () => {
       if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
       this.#notifier?.close();
@@ -109,6 +108,10 @@ export class LiveSession implements Session {
       this.#leaveSoon();
     };
   };
+
+  #connect(): void {
+    this.#watch ??= this.#parts.link.watch(this.id, () => this.#cursor(), this.#handler);
+  }
 
   /** What is on its way still goes: a page may show another session before there is a network. */
   #leaveSoon(): void {
@@ -130,13 +133,22 @@ export class LiveSession implements Session {
     this.#change({ state: emptyState, connection: NOT_CONNECTED });
   }
 
-  /** Another person is signed in: what one has written is nothing of the other's. */
-  personChanged(isSameOutbox: boolean): void {
-    if (isSameOutbox && this.#outbox.list().length > 0) return;
-    this.#outbox.close();
-    this.#outbox = this.#openOutbox();
-    this.#outbox.connected(this.#view.connection.phase === "live");
-    this.#change({ outbox: this.#outbox.list() });
+  /**
+   * Another person is signed in. @param isAnother whether that is sure: then nothing of the one before is shown, or goes
+   * over their connection  @returns what to do once all have left it
+   */
+  personChanged(isAnother: boolean): () => void {
+    if (isAnother) {
+      this.#leave();
+      this.#outbox.connected(false);
+    }
+    this.#outbox.personChanged(isAnother);
+    if (!isAnother) return () => {};
+    this.#isLost = true;
+    this.#change({ state: emptyState });
+    return () => {
+      if (this.#listeners.size > 0) this.#connect();
+    };
   }
 
   close(): void {
@@ -318,6 +330,8 @@ export class LiveSession implements Session {
     this.#watch?.stop();
     this.#watch = null;
     this.#awaits = null;
+    const left = new ClientError("ABORTED", "Nobody looks at the session any more.");
+    for (const { reject } of this.#refreshes.splice(0)) reject(left);
     this.#change({ connection: NOT_CONNECTED });
   }
 
@@ -367,29 +381,4 @@ export class LiveSession implements Session {
   ) {
     await this.#parts.link.command({ ...command, session_id: this.id });
   }
-
-  #openOutbox(): Outbox {
-    const { url, env, person } = this.#parts;
-    return createOutbox({
-      key: `${url} ${person.name ?? ""} ${this.id}`,
-      // Until it is known whose it is, nothing is kept.
-      env: person.name === null ? { ...env, storage: null } : env,
-      send: (message) => this.#parts.link.command(sendOf(message, this.id)),
-      onChange: () => this.#change({ outbox: this.#outbox.list() }),
-    });
-  }
-}
-
-function sendOf(message: OutboxMessage, session_id: string): LinkCommand {
-  const { id, text, files, agent, resumes, formValues } = message;
-  return {
-    type: "send",
-    session_id,
-    client_message_id: clientMessageId(id),
-    text,
-    ...(files.length === 0 ? {} : { content_urls: files.map(({ url }) => url) }),
-    ...(agent === null ? {} : { agent_id: agent }),
-    ...(resumes === null ? {} : { resume_form_request_id: resumes }),
-    ...(formValues === null ? {} : { form_values: formValues }),
-  };
 }

@@ -39,7 +39,9 @@ function open(asked: (path: string) => unknown = () => null) {
     },
   });
   const api = { base: "", json: (path: string) => Promise.resolve(asked(path)) } as unknown as Api;
-  const session = new LiveSession("s", { url: "", link, api, env, person: createPerson("", null) });
+  const person = createPerson("", null);
+  person.known({ headers: {} });
+  const session = new LiveSession("s", { url: "", link, api, env, person });
   const fire = (): void => {
     // Those that are set meanwhile are for the next time.
     const due = [...timers];
@@ -219,6 +221,9 @@ describe("coming and going", () => {
     const failed = one.session.refresh();
     one.link.handler?.connection({ ...live, phase: "closed" });
     await expect(failed).rejects.toMatchObject({ code: "OFFLINE" });
+    const given = one.session.refresh();
+    one.session.close();
+    await expect(given).rejects.toMatchObject({ code: "ABORTED" });
   });
 });
 
