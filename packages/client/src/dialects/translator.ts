@@ -68,6 +68,9 @@ export class Translator<Decoder extends Decoding, DialectFrame> implements Diale
 
   open(open: (events: WireEvents) => Wire, events: WireEvents): Wire {
     let isOver = false;
+    // Answers over the wire before never come. What was held for them was not decoded, and is told again.
+    this.#sent.clear();
+    for (const told of this.#told.values()) told.held = null;
     const emit = (frame: Frame): void => {
       if (!isOver) events.frame(frame);
     };
