@@ -37,6 +37,8 @@ export interface FeedState {
   readonly hasBegun: boolean;
   /** A beginning whose snapshot is still to come. */
   readonly fresh: Beginning["reason"] | null;
+  /** Where a gap was seen last: the same again is not mended by asking for what comes after it. */
+  readonly gapAt: Cursor | null;
   /** The newest events, dense, the first of them right after `since`. */
   readonly newest: readonly Event[];
   readonly since: Cursor | null;
@@ -70,7 +72,7 @@ const KEPT = 2_000;
 
 /** @param cursor of the first one who watches */
 export function newFeed(cursor: Cursor | null): FeedState {
-  return { cursor, hasBegun: false, fresh: null, newest: [], since: cursor, watchers: [] };
+  return { cursor, hasBegun: false, fresh: null, gapAt: null, newest: [], since: cursor, watchers: [] };
 }
 
 export function stepFeed(state: FeedState, input: FeedInput): FeedStep {
@@ -142,7 +144,7 @@ function anew(state: FeedState, snapshot: Snapshot, cursor: Cursor): FeedStep {
     snapshot: { snapshot, cursor },
   };
   const watchers = state.watchers.map((one): Watching => ({ ...one, phase: "joined" }));
-  const next: FeedState = { cursor, hasBegun: true, fresh: null, newest: [], since: cursor, watchers };
+  const next: FeedState = { ...newFeed(cursor), hasBegun: true, watchers };
   return { state: next, effects: [{ type: "begin", to: null, beginning }] };
 }
 
@@ -165,8 +167,11 @@ function goOn(state: FeedState, events: readonly Event[]): FeedStep {
   const dropped = newest.splice(0, Math.max(0, newest.length - KEPT));
   const since = dropped.at(-1)?.id ?? state.since;
   const told: FeedEffect[] = next.length === 0 ? [] : [{ type: "events", to: null, events: next }];
+  const at = formatCursor(last);
+  const isLost = isBroken === "diverged" || (isBroken === "gap" && state.gapAt === at);
+  const gapAt = isBroken === "gap" ? at : state.gapAt;
   return {
-    state: { ...state, newest, since, cursor: isBroken === "diverged" ? null : formatCursor(last) },
+    state: { ...state, newest, since, gapAt, cursor: isLost ? null : at },
     effects: isBroken === null ? told : [...told, { type: "again" }],
   };
 }

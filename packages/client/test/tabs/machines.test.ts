@@ -1,6 +1,7 @@
 /** The rules between tabs, where they are hard to meet in a whole browser. */
 import type { Event } from "@turnstream/protocol";
 import { expect, test } from "vitest";
+import { type FeedState, newFeed, stepFeed } from "../../src/tabs/feed.ts";
 import { type MemberState, newMember, positioned, stepMember } from "../../src/tabs/member.ts";
 import { readTabMessage, type Reign } from "../../src/tabs/messages.ts";
 import { newRole, type RoleInput, type RoleState, stepRole } from "../../src/tabs/role.ts";
@@ -126,4 +127,17 @@ test("what no tab says is not heard", () => {
     { ...command, command: { type: "stop" } },
   ];
   expect(wrong.filter((message) => readTabMessage(message) !== null)).toEqual([]);
+});
+
+test("the same gap again is not asked for again and again: everybody begins anew", () => {
+  const who = { tab: "a", watch: 1 };
+  let state: FeedState = stepFeed(newFeed("1-5"), { type: "join", who, cursor: "1-5" }).state;
+  const gap = (): unknown[] => {
+    state = stepFeed(state, { type: "begun", resumed: true, reason: "cursor" }).state;
+    const step = stepFeed(state, { type: "events", events: [event("1-7")] });
+    state = step.state;
+    return [step.effects, state.cursor];
+  };
+  expect(gap()).toEqual([[{ type: "again" }], "1-5"]);
+  expect(gap()).toEqual([[{ type: "again" }], null]);
 });
