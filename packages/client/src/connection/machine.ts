@@ -287,7 +287,7 @@ function closed(
         NONE,
       );
     case 1012:
-      return wait(state, moment, NONE, Math.max(retryAfterMs, spread(moment.random)));
+      return lost(state, moment, NONE, Math.max(retryAfterMs, spread(moment.random)));
     case 4429:
       return lost(state, moment, NONE, 5_000 + spread(moment.random));
     default:
@@ -363,7 +363,9 @@ function timer(state: ConnectionState, heardAt: number, moment: Moment): Connect
       return ask(state, moment, NONE);
     case "open": {
       const quietMs = state.wire === "stream" ? PACE.streamQuietMs : PACE.quietMs;
-      if (moment.now - heardAt < quietMs) return only({ ...state, timerAt: heardAt + quietMs });
+      // Heard later than now, the clock was put back: nobody knows since when it is quiet.
+      if (heardAt <= moment.now && moment.now - heardAt < quietMs)
+        return only({ ...state, timerAt: heardAt + quietMs });
       // Nobody looks, and a phone that sleeps would wake for it: who looks again asks first.
       if (state.isHidden) return only({ ...state, timerAt: moment.now + quietMs });
       if (state.wire === "socket") return probe(state, moment);

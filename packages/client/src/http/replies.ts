@@ -10,13 +10,18 @@ export interface RefusalFields {
   readonly retry_after_seconds?: unknown;
 }
 
+/** Longer than anybody waits; and timers that are set for more than 24 days go off at once. */
+const LONGEST_SECONDS = 86_400;
+
 export function refusalOf(fields: RefusalFields): ClientError {
   const { error, message, can_retry, retry_after_seconds: seconds } = fields;
   const word = isWord(error) ? error : "SERVER_ERROR";
   const words = typeof message === "string" && message !== "" ? message : ERRORS[word].meaning;
   return new ClientError(word, words, {
     canRetry: typeof can_retry === "boolean" ? can_retry : ERRORS[word].can_retry,
-    ...(typeof seconds === "number" && seconds >= 0 ? { retryAfterSeconds: seconds } : {}),
+    ...(typeof seconds === "number" && seconds >= 0
+      ? { retryAfterSeconds: Math.min(seconds, LONGEST_SECONDS) }
+      : {}),
   });
 }
 

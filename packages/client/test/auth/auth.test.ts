@@ -119,6 +119,14 @@ describe("a request", () => {
     });
   });
 
+  test("that is to be made again in a month is made again in a day: timers can't wait for longer", async () => {
+    const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
+    const page = new Response("<html>", { status: 503, headers: { "retry-after": "2592000" } });
+    const env = { outside: new FakeOutside(), fetch: (() => Promise.resolve(page)) as typeof fetch };
+    const api = createApi({ url: "http://s", auth, env });
+    await expect(api.json("/x")).rejects.toMatchObject({ retryAfterSeconds: 86_400 });
+  });
+
   test.for([
     ["GET", true, "OFFLINE"],
     ["POST", true, "UNSURE"],

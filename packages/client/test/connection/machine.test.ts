@@ -138,6 +138,17 @@ describe("a connection that is lost", () => {
     expect((told.state.timerAt ?? 0) - told.now).toBe(9_000);
   });
 
+  test("1012 again and again, before anything came, is not stormed", () => {
+    const world = new World().live();
+    const waits = Array.from({ length: 8 }, () => {
+      world.take(closed(1012));
+      const ms = (world.state.timerAt ?? 0) - world.now;
+      world.fire().take({ type: "admitted" }).take({ type: "opened" });
+      return ms;
+    });
+    expect(waits.at(-1)).toBeGreaterThan(10_000);
+  });
+
   test("4401: asks for credentials anew; refused again before anything came, it is closed", () => {
     const world = new World().live().take(closed(4401)).fire();
     expect(world.effects.at(-1)).toMatchObject({ type: "ask", renew: true });
@@ -172,6 +183,13 @@ describe("a connection that is lost", () => {
 });
 
 describe("silence", () => {
+  test("is asked about though the clock was put back by an hour", () => {
+    const world = new World().live();
+    world.now -= 3_600_000;
+    world.take({ type: "timer", heardAt: world.heardAt });
+    expect(world.state.phase).toBe("probing");
+  });
+
   test("is asked about, and an answer is enough", () => {
     const world = new World().live().fire();
     expect(world.state.phase).toBe("probing");

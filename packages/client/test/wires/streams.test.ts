@@ -18,7 +18,7 @@ function open(answer: string) {
     asked.push({ path, after: new Headers(init.headers).get("last-event-id"), signal: init.signal ?? null });
     return new Response(answer);
   };
-  let end = (): void => {};
+  let end: (() => void) | undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
   const wire = openStreams({ request } as unknown as Api, {
     opened() {},
@@ -26,7 +26,7 @@ function open(answer: string) {
     frame: (frame) => void frames.push(frame),
     closed(code) {
       ends.push(code);
-      end();
+      end?.();
     },
   });
   return { wire, asked, frames, ends, ended };
