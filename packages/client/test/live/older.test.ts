@@ -26,7 +26,8 @@ test("loaded page by page, older turns and the window are the whole session", as
   await session.loadOlder();
   expect(session.getSnapshot().state).toBe(state);
   await session.refresh();
-  expect(session.getSnapshot().state.turns.length).toBe(10);
+  // The window again: a gateway lets go of the turn that left it with the next event, which may not have come yet.
+  expect([10, 11]).toContain(session.getSnapshot().state.turns.length);
 });
 
 test("a failure to load them is told, and can be tried again", async () => {
