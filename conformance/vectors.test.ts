@@ -86,8 +86,22 @@ describe("the vector files", () => {
   });
 });
 
+describe("readers in other languages", () => {
+  test("U09 meet no number that a double can't hold, as in Dart on the web", () => {
+    const isHeld = (number: string): boolean =>
+      /^-?\d+$/.test(number) ? Number.isSafeInteger(Number(number)) : Number.isFinite(Number(number));
+    for (const [path, text] of texts) {
+      const numbers = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
+      expect(
+        numbers.filter((number) => !isHeld(number)),
+        path,
+      ).toEqual([]);
+    }
+  });
+});
+
 describe("the reader in Python", () => {
-  test("agrees with every vector that it reads", () => {
+  test("U09 agrees with every vector that it reads", () => {
     const { status, stdout, stderr } = checkInPython(folder);
     expect(stderr).toBe("");
     expect(status).toBe(0);

@@ -4,7 +4,7 @@ import type { SessionView } from "../../src/session.ts";
 import { House, isLive, isOver, until } from "./house.ts";
 
 describe.for(["socket", "stream"] as const)("over a %s", (wire) => {
-  test("a message is sent once, and its answer arrives", async () => {
+  test("U09 a message is sent once, and its answer arrives", async () => {
     const house = await House.open();
     const client = house.client({ wires: [wire] });
     const { id } = await client.createSession({ title: "A walk" });

@@ -138,7 +138,7 @@ describe.each(STORIES)("$name", (story) => {
   });
 });
 
-test("Python's standard library has read some of them", () => {
+test("U09 Python's standard library has read some of them", () => {
   const by = [...watched.values()].flatMap(({ asked }) => asked.map((each) => each.by));
   expect(by.filter((who) => who === "python").length).toBeGreaterThanOrEqual(BY_PYTHON.size);
   expect(by).toContain("fetch");
