@@ -86,10 +86,12 @@ describe("the vector files", () => {
   });
 });
 
+function isHeld(number: string): boolean {
+  return /^-?\d+$/.test(number) ? Number.isSafeInteger(Number(number)) : Number.isFinite(Number(number));
+}
+
 describe("readers in other languages", () => {
   test("U09 meet no number that a double can't hold, as in Dart on the web", () => {
-    const isHeld = (number: string): boolean =>
-      /^-?\d+$/.test(number) ? Number.isSafeInteger(Number(number)) : Number.isFinite(Number(number));
     for (const [path, text] of texts) {
       const numbers = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
       expect(
