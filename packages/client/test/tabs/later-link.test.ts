@@ -21,7 +21,7 @@ function parts() {
     // Nobody to share with: it goes alone once it is there.
     name: () => Promise.resolve(null),
     makeLink: () => link,
-    request: () => link.request(),
+    request: (path, init) => link.request(path, init),
     tabs: { openChannel: () => ({ post() {}, close() {} }), requestLock: () => ({ release() {} }) },
     page: { isVisible: () => true, listen: () => () => {} },
     env: { now: () => 0, random: () => 0, id: () => "me", setTimer: () => () => {} },
