@@ -32,6 +32,20 @@ describe("following", () => {
     });
   });
 
+  test("ends with the slowest move up, also while the answer grows", () => {
+    for (const leave of [[{ type: "left" } as const], []]) {
+      const left = after([...leave, { type: "scrolled", at: at(399, 500) }], AT_END);
+      expect(left.isFollowing).toBe(false);
+      expect(follow(left, { type: "resized", at: at(399, 520) }).moveToEnd).toBe(false);
+    }
+  });
+
+  test("doesn't end when the window becomes taller, or by half a pixel", () => {
+    const taller = { top: 350, height: 500, visible: 150 };
+    expect(after([{ type: "scrolled", at: taller }], AT_END).isFollowing).toBe(true);
+    expect(after([{ type: "scrolled", at: at(399.6, 500) }], AT_END).isFollowing).toBe(true);
+  });
+
   test("doesn't end when something above folds up and the position falls with it", () => {
     expect(after([{ type: "scrolled", at: at(200, 320) }], AT_END).isFollowing).toBe(true);
   });
@@ -39,7 +53,8 @@ describe("following", () => {
   test("goes on when the person is at the end again, or asks for it", () => {
     const left = after([{ type: "left" }], AT_END);
     expect(left.isFollowing).toBe(false);
-    expect(after([{ type: "scrolled", at: at(399, 500) }], left).isFollowing).toBe(true);
+    const above = after([{ type: "scrolled", at: at(300, 500) }], left);
+    expect(after([{ type: "scrolled", at: at(399, 500) }], above).isFollowing).toBe(true);
     expect(follow(left, { type: "to_end" })).toMatchObject({ moveToEnd: true, state: { isFollowing: true } });
   });
 

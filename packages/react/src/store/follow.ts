@@ -6,21 +6,19 @@
  *             ◀───────────────────────────────────────────
  *              the person is at the end again, or asks for it
  *
- * A position that falls because the content became shorter is no move of the person's.
+ * A position that falls because the content became shorter, or the window taller, is no move of the person's.
  */
-export interface Follow {
-  readonly isFollowing: boolean;
-  /** As last seen: how far down it is, and how tall all of it is. */
-  readonly top: number;
-  readonly height: number;
-}
-
 export interface Measure {
   readonly top: number;
   /** Of all there is. */
   readonly height: number;
   /** Of what can be seen. */
   readonly visible: number;
+}
+
+/** With the measure as last seen. */
+export interface Follow extends Measure {
+  readonly isFollowing: boolean;
 }
 
 export type FollowInput =
@@ -34,8 +32,9 @@ export type FollowInput =
 
 /** Half pixels of zoomed pages don't count. */
 const SLACK = 2;
+const HALF = 0.6;
 
-export const FOLLOWING: Follow = { isFollowing: true, top: 0, height: 0 };
+export const FOLLOWING: Follow = { isFollowing: true, top: 0, height: 0, visible: 0 };
 
 function isAtEnd({ top, height, visible }: Measure): boolean {
   return height - top - visible <= SLACK;
@@ -47,15 +46,17 @@ export function follow(
 ): { readonly state: Follow; readonly moveToEnd: boolean } {
   switch (input.type) {
     case "scrolled": {
-      const { top, height } = input.at;
-      const isUp = top < state.top - SLACK && height >= state.height;
-      const isFollowing = isAtEnd(input.at) || (state.isFollowing && !isUp);
-      return { state: { isFollowing, top, height }, moveToEnd: false };
+      const { top, height, visible } = input.at;
+      const isEnd = isAtEnd(input.at);
+      const isPushed = height < state.height || visible > state.visible;
+      // However slowly: a finger moves by single pixels, and must not be pulled back for each of them.
+      const isUp = !isPushed && top < state.top - (isEnd ? HALF : 0);
+      const isFollowing = !isUp && (isEnd || state.isFollowing);
+      return { state: { isFollowing, ...input.at }, moveToEnd: false };
     }
     case "resized": {
-      const { top, height } = input.at;
       const isFollowing = state.isFollowing || isAtEnd(input.at);
-      return { state: { isFollowing, top, height }, moveToEnd: state.isFollowing };
+      return { state: { isFollowing, ...input.at }, moveToEnd: state.isFollowing };
     }
     case "left":
       return { state: { ...state, isFollowing: false }, moveToEnd: false };
