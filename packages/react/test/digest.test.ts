@@ -1,5 +1,5 @@
 /** What is shown in which order, and that it stays the same object while only text grows. */
-import { type Event, foldAll, findTurn, type SessionState, type Turn } from "@turnstream/protocol";
+import { type Event, foldAll, findTurn, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { type Digest, digest, type Group, type Outline } from "../src/store/digest.ts";
 import { eventsOf, LOGS } from "./logs.ts";
@@ -86,6 +86,33 @@ describe("the outline", () => {
       for (const place of places) expect(turn.items.at(place)?.kind).not.toBe("superseded");
       expect(places).not.toContain(-1);
     }
+  });
+
+  test("U04 a group is done when it came to its end, not when it was stopped", () => {
+    const groupsOf = (name: string): (readonly [isRunning: boolean, isDone: boolean])[] =>
+      mainOf(digest(lastTurn(foldAll(eventsOf(name))), null)).flatMap((entry) =>
+        entry.type === "group" ? [[entry.isRunning, entry.isDone] as const] : [],
+      );
+    expect(groupsOf("tools-in-group")).toEqual([[false, true]]);
+    expect(groupsOf("stopped")).toEqual([[false, false]]);
+    // Cut off before anybody could end it.
+    const events = eventsOf("tools-in-group");
+    const cut = foldAll(
+      events.slice(
+        0,
+        events.findIndex(({ type }) => type === "group.end"),
+      ),
+    );
+    const over = { ...lastTurn(cut), status: "error" } as const;
+    expect(mainOf(digest(over, null))[0]).toMatchObject({ isRunning: false, isDone: false });
+  });
+
+  test("leaves out what a newer version put there", () => {
+    const turn = lastTurn(foldAll(eventsOf("plain-answer")));
+    const items = turn.items.toArray();
+    const strange = { ...items.at(-1), kind: "hologram", index: items.length } as never;
+    const known = mainOf(digest(turn, null));
+    expect(mainOf(digest({ ...turn, items: Sequence.from([...items, strange]) }, null))).toEqual(known);
   });
 
   test("nothing is running in a turn that is over", () => {

@@ -30,6 +30,8 @@ export interface Group {
   readonly index: number;
   /** Whether more steps may come. */
   readonly isRunning: boolean;
+  /** Whether it came to its end, and was not stopped on the way. */
+  readonly isDone: boolean;
   /** The summary, or the last label; "" when there is neither. */
   readonly header: string;
   readonly steps: readonly Step[];
@@ -54,6 +56,7 @@ export function digest(turn: Turn, before: Digest | null): Digest {
   if (before?.turn === turn) return before;
   const asked = runsThatAsk(turn);
   const spans = groupSpans(turn);
+  const wasCutShort = turn.status !== "running" && turn.status !== "end_turn";
   const outlines = new Map<string, Outline>();
   const tools = new Map<number, ToolItem>();
   const keepTool = (item: ToolItem): void => {
@@ -66,7 +69,7 @@ export function digest(turn: Turn, before: Digest | null): Digest {
     for (const item of viewRun(turn, run.id)) {
       for (const inner of item.type === "group" ? item.items : [item])
         if (inner.type === "tool") keepTool(inner);
-      const entry = entryOf(item, asked, spans);
+      const entry = entryOf(item, asked, spans, wasCutShort);
       if (entry !== null) outline.push(entry);
     }
     const known = before?.outlines.get(run.id);
@@ -79,27 +82,38 @@ function entryOf(
   item: ViewItem,
   asked: ReadonlySet<string>,
   spans: ReadonlyMap<string, Span>,
+  wasCutShort: boolean,
 ): Step | Group | null {
   if (item.type !== "group") return stepOf(item, asked);
   // Nothing is left of a group whose steps a takeover made void.
   if (item.items.length === 0 && !item.open) return null;
   const { index, durationMs } = spans.get(item.id) ?? { index: -1, durationMs: null };
-  const steps = item.items.map((inner) => stepOf(inner, asked));
-  return { type: "group", index, isRunning: item.open, header: item.header, steps, durationMs };
+  const steps = item.items.flatMap((inner) => stepOf(inner, asked) ?? []);
+  const isCut = wasCutShort && durationMs === null;
+  const isDone = !item.open && !isCut && !item.items.some(wasStopped);
+  return { type: "group", index, isRunning: item.open, isDone, header: item.header, steps, durationMs };
 }
 
-function stepOf(item: Exclude<ViewItem, { type: "group" }>, asked: ReadonlySet<string>): Step {
+/** A check mark stands for what ran to its end, well or not. */
+function wasStopped(item: ViewItem): boolean {
+  return item.type === "tool" && (item.dot === "stopped" || item.result?.status === "cancelled");
+}
+
+/** Null for what a newer version put there, and this one can't draw. */
+function stepOf(item: Exclude<ViewItem, { type: "group" }>, asked: ReadonlySet<string>): Step | null {
   if (item.type === "block") {
     const { block } = item;
+    const part = partOf(block);
+    if (part === null) return null;
     const needsPerson = isInteraction(block) && isPending(block);
-    return { type: "step", part: partOf(block), index: block.index, needsPerson, isFailed: false };
+    return { type: "step", part, index: block.index, needsPerson, isFailed: false };
   }
   const needsPerson = item.approvals.some(isPending) || (item.run !== null && asked.has(item.run.id));
   const isFailed = item.dot === "error";
   return { type: "step", part: "ToolCall", index: item.call.index, needsPerson, isFailed };
 }
 
-function partOf(block: Block): PartName {
+function partOf(block: Block): PartName | null {
   switch (block.kind) {
     case "thinking":
       return "ThinkingBlock";
@@ -120,6 +134,8 @@ function partOf(block: Block): PartName {
       return "FormCard";
     case "payment":
       return "PaymentCard";
+    default:
+      return null;
   }
 }
 
@@ -192,6 +208,7 @@ function isSameEntry(one: Step | Group, other: Step | Group | undefined): boolea
     other.type === "group" &&
     one.index === other.index &&
     one.isRunning === other.isRunning &&
+    one.isDone === other.isDone &&
     one.header === other.header &&
     one.durationMs === other.durationMs &&
     isSameOutline(one.steps, other.steps)

@@ -32,7 +32,7 @@ export function StepGroup({ turn, index }: GroupProps): ReactNode {
     <div className="ts-group-frame" data-running={isRunning || undefined}>
       <Disclosure className="ts-group" isOpen={isOpen} onToggle={toggle} head={<GroupHead group={group} />}>
         <Steps turn={turn} steps={shown} isSliding={isRunning} />
-        {!isRunning && (
+        {group.isDone && (
           <div className="ts-group-done">
             <Icon name="check" />
             {strings.thread.done}
