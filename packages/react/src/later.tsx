@@ -8,20 +8,30 @@ export interface Later<Parts> {
   /** Null before they are there. */
   readonly get: () => Parts | null;
   readonly subscribe: (listener: () => void) => () => void;
-  /** A failure is tried again when next asked. */
+  /** A failure is tried again when next asked, and by itself while something waits for it: less and less often. */
   readonly load: () => Promise<void>;
 }
+
+const FIRST_RETRY_MS = 1_000;
+const LAST_RETRY_MS = 30_000;
 
 export function createLater<Parts>(load: () => Promise<Parts>): Later<Parts> {
   let parts: Parts | null = null;
   let loading: Promise<void> | null = null;
   const listeners = new Set<() => void>();
+  let waitMs = FIRST_RETRY_MS;
+  const retry = (): void => {
+    if (listeners.size > 0) loading ??= run();
+  };
   const run = async (): Promise<void> => {
     try {
       parts = await load();
       for (const listener of listeners) listener();
     } catch {
       loading = null;
+      // An approval that nobody sees holds everything up.
+      setTimeout(retry, waitMs);
+      waitMs = Math.min(LAST_RETRY_MS, waitMs * 2);
     }
   };
   return {
