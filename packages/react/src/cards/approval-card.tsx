@@ -87,7 +87,7 @@ function Deciding({ approval, mode, onMode, onBack }: DecidingProps): ReactNode 
 
 function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode">): ReactNode {
   const words = useShared().strings.cards;
-  const { block, canEdit, isSending, problem } = approval;
+  const { block, canEdit, isSending } = approval;
   return (
     <div className="ts-row">
       <button
@@ -97,7 +97,7 @@ function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode"
         disabled={isSending}
         onClick={approval.approve}
       >
-        {isSending ? words.sending : problem === null ? words.approve : words.tryAgain}
+        {isSending ? words.sending : words.approve}
       </button>
       {canEdit && (
         <button

@@ -70,7 +70,7 @@ function Filling({ view }: ViewProps): ReactNode {
       </div>
       <div className="ts-row">
         <button type="submit" className="ts-button ts-primary" disabled={isSending}>
-          {isSending ? words.sending : problem === null ? words.submit : words.tryAgain}
+          {isSending ? words.sending : words.submit}
         </button>
         <button type="button" className="ts-button" disabled={isSending} onClick={() => setDeclining(true)}>
           {words.decline}

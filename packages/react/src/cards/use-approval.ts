@@ -3,7 +3,7 @@ import { type Action, type ApprovalBlock, isPending, type Json } from "@turnstre
 import type { Decision } from "@turnstream/client";
 import { useShared } from "../context.ts";
 import { useBlock } from "../hooks/use-block.ts";
-import { type CommandState, useCommand } from "./use-command.ts";
+import { type CommandState, useCardCommand } from "./use-card-command.ts";
 
 export interface Approval extends CommandState {
   readonly block: ApprovalBlock;
@@ -22,7 +22,7 @@ export interface Approval extends CommandState {
 export function useApproval(turn: string, index: number): Approval | null {
   const { session } = useShared();
   const block = useBlock(turn, index, "approval");
-  const { run, isSending, problem } = useCommand();
+  const { run, isSending, problem } = useCardCommand();
   if (block === null) return null;
   // Binds what is decided to what was shown.
   const digest = block.digest === null ? {} : { digest: block.digest };

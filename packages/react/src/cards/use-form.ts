@@ -14,7 +14,7 @@ import {
   UNTOUCHED,
   valuesOf,
 } from "./form-values.ts";
-import { type CommandState, useCommand } from "./use-command.ts";
+import { type CommandState, useCardCommand } from "./use-card-command.ts";
 
 export interface FormView extends CommandState {
   readonly block: FormBlock;
@@ -38,7 +38,7 @@ const SAVE_AFTER_MS = 800;
 export function useForm(turn: string, index: number): FormView | null {
   const { session } = useShared();
   const block = useBlock(turn, index, "form");
-  const { run, isSending, problem } = useCommand();
+  const { run, isSending, problem } = useCardCommand();
   const [filling, setFilling] = useState(UNTOUCHED);
   const [wasTried, setTried] = useState(false);
   const isWaiting = block !== null && isPending(block);

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useShared } from "../context.ts";
 import { useBlock } from "../hooks/use-block.ts";
 import { answersOf, choose, type Draft, draftOf, type Drafts, write } from "./question-answers.ts";
-import { type CommandState, useCommand } from "./use-command.ts";
+import { type CommandState, useCardCommand } from "./use-card-command.ts";
 
 export interface QuestionView extends CommandState {
   readonly block: QuestionBlock;
@@ -25,7 +25,7 @@ export function useQuestion(turn: string, index: number): QuestionView | null {
   const { session } = useShared();
   const block = useBlock(turn, index, "question");
   const [drafts, setDrafts] = useState(NO_DRAFTS);
-  const { run, isSending, problem } = useCommand();
+  const { run, isSending, problem } = useCardCommand();
   if (block === null) return null;
   const answers = answersOf(block.questions, drafts);
   return {

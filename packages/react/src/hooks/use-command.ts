@@ -1,18 +1,29 @@
-/** Something a person asked the server for: whether it is under way, and why it was refused. */
-import { useRef, useState } from "react";
+/** Something a person asked the server for: whether it is under way, and why it was refused, in words. */
+import type { ClientError } from "@turnstream/client";
+import { useEffect, useRef, useState } from "react";
+import { useShared } from "../context.ts";
 
 export interface Command {
   readonly isBusy: boolean;
-  /** Why the last one was refused, in words. */
+  /** Why the last one was refused; kept until the next try. */
   readonly problem: string | null;
   /** One at a time: nothing happens while one is under way. */
   readonly run: (command: () => Promise<unknown>) => void;
 }
 
-export function useCommand(): Command {
+/** @param showsWithinMs how long after its success what it changes may take to be seen; busy until then */
+export function useCommand(showsWithinMs = 0): Command {
+  const { strings } = useShared();
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
+  // Two presses can come before the first is drawn.
   const isUnderWay = useRef(false);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const done = (): void => {
+    isUnderWay.current = false;
+    setBusy(false);
+  };
   const run = async (command: () => Promise<unknown>): Promise<void> => {
     if (isUnderWay.current) return;
     isUnderWay.current = true;
@@ -20,11 +31,13 @@ export function useCommand(): Command {
     setProblem(null);
     try {
       await command();
+      if (showsWithinMs === 0) done();
+      else timer.current = setTimeout(done, showsWithinMs);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      const { code = "", message = String(error) } = error as Partial<ClientError>;
+      setProblem(strings.cards.problems[code] ?? strings.cards.problem(message));
+      done();
     }
-    isUnderWay.current = false;
-    setBusy(false);
   };
   return { isBusy, problem, run: (command) => void run(command) };
 }

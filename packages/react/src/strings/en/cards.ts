@@ -6,7 +6,6 @@ export const cards = {
   send: "Send",
   sending: "Sending…",
   cancel: "Cancel",
-  tryAgain: "Try again",
   required: "required",
   timeLeft: (clock: string): string => `${clock} left`,
   secondsLeft: (seconds: number): string => `${seconds} seconds left to answer.`,

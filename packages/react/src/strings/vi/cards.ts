@@ -5,7 +5,6 @@ export const cards: CardStrings = {
   send: "Gửi",
   sending: "Đang gửi…",
   cancel: "Huỷ",
-  tryAgain: "Thử lại",
   required: "bắt buộc",
   timeLeft: (clock) => `còn ${clock}`,
   secondsLeft: (seconds) => `Còn ${seconds} giây để trả lời.`,

@@ -5,7 +5,6 @@ export const cards: CardStrings = {
   send: "发送",
   sending: "正在发送…",
   cancel: "取消",
-  tryAgain: "重试",
   required: "必填",
   timeLeft: (clock) => `剩余 ${clock}`,
   secondsLeft: (seconds) => `还有 ${seconds} 秒可以答复。`,
