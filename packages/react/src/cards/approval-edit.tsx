@@ -30,7 +30,8 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
         if (isGood) edit(fields === null ? parsedObject(json) : editedInput(fields));
       }}
       onKeyDown={(event) => {
-        if (event.key === "Escape") onCancel();
+        // Of an input method, it takes back a word, not the whole.
+        if (event.key === "Escape" && !event.nativeEvent.isComposing) onCancel();
       }}
     >
       {fields === null ? (

@@ -22,7 +22,8 @@ export function Card({ kind, labelledBy, isWaiting, children, cardRef, keys }: C
   const hadFocus = useRef(false);
   useEffect(() => {
     // The button that was pressed is gone: whoever pressed it is left at the card, not at the top of the page.
-    if (!isWaiting && hadFocus.current && document.activeElement === document.body) card.current?.focus();
+    if (!isWaiting && hadFocus.current && document.activeElement === document.body)
+      card.current?.focus({ preventScroll: true });
   }, [isWaiting, card]);
   return (
     <section

@@ -44,7 +44,8 @@ const INPUTS: Readonly<Record<FormField["type"], ComponentType<InputProps>>> = {
 export function Field({ field, view }: { readonly field: FormField; readonly view: FormView }): ReactNode {
   const words = useShared().strings.cards;
   const id = useId();
-  const Input = INPUTS[field.type];
+  // A newer version may have types that this one doesn't know.
+  const Input = Object.hasOwn(INPUTS, field.type) ? INPUTS[field.type] : INPUTS.text;
   const problem = view.problemOf(field);
   const isGroup = field.type === "multiSelect";
   const label = (

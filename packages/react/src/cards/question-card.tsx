@@ -44,7 +44,7 @@ function Asked({ view }: ViewProps): ReactNode {
         ))}
         <div className="ts-row">
           <button type="submit" className="ts-button ts-primary" disabled={isSending || !canAnswer}>
-            {isSending ? words.sending : problem === null ? words.answer : words.tryAgain}
+            {isSending ? words.sending : words.answer}
           </button>
           <button type="button" className="ts-button" disabled={isSending} onClick={() => view.dismiss()}>
             {words.skip}
@@ -62,7 +62,7 @@ function OneQuestion({ view, question }: ViewProps & { readonly question: Questi
   const { selected, text } = view.draftOf(question.id);
   const id = useId();
   return (
-    <fieldset className="ts-question" disabled={view.isSending}>
+    <fieldset className="ts-asked" disabled={view.isSending}>
       <legend>
         <bdi>{visibleText(question.text)}</bdi>
         {multiple && <span className="ts-faint"> {words.chooseAny}</span>}

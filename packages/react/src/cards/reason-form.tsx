@@ -24,7 +24,8 @@ export function ReasonForm({ action, isSending, onSend, onCancel }: ReasonFormPr
         onSend(reason.trim());
       }}
       onKeyDown={(event) => {
-        if (event.key === "Escape") onCancel();
+        // Of an input method, it takes back a word, not the whole.
+        if (event.key === "Escape" && !event.nativeEvent.isComposing) onCancel();
       }}
     >
       <label htmlFor={id}>{words.reason}</label>
