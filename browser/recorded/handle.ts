@@ -5,6 +5,12 @@ import type { Event } from "@turnstream/protocol";
 export interface Recorded {
   /** Draws a session as it stands after these events; with a server's HTML, takes that over instead. */
   start(events: readonly Event[], html?: string): void;
+  /** Draws another session in the same place. */
+  swap(events: readonly Event[], id: string): void;
+  /** From now on, and until told another, parts of this name throw; "" for none. */
+  spoil(part: string): void;
+  /** What the next commands are refused with; null: they succeed. */
+  refuse(code: string | null): void;
   append(events: readonly Event[]): void;
   show(view: Partial<SessionView>): void;
   /** Puts other turns in place, as JSON, and says whether there are older ones. */

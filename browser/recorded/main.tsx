@@ -1,5 +1,6 @@
 /** A page that draws recorded sessions, for tests of what is drawn when. */
 import { type Event, restoreTurn, Sequence, type TurnSnapshot } from "@turnstream/protocol";
+import { ClientError } from "@turnstream/client";
 import { type RecordedSession, recordedSession } from "@turnstream/client/recorded";
 import { createRoot, hydrateRoot, type Root } from "react-dom/client";
 import "@turnstream/react/styles.css";
@@ -10,11 +11,14 @@ import type { Recorded } from "./handle.ts";
 const place = document.getElementById("root");
 if (place === null) throw new Error("there is no place to draw at");
 
+let spoilt = "";
+let refusal: string | null = null;
 let counts: Record<string, number> = {};
 let session: RecordedSession | null = null;
 let root: Root | null = null;
 const components = countedComponents((what) => {
   counts[what] = (counts[what] ?? 0) + 1;
+  if (spoilt !== "" && `${what} `.startsWith(`${spoilt} `)) throw new Error(`${spoilt} is spoilt`);
 });
 const commands: Recorded["commands"] = [];
 const mended: string[] = [];
@@ -27,6 +31,7 @@ window.recorded = {
     session = recordedSession(events, {
       onCommand(name, args) {
         commands.push([name, ...args]);
+        if (refusal !== null) throw new ClientError(refusal as ClientError["code"], "It was refused.");
         if (name !== "upload") return undefined;
         return { id: "1", url: "turnstream:blob/1", name: "a.txt", media_type: "text/plain", size: 3 };
       },
@@ -38,6 +43,16 @@ window.recorded = {
     }
     place.innerHTML = html;
     root = hydrateRoot(place, <App session={session} />, { onRecoverableError });
+  },
+  swap(events, id) {
+    session = recordedSession(events, { id });
+    root?.render(<App session={session} components={components} />);
+  },
+  spoil: (part) => {
+    spoilt = part;
+  },
+  refuse: (code) => {
+    refusal = code;
   },
   append: (events) => session?.append(events),
   show: (view) => session?.show(view),

@@ -11,6 +11,11 @@ export interface SpokenNews {
 
 const SILENCE: SpokenNews = { polite: "", urgent: "" };
 
+/** What stays the same isn't read again: the same words twice need something nobody hears between them. */
+function spoken(last: string, text: string): string {
+  return text !== "" && text === last ? `${text}\u00a0` : text;
+}
+
 export function useAnnouncements(): SpokenNews {
   const { store, strings, agents } = useShared();
   const [news, setNews] = useState(SILENCE);
@@ -27,7 +32,10 @@ export function useAnnouncements(): SpokenNews {
           .filter((one) => one.isUrgent === isUrgent)
           .map(({ text }) => text)
           .join(" ");
-      setNews({ polite: textOf(false), urgent: textOf(true) });
+      setNews((last) => ({
+        polite: spoken(last.polite, textOf(false)),
+        urgent: spoken(last.urgent, textOf(true)),
+      }));
     });
   }, [store, strings, agents]);
   return news;

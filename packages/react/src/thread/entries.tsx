@@ -3,6 +3,7 @@ import { memo, type ReactNode } from "react";
 import type { PartName } from "../components.ts";
 import { useShared } from "../context.ts";
 import type { Outline } from "../store/digest.ts";
+import { Boundary } from "./boundary.tsx";
 
 export interface EntriesProps {
   readonly turn: string;
@@ -28,5 +29,9 @@ interface EntryProps {
 
 export const Entry = memo(function Entry({ turn, index, part }: EntryProps): ReactNode {
   const Part = useShared().components[part];
-  return <Part turn={turn} index={index} />;
+  return (
+    <Boundary>
+      <Part turn={turn} index={index} />
+    </Boundary>
+  );
 });

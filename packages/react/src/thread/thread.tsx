@@ -13,6 +13,7 @@ import { usePendingMessages } from "../hooks/use-message.ts";
 import { useOlder } from "../hooks/use-older.ts";
 import { useKeyboardInset } from "../hooks/use-keyboard-inset.ts";
 import { useView } from "../hooks/use-view.ts";
+import { Boundary } from "./boundary.tsx";
 import { Icon } from "./icons.tsx";
 import { TurnList } from "./turn-list.tsx";
 
@@ -25,7 +26,13 @@ export interface ThreadProps {
   readonly composer?: ComposerProps | null;
 }
 
-export function Thread({ label, empty, composer = {} }: ThreadProps): ReactNode {
+/** Of one session: what is half written or scrolled to in one isn't carried into another. */
+export function Thread(props: ThreadProps): ReactNode {
+  const { session } = useShared();
+  return <ThreadOfSession key={session.id} {...props} />;
+}
+
+function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNode {
   const { components, strings } = useShared();
   const { UserMessage, Composer, ConnectionBanner, Announcer } = components;
   const words = strings.thread;
@@ -63,7 +70,9 @@ export function Thread({ label, empty, composer = {} }: ThreadProps): ReactNode 
           {isEmpty && pending.length === 0 && empty}
           <TurnList />
           {pending.map((message) => (
-            <UserMessage key={message} message={message} />
+            <Boundary key={message}>
+              <UserMessage message={message} />
+            </Boundary>
           ))}
         </div>
       </div>

@@ -10,6 +10,7 @@ import { formatNumber } from "../format.ts";
 import { useTool } from "../hooks/use-block.ts";
 import { useOpen } from "../hooks/use-open.ts";
 import { useStore } from "../hooks/use-view.ts";
+import { Boundary } from "./boundary.tsx";
 import { Disclosure } from "./disclosure.tsx";
 import { StatusDot } from "./status-dot.tsx";
 import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
@@ -45,9 +46,15 @@ export function ToolCall({ turn, index }: BlockProps): ReactNode {
       </Disclosure>
       {!isOpen && isRunWaiting && run !== null && <SubAgent turn={turn} run={run} />}
       {item.approvals.map((approval) => (
-        <ApprovalCard key={approval.id} turn={turn} index={approval.index} />
+        <Boundary key={approval.id}>
+          <ApprovalCard turn={turn} index={approval.index} />
+        </Boundary>
       ))}
-      {item.artifact !== null && <Artifact artifact={item.artifact} />}
+      {item.artifact !== null && (
+        <Boundary>
+          <Artifact artifact={item.artifact} />
+        </Boundary>
+      )}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** What was asked of a tool and what it gave (U03). Only drawn while open: that is when the JSON is made. */
 import type { Json, ResultPart, ToolItem, Whole } from "@turnstream/protocol";
 import type { ReactNode } from "react";
+import { SafeLink } from "../content/safe-link.tsx";
 import { useShared } from "../context.ts";
 
 const LINE = 60;
@@ -52,9 +53,9 @@ function Panel({ title, note = null, isError = false, whole, children }: PanelPr
         <span>{title}</span>
         {note !== null && <span className="ts-panel-note">{note}</span>}
         {whole?.url !== undefined && (
-          <a className="ts-link" href={whole.url} target="_blank" rel="noopener noreferrer">
+          <SafeLink address={whole.url} className="ts-link">
             {thread.showWhole}
-          </a>
+          </SafeLink>
         )}
       </div>
       {children}

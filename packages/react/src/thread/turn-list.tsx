@@ -5,6 +5,7 @@
 import { memo, type ReactNode } from "react";
 import { useShared } from "../context.ts";
 import { useTurnIds } from "../hooks/use-block.ts";
+import { Boundary } from "./boundary.tsx";
 import { isSameList, portionsOf } from "../store/portions.ts";
 
 export const TurnList = memo(function TurnList(): ReactNode {
@@ -17,7 +18,11 @@ export const TurnList = memo(function TurnList(): ReactNode {
 const TurnPortion = memo(
   function TurnPortion({ ids }: { readonly ids: readonly string[] }): ReactNode {
     const { Turn } = useShared().components;
-    return ids.map((turn) => <Turn key={turn} turn={turn} />);
+    return ids.map((turn) => (
+      <Boundary key={turn}>
+        <Turn turn={turn} />
+      </Boundary>
+    ));
   },
   (one, other) => isSameList(one.ids, other.ids),
 );

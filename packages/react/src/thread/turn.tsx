@@ -4,6 +4,7 @@ import { memo, type ReactNode } from "react";
 import type { TurnProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { useOutline, useTurnPart } from "../hooks/use-block.ts";
+import { Boundary } from "./boundary.tsx";
 import { Entries } from "./entries.tsx";
 
 export const Turn = memo(function Turn({ turn }: TurnProps): ReactNode {
@@ -17,7 +18,11 @@ export const Turn = memo(function Turn({ turn }: TurnProps): ReactNode {
   const isBetween = useTurnPart(turn, isBetweenSteps);
   return (
     <article className="ts-turn" data-turn={turn} data-running={isRunning || undefined}>
-      {message !== null && <UserMessage message={message} turn={turn} />}
+      {message !== null && (
+        <Boundary>
+          <UserMessage message={message} turn={turn} />
+        </Boundary>
+      )}
       {hasBrand && <Brand agent={agent} />}
       <Entries turn={turn} outline={outline} />
       {isBetween && (

@@ -2,6 +2,7 @@
 import type { File } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import type { MessageProps } from "../components.ts";
+import { SafeLink } from "../content/safe-link.tsx";
 import { useShared } from "../context.ts";
 import { formatSize } from "../format.ts";
 import { useCommand } from "../hooks/use-command.ts";
@@ -26,9 +27,9 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
       )}
       {message.files.length > 0 && <FileList files={message.files} />}
       {"whole" in message && message.whole?.url !== undefined && (
-        <a className="ts-link ts-small" href={message.whole.url} target="_blank" rel="noopener noreferrer">
+        <SafeLink address={message.whole.url} className="ts-link ts-small">
           {words.showWhole}
-        </a>
+        </SafeLink>
       )}
       {status !== "sent" && (
         <div className="ts-user-status">

@@ -1,0 +1,124 @@
+/** That one bad part stays one bad part, and that nothing of one session or of one decision gets into another. */
+import { Story } from "@turnstream/conformance/scenarios/story.ts";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { closeBrowser, openBrowser } from "./chromium.ts";
+import { numbered } from "./hostile/places.ts";
+import { append, openRecorded, start, withRecordedPages } from "./recorded-page.ts";
+import { pageUrl } from "./pages.ts";
+
+withRecordedPages();
+
+function answered(): Story {
+  const log = new Story({ check: false }).session("ses_robust", 3).begin("How is VNM?");
+  const call = log.call("get_price", ["{}"], { label: "Reading the price" });
+  log.endResult(log.startResult(call, "get_price", { label: "Reading the price" }), "82,000 VND");
+  return log.text(["It stands at 82,000."], { final: true }).end();
+}
+
+/** Opened by hand: React reports what was thrown to the console, as it should. */
+async function withSpoilt(part: string, look: (page: Page) => Promise<void>): Promise<void> {
+  const browser = await openBrowser();
+  try {
+    const page = await browser.newPage();
+    await page.goto(pageUrl("recorded"));
+    await page.waitForFunction(() => window.recorded !== undefined);
+    await page.evaluate((name) => window.recorded?.spoil(name), part);
+    await start(page, answered().events);
+    await look(page);
+  } finally {
+    await closeBrowser(browser);
+  }
+}
+
+test("a part that throws is said to be missing, the others stay, and it can be drawn again", async () => {
+  await withSpoilt("TextBlock", async (page) => {
+    await page.getByText("This can't be shown.").waitFor();
+    expect(await page.getByRole("button", { name: /Reading the price/ }).count()).toBe(1);
+    expect(await page.getByText("How is VNM?").count()).toBe(1);
+    await page.evaluate(() => window.recorded?.spoil(""));
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("It stands at 82,000.").waitFor();
+    expect(await page.getByText("This can't be shown.").count()).toBe(0);
+  });
+});
+
+test("what is half written in one session isn't carried into another", async () => {
+  const page = await openRecorded();
+  await start(page, answered().events);
+  const field = page.locator(".ts-composer textarea");
+  await field.fill("only for the first");
+  await append(page, []);
+  expect(await field.inputValue()).toBe("only for the first");
+  await page.evaluate(() => window.recorded?.swap([], "ses_other"));
+  await expect.poll(async () => await field.inputValue(), { timeout: 30_000 }).toBe("");
+});
+
+const APPROVAL = numbered([
+  { type: "session.start", session: "s", number: 1 },
+  { type: "message.add", message: "m", text: "Hi", by: "an" },
+  { type: "turn.start", turn: "t", number: 1, message: "m", message_number: 1, agent: "a", mode: "agent" },
+  { type: "run.start", turn: "t", run: "r", agent: "a" },
+  {
+    type: "approval.request",
+    turn: "t",
+    run: "r",
+    block: "b0",
+    index: 0,
+    key: "k",
+    call: "c",
+    actions: [{ name: "buy", label: "Buy VNM", input: { symbol: "VNM" } }],
+    editable: true,
+    digest: "d1",
+    deadline: 4_000_000_000_000,
+  },
+]);
+
+test("U05: after a refusal that failed, the button that approves still says so", async () => {
+  const page = await openRecorded();
+  await start(page, APPROVAL);
+  await page.evaluate(() => window.recorded?.refuse("OFFLINE"));
+  await page.getByRole("button", { name: "Reject" }).click();
+  await page.locator(".ts-reason button[type=submit]").click();
+  await page.getByText("You are offline. Nothing was sent.").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  expect(await page.locator("[data-action=approve]").innerText()).toBe("Approve");
+});
+
+test("U07: a question has the frame of the other cards", async () => {
+  const page = await openRecorded();
+  const questions = [
+    { id: "q", text: "When?", options: [{ id: "a", label: "Now" }], multiple: false, free_text: false },
+  ];
+  const at = { turn: "t", run: "r", block: "b0", index: 0 };
+  await start(page, [
+    ...APPROVAL.slice(0, 4),
+    ...numbered([{ type: "question.request", ...at, key: "k", questions, deadline: 4_000_000_000_000 }], 4),
+  ]);
+  const card = page.locator("[data-card=question]");
+  await card.waitFor();
+  const frame = await card.evaluate((element) => {
+    const { paddingTop, borderTopWidth } = getComputedStyle(element);
+    return [parseFloat(paddingTop), parseFloat(borderTopWidth)];
+  });
+  expect(frame[0]).toBeGreaterThan(8);
+  expect(frame[1]).toBeGreaterThan(0);
+});
+
+test("an input method's Escape takes back a word, not what was edited", async () => {
+  const page = await openRecorded();
+  await start(page, APPROVAL);
+  await page.getByRole("button", { name: "Edit" }).click();
+  const field = page.locator(".ts-edit input");
+  await field.fill("VN");
+  const press = async (isComposing: boolean) =>
+    await field.evaluate((element, composing) => {
+      element.dispatchEvent(
+        new KeyboardEvent("keydown", { key: "Escape", bubbles: true, isComposing: composing }),
+      );
+    }, isComposing);
+  await press(true);
+  expect(await field.inputValue()).toBe("VN");
+  await press(false);
+  await field.waitFor({ state: "detached" });
+});
