@@ -11,7 +11,7 @@ test("what could not be loaded is tried again while something waits for it", asy
     if (++tries < 4) throw new Error("The network is away.");
     return await Promise.resolve("cards");
   });
-  const seen = vi.fn();
+  const seen = vi.fn<() => void>();
   later.subscribe(seen);
   await later.load();
   expect(later.get()).toBeNull();
