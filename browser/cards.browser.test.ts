@@ -103,12 +103,12 @@ test("U05: a refusal takes a reason, and Escape goes back to the card", async ()
 test("U05: decided elsewhere, the card says by whom, and the focus stays with it", async () => {
   const page = await open(approval);
   await page.getByRole("button", { name: "Approve" }).focus();
-  const update = { type: "approval.update", version: 1, status: "rejected", by: "bình", reason: "Too dear." };
+  const update = { type: "approval.update", version: 1, status: "rejected", by: "binh", reason: "Too dear." };
   await page.evaluate(
     (more) => window.recorded?.append(JSON.parse(more) as Event[]),
     JSON.stringify(numbered([{ ...update, ...on(0) }], 5)),
   );
-  await page.getByText("Rejected by bình").waitFor();
+  await page.getByText("Rejected by Bình").waitFor();
   expect(await page.locator(".ts-approval button").count()).toBe(0);
   expect(await page.evaluate(() => document.activeElement?.className)).toContain("ts-approval");
 });

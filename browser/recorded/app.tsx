@@ -8,9 +8,11 @@ interface AppProps {
   readonly components?: Partial<Components>;
 }
 
+const PEOPLE = { binh: "Bình" };
+
 export function App({ session, components = {} }: AppProps): ReactNode {
   return (
-    <SessionProvider session={session} components={components}>
+    <SessionProvider session={session} components={components} people={PEOPLE}>
       <Thread label="Recorded" />
     </SessionProvider>
   );

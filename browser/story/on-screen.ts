@@ -27,7 +27,7 @@ const ORDER = [
 ];
 const ASKED = "approval: Allow “Đặt lệnh mua”? / Symbol / VNM / Quantity";
 const PLACED = [
-  "question: Question / Báo cho bạn khi giá lên mức nào? / 90,000 / Báo qua đâu? / Email, Điện thoại, sau 9 giờ / Answered by the person",
+  "question: Question / Báo cho bạn khi giá lên mức nào? / 90,000 / Báo qua đâu? / Email, Điện thoại, sau 9 giờ / Answered",
   "group: Đặt cảnh báo giá",
   "done: Đặt cảnh báo giá",
   "text: Lệnh mua đã vào sàn, và mình sẽ báo khi giá lên 90,000.",
@@ -78,22 +78,12 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
     "thought: Đủ dữ liệu để trả lời.",
     "text: VNINDEX hôm nay tăng 2.69%...",
   ],
-  "market-order-approved": [
-    ...ORDER,
-    "done: Đặt lệnh mua",
-    `${ASKED} / 100 / Approved by the person`,
-    ...PLACED,
-  ],
-  "market-order-edited": [
-    ...ORDER,
-    "done: Đặt lệnh mua",
-    `${ASKED} / 50 / Approved with changes by the person`,
-    ...PLACED,
-  ],
+  "market-order-approved": [...ORDER, "done: Đặt lệnh mua", `${ASKED} / 100 / Approved`, ...PLACED],
+  "market-order-edited": [...ORDER, "done: Đặt lệnh mua", `${ASKED} / 50 / Approved with changes`, ...PLACED],
   "market-order-rejected": [
     ...ORDER,
     "error: Đặt lệnh mua",
-    `${ASKED} / 100 / Rejected by the person Reason: Giá còn cao.`,
+    `${ASKED} / 100 / Rejected Reason: Giá còn cao.`,
     NOT_PLACED,
   ],
   "market-order-timed-out": [
@@ -105,12 +95,12 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
   "market-order-stopped": [...ORDER, "error: Đặt lệnh mua", `${ASKED} / 100 / No longer needed`, STOPPED],
   "contact-form": [
     ...CONTACT,
-    "form: Contact Info / Email / an@example.org / Submitted by the person",
+    "form: Contact Info / Email / an@example.org / Submitted",
     "text: 收到,我們會寫信到 an@example.org。",
   ],
   "contact-form-declined": [
     ...CONTACT,
-    "form: Contact Info / Declined by the person Reason: 不想留資料",
+    "form: Contact Info / Declined Reason: 不想留資料",
     "text: 好的,不用填表。",
   ],
   "files-report": [

@@ -30,10 +30,7 @@ export async function outlineOf(page: Page): Promise<string[]> {
     const found = document.querySelectorAll<HTMLElement>(names.map((name) => `.ts-turns .${name}`).join());
     const lines = [...found].map((part) => {
       const name = names.find((each) => part.classList.contains(each)) ?? "";
-      return (PARTS[name]?.(part) ?? "")
-        .replaceAll(/\s+/g, " ")
-        .replaceAll(/\buser-[0-9a-f-]{36}/g, "the person")
-        .trim();
+      return (PARTS[name]?.(part) ?? "").replaceAll(/\s+/g, " ").trim();
     });
     return lines.filter((line) => line !== "");
   });

@@ -7,6 +7,8 @@ import { WORDS } from "./words.ts";
 
 const AGENTS = { market: "Market assistant", analyst: "Analyst", lawyer: "Lawyer" };
 
+const PEOPLE = { usr_an: "An Nguyễn" };
+
 interface SceneProps {
   readonly play: Play;
   readonly locale: Dress["locale"];
@@ -14,7 +16,7 @@ interface SceneProps {
 
 export function Scene({ play: { state, session }, locale }: SceneProps) {
   return (
-    <SessionProvider session={session} strings={WORDS[locale]} agents={AGENTS}>
+    <SessionProvider session={session} strings={WORDS[locale]} agents={AGENTS} people={PEOPLE}>
       <Shown state={state} />
     </SessionProvider>
   );

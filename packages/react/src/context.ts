@@ -15,6 +15,8 @@ export interface Shared {
   readonly links: LinkPolicy;
   /** What people call the agents, by id. */
   readonly agents: Readonly<Record<string, string>>;
+  /** What people are called, by id. Who is not in it is not named: an id says nothing to anybody. */
+  readonly people: Readonly<Record<string, string>>;
   /** False switches single-key shortcuts off, for people whose input presses keys by accident. */
   readonly shortcuts: boolean;
 }

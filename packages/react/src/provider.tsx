@@ -19,6 +19,8 @@ export interface SessionProviderProps {
   readonly links?: LinkPolicy;
   /** What people call the agents, by id; otherwise words are made from the id. */
   readonly agents?: Readonly<Record<string, string>>;
+  /** What people are called, by the id they are signed in with; who is not in it is not named. */
+  readonly people?: Readonly<Record<string, string>>;
   /** False switches single-key shortcuts off (such as A, to the next approval), for people who press keys by accident. */
   readonly shortcuts?: boolean;
   /** Light or dark whatever the page or the machine says. */
@@ -34,6 +36,7 @@ export function SessionProvider({
   components,
   links = NO_HOSTS,
   agents = NO_NAMES,
+  people = NO_NAMES,
   shortcuts = true,
   theme,
 }: SessionProviderProps): ReactNode {
@@ -46,9 +49,10 @@ export function SessionProvider({
       components: { ...DEFAULT_COMPONENTS, ...components },
       links,
       agents,
+      people,
       shortcuts,
     }),
-    [session, store, strings, components, links, agents, shortcuts],
+    [session, store, strings, components, links, agents, people, shortcuts],
   );
   return (
     <SharedContext value={shared}>

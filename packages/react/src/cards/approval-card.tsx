@@ -3,6 +3,7 @@ import { type ApprovalBlock, labelOf } from "@turnstream/protocol";
 import { type ReactNode, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
+import { usePersonName } from "../hooks/use-person-name.ts";
 import type { CardStrings } from "../strings/strings.ts";
 import { ApprovalEdit } from "./approval-edit.tsx";
 import { ArgumentList } from "./argument-list.tsx";
@@ -25,6 +26,7 @@ interface ApprovalProps {
 function Shown({ approval }: ApprovalProps): ReactNode {
   const { strings, shortcuts } = useShared();
   const { block, isPending: isWaiting, canEdit, isSending } = approval;
+  const who = usePersonName(block.by);
   const card = useRef<HTMLElement>(null);
   const [mode, setMode] = useState<Mode>("decide");
   const id = useId();
@@ -54,7 +56,7 @@ function Shown({ approval }: ApprovalProps): ReactNode {
       ) : (
         <Outcome
           isGood={block.status === "approved" || block.status === "edited"}
-          words={outcomeOf(block, strings.cards)}
+          words={outcomeOf(block, strings.cards, who)}
           reason={block.reason}
         />
       )}
@@ -148,8 +150,7 @@ function titleOf({ actions }: ApprovalBlock, words: CardStrings): string {
   return words.approvalTitle(actions.map((action) => labelOf({ label: "", ...action })).join(", "));
 }
 
-function outcomeOf({ status, by, always }: ApprovalBlock, words: CardStrings): string {
-  const who = by ?? "";
+function outcomeOf({ status, always }: ApprovalBlock, words: CardStrings, who: string): string {
   switch (status) {
     case "approved":
       return always ? `${words.approved(who)}, ${words.approvedForGood}` : words.approved(who);

@@ -2,6 +2,7 @@
 import { type ReactNode, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
+import { usePersonName } from "../hooks/use-person-name.ts";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { Field } from "./form-field.tsx";
@@ -85,7 +86,7 @@ function Filling({ view }: ViewProps): ReactNode {
 function Filled({ view }: ViewProps): ReactNode {
   const words = useShared().strings.cards;
   const { schema, values, status, by, reason } = view.block;
-  const who = by ?? "";
+  const who = usePersonName(by);
   const outcome = {
     pending: "",
     submitted: words.submitted(who),

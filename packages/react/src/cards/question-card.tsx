@@ -3,6 +3,7 @@ import type { Question } from "@turnstream/protocol";
 import { type ReactNode, useId } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
+import { usePersonName } from "../hooks/use-person-name.ts";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { type QuestionView, useQuestion } from "./use-question.ts";
@@ -101,7 +102,7 @@ function OneQuestion({ view, question }: ViewProps & { readonly question: Questi
 function Answered({ view }: ViewProps): ReactNode {
   const words = useShared().strings.cards;
   const { questions, answers, status, by, message, reason } = view.block;
-  const who = by ?? "";
+  const who = usePersonName(by);
   const outcome = {
     pending: "",
     answered: message === null ? words.answered(who) : words.answeredByMessage,
