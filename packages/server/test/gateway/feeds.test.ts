@@ -77,10 +77,11 @@ test("a fresh native viewer gets a snapshot, then every event once", async () =>
   await world.write(events.slice(0, 40));
   const viewer = new TestViewer(choice("native")).watch(feeds, world.ref, null);
   await until(() => viewer.frames.length > 0);
+  const head = world.events.at(-1)?.id;
   await world.write(events.slice(40));
   const end = world.events.at(-1)?.id;
   await until(() => viewer.cursor === end);
-  expect(viewer.beginnings).toEqual([{ resumed: false, reason: "fresh", after: 0 }]);
+  expect(viewer.beginnings).toEqual([{ resumed: false, reason: "fresh", head, after: 0 }]);
   expect(viewer.frames[0]?.["type"]).toBe("snapshot");
   expect(viewer.frames.every((frame) => frame["session_id"] === world.ref.session)).toBe(true);
   const { at: _, ...rest } = JSON.parse(JSON.stringify(folded(viewer.frames))) as Record<string, unknown>;
@@ -109,7 +110,8 @@ test("a cursor anywhere in the log goes on right after it, in each dialect", asy
       viewer.watch(feeds, world.ref, cursor);
       await until(() => viewer.beginnings.length > 0);
       await settled(viewer);
-      expect(viewer.beginnings).toEqual([{ resumed: true, reason: "cursor", after: 0 }]);
+      const head = dialect === "native" ? { head: world.events.at(-1)?.id } : {};
+      expect(viewer.beginnings).toEqual([{ resumed: true, reason: "cursor", ...head, after: 0 }]);
       if (dialect === "blocks") {
         const seen = seenUpTo(world, k);
         const client = new BlocksClient();
@@ -143,7 +145,8 @@ test("bad cursors are told, and answered with what is there", async () => {
   ] as const) {
     const viewer = new TestViewer(choice("native")).watch(feeds, world.ref, cursor);
     await until(() => viewer.frames.length > 0, 1_000);
-    expect(viewer.beginnings).toEqual([{ resumed: false, reason, after: 0 }]);
+    const head = world.events.at(-1)?.id;
+    expect(viewer.beginnings).toEqual([{ resumed: false, reason, head, after: 0 }]);
     expect(viewer.frames[0]?.["type"]).toBe("snapshot");
     viewer.close();
   }
