@@ -47,6 +47,8 @@ export default defineConfig({
           name: "browser",
           include: ["browser", "gallery", "examples"].map((folder) => `${folder}/${inBrowser}`),
           globalSetup: "browser/global-setup.ts",
+          // What a page does comes a moment after the key: it is waited for, on machines that may be busy.
+          expect: { poll: { timeout: 30_000 } },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

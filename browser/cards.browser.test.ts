@@ -54,21 +54,21 @@ test("U05: A goes to the approval and decides nothing; Y then approves what was 
   await press(page, "y");
   expect(await commands(page)).toEqual([]);
   await press(page, "a");
-  expect(await page.evaluate(() => document.activeElement?.className)).toContain("ts-approval");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toContain("ts-approval");
   await press(page, "a");
   expect(await commands(page)).toEqual([]);
   await press(page, "y");
-  expect(await commands(page)).toEqual([["decide", "k", { decision: "approve", digest: "d1" }]]);
+  await expect.poll(() => commands(page)).toEqual([["decide", "k", { decision: "approve", digest: "d1" }]]);
   await press(page, "y");
   expect(await commands(page)).toHaveLength(1);
-  expect(await page.locator("[data-action=approve]").isDisabled()).toBe(true);
+  await expect.poll(() => page.locator("[data-action=approve]").isDisabled()).toBe(true);
 });
 
 test("U05: keys are letters while something is typed", async () => {
   const page = await open(approval);
   await page.locator(".ts-composer textarea").focus();
   await press(page, "a", "y");
-  expect(await page.locator(".ts-composer textarea").inputValue()).toBe("ay");
+  await expect.poll(() => page.locator(".ts-composer textarea").inputValue()).toBe("ay");
   expect(await commands(page)).toEqual([]);
 });
 
@@ -78,12 +78,14 @@ test("U05: arguments are edited by keyboard, keep their types, and can't be sent
   await press(page, "a", "e", "Tab");
   await press(page, "ControlOrMeta+a");
   await page.keyboard.type("x");
-  expect(await page.getByRole("button", { name: "Approve with changes" }).isDisabled()).toBe(true);
+  await expect.poll(() => page.getByRole("button", { name: "Approve with changes" }).isDisabled()).toBe(true);
   await press(page, "ControlOrMeta+a");
   await page.keyboard.type("50");
   await press(page, "Enter");
   const args = { symbol: "VNM", count: 50, note: { a: [1] } };
-  expect(await commands(page)).toEqual([["decide", "k", { decision: "edit", args, digest: "d1" }]]);
+  await expect
+    .poll(() => commands(page))
+    .toEqual([["decide", "k", { decision: "edit", args, digest: "d1" }]]);
 });
 
 test("U05: a refusal takes a reason, and Escape goes back to the card", async () => {
@@ -92,12 +94,12 @@ test("U05: a refusal takes a reason, and Escape goes back to the card", async ()
   await press(page, "a", "n");
   await page.keyboard.type("no");
   await press(page, "Escape");
-  expect(await page.evaluate(() => document.activeElement?.className)).toContain("ts-approval");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toContain("ts-approval");
   await press(page, "n");
   await page.keyboard.type("not today");
   await press(page, "Enter");
   const decision = { decision: "reject", reason: "not today", digest: "d1" };
-  expect(await commands(page)).toEqual([["decide", "k", decision]]);
+  await expect.poll(() => commands(page)).toEqual([["decide", "k", decision]]);
 });
 
 test("U05: decided elsewhere, the card says by whom, and the focus stays with it", async () => {
@@ -109,8 +111,8 @@ test("U05: decided elsewhere, the card says by whom, and the focus stays with it
     JSON.stringify(numbered([{ ...update, ...on(0) }], 5)),
   );
   await page.getByText("Rejected by Bình").waitFor();
-  expect(await page.locator(".ts-approval button").count()).toBe(0);
-  expect(await page.evaluate(() => document.activeElement?.className)).toContain("ts-approval");
+  await expect.poll(() => page.locator(".ts-approval button").count()).toBe(0);
+  await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toContain("ts-approval");
 });
 
 test("U07: a question is answered with Tab, arrows, Space and Enter", async () => {
@@ -129,7 +131,7 @@ test("U07: a question is answered with Tab, arrows, Space and Enter", async () =
     { question: "q1", selected: ["b"] },
     { question: "q2", selected: ["a"], text: "fine" },
   ];
-  expect(await commands(page)).toEqual([["answer", "q", answers]]);
+  await expect.poll(() => commands(page)).toEqual([["answer", "q", answers]]);
 });
 
 test("U07: a form says what is missing, goes there, and is sent when it is right", async () => {
@@ -154,11 +156,11 @@ test("U07: a form says what is missing, goes there, and is sent when it is right
   await page.keyboard.type("18");
   await press(page, "Tab", "v", "Tab", "Space");
   await press(page, "Tab");
-  expect(await focused(page)).toBe("Submit");
+  await expect.poll(() => focused(page)).toBe("Submit");
   await press(page, "Enter");
   const values = { name: "An", age: 18, meal: "v", ok: true };
   await expect
-    .poll(async () => (await commands(page)).filter(([name]) => name === "submit"), { timeout: 30_000 })
+    .poll(async () => (await commands(page)).filter(([name]) => name === "submit"))
     .toEqual([["submit", "f1", values]]);
 });
 
@@ -170,7 +172,7 @@ test("U07: what is typed into a form is kept as a draft, a moment later", async 
     schema: { id: "f", title: "Who?", fields },
   });
   await page.getByRole("textbox", { name: "Name" }).fill("An");
-  await page.getByText("Draft saved").waitFor({ timeout: 30_000 });
+  await page.getByText("Draft saved").waitFor();
   const saved = (await commands(page)).filter(([name]) => name === "saveDraft");
   expect(saved).toEqual([["saveDraft", "f1", { name: "An" }]]);
 });
@@ -185,13 +187,13 @@ test("U07: a payment is refreshed, and its checkout is opened, by keyboard", asy
     description: "Advice",
     checkout_url: "https://pay.example/1",
   });
-  expect(await page.locator(".ts-amount").textContent()).toBe("NT$1,200");
+  await expect.poll(() => page.locator(".ts-amount").textContent()).toBe("NT$1,200");
   await page.getByRole("button", { name: "Refresh" }).focus();
   await press(page, "Enter", "Tab");
-  expect(await commands(page)).toEqual([["refresh"]]);
-  expect(await page.evaluate(() => (document.activeElement as HTMLAnchorElement).href)).toBe(
-    "https://pay.example/1",
-  );
+  await expect.poll(() => commands(page)).toEqual([["refresh"]]);
+  await expect
+    .poll(() => page.evaluate(() => (document.activeElement as HTMLAnchorElement).href))
+    .toBe("https://pay.example/1");
 });
 
 test("U07: a citation opens by Enter, shows its source, and leads there; Escape shuts it", async () => {
@@ -229,13 +231,13 @@ test("U07: a citation opens by Enter, shows its source, and leads there; Escape 
   await chip.focus();
   await press(page, "Enter");
   const card = page.locator(".ts-cite-card");
-  expect(await card.textContent()).toContain("15C, sunny");
-  expect(await chip.getAttribute("aria-expanded")).toBe("true");
+  await expect.poll(() => card.textContent()).toContain("15C, sunny");
+  await expect.poll(() => chip.getAttribute("aria-expanded")).toBe("true");
   await press(page, "Tab");
-  expect(await page.evaluate(() => (document.activeElement as HTMLAnchorElement).href)).toBe(
-    "https://weather.example/p",
-  );
+  await expect
+    .poll(() => page.evaluate(() => (document.activeElement as HTMLAnchorElement).href))
+    .toBe("https://weather.example/p");
   await press(page, "Escape");
-  expect(await card.isVisible()).toBe(false);
-  expect(await page.locator(".ts-source").textContent()).toContain("weather.example");
+  await expect.poll(() => card.isVisible()).toBe(false);
+  await expect.poll(() => page.locator(".ts-source").textContent()).toContain("weather.example");
 });

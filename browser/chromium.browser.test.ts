@@ -18,5 +18,5 @@ test.each<PageName>(["gallery", "live"])("Chromium draws the page %s", async (na
   const page = await browser.newPage();
   await page.goto(pageUrl(name));
   await page.waitForSelector(".ts-root");
-  expect(await page.textContent("body")).not.toBe("");
+  await expect.poll(() => page.textContent("body")).not.toBe("");
 });

@@ -7,7 +7,7 @@ import { createElement } from "react";
 import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
 import { App } from "./recorded/app.tsx";
-import { append, openRecorded, start, withRecordedPages } from "./recorded-page.ts";
+import { append, openRecorded, settled, start, withRecordedPages } from "./recorded-page.ts";
 
 withRecordedPages();
 
@@ -39,7 +39,7 @@ test("U08 a delta draws one block, in a thread of 200 messages", async () => {
   await start(page, events.slice(0, first + 1));
   await page.waitForFunction(() => document.querySelectorAll(".ts-turn").length === 100);
   // Whatever loads late has been drawn before the counting.
-  await expect.poll(async () => await settled(page), { timeout: 30_000 }).toBe(true);
+  await settled(page);
   await page.evaluate(() => {
     window.touched = [];
     new MutationObserver((changes) => {
@@ -60,12 +60,6 @@ test("U08 a delta draws one block, in a thread of 200 messages", async () => {
   expect(parts).toEqual([[`TextBlock ${block}`, 1]]);
   expect(new Set(await page.evaluate(() => window.touched))).toEqual(new Set(["ts-text"]));
 });
-
-/** Whether nothing was drawn since it was last asked. */
-async function settled(page: Awaited<ReturnType<typeof openRecorded>>): Promise<boolean> {
-  const drawn = await page.evaluate(() => window.recorded?.drawn());
-  return Object.keys(drawn ?? {}).length === 0;
-}
 
 const STRIDE = 7;
 

@@ -57,10 +57,12 @@ test("U05 an approval: A goes to the card, and Y decides", async () => {
   const { tab } = await askedFor("approval");
   // In a text field letters are letters.
   await tab.page.keyboard.press("a");
-  expect(await tab.composer.inputValue()).toBe("a");
+  await expect.poll(() => tab.composer.inputValue()).toBe("a");
   await tab.page.keyboard.press("Shift+Tab");
   await tab.page.keyboard.press("a");
-  expect(await cardOf(tab, "approval").evaluate((card) => card === document.activeElement)).toBe(true);
+  await expect
+    .poll(() => cardOf(tab, "approval").evaluate((card) => card === document.activeElement))
+    .toBe(true);
   expect(await cardOf(tab, "approval").count()).toBe(1);
   await tab.page.keyboard.press("y");
   await tab.reads("All of it is done.");
@@ -91,7 +93,7 @@ test("U07 a form", async () => {
   // Empty, it is refused, and the person is left where something has to be done.
   await tab.page.keyboard.press("Enter");
   await tab.reads(words.mendFields(1));
-  expect(await focused(tab)).toMatch(/^Email/);
+  await expect.poll(() => focused(tab)).toMatch(/^Email/);
   await tab.page.keyboard.insertText("an@example.org");
   await tab.page.keyboard.press("Enter");
   await tab.reads("an@example.org");

@@ -52,3 +52,9 @@ export async function append(page: Page, events: readonly Event[]): Promise<void
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
   }, JSON.stringify(events));
 }
+
+/** Waits until whatever loads late has been drawn. */
+export async function settled(page: Page): Promise<void> {
+  const drawn = async () => await page.evaluate(() => Object.keys(window.recorded?.drawn() ?? {}));
+  await expect.poll(drawn, { interval: 100 }).toEqual([]);
+}

@@ -34,12 +34,12 @@ async function withSpoilt(part: string, look: (page: Page) => Promise<void>): Pr
 test("a part that throws is said to be missing, the others stay, and it can be drawn again", async () => {
   await withSpoilt("TextBlock", async (page) => {
     await page.getByText("This can't be shown.").waitFor();
-    expect(await page.getByRole("button", { name: /Reading the price/ }).count()).toBe(1);
-    expect(await page.getByText("How is VNM?").count()).toBe(1);
+    await expect.poll(() => page.getByRole("button", { name: /Reading the price/ }).count()).toBe(1);
+    await expect.poll(() => page.getByText("How is VNM?").count()).toBe(1);
     await page.evaluate(() => window.recorded?.spoil(""));
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("It stands at 82,000.").waitFor();
-    expect(await page.getByText("This can't be shown.").count()).toBe(0);
+    await expect.poll(() => page.getByText("This can't be shown.").count()).toBe(0);
   });
 });
 
@@ -49,9 +49,9 @@ test("what is half written in one session isn't carried into another", async () 
   const field = page.locator(".ts-composer textarea");
   await field.fill("only for the first");
   await append(page, []);
-  expect(await field.inputValue()).toBe("only for the first");
+  await expect.poll(() => field.inputValue()).toBe("only for the first");
   await page.evaluate(() => window.recorded?.swap([], "ses_other"));
-  await expect.poll(async () => await field.inputValue(), { timeout: 30_000 }).toBe("");
+  await expect.poll(() => field.inputValue()).toBe("");
 });
 
 const APPROVAL = numbered([
@@ -82,7 +82,7 @@ test("U05: after a refusal that failed, the button that approves still says so",
   await page.locator(".ts-reason button[type=submit]").click();
   await page.getByText("You are offline. Nothing was sent.").waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
-  expect(await page.locator("[data-action=approve]").innerText()).toBe("Approve");
+  await expect.poll(() => page.locator("[data-action=approve]").innerText()).toBe("Approve");
 });
 
 test("U07: a question has the frame of the other cards", async () => {

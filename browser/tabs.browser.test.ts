@@ -51,7 +51,7 @@ test.each(["one browser", "two browsers"])(
     for (const tab of [first, second]) await tab.reads("Buy milk");
     await approve(second);
     for (const tab of [first, second]) await tab.reads("All of it is done.");
-    expect(await cardOf(first, "approval").count()).toBe(0);
+    await expect.poll(() => cardOf(first, "approval").count()).toBe(0);
     await sameScreens(first, second, room.head(ref));
   },
 );

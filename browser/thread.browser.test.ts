@@ -3,11 +3,9 @@ import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { foldAll, turnSnapshot } from "@turnstream/protocol";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { append, openRecorded, start, withRecordedPages } from "./recorded-page.ts";
+import { append, openRecorded, settled, start, withRecordedPages } from "./recorded-page.ts";
 
 withRecordedPages();
-
-const PATIENCE = { timeout: 30_000 };
 
 function begun(question = "How is VNM?"): Story {
   return new Story({ check: false }).session("ses_thread", 3).begin(question);
@@ -40,16 +38,15 @@ describe("a call", () => {
     const at = after(log, "tool_result.start");
     await start(page, log.events.slice(0, at));
     const head = page.getByRole("button", { name: /Reading the price/ });
-    expect(await head.getAttribute("aria-expanded")).toBe("true");
-    expect(await page.locator(".ts-tool .ts-dot").getAttribute("data-dot")).toBe("pending");
+    await expect.poll(() => head.getAttribute("aria-expanded")).toBe("true");
+    await expect.poll(() => page.locator(".ts-tool .ts-dot").getAttribute("data-dot")).toBe("pending");
     await play(page, log, at);
     expect(await head.getAttribute("aria-expanded")).toBe("true");
-    expect(await page.locator(".ts-panel").allInnerTexts()).toEqual([
-      expect.stringContaining('{ "symbol": "VNM" }'),
-      expect.stringContaining("82,000 VND"),
-    ]);
+    await expect
+      .poll(() => page.locator(".ts-panel").allInnerTexts())
+      .toEqual([expect.stringContaining('{ "symbol": "VNM" }'), expect.stringContaining("82,000 VND")]);
     await head.click();
-    expect(await page.locator(".ts-panel").count()).toBe(0);
+    await expect.poll(() => page.locator(".ts-panel").count()).toBe(0);
   });
 
   test("U03 is shut in history", async () => {
@@ -58,7 +55,7 @@ describe("a call", () => {
     const head = page.getByRole("button", { name: /Reading the price/ });
     expect(await head.getAttribute("aria-expanded")).toBe("false");
     await head.click();
-    expect(await page.locator(".ts-panel").count()).toBe(2);
+    await expect.poll(() => page.locator(".ts-panel").count()).toBe(2);
   });
 
   test("U02 U01 shows how it stands by its dot, and its result once", async () => {
@@ -96,13 +93,13 @@ test("a thought is open while it comes and shuts by itself; what the person chos
   await start(page, log.events.slice(0, first));
   const heads = page.locator(".ts-thinking-head");
   const open = async () => await heads.evaluateAll((all) => all.map((head) => head.ariaExpanded));
-  expect(await open()).toEqual(["true"]);
+  await expect.poll(open).toEqual(["true"]);
   await play(page, log, first, after(log, "thinking.delta", 3));
-  expect(await open()).toEqual(["false", "true"]);
+  await expect.poll(open).toEqual(["false", "true"]);
   await heads.nth(0).click();
   await heads.nth(1).click();
   await play(page, log, after(log, "thinking.delta", 3));
-  expect(await open()).toEqual(["true", "false"]);
+  await expect.poll(open).toEqual(["true", "false"]);
 });
 
 test("U06 the brand stands above the first block of a turn, once, and only with it", async () => {
@@ -112,7 +109,7 @@ test("U06 the brand stands above the first block of a turn, once, and only with 
   await start(page, log.events.slice(0, at));
   expect(await page.locator(".ts-brand").count()).toBe(0);
   await play(page, log, at);
-  expect(await page.locator(".ts-brand").allInnerTexts()).toEqual(["Market"]);
+  await expect.poll(() => page.locator(".ts-brand").allInnerTexts()).toEqual(["Market"]);
   const order = await page
     .locator(".ts-turn > *")
     .evaluateAll((all) => all.map(({ className }) => className));
@@ -144,28 +141,30 @@ describe("following", () => {
     const page = await openRecorded();
     const { log, at } = tall();
     await start(page, log.events.slice(0, at));
-    await expect.poll(() => leftBelow(page), PATIENCE).toBeLessThanOrEqual(1);
+    await settled(page);
+    await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
     const before = await topOf(page);
     await play(page, log, at);
-    await expect.poll(() => leftBelow(page), PATIENCE).toBeLessThanOrEqual(1);
-    expect(await topOf(page)).toBeGreaterThan(before);
+    await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
+    await expect.poll(() => topOf(page)).toBeGreaterThan(before);
   });
 
   test("ends with a small move up, and begins again by the button", async () => {
     const page = await openRecorded();
     const { log, at } = tall();
     await start(page, log.events.slice(0, at));
-    await expect.poll(() => leftBelow(page), PATIENCE).toBeLessThanOrEqual(1);
+    await settled(page);
+    await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
     await scroller(page).hover();
     await page.mouse.wheel(0, -40);
     const button = page.getByRole("button", { name: "To the newest message" });
-    await button.waitFor(PATIENCE);
+    await button.waitFor();
     const before = await topOf(page);
     await play(page, log, at);
     expect(await topOf(page)).toBe(before);
     await button.click();
-    await expect.poll(() => leftBelow(page), PATIENCE).toBeLessThanOrEqual(1);
-    await expect.poll(() => button.count(), PATIENCE).toBe(0);
+    await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
+    await expect.poll(() => button.count()).toBe(0);
   });
 
   test("what is opened by hand opens where it is", async () => {
@@ -175,11 +174,12 @@ describe("following", () => {
     log.endResult(log.startResult(call, "look_up", { label: "Looking it up" }), "a line\n".repeat(60));
     log.text(["Found."], { final: true }).end();
     await start(page, log.events);
-    await expect.poll(() => leftBelow(page), PATIENCE).toBeLessThanOrEqual(1);
+    await settled(page);
+    await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
     const head = page.getByRole("button", { name: /Looking it up/ });
     const before = (await head.boundingBox())?.y;
     await head.click();
-    await page.locator(".ts-panel").waitFor(PATIENCE);
+    await page.locator(".ts-panel").waitFor();
     expect((await head.boundingBox())?.y).toBe(before);
   });
 });
@@ -188,13 +188,14 @@ test("older turns that come leave what is read where it is", async () => {
   const page = await openRecorded();
   const { log } = tall();
   await start(page, log.events);
+  await settled(page);
   const all = foldAll(log.events);
   const text = (from: number) => JSON.stringify(all.turns.toArray().slice(from).map(turnSnapshot));
   await page.evaluate((turns) => window.recorded?.showTurns(turns, true), text(4));
   await scroller(page).evaluate((box) => box.scrollTo(0, 0));
   const load = page.getByRole("button", { name: "Show earlier messages" });
   await load.click();
-  expect(await page.evaluate(() => window.recorded?.commands)).toContainEqual(["loadOlder"]);
+  await expect.poll(() => page.evaluate(() => window.recorded?.commands)).toContainEqual(["loadOlder"]);
   const read = page.locator(".ts-user", { hasText: "Question 4" });
   const before = (await read.boundingBox())?.y ?? 0;
   await page.evaluate((turns) => window.recorded?.showTurns(turns, false), text(0));
@@ -212,16 +213,18 @@ describe("the composer", () => {
     await field.fill("One");
     await field.press("Shift+Enter");
     await field.pressSequentially("two");
-    expect(await field.inputValue()).toBe("One\ntwo");
+    await expect.poll(() => field.inputValue()).toBe("One\ntwo");
     await field.evaluate((element) => {
       const key = { key: "Enter", bubbles: true, cancelable: true, isComposing: true, keyCode: 229 };
       element.dispatchEvent(new KeyboardEvent("keydown", key));
     });
     expect(await page.evaluate(() => window.recorded?.commands)).toEqual([]);
     await field.press("Enter");
-    expect(await page.evaluate(() => window.recorded?.commands)).toEqual([["send", { text: "One\ntwo" }]]);
-    expect(await field.inputValue()).toBe("");
-    expect(await page.locator(".ts-user .ts-bubble").innerText()).toBe("One\ntwo");
+    await expect
+      .poll(() => page.evaluate(() => window.recorded?.commands))
+      .toEqual([["send", { text: "One\ntwo" }]]);
+    await expect.poll(() => field.inputValue()).toBe("");
+    await expect.poll(() => page.locator(".ts-user .ts-bubble").innerText()).toBe("One\ntwo");
   });
 
   test("takes files by button and paste, and sends them with the message", async () => {
@@ -231,18 +234,18 @@ describe("the composer", () => {
     await page.getByRole("button", { name: "Attach files" }).click();
     const file = { name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("abc") };
     await (await choosing).setFiles([file]);
-    await page.locator(".ts-chip[data-status=done]").waitFor(PATIENCE);
+    await page.locator(".ts-chip[data-status=done]").waitFor();
     await page.getByRole("textbox", { name: "Message" }).evaluate((element) => {
       const data = new DataTransfer();
       data.items.add(new File(["xyz"], "b.txt", { type: "text/plain" }));
       element.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
     });
-    await expect.poll(() => page.locator(".ts-chip[data-status=done]").count(), PATIENCE).toBe(2);
+    await expect.poll(() => page.locator(".ts-chip[data-status=done]").count()).toBe(2);
     await page.getByRole("button", { name: "Remove b.txt" }).click();
     await page.getByRole("button", { name: "Send" }).click();
-    const sent = await page.evaluate(() => window.recorded?.commands.find(([name]) => name === "send"));
-    expect(sent?.[1]).toMatchObject({ text: "", files: [{ name: "a.txt" }] });
-    expect(await page.locator(".ts-attachments").count()).toBe(0);
+    const sent = () => page.evaluate(() => window.recorded?.commands.find(([name]) => name === "send")?.[1]);
+    await expect.poll(sent).toMatchObject({ text: "", files: [{ name: "a.txt" }] });
+    await expect.poll(() => page.locator(".ts-attachments").count()).toBe(0);
   });
 
   test("U07 stops what runs", async () => {
@@ -251,11 +254,11 @@ describe("the composer", () => {
     await start(page, log.events);
     await page.getByRole("button", { name: "Stop" }).click();
     const turn = foldAll(log.events).turns.last()?.id;
-    expect(await page.evaluate(() => window.recorded?.commands)).toEqual([["stop", turn]]);
+    await expect.poll(() => page.evaluate(() => window.recorded?.commands)).toEqual([["stop", turn]]);
     const at = log.events.length;
     log.end("user_stopped");
     await play(page, log, at);
-    await expect.poll(() => page.getByRole("button", { name: "Stop" }).count(), PATIENCE).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Stop" }).count()).toBe(0);
   });
 
   test("a message that was refused says why, and can be sent again or discarded", async () => {
@@ -268,12 +271,14 @@ describe("the composer", () => {
         outbox: [{ id: "m1", text: "Hello", files: [], at: 0, status: "failed", error }],
       });
     });
-    await page.getByText("Too many messages.").waitFor(PATIENCE);
+    await page.getByText("Too many messages.").waitFor();
     await page.getByRole("button", { name: "Send again" }).click();
     await page.getByRole("button", { name: "Discard" }).click();
-    expect(await page.evaluate(() => window.recorded?.commands)).toEqual([
-      ["resend", "m1"],
-      ["withdraw", "m1"],
-    ]);
+    await expect
+      .poll(() => page.evaluate(() => window.recorded?.commands))
+      .toEqual([
+        ["resend", "m1"],
+        ["withdraw", "m1"],
+      ]);
   });
 });

@@ -64,14 +64,12 @@ test("U04: while it runs, the newest three steps are there under the last label,
   const page = await openStage();
   await show(page, "group/running-7");
   await still(page);
-  expect(await page.locator(".ts-group .ts-tool-label").allInnerTexts()).toEqual([
-    "Reading the rate decision",
-    "Reading the portfolio",
-    "Working out the exposure",
-  ]);
-  expect(await page.textContent(".ts-group-title")).toBe("Working out the exposure");
-  expect(await shimmers(page)).toBeGreaterThan(0);
-  expect(await page.locator(".ts-group .ts-shimmer").count()).toBe(1);
+  await expect
+    .poll(() => page.locator(".ts-group .ts-tool-label").allInnerTexts())
+    .toEqual(["Reading the rate decision", "Reading the portfolio", "Working out the exposure"]);
+  await expect.poll(() => page.textContent(".ts-group-title")).toBe("Working out the exposure");
+  await expect.poll(() => shimmers(page)).toBeGreaterThan(0);
+  await expect.poll(() => page.locator(".ts-group .ts-shimmer").count()).toBe(1);
 });
 
 test("U04: once ended it shimmers no more; opened again it shows all and a done mark", async () => {
@@ -79,24 +77,26 @@ test("U04: once ended it shimmers no more; opened again it shows all and a done 
   await show(page, "group/running-7");
   await move(page, await placeOf(page, "group.end"));
   await page.waitForSelector(`${HEAD}[aria-expanded=false]`);
-  expect(await page.textContent(".ts-group-title")).toBe("Looked up prices and news of the session");
-  expect(await page.locator(".ts-group .ts-shimmer").count()).toBe(0);
-  expect(await shimmers(page)).toBe(0);
+  await expect
+    .poll(() => page.textContent(".ts-group-title"))
+    .toBe("Looked up prices and news of the session");
+  await expect.poll(() => page.locator(".ts-group .ts-shimmer").count()).toBe(0);
+  await expect.poll(() => shimmers(page)).toBe(0);
   await page.click(HEAD);
-  expect(await page.locator(".ts-group .ts-tool-head").count()).toBe(7);
-  expect(await page.locator(".ts-group-done").count()).toBe(1);
+  await expect.poll(() => page.locator(".ts-group .ts-tool-head").count()).toBe(7);
+  await expect.poll(() => page.locator(".ts-group-done").count()).toBe(1);
 });
 
 test("U04: what a person closed is not opened again, and what they opened stays open", async () => {
   const page = await openStage();
   await show(page, "group/running-3");
   await page.click(HEAD);
-  expect(await isOpen(page)).toBe(false);
+  await expect.poll(() => isOpen(page)).toBe(false);
   const end = await placeOf(page, "group.end");
   for (let at = await placeOf(page, "tool_result.start", 3); at < end; at++) await move(page, at + 1);
   expect(await isOpen(page)).toBe(false);
   await page.click(HEAD);
-  expect(await isOpen(page)).toBe(true);
+  await expect.poll(() => isOpen(page)).toBe(true);
   await move(page, end + 3);
   await still(page, 800);
   expect(await isOpen(page)).toBe(true);
@@ -112,6 +112,6 @@ test("U05: what waits for a person stays in sight when its group is closed", asy
   const page = await openStage();
   await show(page, "approval/pending");
   await page.click(HEAD);
-  expect(await isOpen(page)).toBe(false);
-  expect(await page.locator("[data-card=approval]").isVisible()).toBe(true);
+  await expect.poll(() => isOpen(page)).toBe(false);
+  await expect.poll(() => page.locator("[data-card=approval]").isVisible()).toBe(true);
 });

@@ -53,24 +53,28 @@ test("the address says what is shown, and shows what it says", async () => {
   const page = await openGallery("?state=approval/pending&theme=dark&locale=vi&dir=rtl&width=360");
   const frame = page.frameLocator(".g-frame");
   await frame.locator("[data-card=approval]").waitFor();
-  expect(await frame.locator("html").getAttribute("dir")).toBe("rtl");
-  expect(await frame.locator("html").getAttribute("data-theme")).toBe("dark");
-  expect(await frame.locator("html").getAttribute("lang")).toBe("vi");
-  expect(await page.evaluate(() => document.querySelector(".g-frame")?.clientWidth)).toBeLessThanOrEqual(360);
+  await expect.poll(() => frame.locator("html").getAttribute("dir")).toBe("rtl");
+  await expect.poll(() => frame.locator("html").getAttribute("data-theme")).toBe("dark");
+  await expect.poll(() => frame.locator("html").getAttribute("lang")).toBe("vi");
+  await expect
+    .poll(() => page.evaluate(() => document.querySelector(".g-frame")?.clientWidth))
+    .toBeLessThanOrEqual(360);
   await page.getByRole("button", { name: "light", exact: true }).click();
   await page.getByRole("button", { name: "streaming", exact: true }).first().click();
-  expect(new URL(page.url()).search).toBe("?state=text/streaming&locale=vi&theme=light&dir=rtl&width=360");
+  await expect
+    .poll(() => new URL(page.url()).search)
+    .toBe("?state=text/streaming&locale=vi&theme=light&dir=rtl&width=360");
 });
 
 test("keys and the slider move through the log; play goes to its end", async () => {
   const page = await openGallery("?state=text/done&at=3");
   const count = page.locator(".g-event b");
   await page.keyboard.press("ArrowRight");
-  expect(await count.textContent()).toBe("4");
+  await expect.poll(() => count.textContent()).toBe("4");
   await page.keyboard.press("Home");
-  expect(await count.textContent()).toBe("0");
+  await expect.poll(() => count.textContent()).toBe("0");
   await page.getByRole("slider").fill("7");
-  expect(await count.textContent()).toBe("7");
+  await expect.poll(() => count.textContent()).toBe("7");
   await page.getByRole("button", { name: "Play", exact: true }).click();
   const length = await page.evaluate(() => window.gallery?.events.length ?? 0);
   await page.waitForFunction(
@@ -80,9 +84,9 @@ test("keys and the slider move through the log; play goes to its end", async () 
       timeout: 60_000,
     },
   );
-  expect(await page.frameLocator(".g-frame").locator(".ts-turns").textContent()).toContain(
-    "nothing here asks for haste",
-  );
+  await expect
+    .poll(() => page.frameLocator(".g-frame").locator(".ts-turns").textContent())
+    .toContain("nothing here asks for haste");
 });
 
 test("commands are heard", async () => {
@@ -90,5 +94,5 @@ test("commands are heard", async () => {
   await page.frameLocator(".g-frame").getByRole("button", { name: "Try again" }).click();
   await page.waitForFunction(() => window.gallery?.heard.some(({ name }) => name === "retry"));
   await page.waitForSelector(".g-heard");
-  expect(await page.textContent(".g-heard")).toContain("retry");
+  await expect.poll(() => page.textContent(".g-heard")).toContain("retry");
 });
