@@ -1,5 +1,4 @@
 /** The surroundings as they are, in browsers, workers and Node: what a client uses unless told. */
-import { nextFrame } from "./notify.ts";
 import type { ClientEnv, Outside } from "./options.ts";
 
 export function surroundings(given: Partial<ClientEnv> = {}): ClientEnv {
@@ -47,6 +46,13 @@ function localStorageIfAny(): ClientEnv["storage"] {
   } catch {
     return null;
   }
+}
+
+/** Draws come with the screen; where there is none, soon. */
+function nextFrame(run: () => void): () => void {
+  if (typeof requestAnimationFrame !== "function") return setTimer(run, 0);
+  const frame = requestAnimationFrame(run);
+  return () => cancelAnimationFrame(frame);
 }
 
 function setTimer(run: () => void, ms: number): () => void {

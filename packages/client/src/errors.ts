@@ -22,3 +22,13 @@ export class ClientError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds ?? null;
   }
 }
+
+/** An error of ours as it is; of anything else, what a caller can make of it. */
+export function asClientError(
+  error: unknown,
+  code: ClientErrorWord,
+  message: string,
+  options: Omit<ClientErrorOptions, "cause"> = {},
+): ClientError {
+  return error instanceof ClientError ? error : new ClientError(code, message, { cause: error, ...options });
+}

@@ -2,20 +2,17 @@
  * When whoever shows something is told that it has changed: at most once per animation frame; while nobody can see the
  * page only of what matters then; and once when it is seen again. Never says what has changed.
  */
-import { isPending, type SessionState } from "@turnstream/protocol";
+import { pendingIn, type SessionState } from "@turnstream/protocol";
 import type { ClientEnv } from "./options.ts";
 import type { SessionView } from "./session.ts";
 
 export interface NotifierOptions {
   readonly notify: () => void;
-  readonly nextFrame: ClientEnv["nextFrame"];
-  /** Unless told, the document's. */
-  readonly visibility?: Visibility;
+  readonly env: NotifierEnv;
 }
 
-interface Visibility {
-  isHidden(): boolean;
-  onChange(changed: () => void): () => void;
+interface NotifierEnv extends Pick<ClientEnv, "nextFrame" | "setTimer"> {
+  readonly outside: Pick<ClientEnv["outside"], "isHidden" | "onChange">;
 }
 
 export interface Notifier {
@@ -25,8 +22,8 @@ export interface Notifier {
 }
 
 /** @param first what those who are told know already */
-export function createNotifier(first: SessionView, options: NotifierOptions): Notifier {
-  const { notify, visibility = documentVisibility } = options;
+export function createNotifier(first: SessionView, { notify, env }: NotifierOptions): Notifier {
+  const { outside } = env;
   let told = first;
   let now = first;
   let isPlanned = false;
@@ -36,16 +33,16 @@ export function createNotifier(first: SessionView, options: NotifierOptions): No
     isPlanned = false;
     cancel = undefined;
     // Frames are not drawn while hidden, but one may have been planned before.
-    if (told === now || (visibility.isHidden() && !isNeeded(told, now))) return;
+    if (told === now || (outside.isHidden() && !isNeeded(told, now))) return;
     told = now;
     notify();
   };
   const plan = (): void => {
     if (isPlanned || told === now) return;
-    if (visibility.isHidden()) {
+    if (outside.isHidden()) {
       if (!isNeeded(told, now)) return;
-      cancel = soon(tell);
-    } else cancel = options.nextFrame(tell);
+      cancel = env.setTimer(tell, 0);
+    } else cancel = env.nextFrame(tell);
     isPlanned = true;
   };
   const replan = (): void => {
@@ -54,7 +51,7 @@ export function createNotifier(first: SessionView, options: NotifierOptions): No
     isPlanned = false;
     plan();
   };
-  const stopListening = visibility.onChange(replan);
+  const stopListening = outside.onChange(replan);
   return {
     changed(view) {
       now = view;
@@ -87,29 +84,5 @@ function lastEnded(state: SessionState): string | undefined {
 /** How much waits for a person in the newest turn. */
 function waiting(state: SessionState): number {
   const turn = state.turns.last();
-  if (turn === undefined) return 0;
-  let count = 0;
-  for (const item of turn.items) if (item !== null && "version" in item && isPending(item)) count += 1;
-  return count;
+  return turn === undefined ? 0 : pendingIn(turn).length;
 }
-
-/** Draws come with the screen; where there is none, soon. */
-export function nextFrame(run: () => void): () => void {
-  if (typeof requestAnimationFrame !== "function") return soon(run);
-  const frame = requestAnimationFrame(run);
-  return () => cancelAnimationFrame(frame);
-}
-
-function soon(run: () => void): () => void {
-  const timer = setTimeout(run, 0);
-  return () => clearTimeout(timer);
-}
-
-const documentVisibility: Visibility = {
-  isHidden: () => typeof document !== "undefined" && document.visibilityState === "hidden",
-  onChange(changed) {
-    if (typeof document === "undefined") return () => {};
-    document.addEventListener("visibilitychange", changed);
-    return () => document.removeEventListener("visibilitychange", changed);
-  },
-};

@@ -3,7 +3,8 @@ import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { emptyState, type SessionState } from "@turnstream/protocol";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { NOT_CONNECTED } from "../src/connection-view.ts";
-import { createNotifier, nextFrame, type Notifier } from "../src/notify.ts";
+import { surroundings } from "../src/env.ts";
+import { createNotifier, type Notifier } from "../src/notify.ts";
 import type { SessionView } from "../src/session.ts";
 
 const viewOf = (state: SessionState): SessionView => ({
@@ -22,15 +23,18 @@ class Stage {
   private view = viewOf(emptyState);
   readonly notifier: Notifier = createNotifier(this.view, {
     notify: () => void (this.told += 1),
-    nextFrame: (run) => {
-      this.frame = run;
-      return () => void (this.frame = undefined);
-    },
-    visibility: {
-      isHidden: () => this.isHidden,
-      onChange: (changed) => {
-        this.changed = changed;
-        return () => {};
+    env: {
+      ...surroundings(),
+      nextFrame: (run) => {
+        this.frame = run;
+        return () => void (this.frame = undefined);
+      },
+      outside: {
+        isHidden: () => this.isHidden,
+        onChange: (changed) => {
+          this.changed = changed;
+          return () => {};
+        },
       },
     },
   });
@@ -134,7 +138,7 @@ test("nothing after it was closed", () => {
 
 test("without a screen, soon", () => {
   const told = vi.fn<() => void>();
-  const notifier = createNotifier(viewOf(emptyState), { notify: told, nextFrame });
+  const notifier = createNotifier(viewOf(emptyState), { notify: told, env: surroundings() });
   notifier.changed(viewOf(emptyState));
   notifier.changed(viewOf(emptyState));
   expect(told).not.toHaveBeenCalled();

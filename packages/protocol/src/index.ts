@@ -101,6 +101,7 @@ export {
   callOf,
   mainRun,
   mainRunStatus,
+  pendingIn,
   resultOf,
   runOfCall,
   unansweredCalls,

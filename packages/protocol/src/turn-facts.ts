@@ -8,6 +8,7 @@ import {
   type Block,
   blocksOf,
   type FormBlock,
+  type InteractionBlock,
   isBlock,
   type Run,
   type SessionState,
@@ -57,6 +58,14 @@ export function resultOf(turn: Turn, call: string): ToolResultBlock | undefined 
   const isIt = (block: Block): block is ToolResultBlock =>
     block.kind === "tool_result" && block.call === call;
   return findBlock(turn, isIt, callOf(turn, call)?.index);
+}
+
+/** What waits for a person, in the order in which it was asked. */
+export function pendingIn(turn: Turn): InteractionBlock[] {
+  const pending: InteractionBlock[] = [];
+  for (const item of turn.items)
+    if (item !== null && "version" in item && isPending(item)) pending.push(item);
+  return pending;
 }
 
 export function pendingApprovalOf(turn: Turn, call: string): ApprovalBlock | undefined {

@@ -1,6 +1,6 @@
 /** What people are told of a session's connection: from the state of the wire and of the session on it. Pure. */
 import type { ConnectionPhase, ConnectionView } from "../connection-view.ts";
-import type { ConnectionState } from "./machine.ts";
+import { type ConnectionState, isUp } from "./machine.ts";
 import type { SubscriptionState } from "./subscription.ts";
 
 /** @param before what was told last: the same again when nothing has changed */
@@ -25,10 +25,6 @@ export function connectionOf(
     view.retryAt === before.retryAt &&
     view.error === before.error;
   return isSame ? before : view;
-}
-
-function isUp({ phase }: ConnectionState): boolean {
-  return phase === "open" || phase === "probing";
 }
 
 function phaseOf(wire: ConnectionState, session: SubscriptionState): ConnectionPhase {

@@ -6,7 +6,7 @@ import type { Cursor, Event, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { NOT_CONNECTED } from "../connection-view.ts";
 import type { ClientDialect, DialectWires } from "../dialects/client-dialect.ts";
-import { ClientError } from "../errors.ts";
+import { asClientError, ClientError } from "../errors.ts";
 import type { Api } from "../http/api.ts";
 import { refusalOf } from "../http/replies.ts";
 import type { Link, LinkCommand, LinkHandler, Watch } from "../link.ts";
@@ -21,6 +21,7 @@ import {
   type ConnectionEffect,
   type ConnectionInput,
   IDLE,
+  isUp,
   stepConnection,
   type WireName,
 } from "./machine.ts";
@@ -133,7 +134,7 @@ class DirectLink implements Link {
   }
 
   get #isUp(): boolean {
-    return this.#state.phase === "open" || this.#state.phase === "probing";
+    return isUp(this.#state);
   }
 
   #unwatch(watched: Watched): void {
@@ -159,8 +160,7 @@ class DirectLink implements Link {
     const before = this.#state;
     const { state, effects } = stepConnection(before, input, { now: env.now(), random: env.random(), wires });
     this.#state = state;
-    const wasUp = before.phase === "open" || before.phase === "probing";
-    if (wasUp && (!this.#isUp || state.attempt !== before.attempt)) this.#lost();
+    if (isUp(before) && (!this.#isUp || state.attempt !== before.attempt)) this.#lost();
     for (const effect of effects) this.#do(effect);
     this.#setTimer();
     // A frame, or an effect, may have led on from there.
@@ -197,7 +197,10 @@ class DirectLink implements Link {
       this.#clock(admitted.skewMs);
       this.#step({ type: "admitted", attempt });
     } catch (error) {
-      if (!asking.signal.aborted) this.#step({ type: "refused", attempt, error: asClientError(error) });
+      if (asking.signal.aborted) return;
+      const words = "Something unexpected went wrong while connecting.";
+      const why = asClientError(error, "SERVER_ERROR", words, { canRetry: true });
+      this.#step({ type: "refused", attempt, error: why });
     }
   }
 
@@ -383,12 +386,4 @@ function requestOf(request: number, { key }: Watched): string {
 
 function numberOf(request: string): number {
   return Number(request.slice(request.indexOf(".") + 1));
-}
-
-function asClientError(error: unknown): ClientError {
-  if (error instanceof ClientError) return error;
-  return new ClientError("SERVER_ERROR", "Something unexpected went wrong while connecting.", {
-    cause: error,
-    canRetry: true,
-  });
 }

@@ -106,10 +106,10 @@ export function stepConnection(
   input: ConnectionInput,
   moment: Moment,
 ): ConnectionStep {
-  if ("attempt" in input && input.attempt !== state.attempt) return same(state);
+  if ("attempt" in input && input.attempt !== state.attempt) return only(state);
   switch (input.type) {
     case "start":
-      return state.phase === "idle" ? ask(state, moment, NONE) : same(state);
+      return state.phase === "idle" ? ask(state, moment, NONE) : only(state);
     case "stop":
       return {
         state: { ...state, phase: "idle", wire: null, timerAt: null, failures: 0, error: null },
@@ -118,20 +118,20 @@ export function stepConnection(
     case "again":
       return isIdleWait(state.phase) || state.phase === "closed"
         ? ask({ ...state, failures: 0, isRenewed: false }, moment, NONE)
-        : same(state);
+        : only(state);
     case "admitted":
-      return state.phase === "asking" ? open(state, moment) : same(state);
+      return state.phase === "asking" ? open(state, moment) : only(state);
     case "refused":
-      return state.phase === "asking" ? refused(state, input.error, moment) : same(state);
+      return state.phase === "asking" ? refused(state, input.error, moment) : only(state);
     case "opened":
-      return state.phase === "opening" ? opened(state, moment) : same(state);
+      return state.phase === "opening" ? opened(state, moment) : only(state);
     case "live":
-      if (!isOpen(state) || state.isLive) return same(state);
+      if (!isUp(state) || state.isLive) return only(state);
       return only({ ...state, isLive: true, failures: 0, isRenewed: false, error: null });
     case "heard":
       return state.phase === "probing"
         ? only({ ...state, phase: "open", ...quiet(state, moment) })
-        : same(state);
+        : only(state);
     case "closed":
       return closed(state, input, moment);
     case "outside":
@@ -141,20 +141,17 @@ export function stepConnection(
   }
 }
 
-function same(state: ConnectionState): ConnectionStep {
-  return { state, effects: NONE };
-}
-
 function only(state: ConnectionState): ConnectionStep {
   return { state, effects: NONE };
 }
 
-function isOpen({ phase }: ConnectionState): boolean {
+/** Whether frames come and go. */
+export function isUp({ phase }: ConnectionState): boolean {
   return phase === "open" || phase === "probing";
 }
 
 function hasWork(state: ConnectionState): boolean {
-  return state.phase === "asking" || state.phase === "opening" || isOpen(state);
+  return state.phase === "asking" || state.phase === "opening" || isUp(state);
 }
 
 function isIdleWait(phase: ConnectionState["phase"]): boolean {
@@ -267,7 +264,7 @@ function closed(
   moment: Moment,
 ): ConnectionStep {
   if (state.phase === "opening" && code !== 4401) return notOpened(state, moment, NONE);
-  if (state.phase !== "opening" && !isOpen(state)) return same(state);
+  if (state.phase !== "opening" && !isUp(state)) return only(state);
   switch (code) {
     case 4401:
       if (state.isRenewed && !state.isLive)

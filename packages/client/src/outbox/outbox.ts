@@ -1,6 +1,6 @@
 /** The outbox of one session: keeps what is written until the log shows it. The rules are in machine.ts. */
 import type { SessionState } from "@turnstream/protocol";
-import { ClientError } from "../errors.ts";
+import { asClientError, ClientError } from "../errors.ts";
 import type { ClientEnv } from "../options.ts";
 import type { NewMessage, Outgoing, SentMessage } from "../session.ts";
 import {
@@ -93,7 +93,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
       await options.send(message);
       input({ type: "acked", id });
     } catch (error) {
-      input({ type: "refused", id, error: asClientError(error) });
+      const words = "Nobody knows whether it arrived. It is sent again.";
+      input({ type: "refused", id, error: asClientError(error, "UNSURE", words) });
     }
   };
 
@@ -183,11 +184,6 @@ function newWaiter(): Waiter {
 function handled(promise: Promise<void>): Promise<void> {
   promise.catch(() => {});
   return promise;
-}
-
-function asClientError(error: unknown): ClientError {
-  if (error instanceof ClientError) return error;
-  return new ClientError("UNSURE", "Nobody knows whether it arrived. It is sent again.", { cause: error });
 }
 
 function windowStorage(changed: (entry: string | null) => void): () => void {

@@ -16,26 +16,16 @@ import {
   type TurnSnapshot,
 } from "@turnstream/protocol";
 import type { RestReply } from "@turnstream/protocol/schema";
-import type { Person } from "../auth/person.ts";
 import { type ConnectionView, NOT_CONNECTED } from "../connection-view.ts";
-import { ClientError } from "../errors.ts";
-import { type Api, withJson } from "../http/api.ts";
+import { asClientError, ClientError } from "../errors.ts";
+import { withJson } from "../http/api.ts";
 import { upload } from "../http/upload.ts";
-import type { Link, LinkCommand, LinkHandler, Watch } from "../link.ts";
+import type { LinkCommand, LinkHandler, Watch } from "../link.ts";
 import { createNotifier, type Notifier } from "../notify.ts";
-import type { ClientEnv } from "../options.ts";
 import type { OlderView, SentMessage, Session, SessionView } from "../session.ts";
 import { joinOlder, keepOlder, missingBefore } from "./older.ts";
-import { type SessionOutbox, sessionOutbox } from "./session-outbox.ts";
+import { type SessionOutbox, sessionOutbox, type SessionParts } from "./session-outbox.ts";
 import { takeEvents } from "./take-events.ts";
-
-export interface LiveSessionParts {
-  readonly url: string;
-  readonly link: Link;
-  readonly api: Api;
-  readonly env: ClientEnv;
-  readonly person: Person;
-}
 
 const GRACE_MS = 5_000;
 const OLDER_TURNS = 20;
@@ -46,7 +36,7 @@ type Given<Method extends keyof Session> = Session[Method] extends (...args: inf
 
 export class LiveSession implements Session {
   readonly id: string;
-  readonly #parts: LiveSessionParts;
+  readonly #parts: SessionParts;
   readonly #path: string;
   readonly #listeners = new Set<() => void>();
   readonly #handler: LinkHandler;
@@ -66,7 +56,7 @@ export class LiveSession implements Session {
   #refreshes: { readonly resolve: () => void; readonly reject: (error: ClientError) => void }[] = [];
   #loading: Promise<void> | null = null;
 
-  constructor(id: string, parts: LiveSessionParts) {
+  constructor(id: string, parts: SessionParts) {
     this.id = id;
     this.#parts = parts;
     this.#path = `/sessions/${encodeURIComponent(id)}`;
@@ -97,8 +87,7 @@ export class LiveSession implements Session {
     const { env } = this.#parts;
     this.#notifier ??= createNotifier(this.#view, {
       notify: () => this.#notify(),
-      nextFrame: env.nextFrame,
-      visibility: env.outside,
+      env,
     });
     this.#connect();
     return () => {
@@ -356,13 +345,8 @@ export class LiveSession implements Session {
       }
       this.#older({ isLoading: false });
     } catch (error) {
-      const why =
-        error instanceof ClientError
-          ? error
-          : new ClientError("SERVER_ERROR", "Older turns could not be read.", {
-              cause: error,
-              canRetry: true,
-            });
+      const words = "Older turns could not be read.";
+      const why = asClientError(error, "SERVER_ERROR", words, { canRetry: true });
       this.#older({ isLoading: false, error: why });
       throw why;
     }

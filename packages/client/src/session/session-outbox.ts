@@ -7,7 +7,8 @@ import type { ClientEnv } from "../options.ts";
 import { clientMessageId, type OutboxMessage } from "../outbox/message.ts";
 import { createOutbox, type Outbox } from "../outbox/outbox.ts";
 
-interface SessionOutboxParts {
+/** What a session is made of. */
+export interface SessionParts {
   readonly url: string;
   readonly link: Link;
   readonly api: Api;
@@ -20,11 +21,7 @@ export interface SessionOutbox extends Outbox {
   personChanged(isAnother: boolean): void;
 }
 
-export function sessionOutbox(
-  session: string,
-  parts: SessionOutboxParts,
-  onChange: () => void,
-): SessionOutbox {
+export function sessionOutbox(session: string, parts: SessionParts, onChange: () => void): SessionOutbox {
   const { url, link, api, env, person } = parts;
   const key = (): string => `${url} ${person.name ?? ""} ${session}`;
   const outbox = createOutbox({

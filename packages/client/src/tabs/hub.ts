@@ -4,7 +4,7 @@
  */
 import type { Cursor, Snapshot } from "@turnstream/protocol";
 import { type ConnectionView, NOT_CONNECTED } from "../connection-view.ts";
-import { ClientError } from "../errors.ts";
+import { asClientError, ClientError } from "../errors.ts";
 import type { Link, LinkHandler, Watch } from "../link.ts";
 import { type FeedEffect, type FeedInput, type FeedState, newFeed, stepFeed, type Watcher } from "./feed.ts";
 import { type FromLeader, type Reign, type ToLeader, writeError, writeView } from "./messages.ts";
@@ -145,10 +145,7 @@ export function createHub(options: HubOptions): Hub {
       const ack = await link.command(message.command);
       post({ type: "reply", by, to, request, ack: { ...ack }, error: null }, null);
     } catch (error) {
-      const why =
-        error instanceof ClientError
-          ? error
-          : new ClientError("UNSURE", "Nobody knows whether it arrived.", { cause: error });
+      const why = asClientError(error, "UNSURE", "Nobody knows whether it arrived.");
       post({ type: "reply", by, to, request, ack: null, error: writeError(why) }, null);
     }
   };

@@ -7,7 +7,7 @@ import { ERRORS, type ErrorWord, type SseMessage } from "@turnstream/protocol";
 import type { Api } from "../http/api.ts";
 import { refusalIn } from "../http/replies.ts";
 import type { ClientError } from "../errors.ts";
-import { type Frame, frameIn, type Wire, type WireEvents } from "./wire.ts";
+import { errorFrame, type Frame, frameIn, type Wire, type WireEvents } from "./wire.ts";
 
 const ENDED_QUIETLY = 1012;
 const LOST = 1006;
@@ -29,9 +29,7 @@ export function openStreams(api: Api, events: WireEvents, dialect = "native"): W
   };
   const refuse = (session_id: string, request_id: string, error: ClientError): void => {
     if (error.code === "UNAUTHENTICATED") return end(UNAUTHENTICATED);
-    const { code: word, message, canRetry: can_retry, retryAfterSeconds: seconds } = error;
-    const retry = seconds === null ? {} : { retry_after_seconds: seconds };
-    events.frame({ type: "error", request_id, session_id, error: word, message, can_retry, ...retry });
+    events.frame({ session_id, ...errorFrame(request_id, error) });
   };
 
   const read = async (session: string, request: string, cursor: string | null): Promise<void> => {

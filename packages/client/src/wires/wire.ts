@@ -1,8 +1,9 @@
 /**
  * What carries frames: a socket for all sessions, or an event stream for each. Both say the same, in the shape of a
- * socket's frames. Types only.
+ * socket's frames. The port, and what such frames are read from and made of.
  */
 import type { SocketCommand } from "@turnstream/protocol/schema";
+import type { ClientError } from "../errors.ts";
 
 /** As it came: nothing in it is sure but that it has a type. */
 export interface Frame {
@@ -27,6 +28,13 @@ export interface WireEvents {
   frame(frame: Frame): void;
   /** The last call. Codes are those of sockets; 1006 when nobody said why. */
   closed(code: number, retryAfterMs?: number): void;
+}
+
+/** A refusal as a socket tells it. */
+export function errorFrame(request_id: string, error: ClientError): Frame {
+  const { code, message, canRetry: can_retry, retryAfterSeconds: seconds } = error;
+  const retry = seconds === null ? {} : { retry_after_seconds: seconds };
+  return { type: "error", request_id, error: code, message, can_retry, ...retry };
 }
 
 export function frameIn(text: string): Frame | null {

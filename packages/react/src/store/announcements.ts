@@ -2,7 +2,13 @@
  * What is read aloud when a session goes from one state to the next: that somebody works, needs the person, is done, was
  * stopped or has failed. Never the answer itself, and nothing of what was there before. Pure.
  */
-import { type Block, isPending, labelOf, type SessionState, type Turn } from "@turnstream/protocol";
+import {
+  type InteractionBlock,
+  labelOf,
+  pendingIn,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
 import type { ThreadStrings } from "../strings/strings.ts";
 
 export interface Announcement {
@@ -36,8 +42,8 @@ export function announcements(
     if (!isNews) continue;
     if (was === null && turn.status === "running" && !isFirstLook)
       say(words.announce.started(nameOf(turn.agent)));
-    const asked = new Set(was === null ? [] : pendingOf(was).map(({ id }) => id));
-    for (const block of pendingOf(turn)) if (!asked.has(block.id)) say(needOf(block, turn, words));
+    const asked = new Set(was === null ? [] : pendingIn(was).map(({ id }) => id));
+    for (const block of pendingIn(turn)) if (!asked.has(block.id)) say(needOf(block, turn, words));
     if (turn.status === "running" || was?.status === turn.status) continue;
     if (turn.status === "user_stopped") say(words.announce.stopped);
     else if (turn.status === "error") say(words.announce.failed(errorText(turn) || words.failed), true);
@@ -46,15 +52,7 @@ export function announcements(
   return said;
 }
 
-type Asking = Extract<Block, { readonly version: number }>;
-
-function pendingOf(turn: Turn): Asking[] {
-  const asking: Asking[] = [];
-  for (const item of turn.items) if (item !== null && "version" in item && isPending(item)) asking.push(item);
-  return asking;
-}
-
-function needOf(block: Asking, turn: Turn, words: ThreadStrings): string {
+function needOf(block: InteractionBlock, turn: Turn, words: ThreadStrings): string {
   switch (block.kind) {
     case "approval":
       return words.announce.needsApproval(callLabel(block.call, turn) ?? block.actions.map(named).join(", "));

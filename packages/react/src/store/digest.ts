@@ -7,6 +7,7 @@ import {
   type Block,
   isPending,
   mainRun,
+  pendingIn,
   type ToolItem,
   type Turn,
   type ViewItem,
@@ -105,7 +106,7 @@ function stepOf(item: Exclude<ViewItem, { type: "group" }>, asked: ReadonlySet<s
     const { block } = item;
     const part = partOf(block);
     if (part === null) return null;
-    const needsPerson = isInteraction(block) && isPending(block);
+    const needsPerson = "version" in block && isPending(block);
     return { type: "step", part, index: block.index, needsPerson, isFailed: false };
   }
   const needsPerson = item.approvals.some(isPending) || (item.run !== null && asked.has(item.run.id));
@@ -139,16 +140,11 @@ function partOf(block: Block): PartName | null {
   }
 }
 
-function isInteraction(block: Block): block is Extract<Block, { readonly version: number }> {
-  return "version" in block;
-}
-
 /** Runs in which, or below which, something waits for a person. */
 function runsThatAsk(turn: Turn): Set<string> {
   const asked = new Set<string>();
-  for (const item of turn.items) {
-    if (item === null || !("version" in item) || !isPending(item)) continue;
-    let run = turn.runs.find(({ id }) => id === item.run);
+  for (const block of pendingIn(turn)) {
+    let run = turn.runs.find(({ id }) => id === block.run);
     while (run !== undefined && !asked.has(run.id)) {
       asked.add(run.id);
       const { parent } = run;

@@ -1,5 +1,5 @@
 /** One turn: the message it answers, who answers, and what they did. */
-import { brandBlock, type Turn as TurnState } from "@turnstream/protocol";
+import { brandBlock, pendingIn, type Turn as TurnState } from "@turnstream/protocol";
 import { memo, type ReactNode } from "react";
 import type { TurnProps } from "../components.ts";
 import { useShared } from "../context.ts";
@@ -39,7 +39,5 @@ function isBetweenSteps(turn: TurnState | null): boolean {
   if (turn?.status !== "running" || turn.open > 0 || turn.group !== null) return false;
   const last = turn.items.last();
   if (last?.kind === "notice") return false;
-  return !turn.items
-    .toArray()
-    .some((item) => item !== null && "version" in item && item.status === "pending");
+  return pendingIn(turn).length === 0;
 }

@@ -3,9 +3,9 @@
  * Made from a state at a quiet point; with the frames after it, it is exactly the whole stream.
  */
 import { formatCursor } from "../../cursor.ts";
-import { isPending } from "../../fold/interaction.ts";
 import type { Json } from "../../json.ts";
-import { type Block, blocksOf, type SessionState, type Turn, type UserMessage } from "../../state.ts";
+import { type Block, type SessionState, type Turn, type UserMessage } from "../../state.ts";
+import { pendingIn } from "../../turn-facts.ts";
 import { actionRequest, paymentOf } from "../interactions.ts";
 import { authorOf, contentDeltas, contentStart } from "./content.ts";
 import { shownItems } from "./encode.ts";
@@ -51,9 +51,7 @@ export interface History {
 
 export function historyOf(state: SessionState): History {
   const turns = state.turns.toArray();
-  const pending = turns.flatMap((turn) =>
-    blocksOf(turn).flatMap((block) => ("version" in block && isPending(block) ? [partOf(turn, block)] : [])),
-  );
+  const pending = turns.flatMap((turn) => pendingIn(turn).map((block) => partOf(turn, block)));
   return {
     title: state.title,
     messages: turns.flatMap(turnMessages),
