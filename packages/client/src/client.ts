@@ -3,6 +3,7 @@ import { type Auth, createAuth } from "./auth/auth.ts";
 import { claimsOf } from "./auth/claims.ts";
 import { createPerson } from "./auth/person.ts";
 import { directLink } from "./connection/direct-link.ts";
+import { impatientLink } from "./connection/impatient-link.ts";
 import { surroundings } from "./env.ts";
 import { type Api, createApi, withJson } from "./http/api.ts";
 import type { Link } from "./link.ts";
@@ -56,7 +57,10 @@ export function createClient(options: ClientOptions): Client {
   const { url, dialect } = options;
   const env = surroundings(options.env);
   const person = createPerson(url, env.storage);
-  const auth = createAuth(options.auth, env, (credentials) => person.known(credentials));
+  const auth = createAuth(options.auth, env, (credentials) => {
+    person.known(credentials);
+    shared?.known();
+  });
   const api = createApi({ url, auth, env });
   const makeLink = (): Link =>
     directLink({ api, env, wires: options.wires ?? WIRES[dialect?.name ?? "native"], dialect });
@@ -64,7 +68,7 @@ export function createClient(options: ClientOptions): Client {
   const tabs = options.shareTabs === false || dialect !== undefined ? null : browserTabs();
   const shared =
     tabs === null ? null : laterLink({ makeLink, tabs, env, page: browserPage, ...sharing(url, auth, api) });
-  const link = shared ?? makeLink();
+  const link = impatientLink(shared ?? makeLink(), env);
   /** The last used is the last. */
   const sessions = new Map<string, LiveSession>();
   person.onChange((isAnother) => {

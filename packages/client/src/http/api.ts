@@ -1,6 +1,6 @@
 /**
- * Requests to the HTTP interface with the credentials of the moment. Those that are refused are asked for anew, once. Never
- * repeats what may have been done.
+ * Requests to the HTTP interface with the credentials of the moment. Those that are refused are asked for anew, once; what
+ * isn't answered for a minute is given up. Never repeats what may have been done.
  */
 import { type Auth, headersOf } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
@@ -13,15 +13,21 @@ export interface Api {
   readonly auth: Auth;
   /** Whatever the server answers, refusals too. Rejects with a ClientError when nothing was answered. */
   request(path: string, init?: RequestInit): Promise<Response>;
-  /** The JSON of a good answer; null when it has none. Rejects with a ClientError otherwise. */
-  json(path: string, init?: RequestInit): Promise<unknown>;
+  /**
+   * The JSON of a good answer; null when it has none. Rejects with a ClientError otherwise.
+   * @param limitMs how long it may take; null for what lasts as long as there are bytes
+   */
+  json(path: string, init?: RequestInit, limitMs?: number | null): Promise<unknown>;
 }
 
 export interface ApiOptions {
   readonly url: string;
   readonly auth: Auth;
-  readonly env: Pick<ClientEnv, "fetch" | "outside">;
+  readonly env: Pick<ClientEnv, "fetch" | "outside" | "setTimer">;
 }
+
+const ANSWER_MS = 60_000;
+const TOO_LONG = new Error("no answer in time");
 
 export function createApi({ url, auth, env }: ApiOptions): Api {
   const base = `${url.replace(/\/+$/, "")}/api/v1`;
@@ -44,17 +50,30 @@ export function createApi({ url, auth, env }: ApiOptions): Api {
     return response.status === 401 && canRepeat(init) ? once(path, init) : response;
   };
 
+  const read = async (path: string, init: RequestInit): Promise<unknown> => {
+    const response = await request(path, init);
+    if (!response.ok) throw await refusalIn(response);
+    if (response.status === 204) return null;
+    return response.json().catch((error: unknown) => {
+      if (init.signal?.aborted === true) throw noAnswer(error, init, env.outside.isOnline());
+      throw new ClientError("SERVER_ERROR", "The server's answer can't be read.", { canRetry: true });
+    });
+  };
+
   return {
     base,
     auth,
     request,
-    async json(path, init) {
-      const response = await request(path, init);
-      if (!response.ok) throw await refusalIn(response);
-      if (response.status === 204) return null;
-      return response.json().catch(() => {
-        throw new ClientError("SERVER_ERROR", "The server's answer can't be read.", { canRetry: true });
-      });
+    async json(path, init = {}, limitMs = ANSWER_MS) {
+      if (limitMs === null) return await read(path, init);
+      const limit = new AbortController();
+      const cancel = env.setTimer(() => limit.abort(TOO_LONG), limitMs);
+      const signal = init.signal ? AbortSignal.any([init.signal, limit.signal]) : limit.signal;
+      try {
+        return await read(path, { ...init, signal });
+      } finally {
+        cancel();
+      }
     },
   };
 }
@@ -66,7 +85,8 @@ function canRepeat({ body }: RequestInit): boolean {
 
 /** What is only asked has changed nothing. */
 function noAnswer(cause: unknown, { method = "GET", signal }: RequestInit, isOnline: boolean): ClientError {
-  if (signal?.aborted === true) return new ClientError("ABORTED", "It was given up.", { cause });
+  if (signal?.aborted === true && signal.reason !== TOO_LONG)
+    return new ClientError("ABORTED", "It was given up.", { cause });
   const options = { cause, canRetry: true };
   if (method === "GET" || !isOnline)
     return new ClientError("OFFLINE", "The server can't be reached. Try again later.", options);

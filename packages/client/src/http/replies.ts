@@ -25,16 +25,20 @@ export function refusalOf(fields: RefusalFields): ClientError {
   });
 }
 
-/** Of an answer that isn't ok. Something between may have answered in place of the server. */
+/** Of an answer that isn't ok. */
 export async function refusalIn(response: Response): Promise<ClientError> {
-  const fields = await response.json().catch(() => null);
-  if (typeof fields === "object" && fields !== null && "error" in fields) return refusalOf(fields);
-  const error = wordOf(response.status);
-  const retry = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const body: unknown = await response.json().catch(() => null);
+  return refusalFrom(response.status, body, response.headers.get("retry-after"));
+}
+
+/** Something between may have answered in place of the server: then there is only the status. */
+export function refusalFrom(status: number, body: unknown, retryAfter: string | null): ClientError {
+  if (typeof body === "object" && body !== null && "error" in body) return refusalOf(body);
+  const seconds = Number(retryAfter ?? Number.NaN);
   return refusalOf({
-    error,
-    message: `The server answered with ${response.status}.`,
-    ...(Number.isFinite(retry) ? { retry_after_seconds: retry } : {}),
+    error: wordOf(status),
+    message: `The server answered with ${status}.`,
+    ...(Number.isFinite(seconds) ? { retry_after_seconds: seconds } : {}),
   });
 }
 

@@ -3,7 +3,7 @@ import { headersOf } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
 import type { UploadedFile, UploadOptions } from "../session.ts";
 import type { Api } from "./api.ts";
-import { refusalOf } from "./replies.ts";
+import { refusalFrom } from "./replies.ts";
 
 /** @param key the same for the same file, so that one that broke off can be sent again */
 export async function upload(
@@ -21,7 +21,7 @@ export async function upload(
   const { signal, onProgress } = options;
   if (typeof XMLHttpRequest === "undefined" || onProgress === undefined) {
     const init = { method: "POST", headers, body: file, ...(signal === undefined ? {} : { signal }) };
-    const answer = (await api.json(path, init)) as UploadedFile;
+    const answer = (await api.json(path, init, null)) as UploadedFile;
     onProgress?.(file.size, file.size);
     return answer;
   }
@@ -58,7 +58,7 @@ function byXhr(
     xhr.addEventListener("load", () => {
       const body = parsed(xhr.responseText);
       if (xhr.status >= 200 && xhr.status < 300 && body !== null) resolve(body as unknown as UploadedFile);
-      else reject(refusalOf(body ?? {}));
+      else reject(refusalFrom(xhr.status, body, xhr.getResponseHeader("retry-after")));
     });
     xhr.addEventListener("loadend", () => signal?.removeEventListener("abort", abort));
     signal?.addEventListener("abort", abort);

@@ -36,6 +36,9 @@ export function laterLink(options: SharedLinkOptions): Shared {
     moved() {
       if (link !== null && "moved" in link) (link as Shared).moved();
     },
+    known() {
+      if (link !== null && "known" in link) (link as Shared).known();
+    },
     close() {
       isClosed = true;
       link?.close();

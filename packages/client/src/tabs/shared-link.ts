@@ -54,6 +54,8 @@ const STEAL_AGAIN_MS = 15_000;
 export interface Shared extends Link {
   /** Somebody else is signed in: leaves those it shared with, and joins those of `name()` now. */
   moved(): void;
+  /** It became known who is signed in: a tab that went alone because nobody could say joins the others. */
+  known(): void;
 }
 
 export function sharedLink(options: SharedLinkOptions): Shared {
@@ -74,6 +76,8 @@ class SharedLink implements Shared {
   #channel: Channel | null = null;
   #lock: Lock | null = null;
   #hub: Hub | null = null;
+  /** It went alone because `name()` failed, as it does in a page that is opened offline. */
+  #isNameless = false;
   #isBusy = false;
   #isClosed = false;
   #stoleAt = -Infinity;
@@ -145,10 +149,27 @@ class SharedLink implements Shared {
     void this.#start();
   }
 
+  known(): void {
+    if (!this.#isNameless || this.#isClosed) return;
+    this.#isNameless = false;
+    // Nothing let it in before: this link never had a connection that could be missed.
+    this.#alone?.close();
+    this.#alone = null;
+    this.#member = newMember(this.#me);
+    for (const [watch, watched] of this.#watched) {
+      watched.alone = null;
+      this.#tell({ type: "watch", watch, session: watched.session });
+    }
+    void this.#start();
+  }
+
   // ---- coming and going
 
   async #start(): Promise<void> {
-    const name = await this.#options.name().catch(() => null);
+    const name = await this.#options.name().catch(() => {
+      this.#isNameless = true;
+      return null;
+    });
     if (this.#isClosed || this.#name !== null) return;
     if (name === null) return this.#goAlone();
     this.#name = `turnstream:${TABS_VERSION}:${name}`;

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createAuth, headersOf } from "../../src/auth/auth.ts";
 import { claimsOf } from "../../src/auth/claims.ts";
 import { createPerson } from "../../src/auth/person.ts";
+import { surroundings } from "../../src/env.ts";
 import { ClientError } from "../../src/errors.ts";
 import { createApi } from "../../src/http/api.ts";
 import { FakeOutside } from "../live/fast-env.ts";
@@ -87,8 +88,11 @@ describe("credentials", () => {
   });
 });
 
+const { setTimer } = surroundings();
+
 const answers = (statuses: number[], seen: string[]) => ({
   outside: new FakeOutside(),
+  setTimer,
   fetch: (async (_: unknown, init?: RequestInit) => {
     seen.push(new Headers(init?.headers).get("authorization") ?? "");
     return Response.json({ error: "UNAUTHENTICATED" }, { status: statuses.shift() ?? 500 });
@@ -110,7 +114,11 @@ describe("a request", () => {
   test("that something between answers is an error with words all the same", async () => {
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
     const page = new Response("<html>", { status: 503, headers: { "retry-after": "7" } });
-    const env = { outside: new FakeOutside(), fetch: (() => Promise.resolve(page)) as typeof fetch };
+    const env = {
+      outside: new FakeOutside(),
+      setTimer,
+      fetch: (() => Promise.resolve(page)) as typeof fetch,
+    };
     const api = createApi({ url: "http://s", auth, env });
     await expect(api.json("/x")).rejects.toMatchObject({
       code: "SERVER_ERROR",
@@ -122,7 +130,11 @@ describe("a request", () => {
   test("that is to be made again in a month is made again in a day: timers can't wait for longer", async () => {
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
     const page = new Response("<html>", { status: 503, headers: { "retry-after": "2592000" } });
-    const env = { outside: new FakeOutside(), fetch: (() => Promise.resolve(page)) as typeof fetch };
+    const env = {
+      outside: new FakeOutside(),
+      setTimer,
+      fetch: (() => Promise.resolve(page)) as typeof fetch,
+    };
     const api = createApi({ url: "http://s", auth, env });
     await expect(api.json("/x")).rejects.toMatchObject({ retryAfterSeconds: 86_400 });
   });
@@ -135,11 +147,35 @@ describe("a request", () => {
     const outside = new FakeOutside();
     outside.become({ isOnline });
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
-    const env = { outside, fetch: (() => Promise.reject(new TypeError("no"))) as typeof fetch };
+    const env = { outside, setTimer, fetch: (() => Promise.reject(new TypeError("no"))) as typeof fetch };
     await expect(createApi({ url: "http://s", auth, env }).request("/x", { method })).rejects.toMatchObject({
       code,
       canRetry: true,
     });
+  });
+
+  test.for([
+    ["GET", "OFFLINE"],
+    ["POST", "UNSURE"],
+  ] as const)("%s that isn't answered for a minute is given up as %s", async ([method, code]) => {
+    const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
+    let giveUp: (() => void) | undefined;
+    const env = {
+      outside: new FakeOutside(),
+      setTimer: (run: () => void, ms: number) => {
+        expect(ms).toBe(60_000);
+        giveUp = run;
+        return () => {};
+      },
+      fetch: ((_: unknown, init?: RequestInit) =>
+        new Promise((_resolve, reject) => {
+          init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error));
+        })) as typeof fetch,
+    };
+    const asked = createApi({ url: "http://s", auth, env }).json("/x", { method });
+    // The credentials come first.
+    setImmediate(() => giveUp?.());
+    await expect(asked).rejects.toMatchObject({ code, canRetry: true });
   });
 });
 

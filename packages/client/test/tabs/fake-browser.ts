@@ -20,7 +20,7 @@ import { type ConnectionView, NOT_CONNECTED } from "../../src/connection-view.ts
 import { ClientError } from "../../src/errors.ts";
 import type { Link, LinkCommand, LinkHandler } from "../../src/link.ts";
 import type { Page, Tabs } from "../../src/tabs/page.ts";
-import { sharedLink } from "../../src/tabs/shared-link.ts";
+import { type Shared, sharedLink } from "../../src/tabs/shared-link.ts";
 
 const SESSION = "ses_market";
 
@@ -166,6 +166,8 @@ export class FakeBrowser {
   readonly server = new FakeServer();
   readonly tabs: FakeTab[] = [];
   readonly problems: string[] = [];
+  /** Whether anybody can say who is signed in. */
+  isNamed = true;
   readonly random: () => number;
   #holder: Waiter | null = null;
   #waiting: Waiter[] = [];
@@ -221,7 +223,7 @@ export class FakeTab {
   readonly #browser: FakeBrowser;
   readonly name: string;
   readonly links: FakeLink[] = [];
-  readonly link: Link;
+  readonly link: Shared;
   life: "running" | "frozen" | "kept" | "gone" = "running";
   isVisible = true;
   state: SessionState = emptyState;
@@ -250,7 +252,7 @@ export class FakeTab {
         browser.requestLock({ tab: this, ...waiter }, isStolen),
     };
     this.link = sharedLink({
-      name: () => Promise.resolve("here"),
+      name: () => (browser.isNamed ? Promise.resolve("here") : Promise.reject(new Error("offline"))),
       makeLink: () => {
         const link = new FakeLink(browser.server, this);
         this.links.push(link);

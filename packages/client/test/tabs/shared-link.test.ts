@@ -222,3 +222,20 @@ test("no tab ever sees a gap or an event twice, and in the end all see the same 
   );
   await fc.assert(run, { numRuns: 200 });
 });
+
+test("tabs that were opened while nobody could say who is signed in go alone, and share once it is known", async () => {
+  const browser = new FakeBrowser(half);
+  browser.isNamed = false;
+  browser.server.write(10);
+  const tabs = [browser.open(), browser.open(), browser.open()];
+  await pass(500);
+  expect([browser.connections, positions(tabs)]).toEqual([3, [11, 11, 11]]);
+  browser.isNamed = true;
+  for (const tab of tabs) tab.link.known();
+  browser.server.write(20);
+  await pass(1_000);
+  expect([browser.connections, positions(tabs), browser.problems]).toEqual([1, [31, 31, 31], []]);
+  tabs[1]?.send("m");
+  await pass(500);
+  expect(tabs[1]?.outcomes).toEqual(["m done"]);
+});
