@@ -2,6 +2,7 @@
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { eventsOf, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
 import { recordedSession } from "@turnstream/client/recorded";
+import { preload } from "@turnstream/react";
 import type { Event } from "@turnstream/protocol";
 import { createElement } from "react";
 import { renderToString } from "react-dom/server";
@@ -63,23 +64,37 @@ test("U08 a delta draws one block, in a thread of 200 messages", async () => {
 
 const STRIDE = 7;
 
-test("what a server drew is taken over without a difference, at many points of every scenario", async () => {
-  const page = await openRecorded();
-  let taken = 0;
-  for (const scenario of Object.values(SCENARIOS)) {
-    const events = eventsOf(scenario);
-    for (let n = events.length; n > 0; n -= STRIDE) {
-      const log = events.slice(0, n);
-      const html = renderToString(createElement(App, { session: recordedSession(log) }));
-      await start(page, log, html);
-      taken++;
+// In this order: what is preloaded here stays so.
+test.each(["as it loads", "preloaded"])(
+  "what a server drew is taken over without a difference, at many points of every scenario: %s",
+  async (how) => {
+    const page = await openRecorded();
+    if (how === "preloaded") {
+      await preload();
+      await page.evaluate(async () => await window.recorded?.preload());
     }
-  }
-  // Effects are over; what React mended by itself counts as a difference, as does what the console says.
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0))));
-  expect(await page.evaluate(() => window.recorded?.mended)).toEqual([]);
-  expect(taken).toBeGreaterThan(50);
-});
+    const [logs, drawn] = [Object.values(SCENARIOS).map(eventsOf), new Set<string>()];
+    for (const events of logs) {
+      for (let n = events.length; n > 0; n -= STRIDE) {
+        const log = events.slice(0, n);
+        const html = renderToString(createElement(App, { session: recordedSession(log) }));
+        await start(page, log, html);
+        drawn.add(html);
+      }
+    }
+    // Effects are over; what React mended by itself counts as a difference, as does what the console says.
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0))));
+    expect(await page.evaluate(() => window.recorded?.mended)).toEqual([]);
+    expect(drawn.size).toBeGreaterThan(50);
+    const has = (part: string) => [...drawn].some((html) => html.includes(part));
+    const isPreloaded = how === "preloaded";
+    expect(["ts-approval", "ts-form", 'dir="auto"><p class="ts-plain">'].map(has)).toEqual([
+      isPreloaded,
+      isPreloaded,
+      !isPreloaded,
+    ]);
+  },
+);
 
 declare global {
   interface Window {

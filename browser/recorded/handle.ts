@@ -5,6 +5,8 @@ import type { Event } from "@turnstream/protocol";
 export interface Recorded {
   /** Draws a session as it stands after these events; with a server's HTML, takes that over instead. */
   start(events: readonly Event[], html?: string): void;
+  /** Loads what otherwise comes later, as a page does that takes over from a server which did so too. */
+  preload(): Promise<void>;
   /** Draws another session in the same place. */
   swap(events: readonly Event[], id: string): void;
   /** From now on, and until told another, parts of this name throw; "" for none. */

@@ -2,6 +2,7 @@
 import { type Event, restoreTurn, Sequence, type TurnSnapshot } from "@turnstream/protocol";
 import { ClientError } from "@turnstream/client";
 import { type RecordedSession, recordedSession } from "@turnstream/client/recorded";
+import { preload } from "@turnstream/react";
 import { createRoot, hydrateRoot, type Root } from "react-dom/client";
 import "@turnstream/react/styles.css";
 import { App } from "./app.tsx";
@@ -44,6 +45,7 @@ window.recorded = {
     place.innerHTML = html;
     root = hydrateRoot(place, <App session={session} />, { onRecoverableError });
   },
+  preload,
   swap(events, id) {
     session = recordedSession(events, { id });
     root?.render(<App session={session} components={components} />);

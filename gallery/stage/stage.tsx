@@ -2,7 +2,7 @@
  * One state on its own page: nothing but what the components draw, for the gallery's frame and for tests. Told by its
  * address, and then by `window.gallery`.
  */
-import { preloadCards, preloadMarkdown } from "@turnstream/react";
+import { preload } from "@turnstream/react";
 import { StrictMode } from "react";
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
@@ -58,7 +58,7 @@ function mount(place: HTMLElement, address: Address): GalleryHandle {
     heard = [];
     play = fresh(name, at);
     // What is loaded later is there, so that a state is the same the first time.
-    await Promise.all([preloadMarkdown(), preloadCards()]);
+    await preload();
     draw();
     await settled();
     if (play.live > 0) await handle.move(play.at + play.live);

@@ -12,12 +12,10 @@ export type {
   RunProps,
   TurnProps,
 } from "./components.ts";
-export { preloadCards } from "./cards/later-cards.ts";
 export { type Approval, useApproval } from "./cards/use-approval.ts";
 export { type Countdown, useCountdown } from "./cards/use-countdown.ts";
 export { type FormView, useForm } from "./cards/use-form.ts";
 export { type QuestionView, useQuestion } from "./cards/use-question.ts";
-export { preloadMarkdown } from "./content/markdown.tsx";
 export { useReference } from "./content/use-reference.ts";
 export { type LinkPolicy, NO_HOSTS } from "./link-policy.ts";
 export { DEFAULT_COMPONENTS } from "./default-components.ts";
@@ -46,6 +44,7 @@ export {
 export { type Older, useOlder } from "./hooks/use-older.ts";
 export { useOpen } from "./hooks/use-open.ts";
 export { useConnection, useSession, useView } from "./hooks/use-view.ts";
+export { preload } from "./preload.ts";
 export { SessionProvider, type SessionProviderProps } from "./provider.tsx";
 export type { Attachment } from "./store/attachments.ts";
 export type { Group, Outline, Step } from "./store/digest.ts";

@@ -1,10 +1,7 @@
 /** The cards and artifacts as parts that are loaded when a thread is first drawn. */
 import { createLater, laterPart } from "../later.tsx";
 
-const cards = createLater(() => import("./cards-chunk.ts"));
-
-/** Loads them, so that they are there when somebody is first asked. */
-export const preloadCards = cards.load;
+export const cards = createLater(() => import("./cards-chunk.ts"));
 
 export const ApprovalCard = laterPart(cards, (parts) => parts.ApprovalCard);
 export const QuestionCard = laterPart(cards, (parts) => parts.QuestionCard);

@@ -4,8 +4,8 @@
  */
 import { type ReactNode, useEffect, useRef } from "react";
 import type { ComposerProps } from "../components.ts";
-import { preloadCards } from "../cards/later-cards.ts";
-import { preloadMarkdown } from "../content/markdown.tsx";
+import { cards } from "../cards/later-cards.ts";
+import { markdown } from "../content/markdown.tsx";
 import { useShared } from "../context.ts";
 import { useTurnIds } from "../hooks/use-block.ts";
 import { useFollow } from "../hooks/use-follow.ts";
@@ -51,8 +51,8 @@ function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNod
   }, [sent, toEnd]);
   // Before the first answer needs it.
   useEffect(() => {
-    void preloadMarkdown();
-    void preloadCards();
+    void markdown.load();
+    void cards.load();
   }, []);
   return (
     <section className="ts-thread" ref={root} aria-label={label ?? words.conversation}>
