@@ -63,7 +63,8 @@ async function changeQuestion(
 
 /**
  * What a plain message does to the question that waits the longest, in the transaction in which the message was added:
- * it is the answer and waits no longer, or it dismisses the question and goes on waiting for its turn.
+ * it is the answer and waits no longer, or it dismisses the question and goes on waiting for its turn. One with files
+ * does that: its turn reads them, and an answer has no place for them.
  * @returns null when nothing was asked
  */
 export async function answerByMessage(
@@ -71,13 +72,12 @@ export async function answerByMessage(
   ref: Ref,
   message: NewMessage & Pick<Decider, "from">,
 ): Promise<"answered" | "dismissed" | null> {
-  const { id, text, resumes = null } = message;
+  const { id, text, files = [], resumes = null } = message;
   // It goes on with a form, and so is about that.
   if (resumes !== null) return null;
-  const asked = await tx.interactions.list(ref, { pending: true });
-  const question = asked.find(({ kind }) => kind === "question");
+  const [question] = await tx.interactions.list(ref, { pending: true, kind: "question", limit: 1 });
   if (question === undefined) return null;
-  const answers = readAnswer(questionsOf(question), text);
+  const answers = files.length > 0 ? null : readAnswer(questionsOf(question), text);
   const result = await changeInteraction(tx, ref, question, {
     ...(answers === null ? { to: "dismissed" } : { to: "answered", fields: { answers, message: id } }),
     ...deciderOf(message),
@@ -88,9 +88,12 @@ export async function answerByMessage(
   return "answered";
 }
 
+/** Answers are part of one event, beside its other fields. */
+const MAX_ANSWER_BYTES = 60_000;
+
 /**
  * A message as an answer; null when it is none. To one question: the option that it names, or its text. To several: its
- * text, for all of them. Pure.
+ * text, for all of them. A text that no event could hold is none: its turn can read all of it. Pure.
  */
 export function readAnswer(questions: readonly Question[], text: string): Answer[] | null {
   const said = text.trim();
@@ -100,7 +103,8 @@ export function readAnswer(questions: readonly Question[], text: string): Answer
   if (questions.length === 1 && named.length === 1)
     return named.map((option) => ({ question: only.id, selected: [option.id] }));
   const open = questions.find((question) => question.free_text);
-  return open === undefined ? null : [{ question: open.id, selected: [], text }];
+  if (open === undefined || Buffer.byteLength(JSON.stringify(text)) > MAX_ANSWER_BYTES) return null;
+  return [{ question: open.id, selected: [], text }];
 }
 
 function questionsOf({ request }: Interaction): readonly Question[] {

@@ -50,7 +50,7 @@ export async function sendMessage(
       if (resumes !== null)
         isDecided = await resumeForm(tx, ref, { ...message, ...origin, text, resumes, formValues });
       await tx.outbox.add(ref, { key: messageKey("m", message.id), draft });
-      const became = await answerByMessage(tx, ref, { ...message, ...origin, text });
+      const became = await answerByMessage(tx, ref, { ...message, ...origin });
       isDecided ||= became !== null;
       isAnswer = became === "answered";
     }

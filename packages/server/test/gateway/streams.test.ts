@@ -236,6 +236,15 @@ describe("a posted message", () => {
     expect(after.json).toMatchObject({ status: "completed", interactions: [] });
   });
 
+  test("S01: the whole answer says so however many forms wait", async () => {
+    const ref = await open();
+    const form = { kind: "form", run: "main", block: "b1", index: 1, request: {} } as const;
+    for (let n = 0; n < 101; n += 1)
+      await stage.parts.store.interactions.request(ref, { ...form, id: `f${n}`, turn: `t${n}` });
+    const { json } = await whole(ref, { message: "book" });
+    expect(json).toMatchObject({ status: "requires_interaction" });
+  });
+
   test("that answers a question begins no turn: its answer is the rest of the turn that asked", async () => {
     const ref = await open();
     const first = await post(ref, { message: "ask" });

@@ -7,6 +7,7 @@ import { scripted } from "../../src/models/scripted.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool } from "../../src/runtime/define/tool.ts";
 import { answerQuestion, dismissQuestion } from "../../src/session/answer.ts";
+import { sendMessage } from "../../src/session/send.ts";
 import type { Ref } from "../../src/store/refs.ts";
 import { outline, Stage, type StageParts } from "./stage.ts";
 
@@ -36,7 +37,7 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
 
   const waiting = (ref: Ref): Promise<QuestionBlock> =>
     stage.until(ref, 40_000, async (state) => {
-      const [row] = await stage.parts.store.interactions.list(ref, { pending: true });
+      const [row] = await stage.parts.store.interactions.list(ref, { pending: true, kind: "question" });
       const block = questionsOf(state.turns.last())[0];
       return row !== undefined && block?.status === "pending" ? block : null;
     });
@@ -127,6 +128,43 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
       await stage.send(ref, "sunday");
       await stage.ended(ref, ({ number }) => number === 2);
       expect(JSON.stringify(prompts.at(-1))).toContain("Sunday");
+    });
+
+    it.each([
+      ["with a file", "This one.", [{ url: "https://files.invalid/report.txt", name: "report.txt" }]],
+      ["too long for an answer", `${"word ".repeat(14_000)}and its end`, []],
+    ] as const)(
+      "W15 is dismissed by a message %s, which begins the next turn as a whole",
+      async (_, text, files) => {
+        await open();
+        await stage.worker([guide({ questions: [{ question: "Which report?" }] })]);
+        const ref = await stage.session();
+        await stage.send(ref, "book");
+        await waiting(ref);
+        await sendMessage(stage.parts, ref, { id: "m-2", text, files, by: stage.actor.user });
+        const turn = await stage.ended(ref, ({ number }) => number === 1);
+        expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", message: null });
+        expect(JSON.stringify(prompts[1])).toContain("A message of theirs waits");
+        await waiting(ref);
+        const next = (await stage.state(ref)).turns.at(1);
+        expect(next?.message).toMatchObject({ id: "m-2", files });
+        const read = JSON.stringify(prompts.at(-1)?.at(-1));
+        for (const part of [text, ...files.map(({ name }) => name)]) expect(read).toContain(part);
+      },
+    );
+
+    it("W15 is answered by a message however many forms wait", async () => {
+      await open();
+      const ref = await stage.session();
+      const form = { kind: "form", run: "main", block: "b1", index: 1, request: {} } as const;
+      for (let n = 0; n < 101; n += 1)
+        await stage.parts.store.interactions.request(ref, { ...form, id: `f${n}`, turn: `t${n}` });
+      await stage.worker([guide({ questions: [{ question: "Which day?" }] })]);
+      await stage.send(ref, "book");
+      await waiting(ref);
+      const message = await stage.send(ref, "on Sunday");
+      const turn = await stage.ended(ref, () => true);
+      expect(questionsOf(turn)[0]).toMatchObject({ status: "answered", message });
     });
 
     it("can be dismissed, and then the agent goes on and reads why", async () => {

@@ -28,6 +28,13 @@ test("W15 to several it is one text for all, if one of them takes text", () => {
   expect(readAnswer([meals, strict], "Dinner")).toBeNull();
 });
 
+test("W15 a text is an answer as a whole, or where no event could hold it, none", () => {
+  const long = "é".repeat(29_000);
+  expect(readAnswer([day], long)).toEqual([{ question: "q1", selected: [], text: long }]);
+  expect(readAnswer([day], `${long}${long}`)).toBeNull();
+  expect(readAnswer([day], "\n".repeat(31_000) + "so")).toBeNull();
+});
+
 test("what says nothing is no answer, and one label for two options names none", () => {
   expect(readAnswer([day], "  ")).toBeNull();
   expect(readAnswer([], "Sunday")).toBeNull();

@@ -3,7 +3,7 @@ import { TRANSITIONS } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 
 import type { InteractionKind } from "../../src/store/rules/interaction-rules.ts";
-import type { InteractionRequest } from "../../src/store/ports/interactions.ts";
+import type { InteractionPage, InteractionRequest } from "../../src/store/ports/interactions.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 
@@ -220,6 +220,21 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       const pending = await store().interactions.list(ref, { pending: true });
       expect(pending.map(({ id }) => id)).toEqual([0, 2, 3, 5, 6].map((at) => made[at]?.id));
       await expect(store().interactions.list(ref, { limit: 0 })).rejects.toMatchObject({ code: "INVALID" });
+    });
+
+    test("lists those of one kind, however many of others wait before", async () => {
+      const { ref } = await newSession(store());
+      const forms = Array.from({ length: 101 }, () => anInteraction("form"));
+      const questions = Array.from({ length: 3 }, () => anInteraction("question"));
+      for (const request of [...forms, ...questions]) await store().interactions.request(ref, request);
+      await store().interactions.change(ref, { id: questions[0]?.id ?? "", to: "answered" });
+      const list = async (page: InteractionPage) =>
+        (await store().interactions.list(ref, page)).map(({ id }) => id);
+      const [done, first, second] = questions.map(({ id }) => id);
+      expect(await list({ kind: "question" })).toEqual([done, first, second]);
+      expect(await list({ kind: "question", pending: true })).toEqual([first, second]);
+      expect(await list({ kind: "question", pending: true, limit: 1 })).toEqual([first]);
+      expect(await list({ kind: "approval" })).toEqual([]);
     });
 
     test("other tenants see and change nothing", async () => {

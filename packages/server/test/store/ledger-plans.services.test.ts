@@ -39,6 +39,8 @@ const queries: Record<string, (store: OpenStore) => Promise<unknown>> = {
   "interactions.list, first page": (store) => store.interactions.list(ref, { limit: 50 }),
   "interactions.list, later page": (store) => store.interactions.list(ref, { limit: 50, after: 700 }),
   "interactions.list, pending": (store) => store.interactions.list(ref, { pending: true, limit: 50 }),
+  "interactions.list, pending of a kind": (store) =>
+    store.interactions.list(ref, { pending: true, kind: "question", limit: 1 }),
   "interactions.changes": (store) => store.interactions.changes(ref, "i3"),
   "interactions.due": (store) => store.interactions.due({ limit: 50 }),
   "interactions.change": (store) => store.interactions.change(ref, { id: "i3", to: "timed_out" }),

@@ -6,6 +6,7 @@ import { createSseParser, errorWordOf, type Json } from "@turnstream/protocol";
 import { type ResponsesFrame, responsesFromSse, type ResponsesFrameOf } from "@turnstream/protocol/responses";
 import type { PostMessageReply } from "@turnstream/protocol/schema";
 import type { Ref } from "../../store/refs.ts";
+import { isPendingStatus } from "../../store/rules/interaction-rules.ts";
 import type { Choice } from "../choice.ts";
 import { errorAnswer, HTTP_STATUS } from "../errors.ts";
 import type { Subscription, SubscriptionEnd, SubscriptionWish, Viewer } from "../feeds.ts";
@@ -58,9 +59,9 @@ export function collectTurn(
 
     /** The stream may be behind: what the store says of a request that waits is how it is now. */
     const askStore = async (): Promise<void> => {
-      const open = await parts.store.interactions.list(ref, { pending: true });
-      const keys = new Set(open.map(({ key }) => key));
-      if (told.waiting().some((key) => keys.has(key)))
+      const { interactions } = parts.store;
+      const asked = await Promise.all(told.waiting().map((key) => interactions.byKey(ref, key)));
+      if (asked.some((one) => one !== null && isPendingStatus(one.kind, one.status)))
         finish(() => resolve({ status: 200, json: told.reply() }));
     };
 

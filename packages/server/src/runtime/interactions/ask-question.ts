@@ -12,6 +12,7 @@ import {
 } from "@turnstream/protocol";
 import type { JsonSchema } from "../../models/model.ts";
 import type { InteractionChange } from "../../store/ports/interactions.ts";
+import type { Attempt } from "../attempt.ts";
 import { MAIN, type CallFact } from "../facts.ts";
 import { closeGroup } from "../groups.ts";
 import { objectFrom, textField } from "../json-object.ts";
@@ -22,6 +23,7 @@ import { awaitDecision, requestKey } from "./await-decision.ts";
 
 const MAX_QUESTIONS = 20;
 const MAX_OPTIONS = 50;
+const MESSAGE_WAITS = "A message of theirs waits, and begins the next turn.";
 const IN_ONE_MESSAGE = "The person answered all questions in one message: see the other answer.";
 
 export const QUESTIONS_SCHEMA: JsonSchema = {
@@ -63,7 +65,9 @@ export async function askQuestion(scope: RunScope, call: StepCall): Promise<Call
     return failed("`questions` has to be a list of at least one question with its text.");
   const block = await tellRequest(scope, call, questions);
   const decided = await awaitDecision(attempt, block, { questions });
-  return { ...succeeded({ content: contentOf(questions, decided) }, 0), preview: "" };
+  const content =
+    decided.status === "answered" ? answersOf(questions, decided) : await unanswered(attempt, decided);
+  return { ...succeeded({ content }, 0), preview: "" };
 }
 
 async function tellRequest(
@@ -125,10 +129,15 @@ function questionFrom(value: Json, id: string): Question | null {
   };
 }
 
-/** What the model reads. */
-function contentOf(questions: readonly Question[], { status, body, reason }: InteractionChange): Json {
+/** A model that knows that more comes doesn't ask again. */
+async function unanswered({ parts, ref }: Attempt, { reason }: InteractionChange): Promise<string> {
   const why = reason === null ? "" : ` They said: ${reason}`;
-  if (status !== "answered") return `The person did not answer.${why}`;
+  const next = (await parts.store.waiting.list(ref)).length > 0 ? ` ${MESSAGE_WAITS}` : "";
+  return `The person did not answer.${why}${next}`;
+}
+
+/** What the model reads. */
+function answersOf(questions: readonly Question[], { body }: InteractionChange): Json {
   const { answers } = body as unknown as {
     answers: readonly { question: string; selected: string[]; text?: string }[];
   };

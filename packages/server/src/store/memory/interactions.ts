@@ -74,11 +74,12 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
         return row === undefined ? null : schemaOf(rows, row);
       }),
 
-    list: (ref, { pending = false, after = 0, limit = 100 } = {}) =>
+    list: (ref, { pending = false, kind: wanted, after = 0, limit = 100 } = {}) =>
       tables.run((rows) => {
         checkCount(after, "after");
         return interactionsOf(rows, ref)
           .filter(({ n, kind, status }) => n > after && (!pending || isPendingStatus(kind, status)))
+          .filter(({ kind }) => wanted === undefined || kind === wanted)
           .slice(0, checkPage(limit));
       }),
 

@@ -85,6 +85,8 @@ export type ChangeResult =
 export interface InteractionPage {
   /** Only those that can still change. */
   readonly pending?: boolean;
+  /** All kinds when absent. */
+  readonly kind?: InteractionKind;
   /** The `n` of the last one of the page before. */
   readonly after?: number;
   /** 1 to 1000; 100 when absent. */

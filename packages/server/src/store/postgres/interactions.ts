@@ -85,7 +85,7 @@ export function postgresInteractions(db: Db): Interactions {
       return row?.schema ?? null;
     },
 
-    async list(ref, { pending = false, after = 0, limit = 100 } = {}) {
+    async list(ref, { pending = false, kind, after = 0, limit = 100 } = {}) {
       const all = inSession(ref)
         .selectAll()
         .where("n", ">", checkCount(after, "after"))
@@ -93,7 +93,8 @@ export function postgresInteractions(db: Db): Interactions {
         .limit(checkPage(limit));
       // Written out, not as parameters, so that the planner can tell that the partial index serves.
       const some = pending ? all.where(sql<SqlBool>`status in ('pending', 'processing')`) : all;
-      return (await some.execute()).map(interactionOf);
+      const wanted = kind === undefined ? some : some.where("kind", "=", kind);
+      return (await wanted.execute()).map(interactionOf);
     },
 
     async changes(ref, id) {
