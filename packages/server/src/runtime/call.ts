@@ -3,7 +3,7 @@
  * so that what people have seen stands, whoever goes on. A tool begins only once its start is in the log under this
  * attempt's epoch: a worker that was superseded finds out there.
  */
-import { type Json, labelOf } from "@turnstream/protocol";
+import { type Json, labelOf, resultOf, runOfCall } from "@turnstream/protocol";
 import { parseInput } from "../models/tool-schema.ts";
 import { type CallFact, callKey, type PinnedTool, startKey } from "./facts.ts";
 import {
@@ -16,7 +16,8 @@ import {
 } from "./define/agent.ts";
 import { lookupAttachments } from "./files/lookup-tool.ts";
 import type { Tool } from "./define/tool.ts";
-import { nextWithin } from "./closing.ts";
+import type { Attempt } from "./attempt.ts";
+import { nextWithin, runsFrom } from "./closing.ts";
 import { textField } from "./json-object.ts";
 import { endFor, LimitReached } from "./outcomes.ts";
 import { askApproval } from "./interactions/ask-approval.ts";
@@ -49,14 +50,26 @@ export async function runCall(scope: RunScope, call: StepCall, runAgent: RunAgen
     fact = { ...performed, content: unforgedContent(performed.content) };
     await attempt.note(callKey(call.call), fact, { kept: true });
   }
-  // A tool that gave up before the person answered asks no longer.
-  await withdrawAsked(attempt, call.call);
+  await closeWithin(attempt, call.call);
   await tellResult(scope, call, fact);
   return fact;
 }
 
+/**
+ * What a call that is over has left open: a tool that gave up before the person answered asks no longer, and a sub-agent
+ * may have failed, or be gone since a deploy.
+ */
+async function closeWithin(attempt: Attempt, call: string): Promise<void> {
+  const { pen, spending } = attempt;
+  const run = runOfCall(pen.turn, call);
+  const isOpen = run?.status === "running";
+  const runs = isOpen ? runsFrom(pen.turn, run.id).map(({ id }) => id) : [];
+  await withdrawAsked(attempt, (block) => block.call === call || runs.includes(block.run));
+  if (isOpen) await pen.writeUntilDone((turn) => nextWithin(turn, run.id, spending.byRun));
+}
+
 async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Promise<CallFact> {
-  const { agent, pinned } = scope;
+  const { attempt, agent, pinned } = scope;
   const { name, input, problem } = call;
   if (problem !== undefined) return failed(problem);
   const isOffered = pinned.tools.some((offered) => offered.name === name);
@@ -65,13 +78,19 @@ async function perform(scope: RunScope, call: StepCall, runAgent: RunAgent): Pro
   if (isOffered && name === SHARE_THOUGHT) return shareThought(input);
   if (isOffered && name === ASK_USER) return askQuestion(scope, call);
   if (isOffered && name === REQUEST_FORM) return requestForm(scope, call);
-  if (isOffered && (name === CALL_AGENT || agent.agents[name] !== undefined))
+  const hasBegun = attempt.recall(startKey(call.call)) !== undefined;
+  if (isOffered && !hasBegun && (name === CALL_AGENT || agent.agents[name] !== undefined))
     return runSubAgent(scope, call, runAgent);
   const tool = name === LOOKUP_ATTACHMENTS ? lookupAttachments : agent.tools[name];
-  if (!isOffered || tool === undefined) {
-    return failed(`There is no tool ${name}${isOffered ? " any more" : ""}.`);
-  }
+  // Whatever became of the tool: what was begun may have taken effect.
+  if (hasBegun && tool === undefined) return interrupted(scope, call);
+  const wasAgent = runOfCall(attempt.turn, call.call) !== undefined;
+  if (!isOffered || tool === undefined || wasAgent) return failed(missing(name, isOffered));
   return checkAndPerform(scope, call, tool);
+}
+
+function missing(name: string, wasOffered: boolean): string {
+  return `There is no tool ${name}${wasOffered ? " any more" : ""}.`;
 }
 
 /** The tool of a source is looked for again at every call: since the run began it may have changed or gone. */
@@ -154,6 +173,8 @@ async function runSubAgent(scope: RunScope, call: StepCall, runAgent: RunAgent):
   if (depth >= root.limits.depth)
     return failed(`Sub-agents may not go deeper than ${root.limits.depth} here.`);
   await startResult(scope, call);
+  // It was a hidden tool when it was called, and a sub-agent works where people see it.
+  if (resultOf(attempt.turn, call.call)?.hidden === true) return failed(missing(call.name, true));
   const pinned = await pinnedFor(attempt, call.call, sub);
   const inner = await subScope(scope, call.call, sub, pinned);
   const prompt: Prompt = [
@@ -174,8 +195,6 @@ async function runSubAgent(scope: RunScope, call: StepCall, runAgent: RunAgent):
     const end = attempt.signal.aborted ? null : endFor(error, attempt.parts.words);
     if (end?.reason !== "error" || (error instanceof LimitReached && error.isOfTurn)) throw error;
     attempt.parts.onError(error, `the sub-agent ${sub.name}`);
-    const { pen, spending } = attempt;
-    await pen.writeUntilDone((turn) => nextWithin(turn, inner.run, spending.byRun));
     return { ...failed(`${name} could not finish: ${end.text}`), usage: attempt.spending.of(call.call) };
   }
 }

@@ -73,7 +73,7 @@ export function nextClosing(turn: Turn, end: End, facts: ClosingFacts): TurnDraf
  * deepest first: a run ends before the result it stands in.
  */
 export function nextWithin(turn: Turn, root: string, runUsage: ReadonlyMap<string, Usage>): TurnDraft[] {
-  const runs = below(turn, root);
+  const runs = runsFrom(turn, root);
   const blocks = blocksOf(turn).filter((block) => runs.some(({ id }) => id === block.run));
   const prose = blocks.filter((block) => block.end === null && block.kind !== "tool_result");
   if (prose.length > 0) return prose.flatMap(endBlock);
@@ -86,7 +86,7 @@ export function nextWithin(turn: Turn, root: string, runUsage: ReadonlyMap<strin
 }
 
 /** A run and those below it. A run starts after the one it hangs on. */
-function below(turn: Turn, root: string): readonly Run[] {
+export function runsFrom(turn: Turn, root: string): readonly Run[] {
   const ids = new Set([root]);
   return turn.runs.filter((run) => {
     if (run.parent !== null && ids.has(run.parent)) ids.add(run.id);

@@ -12,7 +12,6 @@ import type { StepCall } from "./step-writer.ts";
 /** The agent as it was when the turn began: a journal that is days old goes on with it after a deploy. */
 export interface PinnedAgent {
   readonly agent: string;
-  readonly model: string | null;
   readonly instructions: string;
   readonly tools: readonly PinnedTool[];
 }

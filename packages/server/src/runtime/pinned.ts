@@ -96,12 +96,7 @@ async function pin(agent: Agent, attempt: Attempt): Promise<PinnedAgent> {
   ];
   if (await hasAttachments(agent, attempt)) own.push(LOOKUP);
   const sourced = await parts.sources.pin(agent, [...RESERVED, ...own.map(({ name }) => name)]);
-  return {
-    agent: agent.name,
-    model: agent.model?.modelId ?? null,
-    instructions,
-    tools: [...own, ...sourced],
-  };
+  return { agent: agent.name, instructions, tools: [...own, ...sourced] };
 }
 
 /** The definition that this run goes by: the one that was noted first. */

@@ -79,7 +79,7 @@ export function sourcedTool({ pinned }: RunScope, name: string): PinnedTool["sou
   return pinned.tools.find((offered) => offered.name === name)?.source;
 }
 
-export function displayOf(scope: RunScope, name: string): CallDisplay {
+function displayOf(scope: RunScope, name: string): CallDisplay {
   const { agent } = scope;
   if (name === SHARE_THOUGHT || name === ASK_USER || name === REQUEST_FORM)
     return { isHidden: true, isOutside: false, label: "" };

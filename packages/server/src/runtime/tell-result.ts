@@ -3,6 +3,7 @@
  * turn for what is there, so that it can be done again by whoever goes on.
  */
 import {
+  callOf,
   type EventOf,
   resultOf,
   runOfCall,
@@ -14,24 +15,22 @@ import { closeGroup } from "./groups.ts";
 import { type CallFact, MAIN } from "./facts.ts";
 import type { BlockPlace } from "./pen.ts";
 import { markersIn } from "./references/markers.ts";
-import { displayOf, labelFor, type RunScope } from "./run-scope.ts";
+import type { RunScope } from "./run-scope.ts";
 import type { StepCall } from "./step-writer.ts";
 
 /** The open result of a call, begun if it has not been. */
 export async function startResult(scope: RunScope, call: StepCall): Promise<BlockPlace> {
   const { attempt, run, agent } = scope;
   const { pen } = attempt;
-  const known = resultOf(pen.turn, call.call);
+  const { call: id, name } = call;
+  const known = resultOf(pen.turn, id);
   if (known !== undefined) return placeOf(known);
-  const isHidden = displayOf(scope, call.name).isHidden || agent.tools[call.name]?.display.result === false;
-  return pen.start({
-    type: "tool_result.start",
-    run,
-    call: call.call,
-    name: call.name,
-    label: labelFor(scope, call.name, call.input),
-    ...(isHidden ? { hidden: true } : {}),
-  });
+  // As its call was told: by now the code may be another, which would tell it differently.
+  const told = callOf(pen.turn, id);
+  const display = agent.tools[name]?.display;
+  const isHidden = told?.hidden === true || (display?.call === true && !display.result);
+  const hidden = isHidden ? { hidden: true } : {};
+  return pen.start({ type: "tool_result.start", run, call: id, name, label: told?.label ?? "", ...hidden });
 }
 
 export async function tellResult(scope: RunScope, call: StepCall, fact: CallFact): Promise<void> {

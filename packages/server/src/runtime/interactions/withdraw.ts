@@ -9,12 +9,13 @@ import type { Attempt } from "../attempt.ts";
 import { type AskedBlock, storedIdOf } from "./await-decision.ts";
 import { hearDecision } from "./hear.ts";
 
-/** @param call only what this call asks; all that is asked when absent */
-export async function withdrawAsked(attempt: Attempt, call?: string): Promise<void> {
+/** @param isMeant what of all that is asked */
+export async function withdrawAsked(
+  attempt: Attempt,
+  isMeant: (block: AskedBlock) => boolean = () => true,
+): Promise<void> {
   const { parts, ref, row, turn } = attempt;
-  const asked = blocksOf(turn)
-    .filter(isAsked)
-    .filter((block) => call === undefined || block.call === call);
+  const asked = blocksOf(turn).filter(isAsked).filter(isMeant);
   if (asked.length === 0) return;
   const { interactions } = parts.store;
   for (const block of asked) {
