@@ -190,6 +190,7 @@ export { readFormDraft, saveFormDraft } from "./session/form-drafts.ts";
 export type { FormDraft, FormDrafts } from "./store/ports/form-drafts.ts";
 export {
   declineForm,
+  FormClosedError,
   FormError,
   type FormRefusal,
   type FormSubmission,

@@ -7,7 +7,7 @@ import { cutText, type File } from "@turnstream/protocol";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import { answerQuestion, dismissQuestion } from "../session/answer.ts";
 import { decideApproval } from "../session/decide.ts";
-import { declineForm, submitForm } from "../session/forms.ts";
+import { declineForm, FormClosedError, submitForm } from "../session/forms.ts";
 import type { CommandParts } from "../session/parts.ts";
 import { sendMessage } from "../session/send.ts";
 import { stopTurn } from "../session/stop.ts";
@@ -96,7 +96,7 @@ async function send(
     form_values,
   } = command;
   const id = messageId(client_message_id);
-  await sendMessage(parts, ref, {
+  const sent = sendMessage(parts, ref, {
     id,
     text,
     by: caller.user,
@@ -105,6 +105,10 @@ async function send(
     ...(agent_id === undefined ? {} : { options: { agent: agent_id } }),
     ...(resume_form_request_id === undefined ? {} : { resumes: resume_form_request_id }),
     ...(form_values === undefined ? {} : { formValues: form_values }),
+  });
+  await sent.catch((error: unknown) => {
+    if (error instanceof FormClosedError) won(error.lost);
+    throw error;
   });
   return { user_message_id: id };
 }

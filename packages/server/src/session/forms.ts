@@ -15,6 +15,7 @@ import { StoreError } from "../store/errors.ts";
 import type { ChangeResult, Interaction } from "../store/ports/interactions.ts";
 import type { NewMessage } from "../store/ports/waiting.ts";
 import type { Ref } from "../store/refs.ts";
+import { canonicalJson } from "../store/rules/canonical-json.ts";
 import type { Store } from "../store/store.ts";
 import { changeInteraction, type Decider, deciderOf } from "./change-interaction.ts";
 import { findInteraction, lookForInteraction } from "./find-interaction.ts";
@@ -63,6 +64,17 @@ export class FormError extends StoreError {
     );
     this.name = "FormError";
     this.problems = problems;
+  }
+}
+
+/** CONFLICT: what was filled in came after the form was decided, or too late, and is not kept. */
+export class FormClosedError extends StoreError {
+  readonly lost: Extract<ChangeResult, { won: false }>;
+
+  constructor(lost: Extract<ChangeResult, { won: false }>) {
+    super("CONFLICT", `form ${lost.current.key}`);
+    this.name = "FormClosedError";
+    this.lost = lost;
   }
 }
 
@@ -128,7 +140,8 @@ interface ResumingMessage extends NewMessage, Pick<Decider, "from"> {
 }
 
 /**
- * What a message that goes on from a form does to it, in the transaction in which the message is added.
+ * What a message that goes on from a form does to it, in the transaction in which the message is added. Throws a
+ * FormClosedError for values that come too late, unless they are the very ones that the form was submitted with.
  * @returns whether a running turn waits for the form
  */
 export async function resumeForm(tx: Store, ref: Ref, message: ResumingMessage): Promise<boolean> {
@@ -136,12 +149,26 @@ export async function resumeForm(tx: Store, ref: Ref, message: ResumingMessage):
   const interaction = await tx.interactions.byKey(ref, resumes);
   if (interaction?.kind !== "form" && interaction?.kind !== "payment")
     throw new StoreError("NOT_FOUND", `form ${resumes}`);
-  // One that is done is only gone on from, and a payment is its gateway's.
-  if (interaction.kind !== "form" || interaction.status !== "pending") return false;
+  // A payment is its gateway's.
+  if (interaction.kind !== "form") return false;
   const who = deciderOf(message);
-  if (formValues !== undefined) await submit(tx, ref, interaction, formValues, who);
-  else await decline(tx, ref, interaction, text, who);
-  return isWaitedFor(interaction);
+  if (formValues !== undefined) {
+    const result = await submit(tx, ref, interaction, formValues, who);
+    if (!result.won && !(await isAsSubmitted(tx, ref, result, formValues))) throw new FormClosedError(result);
+    // One that is done is only gone on from.
+  } else if (interaction.status === "pending") await decline(tx, ref, interaction, text, who);
+  return interaction.status === "pending" && isWaitedFor(interaction);
+}
+
+async function isAsSubmitted(
+  tx: Store,
+  ref: Ref,
+  { current, change }: Extract<ChangeResult, { won: false }>,
+  given: Json,
+): Promise<boolean> {
+  if (change?.status !== "submitted") return false;
+  const { values } = await settleFiles(tx, ref, storedForm(current).schema, given);
+  return canonicalJson(values) === canonicalJson((change.body as { readonly values: Json }).values);
 }
 
 async function submit(

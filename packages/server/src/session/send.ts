@@ -23,8 +23,8 @@ export interface SentMessage extends NewMessage, Pick<Decider, "from"> {
  * `resumes` it goes on from a form: one that waits is submitted with `formValues`, or else declined with the text as the
  * reason.
  * "already" when the session has or had a message of this id: the first stays. A text that is too long for an event is
- * kept as a blob. Throws NOT_FOUND without the session or the form and INVALID for values that don't fit it, and nothing
- * once the message is committed.
+ * kept as a blob. Throws NOT_FOUND without the session or the form, INVALID for values that don't fit it and CONFLICT
+ * (FormClosedError) for values of one that is done, and nothing once the message is committed.
  */
 export async function sendMessage(
   parts: CommandParts,

@@ -150,5 +150,10 @@ describe("a command (W16)", () => {
     await expect(
       run({ ...send, client_message_id: "n", resume_form_request_id: "nothing" }),
     ).rejects.toMatchObject({ code: "NOT_FOUND" });
+    const late = { resume_form_request_id: form, form_values: { email: "b@x.test" } };
+    await expect(run({ ...send, client_message_id: "o", ...late })).rejects.toMatchObject({
+      word: "INTERACTION_CLOSED",
+      message: expect.stringContaining("submitted already") as string,
+    });
   });
 });

@@ -178,6 +178,29 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       expect(third).toMatchObject({ resumes: form });
     });
 
+    it("takes no values once it is done, and then the message isn't sent either", async () => {
+      await open();
+      const ref = await stage.session();
+      const guideWorker = await stage.worker([guide([call("request_form", FORM)])]);
+      const { form } = await asked(ref);
+      await guideWorker.leave();
+      const { parts, actor } = stage;
+      const message = { text: "There you are", resumes: form, by: actor.user };
+      const late = (id: string, given: object) =>
+        sendMessage(parts, ref, { ...message, id, formValues: { ...given } });
+      await submitForm(parts, ref, { form, values, goOn: false });
+      await expect(late("m1", { ...values, topic: "Beds" })).rejects.toMatchObject({
+        name: "FormClosedError",
+        code: "CONFLICT",
+        lost: { current: { status: "submitted" } },
+      });
+      expect(await parts.store.waiting.list(ref)).toEqual([]);
+      // Nothing is lost of the very same ones, nor in a repeat.
+      expect(await late("m1", values)).toBe("sent");
+      expect(await late("m1", { ...values, topic: "Beds" })).toBe("already");
+      expect((await parts.store.waiting.list(ref)).map(({ id }) => id)).toEqual(["m1"]);
+    });
+
     it("is not filled in yet, says the result while something else is asked", async () => {
       await open();
       await stage.worker([guide([call("request_form", FORM)])]);
