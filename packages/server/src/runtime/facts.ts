@@ -101,6 +101,8 @@ export const stepKey = (path: string, n: number): FactKey<StepFact> => `${STEP_P
 export const pathOfStep = (key: string): string => key.slice(STEP_PREFIX.length, key.lastIndexOf("/"));
 export const callKey = (call: string): FactKey<CallFact> => `${CALL_PREFIX}${call}`;
 export const approvalKey = (call: string): FactKey<NeededApproval | null> => `approval/${call}`;
+/** Approved, and found to be another call than the one that was shown. */
+export const mismatchKey = (call: string): FactKey<boolean> => `mismatch/${call}`;
 /** @param n which file of the message, from 0 */
 export const fileKey = (n: number): FactKey<FileFact> => `file/${n}`;
 /** @param id of the request that was committed */

@@ -7,11 +7,11 @@ import type { InteractionChange } from "../../store/ports/interactions.ts";
 import type { Store } from "../../store/store.ts";
 import { neededApproval, type NeededApproval } from "../define/approval.ts";
 import type { Tool } from "../define/tool.ts";
-import { approvalKey, type CallFact } from "../facts.ts";
+import { approvalKey, type CallFact, mismatchKey } from "../facts.ts";
 import { failed } from "../result.ts";
 import { labelFor, type RunScope } from "../run-scope.ts";
 import type { StepCall } from "../step-writer.ts";
-import { awaitDecision, requestKey } from "./await-decision.ts";
+import { awaitDecision, requestKey, storedIdOf } from "./await-decision.ts";
 import { digestOf } from "./digest.ts";
 
 export type Approved =
@@ -32,6 +32,8 @@ export async function askApproval(
   const request: ApprovalRequest = { actions, editable, always, agent: scope.agent.name };
   const schema = editable ? schemaOf(scope, call) : undefined;
   const decided = await awaitDecision(attempt, block, request as unknown as Json, schema);
+  const isAllowed = decided.status === "approved" || decided.status === "edited";
+  if (isAllowed && !(await isAsShown(scope, call, block))) return refuseOther(scope, call);
   return outcomeOf(scope, call, tool, input, decided);
 }
 
@@ -56,7 +58,7 @@ async function needOf(
   });
   const rule = needed?.always === true ? await ruleFor(scope, call) : null;
   if (rule === null) await attempt.note(key, needed);
-  else await attempt.note(key, null, { also: (tx) => auditPass(tx, scope, call) });
+  else await attempt.note(key, null, { also: (tx) => audit(tx, scope, call, "approval.passed") });
   return rule === null ? needed : null;
 }
 
@@ -65,10 +67,15 @@ function ruleFor({ attempt, agent }: RunScope, { name }: StepCall): Promise<Allo
   return attempt.parts.store.allowances.find(attempt.ref, agent.name, name);
 }
 
-async function auditPass(tx: Store, { attempt, agent }: RunScope, { call, name }: StepCall): Promise<void> {
+async function audit(
+  tx: Store,
+  { attempt, agent }: RunScope,
+  { call, name }: StepCall,
+  action: string,
+): Promise<void> {
   const { tenant, session, turn } = attempt.row;
   const subject = { session, turn, call, agent: agent.name, tool: name };
-  await tx.audit.add(tenant, { actor: null, action: "approval.passed", subject });
+  await tx.audit.add(tenant, { actor: null, action, subject });
 }
 
 /** As it was offered to the model. */
@@ -78,7 +85,7 @@ function schemaOf({ pinned }: RunScope, { name }: StepCall): Json | undefined {
 
 async function tellRequest(scope: RunScope, call: StepCall, needed: NeededApproval): Promise<ApprovalBlock> {
   const { attempt, run } = scope;
-  const { pen, row, parts } = attempt;
+  const { pen, parts } = attempt;
   const known = approvalOf(scope, call);
   if (known !== undefined) return known;
   const label = labelFor(scope, call.name, call.input);
@@ -93,18 +100,34 @@ async function tellRequest(scope: RunScope, call: StepCall, needed: NeededApprov
     timeout_seconds: needed.timeoutSeconds,
     deadline: parts.env.now() + needed.timeoutSeconds * 1_000,
     ...(needed.always ? { always: true as const } : {}),
-    digest: digestOf({
-      session: row.session,
-      turn: row.turn,
-      call: call.call,
-      name: call.name,
-      input: call.input,
-    }),
+    digest: digestFor(scope, call),
   });
   await pen.flush();
   const told = approvalOf(scope, call);
   if (told === undefined) throw new Error(`the approval of ${call.call} was not told`);
   return told;
+}
+
+function digestFor({ attempt }: RunScope, { call, name, input }: StepCall): string {
+  const { session, turn } = attempt.row;
+  return digestOf({ session, turn, call, name, input });
+}
+
+/** What is about to run is what people were shown and what was decided on, or it doesn't run. */
+async function isAsShown(scope: RunScope, call: StepCall, block: ApprovalBlock): Promise<boolean> {
+  const { parts, ref, row } = scope.attempt;
+  const decided = await parts.store.interactions.get(ref, storedIdOf(row.turn, block));
+  const digest = digestFor(scope, call);
+  return block.digest === digest && decided?.digest === digest;
+}
+
+async function refuseOther(scope: RunScope, call: StepCall): Promise<Approved> {
+  const { attempt } = scope;
+  const key = mismatchKey(call.call);
+  if (attempt.recall(key) === undefined)
+    await attempt.note(key, true, { also: (tx) => audit(tx, scope, call, "approval.mismatch") });
+  const problem = `The call of ${call.name} was not made: it is not the one that was approved. Call it again, so that it is asked for again.`;
+  return { ok: false, fact: failed(problem, attempt.parts.words.toolFailed) };
 }
 
 function approvalOf({ attempt }: RunScope, { call }: StepCall): ApprovalBlock | undefined {
