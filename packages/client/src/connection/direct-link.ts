@@ -215,7 +215,7 @@ class DirectLink implements Link {
       },
       heard: () => {
         this.#heardAt = env.now();
-        if (this.#state.phase === "probing") this.#step({ type: "heard", attempt });
+        if (this.#state.phase === "probing" || !this.#state.hasHeard) this.#step({ type: "heard", attempt });
       },
       frame: (frame) => this.#take(frame),
       closed: (code, retryAfterMs) => {

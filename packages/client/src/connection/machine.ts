@@ -7,9 +7,9 @@
  *                     │ ▼                   ▼                 ▼                 ▼
  *     timer, woken ─ waiting, or offline while the machine has no network; closed when there is no use in trying
  *
- * `asking` gets credentials and a ticket, so that a refusal has words and a socket that doesn't open is known to be one
- * that doesn't pass: after the second, event streams are used for a while. What is late, of another attempt than the last,
- * is not heard. There is one timer, `timerAt`.
+ * `asking` gets credentials and a ticket, so that a refusal has words and a socket that doesn't open, or over which nothing
+ * comes, is known to be one that doesn't pass: after the second, event streams are used for a while. What is late, of
+ * another attempt than the last, is not heard. There is one timer, `timerAt`.
  */
 import { ClientError } from "../errors.ts";
 import { backOff, PACE, spread } from "./pace.ts";
@@ -25,12 +25,13 @@ export interface ConnectionState {
   /** How often in a row it was lost soon after it had opened. */
   readonly drops: number;
   readonly openedAt: number;
-  /** Whether a session has come up to date over this wire. */
+  /** Whether anything has come over this wire; and whether a session has come up to date over it. */
+  readonly hasHeard: boolean;
   readonly isLive: boolean;
   /** Credentials are to be asked anew; and whether they were since it was last live. */
   readonly isRefused: boolean;
   readonly isRenewed: boolean;
-  /** How many sockets in a row were admitted and didn't open. */
+  /** How many sockets in a row were admitted and didn't open, or were lost before anything came. */
   readonly shutSockets: number;
   readonly socketsAgainAt: number;
   readonly isOnline: boolean;
@@ -87,6 +88,7 @@ export const IDLE: ConnectionState = {
   failures: 0,
   drops: 0,
   openedAt: 0,
+  hasHeard: false,
   isLive: false,
   isRefused: false,
   isRenewed: false,
@@ -124,14 +126,12 @@ export function stepConnection(
     case "refused":
       return state.phase === "asking" ? refused(state, input.error, moment) : only(state);
     case "opened":
-      return state.phase === "opening" ? opened(state, moment) : only(state);
+      if (state.phase !== "opening") return only(state);
+      return only({ ...state, phase: "open", openedAt: moment.now, ...quiet(state, moment) });
     case "live":
-      if (!isUp(state) || state.isLive) return only(state);
-      return only({ ...state, isLive: true, failures: 0, isRenewed: false, error: null });
+      return isUp(state) && !state.isLive ? live(state, moment) : only(state);
     case "heard":
-      return state.phase === "probing"
-        ? only({ ...state, phase: "open", ...quiet(state, moment) })
-        : only(state);
+      return isUp(state) ? heard(state, moment) : only(state);
     case "closed":
       return closed(state, input, moment);
     case "outside":
@@ -159,8 +159,13 @@ function isIdleWait(phase: ConnectionState["phase"]): boolean {
 }
 
 /** While quiet, the next time to look. */
-function quiet({ wire }: ConnectionState, { now }: Moment): { readonly timerAt: number } {
-  return { timerAt: now + (wire === "stream" ? PACE.streamQuietMs : PACE.quietMs) };
+function quiet(state: ConnectionState, { now }: Moment): { readonly timerAt: number } {
+  return { timerAt: now + quietMsOf(state) };
+}
+
+function quietMsOf({ wire, hasHeard }: ConnectionState): number {
+  if (wire === "stream") return PACE.streamQuietMs;
+  return hasHeard ? PACE.quietMs : PACE.firstWordMs;
 }
 
 function ask(state: ConnectionState, { now }: Moment, before: readonly ConnectionEffect[]): ConnectionStep {
@@ -172,6 +177,7 @@ function ask(state: ConnectionState, { now }: Moment, before: readonly Connectio
       phase: "asking",
       attempt,
       wire: null,
+      hasHeard: false,
       isLive: false,
       isRefused: false,
       isRenewed: state.isRenewed || renew,
@@ -191,9 +197,16 @@ function open(state: ConnectionState, moment: Moment): ConnectionStep {
   };
 }
 
-function opened(state: ConnectionState, moment: Moment): ConnectionStep {
+function live(before: ConnectionState, moment: Moment): ConnectionStep {
+  const { state } = heard(before, moment);
   const shutSockets = state.wire === "socket" ? 0 : state.shutSockets;
-  return only({ ...state, phase: "open", openedAt: moment.now, shutSockets, ...quiet(state, moment) });
+  return only({ ...state, isLive: true, shutSockets, failures: 0, isRenewed: false, error: null });
+}
+
+function heard(state: ConnectionState, moment: Moment): ConnectionStep {
+  if (state.phase === "open" && state.hasHeard) return only(state);
+  const next: ConnectionState = { ...state, phase: "open", hasHeard: true };
+  return only({ ...next, ...quiet(next, moment) });
 }
 
 function refused(state: ConnectionState, error: ClientError, moment: Moment): ConnectionStep {
@@ -288,24 +301,23 @@ function closed(
     case 4429:
       return lost(state, moment, NONE, 5_000 + spread(moment.random));
     default:
-      return lost(state, moment, NONE, retryAfterMs);
+      return lost(state.hasHeard ? state : unpassed(state, moment), moment, NONE, retryAfterMs);
   }
 }
 
-/** It was let in, and yet there is no wire: sockets may not pass here. */
+/** It was let in, and yet nothing came: sockets may not pass here. */
+function unpassed(state: ConnectionState, { now }: Moment): ConnectionState {
+  if (state.wire !== "socket" || state.isLive) return state;
+  return { ...state, shutSockets: state.shutSockets + 1, socketsAgainAt: now + PACE.streamsForMs };
+}
+
 function notOpened(
   state: ConnectionState,
   moment: Moment,
   effects: readonly ConnectionEffect[],
 ): ConnectionStep {
   const error = new ClientError("OFFLINE", "The connection could not be opened.", { canRetry: true });
-  if (state.wire !== "socket") return fail({ ...state, error }, moment, effects);
-  const shutSockets = state.shutSockets + 1;
-  return fail(
-    { ...state, error, shutSockets, socketsAgainAt: moment.now + PACE.streamsForMs },
-    moment,
-    effects,
-  );
+  return fail({ ...unpassed(state, moment), error }, moment, effects);
 }
 
 function outside(
@@ -353,18 +365,21 @@ function timer(state: ConnectionState, heardAt: number, moment: Moment): Connect
     }
     case "opening":
       return notOpened(state, moment, DROP);
-    case "probing":
-      return lost({ ...state, error: new ClientError("OFFLINE", SILENT, { canRetry: true }) }, moment, DROP);
+    case "probing": {
+      const error = new ClientError("OFFLINE", SILENT, { canRetry: true });
+      return lost({ ...unpassed(state, moment), error }, moment, DROP);
+    }
     case "waiting":
     case "offline":
       return ask(state, moment, NONE);
     case "open": {
-      const quietMs = state.wire === "stream" ? PACE.streamQuietMs : PACE.quietMs;
+      const quietMs = quietMsOf(state);
       // Heard later than now, the clock was put back: nobody knows since when it is quiet.
       if (heardAt <= moment.now && moment.now - heardAt < quietMs)
         return only({ ...state, timerAt: heardAt + quietMs });
       // Nobody looks, and a phone that sleeps would wake for it: who looks again asks first.
-      if (state.isHidden) return only({ ...state, timerAt: moment.now + quietMs });
+      if (state.isHidden)
+        return only({ ...state, timerAt: moment.now + quietMsOf({ ...state, hasHeard: true }) });
       if (state.wire === "socket") return probe(state, moment);
       return lost({ ...state, error: new ClientError("OFFLINE", SILENT, { canRetry: true }) }, moment, DROP);
     }

@@ -14,6 +14,8 @@ export const PACE = {
   openMs: 20_000,
   /** A socket that has said nothing for so long is asked whether it is there. */
   quietMs: 25_000,
+  /** One that has said nothing since it opened, though something was asked of it, is asked sooner. */
+  firstWordMs: 5_000,
   /** An event stream says something every 15 seconds. */
   streamQuietMs: 45_000,
   answerMs: 15_000,

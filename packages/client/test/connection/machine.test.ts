@@ -64,6 +64,17 @@ describe("getting in", () => {
 
 const shut = (world: World): World => world.take({ type: "admitted" }).take(closed(1006)).fire();
 
+/** What is opened after two sockets that were open and were cut. */
+function nextAfterCuts(code: number, isHeard: boolean): string | null {
+  const world = new World().take({ type: "start" });
+  for (let n = 0; n < 2; n++) {
+    world.take({ type: "admitted" }).take({ type: "opened" });
+    if (isHeard) world.take({ type: "heard" });
+    world.take(closed(code)).fire();
+  }
+  return world.take({ type: "admitted" }).wire;
+}
+
 describe("where sockets don't pass", () => {
   test("event streams are used after the second, and sockets again after a while", () => {
     const world = shut(shut(new World().take({ type: "start" }))).take({ type: "admitted" });
@@ -87,6 +98,32 @@ describe("where sockets don't pass", () => {
     const world = new World().take({ type: "start" }).take({ type: "admitted" }).fire().fire();
     world.take({ type: "admitted" }).fire().fire().take({ type: "admitted" });
     expect(world.wire).toBe("stream");
+  });
+
+  test("one that opens and over which nothing comes counts too, and is known sooner than one that fell silent", () => {
+    const world = new World().take({ type: "start" });
+    const since = world.now;
+    for (let n = 0; n < 2; n++) {
+      world.take({ type: "admitted" }).take({ type: "opened" });
+      while (world.state.phase !== "waiting") world.fire();
+      world.fire();
+    }
+    expect(world.now - since).toBeLessThan(PACE.quietMs * 2);
+    expect(world.take({ type: "admitted" }).wire).toBe("stream");
+  });
+
+  test("so does one that opens and is cut before anything came; a word of the server's is something", () => {
+    expect([nextAfterCuts(1006, false), nextAfterCuts(1006, true), nextAfterCuts(1012, false)]).toEqual([
+      "stream",
+      "socket",
+      "socket",
+    ]);
+  });
+
+  test("one that was live has shown that they pass", () => {
+    const world = shut(new World().take({ type: "start" })).take({ type: "admitted" });
+    world.take({ type: "opened" }).take({ type: "live" }).take(closed(1006)).fire();
+    expect(shut(world).take({ type: "admitted" }).wire).toBe("socket");
   });
 
   test("a page that is seen again after a while goes back to sockets; one that was just seen doesn't", () => {

@@ -270,6 +270,16 @@ describe("in a page", () => {
     await until(session, "answered", isOver("hello"));
   });
 
+  test("where sockets open and nothing comes over them, event streams do", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    const addresses: string[] = [];
+    const env = { ...fastTime(15), WebSocket: oddSockets({ copies: () => 0, addresses }) };
+    const session = house.client({ env }).session(ref.session);
+    expect((await until(session, "live", isLive)).connection.wire).toBe("stream");
+    expect(addresses.length).toBeGreaterThanOrEqual(2);
+  });
+
   test("the server's clock is known", async () => {
     const house = await House.open();
     const ref = await house.stage.session();
