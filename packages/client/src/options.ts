@@ -10,8 +10,8 @@ export interface ClientOptions {
   readonly url: string;
   /**
    * Asked before the first connect, and again when what it gave was refused or is about to expire.
-   * Throw to say that the person has to sign in: the connection is closed then, with UNAUTHENTICATED.
-   * What `fetch` throws without a network (a TypeError) is tried again later instead.
+   * Throw a `ClientError` with UNAUTHENTICATED to say that the person has to sign in: the connection is closed then.
+   * Whatever else is thrown, as without a network or while your server is replaced, is tried again later.
    */
   readonly auth: () => Credentials | Promise<Credentials>;
   /** Whether tabs of one browser and one person share a connection. Unless told, they do where they can. */

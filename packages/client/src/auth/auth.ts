@@ -2,12 +2,12 @@
  * What lets this client in: asked of the app, kept until it is refused or about to expire, and asked for once however many
  * want it at the same time. Never stored.
  */
-import { ClientError } from "../errors.ts";
+import { asClientError, type ClientError } from "../errors.ts";
 import type { ClientEnv, ClientOptions, Credentials } from "../options.ts";
 import { claimsOf } from "./claims.ts";
 
 export interface Auth {
-  /** Throws UNAUTHENTICATED when the person has to sign in, OFFLINE when the app could not ask. */
+  /** Throws UNAUTHENTICATED when the app says that the person has to sign in, OFFLINE when it gave none. */
   get(): Promise<Credentials>;
   /** These let nobody in any more: the next ones are asked for anew. */
   refused(credentials: Credentials): void;
@@ -33,7 +33,9 @@ export function createAuth(
   const askAnew = async (): Promise<Credentials> => {
     const mine = ++asked;
     try {
-      const given = await ask();
+      // Also what is thrown at once is thrown later: by then it is known that it was asked.
+      const given = await new Promise<Credentials>((resolve) => resolve(ask()));
+      if (!areCredentials(given)) throw new Error("auth gave neither a token nor headers");
       // Somebody who was asked later may be somebody else.
       if (mine !== asked) return given;
       known = given;
@@ -75,13 +77,13 @@ function lifeOf(credentials: Credentials): number {
   return lifeMs === null ? Infinity : lifeMs - Math.min(EARLY_MS, lifeMs / 4);
 }
 
-/** `fetch` throws a TypeError when there is no network: nobody has to sign in again for that. */
+/** What an app read from an answer of its server may be something else, such as the words of an error. */
+function areCredentials(given: unknown): boolean {
+  const { token, headers } = (given ?? {}) as { readonly token?: unknown; readonly headers?: unknown };
+  return typeof token === "string" ? token !== "" : typeof headers === "object" && headers !== null;
+}
+
+/** Only who says so means that the person has to sign in: an app can be out of order like any server. */
 function whyNot(error: unknown): ClientError {
-  if (error instanceof ClientError) return error;
-  if (error instanceof TypeError)
-    return new ClientError("OFFLINE", "The app could not be reached for a token.", {
-      cause: error,
-      canRetry: true,
-    });
-  return new ClientError("UNAUTHENTICATED", "Sign in again.", { cause: error });
+  return asClientError(error, "OFFLINE", "The app gave no token. It is asked again.", { canRetry: true });
 }

@@ -1,6 +1,6 @@
 /** Getting in: credentials and a ticket. Both are asked for before every connect; the answer also tells the server's time. */
 import type { Api } from "../http/api.ts";
-import { refusalIn } from "../http/replies.ts";
+import { refusalAtDoor } from "../http/replies.ts";
 import { ClientError } from "../errors.ts";
 import type { ClientEnv, Credentials } from "../options.ts";
 
@@ -25,7 +25,7 @@ export async function admission(
   const before = env.now();
   const response = await api.request("/tickets", { method: "POST", signal });
   const after = env.now();
-  if (!response.ok) throw await refusalIn(response);
+  if (!response.ok) throw await refusalAtDoor(response);
   const { ticket, now } = (await response.json().catch(() => ({}))) as Record<string, unknown>;
   const credentials = auth.known;
   if (typeof ticket !== "string" || credentials === null)

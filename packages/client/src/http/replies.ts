@@ -27,16 +27,33 @@ export function refusalOf(fields: RefusalFields): ClientError {
 
 /** Of an answer that isn't ok. */
 export async function refusalIn(response: Response): Promise<ClientError> {
+  return refusalOfAnswer(response, wordOf);
+}
+
+/**
+ * Of an answer to who wants to connect. A proxy says 404 or 403 while what is behind it is replaced: in words that aren't
+ * the server's, only that one has to sign in is for good.
+ */
+export async function refusalAtDoor(response: Response): Promise<ClientError> {
+  return refusalOfAnswer(response, (status) => (status === 401 ? "UNAUTHENTICATED" : "SERVER_ERROR"));
+}
+
+async function refusalOfAnswer(response: Response, word: typeof wordOf): Promise<ClientError> {
   const body: unknown = await response.json().catch(() => null);
-  return refusalFrom(response.status, body, response.headers.get("retry-after"));
+  return refusalFrom(response.status, body, response.headers.get("retry-after"), word);
 }
 
 /** Something between may have answered in place of the server: then there is only the status. */
-export function refusalFrom(status: number, body: unknown, retryAfter: string | null): ClientError {
+export function refusalFrom(
+  status: number,
+  body: unknown,
+  retryAfter: string | null,
+  word = wordOf,
+): ClientError {
   if (typeof body === "object" && body !== null && "error" in body) return refusalOf(body);
   const seconds = Number(retryAfter ?? Number.NaN);
   return refusalOf({
-    error: wordOf(status),
+    error: word(status),
     message: `The server answered with ${status}.`,
     ...(Number.isFinite(seconds) ? { retry_after_seconds: seconds } : {}),
   });

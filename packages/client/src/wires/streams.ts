@@ -5,7 +5,7 @@
  */
 import { ERRORS, type ErrorWord, type SseMessage } from "@turnstream/protocol";
 import type { Api } from "../http/api.ts";
-import { refusalIn } from "../http/replies.ts";
+import { refusalAtDoor } from "../http/replies.ts";
 import type { ClientError } from "../errors.ts";
 import { errorFrame, type Frame, frameIn, type Wire, type WireEvents } from "./wire.ts";
 
@@ -65,7 +65,7 @@ export function openStreams(api: Api, events: WireEvents, dialect = "native"): W
         },
       );
       if (signal.aborted) return;
-      if (!response.ok) return refuse(session, request, await refusalIn(response));
+      if (!response.ok) return refuse(session, request, await refusalAtDoor(response));
       // Most pages get a socket, and need no parser.
       const { createSseParser } = await import("./sse-chunk.ts");
       const parser = createSseParser(take, { onRetry: (ms) => (retryAfterMs = ms) });

@@ -74,13 +74,28 @@ describe("credentials", () => {
   });
 
   test.for([
-    [new Error("not signed in"), "UNAUTHENTICATED"],
-    [new TypeError("Failed to fetch"), "OFFLINE"],
-    [new ClientError("RATE_LIMITED", "later"), "RATE_LIMITED"],
-  ] as const)("that can't be had: %s is %s", async ([error, code]) => {
+    [new ClientError("UNAUTHENTICATED", "signed out"), "UNAUTHENTICATED", false],
+    [new TypeError("Failed to fetch"), "OFFLINE", true],
+    // Of a page that says 502, read as JSON.
+    [new SyntaxError("Unexpected token '<'"), "OFFLINE", true],
+    [new Error("The app answered with 500."), "OFFLINE", true],
+    ["no", "OFFLINE", true],
+    [new ClientError("RATE_LIMITED", "later", { canRetry: true }), "RATE_LIMITED", true],
+  ] as const)("that can't be had: %s is %s", async ([error, code, canRetry]) => {
     const auth = createAuth(() => Promise.reject(error), { now: () => 0 });
-    await expect(auth.get()).rejects.toMatchObject({ code });
+    await expect(auth.get()).rejects.toMatchObject({ code, canRetry });
   });
+
+  test.for([null, { error: "out of order" }, { token: undefined }, { token: "" }])(
+    "that are none (%o) are not kept",
+    async (none) => {
+      let given: unknown = none;
+      const auth = createAuth(() => given as { token: string }, { now: () => 0 });
+      await expect(auth.get()).rejects.toMatchObject({ code: "OFFLINE", canRetry: true });
+      given = { token: "t" };
+      expect(await auth.get()).toEqual({ token: "t" });
+    },
+  );
 
   test("are sent as headers", () => {
     expect(headersOf({ token: "t" })).toEqual({ authorization: "Bearer t" });

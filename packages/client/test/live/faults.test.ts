@@ -4,6 +4,7 @@ import { makeToken } from "../../../server/src/gateway/tokens.ts";
 import { openServer } from "../../../server/test/gateway/server.ts";
 import type { Ref } from "../../../server/src/store/refs.ts";
 import type { ConnectionPhase } from "../../src/connection-view.ts";
+import { ClientError } from "../../src/errors.ts";
 import type { Session, SessionView } from "../../src/session.ts";
 import { FakeOutside, fastTime, hasty } from "./fast-env.ts";
 import { House, isLive, isOver, until } from "./house.ts";
@@ -190,6 +191,75 @@ function tokenOf({ server, stage }: House, ms: number): Promise<string> {
 function anHourSlow(): number {
   return Date.now() - 3_600_000;
 }
+
+function htmlPage(status: number): Response {
+  return new Response(`<html>${status}</html>`, { status });
+}
+
+async function refuses(): Promise<Response> {
+  return Response.json({ error: "FORBIDDEN", message: "Not this key." }, { status: 403 });
+}
+
+describe("getting in", () => {
+  test("an app that can't give a token for a while is asked again", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    let asked = 0;
+    const auth = async () => {
+      asked += 1;
+      const answer = asked <= 4 ? htmlPage(502) : Response.json({ token: await tokenOf(house, 60_000) });
+      return (await answer.json()) as { token: string };
+    };
+    const session = house.client({ auth, env: hasty }).session(ref.session);
+    const { phases } = seenBy(session);
+    await until(session, "live", isLive);
+    expect([asked, phases().includes("closed")]).toEqual([5, false]);
+  });
+
+  test("an app that says the person has to sign in is asked once more, and then left alone", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    let asked = 0;
+    const auth = () => {
+      asked += 1;
+      throw new ClientError("UNAUTHENTICATED", "Sign in, please.");
+    };
+    const session = house.client({ auth, env: hasty }).session(ref.session);
+    const { connection } = await until(session, "closed", (view) => view.connection.phase === "closed");
+    expect(connection.error).toMatchObject({ code: "UNAUTHENTICATED", message: "Sign in, please." });
+    expect(asked).toBe(2);
+  });
+
+  test.for([
+    ["/tickets", 400, "socket"],
+    ["/tickets", 403, "socket"],
+    ["/tickets", 404, "socket"],
+    ["/tickets", 502, "socket"],
+    ["/events", 404, "stream"],
+  ] as const)("what a proxy answers in the server's place passes: %s %i", async ([path, status, wire]) => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    let answered = 0;
+    const between: typeof fetch = async (input, init) => {
+      const address = input instanceof Request ? input.url : String(input);
+      if (!new URL(address).pathname.endsWith(path) || answered >= 3) return fetch(input, init);
+      answered += 1;
+      return htmlPage(status);
+    };
+    const session = house.client({ wires: [wire], env: { ...hasty, fetch: between } }).session(ref.session);
+    const { phases } = seenBy(session);
+    await until(session, "live", isLive);
+    expect([answered, phases().includes("closed")]).toEqual([3, false]);
+  });
+
+  test("what the server itself refuses is for good", async () => {
+    const house = await House.open();
+    const ref = await house.stage.session();
+    const session = house.client({ env: { ...hasty, fetch: refuses } }).session(ref.session);
+    const { connection } = await until(session, "closed", (view) => view.connection.phase === "closed");
+    expect(connection.error).toMatchObject({ code: "FORBIDDEN", message: "Not this key." });
+  });
+});
 
 describe("frames", () => {
   test("that come twice are taken once", async () => {
