@@ -82,3 +82,18 @@ test("delivered, the answer is lost, and the page is reloaded", async () => {
   await room.house.proxy.heal();
   await arrivesOnce(open, ["gone"]);
 });
+
+test("sent without a connection, and the page is opened again at another session", async () => {
+  const open = await openTab();
+  const { ref, context, tab } = open;
+  room.house.proxy.cut();
+  await tab.until("to notice", ({ phase }) => phase !== "live");
+  await tab.send("elsewhere");
+  await tab.until("to keep it", ({ outbox }) => outbox.length === 1);
+  await tab.close();
+  const other = await room.tab(context, await room.session());
+  await room.house.proxy.heal();
+  await other.live();
+  await room.stage.until(ref, 60_000, ({ turns }) => (turns.length > 0 ? true : null));
+  await arrivesOnce({ ...open, tab: await room.tab(context, ref) }, ["elsewhere"]);
+});

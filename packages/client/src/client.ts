@@ -9,6 +9,7 @@ import { type Api, createApi, withJson } from "./http/api.ts";
 import type { Link } from "./link.ts";
 import type { ClientOptions } from "./options.ts";
 import type { Session } from "./session.ts";
+import { waitingSessions } from "./outbox/storage.ts";
 import { LiveSession } from "./session/live-session.ts";
 import { laterLink } from "./tabs/later-link.ts";
 import { browserPage, browserTabs } from "./tabs/page.ts";
@@ -44,6 +45,8 @@ export interface SessionPage {
 
 /** So many that nobody looks at keep what they have shown; those before are loaded again. */
 const KEPT = 20;
+/** In so many sessions at a time it is looked after what waits there from before a reload. */
+const DELIVERED = 10;
 
 /** `responses` is told in streams only. */
 const WIRES = {
@@ -60,6 +63,7 @@ export function createClient(options: ClientOptions): Client {
   const auth = createAuth(options.auth, env, (credentials) => {
     person.known(credentials);
     shared?.known();
+    deliver();
   });
   const api = createApi({ url, auth, env });
   const makeLink = (): Link =>
@@ -77,15 +81,24 @@ export function createClient(options: ClientOptions): Client {
     shared?.moved();
     for (const comeBack of back) comeBack();
   });
+  const sessionOf = (id: string): LiveSession => {
+    const found = sessions.get(id) ?? new LiveSession(id, { url, link, api, env, person });
+    sessions.delete(id);
+    sessions.set(id, found);
+    const idle = [...sessions.values()].filter(({ isIdle }) => isIdle);
+    for (const one of idle.slice(0, -KEPT)) one.forget();
+    return found;
+  };
+  let deliveredFor: string | null = null;
+  /** What was written in sessions that this page doesn't show. */
+  const deliver = (): void => {
+    if (person.name === null || person.name === deliveredFor) return;
+    deliveredFor = person.name;
+    for (const id of waitingSessions(env.storage, url, person.name).slice(0, DELIVERED))
+      session(id).deliver();
+  };
   return {
-    session(id) {
-      const session = sessions.get(id) ?? new LiveSession(id, { url, link, api, env, person });
-      sessions.delete(id);
-      sessions.set(id, session);
-      const idle = [...sessions.values()].filter(({ isIdle }) => isIdle);
-      for (const one of idle.slice(0, -KEPT)) one.forget();
-      return session;
-    },
+    session: sessionOf,
     ...sessionList(api, env.id),
     close() {
       for (const session of sessions.values()) session.close();

@@ -98,6 +98,14 @@ export class LiveSession implements Session {
     };
   };
 
+  /** Sends what still waits from before a reload, though nobody looks at it. */
+  deliver(): void {
+    if (this.#listeners.size > 0 || this.#outbox.list().every(({ status }) => status === "failed")) return;
+    this.#cancelGrace();
+    this.#connect();
+    this.#leaveSoon();
+  }
+
   #connect(): void {
     this.#watch ??= this.#parts.link.watch(this.id, () => this.#cursor(), this.#handler);
   }

@@ -6,6 +6,7 @@ import type { Link, LinkCommand } from "../link.ts";
 import type { ClientEnv } from "../options.ts";
 import { clientMessageId, type OutboxMessage } from "../outbox/message.ts";
 import { createOutbox, type Outbox } from "../outbox/outbox.ts";
+import { outboxKey } from "../outbox/storage.ts";
 
 /** What a session is made of. */
 export interface SessionParts {
@@ -23,7 +24,7 @@ export interface SessionOutbox extends Outbox {
 
 export function sessionOutbox(session: string, parts: SessionParts, onChange: () => void): SessionOutbox {
   const { url, link, api, env, person } = parts;
-  const key = (): string => `${url} ${person.name ?? ""} ${session}`;
+  const key = (): string => outboxKey(url, person.name ?? "", session);
   const outbox = createOutbox({
     key: key(),
     // Until it is known whose it is, nothing is kept.

@@ -3,6 +3,7 @@ import { emptyState, type SessionState, type UserMessage } from "@turnstream/pro
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ClientError } from "../../src/errors.ts";
 import { clientMessageId } from "../../src/outbox/message.ts";
+import { outboxKey, waitingSessions } from "../../src/outbox/storage.ts";
 import { openTab, sharedStorage, type Tab } from "./stage.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
@@ -223,4 +224,19 @@ test("tells of changes only, and the list is the same while there are none", () 
   tab.outbox.shown(emptyState);
   tab.outbox.connected(false);
   expect([tab.outbox.list() === list, tab.changes]).toEqual([true, changes]);
+});
+
+test("the sessions in which something of a person waits are found, and nobody else's", () => {
+  const storage = sharedStorage();
+  const messages = [
+    [outboxKey("http://s", "t/an", "ses_1"), "a"],
+    [outboxKey("http://s", "t/an", "ses_1"), "b"],
+    [outboxKey("http://s", "t/an", "ses_2"), "c"],
+    // Whose name only begins so.
+    [outboxKey("http://s", "t/an nguyen", "ses_3"), "d"],
+    [outboxKey("http://other", "t/an", "ses_4"), "e"],
+  ] as const;
+  for (const [key, text] of messages) openTab(storage, key).outbox.add({ text });
+  expect(waitingSessions(storage.of({}), "http://s", "t/an")).toEqual(["ses_1", "ses_2"]);
+  expect(waitingSessions(null, "http://s", "t/an")).toEqual([]);
 });
