@@ -95,7 +95,7 @@ export function createClient(options: ClientOptions): Client {
     if (person.name === null || person.name === deliveredFor) return;
     deliveredFor = person.name;
     for (const id of waitingSessions(env.storage, url, person.name).slice(0, DELIVERED))
-      session(id).deliver();
+      sessionOf(id).deliver();
   };
   return {
     session: sessionOf,

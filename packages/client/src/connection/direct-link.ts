@@ -152,13 +152,20 @@ class DirectLink implements Link {
   #lookOutside(): void {
     const { outside } = this.#options.env;
     const [isOnline, isHidden] = [outside.isOnline(), outside.isHidden()];
-    this.#step({ type: "outside", isOnline, isHidden, heardAt: this.#heardAt });
+    this.#step({ type: "outside", isOnline, isHidden, heardAt: this.#lastHeard() });
+  }
+
+  #lastHeard(): number {
+    if (this.#wire?.isIdle?.() === true) this.#heardAt = this.#options.env.now();
+    return this.#heardAt;
   }
 
   #step(input: ConnectionInput): void {
     const { env, wires } = this.#options;
     const before = this.#state;
-    const { state, effects } = stepConnection(before, input, { now: env.now(), random: env.random(), wires });
+    const isForeign = this.#translator !== null;
+    const moment = { now: env.now(), random: env.random(), wires, isForeign };
+    const { state, effects } = stepConnection(before, input, moment);
     this.#state = state;
     if (isUp(before) && (!this.#isUp || state.attempt !== before.attempt)) this.#lost();
     for (const effect of effects) this.#do(effect);
@@ -258,7 +265,7 @@ class DirectLink implements Link {
     if (timerAt === null) return;
     const fire = (): void => {
       this.#timerAt = null;
-      this.#step({ type: "timer", heardAt: this.#heardAt });
+      this.#step({ type: "timer", heardAt: this.#lastHeard() });
     };
     this.#cancelTimer = env.setTimer(fire, Math.max(0, timerAt - env.now()));
   }

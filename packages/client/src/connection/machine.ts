@@ -79,6 +79,8 @@ export interface Moment {
   /** From 0 to 1. */
   readonly random: number;
   readonly wires: readonly WireName[];
+  /** Whether the server may be one that knows only the documents. */
+  readonly isForeign?: boolean;
 }
 
 export const IDLE: ConnectionState = {
@@ -158,14 +160,15 @@ function isIdleWait(phase: ConnectionState["phase"]): boolean {
   return phase === "waiting" || phase === "offline";
 }
 
-/** While quiet, the next time to look. */
-function quiet(state: ConnectionState, { now }: Moment): { readonly timerAt: number } {
-  return { timerAt: now + quietMsOf(state) };
+/** For how long a wire may say nothing. */
+function quietMs({ wire, hasHeard }: ConnectionState, { isForeign = false }: Moment): number {
+  if (wire === "socket") return hasHeard ? PACE.quietMs : PACE.firstWordMs;
+  return isForeign ? PACE.foreignQuietMs : PACE.streamQuietMs;
 }
 
-function quietMsOf({ wire, hasHeard }: ConnectionState): number {
-  if (wire === "stream") return PACE.streamQuietMs;
-  return hasHeard ? PACE.quietMs : PACE.firstWordMs;
+/** While quiet, the next time to look. */
+function quiet(state: ConnectionState, moment: Moment): { readonly timerAt: number } {
+  return { timerAt: moment.now + quietMs(state, moment) };
 }
 
 function ask(state: ConnectionState, { now }: Moment, before: readonly ConnectionEffect[]): ConnectionStep {
@@ -339,15 +342,16 @@ function outside(
   if (state.phase !== "open") return only(woken);
   if (state.wire === "stream") {
     const isDue = woken.shutSockets < 2 || moment.now >= state.socketsAgainAt;
-    const isSilent = moment.now - heardAt >= PACE.streamQuietMs;
+    const isSilent = moment.now - heardAt >= quietMs(state, moment);
     return (isDue && moment.wires.includes("socket")) || isSilent ? ask(woken, moment, DROP) : only(woken);
   }
   return moment.now - heardAt >= PACE.freshMs || isBack ? probe(woken, moment) : only(woken);
 }
 
-function probe(state: ConnectionState, { now }: Moment): ConnectionStep {
+function probe(state: ConnectionState, { now, isForeign = false }: Moment): ConnectionStep {
+  const answerMs = isForeign ? PACE.foreignQuietMs - PACE.quietMs : PACE.answerMs;
   return {
-    state: { ...state, phase: "probing", timerAt: now + PACE.answerMs },
+    state: { ...state, phase: "probing", timerAt: now + answerMs },
     effects: [{ type: "probe" }],
   };
 }
@@ -373,13 +377,13 @@ function timer(state: ConnectionState, heardAt: number, moment: Moment): Connect
     case "offline":
       return ask(state, moment, NONE);
     case "open": {
-      const quietMs = quietMsOf(state);
+      const limitMs = quietMs(state, moment);
       // Heard later than now, the clock was put back: nobody knows since when it is quiet.
-      if (heardAt <= moment.now && moment.now - heardAt < quietMs)
-        return only({ ...state, timerAt: heardAt + quietMs });
+      if (heardAt <= moment.now && moment.now - heardAt < limitMs)
+        return only({ ...state, timerAt: heardAt + limitMs });
       // Nobody looks, and a phone that sleeps would wake for it: who looks again asks first.
       if (state.isHidden)
-        return only({ ...state, timerAt: moment.now + quietMsOf({ ...state, hasHeard: true }) });
+        return only({ ...state, timerAt: moment.now + quietMs({ ...state, hasHeard: true }, moment) });
       if (state.wire === "socket") return probe(state, moment);
       return lost({ ...state, error: new ClientError("OFFLINE", SILENT, { canRetry: true }) }, moment, DROP);
     }

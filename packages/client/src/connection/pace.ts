@@ -19,6 +19,8 @@ export const PACE = {
   /** An event stream says something every 15 seconds. */
   streamQuietMs: 45_000,
   answerMs: 15_000,
+  /** Servers of the documents know no heart-beats, and may think for 180 seconds. */
+  foreignQuietMs: 190_000,
   /** Once woken: what was heard so shortly before is there. */
   freshMs: 5_000,
   /** A machine that says it has no network may be wrong. */

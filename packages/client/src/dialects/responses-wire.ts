@@ -20,8 +20,9 @@ const LOOK_MS = 250;
 
 interface Followed {
   cursor: Cursor | null;
-  /** The stream that is being read, if any. */
+  /** The stream that is being read, if any; and whether a turn speaks in it. */
   leave: AbortController | null;
+  isTurn: boolean;
   /** A turn is to come, though this one is over. */
   isExpecting: boolean;
 }
@@ -61,6 +62,7 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
         begun(one.cursor !== null);
         one.cursor = message.id || one.cursor;
         isTold ||= frame.type !== "[DONE]";
+        one.isTurn = isTold;
         events.frame({ ...frame, session_id: session });
       },
       {
@@ -93,6 +95,7 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
     one.leave?.abort();
     const leave = new AbortController();
     one.leave = leave;
+    one.isTurn = false;
     try {
       const response = await ask(leave.signal);
       if (!response.ok) {
@@ -128,17 +131,32 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
   const expect = async (session: string, one: Followed): Promise<void> => {
     if (one.isExpecting) return;
     one.isExpecting = true;
-    for (let n = 0; n < LOOKS && followed.get(session) === one; n += 1) {
-      if (one.leave === null && (await look(session, one, null))) break;
-      await new Promise<void>((resolve) => env.setTimer(resolve, LOOK_MS));
+    let looks = 0;
+    while (looks < LOOKS && followed.get(session) === one) {
+      // What comes after the turn that speaks now comes after it, however long that takes.
+      if (one.leave === null) {
+        looks += 1;
+        if (await look(session, one, null)) break;
+      }
+      await pause();
     }
     one.isExpecting = false;
   };
+
+  const pause = () => new Promise<void>((resolve) => env.setTimer(resolve, LOOK_MS));
+
+  /** A stream in which nothing runs ends by itself; a turn that begins meanwhile would be over before the next look. */
+  const restOf = async (session: string, one: Followed): Promise<void> => {
+    for (let n = 0; n < LOOKS && isResting(session, one); n += 1) await pause();
+  };
+  const isResting = (session: string, one: Followed): boolean =>
+    followed.get(session) === one && one.leave !== null && !one.isTurn;
 
   const send = async (command: SocketCommand): Promise<void> => {
     if (command.type === "ping" || command.type === "subscribe" || command.type === "unsubscribe") return;
     const { session_id: session, request_id = "" } = command;
     const one = followed.get(session);
+    if (command.type === "send" && one !== undefined) await restOf(session, one);
     if (command.type !== "send" || one === undefined || one.leave !== null) {
       const isDone = await sendByHttp(api, command, (frame) => events.frame(frame));
       if (isDone && one !== undefined && command.type !== "stop") void expect(session, one);
@@ -161,7 +179,7 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
   return {
     subscribe(session, request, cursor) {
       followed.get(session)?.leave?.abort();
-      const one: Followed = { cursor, leave: null, isExpecting: false };
+      const one: Followed = { cursor, leave: null, isTurn: false, isExpecting: false };
       followed.set(session, one);
       void look(session, one, request);
     },
@@ -170,6 +188,7 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
       followed.delete(session);
     },
     send: (command) => void send(command),
+    isIdle: () => [...followed.values()].every(({ leave }) => leave === null),
     close,
   };
 }

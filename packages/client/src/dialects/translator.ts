@@ -85,6 +85,7 @@ export class Translator<Decoder extends Decoding, DialectFrame> implements Diale
         this.#note(command);
         send(command);
       },
+      isIdle: () => wire.isIdle?.() ?? false,
       close() {
         isOver = true;
         wire.close();

@@ -17,6 +17,8 @@ export interface Wire {
   unsubscribe(session: string): void;
   /** Null where commands don't go over the wire. */
   readonly send: ((command: SocketCommand) => void) | null;
+  /** Whether nothing is open over which anything could come: then silence means nothing. */
+  readonly isIdle?: () => boolean;
   /** Nothing is heard afterwards. */
   close(): void;
 }

@@ -260,6 +260,17 @@ describe("silence", () => {
     expect(world.state.phase).toBe("waiting");
   });
 
+  test.for(["socket", "stream"] as const)(
+    "U08: of a %s to a server that knows only the documents, is suffered for 180 seconds",
+    (wire) => {
+      const world = new World(undefined, [wire]);
+      world.isForeign = true;
+      const start = world.live().now;
+      while (world.wire !== null) world.fire();
+      expect(world.now - start).toBe(PACE.foreignQuietMs);
+    },
+  );
+
   test("U08: a turn that is silent for 180 seconds is no reason to leave, as long as the server answers", () => {
     const world = new World().live();
     const start = world.now;

@@ -25,6 +25,7 @@ export class World {
   wire: WireName | null = null;
   readonly #random: () => number;
   readonly #wires: Moment["wires"];
+  isForeign = false;
 
   constructor(random: () => number = () => 0.5, wires: Moment["wires"] = ["socket", "stream"]) {
     this.#random = random;
@@ -41,7 +42,7 @@ export class World {
     if (isHeard && input.type === "closed") this.wire = null;
     if (isHeard && (input.type === "admitted" || input.type === "refused")) this.isAsking = false;
     if (isHeard && input.type === "opened") this.heardAt = this.now;
-    const moment = { now: this.now, random: this.#random(), wires: this.#wires };
+    const moment = { now: this.now, random: this.#random(), wires: this.#wires, isForeign: this.isForeign };
     const { state, effects } = stepConnection(this.state, input, moment);
     this.state = state;
     for (const effect of effects) this.#do(effect);

@@ -11,6 +11,7 @@ import { blocks } from "../../src/dialects/blocks.ts";
 import { responses } from "../../src/dialects/responses.ts";
 import { tasks } from "../../src/dialects/tasks.ts";
 import type { Session, SessionView } from "../../src/session.ts";
+import { fastTime } from "../live/fast-env.ts";
 import { House, isLive, until } from "../live/house.ts";
 
 const ended = (view: SessionView): boolean => {
@@ -69,6 +70,15 @@ describe.for(CASES)("$dialect.name over a $wires", ({ dialect, wires, erase }) =
     expect(erase(state)).toEqual(erase(await truth(house, session)));
   });
 
+  test("what is written before it is live is answered too", async () => {
+    const house = await House.open();
+    const session = house.client({ dialect, wires }).session((await house.stage.session()).session);
+    session.subscribe(() => {});
+    session.send({ text: "early" });
+    const { state } = await until(session, "answered", turns(1));
+    expect(erase(state)).toEqual(erase(await truth(house, session)));
+  });
+
   test("a turn is stopped", async () => {
     const house = await House.open();
     const session = house.client({ dialect, wires }).session((await house.stage.session()).session);
@@ -96,6 +106,20 @@ describe.for(CASES.filter(({ dialect }) => dialect !== tasks))(
     });
   },
 );
+
+test("U08 responses: nothing is said for minutes, and that is no reason to leave", async () => {
+  const house = await House.open();
+  const env = fastTime(60);
+  const session = house.client({ dialect: responses, env }).session((await house.stage.session()).session);
+  const phases = new Set<string>();
+  session.subscribe(() => phases.add(session.getSnapshot().connection.phase));
+  await until(session, "live", isLive);
+  phases.clear();
+  await new Promise<void>((resolve) => env.setTimer(resolve, 240_000));
+  expect([...phases]).toEqual([]);
+  session.send({ text: "still there" });
+  await until(session, "answered", turns(1));
+});
 
 test("H03 blocks: history and the stream after it are the whole, also for who comes in the middle", async () => {
   const house = await House.open();
