@@ -33,7 +33,7 @@ class Bench {
   }
 }
 
-const settled = { timeout: 5_000, interval: 5 };
+const settled = { timeout: 30_000, interval: 5 };
 
 async function eventually(check: () => unknown): Promise<void> {
   await vi.waitFor(async () => expect(await check()).toBe(true), settled);

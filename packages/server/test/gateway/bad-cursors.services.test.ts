@@ -101,7 +101,7 @@ const ANEW = new Set(["expired", "invalid"]);
 async function answerOf(viewer: Viewer): Promise<{ anew: boolean; error: string | null; ms: number }> {
   const started = performance.now();
   const isAnswered = () => viewer.screen.told.length > 0 || viewer.end !== null;
-  await viewer.until("answered", isAnswered, 5_000);
+  await viewer.until("answered", isAnswered, 30_000);
   const ms = performance.now() - started;
   const [told] = viewer.screen.told;
   const refused = viewer.end?.type === "refused" ? viewer.end.error : null;

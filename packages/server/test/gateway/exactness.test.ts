@@ -182,7 +182,7 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
   // Until the feed holds nothing of it any more.
   await pause(60);
   viewer.unclog();
-  await until(() => viewer.end !== null, 1_000);
+  await until(() => viewer.end !== null, 30_000);
   expect(viewer.beginnings.map(({ reason }) => reason)).toEqual(["cursor", "slow"]);
   expect(viewer.end).toBe("over");
   expect(viewer.frames.at(-1)?.["type"]).toBe("[DONE]");

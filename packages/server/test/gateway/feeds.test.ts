@@ -144,7 +144,7 @@ test("bad cursors are told, and answered with what is there", async () => {
     ["1-99999", "invalid"],
   ] as const) {
     const viewer = new TestViewer(choice("native")).watch(feeds, world.ref, cursor);
-    await until(() => viewer.frames.length > 0, 1_000);
+    await until(() => viewer.frames.length > 0, 30_000);
     const head = world.events.at(-1)?.id;
     expect(viewer.beginnings).toEqual([{ resumed: false, reason, head, after: 0 }]);
     expect(viewer.frames[0]?.["type"]).toBe("snapshot");

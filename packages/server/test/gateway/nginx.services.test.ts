@@ -88,7 +88,7 @@ describe.each([
     for (let n = 1; n <= 6; n++) {
       await world.append(title(`step ${n}`));
       // Held back until there is more, it would never come: nothing else is written.
-      await viewer.until(`step ${n}`, () => arrived >= n, 5_000);
+      await viewer.until(`step ${n}`, () => arrived >= n, 30_000);
     }
     expect(arrived).toBe(6);
     viewer.cut();

@@ -113,10 +113,10 @@ describe("a server of its own", () => {
     expect(await statusOf(`${server.url}/healthz`)).toBe(200);
     expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: "ready" });
     const broken = vi.spyOn(server.parts.log, "head").mockRejectedValue(new LogError("UNAVAILABLE"));
-    await vi.waitFor(async () => expect(await statusOf(`${server.url}/readyz`)).toBe(503), 3_000);
+    await vi.waitFor(async () => expect(await statusOf(`${server.url}/readyz`)).toBe(503), 30_000);
     expect(await statusOf(`${server.url}/healthz`)).toBe(200);
     broken.mockRestore();
-    await vi.waitFor(async () => expect(await statusOf(`${server.url}/readyz`)).toBe(200), 3_000);
+    await vi.waitFor(async () => expect(await statusOf(`${server.url}/readyz`)).toBe(200), 30_000);
   });
 
   test("answers what is no request in the one shape, and lives on", async () => {

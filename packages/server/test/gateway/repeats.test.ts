@@ -69,7 +69,9 @@ const MAKINGS: Readonly<Record<string, Making>> = {
   "POST /sessions/{session}/turns/{turn}/retry": {
     ready: async () => ({ path: at(`/turns/${(await desk.stage.ask(ref, "fail")).id}/retry`) }),
     async count() {
-      await desk.stage.until(ref, 5_000, (state) => (state.turns.last()?.status === "running" ? null : true));
+      await desk.stage.until(ref, 30_000, (state) =>
+        state.turns.last()?.status === "running" ? null : true,
+      );
       return turns();
     },
   },

@@ -375,7 +375,7 @@ describe("following a session", () => {
     async (dialect) => {
       const ref = await open({ limits: { silenceMs: 1_000, beatMs: 20, keepAliveMs: 50 } });
       await stage.send(ref, "silent");
-      await stage.until(ref, 5_000, (state) => (state.turns.length > 0 ? true : null));
+      await stage.until(ref, 30_000, (state) => (state.turns.length > 0 ? true : null));
       const stream = await follow(ref, `events?dialect=${dialect}`);
       await stream.over();
       expect(stream.comments.filter((text) => text.includes("keep-alive")).length).toBeGreaterThan(0);

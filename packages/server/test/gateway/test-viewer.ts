@@ -143,7 +143,7 @@ function readSse(bytes: Uint8Array): Frame[] {
   return frames;
 }
 
-export async function until(test: () => boolean, patienceMs = 5_000): Promise<void> {
+export async function until(test: () => boolean, patienceMs = 30_000): Promise<void> {
   const deadline = performance.now() + patienceMs;
   while (!test()) {
     if (performance.now() > deadline) throw new Error("not within the time");

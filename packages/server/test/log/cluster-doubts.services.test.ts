@@ -47,9 +47,9 @@ async function begin(session: string): Promise<Reader> {
 /** What the reader has got, once somebody has written on. */
 async function goOn(session: string, reader: Reader): Promise<string[]> {
   await direct.claim(session, { epoch: 2, writer: "w2", event: takeover(), floor: "0-0" });
-  await reader.until(({ entries }) => entries.length === 2, 5_000);
+  await reader.until(({ entries }) => entries.length === 2, 30_000);
   await direct.append(session, { writer: "w2", epoch: 2, counter: 1, events: titles("live") });
-  await reader.until(({ entries }) => entries.length === 3, 2_000);
+  await reader.until(({ entries }) => entries.length === 3, 30_000);
   await reader.stop();
   return reader.said;
 }
@@ -137,11 +137,11 @@ test("with the key in it by which a wipe is noticed", async () => {
   const reader = await begin(await sessionOn(cluster, first, "wiped"));
   await carrySlot(slot, first, second);
   await tellOwner(slot, second, second, first, third);
-  await expect.poll(() => first.command("KEYS", "ts:pulse:*"), { timeout: 5_000 }).toHaveLength(1);
+  await expect.poll(() => first.command("KEYS", "ts:pulse:*"), { timeout: 30_000 }).toHaveLength(1);
   await pause(300);
   expect(reader.end).toBeNull();
   await first.command("FLUSHALL");
-  await reader.until(({ end }) => end === "missing", 1_000);
+  await reader.until(({ end }) => end === "missing", 30_000);
 });
 
 test("to a server that dies: sessions of the others are served, and readers of it go on when it is back", async () => {

@@ -113,7 +113,7 @@ export function readContract(opened: () => Log): void {
         expect(reader.cursors).toEqual(after);
       } else {
         expect(answer).toEqual({ ok: false, reason });
-        await reader.until(({ end }) => end !== null, 1_000);
+        await reader.until(({ end }) => end !== null, 30_000);
         expect(reader.end).toBe(reason);
       }
       await reader.stop();
@@ -123,7 +123,7 @@ export function readContract(opened: () => Log): void {
       const session = randomUUID();
       expect(await log.read(session, { after: "7-1" })).toEqual({ ok: false, reason: "missing" });
       const reader = new Reader(log, session, { after: "7-1" });
-      await reader.until(({ end }) => end === "missing", 1_000);
+      await reader.until(({ end }) => end === "missing", 30_000);
       await reader.stop();
     });
   });

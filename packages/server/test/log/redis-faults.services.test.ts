@@ -94,9 +94,9 @@ describe("a connection", () => {
     await direct.append(SESSION, { writer: "g", counter: 1, events: titles("unheard") });
     await pause(1_200);
     await proxy.heal();
-    await reader.until(({ entries }) => entries.length === 2, 5_000);
+    await reader.until(({ entries }) => entries.length === 2, 30_000);
     await direct.append(SESSION, { writer: "g", counter: 2, events: titles("heard") });
-    await reader.until(({ entries }) => entries.length === 3, 5_000);
+    await reader.until(({ entries }) => entries.length === 3, 30_000);
     expect(reader.said).toEqual(["session.start", "unheard", "heard"]);
     await reader.stop();
     await direct.close();
@@ -117,9 +117,10 @@ describe("a connection", () => {
     expect(await codeOf(impatient.append(SESSION, { ...own, counter: 1, events: titles("a") }))).toBe(
       "UNAVAILABLE",
     );
-    expect(performance.now() - started).toBeLessThan(1_000);
+    // Without its own bound it would wait for as long as there is no server.
+    expect(performance.now() - started).toBeLessThan(10_000);
     const late = new Reader(impatient, SESSION, { after: "0-0" });
-    await late.until(({ end }) => end === "unavailable", 3_000);
+    await late.until(({ end }) => end === "unavailable", 30_000);
     await proxy.heal();
     await log.append(SESSION, { writer: "g", counter: 1, events: titles("b") });
     await reader.until(({ entries }) => entries.length === 2);
@@ -137,7 +138,7 @@ describe("Redis", () => {
     await redis.restart();
     await expect
       .poll(() => codeOf(log.append(SESSION, { ...own, counter: 2, events: titles("b") })), {
-        timeout: 5_000,
+        timeout: 30_000,
       })
       .toBe("UNCLAIMED");
     expect(await codeOf(log.append(SESSION, { writer: "g", counter: 1, events: titles("b") }))).toBe(
@@ -156,7 +157,7 @@ describe("Redis", () => {
     // The pulse has to have been there once, for its loss to be noticed.
     await pause(300);
     await redis.command("FLUSHALL");
-    await reader.until(({ end }) => end === "missing", 1_000);
+    await reader.until(({ end }) => end === "missing", 30_000);
     expect(await codeOf(log.append(SESSION, { ...own, counter: 2, events: titles("b") }))).toBe("UNCLAIMED");
     await log.claim(SESSION, { epoch: 2, writer: "w2", event: takeover(), floor: "1-1" });
     expect(await log.head(SESSION)).toEqual({ epoch: 2, last: "2-2", base: "1-1" });
@@ -185,7 +186,7 @@ describe("Redis", () => {
     // It was another server for a while, so that entries may be missing.
     await expect
       .poll(() => codeOf(log.append(SESSION, { ...own, counter: 1, events: titles("a"), repeat: true })), {
-        timeout: 5_000,
+        timeout: 30_000,
       })
       .toBe("UNCLAIMED");
     expect((await readAll(log, SESSION)).map(said)).toEqual(["session.start"]);
@@ -217,6 +218,6 @@ test("a session has one subscription per process, however many readers it has, a
   // Parsed once for all of them.
   expect(new Set(readers.map(({ entries }) => entries[1]?.event)).size).toBe(1);
   await Promise.all(readers.map((reader) => reader.stop()));
-  await expect.poll(subscribers, { timeout: 5_000 }).toBe(0);
+  await expect.poll(subscribers, { timeout: 30_000 }).toBe(0);
   admin.destroy();
 });

@@ -43,7 +43,7 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
     ]);
     expect(caller.offered).toContain("odd_hang");
     const [first = 0] = readFileSync(pids, "utf8").trim().split("\n").map(Number);
-    await stage.until(ref, 5_000, () => (existsSync(`/proc/${first}`) ? null : true));
+    await stage.until(ref, 30_000, () => (existsSync(`/proc/${first}`) ? null : true));
   } finally {
     child.kill("SIGKILL");
     await stage.close();

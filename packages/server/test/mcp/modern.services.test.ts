@@ -74,7 +74,7 @@ it("is spoken to in its own way, asks by a form, and tells when its list has cha
   handler.notify.toolsChanged();
   await new Promise((resolve) => setTimeout(resolve, 200));
   await stage.send(ref, "again");
-  await stage.until(ref, 5_000, () =>
+  await stage.until(ref, 30_000, () =>
     caller.steps.at(-1)?.tools.some(({ name }) => name === "new_newer") === true ? true : null,
   );
   expect(stage.errors).toEqual([]);

@@ -92,7 +92,7 @@ describe("a server", () => {
     expect(others).toEqual([]);
     expect(isAlive(pid)).toBe(true);
     await worker.leave();
-    await stage.until(ref, 5_000, () => (isAlive(pid) ? null : true));
+    await stage.until(ref, 30_000, () => (isAlive(pid) ? null : true));
   });
 
   it("that says that its list has changed is asked again", async () => {

@@ -28,7 +28,7 @@ async function deploy(name: string, before: Partial<AgentOptions>, after: Partia
   const old = await stage.worker([defineAgent({ name: "a", model, ...before })], { graceMs: 1 });
   const ref = await stage.session();
   await stage.send(ref, "go");
-  await stage.until(ref, 10_000, (state) => {
+  await stage.until(ref, 30_000, (state) => {
     const turn = state.turns.last();
     const isAsked = turn !== undefined && pendingIn(turn).length > 0;
     const calls = turn === undefined ? [] : blocksOf(turn).filter((block) => block.kind === "tool_call");

@@ -103,7 +103,7 @@ describe("fromStream", () => {
     expect(outline(failed)).toEqual(["text half", "notice error LLM_ERROR"]);
     const ref = await stage.session();
     await stage.send(ref, "go", { agent: "slow" });
-    await stage.until(ref, 5_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    await stage.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
     await stage.stop(ref);
     const stopped = await stage.ended(ref, () => true);
     expect(stopped.status).toBe("user_stopped");
@@ -135,7 +135,7 @@ describe("fromStream", () => {
       const first = await stage.worker(agents);
       const ref = await stage.session();
       await stage.send(ref, "go", { agent });
-      await stage.until(ref, 5_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+      await stage.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
       const second = await stage.worker(agents);
       await first.leave();
       const turn = await stage.ended(ref, () => true);

@@ -74,7 +74,7 @@ describe("what people are asked", () => {
   };
   /** The nth that was asked, once it waits in the log and in the store. */
   const asked = (ref: Ref, nth = 0): Promise<string> =>
-    stage.until(ref, 5_000, async (state) => {
+    stage.until(ref, 30_000, async (state) => {
       const turn = state.turns.last();
       const block = turn === undefined ? undefined : blocksOf(turn).filter((one) => "version" in one)[nth];
       if (block === undefined || !("version" in block) || !isPending(block)) return null;
@@ -108,7 +108,7 @@ describe("what people are asked", () => {
         await asked(ref);
         expect(await decide(ref, kind, key)).toBe(true);
       }
-      const turn = await stage.ended(ref, () => true, 5_000);
+      const turn = await stage.ended(ref, () => true, 30_000);
       expect(outline(turn).at(-1)).toBe("text final done");
       const blocks = blocksOf(turn).filter((block) => "version" in block);
       expect(blocks.map((block) => isPending(block))).toEqual([false]);
@@ -134,7 +134,7 @@ describe("what people are asked", () => {
     await stage.worker([agent]);
     await pause(100);
     expect(await decide(ref, kind, next)).toBe(true);
-    const turn = await stage.ended(ref, () => true, 5_000);
+    const turn = await stage.ended(ref, () => true, 30_000);
     expect(outline(turn).at(-1)).toBe("text final done");
   });
 });

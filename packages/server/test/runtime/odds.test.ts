@@ -134,7 +134,7 @@ describe("a tool that may not be run again", () => {
     await stage.worker([defineAgent({ name: "a", model, tools: { pay } })]);
     const ref = await stage.session();
     await stage.send(ref, "pay");
-    await stage.until(ref, 5_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    await stage.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
     await stage.stop(ref);
     await stage.ended(ref, () => true);
     await stage.ask(ref, "did it?");
@@ -197,7 +197,7 @@ describe("a worker that is frozen", () => {
     await stage.doomed([agent], { store: frozen, ttlMs: 200, onError: () => {} });
     const ref = await stage.session();
     await stage.send(ref, "go");
-    await stage.until(ref, 5_000, () => (isFrozen ? true : null));
+    await stage.until(ref, 30_000, () => (isFrozen ? true : null));
     await stage.worker([agent], { ttlMs: 2_000 });
     await stage.until(ref, 40_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
     gate.abort();

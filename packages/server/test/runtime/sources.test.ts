@@ -184,7 +184,7 @@ describe("a turn that goes on after its worker died", () => {
       const first = await stage.worker([agent], { graceMs: 50 });
       const ref = await stage.session();
       await stage.send(ref, "go");
-      await stage.until(ref, 5_000, (state) =>
+      await stage.until(ref, 30_000, (state) =>
         JSON.stringify(state.turns.last()?.items.toArray() ?? []).includes("tool_result") ? true : null,
       );
       source.offers = () => Promise.reject(new Error("gone for good"));

@@ -176,7 +176,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 60_000 } })]);
       const ref = await s.session();
       await s.send(ref, "go");
-      await s.until(ref, 5_000, (state) => ((state.turns.last()?.items.length ?? 0) > 0 ? true : null));
+      await s.until(ref, 30_000, (state) => ((state.turns.last()?.items.length ?? 0) > 0 ? true : null));
       await new Promise((resolve) => setTimeout(resolve, 100));
       const at = performance.now();
       await s.stop(ref);
@@ -201,7 +201,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       await s.worker([defineAgent({ name: "a", model, tools: { stuck, greet }, agents: { helper } })]);
       const ref = await s.session();
       await s.send(ref, "go");
-      await s.until(ref, 5_000, (state) => {
+      await s.until(ref, 30_000, (state) => {
         const turn = state.turns.last();
         return (turn?.open ?? 0) >= 3 && turn?.runs.length === 2 ? true : null;
       });

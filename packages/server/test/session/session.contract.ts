@@ -412,7 +412,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         expect(await relay(parts)).toMatchObject({ delivered: 0, postponed: 1 });
         const claim = (ref: Ref) => claimIdle(parts, ref, "relay");
         await expect
-          .poll(() => relayOutbox(parts, { olderThanMs: 0, claim }), { timeout: 5_000 })
+          .poll(() => relayOutbox(parts, { olderThanMs: 0, claim }), { timeout: 30_000 })
           .toMatchObject({ delivered: 1 });
         const { state } = await readHistory(parts, world.ref);
         expect(state.title).toBe("decided late");
