@@ -151,13 +151,25 @@ async function resync(
   state: SessionState,
   since: number,
 ): Promise<readonly Uint8Array[]> {
-  const frames = await slices.run(() => resyncFrames(state, since));
+  const frames = resyncFrames(state, since);
   const chunks: Uint8Array[] = [];
-  for (let n = 0; n < frames.length; n += FRAMES_AT_ONCE) {
-    const bytes = await slices.run(() => bytesOfFrames(telling, frames.slice(n, n + FRAMES_AT_ONCE)));
+  for (let isMore = true; isMore;) {
+    const some = await slices.run(() => taken(frames, FRAMES_AT_ONCE));
+    const bytes = await slices.run(() => bytesOfFrames(telling, some));
     if (bytes !== null) chunks.push(bytes);
+    isMore = some.length === FRAMES_AT_ONCE;
   }
   return chunks;
+}
+
+function taken<T>(from: Iterator<T>, most: number): T[] {
+  const some: T[] = [];
+  while (some.length < most) {
+    const { done, value } = from.next();
+    if (done === true) break;
+    some.push(value);
+  }
+  return some;
 }
 
 /** A window on the session, where the feed stands or later. */

@@ -3,7 +3,7 @@
  * no connection and reads nothing.
  */
 import { type Cursor, type Event, formatSse, type SessionState, withAddresses } from "@turnstream/protocol";
-import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
+import { blocks, eachResyncFrame } from "@turnstream/protocol/blocks";
 import { responses, type ResponsesEncoder } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { LogEntry } from "../log/entry.ts";
@@ -70,8 +70,8 @@ export function framesOfEvent(
 }
 
 /** What brings a client of `blocks` up to date that has missed everything behind a seq. */
-export function resyncFrames(state: SessionState, since: number): readonly object[] {
-  return resyncBlocks(state, since);
+export function resyncFrames(state: SessionState, since: number): Iterator<object> {
+  return eachResyncFrame(state, since);
 }
 
 /** Frames as the bytes of a wire; null when there are none. */
@@ -161,7 +161,7 @@ function sseText(telling: Telling, frame: Frame): string {
 }
 
 /** JSON in which blobs have addresses that can be loaded. */
-export function jsonOf({ addressOf }: Telling, value: unknown): string {
+export function jsonOf({ addressOf }: Pick<Telling, "addressOf">, value: unknown): string {
   const text = JSON.stringify(value);
   return mayHoldBlobs(text) ? JSON.stringify(withAddresses(value, addressOf)) : text;
 }

@@ -46,17 +46,19 @@ export interface TurnBegun {
   readonly before: Cursor;
 }
 
+export interface TurnEnded {
+  readonly turn: Turn;
+  /** The session as it was then. */
+  readonly state: SessionState;
+}
+
 export interface Feeds {
   /** Who asks has been let in before: this looks at nothing but the session's id. */
   subscribe(ref: Ref, wish: SubscriptionWish, viewer: Viewer): Subscription;
   /** The turn that answers a message, once it has begun. Throws what the signal says, and NOT_FOUND. */
   turnOf(ref: Ref, message: string, signal: AbortSignal): Promise<TurnBegun>;
-  /** A turn once it is over, and the session as it was then. */
-  ended(
-    ref: Ref,
-    turn: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly turn: Turn; readonly state: SessionState }>;
+  /** A turn once it is over. */
+  ended(ref: Ref, turn: string, signal: AbortSignal): Promise<TurnEnded>;
   /**
    * Since when a turn has run without a word, in milliseconds by `performance.now`; null while that is shorter than
    * `leastMs`, while none runs, or one waits for a person. For the rule of 180 seconds: asked again and again, it may find

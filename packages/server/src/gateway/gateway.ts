@@ -21,6 +21,7 @@ import type { Door } from "./http/serve.ts";
 import { createFeeds } from "./open-feeds.ts";
 import { endUnwelcome } from "./revocation.ts";
 import { DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./settings.ts";
+import { createSlices } from "./slices.ts";
 import { socketOpener } from "./socket/open-socket.ts";
 import { upgrade } from "./socket/upgrade.ts";
 
@@ -116,8 +117,9 @@ function doorOf(options: GatewayOptions, connections: Connections): Door {
   // Feeds live longer than addresses do.
   const addressesOf = (ref: Ref) => (blob: string) =>
     blobAddresses(ref, { base: blobBase, secret, now: env.now() })(blob);
-  const feeds = createFeeds({ store, log, limits, addressesOf, onError });
-  const parts: GatewayParts = { store, log, signals, secrets, env, onError, feeds, limits, blobBase };
+  const slices = createSlices();
+  const feeds = createFeeds({ store, log, limits, slices, addressesOf, onError });
+  const parts: GatewayParts = { store, log, signals, secrets, env, onError, feeds, slices, limits, blobBase };
   return {
     parts,
     connections,

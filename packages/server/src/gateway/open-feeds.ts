@@ -6,10 +6,12 @@ import type { Ref } from "../store/refs.ts";
 import { Feed } from "./feed.ts";
 import type { FeedParts } from "./feed-parts.ts";
 import type { Feeds } from "./feeds.ts";
-import { createSlices } from "./slices.ts";
+import { createSlices, type Slices } from "./slices.ts";
 import { silentSince, turnBegun, turnEnded } from "./turn-watch.ts";
 
 export interface FeedsOptions extends Omit<FeedParts, "slices" | "pause"> {
+  /** Of the process, where others have long work too. */
+  readonly slices?: Slices;
   /** How long a feed stays open for nobody. */
   readonly graceMs?: number;
   /** After a silence of so long, what only a running turn needs is dropped. */
@@ -22,7 +24,7 @@ const TIDY_MS = 5_000;
 const MAX_BYTES = 256 * 1024 * 1024;
 
 export function createFeeds({ graceMs = GRACE_MS, tidyMs = TIDY_MS, ...options }: FeedsOptions): Feeds {
-  const parts: FeedParts = { ...options, slices: createSlices(), pause };
+  const parts: FeedParts = { slices: createSlices(), ...options, pause };
   const feeds = new Map<string, Feed>();
   /** Those that nobody looks at, and when that was seen first. */
   const idle = new Map<string, number>();

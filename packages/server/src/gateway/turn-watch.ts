@@ -16,7 +16,7 @@ import type { LogEntry } from "../log/entry.ts";
 import { readHistory } from "../session/history.ts";
 import { StoreError } from "../store/errors.ts";
 import type { Feed } from "./feed.ts";
-import type { TurnBegun } from "./feeds.ts";
+import type { TurnBegun, TurnEnded } from "./feeds.ts";
 import { patiently } from "./patiently.ts";
 
 /** How far back a turn is looked for that began before anybody looked. */
@@ -88,11 +88,6 @@ async function begunIn(feed: Feed, turns: readonly Turn[], message: string): Pro
         return { turn: turn.id, before: await cursorBefore(feed, block.changed) };
   }
   return null;
-}
-
-export interface TurnEnded {
-  readonly turn: Turn;
-  readonly state: SessionState;
 }
 
 export async function turnEnded(feed: Feed, id: string, signal: AbortSignal): Promise<TurnEnded> {

@@ -15,11 +15,13 @@ import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
 
 const PAGE = 1_000;
+/** Fewer where others wait meanwhile. */
+const POLITE_PAGE = 200;
 
 export async function readArchived(store: Store, ref: Ref, turns: number): Promise<SessionState> {
   const window = await store.archive.window(ref, turns);
   if (window.header === null) return emptyState;
-  if (window.v !== SCHEMA_VERSION) return foldArchived(store, ref, window.header.seq, turns);
+  if (window.v !== SCHEMA_VERSION) return foldArchived(store, ref, { end: window.header.seq, turns });
   return stateOf(window);
 }
 
@@ -27,23 +29,34 @@ function stateOf({ header, turns, earlier }: ArchivedWindow): SessionState {
   return restore({ ...emptyState, ...header, v: SCHEMA_VERSION, earlier, turns });
 }
 
+export interface ArchivedFold {
+  /** The seq of an archived position. */
+  readonly end: number;
+  readonly turns: number;
+  /** What is seen of each event. */
+  readonly shown?: (event: Event) => Event;
+  /** Does a piece of the work when there is time for it. */
+  readonly run?: <T>(piece: () => T) => Promise<T>;
+}
+
 /**
  * A window on the session as it was at an archived position, folded from the events: for what another version
  * folded, which may lack something, and where what was archived since must not show.
- * @param shown what is seen of each event
  */
 export async function foldArchived(
   store: Store,
   ref: Ref,
-  end: number,
-  turns: number,
-  shown: (event: Event) => Event = (event) => event,
+  { end, turns, shown = (event) => event, run }: ArchivedFold,
 ): Promise<SessionState> {
+  const piece = run ?? (async (work) => work());
   let state = emptyState;
   while (state.seq < end) {
-    const events = await store.archive.events(ref, { after: state.seq, limit: PAGE });
-    for (const event of events) if (state.seq < end) state = fold(state, shown(event));
+    const limit = run === undefined ? PAGE : POLITE_PAGE;
+    const events = await store.archive.events(ref, { after: state.seq, limit });
     if (events.length === 0) break;
+    await piece(() => {
+      for (const event of events) if (state.seq < end) state = fold(state, shown(event));
+    });
   }
-  return restore(snapshot(state, turns));
+  return piece(() => restore(snapshot(state, turns)));
 }

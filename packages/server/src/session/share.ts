@@ -8,12 +8,16 @@ import { forOthers } from "../store/rules/for-others.ts";
 import { readShareToken } from "../store/rules/share-token.ts";
 import type { Share } from "../store/ports/shares.ts";
 import type { Store } from "../store/store.ts";
-import { foldArchived } from "./archived-state.ts";
+import { type ArchivedFold, foldArchived } from "./archived-state.ts";
 
 export interface SharedHistory {
   readonly share: Share;
   /** A window on the newest turns. */
   readonly state: SessionState;
+}
+
+export interface SharedOptions extends Pick<ArchivedFold, "run"> {
+  readonly turns?: number;
 }
 
 const DEFAULT_TURNS = 20;
@@ -26,11 +30,12 @@ export async function readShared(
   store: Store,
   token: string,
   secrets: readonly string[],
-  options: { readonly turns?: number } = {},
+  options: SharedOptions = {},
 ): Promise<SharedHistory | null> {
   const id = readShareToken(token, secrets);
   const share = id === null ? null : await store.shares.find(id);
   if (share === null) return null;
   const end = parseCursor(share.upTo)?.seq ?? 0;
-  return { share, state: await foldArchived(store, share, end, options.turns ?? DEFAULT_TURNS, forOthers) };
+  const { turns = DEFAULT_TURNS, ...how } = options;
+  return { share, state: await foldArchived(store, share, { end, turns, shown: forOthers, ...how }) };
 }

@@ -7,6 +7,7 @@ import { afterEach, expect, test } from "vitest";
 import { KeptPages } from "../../src/gateway/kept-pages.ts";
 import { createFeeds, type FeedsOptions } from "../../src/gateway/open-feeds.ts";
 import type { GatewayParts } from "../../src/gateway/http/route.ts";
+import { createSlices } from "../../src/gateway/slices.ts";
 import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
 import type { Feeds } from "../../src/gateway/feeds.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
@@ -166,6 +167,7 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
   const parts = {
     ...world.parts,
     feeds,
+    slices: createSlices(),
     blobBase: "/",
     secrets: ["s"],
     env: { now: () => 0 },

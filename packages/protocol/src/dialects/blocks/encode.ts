@@ -39,21 +39,32 @@ export function encodeBlocks(
  * that went on, told again (it clears on `message_start`), and what changed outside them.
  */
 export function resyncBlocks(state: SessionState, since: number): BlocksFrame[] {
-  const frames: BlocksFrame[] = [];
-  if (state.title !== null)
-    frames.push({ type: "session_title", session_id: state.session, title: state.title });
+  return [...eachResyncFrame(state, since)];
+}
+
+/** The same frame by frame, for a server that has others to serve in between. */
+export function* eachResyncFrame(state: SessionState, since: number): Generator<BlocksFrame> {
+  let held: BlocksFrame | null = null;
+  for (const frame of missedFrames(state, since)) {
+    if (held !== null) yield held;
+    held = frame;
+  }
+  if (held !== null) yield* withCursor([held], formatCursor(state));
+}
+
+function* missedFrames(state: SessionState, since: number): Generator<BlocksFrame> {
+  if (state.title !== null) yield { type: "session_title", session_id: state.session, title: state.title };
   for (const turn of state.turns) {
-    if (turn.start > since && turn.message !== null) frames.push(userMessage(turn.message));
-    if (turn.end === null || turn.end > since) frames.push(...turnFrames(state, turn));
+    if (turn.start > since && turn.message !== null) yield userMessage(turn.message);
+    if (turn.end === null || turn.end > since) yield* turnFrames(state, turn);
     else {
       const changed = blocksOf(turn).filter(
         (b): b is InteractionBlock => "version" in b && b.changed > since,
       );
-      frames.push(...changed.flatMap((block) => updateFrames(turn, block)));
+      for (const block of changed) yield* updateFrames(turn, block);
     }
   }
-  for (const message of state.waiting) frames.push(userMessage(message));
-  return withCursor(frames, formatCursor(state));
+  for (const message of state.waiting) yield userMessage(message);
 }
 
 function userMessage(message: UserMessage): BlocksFrame {
@@ -94,7 +105,7 @@ function turnEventFrames(state: SessionState, turn: Turn, event: Event): BlocksF
     case "turn.end":
       return endFrames(turn);
     case "turn.takeover":
-      return turnFrames(state, turn);
+      return [...turnFrames(state, turn)];
     case "group.start":
     case "group.end":
       return markerFrames(turn, event.index);
@@ -254,21 +265,22 @@ function isShownItem(item: Item | null): item is Block | GroupStart | GroupEnd {
 }
 
 /** The turn told again: starts and stops in the order in which they first came, deltas in one piece. */
-function turnFrames(state: SessionState, turn: Turn): BlocksFrame[] {
-  const told: { at: number; frames: BlocksFrame[] }[] = [];
+function* turnFrames(state: SessionState, turn: Turn): Generator<BlocksFrame> {
+  const told: { at: number; frames: () => BlocksFrame[] }[] = [];
   for (const item of turn.items.toArray().filter(isShownItem)) {
-    if (!isBlock(item)) told.push({ at: item.start, frames: markerFrames(turn, item.index) });
+    if (!isBlock(item)) told.push({ at: item.start, frames: () => markerFrames(turn, item.index) });
     else if (showsHalf(item.kind)) {
-      told.push({ at: item.start, frames: soFar(turn, item) });
-      if (item.end !== null) told.push({ at: item.end, frames: [stopFrame(turn, item)] });
+      told.push({ at: item.start, frames: () => soFar(turn, item) });
+      if (item.end !== null) told.push({ at: item.end, frames: () => [stopFrame(turn, item)] });
     } else {
-      const update = "version" in item ? updateFrames(turn, item) : [];
+      const update = (): BlocksFrame[] => ("version" in item ? updateFrames(turn, item) : []);
       told.push({
         at: item.end ?? item.start,
-        frames: [...soFar(turn, item), stopFrame(turn, item), ...update],
+        frames: () => [...soFar(turn, item), stopFrame(turn, item), ...update()],
       });
     }
   }
-  const frames = told.toSorted((a, b) => a.at - b.at).flatMap((part) => part.frames);
-  return [messageStart(state, turn), ...frames, ...(turn.status === "running" ? [] : endFrames(turn))];
+  yield messageStart(state, turn);
+  for (const { frames } of told.toSorted((a, b) => a.at - b.at)) yield* frames();
+  if (turn.status !== "running") yield* endFrames(turn);
 }

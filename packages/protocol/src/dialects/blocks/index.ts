@@ -29,6 +29,6 @@ export const blocks: Dialect<SessionState, BlocksDecoder, BlocksFrame> = {
 };
 
 export type { BlocksDecoder } from "./decode.ts";
-export { resyncBlocks } from "./encode.ts";
+export { eachResyncFrame, resyncBlocks } from "./encode.ts";
 export type { BlocksFrame, BlocksFrameOf } from "./frames.ts";
 export { type History, type HistoryMessage, historyOf, type HistoryPart, turnMessages } from "./history.ts";

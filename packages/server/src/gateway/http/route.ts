@@ -12,10 +12,12 @@ import type { Caller } from "../caller.ts";
 import type { Feeds } from "../feeds.ts";
 import type { Outlet, StreamEvents } from "../outlet.ts";
 import type { GatewayLimits } from "../settings.ts";
+import type { Slices } from "../slices.ts";
 
 /** What every handler works with. */
 export interface GatewayParts extends CommandParts {
   readonly feeds: Feeds;
+  readonly slices: Slices;
   readonly env: Env;
   readonly limits: GatewayLimits;
   readonly secrets: readonly [string, ...string[]];
@@ -54,6 +56,8 @@ export type Answer =
       /** The session that was made: what is remembered of the answer goes with it. */
       readonly session?: string;
     }
+  /** JSON that was written piece by piece, because it is long. */
+  | { readonly status: number; readonly jsonText: string; readonly headers?: Headers }
   | {
       readonly status: number;
       readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;

@@ -151,6 +151,12 @@ function queryOf(search: string): Record<string, string> {
 
 function httpAnswer(caller: Caller, answer: Answer): HttpAnswer {
   if ("json" in answer) return jsonAnswer(answer.status, answer.json, answer.headers);
+  if ("jsonText" in answer)
+    return {
+      status: answer.status,
+      headers: { ...JSON_HEADERS, ...answer.headers },
+      body: { whole: answer.jsonText },
+    };
   if ("stream" in answer) {
     const { status, stream, headers = {} } = answer;
     return { status, headers, body: { stream, caller } };

@@ -3,16 +3,14 @@
  * beginning, the turn is told from the archive once it is over. A client that sends its message again much later gets the
  * same answer.
  */
-import { type Event, fold, parseCursor, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
-import { blobAddresses } from "../../session/blob-address.ts";
+import { parseCursor } from "@turnstream/protocol";
 import { isStoreError } from "../../store/errors.ts";
 import type { Ref } from "../../store/refs.ts";
-import { attachEncoder, bytesOfFrames, framesOfEvent, tellingOf } from "../encoding.ts";
 import type { Choice } from "../choice.ts";
 import type { Subscription, SubscriptionWish, Viewer } from "../feeds.ts";
 import type { GatewayParts } from "../http/route.ts";
-
-const PAGE = 200;
+import type { Outlet } from "../outlet.ts";
+import { tellArchivedTurn } from "./archived-turn.ts";
 
 /** Like `subscribe` of feeds. */
 export function subscribeToTurn(
@@ -24,12 +22,13 @@ export function subscribeToTurn(
   const { until } = wish;
   if (until === undefined) return parts.feeds.subscribe(ref, wish, viewer);
   const left = new AbortController();
+  const pace = new Pace();
   let isFromArchive = false;
   const fromArchive = (): void => {
     if (isFromArchive) return;
     isFromArchive = true;
     inner.closed();
-    void tellFromArchive(parts, ref, { turn: until, choice: wish.choice }, viewer, left.signal);
+    void tellFromArchive(parts, ref, { turn: until, choice: wish.choice }, viewer, pace, left.signal);
   };
   /** It goes on from now: if the turn was over by then, its end would never come. */
   const endWithTurn = async (from: number): Promise<void> => {
@@ -58,10 +57,17 @@ export function subscribeToTurn(
     get position() {
       return inner.position;
     },
-    flushed: () => inner.flushed(),
-    drained: () => inner.drained(),
+    flushed() {
+      pace.heard("flushed");
+      inner.flushed();
+    },
+    drained() {
+      pace.heard("drained");
+      inner.drained();
+    },
     closed() {
       left.abort();
+      pace.heard("closed");
       inner.closed();
     },
   };
@@ -72,17 +78,14 @@ async function tellFromArchive(
   ref: Ref,
   { turn, choice }: { readonly turn: string; readonly choice: Choice },
   viewer: Viewer,
+  pace: Pace,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     const ended = await parts.feeds.ended(ref, turn, signal);
-    const events = await archivedEvents(parts, ref, ended.turn);
-    if (signal.aborted) return;
-    const base = blobAddresses(ref, { base: parts.blobBase, secret: parts.secrets[0], now: parts.env.now() });
-    const telling = tellingOf(choice, ref.session, base);
-    const bytes = bytesOfFrames(telling, framesOfTurn(choice, before(ended.state, events), events));
-    if (bytes !== null) viewer.outlet.send(bytes);
-    viewer.ended(bytes === null ? "unavailable" : "over");
+    const give = (bytes: Uint8Array): Promise<boolean> => pace.give(viewer.outlet, bytes, signal);
+    const isTold = await tellArchivedTurn(parts, { ref, choice, ended }, give);
+    if (!signal.aborted) viewer.ended(isTold ? "over" : "unavailable");
   } catch (error) {
     if (signal.aborted) return;
     const isGone = isStoreError(error, "NOT_FOUND");
@@ -91,35 +94,24 @@ async function tellFromArchive(
   }
 }
 
-/** From the turn's first event to its last. */
-async function archivedEvents({ store }: GatewayParts, ref: Ref, turn: Turn): Promise<Event[]> {
-  const events: Event[] = [];
-  for (let after = turn.start - 1; ;) {
-    const page = await store.archive.events(ref, { after, limit: PAGE });
-    const end = page.findIndex((event) => event.type === "turn.end" && event.turn === turn.id);
-    events.push(...(end < 0 ? page : page.slice(0, end + 1)));
-    const last = parseCursor(page.at(-1)?.id);
-    if (end >= 0 || last === null) return events;
-    after = last.seq;
-  }
-}
+/** Gives an outlet one thing after the other, as fast as it leaves: so it never fills the queue. */
+class Pace {
+  #left: ((how: "flushed" | "drained" | "closed") => void) | null = null;
 
-/** The session right before these events, as far as they need it. */
-function before(state: SessionState, [first]: readonly Event[]): SessionState {
-  const at = parseCursor(first?.id);
-  if (at === null) return state;
-  return { ...state, turns: Sequence.empty(), epoch: at.epoch, seq: (first?.first ?? at.seq) - 1 };
-}
-
-function framesOfTurn(choice: Choice, from: SessionState, events: readonly Event[]): object[] {
-  const frames: object[] = [];
-  let state = from;
-  let remembered = attachEncoder(choice, state);
-  for (const event of events) {
-    const after = fold(state, event);
-    const encoded = framesOfEvent(choice, remembered, event, state, after);
-    for (const frame of encoded.frames) frames.push(frame);
-    [state, remembered] = [after, encoded.remembered];
+  heard(how: "flushed" | "drained" | "closed"): void {
+    this.#left?.(how);
+    this.#left = null;
   }
-  return frames;
+
+  /** @returns false when the connection is over */
+  async give(outlet: Outlet, bytes: Uint8Array, signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      const sent = outlet.send(bytes);
+      if (sent === "written") break;
+      const how = await new Promise((resolve) => (this.#left = resolve));
+      // After a drop, what had been queued is given once more.
+      if (sent === "queued" && how === "flushed") break;
+    }
+    return !signal.aborted;
+  }
 }

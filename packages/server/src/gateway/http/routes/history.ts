@@ -1,5 +1,5 @@
 /** Routes that show what was said: history for clients of `blocks`, snapshots and turns for native ones, end states. */
-import { snapshot, turnSnapshot, withAddresses } from "@turnstream/protocol";
+import { turnSnapshot, withAddresses } from "@turnstream/protocol";
 import { historyOf, turnMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
@@ -7,9 +7,11 @@ import { blobAddresses } from "../../../session/blob-address.ts";
 import { readEndState } from "../../../session/end-state.ts";
 import { readQuiet } from "../../../session/handoff.ts";
 import { readHistory } from "../../../session/history.ts";
+import { withOlderTurns } from "../../../session/older-turns.ts";
 import { howManyFit, pageOfTurns, readTurn } from "../../../session/turn-pages.ts";
 import type { Ref } from "../../../store/refs.ts";
 import { Refused } from "../../refused.ts";
+import { withSnapshot } from "../../snapshot-text.ts";
 import { pageEnd, pageSize } from "../query.ts";
 import { type Answer, type GatewayParts, type Route, route } from "../route.ts";
 
@@ -46,12 +48,12 @@ const getSnapshot = route({
   query: z.strictObject({ turns: pageSize(MAX_TURNS, USUAL_TURNS) }),
   answer: restReplies.snapshot,
   async handle({ parts, ref, query }) {
-    const { state, cursor } = await readHistory(parts, ref, query);
-    return shown(parts, ref, {
-      session_id: ref.session,
-      event_id: cursor,
-      snapshot: snapshot(state, howManyFit(state, query.turns)),
-    });
+    const { state: newest, cursor } = await readHistory(parts, ref, { turns: 1 });
+    const state = await withOlderTurns(parts, ref, newest, query);
+    const head = { session_id: ref.session, event_id: cursor };
+    const addressOf = addressesOf(parts, ref);
+    const count = howManyFit(state, query.turns);
+    return { status: 200, jsonText: await withSnapshot(parts.slices, { addressOf }, head, state, count) };
   },
 });
 
@@ -105,9 +107,12 @@ function noTurn(): Refused {
 }
 
 /** What is kept beside the log gets addresses that can be loaded for a while. */
-function shown({ blobBase, secrets, env }: GatewayParts, ref: Ref, json: object): Answer {
-  const options = { base: blobBase, secret: secrets[0], now: env.now() };
-  return { status: 200, json: withAddresses(json, blobAddresses(ref, options)) };
+function addressesOf({ blobBase, secrets, env }: GatewayParts, ref: Ref): (blob: string) => string {
+  return blobAddresses(ref, { base: blobBase, secret: secrets[0], now: env.now() });
+}
+
+function shown(parts: GatewayParts, ref: Ref, json: object): Answer {
+  return { status: 200, json: withAddresses(json, addressesOf(parts, ref)) };
 }
 
 export const historyRoutes: readonly Route[] = [history, getSnapshot, listTurns, getTurn, endState];

@@ -1,16 +1,19 @@
 /** Routes of shares: links to a session as it is now, for whoever has one. A link reads, and can be copied; no more. */
-import { snapshot, withAddresses } from "@turnstream/protocol";
 import { z } from "zod";
 import { archiveSession } from "../../../session/archive.ts";
 import { blobAddresses } from "../../../session/blob-address.ts";
 import { readShared } from "../../../session/share.ts";
+import { howManyFit } from "../../../session/turn-pages.ts";
 import { isStoreError } from "../../../store/errors.ts";
 import { forkShare } from "../../../store/fork/fork-share.ts";
 import type { Session } from "../../../store/ports/sessions.ts";
 import type { Share } from "../../../store/ports/shares.ts";
 import { readShareToken, signShare } from "../../../store/rules/share-token.ts";
+import type { Store } from "../../../store/store.ts";
+import { AskOnce } from "../../ask-once.ts";
 import type { Caller } from "../../caller.ts";
 import { Refused } from "../../refused.ts";
+import { withSnapshot } from "../../snapshot-text.ts";
 import { pageSize } from "../query.ts";
 import { type GatewayParts, type Route, route } from "../route.ts";
 import { sessionJson } from "./sessions.ts";
@@ -72,20 +75,38 @@ const read = route({
   action: null,
   query: z.strictObject({ turns: pageSize(MAX_TURNS, USUAL_TURNS) }),
   async handle({ parts, params, query }) {
-    const { store, secrets, blobBase, env } = parts;
-    const shared = await readShared(store, params["token"] ?? "", secrets, query);
-    if (shared === null) throw noShare();
-    const { share, state } = shared;
-    const json = {
-      title: state.title,
-      event_id: share.upTo,
-      created_at: share.createdAt,
-      snapshot: snapshot(state, query.turns),
-    };
-    const options = { base: blobBase, secret: secrets[0], now: env.now() };
-    return { status: 200, json: withAddresses(json, blobAddresses(share, options)) };
+    const token = params["token"] ?? "";
+    const id = readShareToken(token, parts.secrets);
+    // Asked by everybody: a link that was closed a moment ago shows nothing, whoever else is still being shown it.
+    if (id === null || (await parts.store.shares.find(id)) === null) throw noShare();
+    const ask = JSON.stringify([token, query.turns]);
+    const jsonText = await askedOf(parts.store).ask(ask, () => shownBy(parts, token, query.turns));
+    if (jsonText === null) throw noShare();
+    return { status: 200, jsonText };
   },
 });
+
+/** By store: a link may be opened by many at once, who need no key and all ask for the same. */
+const asked = new WeakMap<Store, AskOnce<string | null>>();
+
+function askedOf(store: Store): AskOnce<string | null> {
+  const once = asked.get(store) ?? new AskOnce();
+  asked.set(store, once);
+  return once;
+}
+
+async function shownBy(
+  { store, slices, secrets, blobBase, env }: GatewayParts,
+  token: string,
+  turns: number,
+): Promise<string | null> {
+  const shared = await readShared(store, token, secrets, { turns, run: slices.run });
+  if (shared === null) return null;
+  const { share, state } = shared;
+  const addressOf = blobAddresses(share, { base: blobBase, secret: secrets[0], now: env.now() });
+  const head = { title: state.title, event_id: share.upTo, created_at: share.createdAt };
+  return withSnapshot(slices, { addressOf }, head, state, howManyFit(state, turns));
+}
 
 const fork = route({
   method: "POST",
