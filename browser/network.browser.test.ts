@@ -86,3 +86,28 @@ test("a connection that goes silent without a word", async () => {
   await room.house.proxy.heal();
   await endsWhole(half, "silent");
 }, 240_000);
+
+test("who presses Try now, in whichever tab, doesn't wait for the next attempt", async () => {
+  const ref = await room.session();
+  const context = await room.person();
+  const tabs = [await room.tab(context, ref), await room.tab(context, ref)] as const;
+  for (const tab of tabs) await tab.live();
+  room.house.proxy.cut();
+  const pressed = tabs[1];
+  const retryAt = async () =>
+    await pressed.page.evaluate(() => {
+      const { phase, retryAt: at } = window.turnstream?.session.getSnapshot().connection ?? {};
+      return phase === "waiting" && at ? at : 0;
+    });
+  const now = async () => await pressed.page.evaluate(() => Date.now());
+  await until("a long wait", async () => (await retryAt()) - (await now()) > 14_000, {
+    timeoutMs: 180_000,
+    everyMs: 100,
+  });
+  const wouldTryAt = await retryAt();
+  await room.house.proxy.heal();
+  await pressed.page.getByRole("button", { name: "Try now" }).click();
+  await pressed.until("to try", ({ phase }) => phase !== "waiting");
+  expect(await now()).toBeLessThan(wouldTryAt);
+  for (const tab of tabs) await tab.live();
+}, 300_000);

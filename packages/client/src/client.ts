@@ -66,8 +66,9 @@ export function createClient(options: ClientOptions): Client {
     deliver();
   });
   const api = createApi({ url, auth, env });
-  const makeLink = (): Link =>
-    directLink({ api, env, wires: options.wires ?? WIRES[dialect?.name ?? "native"], dialect });
+  const wires = options.wires ?? WIRES[dialect?.name ?? "native"];
+  const makeLink = (outside = env.outside): Link =>
+    directLink({ api, env: { ...env, outside }, wires, dialect });
   // Positions of another dialect are each tab's own.
   const tabs = options.shareTabs === false || dialect !== undefined ? null : browserTabs();
   const shared =

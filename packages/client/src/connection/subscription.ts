@@ -71,6 +71,8 @@ export function stepSubscription(
     case "again": {
       if (state.phase === "off") return quiet({ ...state, isAnew: true });
       if (state.phase === "over") return ask({ ...state, isAnew: true, retries: 0, error: null });
+      // Nothing comes meanwhile that could be wrong: a person says "now".
+      if (state.phase === "waiting") return ask({ ...state, isAnew: true });
       const again = { ...state, isAnew: true, retries: state.retries + 1 };
       // Once at once: whatever was wrong may be so again.
       return again.retries === 1 ? ask(again) : wait(again, now, backOff(again.retries - 1, random));

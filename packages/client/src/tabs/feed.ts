@@ -52,13 +52,16 @@ export type FeedInput =
   | { readonly type: "begun"; readonly resumed: boolean; readonly reason: Beginning["reason"] }
   | { readonly type: "snapshot"; readonly snapshot: Snapshot; readonly cursor: Cursor }
   | { readonly type: "events"; readonly events: readonly Event[] }
-  | { readonly type: "fetched"; readonly who: Watcher; readonly snapshot: Snapshot; readonly cursor: Cursor };
+  | { readonly type: "fetched"; readonly who: Watcher; readonly snapshot: Snapshot; readonly cursor: Cursor }
+  /** A snapshot can't be had by itself. */
+  | { readonly type: "unfetchable" };
 
 export type FeedEffect =
   /** @param to null: everybody */
   | { readonly type: "begin"; readonly to: Watcher | null; readonly beginning: Beginning }
   | { readonly type: "events"; readonly to: Watcher | null; readonly events: readonly Event[] }
-  | { readonly type: "fetch" | "fetch later"; readonly who: Watcher }
+  /** Wants a snapshot, as long as it is `fetching`; said again where one may be under way. */
+  | { readonly type: "fetch"; readonly who: Watcher }
   /** Something is missing: let the connection begin again, after `cursor`. */
   | { readonly type: "again" };
 
@@ -99,6 +102,11 @@ export function stepFeed(state: FeedState, input: FeedInput): FeedStep {
       return goOn(state, input.events);
     case "fetched":
       return fetched(state, input.who, input.snapshot, input.cursor);
+    case "unfetchable": {
+      // The connection brings one for everybody, or says why it can't.
+      const watchers = state.watchers.map((one): Watching => ({ ...one, phase: "waiting" }));
+      return { state: { ...newFeed(null), watchers }, effects: [{ type: "again" }] };
+    }
   }
 }
 
@@ -127,9 +135,8 @@ function resumed(state: FeedState, reason: Beginning["reason"]): FeedStep {
   const beginning: Beginning = { resumed: true, reason, snapshot: null };
   const effects: FeedEffect[] = [];
   const watchers = state.watchers.map((one): Watching => {
-    if (one.phase === "fetching") return one;
     const who = { tab: one.tab, watch: one.watch };
-    const canGoOn = one.phase === "joined" || one.cursor === state.cursor;
+    const canGoOn = one.phase === "joined" || (one.phase === "waiting" && one.cursor === state.cursor);
     effects.push(canGoOn ? { type: "begin", to: who, beginning } : { type: "fetch", who });
     return { ...one, phase: canGoOn ? "joined" : "fetching" };
   });
@@ -184,7 +191,8 @@ function fetched(state: FeedState, who: Watcher, snapshot: Snapshot, cursor: Cur
   // A snapshot may be ahead of the connection: it then waits for what comes after.
   const isAhead = there !== null && here !== null && there.seq > here.seq;
   const after = isAhead ? [] : eventsAfter(state, cursor);
-  if (after === null) return { state, effects: [{ type: "fetch later", who }] };
+  // Older than what is kept: another one is needed.
+  if (after === null) return { state, effects: [] };
   const beginning: Beginning = {
     resumed: false,
     reason: watching.cursor === null ? "fresh" : "expired",

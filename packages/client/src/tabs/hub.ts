@@ -2,17 +2,21 @@
  * The leading tab's side: one connection for all tabs, a feed for each session that anybody watches, and their commands.
  * The rules of a feed are in feed.ts. Never decides who leads.
  */
-import type { Cursor, Snapshot } from "@turnstream/protocol";
+import type { Cursor } from "@turnstream/protocol";
 import { type ConnectionView, NOT_CONNECTED } from "../connection-view.ts";
 import { asClientError, ClientError } from "../errors.ts";
 import type { Link, LinkHandler, Watch } from "../link.ts";
+import type { Outside } from "../options.ts";
 import { type FeedEffect, type FeedInput, type FeedState, newFeed, stepFeed, type Watcher } from "./feed.ts";
+import { createFetches } from "./fetches.ts";
 import { type FromLeader, type Reign, type ToLeader, writeError, writeView } from "./messages.ts";
+import { createOnlookers } from "./onlookers.ts";
 import type { TabsEnv } from "./page.ts";
 
 export interface HubOptions {
   readonly by: Reign;
-  readonly link: Link;
+  /** @param outside what all tabs see together */
+  readonly makeLink: (outside: Outside) => Link;
   readonly env: TabsEnv;
   /** To the tab of this hub, and to the others where `isForOthers`. */
   readonly post: (message: FromLeader, isForOthers: boolean) => void;
@@ -35,13 +39,16 @@ interface Feed {
 const FORGET_MS = 5 * 60_000;
 /** A command that is older was given to a tab that slept: who gave it was told that nobody knows. */
 const STALE_COMMAND_MS = 10_000;
-const FETCH_AGAIN_MS = 1_000;
+
+/** Waits to be tried again, or is closed for good: until somebody says "now". */
+const TRIES_AGAIN: readonly ConnectionView["phase"][] = ["waiting", "offline", "closed"];
 
 export function createHub(options: HubOptions): Hub {
-  const { by, link, env } = options;
+  const { by, env } = options;
+  const onlookers = createOnlookers(env.outside);
+  const link = options.makeLink(onlookers.outside);
   const feeds = new Map<string, Feed>();
   const seen = new Map<string, number>();
-  const timers = new Set<() => void>();
   let skewMs: number | null = null;
   let isClosed = false;
 
@@ -80,30 +87,25 @@ export function createHub(options: HubOptions): Hub {
         );
       }
       case "fetch":
-        return void fetchFor(session, effect.who);
-      case "fetch later":
-        return fetchLater(session, effect.who);
+        if (feed.view.phase !== "closed") fetches.want(session, effect.who);
+        return;
       case "again":
         return feed.watch.again();
     }
   };
 
-  const fetchFor = async (session: string, who: Watcher): Promise<void> => {
-    const found = await loadSnapshot(link, session);
-    if (found === null) fetchLater(session, who);
-    else input(session, { type: "fetched", who, ...found });
-  };
-
-  const fetchLater = (session: string, who: Watcher): void => {
-    const cancel = env.setTimer(() => {
-      timers.delete(cancel);
-      const { watchers = [] } = feeds.get(session)?.state ?? {};
-      const isSame = (one: Watcher): boolean => one.tab === who.tab && one.watch === who.watch;
-      if (!isClosed && watchers.some((one) => isSame(one) && one.phase === "fetching"))
-        void fetchFor(session, who);
-    }, FETCH_AGAIN_MS);
-    timers.add(cancel);
-  };
+  const fetches = createFetches({
+    link,
+    env,
+    isWanted(session, who) {
+      const feed = feeds.get(session);
+      if (feed === undefined || feed.view.phase === "closed") return false;
+      const isSame = ({ tab, watch }: Watcher): boolean => tab === who.tab && watch === who.watch;
+      return feed.state.watchers.some((one) => one.phase === "fetching" && isSame(one));
+    },
+    fetched: (session, who, snapshot, cursor) => input(session, { type: "fetched", who, snapshot, cursor }),
+    gaveUp: (session) => input(session, { type: "unfetchable" }),
+  });
 
   const open = (session: string, feed: Feed): void => {
     const handler: LinkHandler = {
@@ -111,7 +113,10 @@ export function createHub(options: HubOptions): Hub {
         feed.view = view;
         post({ type: "connection", by, session, view: writeView(view) }, feed);
       },
-      begun: ({ resumed, reason }) => input(session, { type: "begun", resumed, reason }),
+      begun({ resumed, reason }) {
+        input(session, { type: "begun", resumed, reason });
+        fetches.hurry(session);
+      },
       snapshot: (snapshot, cursor) => input(session, { type: "snapshot", snapshot, cursor }),
       events: (events) => input(session, { type: "events", events }),
       clock(skew) {
@@ -133,8 +138,9 @@ export function createHub(options: HubOptions): Hub {
     if (isNew) return open(session, feed);
     post({ type: "connection", by, session, view: writeView(feed.view) }, feed);
     if (skewMs !== null) post({ type: "clock", by, skewMs }, null);
-    // Closed for good, says the connection; but somebody asks anew.
-    if (feed.view.phase === "closed") feed.watch.again();
+    if (message.isWish !== true) return;
+    if (TRIES_AGAIN.includes(feed.view.phase)) feed.watch.again();
+    fetches.hurry(session);
   };
 
   const command = async (message: Extract<ToLeader, { readonly type: "command" }>): Promise<void> => {
@@ -152,6 +158,7 @@ export function createHub(options: HubOptions): Hub {
 
   const partAll = (tab: string): void => {
     seen.delete(tab);
+    onlookers.heard(tab, false);
     for (const session of feeds.keys()) input(session, { type: "part all", tab });
   };
 
@@ -174,9 +181,11 @@ export function createHub(options: HubOptions): Hub {
         case "bye":
           return partAll(message.from);
         case "here":
-          return forget();
         case "hello":
         case "ping":
+          // This one sees for itself whether somebody looks at it.
+          if (message.from !== by.tab) onlookers.heard(message.from, message.isVisible ?? false);
+          if (message.type === "here") forget();
       }
     },
     heads: () =>
@@ -187,26 +196,9 @@ export function createHub(options: HubOptions): Hub {
       ),
     close() {
       isClosed = true;
-      for (const cancel of timers) cancel();
+      fetches.close();
       feeds.clear();
       link.close();
     },
   };
-}
-
-async function loadSnapshot(
-  link: Link,
-  session: string,
-): Promise<{ readonly snapshot: Snapshot; readonly cursor: string } | null> {
-  try {
-    const response = await link.request(`/sessions/${encodeURIComponent(session)}/snapshot`);
-    if (!response.ok) return null;
-    const { snapshot, event_id: cursor } = (await response.json()) as {
-      snapshot: Snapshot;
-      event_id: string;
-    };
-    return { snapshot, cursor };
-  } catch {
-    return null;
-  }
 }

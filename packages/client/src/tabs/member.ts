@@ -59,7 +59,7 @@ export type MemberInput =
 
 export type MemberEffect =
   /** Asks the leader for a watch, after the cursor that its session has now. */
-  | { readonly type: "ask"; readonly watch: number; readonly session: string }
+  | { readonly type: "ask"; readonly watch: number; readonly session: string; readonly isWish: boolean }
   | { readonly type: "part"; readonly watch: number }
   | { readonly type: "give"; readonly request: string; readonly command: LinkCommand }
   | { readonly type: "connection"; readonly watch: number; readonly view: ConnectionView }
@@ -89,12 +89,13 @@ export function stepMember(state: MemberState, input: MemberInput, now: number):
   switch (input.type) {
     case "watch": {
       const watching = { session: input.session, isJoined: false, position: null, askedAt: now };
-      return ask({ ...state, watches: withEntry(state.watches, input.watch, watching) }, [input.watch], now);
+      const watches = withEntry(state.watches, input.watch, watching);
+      return ask({ ...state, watches }, [input.watch], now, true);
     }
     case "again":
-      return ask(state, [input.watch], now);
+      return ask(state, [input.watch], now, true);
     case "rejoin":
-      return ask(state, [...state.watches.keys()], now);
+      return ask(state, [...state.watches.keys()], now, true);
     case "unwatch":
       return {
         state: { ...state, watches: withEntry(state.watches, input.watch, null) },
@@ -119,14 +120,15 @@ export function stepMember(state: MemberState, input: MemberInput, now: number):
   }
 }
 
-function ask(state: MemberState, watches: readonly number[], now: number): MemberStep {
+/** @param isWish somebody has come, looks or says "now": not only a tab that has missed something */
+function ask(state: MemberState, watches: readonly number[], now: number, isWish = false): MemberStep {
   const effects: MemberEffect[] = [];
   let next = state.watches;
   for (const watch of watches) {
     const watching = next.get(watch);
     if (watching === undefined) continue;
     next = withEntry(next, watch, { ...watching, isJoined: false, askedAt: now });
-    if (state.leader !== null) effects.push({ type: "ask", watch, session: watching.session });
+    if (state.leader !== null) effects.push({ type: "ask", watch, session: watching.session, isWish });
   }
   return { state: { ...state, watches: next }, effects };
 }
@@ -239,7 +241,7 @@ function goOn(watching: Watching, watch: number, events: readonly Event[], now: 
     position = parseCursor(event.id) ?? position;
   }
   const effects: MemberEffect[] = next.length === 0 ? [] : [{ type: "events", watch, events: next }];
-  if (isBroken) effects.push({ type: "ask", watch, session: watching.session });
+  if (isBroken) effects.push({ type: "ask", watch, session: watching.session, isWish: false });
   return { watching: { ...watching, position, isJoined: !isBroken, askedAt: now }, effects };
 }
 

@@ -43,13 +43,20 @@ type WireView = Omit<ConnectionView, "error"> & { readonly error: WireError | nu
 
 /** To whoever leads. */
 export type ToLeader =
-  | { readonly type: "hello" | "ping" | "here" | "bye"; readonly from: string }
+  | {
+      readonly type: "hello" | "ping" | "here" | "bye";
+      readonly from: string;
+      /** Tabs that were opened before a deploy don't say. */
+      readonly isVisible?: boolean;
+    }
   | {
       readonly type: "watch";
       readonly from: string;
       readonly watch: number;
       readonly session: string;
       readonly cursor: Cursor | null;
+      /** A person wants it now. */
+      readonly isWish?: boolean;
     }
   | { readonly type: "unwatch"; readonly from: string; readonly watch: number }
   | {

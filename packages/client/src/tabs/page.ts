@@ -1,10 +1,12 @@
 /** What a page tells of its life, and what tabs of one browser have in common. Everything can be put in place by tests. */
+import type { Outside } from "../options.ts";
 
 export interface TabsEnv {
   readonly now: () => number;
   readonly random: () => number;
   readonly id: () => string;
   readonly setTimer: (run: () => void, ms: number) => () => void;
+  readonly outside: Outside;
 }
 
 export interface Page {

@@ -5,6 +5,7 @@
 import type { Cursor } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
 import type { Link, LinkCommand, LinkHandler, Watch } from "../link.ts";
+import type { Outside } from "../options.ts";
 import { createHub, type Hub } from "./hub.ts";
 import { type MemberEffect, type MemberInput, newMember, positioned, stepMember } from "./member.ts";
 import {
@@ -21,8 +22,8 @@ import { newRole, type RoleEffect, type RoleInput, stepRole, TICK_MS } from "./r
 export interface SharedLinkOptions {
   /** What is shared: the same for the same server and person, and for nobody else. Null: nothing is. */
   readonly name: () => Promise<string | null>;
-  /** The connection, for the tab that has it. */
-  readonly makeLink: () => Link;
+  /** The connection, for the tab that has it. @param outside what all tabs that share it see; unless given, this one */
+  readonly makeLink: (outside?: Outside) => Link;
   /** Requests are each tab's own. */
   readonly request: Link["request"];
   readonly tabs: Tabs;
@@ -217,14 +218,19 @@ class SharedLink implements Shared {
     this.#input({ type: "visible", isVisible });
     // It may have slept while hidden, and been forgotten.
     if (isVisible) this.#tell({ type: "rejoin" });
+    else this.#here();
     this.#plan();
   }
 
   #sayHere(): void {
     this.#cancelHere = this.#options.env.setTimer(() => {
-      this.#say({ type: "here", from: this.#me });
+      this.#here();
       this.#sayHere();
     }, HERE_MS);
+  }
+
+  #here(): void {
+    this.#say({ type: "here", from: this.#me, isVisible: this.#role.isVisible });
   }
 
   // ---- what is heard and said
@@ -293,7 +299,11 @@ class SharedLink implements Shared {
         this.#lock = null;
         return;
       case "say":
-        return this.#channel?.post({ type: effect.what, from: this.#me });
+        return this.#channel?.post({
+          type: effect.what,
+          from: this.#me,
+          isVisible: this.#role.isVisible,
+        });
       case "announce":
         return this.#announce(effect.what, effect.by);
       case "drain":
@@ -302,7 +312,7 @@ class SharedLink implements Shared {
       case "reign":
         this.#hub = createHub({
           by: effect.by,
-          link: this.#options.makeLink(),
+          makeLink: this.#options.makeLink,
           env: this.#options.env,
           post: (message, isForOthers) => {
             const isForMe = !("to" in message) || message.to === null || message.to === this.#me;
@@ -316,7 +326,9 @@ class SharedLink implements Shared {
         this.#hub = null;
         return;
       case "follow":
-        return this.#tell({ type: "follow", leader: effect.leader });
+        this.#tell({ type: "follow", leader: effect.leader });
+        if (effect.leader !== null) this.#here();
+        return;
     }
   }
 
@@ -354,6 +366,7 @@ class SharedLink implements Shared {
           watch: effect.watch,
           session: effect.session,
           cursor,
+          isWish: effect.isWish,
         });
       }
       case "part":

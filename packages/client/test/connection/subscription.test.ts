@@ -99,6 +99,19 @@ describe("a subscription", () => {
     expect(one.state).toMatchObject({ phase: "live", retries: 0 });
   });
 
+  test("that waits is asked for at once when somebody says so", () => {
+    const one = new One().take(wire).begun(true, null, "1-1").take({ type: "ended", reason: "unavailable" });
+    expect(one.state.phase).toBe("waiting");
+    one.take(again);
+    expect([one.asked, one.state.phase, one.state.retryAt]).toEqual([2, "asked", null]);
+    // What is still wrong is waited for longer and longer.
+    const error = new ClientError("SERVER_ERROR", "no", { canRetry: true });
+    expect(one.take({ type: "refused", request: 2, error }).state).toMatchObject({
+      phase: "waiting",
+      retries: 2,
+    });
+  });
+
   test("whose log can't be reached is asked for later; one that is gone isn't", () => {
     const one = new One().take(wire).begun(true, null, "1-1").take({ type: "ended", reason: "unavailable" });
     expect(one.state).toMatchObject({ phase: "waiting", error: { code: "SERVER_ERROR" } });

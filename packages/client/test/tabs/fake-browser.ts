@@ -18,11 +18,13 @@ import {
 } from "@turnstream/protocol";
 import { type ConnectionView, NOT_CONNECTED } from "../../src/connection-view.ts";
 import { ClientError } from "../../src/errors.ts";
-import type { Link, LinkCommand, LinkHandler } from "../../src/link.ts";
+import type { Link, LinkCommand, LinkHandler, Watch } from "../../src/link.ts";
+import type { Outside } from "../../src/options.ts";
 import type { Page, Tabs } from "../../src/tabs/page.ts";
 import { type Shared, sharedLink } from "../../src/tabs/shared-link.ts";
+import { FakeOutside } from "../live/fast-env.ts";
 
-const SESSION = "ses_market";
+export const SESSION = "ses_market";
 
 /** A long legal log, to be let out bit by bit. */
 function longLog(): readonly Event[] {
@@ -39,10 +41,10 @@ function longLog(): readonly Event[] {
 }
 const LOG = longLog();
 
-class FakeServer {
+export class FakeServer {
   head = 1;
   readonly commands: string[] = [];
-  readonly links = new Set<FakeLink>();
+  readonly links = new Set<{ published(event: Event): void }>();
 
   get state(): SessionState {
     return foldAll(LOG.slice(0, this.head), emptyState);
@@ -169,6 +171,8 @@ export class FakeBrowser {
   /** Whether anybody can say who is signed in. */
   isNamed = true;
   readonly random: () => number;
+  /** What its tabs connect by; unless given, by something that only does as if. */
+  makeLink: ((tab: FakeTab, outside: Outside) => Link) | null = null;
   #holder: Waiter | null = null;
   #waiting: Waiter[] = [];
 
@@ -226,6 +230,9 @@ export class FakeTab {
   readonly link: Shared;
   life: "running" | "frozen" | "kept" | "gone" = "running";
   isVisible = true;
+  readonly outside = new FakeOutside(true);
+  readonly #watch: Watch;
+  #isLost = false;
   state: SessionState = emptyState;
   view: ConnectionView = NOT_CONNECTED;
   readonly outcomes: string[] = [];
@@ -253,7 +260,8 @@ export class FakeTab {
     };
     this.link = sharedLink({
       name: () => (browser.isNamed ? Promise.resolve("here") : Promise.reject(new Error("offline"))),
-      makeLink: () => {
+      makeLink: (outside = this.outside) => {
+        if (browser.makeLink !== null) return browser.makeLink(this, outside);
         const link = new FakeLink(browser.server, this);
         this.links.push(link);
         return link;
@@ -272,12 +280,18 @@ export class FakeTab {
         random: browser.random,
         id: () => `${this.name}.${++this.#ids}`,
         setTimer: (run, ms) => this.setTimer(run, ms),
+        outside: this.outside,
       },
     });
-    this.link.watch(SESSION, () => (this.state.seq === 0 ? null : formatCursor(this.state)), {
+    const cursor = (): Cursor | null =>
+      this.#isLost || this.state.seq === 0 ? null : formatCursor(this.state);
+    this.#watch = this.link.watch(SESSION, cursor, {
       connection: (view) => void (this.view = view),
       begun: () => {},
-      snapshot: (from) => void (this.state = restore(from)),
+      snapshot: (from) => {
+        this.state = restore(from);
+        this.#isLost = false;
+      },
       events: (events) => this.#take(events),
       clock: () => {},
     });
@@ -311,6 +325,11 @@ export class FakeTab {
     return () => clearTimeout(timer);
   }
 
+  /** As a session does when a person presses "Try now". */
+  refresh(): void {
+    this.#isLost = true;
+    this.#watch.again();
+  }
   send(text: string): void {
     this.link.command({ type: "send", session_id: SESSION, client_message_id: text, text }).then(
       () => this.outcomes.push(`${text} done`),
@@ -346,6 +365,7 @@ export class FakeTab {
   }
   show(isVisible: boolean): void {
     this.isVisible = isVisible;
+    this.outside.become({ isHidden: !isVisible });
     this.#on?.visible(isVisible);
   }
   /** Left, and kept by the browser to come back to. */

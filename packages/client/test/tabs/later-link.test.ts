@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { Link, LinkHandler } from "../../src/link.ts";
 import { laterLink } from "../../src/tabs/later-link.ts";
+import { FakeOutside } from "../live/fast-env.ts";
 
 function parts() {
   const told: string[] = [];
@@ -24,7 +25,13 @@ function parts() {
     request: (path, init) => link.request(path, init),
     tabs: { openChannel: () => ({ post() {}, close() {} }), requestLock: () => ({ release() {} }) },
     page: { isVisible: () => true, listen: () => () => {} },
-    env: { now: () => 0, random: () => 0, id: () => "me", setTimer: () => () => {} },
+    env: {
+      now: () => 0,
+      random: () => 0,
+      id: () => "me",
+      setTimer: () => () => {},
+      outside: new FakeOutside(),
+    },
   });
   return { told, shared };
 }

@@ -2,9 +2,17 @@
 import type { Event } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { type FeedState, newFeed, stepFeed } from "../../src/tabs/feed.ts";
-import { type MemberState, newMember, positioned, stepMember } from "../../src/tabs/member.ts";
+import {
+  type MemberInput,
+  type MemberState,
+  newMember,
+  positioned,
+  stepMember,
+} from "../../src/tabs/member.ts";
 import { readTabMessage, type Reign } from "../../src/tabs/messages.ts";
+import { createOnlookers } from "../../src/tabs/onlookers.ts";
 import { newRole, type RoleInput, type RoleState, stepRole } from "../../src/tabs/role.ts";
+import { FakeOutside } from "../live/fast-env.ts";
 
 const by: Reign = { term: 5, tab: "b" };
 const event = (id: string): Event => ({ v: 2, id, at: 0, type: "session.update", title: id });
@@ -35,7 +43,7 @@ test("what a tab has is left out, and what is missing is asked for", () => {
   const { state, effects } = told(joined(), "1-6", "1-8", "1-9");
   expect(effects).toEqual([
     { type: "events", watch: 1, events: [event("1-6")] },
-    { type: "ask", watch: 1, session: "s" },
+    { type: "ask", watch: 1, session: "s", isWish: false },
   ]);
   // Nothing more until it was answered.
   expect(told(state, "1-7").effects).toEqual([]);
@@ -46,7 +54,7 @@ const lead = (head: string) =>
 
 test("what a browser dropped while the page didn't run is asked for, once the leader says where it stands", () => {
   expect([lead("1-5"), lead("1-4")]).toEqual([[], []]);
-  expect(lead("1-6")).toEqual([{ type: "ask", watch: 1, session: "s" }]);
+  expect(lead("1-6")).toEqual([{ type: "ask", watch: 1, session: "s", isWish: false }]);
 });
 
 test("the words of a leader before count no more", () => {
@@ -127,6 +135,50 @@ test("what no tab says is not heard", () => {
     { ...command, command: { type: "stop" } },
   ];
   expect(wrong.filter((message) => readTabMessage(message) !== null)).toEqual([]);
+});
+
+test("who looks at any of the tabs counts, and is told when it changes", () => {
+  const own = new FakeOutside();
+  const onlookers = createOnlookers(own);
+  const { outside } = onlookers;
+  const changes: boolean[] = [];
+  const stop = outside.onChange(() => changes.push(outside.isHidden()));
+  own.become({ isHidden: true });
+  onlookers.heard("b", false);
+  onlookers.heard("b", true);
+  onlookers.heard("b", true);
+  onlookers.heard("c", true);
+  onlookers.heard("b", false);
+  onlookers.heard("c", false);
+  expect(changes).toEqual([true, false, false, false, true]);
+  own.become({ isHidden: false });
+  stop();
+  onlookers.heard("b", true);
+  expect(changes).toEqual([true, false, false, false, true, false]);
+});
+
+const wishes = (input: MemberInput): unknown[] =>
+  stepMember(joined(), input, 60_000).effects.map((effect) => effect.type === "ask" && effect.isWish);
+
+test("who says now wishes it; who only missed something doesn't", () => {
+  expect(wishes({ type: "again", watch: 1 })).toEqual([true]);
+  expect(wishes({ type: "rejoin" })).toEqual([true]);
+  expect(wishes({ type: "watch", watch: 2, session: "t" })).toEqual([true]);
+  expect(wishes({ type: "follow", leader: { term: 6, tab: "c" } })).toEqual([false]);
+});
+
+test("a snapshot that can't be had by itself is brought by the connection, for everybody", () => {
+  const [one, two] = [
+    { tab: "a", watch: 1 },
+    { tab: "b", watch: 1 },
+  ];
+  let state: FeedState = stepFeed(newFeed("1-5"), { type: "join", who: one, cursor: "1-5" }).state;
+  state = stepFeed(state, { type: "begun", resumed: true, reason: "cursor" }).state;
+  const joining = stepFeed(state, { type: "join", who: two, cursor: null });
+  expect(joining.effects).toEqual([{ type: "fetch", who: two }]);
+  const step = stepFeed(joining.state, { type: "unfetchable" });
+  expect([step.effects, step.state.cursor]).toEqual([[{ type: "again" }], null]);
+  expect(step.state.watchers.map(({ phase }) => phase)).toEqual(["waiting", "waiting"]);
 });
 
 test("the same gap again is not asked for again and again: everybody begins anew", () => {
