@@ -6,16 +6,20 @@ import { modelErrorFrom } from "../models/errors.ts";
 import type { ModelUsage, StreamPart } from "../models/model.ts";
 import { usageOf } from "../models/usage.ts";
 import type { AiSdkPart } from "./define/body.ts";
+import { checkLimits } from "./limits.ts";
 import { TurnFailed } from "./outcomes.ts";
 import { failed, outputFrom, succeeded } from "./result.ts";
 import { type RunScope, stepWriterFor } from "./run-scope.ts";
 import { settleOutput } from "./settle-output.ts";
+import { spentBy } from "./spending.ts";
 import type { StepCall, StepWriter } from "./step-writer.ts";
 import { tellResult } from "./tell-result.ts";
 
 export class AiSdkReader {
   readonly #scope: RunScope;
   #step: StepWriter;
+  /** How many have ended. */
+  #steps = 0;
   readonly #calls = new Map<string, StepCall>();
 
   constructor(scope: RunScope) {
@@ -46,6 +50,8 @@ export class AiSdkReader {
         );
       case "abort":
         throw new TurnFailed("SERVER_ERROR", "the body was aborted by itself", { canRetry: true });
+      case "start-step":
+        return checkLimits(this.#scope, this.#steps);
       case "finish-step":
         return this.#endStep(part["usage"] as FlatUsage | undefined);
       case "error":
@@ -92,7 +98,8 @@ export class AiSdkReader {
     await this.#step.finish();
     this.#step = stepWriterFor(this.#scope);
     const { attempt, path, agent } = this.#scope;
-    attempt.spending.add(path, agent.name, usageOf(usage === undefined ? null : nested(usage)));
+    const used = usageOf(usage === undefined ? null : nested(usage));
+    await attempt.spend(path, `step/${this.#steps++}`, spentBy(agent, agent.name, used));
   }
 }
 

@@ -8,7 +8,7 @@ import type { RunningTurn } from "../store/ports/running.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
 import { Archiver } from "./archiver.ts";
-import type { FactKey } from "./facts.ts";
+import { type FactKey, type Spent, spentKey } from "./facts.ts";
 import type { RuntimeParts } from "./parts.ts";
 import { Countdown } from "./countdown.ts";
 import type { Pen } from "./pen.ts";
@@ -136,6 +136,13 @@ export class Attempt {
       });
     });
     this.#journal.set(key, value as Json);
+  }
+
+  /** Counts what was spent on something that is no journaled step, so that whoever goes on counts it too. */
+  async spend(path: string, what: string, spent: Spent): Promise<void> {
+    if (spent.usage.calls === 0) return;
+    await this.note(spentKey(path, `${this.epoch}.${what}`), spent);
+    this.spending.add(path, spent);
   }
 
   /** Journals a fact in a commit that does more: whoever was superseded can't make it. */

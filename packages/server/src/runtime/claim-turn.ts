@@ -28,7 +28,7 @@ import {
   type CompactFact,
   COMPACTED,
   FILES,
-  pathOfStep,
+  pathOf,
   STEP_PREFIX,
   START_PREFIX,
   type StepFact,
@@ -154,7 +154,7 @@ function keptBy(journal: ReadonlyMap<string, Json>): {
     else if (key.startsWith(STEP_PREFIX) || key === COMPACTED) {
       for (const block of (value as unknown as StepFact | CompactFact).blocks) kept.add(block);
       // A step of a sub-agent stands inside the result of the call that started it.
-      if (key !== COMPACTED) keptCalls.add(pathOfStep(key));
+      if (key !== COMPACTED) keptCalls.add(pathOf(key));
     }
   }
   return { kept, keptCalls };

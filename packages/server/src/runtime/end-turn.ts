@@ -2,6 +2,7 @@
  * Ends a turn: tells what is missing until nothing is open, then archives it, counts what it used, and lets the next one
  * begin, in one commit. Can be done again by whoever finds it half done.
  */
+import { NO_USAGE } from "../models/usage.ts";
 import type { Attempt } from "./attempt.ts";
 import { type End, nextClosing } from "./closing.ts";
 import { commitForms } from "./interactions/request-form.ts";
@@ -22,7 +23,9 @@ export async function endTurn(attempt: Attempt, end: End): Promise<void> {
   await pen.writeUntilDone((turn) => nextClosing(turn, end, facts));
   await attempt.archive(async (tx) => {
     let turns = 1;
-    for (const [model, usage] of spending.byModel) {
+    // A turn that asked none is one as well.
+    const used = spending.byModel.size > 0 ? spending.byModel : new Map([[attempt.turn.agent, NO_USAGE]]);
+    for (const [model, usage] of used) {
       await tx.usage.add(ref.tenant, { ...usage, key: `turn/${row.turn}/${model}`, model, turns });
       // A turn is one, however many models it asked.
       turns = 0;

@@ -24,14 +24,20 @@ export interface PinnedTool {
   readonly source?: { readonly name: string; readonly tool: string; readonly label: string };
 }
 
-export interface StepFact {
+/** What asking a model came to. */
+export interface Spent {
+  readonly usage: Usage;
+  /** Which model was asked. */
+  readonly model: string;
+  /** At the prices of the agent that asked; absent in journals that are older than it. */
+  readonly cost?: number;
+}
+
+export interface StepFact extends Spent {
   readonly blocks: readonly string[];
   readonly calls: readonly StepCall[];
   readonly content: AssistantContent;
   readonly text: string;
-  readonly usage: Usage;
-  /** Which model was asked. */
-  readonly model: string;
 }
 
 /** A part of a result for people, small enough for an event. */
@@ -71,13 +77,11 @@ export interface FileFact {
   readonly problem: FileProblem | null;
 }
 
-export interface CompactFact {
+export interface CompactFact extends Spent {
   readonly summary: string;
   /** The number of the last turn that it sums up. */
   readonly upTo: number;
   readonly blocks: readonly string[];
-  readonly usage: Usage;
-  readonly model: string;
 }
 
 /** The path of the main run. */
@@ -93,12 +97,16 @@ export const BODY: FactKey<boolean> = "body";
 /** The files of the message are read, and told in this block. */
 export const FILES: FactKey<{ readonly blocks: readonly string[] }> = "files";
 export const STEP_PREFIX = "step/";
+export const SPENT_PREFIX = "spent/";
 export const CALL_PREFIX = "call/";
 export const START_PREFIX = "start/";
 
 /** @param path the call that started the run; "main" for the main run */
 export const stepKey = (path: string, n: number): FactKey<StepFact> => `${STEP_PREFIX}${path}/${n}`;
-export const pathOfStep = (key: string): string => key.slice(STEP_PREFIX.length, key.lastIndexOf("/"));
+/** What was spent on something that is no journaled step. @param what unlike any other of the path */
+export const spentKey = (path: string, what: string): FactKey<Spent> => `${SPENT_PREFIX}${path}/${what}`;
+/** Of a step, or of what was spent. */
+export const pathOf = (key: string): string => key.split("/")[1] ?? "";
 export const callKey = (call: string): FactKey<CallFact> => `${CALL_PREFIX}${call}`;
 export const approvalKey = (call: string): FactKey<NeededApproval | null> => `approval/${call}`;
 /** Approved, and found to be another call than the one that was shown. */

@@ -16,6 +16,7 @@ import { checkLimits } from "./limits.ts";
 import { BeginAgain } from "./outcomes.ts";
 import { toolsOf } from "./pinned.ts";
 import { type RunScope, stepWriterFor } from "./run-scope.ts";
+import { spentBy } from "./spending.ts";
 import type { StepWriter } from "./step-writer.ts";
 import { pause } from "./pause.ts";
 
@@ -27,9 +28,9 @@ export async function modelStep(scope: RunScope, n: number, model: Model, prompt
   checkLimits(scope, n);
   const writer = stepWriterFor(scope);
   const usage = await askUntilAnswered(scope, key, model, prompt, writer);
-  const fact: StepFact = { ...(await writer.finish()), usage, model: model.modelId };
+  const fact: StepFact = { ...(await writer.finish()), ...spentBy(scope.agent, model.modelId, usage) };
   await attempt.commitStep(key, fact);
-  attempt.spending.add(path, model.modelId, usage);
+  attempt.spending.add(path, fact);
   return fact;
 }
 
@@ -70,10 +71,10 @@ async function askUntilAnswered(
         limits: { maxTries, firstMs },
       });
       if (error.usage !== null) wasted = addUsage(wasted, usageOf(error.usage));
-      if (delayMs === null) {
-        attempt.spending.add(scope.path, model.modelId, wasted);
-        throw error;
-      }
+      // Nothing of this step will be journaled, and what it took was spent.
+      if (delayMs === null || writer.hasWritten)
+        await attempt.spend(scope.path, key, spentBy(agent, model.modelId, wasted));
+      if (delayMs === null) throw error;
       const tried = { times, nextAt: parts.env.now() + delayMs };
       attempt.tries.set(key, tried);
       if (writer.hasWritten) throw new BeginAgain("the model broke off in the middle of a step", 0, error);

@@ -1,11 +1,13 @@
 /** Gives a new session a title: from a model where the agent has one for it, else from the first words. */
-import { cutText } from "@turnstream/protocol";
+import { cutText, type Usage } from "@turnstream/protocol";
 import { askModel } from "../models/ask.ts";
 import type { Model } from "../models/model.ts";
-import { usageOf } from "../models/usage.ts";
+import { NO_USAGE, usageOf } from "../models/usage.ts";
 import { deliverCommitted } from "../session/relay.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Agent } from "./define/agent.ts";
+import { spentKey } from "./facts.ts";
+import { spentBy } from "./spending.ts";
 
 /** Under which its usage is counted: it is no run's. */
 const TITLE = "title";
@@ -29,9 +31,14 @@ export async function giveTitle(attempt: Attempt, agent: Agent): Promise<void> {
   if (agent.title === false || pen.title !== null || text.trim() === "") return;
   try {
     const { model } = agent.title;
-    const asked = model === null ? "" : await ask(attempt, model, text);
-    const title = titleFrom(asked) || titleFrom(text);
+    const asked = model === null ? null : await ask(attempt, model, text);
+    const title = titleFrom(asked?.title ?? "") || titleFrom(text);
+    const spent = asked === null || model === null ? null : spentBy(agent, model.modelId, asked.usage);
+    if (spent !== null) attempt.spending.add(TITLE, spent);
     await parts.store.transaction(async (tx) => {
+      // Once the turn has ended, its journal is closed.
+      const isOpen = (await tx.running.get(ref))?.turn === row.turn;
+      if (spent !== null && isOpen) await attempt.noteIn(tx, spentKey(TITLE, `${attempt.epoch}`), spent);
       const session = await tx.sessions.find(ref);
       if (session === null || session.title !== null) return;
       await tx.sessions.rename({ tenant: row.tenant, user: row.user }, ref.session, title);
@@ -43,15 +50,20 @@ export async function giveTitle(attempt: Attempt, agent: Agent): Promise<void> {
   }
 }
 
-async function ask({ signal, spending }: Attempt, model: Model, text: string): Promise<string> {
+async function ask(
+  { signal }: Attempt,
+  model: Model,
+  text: string,
+): Promise<{ readonly title: string; readonly usage: Usage }> {
   const prompt = [
     { role: "system" as const, content: ASK },
     { role: "user" as const, content: [{ type: "text" as const, text: cutText(text, MAX_ASKED) }] },
   ];
   let title = "";
+  let usage = NO_USAGE;
   for await (const part of askModel(model, { prompt }, { signal })) {
     if (part.type === "text-delta") title += part.delta;
-    if (part.type === "finish") spending.add(TITLE, model.modelId, usageOf(part.usage));
+    if (part.type === "finish") usage = usageOf(part.usage);
   }
-  return title;
+  return { title, usage };
 }

@@ -17,6 +17,9 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
+/** Nobody dies here: on a busy machine a short lease would only be lost. */
+const TTL_MS = 60_000;
+
 /** Never done: whoever runs it is replaced meanwhile. */
 const stuck = (options: Partial<ToolOptions> = {}) =>
   tool({ rerun: "always", run: () => new Promise(() => {}), ...options });
@@ -25,7 +28,10 @@ const quick = (options: Partial<ToolOptions> = {}) => tool({ rerun: "always", ru
 /** Plays a turn under the old code until a tool runs or a person is asked, and then to its end under the new one. */
 async function deploy(name: string, before: Partial<AgentOptions>, after: Partial<AgentOptions>) {
   const model = scripted([[call(name, { task: "t" })], [say("done")]]);
-  const old = await stage.worker([defineAgent({ name: "a", model, ...before })], { graceMs: 1 });
+  const old = await stage.worker([defineAgent({ name: "a", model, ...before })], {
+    graceMs: 1,
+    ttlMs: TTL_MS,
+  });
   const ref = await stage.session();
   await stage.send(ref, "go");
   await stage.until(ref, 30_000, (state) => {
@@ -37,7 +43,7 @@ async function deploy(name: string, before: Partial<AgentOptions>, after: Partia
     return isAsked || (runs && turn !== undefined && resultOf(turn, last.call) !== undefined) ? true : null;
   });
   const left = old.leave();
-  await stage.worker([defineAgent({ name: "a", model, ...after })]);
+  await stage.worker([defineAgent({ name: "a", model, ...after })], { ttlMs: TTL_MS });
   await left;
   const turn = await stage.ended(ref, () => true);
   expect(turn.status).toBe("end_turn");

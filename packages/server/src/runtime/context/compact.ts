@@ -12,6 +12,7 @@ import { type CompactFact, COMPACTED } from "../facts.ts";
 import { openGroup } from "../groups.ts";
 import type { BlockPlace } from "../pen.ts";
 import type { RunScope } from "../run-scope.ts";
+import { spentBy } from "../spending.ts";
 import { toldMessages } from "./gone-on.ts";
 import type { Earlier } from "./history.ts";
 
@@ -75,9 +76,9 @@ async function compact(
     const { summary, usage } = await ask(scope, model, earlier);
     await endResult(scope, result, "success", cutText(summary, MAX_PREVIEW));
     const blocks = [asked.block, result.block];
-    const fact: CompactFact = { summary, upTo, blocks, usage, model: model.modelId };
+    const fact: CompactFact = { summary, upTo, blocks, ...spentBy(scope.agent, model.modelId, usage) };
     await attempt.commitStep(COMPACTED, fact, { kept: true });
-    attempt.spending.add(path, model.modelId, usage);
+    attempt.spending.add(path, fact);
     return fact;
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;

@@ -17,7 +17,7 @@ export interface Limits {
   readonly depth: number;
   /** How many tool calls of one step may run side by side. */
   readonly width: number;
-  /** How much a turn may cost, in the currency of `prices`; only where prices are given. */
+  /** How much a turn may cost: each step at the `prices` of the agent that makes it, and nothing where it has none. */
   readonly cost: number;
 }
 
