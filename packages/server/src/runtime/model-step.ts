@@ -20,14 +20,20 @@ import { spentBy } from "./spending.ts";
 import type { StepWriter } from "./step-writer.ts";
 import { pause } from "./pause.ts";
 
-export async function modelStep(scope: RunScope, n: number, model: Model, prompt: Prompt): Promise<StepFact> {
+/** @param prompt made only when the model has to be asked */
+export async function modelStep(
+  scope: RunScope,
+  n: number,
+  model: Model,
+  prompt: () => Prompt,
+): Promise<StepFact> {
   const { attempt, path } = scope;
   const key = stepKey(path, n);
   const known = attempt.recall(key);
   if (known !== undefined) return known;
   checkLimits(scope, n);
   const writer = stepWriterFor(scope);
-  const usage = await askUntilAnswered(scope, key, model, prompt, writer);
+  const usage = await askUntilAnswered(scope, key, model, prompt(), writer);
   const fact: StepFact = { ...(await writer.finish()), ...spentBy(scope.agent, model.modelId, usage) };
   await attempt.commitStep(key, fact);
   attempt.spending.add(path, fact);

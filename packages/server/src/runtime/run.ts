@@ -4,12 +4,14 @@
  */
 import type { Prompt, PromptMessage } from "../models/model.ts";
 import { type RunEnd, runCall } from "./call.ts";
+import { estimate, fitted } from "./context/fit.ts";
 import { ASK_USER, REQUEST_FORM } from "./define/agent.ts";
 import { type CallFact, callKey } from "./facts.ts";
 import { FormClaim, tellForm } from "./interactions/request-form.ts";
 import { modelStep } from "./model-step.ts";
 import { RuntimeError } from "./errors.ts";
 import { BeginAgain } from "./outcomes.ts";
+import { toolsOf } from "./pinned.ts";
 import { modelText } from "./references/pool.ts";
 import type { RunScope } from "./run-scope.ts";
 import { Semaphore } from "./semaphore.ts";
@@ -18,11 +20,12 @@ import { together } from "./together.ts";
 
 /** Until it asks for nothing more, or for a form. */
 export async function runAgent(scope: RunScope, start: Prompt): Promise<RunEnd> {
-  const { agent } = scope;
+  const { agent, pinned } = scope;
   if (agent.model === null) throw new RuntimeError("NO_MODEL", `the agent ${agent.name}`);
   const prompt: Prompt = [...start];
+  const tokens = agent.compaction.afterTokens - estimate(toolsOf(pinned));
   for (let n = 0; ; n++) {
-    const step = await modelStep(scope, n, agent.model, [...prompt]);
+    const step = await modelStep(scope, n, agent.model, () => fitted([...prompt], start.length, tokens));
     if (step.calls.length === 0) return { text: step.text, form: null };
     const facts = await runCalls(scope, step.calls);
     for (const { pool } of facts) scope.pool.add(pool);

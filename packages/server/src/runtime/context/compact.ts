@@ -11,25 +11,29 @@ import { COMPACT } from "../define/agent.ts";
 import { type CompactFact, COMPACTED } from "../facts.ts";
 import { openGroup } from "../groups.ts";
 import type { BlockPlace } from "../pen.ts";
+import { toolsOf } from "../pinned.ts";
 import type { RunScope } from "../run-scope.ts";
 import { spentBy } from "../spending.ts";
+import { estimate } from "./fit.ts";
 import { toldMessages } from "./gone-on.ts";
 import type { Earlier } from "./history.ts";
 
-const CHARS_PER_TOKEN = 4;
 const SUMMARY_CHARS = 8_000;
 const ASK =
   "Sum up the conversation so far for yourself: what the person wants, what was found and decided, names, numbers and open points. Write nothing else.";
 
-export async function compactIfLong(scope: RunScope, earlier: Earlier): Promise<Earlier> {
-  const { attempt, agent } = scope;
+/** @param beside what the model is told as well */
+export async function compactIfLong(scope: RunScope, earlier: Earlier, beside: Prompt): Promise<Earlier> {
+  const { attempt, agent, pinned } = scope;
   const { afterTokens, keepTurns } = agent.compaction;
   const known = attempt.recall(COMPACTED);
   if (known !== undefined) return after(earlier, known);
   const older = earlier.turns.slice(0, Math.max(0, earlier.turns.length - keepTurns));
   const upTo = older.at(-1)?.turn.number;
   const model = agent.compaction.model ?? agent.model;
-  if (estimate(promptOf(earlier)) <= afterTokens || upTo === undefined || model === null) return earlier;
+  if (upTo === undefined || model === null) return earlier;
+  const length = estimate([...beside, ...promptOf(earlier)]) + estimate(toolsOf(pinned));
+  if (length <= afterTokens) return earlier;
   const fact = await compact(scope, model, { ...earlier, turns: older }, upTo);
   return fact === null ? earlier : after(earlier, fact);
 }
@@ -50,11 +54,6 @@ export function promptOf({ summary, turns }: Earlier): Prompt {
 
 function after(earlier: Earlier, { summary, upTo }: CompactFact): Earlier {
   return { summary, turns: earlier.turns.filter(({ turn }) => turn.number > upTo) };
-}
-
-/** Nobody tokenises here: a quarter of the characters is near enough to decide when to sum up. */
-function estimate(prompt: Prompt): number {
-  return Math.ceil(JSON.stringify(prompt).length / CHARS_PER_TOKEN);
 }
 
 async function compact(

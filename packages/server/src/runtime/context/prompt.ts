@@ -22,16 +22,17 @@ export async function buildPrompt(scope: RunScope): Promise<Prompt> {
     attempt.references.startAfter(cited.lastId);
   }
   const { tried, earlier } = splitTried(read, row.retries);
-  const told = await compactIfLong(scope, earlier);
   const system =
     pinned.instructions === "" ? [] : [{ role: "system" as const, content: pinned.instructions }];
+  const message = await messageOf(scope, row.message);
+  const told = await compactIfLong(scope, earlier, [...system, ...toldMessages(tried), ...message]);
   const gone = await readGone(parts.store, ref, row.message);
   return [
     ...system,
     ...promptOf(told),
     ...toldMessages(tried, told.turns),
     ...triggerOf(row.message, gone, told.turns),
-    ...(await messageOf(scope, row.message)),
+    ...message,
   ];
 }
 

@@ -49,7 +49,10 @@ export interface AgentOptions {
   readonly retries?: { readonly tries?: number; readonly firstMs?: number };
   /** A title for a new session: from its first words (the default), from a model, or none. */
   readonly title?: false | { readonly model?: Model };
-  /** When the conversation gets longer than this, older turns are summed up. */
+  /**
+   * When what the model is told gets longer than this, older turns are summed up; within a turn, what tools gave in older
+   * steps is shortened.
+   */
   readonly compaction?: Partial<Compaction>;
 }
 
