@@ -6,7 +6,7 @@ import type { Engine, Work } from "../engine/engine.ts";
 import { createExecutor, type Executor } from "../engine/executor.ts";
 import type { Log } from "../log/log.ts";
 import { claimIdle } from "../session/claim.ts";
-import { finishErasures } from "../session/erase.ts";
+import { eraseExpired, finishErasures } from "../session/erase.ts";
 import { relayOutbox } from "../session/relay.ts";
 import type { Signals } from "../signals/signals.ts";
 import type { FetchPolicy } from "../outside/policy.ts";
@@ -60,8 +60,12 @@ export interface WorkerOptions {
   readonly maxAttempts?: number;
   /** How often to look for what nobody told us of. */
   readonly sweepMs?: number;
+  /** How often to tidy up: what is old, what was erased, what a dead worker left in the engine. */
+  readonly upkeepMs?: number;
   /** How long the engine remembers turns that ended. */
   readonly rememberMs?: number;
+  /** Sessions that nobody has used for so long are erased, whatever waits in them; none when absent. */
+  readonly retentionMs?: number;
   /**
    * Told of what should not have happened, with what it is about: a warning of the process when absent. What a tool or a
    * provider said may be in the error; treat it like a log that only operators read.
@@ -83,7 +87,7 @@ export interface Worker {
 const TTL_MS = 3_000;
 const SWEEP_MS = 1_000;
 const GRACE_MS = 5_000;
-const MAINTENANCE_MS = 15_000;
+const UPKEEP_MS = 15_000;
 const REMEMBER_MS = 60 * 60 * 1_000;
 /** How long an upload may take, or be repeated. */
 const UPLOAD_MS = 24 * 60 * 60 * 1_000;
@@ -142,9 +146,9 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       await relayOutbox(parts, { claim: (ref) => claimIfIdle(parts, ref) });
     },
   );
-  const rememberMs = options.rememberMs ?? REMEMBER_MS;
+  const { rememberMs = REMEMBER_MS, retentionMs } = options;
   const upkeep = new Repeated(
-    MAINTENANCE_MS,
+    options.upkeepMs ?? UPKEEP_MS,
     env,
     (error) => onError(error, "upkeep"),
     async () => {
@@ -154,6 +158,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         await engine.recover(orphaned);
       await store.uploads.prune({ olderThanMs: UPLOAD_MS, limit: BATCH });
       await store.outbox.prune({ olderThanMs: rememberMs, limit: BATCH });
+      if (retentionMs !== undefined) await eraseExpired(parts, retentionMs);
       await finishErasures(parts, { forget: (session) => engine.forget(jobPrefix(session)) });
     },
   );
