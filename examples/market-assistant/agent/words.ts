@@ -18,5 +18,9 @@ export const WORDS: NonNullable<WorkerOptions["words"]> = {
   formAsked: "Cần điền biểu mẫu.",
   notApproved: "Không ai xác nhận kịp thời.",
   readingFile: (name) => `Đang đọc ${name}`,
-  filesRead: (read, of) => (read === of ? `Đã đọc ${of} tệp` : `Đã đọc ${read}/${of} tệp`),
+  fileCut: (name) => `${name} quá dài: chỉ đọc được phần đầu.`,
+  filesRead: (read, of, cut) => {
+    const done = read === of ? `Đã đọc ${of} tệp` : `Đã đọc ${read}/${of} tệp`;
+    return cut === 0 ? done : `${done} (${cut} tệp chỉ đọc phần đầu)`;
+  },
 };

@@ -75,22 +75,28 @@ function hasWideMark([first, second]: Uint8Array): boolean {
 
 const NAMED_IN_HTML = /<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w:.-]{1,40})/i;
 
-/** The text of bytes: by their mark, by the name they were given, as UTF-8, or else as what the web falls back on. */
-export function decode(bytes: Uint8Array, charset: string): string {
+/**
+ * The text of bytes: by their mark, by the name they were given, as UTF-8, or else as what the web falls back on.
+ * @param of how many there are in all: the last character of a part may be a half, and is left out then
+ */
+export function decode(bytes: Uint8Array, charset: string, of: number = bytes.byteLength): string {
   const [first, second] = bytes;
+  const stream = bytes.byteLength < of;
   if (hasWideMark(bytes))
-    return new TextDecoder(first === 0xff && second === 0xfe ? "utf-16le" : "utf-16be").decode(bytes);
+    return new TextDecoder(first === 0xff && second === 0xfe ? "utf-16le" : "utf-16be").decode(bytes, {
+      stream,
+    });
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, LOOKED_AT));
   for (const name of [charset, NAMED_IN_HTML.exec(start)?.[1] ?? "", "utf-8", "windows-1252"]) {
-    const text = name === "" ? null : decodeAs(bytes, name);
+    const text = name === "" ? null : decodeAs(bytes, name, stream);
     if (text !== null) return text;
   }
   return "";
 }
 
-function decodeAs(bytes: Uint8Array, name: string): string | null {
+function decodeAs(bytes: Uint8Array, name: string, stream: boolean): string | null {
   try {
-    return new TextDecoder(name, { fatal: true }).decode(bytes);
+    return new TextDecoder(name, { fatal: true }).decode(bytes, { stream });
   } catch {
     return null;
   }

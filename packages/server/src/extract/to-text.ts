@@ -23,9 +23,21 @@ export async function toText(
 ): Promise<Read> {
   if (kind === "pdf") return pdfToText(bytes, maxChars);
   if (kind !== "text" && kind !== "html") return NOTHING;
-  const decoded = decode(bytes, charset);
-  const { title, text } = kind === "html" ? await htmlToText(decoded) : { title: "", text: decoded };
-  return { title, text: text.slice(0, maxChars).replaceAll("\r\n", "\n"), isCut: text.length > maxChars };
+  if (kind === "text") return { title: "", ...cut(firstChars(bytes, charset, maxChars), maxChars) };
+  const { title, text } = await htmlToText(decode(bytes, charset));
+  return { title, ...cut(text, maxChars) };
+}
+
+/** In no encoding has a character more. */
+const MAX_CHAR_BYTES = 4;
+
+/** A little more than is wanted, if there is more: of a very large text the rest is never decoded. */
+function firstChars(bytes: Uint8Array, charset: string, maxChars: number): string {
+  return decode(bytes.subarray(0, (maxChars + 1) * MAX_CHAR_BYTES), charset, bytes.byteLength);
+}
+
+function cut(text: string, maxChars: number): Omit<Read, "title"> {
+  return { text: text.slice(0, maxChars).replaceAll("\r\n", "\n"), isCut: text.length > maxChars };
 }
 
 async function htmlToText(html: string): Promise<HtmlText> {

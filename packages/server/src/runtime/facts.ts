@@ -70,6 +70,8 @@ export interface FileFact {
   readonly mediaType: string;
   readonly size: number;
   readonly chars: number;
+  /** Its text went on: only the beginning is kept. */
+  readonly isCut: boolean;
   /** Under which its text is kept; null when it could not be read. */
   readonly attachment: string | null;
   /** How its text begins. */

@@ -19,7 +19,10 @@ export interface Words {
   readonly compacted: string;
   readonly readingFile: (name: string) => string;
   readonly fileFailed: (name: string, problem: FileProblem) => string;
-  readonly filesRead: (read: number, of: number) => string;
+  /** Of a file with more text than is kept. */
+  readonly fileCut: (name: string) => string;
+  /** @param cut of how many only the beginning is kept */
+  readonly filesRead: (read: number, of: number, cut: number) => string;
 }
 
 const FILE_PROBLEMS: Readonly<Record<FileProblem, string>> = {
@@ -54,7 +57,10 @@ export const DEFAULT_WORDS: Words = {
     `The model is not answering. Trying again in ${seconds} s (${attempt} of ${tries}).`,
   readingFile: (name) => `Reading ${name}`,
   fileFailed: (name, problem) => `Could not read ${name}: ${FILE_PROBLEMS[problem]}.`,
-  filesRead: (read, of) =>
-    read === of ? `Read ${of} ${of === 1 ? "file" : "files"}` : `Read ${read} of ${of} files`,
+  fileCut: (name) => `${name} is very long: only its beginning was read.`,
+  filesRead: (read, of, cut) => {
+    const done = read === of ? `Read ${of} ${of === 1 ? "file" : "files"}` : `Read ${read} of ${of} files`;
+    return cut === 0 ? done : `${done}, ${read === 1 ? "" : `${cut} of them `}only the beginning`;
+  },
   compacted: "Summed up the conversation so far",
 };

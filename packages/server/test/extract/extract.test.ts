@@ -33,6 +33,18 @@ const PNG = Buffer.from(
   "base64",
 );
 
+test("W12: of a text of 100 MB only as much is decoded as is kept, to the last whole character", async () => {
+  const bytes = Buffer.alloc(100_000_000, "ữ");
+  // Not enough memory for all of it as text.
+  const { pieces, isCut, mediaType } = await read(bytes, {}, { maxChars: 1_000_000, memoryMb: 128 });
+  expect([mediaType, isCut]).toEqual(["text/plain", true]);
+  const text = pieces.join("");
+  expect(text.length).toBe(1_000_000);
+  expect(text.replaceAll("ữ", "")).toBe("");
+  const { isCut: isJustFull } = await read("ữ".repeat(1_000), {}, { maxChars: 1_000 });
+  expect(isJustFull).toBe(false);
+});
+
 test("W12: the text of each kind is read, and its type told by its bytes", async () => {
   const cases: [bytes: Uint8Array | string, file: Partial<FileBytes>, type: string, text: string][] = [
     ["plain", { mediaType: "image/png" }, "text/plain", "plain"],

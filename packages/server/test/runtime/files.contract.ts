@@ -33,6 +33,14 @@ const pages: Readonly<Record<string, Page>> = {
   "/inside": (_, response) => response.writeHead(302, { location: "http://169.254.169.254/latest/" }).end(),
   "/loop": (_, response) => response.writeHead(302, { location: "/loop" }).end(),
   "/large": (_, response) => response.end(Buffer.alloc(200_000, "x")),
+  "/chunked": (_, response) => {
+    response.write("a part, ");
+    response.end("and another");
+  },
+  "/large-chunked": (_, response) => {
+    response.write(Buffer.alloc(100_000, "x"));
+    response.end(Buffer.alloc(100_000, "x"));
+  },
   "/bomb": (_, response) =>
     response.setHeader("content-encoding", "gzip").end(gzipSync(Buffer.alloc(5_000_000))),
   "/silent": () => undefined,
@@ -46,6 +54,11 @@ function filesOf(turn: Turn): FilesBlock | undefined {
 }
 
 const fileAt = (name: string) => ({ url: `https://files.example/${name}` });
+
+const lookup: Script = ({ step }) =>
+  step === 0
+    ? [call("lookup_attachments", {}), call("lookup_attachments", { id: "file-1-1", offset: 990 })]
+    : [say("Seen.")];
 
 export function filesContract(makeParts: () => Promise<StageParts>): void {
   let stage: Stage;
@@ -224,6 +237,41 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       expect(turn.status).toBe("end_turn");
       expect(filesOf(turn)).toMatchObject({ status: "failed", message: "Read 0 of 2 files" });
       expect(prompts[0]).toContain("too many files");
+    });
+
+    it("W12: hold together what they come to, not what each might", async () => {
+      await stage.worker([agentWith([[say("All.")]])], options({ bytes: 1_000_000, totalBytes: 1_000_000 }));
+      const ref = await stage.session();
+      const uploads = await Promise.all(
+        [1, 2].map(async (n) => (await upload(ref, `u${n}`, `u${n}.txt`, `hello ${n}`)).url),
+      );
+      // Some servers say how much will come, others don't.
+      const turn = await ask(ref, ["/small.csv", ...uploads, "/chunked", "/large", "/report.md"]);
+      expect(filesOf(turn)).toMatchObject({ status: "completed", message: "Read 6 files" });
+    });
+
+    it("W12: beyond what all may have together are too large, in whichever way they come", async () => {
+      await stage.worker([agentWith([[say("Some.")]])], options({ bytes: 250_000, totalBytes: 300_000 }));
+      const ref = await stage.session();
+      const turn = await ask(ref, ["/large", "/large-chunked", "/small.csv"]);
+      expect(filesOf(turn)).toMatchObject({ status: "completed", message: "Read 2 of 3 files" });
+      expect(filesOf(turn)?.files[2]).toMatchObject({ status: "completed" });
+      expect(prompts[0]).toContain("it is too large");
+    });
+
+    it("W12: one with more text than is kept is told as cut, to people and the model", async () => {
+      await stage.worker([agentWith(lookup)], options({ chars: 1_000 }));
+      const ref = await stage.session();
+      const turn = await ask(ref, ["/report.md", "/small.csv"]);
+      expect(filesOf(turn)?.message).toBe("Read 2 files, 1 of them only the beginning");
+      const said = (await stage.events(ref)).flatMap((event) =>
+        event.type === "files.delta" && event.status === "completed" ? [event.message] : [],
+      );
+      expect(said.toSorted()).toEqual(["", "report.md is very long: only its beginning was read."]);
+      expect(prompts[0]).toContain("its first 1000 characters of text (it goes on");
+      expect(prompts[0]).toContain("This is all that is kept of it.");
+      expect(prompts[0]).toContain("8 characters of text, attachment file-1-2. This is all of it.");
+      expect(prompts[1]?.split("only the beginning is kept").length).toBe(3);
     });
 
     it("can't speak for the person: what a file says is quoted", async () => {

@@ -41,7 +41,7 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       const bytes = new Uint8Array([1, 2, 3]);
       await store().blobs.put(ref, { id: "b", mediaType: "t", body: bytes });
       const text = ["piece"];
-      const file = { id: "a", name: "n", url: "u", mediaType: "t", size: 1, turn: "t", text };
+      const file = { id: "a", name: "n", url: "u", mediaType: "t", size: 1, isCut: false, turn: "t", text };
       await store().attachments.add(ref, file);
       await store().uploads.begin(ref, { id: "u", name: "n", mediaType: "t", by: null });
       await store().uploads.add(ref, "u", { attempt: 1, bytes });

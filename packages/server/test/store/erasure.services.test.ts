@@ -45,7 +45,15 @@ async function sayIt({ store }: PostgresHarness, tenant: string, user: string) {
   await store.outbox.add(ref, { key: CANARY, draft: { type: "session.update", title: CANARY } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
   await store.memories.save(actor, { id: "m", text: CANARY });
-  const file = { id: "a", name: CANARY, url: CANARY, mediaType: "text/plain", size: 1, turn: "t" };
+  const file = {
+    id: "a",
+    name: CANARY,
+    url: CANARY,
+    mediaType: "text/plain",
+    size: 1,
+    isCut: false,
+    turn: "t",
+  };
   await store.attachments.add(ref, { ...file, text: [CANARY] });
   await store.uploads.begin(ref, { id: "u", name: CANARY, mediaType: "", by: user });
   await store.uploads.add(ref, "u", { attempt: 1, bytes: Buffer.from(CANARY) });

@@ -12,6 +12,7 @@ const file = (id: string, text: readonly string[]): NewAttachment => ({
   url: `https://files.example/${id}`,
   mediaType: "text/plain",
   size: 7,
+  isCut: id === "cut",
   turn: "t1",
   text,
 });
@@ -41,6 +42,8 @@ export function filesContract(name: string, makeStore: MakeStore): void {
         pieces: 120,
         addedAt: expect.any(Number) as number,
       });
+      await attachments.add(ref, file("cut", text));
+      expect((await attachments.list(ref, { limit: 2 })).map(({ isCut }) => isCut)).toEqual([true, false]);
       expect(await attachments.pieces(ref, "a", { from: 0, limit: 2 })).toEqual([
         { n: 0, at: 0, line: 1, text: "piece 0" },
         { n: 1, at: 7, line: 1, text: "piece 1" },

@@ -65,6 +65,7 @@ export function fetchWebContentTool(options: FetchWebContentOptions, fetch: Fetc
 interface Page {
   readonly title: string;
   readonly text: string;
+  readonly isCut: boolean;
 }
 
 async function read(answer: SafeResponse, context: ToolContext): Promise<Page> {
@@ -85,7 +86,7 @@ async function read(answer: SafeResponse, context: ToolContext): Promise<Page> {
   const limits = { maxChars: files.chars, timeoutMs: files.extractMs, memoryMb: files.extractMb };
   const got = await fileSlots.run(signal, () => extract({ name, mediaType, charset, bytes }, limits, signal));
   if (got.kind === "image" || got.kind === "other") throw noText(url, got.mediaType);
-  return { title: got.title, text: got.pieces.join("") };
+  return { title: got.title, text: got.pieces.join(""), isCut: got.isCut };
 }
 
 function noText(url: string, mediaType: string): ToolError {
@@ -94,17 +95,16 @@ function noText(url: string, mediaType: string): ToolError {
 
 function outputOf(
   url: string,
-  { title, text }: Page,
+  { title, text, isCut }: Page,
   { offset, chars }: { readonly offset: number; readonly chars: number },
 ): ToolOutput {
   const piece = cutText(text.slice(offset), chars);
   if (piece === "") throw new ToolError("There is no text on this page.", `There is no text at ${offset}.`);
   const next = offset + piece.length;
-  const rest =
-    next < text.length
-      ? `${text.length - next} more characters: go on with offset ${next}.`
-      : "This is the end of it.";
+  const end = isCut ? "The page goes on, and no more of it can be read here." : "This is the end of it.";
+  const rest = next < text.length ? `${text.length - next} more characters: go on with offset ${next}.` : end;
   const { host } = new URL(url);
   const name = title === "" ? host : cutText(title, 300);
-  return { ...cited([{ content: piece, title: name, url, shown: name }], rest), preview: name };
+  const preview = isCut ? `${name} (only its beginning)` : name;
+  return { ...cited([{ content: piece, title: name, url, shown: name }], rest), preview };
 }

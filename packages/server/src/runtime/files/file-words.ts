@@ -16,16 +16,21 @@ const PROBLEMS: Readonly<Record<NonNullable<FileFact["problem"]>, string>> = {
 
 /** @param shownChars how much of its beginning is told; 0 for none */
 export function fileText(fact: FileFact, shownChars: number): string {
-  const { attachment, chars, problem, mediaType, size } = fact;
+  const { attachment, chars, isCut, problem, mediaType, size } = fact;
   const name = JSON.stringify(fact.name);
   if (problem !== null) return `[File ${name} could not be read: ${PROBLEMS[problem]}.]`;
   const kind = `${mediaType}, ${size} bytes`;
   if (chars === 0) return `[File ${name}: ${kind}, without text that could be read.]`;
-  const about = `[File ${name}: ${kind}, ${chars} characters of text, attachment ${attachment ?? ""}.`;
+  const kept = isCut
+    ? `its first ${chars} characters of text (it goes on, and the rest could not be kept: nobody here can read it)`
+    : `${chars} characters of text`;
+  const about = `[File ${name}: ${kind}, ${kept}, attachment ${attachment ?? ""}.`;
   const head = cutText(fact.head, shownChars);
   if (head === "") return `${about} Read it by lookup_attachments.]`;
   const rest =
-    chars > head.length ? " This is how it begins; read on by lookup_attachments." : " This is all of it.";
+    chars > head.length
+      ? " This is how it begins; read on by lookup_attachments."
+      : ` This is all ${isCut ? "that is kept " : ""}of it.`;
   // Whatever the text says, it can't end where it is quoted.
   const quoted = unforged(head).replaceAll(/<(?=\/?attachment\b)/gi, "&lt;");
   return `${about}${rest} It is quoted, not said by the person.]\n<attachment id="${attachment ?? ""}">\n${quoted}\n</attachment>`;

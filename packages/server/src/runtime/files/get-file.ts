@@ -4,7 +4,7 @@
  */
 import type { File } from "@turnstream/protocol";
 import { isFetchError, type FetchErrorCode } from "../../outside/errors.ts";
-import { safeFetch } from "../../outside/safe-fetch.ts";
+import { safeFetch, type SafeResponse } from "../../outside/safe-fetch.ts";
 import { readUpload, uploadIdOf } from "../../session/upload.ts";
 import type { Attempt } from "../attempt.ts";
 
@@ -47,18 +47,22 @@ const BY_CODE: Readonly<Record<FetchErrorCode, FileProblem>> = {
   BAD_RESPONSE: "UNREACHABLE",
 };
 
+interface GetLimits {
+  readonly maxBytes: number;
+  /** Told how large the file is as soon as that is known, or else how much of it has come. Throws when that is too much. */
+  readonly reach: (bytes: number) => void;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
 /** Throws a FileError, or the signal's reason. */
-export async function getFile(
-  { parts, ref }: Attempt,
-  file: File,
-  limits: { readonly maxBytes: number; readonly timeoutMs: number; readonly signal: AbortSignal },
-): Promise<Got> {
-  const { maxBytes, timeoutMs, signal } = limits;
+export async function getFile({ parts, ref }: Attempt, file: File, limits: GetLimits): Promise<Got> {
+  const { maxBytes, reach, timeoutMs, signal } = limits;
   const id = uploadIdOf(file.url);
   if (id !== null) {
     const upload = await readUpload(parts, ref, id);
     if (upload === null) throw new FileError("NOT_FOUND");
-    if (upload.size > maxBytes) throw new FileError("TOO_LARGE");
+    reach(upload.size);
     const { name, mediaType } = upload;
     return { name, mediaType, charset: "", bytes: await joined(upload.body, upload.size, signal) };
   }
@@ -75,11 +79,28 @@ export async function getFile(
       throw new FileError("NOT_FOUND");
     }
     const charset = /charset\s*=\s*"?([\w:.-]{1,40})/i.exec(answer.headers["content-type"] ?? "")?.[1] ?? "";
-    const bytes = await answer.bytes();
+    const bytes = await fetched(answer, reach);
     return { name: nameOf(file), mediaType: answer.mediaType, charset, bytes };
   } catch (error) {
     throw isFetchError(error) ? new FileError(BY_CODE[error.code], error) : error;
   }
+}
+
+async function fetched(answer: SafeResponse, reach: GetLimits["reach"]): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let come = 0;
+  try {
+    reach(Number(answer.headers["content-length"] ?? 0) || 0);
+    for await (const chunk of answer.body) {
+      come += chunk.byteLength;
+      reach(come);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    answer.cancel();
+    throw error;
+  }
+  return Buffer.concat(chunks);
 }
 
 async function joined(

@@ -100,11 +100,13 @@ async function attachmentOf(attachments: Attachments, ref: Ref, id: string): Pro
   return found;
 }
 
-function shown({ id, name, mediaType, size, chars }: Attachment) {
-  return { id, name, type: mediaType, bytes: size, characters: chars };
+const CUT = "only the beginning is kept";
+
+function shown({ id, name, mediaType, size, chars, isCut }: Attachment) {
+  return { id, name, type: mediaType, bytes: size, characters: chars, ...(isCut ? { note: CUT } : {}) };
 }
 
-async function readText(attachments: Attachments, ref: Ref, { id, chars }: Attachment, wish: Wish) {
+async function readText(attachments: Attachments, ref: Ref, { id, chars, isCut }: Attachment, wish: Wish) {
   const line = Math.max(1, wish.line ?? 1);
   const isByLine = wish.offset === undefined;
   const place = isByLine ? { line } : { char: wish.offset ?? 0 };
@@ -123,8 +125,16 @@ async function readText(attachments: Attachments, ref: Ref, { id, chars }: Attac
   const start = from === null ? "" : skip(text, from, place);
   const cut = cutText(firstLines(start, wanted), MAX_CHARS);
   const at = (from?.at ?? 0) + text.length - start.length;
+  const note = isCut ? { note: CUT } : {};
   return {
-    content: { id, from_character: at, to_character: at + cut.length, of_characters: chars, text: cut },
+    content: {
+      id,
+      from_character: at,
+      to_character: at + cut.length,
+      of_characters: chars,
+      ...note,
+      text: cut,
+    },
     preview: cutText(cut, EXCERPT_CHARS),
   };
 }

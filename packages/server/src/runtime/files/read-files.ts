@@ -11,6 +11,7 @@ import type { BlockPlace } from "../pen.ts";
 import type { RunScope } from "../run-scope.ts";
 import { Semaphore } from "../semaphore.ts";
 import { together } from "../together.ts";
+import type { Words } from "../words.ts";
 import { FileError, getFile, nameOf } from "./get-file.ts";
 import { filesFor } from "./tried-files.ts";
 
@@ -35,7 +36,8 @@ export async function readFiles({ attempt, agent }: RunScope): Promise<void> {
   const branches = files.map((file, n) => slots.run(attempt.signal, () => readOne(reading, file, n)));
   const facts = await together(branches, (error) => attempt.abort(error));
   const read = facts.filter(({ problem }) => problem === null).length;
-  const message = cutText(words.filesRead(read, files.length), MAX_MESSAGE);
+  const cut = facts.filter(({ isCut }) => isCut).length;
+  const message = cutText(words.filesRead(read, files.length, cut), MAX_MESSAGE);
   const status = read > 0 ? "completed" : "failed";
   await attempt.pen.write({ type: "files.end", ...reading.place, status, message });
   await attempt.commitStep(FILES, { blocks: [reading.place.block] });
@@ -67,9 +69,14 @@ async function readOne(reading: Reading, file: File, n: number): Promise<FileFac
   }
   const { problem } = fact;
   const status = problem === null ? "completed" : "failed";
-  const message = problem === null ? "" : cutText(words.fileFailed(fact.name, problem), MAX_MESSAGE);
+  const message = cutText(wordsFor(words, fact), MAX_MESSAGE);
   await pen.write({ type: "files.delta", ...place, status, message, file: n });
   return fact;
+}
+
+function wordsFor(words: Words, { name, problem, isCut }: FileFact): string {
+  if (problem !== null) return words.fileFailed(name, problem);
+  return isCut ? words.fileCut(name) : "";
 }
 
 async function keepOne(reading: Reading, file: File, n: number): Promise<FileFact> {
@@ -78,10 +85,10 @@ async function keepOne(reading: Reading, file: File, n: number): Promise<FileFac
   await attempt.commitStep(fileKey(n), fact, {
     kept: true,
     also: async (tx) => {
-      const { attachment: id, name, mediaType, size } = fact;
+      const { attachment: id, name, mediaType, size, isCut } = fact;
       if (id === null) return;
       const { turn } = attempt.row;
-      await tx.attachments.add(attempt.ref, { id, name, url: file.url, mediaType, size, turn, text });
+      await tx.attachments.add(attempt.ref, { id, name, url: file.url, mediaType, size, isCut, turn, text });
     },
   });
   return fact;
@@ -95,7 +102,15 @@ interface Read {
 async function tryOne(reading: Reading, file: File, n: number): Promise<Read> {
   const { attempt } = reading;
   const { parts, signal } = attempt;
-  const nothing = { url: file.url, mediaType: "", size: 0, chars: 0, attachment: null, head: "" };
+  const nothing = {
+    url: file.url,
+    mediaType: "",
+    size: 0,
+    chars: 0,
+    isCut: false,
+    attachment: null,
+    head: "",
+  };
   try {
     return await extractOne(reading, file, n);
   } catch (error) {
@@ -116,16 +131,22 @@ async function extractOne(reading: Reading, file: File, n: number): Promise<Read
   const timeoutMs = Math.min(limits.fileMs, reading.until - env.now());
   if (n >= limits.count) throw new FileError("TOO_MANY");
   if (timeoutMs <= 0) throw new FileError("TIMEOUT");
-  // Set aside until it is known how large the file is, so that several at a time stay below the limit together.
-  const maxBytes = Math.min(limits.bytes, reading.bytesLeft);
-  if (maxBytes <= 0) throw new FileError("TOO_LARGE");
-  reading.bytesLeft -= maxBytes;
+  // Several are read at a time, and stay below the limit together. What one holds is what it has come to, not what it
+  // might.
+  let held = 0;
+  const reach = (bytes: number): void => {
+    const more = bytes - held;
+    if (bytes > limits.bytes || more > reading.bytesLeft) throw new FileError("TOO_LARGE");
+    if (more <= 0) return;
+    held = bytes;
+    reading.bytesLeft -= more;
+  };
   let size = 0;
   try {
-    const got = await getFile(attempt, file, { maxBytes, timeoutMs, signal });
+    const got = await getFile(attempt, file, { maxBytes: limits.bytes, reach, timeoutMs, signal });
     size = got.bytes.byteLength;
     const { chars: maxChars, extractMs, extractMb: memoryMb } = limits;
-    const { kind, mediaType, pieces } = await extract(
+    const { kind, mediaType, pieces, isCut } = await extract(
       got,
       { maxChars, timeoutMs: extractMs, memoryMb },
       signal,
@@ -134,9 +155,10 @@ async function extractOne(reading: Reading, file: File, n: number): Promise<Read
     const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
     const attachment = `file-${turn.number}-${n + 1}`;
     const head = cutText(pieces[0] ?? "", reading.shownChars);
-    const fact = { name: got.name, url: file.url, mediaType, size, chars, attachment, head, problem: null };
+    const { name } = got;
+    const fact = { name, url: file.url, mediaType, size, chars, isCut, attachment, head, problem: null };
     return { fact, text: pieces };
   } finally {
-    reading.bytesLeft += maxBytes - size;
+    reading.bytesLeft += held - size;
   }
 }

@@ -21,6 +21,8 @@ export interface Attachment {
   /** The length of its text, and how many pieces it has. None for a picture, say. */
   readonly chars: number;
   readonly pieces: number;
+  /** Its text went on: only the beginning is kept. */
+  readonly isCut: boolean;
   /** The turn with whose message it came. */
   readonly turn: string;
   readonly addedAt: number;
@@ -64,7 +66,7 @@ const MAX_URL = 4_096;
 
 /** @returns it as it can be stored */
 export function checkAttachment(given: NewAttachment): NewAttachment {
-  const { id, name, url, mediaType, size, turn, text } = given;
+  const { id, name, url, mediaType, size, isCut, turn, text } = given;
   const long = text.find((piece) => piece.length > MAX_PIECE_CHARS);
   if (long !== undefined || text.length > MAX_PIECES || url.length > MAX_URL)
     throw new StoreError("TOO_LARGE", `attachment ${id}`);
@@ -74,6 +76,7 @@ export function checkAttachment(given: NewAttachment): NewAttachment {
     url: storable(url),
     mediaType: checkText(mediaType, "media type"),
     size: checkCount(size, "size"),
+    isCut,
     turn: checkId(turn, "turn"),
     text: text.map(storable),
   };

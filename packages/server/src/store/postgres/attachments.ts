@@ -21,7 +21,7 @@ export function postgresAttachments(db: Db): Attachments {
   return {
     add: (ref, given) =>
       inTransaction(db, async (tx) => {
-        const { text, id, name, url, mediaType, size, turn } = checkAttachment(given);
+        const { text, id, name, url, mediaType, size, isCut, turn } = checkAttachment(given);
         await holdSession(tx, ref);
         const chars = text.reduce((sum, piece) => sum + piece.length, 0);
         const { numInsertedOrUpdatedRows } = await tx
@@ -36,6 +36,7 @@ export function postgresAttachments(db: Db): Attachments {
             size,
             chars,
             pieces: text.length,
+            is_cut: isCut,
           })
           .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
           .executeTakeFirst();
@@ -108,5 +109,6 @@ export function postgresAttachments(db: Db): Attachments {
 
 function attachmentOf(row: Selectable<FileTables["attachments"]>): Attachment {
   const { id, name, url, size, chars, pieces, turn } = row;
-  return { id, name, url, mediaType: row.media_type, size, chars, pieces, turn, addedAt: row.added_at };
+  const { media_type: mediaType, is_cut: isCut, added_at: addedAt } = row;
+  return { id, name, url, mediaType, size, chars, pieces, isCut, turn, addedAt };
 }

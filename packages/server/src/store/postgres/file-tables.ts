@@ -1,4 +1,4 @@
-/** The tables of migration 0006 as Kysely sees them. Types only. */
+/** The tables of migrations 0006 and 0010 as Kysely sees them. Types only. */
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 import type { Time } from "./core-tables.ts";
 
@@ -14,6 +14,7 @@ export interface FileTables {
     size: number;
     chars: number;
     pieces: number;
+    is_cut: boolean;
     added_at: Time;
   };
   attachment_pieces: {

@@ -16,6 +16,7 @@ import { files } from "./migrations/0006-files.ts";
 import { builtIn } from "./migrations/0007-built-in.ts";
 import { checkpoints } from "./migrations/0008-checkpoints.ts";
 import { gateway } from "./migrations/0009-gateway.ts";
+import { cutTexts } from "./migrations/0010-cut-texts.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -27,6 +28,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0007-built-in": builtIn,
   "0008-checkpoints": checkpoints,
   "0009-gateway": gateway,
+  "0010-cut-texts": cutTexts,
 };
 
 /** Any number will do, as long as nobody else in the database uses it. */
