@@ -1,11 +1,15 @@
 /** The built-in tools that work on the store, on the stage: what they do, and what they can't reach. */
 import { afterEach, describe, expect, it } from "vitest";
-import { say } from "../../src/models/script-parts.ts";
+import { call, say } from "../../src/models/script-parts.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { builtInTools } from "../../src/runtime/built-in/tools.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
+import { tool } from "../../src/runtime/define/tool.ts";
+import { decideApproval } from "../../src/session/decide.ts";
 import { eraseMemories, eraseMemory, editMemory, listMemories } from "../../src/session/memory.ts";
 import { eraseUser } from "../../src/session/erase.ts";
+import { submitForm } from "../../src/session/forms.ts";
+import { sendMessage } from "../../src/session/send.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { outline, Stage, type StageParts } from "../runtime/stage.ts";
 import { caller } from "./told.ts";
@@ -18,6 +22,9 @@ function helper(name: string): Agent {
     model: scripted(({ text }) => [say(`${name}: ${text}`)]),
   });
 }
+
+const turnsIn = (text = ""): number[] => JSON.parse(text).turns.map(({ turn }: { turn: number }) => turn);
+const textIn = (text = ""): string => JSON.parse(text).text;
 
 export function storageContract(makeParts: () => Promise<StageParts>): void {
   let stage: Stage;
@@ -186,6 +193,66 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       expect(JSON.parse(rest ?? "").text).toMatch(/^ey heron ate frogs/);
     });
 
+    it("S11: lookup_history finds what people filled in, answered and decided", async () => {
+      const looker = caller([
+        ["lookup_history", { query: "zebra" }],
+        ["lookup_history", { query: "ultramarine" }],
+        ["lookup_history", { query: "too expensive" }],
+        ["lookup_history", { turn: 1 }],
+        ["lookup_history", { turn: 2 }],
+        ["lookup_history", { turn: 3 }],
+      ]);
+      const form = { title: "Who", fields: [{ name: "email", label: "Email", type: "text" }] };
+      const order = tool({ label: "Ordering", approval: true, run: () => "ordered" });
+      const s = await play([
+        defineAgent({
+          name: "form",
+          title: false,
+          requestForms: true,
+          model: scripted([[call("request_form", form)], [say("Thanks.")]]),
+        }),
+        defineAgent({
+          name: "question",
+          askUser: true,
+          model: scripted([
+            [call("ask_user_question", { questions: [{ question: "Colour?" }] })],
+            [say("ok")],
+          ]),
+        }),
+        defineAgent({ name: "order", tools: { order }, model: scripted([[call("order")], [say("ok")]]) }),
+        defineAgent({ name: "look", model: looker.model, tools: builtInTools({ lookupHistory: true }) }),
+      ]);
+      const ref = await s.session();
+      const asked = () =>
+        s.until(ref, 40_000, async () => {
+          const [one] = await s.parts.store.interactions.list(ref, { pending: true });
+          return one ?? null;
+        });
+      const by = s.actor.user;
+      await s.ask(ref, "begin", { agent: "form" });
+      // After its turn was archived.
+      await submitForm(s.parts, ref, {
+        form: (await asked()).key,
+        values: { email: "zebra@example.org" },
+        by,
+        goOn: false,
+      });
+      await s.send(ref, "next", { agent: "question" });
+      await asked();
+      await sendMessage(s.parts, ref, { id: "m-answer", text: "ultramarine", by });
+      await s.ended(ref, ({ number }) => number === 2);
+      await s.send(ref, "and now", { agent: "order" });
+      const { key } = await asked();
+      await decideApproval(s.parts, ref, { key, decision: "reject", reason: "too expensive", by });
+      await s.ended(ref, ({ number }) => number === 3);
+      await s.ask(ref, "look", { agent: "look" });
+      const told = looker.last.told.map(({ text }) => text);
+      expect(told.slice(0, 3).map(turnsIn)).toEqual([[1], [2], [3]]);
+      expect(textIn(told[3])).toContain('Form "Who": submitted\nPerson filled in Email: zebra@example.org');
+      expect(textIn(told[4])).toContain("Question: Colour?\nPerson answered: ultramarine");
+      expect(textIn(told[5])).toContain("Approval of Ordering {}: rejected, because: too expensive");
+    });
+
     it("S11: a long turn is read in pieces", async () => {
       const long = "word ".repeat(5_000).trim();
       const looker = caller([
@@ -305,8 +372,8 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
         "a completed",
         "birds completed",
       ]);
-      const call = turn.items.toArray().find((item) => item?.kind === "tool_call");
-      expect(call).toMatchObject({ name: "call_agent", label: "The birds" });
+      const called = turn.items.toArray().find((item) => item?.kind === "tool_call");
+      expect(called).toMatchObject({ name: "call_agent", label: "The birds" });
       expect(outline(turn).slice(1, 4)).toEqual([
         'call call_agent {"agent":"birds","task":"herons"}',
         "result call_agent success birds: herons",

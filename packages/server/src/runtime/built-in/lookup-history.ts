@@ -2,23 +2,16 @@
  * The tool `lookup_history`: finds and reads earlier turns of the session it works in, and of no other. For conversations
  * that were summed up, or are longer than what the model is told at the start. Reads the archive; never changes it.
  */
-import {
-  type Block,
-  blocksOf,
-  cutText,
-  labelOf,
-  mainRun,
-  restoreTurn,
-  type Turn,
-} from "@turnstream/protocol";
+import { cutText, restoreTurn, type Turn } from "@turnstream/protocol";
 import { z } from "zod";
 import type { Ref } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { scoreOf, snippetOf, weigh } from "../../store/rules/search-rank.ts";
 import { matches, termsOf, wordsOf } from "../../store/rules/search-words.ts";
-import { wholeOf } from "../context/history.ts";
+import { wholeOf, withForms } from "../context/history.ts";
 import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
 import { hostOf } from "../host.ts";
+import { textOf } from "./turn-text.ts";
 
 const PAGE = 50;
 /** How far back it looks. */
@@ -26,7 +19,6 @@ const MAX_TURNS = 1_000;
 const MOST_FOUND = 20;
 const SNIPPET_CHARS = 300;
 const READ_CHARS = 10_000;
-const RESULT_CHARS = 2_000;
 /** Of a turn that is searched, not read. */
 const SEARCH_CHARS = 10_000;
 
@@ -47,7 +39,7 @@ type Input = z.infer<typeof input>;
 export function lookupHistoryTool(): Tool {
   return tool({
     description:
-      "Looks up what was said earlier in this conversation: searches its turns by words, lists them, or reads one by its number. Use it when the person refers to something that you no longer have in front of you.",
+      "Looks up what was said, filled in and decided earlier in this conversation: searches its turns by words, lists them, or reads one by its number. Use it when the person refers to something that you no longer have in front of you.",
     label: "Looking through the conversation",
     input,
     rerun: "always",
@@ -71,7 +63,7 @@ async function* earlier(store: Store, ref: Ref, before: number): AsyncGenerator<
     });
     for (const { snapshot } of page) {
       const turn = restoreTurn(snapshot);
-      if (turn.number < before) yield turn;
+      if (turn.number < before) yield withForms(store, ref, turn);
     }
     start = page.at(-1)?.start;
     if (page.length < PAGE) return;
@@ -133,25 +125,4 @@ async function read(
     };
   }
   throw new ToolError("There is no such turn.", `There is no turn ${wanted} before this one.`);
-}
-
-/** What was asked, said and done, in order, as the person saw it. */
-function textOf(turn: Turn, maxChars: number): string {
-  const main = mainRun(turn)?.id;
-  const asked = turn.message === null ? [] : [`Person: ${turn.message.text}`];
-  const lines = blocksOf(turn).flatMap((block) => (block.run === main ? lineOf(block) : []));
-  return cutText([...asked, ...lines].join("\n"), maxChars);
-}
-
-function lineOf(block: Block): string[] {
-  switch (block.kind) {
-    case "text":
-      return block.text === "" ? [] : [`Agent: ${block.text}`];
-    case "tool_result":
-      return block.hidden ? [] : [`${labelOf(block)}: ${cutText(block.preview, RESULT_CHARS)}`];
-    case "notice":
-      return [`[${block.text}]`];
-    default:
-      return [];
-  }
 }

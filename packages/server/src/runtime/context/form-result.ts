@@ -50,8 +50,11 @@ export function formResult({ schema, status, values, reason }: FormOutcome): Jso
   }
 }
 
-/** With what people read, and without what they left empty. */
-function readable(fields: readonly FormField[], values: Readonly<Record<string, Json>>): Json {
+/** What was filled in, with what people read, and without what they left empty. */
+export function readable(
+  fields: readonly FormField[],
+  values: Readonly<Record<string, Json>>,
+): { readonly name: string; readonly label: string; readonly value: Json }[] {
   return fields.flatMap((field) => {
     const value = Object.hasOwn(values, field.name) ? (values[field.name] ?? null) : null;
     if (value === null || value === "") return [];

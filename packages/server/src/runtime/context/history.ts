@@ -137,7 +137,7 @@ function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
 }
 
 /** A form may have been filled in after its turn was archived: the store knows first. */
-async function withForms(store: Store, ref: Ref, turn: Turn): Promise<Turn> {
+export async function withForms(store: Store, ref: Ref, turn: Turn): Promise<Turn> {
   let { items } = turn;
   for (const block of blocksOf(turn)) {
     if (block.kind !== "form" || !isPending(block)) continue;

@@ -3,6 +3,7 @@
  * turn, and answered by its buttons or by a plain message.
  */
 import {
+  type Answer,
   blocksOf,
   cutText,
   type Json,
@@ -19,6 +20,7 @@ import { objectFrom, textField } from "../json-object.ts";
 import { failed, succeeded } from "../result.ts";
 import type { RunScope } from "../run-scope.ts";
 import type { StepCall } from "../step-writer.ts";
+import { spokenAnswers } from "./answer-words.ts";
 import { awaitDecision, requestKey } from "./await-decision.ts";
 
 const MAX_QUESTIONS = 20;
@@ -138,19 +140,8 @@ async function unanswered({ parts, ref }: Attempt, { reason }: InteractionChange
 
 /** What the model reads. */
 function answersOf(questions: readonly Question[], { body }: InteractionChange): Json {
-  const { answers } = body as unknown as {
-    answers: readonly { question: string; selected: string[]; text?: string }[];
-  };
-  const read = answers.map(({ question: id, selected, text }) => {
-    const question = questions.find((one) => one.id === id);
-    const chosen = selected.map(
-      (option) => question?.options.find((one) => one.id === option)?.label ?? option,
-    );
-    return {
-      question: question?.text ?? id,
-      answer: [...chosen, ...(text === undefined || text === "" ? [] : [text])].join("; "),
-    };
-  });
+  const { answers } = body as unknown as { readonly answers: readonly Answer[] };
+  const read = spokenAnswers(questions, answers);
   const left = questions.filter(({ id }) => !answers.some((answer) => answer.question === id));
   return [...read, ...left.map(({ text }) => ({ question: text, answer: IN_ONE_MESSAGE }))];
 }

@@ -1,0 +1,98 @@
+/**
+ * A turn as a text to search and to read: what was asked, said and done, in order, as the person saw it, with what they
+ * answered, filled in and decided. Pure.
+ */
+import {
+  type ApprovalBlock,
+  type Block,
+  blocksOf,
+  cutText,
+  type FormBlock,
+  type Json,
+  labelOf,
+  mainRun,
+  type QuestionBlock,
+  type Turn,
+} from "@turnstream/protocol";
+import { readable } from "../context/form-result.ts";
+import { spokenAnswers } from "../interactions/answer-words.ts";
+import { asText } from "../result.ts";
+
+const RESULT_CHARS = 2_000;
+const VALUE_CHARS = 2_000;
+
+/** @param turn with its forms as they are by now */
+export function textOf(turn: Turn, maxChars: number): string {
+  const main = mainRun(turn)?.id;
+  const asked = turn.message === null ? [] : [`Person: ${turn.message.text}`];
+  // A person is asked by sub-agents too.
+  const lines = blocksOf(turn).flatMap((block) => [
+    ...(block.run === main ? lineOf(block) : []),
+    ...personsLines(block),
+  ]);
+  return cutText([...asked, ...lines].join("\n"), maxChars);
+}
+
+function lineOf(block: Block): string[] {
+  switch (block.kind) {
+    case "text":
+      return block.text === "" ? [] : [`Agent: ${block.text}`];
+    case "tool_result":
+      return block.hidden ? [] : [`${labelOf(block)}: ${cutText(block.preview, RESULT_CHARS)}`];
+    case "notice":
+      return [`[${block.text}]`];
+    default:
+      return [];
+  }
+}
+
+function personsLines(block: Block): string[] {
+  switch (block.kind) {
+    case "form":
+      return formLines(block);
+    case "question":
+      return questionLines(block);
+    case "approval":
+      return approvalLines(block);
+    default:
+      return [];
+  }
+}
+
+function formLines({ schema, status, values, reason }: FormBlock): string[] {
+  const filled = status === "submitted" ? readable(schema.fields, values ?? {}) : [];
+  return [
+    `Form "${schema.title}": ${status}${because(reason)}`,
+    ...filled.map(({ label, value }) => `Person filled in ${label}: ${spoken(value)}`),
+  ];
+}
+
+function questionLines({ questions, answers, status, reason }: QuestionBlock): string[] {
+  if (status !== "answered")
+    return questions.map(({ text }) => `Question: ${text} (${status}${because(reason)})`);
+  const spokenOnes = spokenAnswers(questions, answers ?? []);
+  const left = questions.filter(({ id }) => !(answers ?? []).some((one) => one.question === id));
+  return [
+    ...spokenOnes.flatMap(({ question, answer }) => [
+      `Question: ${question}`,
+      `Person answered: ${cutText(answer, VALUE_CHARS)}`,
+    ]),
+    ...left.map(({ text }) => `Question: ${text}`),
+  ];
+}
+
+function approvalLines({ actions, edited, status, reason }: ApprovalBlock): string[] {
+  const what = (edited ?? actions).map(
+    ({ name, label = name, input }) => `${label} ${cutText(JSON.stringify(input), VALUE_CHARS)}`,
+  );
+  return [`Approval of ${what.join(", ")}: ${status}${because(reason)}`];
+}
+
+function because(reason: string | null): string {
+  return reason === null || reason === "" ? "" : `, because: ${reason}`;
+}
+
+function spoken(value: Json): string {
+  const text = Array.isArray(value) ? (value as readonly Json[]).map(asText).join("; ") : asText(value);
+  return cutText(text, VALUE_CHARS);
+}

@@ -1,0 +1,15 @@
+/** What a person has answered, in the words of the questions and their options. Pure. */
+import type { Answer, Question } from "@turnstream/protocol";
+
+export function spokenAnswers(
+  questions: readonly Question[],
+  answers: readonly Answer[],
+): { readonly question: string; readonly answer: string }[] {
+  return answers.map(({ question: id, selected, text = "" }) => {
+    const question = questions.find((one) => one.id === id);
+    const chosen = selected.map(
+      (option) => question?.options.find((one) => one.id === option)?.label ?? option,
+    );
+    return { question: question?.text ?? id, answer: [...chosen, ...(text === "" ? [] : [text])].join("; ") };
+  });
+}
