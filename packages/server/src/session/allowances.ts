@@ -15,19 +15,22 @@ export interface Revocation {
   readonly agent: string;
   readonly tool: string;
   readonly by?: string;
+  /** For the audit: the id of a connection, a key or a device, say. Never a person's address. */
+  readonly from?: string;
 }
 
 /** From the next call on, a person is asked again. False when there was nothing to take back. */
 export function revokeAllowance(
   { store }: Pick<Parts, "store">,
   ref: Ref,
-  { agent, tool, by }: Revocation,
+  { agent, tool, by, from }: Revocation,
 ): Promise<boolean> {
   return store.transaction(async (tx) => {
     if (!(await tx.allowances.remove(ref, agent, tool))) return false;
     const actor = by === undefined ? null : await tx.people.numberOf(ref.tenant, by);
     const subject = { session: ref.session, agent, tool };
-    await tx.audit.add(ref.tenant, { actor, action: "approval.revoked", subject });
+    const detail = from === undefined ? {} : { detail: { from } };
+    await tx.audit.add(ref.tenant, { actor, action: "approval.revoked", subject, ...detail });
     return true;
   });
 }

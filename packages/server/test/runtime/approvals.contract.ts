@@ -10,6 +10,7 @@ import { tool } from "../../src/runtime/define/tool.ts";
 import { listAllowances, revokeAllowance } from "../../src/session/allowances.ts";
 import { decideApproval, type Decision } from "../../src/session/decide.ts";
 import type { Ref } from "../../src/store/refs.ts";
+import { systemEnv } from "../../src/store/env.ts";
 import { outline, Stage, type StageParts } from "./stage.ts";
 
 type Trade = { symbol: string; count: number };
@@ -149,6 +150,28 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       expect(trades).toEqual([]);
     });
 
+    it("is timed out by the database's clock, which a worker whose own is ahead doesn't ask again and again", async () => {
+      await open();
+      const { store } = stage.parts;
+      let tried = 0;
+      const transaction: typeof store.transaction = (work) =>
+        store.transaction((tx) => {
+          const change: typeof tx.interactions.change = (ref, wish) => {
+            if (wish.to === "timed_out") tried++;
+            return tx.interactions.change(ref, wish);
+          };
+          return work({ ...tx, interactions: { ...tx.interactions, change } });
+        });
+      const aheadMs = 2_900;
+      const env = { ...systemEnv, now: () => systemEnv.now() + aheadMs };
+      await stage.worker([broker({ timeoutSeconds: 3 })], { env, store: { ...store, transaction } });
+      const turn = await stage.ask(await stage.session(), "trade");
+      expect(approvalsOf(turn)[0]?.status).toBe("timed_out");
+      // Once too early, once in time, and once more for timers that ring a moment before their time.
+      expect(tried).toBeGreaterThanOrEqual(2);
+      expect(tried).toBeLessThanOrEqual(4);
+    });
+
     it("counts as rejected when nobody decides in time", async () => {
       await open();
       await stage.worker([broker({ timeoutSeconds: 1 })]);
@@ -227,7 +250,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       await decide(other, (await waiting(other))[0]?.key ?? "", { decision: "reject" });
       const rule = { agent: "broker", tool: "trade" };
       const { user } = stage.actor;
-      expect(await revokeAllowance(stage.parts, ref, { ...rule, by: user })).toBe(true);
+      expect(await revokeAllowance(stage.parts, ref, { ...rule, by: user, from: "device-1" })).toBe(true);
       expect(await revokeAllowance(stage.parts, ref, rule)).toBe(false);
       expect(await listAllowances(stage.parts, ref)).toEqual([]);
       await stage.send(ref, "trade");
@@ -242,6 +265,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
         "approval.passed",
         "approval.revoked",
       ]);
+      expect(audit.find(({ action }) => action === "approval.revoked")?.detail).toBe('{"from":"device-1"}');
     });
 
     it("is audited: who decided what, when and from where", async () => {

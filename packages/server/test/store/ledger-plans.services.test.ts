@@ -42,7 +42,6 @@ const queries: Record<string, (store: OpenStore) => Promise<unknown>> = {
   "interactions.list, pending of a kind": (store) =>
     store.interactions.list(ref, { pending: true, kind: "question", limit: 1 }),
   "interactions.changes": (store) => store.interactions.changes(ref, "i3"),
-  "interactions.due": (store) => store.interactions.due({ limit: 50 }),
   "interactions.change": (store) => store.interactions.change(ref, { id: "i3", to: "timed_out" }),
   "payments.get": (store) => store.payments.get(ref, "p1"),
   "payments.byOrderNo": (store) => store.payments.byOrderNo("t70", "o70-1"),

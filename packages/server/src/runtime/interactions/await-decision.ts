@@ -20,7 +20,7 @@ import type { Waiters } from "./waiters.ts";
 
 /** Looks by itself that often, in case nobody told us. */
 const LOOK_MS = 60_000;
-/** By the database's clock the deadline may come a little later. */
+/** Our clock may be ahead of the database's, by which the deadline goes: then the database says how long to wait. */
 const EARLY_MS = 100;
 
 /** What a turn waits for. */
@@ -127,7 +127,10 @@ async function lookOnce(
     const result = await parts.store.transaction((tx) =>
       changeInteraction(tx, ref, now, { to: EXPIRY[now.kind] }),
     );
-    if (!result.won && result.why === "early") await waiter.wait(EARLY_MS, signal);
+    if (!result.won && result.why === "early") {
+      const early = Math.max(EARLY_MS, (result.current.deadline ?? Infinity) - result.at);
+      await waiting(() => waiter.wait(Math.min(early, LOOK_MS), signal));
+    }
   }
   return null;
 }

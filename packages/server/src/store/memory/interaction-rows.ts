@@ -35,10 +35,6 @@ export function interactionsOf(rows: Rows, ref: Ref): Interaction[] {
     .toSorted((a, b) => a.n - b.n);
 }
 
-export function allInteractions(rows: Rows): Interaction[] {
-  return rows.all(INTERACTIONS);
-}
-
 export function putInteraction(rows: Rows, row: Interaction): void {
   rows.put(INTERACTIONS, row.session, row.id, row);
 }

@@ -7,7 +7,6 @@ import type { Interaction, InteractionRequest, Interactions } from "../ports/int
 import { checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-checks.ts";
 import type { Ref } from "../refs.ts";
 import {
-  allInteractions,
   changesOf,
   findInteraction,
   interactionsOf,
@@ -53,13 +52,14 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
         if (isForItsOrder(current.kind, wish.to, isOrdered(rows, ref.session, wish.id))) {
           throw new StoreError("INVALID", "interaction of a payment (move its order)");
         }
-        const why = refusalOf(current, wish, env.now());
+        const at = env.now();
+        const why = refusalOf(current, wish, at);
         if (why !== null) {
-          return { won: false, why, current, change: changesOf(rows, current).at(-1) ?? null };
+          return { won: false, why, current, change: changesOf(rows, current).at(-1) ?? null, at };
         }
         const { by = null, reason = null } = wish;
         const body = copyJson(wish.body ?? null);
-        const won = putChange(rows, current, { status: wish.to, by, reason, body, at: env.now() });
+        const won = putChange(rows, current, { status: wish.to, by, reason, body, at });
         return { won: true, version: won.change.version, ...won };
       }),
 
@@ -88,15 +88,6 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
         const row = findInteraction(rows, ref, id);
         return row === undefined ? [] : changesOf(rows, row);
       }),
-
-    due: ({ limit }) =>
-      tables.run((rows) =>
-        allInteractions(rows)
-          .filter(({ kind, status }) => kind !== "payment" && status === "pending")
-          .filter(({ deadline }) => deadline !== null && deadline <= env.now())
-          .toSorted((a, b) => (a.deadline ?? 0) - (b.deadline ?? 0) || a.n - b.n)
-          .slice(0, checkPage(limit)),
-      ),
   };
 }
 

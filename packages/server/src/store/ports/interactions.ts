@@ -80,6 +80,8 @@ export type ChangeResult =
       readonly current: Interaction;
       /** The change that made it what it is; null while it is as requested. */
       readonly change: InteractionChange | null;
+      /** When it lost, by the store's clock: that is the one which a deadline goes by. */
+      readonly at: number;
     };
 
 export interface InteractionPage {
@@ -118,6 +120,4 @@ export interface Interactions {
   list(ref: Ref, page?: InteractionPage): Promise<Interaction[]>;
   /** By version, dense from 1. */
   changes(ref: Ref, id: string): Promise<InteractionChange[]>;
-  /** Of all tenants: past their deadline and pending, the longest overdue first. Without payments. */
-  due(page: { readonly limit: number }): Promise<Interaction[]>;
 }

@@ -19,7 +19,7 @@ import { checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-
 import type { Ref } from "../refs.ts";
 import type { Database, Db } from "./database.ts";
 import { changeOf, interactionOf } from "./interaction-rows.ts";
-import { ago, clock, clockPlus, inTransaction, requireSession } from "./session-row.ts";
+import { clock, clockPlus, inTransaction, requireSession } from "./session-row.ts";
 
 /**
  * Not `ago(0)`: after waiting for somebody else's change of the row, the clock has to be read again.
@@ -110,19 +110,6 @@ export function postgresInteractions(db: Db): Interactions {
         .orderBy("c.version")
         .execute();
       return rows.map(changeOf);
-    },
-
-    async due({ limit }) {
-      const rows = await db
-        .selectFrom("interactions")
-        .selectAll()
-        .where(sql<SqlBool>`status = 'pending' and kind <> 'payment' and deadline is not null`)
-        .where("deadline", "<=", ago(0))
-        .orderBy("deadline")
-        .orderBy("n")
-        .limit(checkPage(limit))
-        .execute();
-      return rows.map(interactionOf);
     },
   };
 }
@@ -274,5 +261,6 @@ async function lose(db: Db, ref: Ref, wish: ChangeWish, last: boolean): Promise<
     why: why ?? "status",
     current,
     change: change === undefined ? null : changeOf(change),
+    at: row.now,
   };
 }

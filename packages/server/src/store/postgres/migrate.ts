@@ -17,6 +17,7 @@ import { builtIn } from "./migrations/0007-built-in.ts";
 import { checkpoints } from "./migrations/0008-checkpoints.ts";
 import { gateway } from "./migrations/0009-gateway.ts";
 import { cutTexts } from "./migrations/0010-cut-texts.ts";
+import { noDue } from "./migrations/0011-no-due.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -29,6 +30,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0008-checkpoints": checkpoints,
   "0009-gateway": gateway,
   "0010-cut-texts": cutTexts,
+  "0011-no-due": noDue,
 };
 
 /** Any number will do, as long as nobody else in the database uses it. */

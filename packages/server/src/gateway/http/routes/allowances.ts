@@ -23,7 +23,7 @@ const revoke = route({
   action: "decide",
   async handle({ parts, caller, ref, params }) {
     const { agent = "", tool = "" } = params;
-    if (!(await revokeAllowance(parts, ref, { agent, tool, by: caller.user })))
+    if (!(await revokeAllowance(parts, ref, { agent, tool, by: caller.user, from: caller.from })))
       throw new Refused("NOT_FOUND", "This was not approved for the rest of the session.");
     return { status: 204 };
   },
