@@ -3,6 +3,7 @@
  * whole: people are never asked half of what is needed. Pure.
  */
 import type { FormSchema, Json } from "@turnstream/protocol";
+import { isTooLarge } from "../runtime/define/form.ts";
 import { cleanLine, cleanLines } from "./clean-text.ts";
 import { checkFor } from "./schema.ts";
 
@@ -23,7 +24,7 @@ const MAX_HELP = 500;
 const MAX_MESSAGE = 4_000;
 const PLAIN_NAME = /^[A-Za-z][\w.-]{0,63}$/;
 
-/** Null when the schema asks for something that a form can't. */
+/** Null when the schema asks for something that a form can't, or for more than one can hold. */
 export function formFrom(
   asked: { readonly message: string; readonly requestedSchema: Json },
   title: string,
@@ -36,13 +37,15 @@ export function formFrom(
     fieldFrom(name, recordOf(spec), n, required.includes(name)),
   );
   if (!fields.every((field) => field !== null)) return null;
+  const form: FormSchema = {
+    id: "elicitation",
+    title: cleanLine(title, MAX_LABEL),
+    description: cleanLines(asked.message, MAX_MESSAGE),
+    fields,
+  };
+  if (isTooLarge(form)) return null;
   return {
-    schema: {
-      id: "elicitation",
-      title: cleanLine(title, MAX_LABEL),
-      description: cleanLines(asked.message, MAX_MESSAGE),
-      fields,
-    },
+    schema: form,
     read(values) {
       const content = Object.fromEntries(
         properties.flatMap(([name, spec], n) => {

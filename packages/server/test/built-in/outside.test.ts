@@ -1,5 +1,6 @@
 /** The built-in tools that go outside, on the stage, against real HTTP servers on this machine. */
 import { createOpenAI } from "@ai-sdk/openai";
+import { blocksOf } from "@turnstream/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { builtInTools, type BuiltInOptions } from "../../src/runtime/built-in/tools.ts";
@@ -85,7 +86,8 @@ describe("http_request", () => {
     expect(service.asked[1]?.headers["idempotency-key"]).toContain(turn.id);
     expect(JSON.stringify([told, turn])).not.toContain("canary");
     expect(told[0]?.text).toContain("[redacted]");
-    expect(told[0]?.text).toContain(stage.actor.user);
+    // No header that was set is told, also where its name doesn't say that it is a key.
+    expect(JSON.stringify([told, blocksOf(turn)])).not.toContain(stage.actor.user);
     expect(results.slice(0, 3)).toEqual([
       `result http_request success GET ${service.place}: 200`,
       `result http_request success POST ${service.place}: 200`,
@@ -168,6 +170,20 @@ describe("fetch_web_content", () => {
       preview: "Trang chủ",
       parts: [{ data: "Trang chủ", reference: { id: 1 } }],
     });
+  });
+
+  it("S11: fetch_web_content says when a page has more text than it reads", async () => {
+    const site = await serve((_, response) => {
+      response.setHeader("content-type", "text/plain").end("word ".repeat(100));
+    });
+    const { told, results } = await play(
+      { fetchWebContent: true, fetch: { allow: [site.place] } },
+      [["fetch_web_content", { url: site.origin }]],
+      { files: { chars: 300 } },
+    );
+    expect(told[0]?.text).toContain("The page goes on, and no more of it can be read here.");
+    expect(told[0]?.text).not.toContain("the end of it");
+    expect(results[0]).toContain("(only its beginning)");
   });
 
   it("S11: fetch_web_content reads PDF too, and what is damaged or no text is told as such", async () => {

@@ -17,6 +17,13 @@ function form(properties: Properties, required: string[] = []): ElicitedForm {
 }
 const fieldOf = (spec: Json, required = true) => form({ it: spec }, required ? ["it"] : []).schema.fields[0];
 
+const asking = (fields: number) => {
+  const options = Array.from({ length: 100 }, (_, n) => `option ${n} of those that there are`);
+  const names = Array.from({ length: fields }, (_, n) => [`f${n}`, { type: "string", enum: options }]);
+  const requestedSchema = { type: "object", properties: Object.fromEntries(names) as Properties };
+  return formFrom({ message: "m", requestedSchema }, "Server");
+};
+
 describe("a form of an elicitation", () => {
   it.each<[Json, object]>([
     [
@@ -130,15 +137,24 @@ describe("a form of an elicitation", () => {
     expect(form({ it: spec }, ["it"]).read({ it: value })).toHaveProperty("problem");
   });
 
+  it("can't be made of more than an event takes", () => {
+    expect(asking(5)?.schema.fields).toHaveLength(5);
+    expect(asking(20)).toBeNull();
+  });
+
   it("is one that an event takes, whatever the server sends", () => {
+    // What no event takes, as soon as there are a few.
+    const many = fc
+      .integer({ min: 100, max: 600 })
+      .map((length) => Array.from({ length }, (_, n) => `option ${n}`));
     const spec = fc.record(
       {
         type: fc.constantFrom("string", "number", "integer", "boolean", "array"),
         title: fc.string({ unit: "binary", maxLength: 600 }),
         description: fc.string({ maxLength: 900 }),
         format: fc.constantFrom("email", "uri", "date", "date-time", "odd"),
-        enum: fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }),
-        items: fc.record({ enum: fc.array(fc.string(), { minLength: 1, maxLength: 3 }) }),
+        enum: fc.oneof(fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }), many),
+        items: fc.record({ enum: fc.oneof(fc.array(fc.string(), { minLength: 1, maxLength: 3 }), many) }),
         minimum: fc.integer(),
         default: fc.oneof(fc.string(), fc.integer(), fc.boolean()),
       },
@@ -168,6 +184,7 @@ describe("a form of an elicitation", () => {
           expect(new Set(made.schema.fields.map(({ name }) => name)).size).toBe(
             Object.keys(properties).length,
           );
+          expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(64_000);
         },
       ),
     );

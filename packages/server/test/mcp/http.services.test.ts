@@ -101,6 +101,31 @@ describe("a server over HTTP", () => {
     expect(seen.at(-1)).toMatch(/^tools\/call Bearer token-/);
   });
 
+  it("is not followed to another origin, and its headers neither", async () => {
+    const asked: (string | undefined)[] = [];
+    const elsewhere = createServer((request, response) => {
+      asked.push(request.url);
+      void answer(request, response);
+    });
+    await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
+    const moved = createServer((_, response) => {
+      const { port } = elsewhere.address() as AddressInfo;
+      response.writeHead(307, { location: `http://127.0.0.1:${port}/mcp` }).end();
+    });
+    await new Promise<void>((resolve) => moved.listen(0, "127.0.0.1", resolve));
+    try {
+      const url = `http://127.0.0.1:${(moved.address() as AddressInfo).port}/mcp`;
+      const { caller } = await play([["raw_ok"]], { url, headers: { "x-api-key": "sesame-open" } });
+      expect(asked).toEqual([]);
+      expect(String(caller.results[0])).not.toContain("ok done");
+    } finally {
+      for (const one of [elsewhere, moved]) {
+        one.closeAllConnections();
+        one.close();
+      }
+    }
+  });
+
   it("that forgot the session is told hello again, and the call is made", async () => {
     const { caller } = await play([["raw_forget"], ["raw_ok"]]);
     expect(caller.results).toEqual(["forget done", "ok done"]);

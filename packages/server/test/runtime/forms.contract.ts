@@ -315,6 +315,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
         { title: "x", fields: [{ name: "a", label: "A", type: "color" }] },
         { title: "x", fields: [{ name: "__proto__", label: "A", type: "text" }] },
         { title: "x", fields: [{ name: "a", label: "A", type: "select" }] },
+        { title: "x", fields: [{ name: "a", label: "A", type: "number", min: 5, max: 3 }] },
         {
           title: "x",
           fields: [

@@ -119,10 +119,10 @@ const KEYS = /auth|key|token|secret|cookie|password/i;
 /** Shorter ones would tear holes into words that have nothing to do with them. */
 const MIN_SECRET = 8;
 
-/** What headers hold that are keys by their names, each as a whole and by its words, as in `Bearer …`; the longest first. */
+/** What headers hold: as a whole, and of keys by their names also the words, as in `Bearer …`; the longest first. */
 function secretsIn(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers)
-    .flatMap(([name, value]) => (KEYS.test(name) ? [value, ...value.split(/\s+/)] : []))
+    .flatMap(([name, value]) => (KEYS.test(name) ? [value, ...value.split(/\s+/)] : [value]))
     .filter((secret) => secret.length >= MIN_SECRET)
     .toSorted((a, b) => b.length - a.length);
 }

@@ -2,7 +2,7 @@
 import type { ToolContext } from "./tool.ts";
 
 export interface ApprovalOptions {
-  /** How long to wait for a person; after that the call counts as rejected. */
+  /** How long to wait for a person, in whole seconds; after that the call counts as rejected. */
   readonly timeoutSeconds?: number;
   /** Whether the person may change the arguments. */
   readonly editable?: boolean;
@@ -31,6 +31,15 @@ export interface NeededApproval {
 }
 
 const TIMEOUT_SECONDS = 300;
+const MAX_SECONDS = 10 * 366 * 24 * 60 * 60;
+
+/** Throws for a time to wait that no clock can count. */
+export function checkApproval({ timeoutSeconds = TIMEOUT_SECONDS }: ApprovalOptions): void {
+  if (!Number.isSafeInteger(timeoutSeconds) || timeoutSeconds < 0 || timeoutSeconds > MAX_SECONDS)
+    throw new TypeError(
+      `approval.timeoutSeconds is ${timeoutSeconds}: it has to be a whole number of seconds, 0 to ${MAX_SECONDS} (ten years)`,
+    );
+}
 
 /** Null when none is needed. */
 export async function neededApproval(
@@ -42,6 +51,7 @@ export async function neededApproval(
   const needed = isPolicy ? await approval(input, context) : approval;
   if (needed === false) return null;
   const options = needed === true ? {} : needed;
+  checkApproval(options);
   return {
     timeoutSeconds: options.timeoutSeconds ?? TIMEOUT_SECONDS,
     editable: options.editable ?? false,

@@ -27,12 +27,17 @@ class Problem extends Error {}
 export function readForm(value: Json): ReadForm {
   try {
     const schema = schemaFrom(value);
-    if (Buffer.byteLength(JSON.stringify(schema)) > MAX_BYTES) throw new Problem("the form is too large");
+    if (isTooLarge(schema)) throw new Problem("the form is too large");
     return { ok: true, schema };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return { ok: false, problem: error.message };
   }
+}
+
+/** Whether no event could tell it. */
+export function isTooLarge(schema: FormSchema): boolean {
+  return Buffer.byteLength(JSON.stringify(schema)) > MAX_BYTES;
 }
 
 function schemaFrom(value: Json): FormSchema {
@@ -76,6 +81,8 @@ function fieldFrom(value: Json, n: number): FormField {
   for (const limit of [min, max])
     if (limit !== undefined && (typeof limit !== "number" || !Number.isFinite(limit)))
       throw new Problem(`a limit of the field ${name} is no number`);
+  if (typeof min === "number" && typeof max === "number" && min > max)
+    throw new Problem(`the \`min\` of the field ${name} is above its \`max\`: nothing could be filled in`);
   return {
     name,
     label: label(value, "label", `the field ${name}`),
