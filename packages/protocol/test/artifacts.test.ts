@@ -68,6 +68,8 @@ describe("W07 artifacts", () => {
       "artifact.data.rows",
     ],
     [{ type: "file", data: { name: "a", url: "javascript:alert(1)" } }, "artifact.data.url"],
+    // Means something in its own session, and nobody makes an address of it that can be loaded.
+    [{ type: "file", data: { name: "a", url: "turnstream:upload/x" } }, "artifact.data.url"],
     [{ type: "image", data: { url: "data:image/svg+xml;base64,AA" } }, "artifact.data.url"],
     [{ type: "image", data: { url: "data:text/html;base64,AA" } }, "artifact.data.url"],
     [{ type: "x-big", data: "x".repeat(5_000_001) }, "artifact.data"],

@@ -164,6 +164,8 @@ export type { FormSpec } from "./runtime/define/form.ts";
 export { DEFAULT_LIMITS, type Limits, type Prices } from "./runtime/define/limits.ts";
 export {
   type Citable,
+  type FileData,
+  type GivenArtifact,
   type PictureData,
   type ResultBlock,
   type Tool,

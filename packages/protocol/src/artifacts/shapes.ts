@@ -9,7 +9,7 @@ const MAX_ROWS = 5_000;
 const words = { type: "string", maxLength: 500 } as const;
 const text = { type: "string", maxLength: 10_000 } as const;
 /** What a page may open or show: never a script. */
-const address = { type: "string", maxLength: 4_096, pattern: "^(https?://|turnstream:)" } as const;
+const address = { type: "string", maxLength: 4_096, pattern: "^(https?://|turnstream:blob/)" } as const;
 const picture = {
   type: "string",
   maxLength: 20_000,

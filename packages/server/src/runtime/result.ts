@@ -1,31 +1,13 @@
 /** What a tool gave, as it is journaled: one side for the model, one for people, each within its bounds. Pure. */
-import {
-  type Artifact,
-  artifactMisfit,
-  cutText,
-  type Json,
-  MAX_PREVIEW,
-  type Misfit,
-} from "@turnstream/protocol";
-import type { ToolOutput } from "./define/tool.ts";
+import { type Artifact, cutText, type Json, MAX_PREVIEW } from "@turnstream/protocol";
+import type { GivenArtifact, ToolOutput } from "./define/tool.ts";
 import type { CallFact, ShownBlock } from "./facts.ts";
+import { readArtifact } from "./given-files.ts";
 import { isObject } from "./json-object.ts";
 import { readPicture } from "./pictures.ts";
 
 const MAX_BLOCKS = 100;
 const MAX_REFERENCES = 100;
-
-/** An artifact that no client could show. The model reads which field is wrong. */
-export class ArtifactError extends TypeError {
-  readonly code = "BAD_ARTIFACT";
-  readonly field: string;
-
-  constructor({ field, problem }: Misfit) {
-    super(`${field} ${problem}`);
-    this.name = "ArtifactError";
-    this.field = field;
-  }
-}
 
 /** @param preview what people read; what the model reads when absent */
 export function failed(content: string, preview: string = content, parts = 0): CallFact {
@@ -89,19 +71,25 @@ export function outputFrom(returned: unknown): ToolOutput {
   return { content: plain };
 }
 
-/** Bytes of pictures, which JSON would make a list of numbers. */
+/** Bytes of pictures and files, which JSON would make a list of numbers. */
 function withBase64(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withBase64);
   if (typeof value !== "object" || value === null) return value;
-  const { blocks, references, data, mediaType } = value as Record<string, unknown>;
+  const { blocks, references, artifact, data, mediaType } = value as Record<string, unknown>;
   if (data instanceof Uint8Array && mediaType !== undefined)
     return { ...value, data: Buffer.from(data).toString("base64") };
-  if (blocks === undefined && references === undefined) return value;
+  if (blocks === undefined && references === undefined && artifact === undefined) return value;
   return {
     ...value,
+    ...(artifact === undefined ? {} : { artifact: withFileBase64(artifact) }),
     ...(blocks === undefined ? {} : { blocks: withBase64(blocks) }),
     ...(references === undefined ? {} : { references: withBase64(references) }),
   };
+}
+
+function withFileBase64(artifact: unknown): unknown {
+  const isGiven = typeof artifact === "object" && artifact !== null && "data" in artifact;
+  return isGiven ? { ...artifact, data: withBase64(artifact.data) } : artifact;
 }
 
 function toJson(value: unknown): Json {
@@ -118,8 +106,7 @@ const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
   preview: (value) => typeof value === "string",
   references: (value) => Array.isArray(value) && value.length <= MAX_REFERENCES && value.every(isCitable),
   artifact: (value) => {
-    const misfit = artifactMisfit(value);
-    if (misfit !== null) throw new ArtifactError(misfit);
+    readArtifact(value as unknown as GivenArtifact);
     return true;
   },
   results: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,

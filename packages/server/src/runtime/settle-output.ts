@@ -1,6 +1,6 @@
 /**
  * Brings what is too large for events and facts to safety before an outcome is journaled: large pictures, large artifacts,
- * and the whole of a long result. What is left is small, and says where the rest is.
+ * files, and the whole of a long result. What is left is small, and says where the rest is.
  */
 import {
   type Artifact,
@@ -11,8 +11,9 @@ import {
   type Whole,
 } from "@turnstream/protocol";
 import { plainText } from "../session/kept-content.ts";
-import type { Citable, PictureData, ResultBlock, ToolOutput } from "./define/tool.ts";
+import type { Citable, GivenArtifact, PictureData, ResultBlock, ToolOutput } from "./define/tool.ts";
 import type { ShownBlock } from "./facts.ts";
+import { readArtifact } from "./given-files.ts";
 import { patiently } from "./patiently.ts";
 import { type LargePicture, readPicture } from "./pictures.ts";
 import { asText } from "./result.ts";
@@ -23,7 +24,8 @@ export interface SettledItem extends Omit<Citable, "blocks"> {
   readonly blocks?: readonly ShownBlock[];
 }
 
-export interface SettledOutput extends Omit<ToolOutput, "blocks" | "references"> {
+export interface SettledOutput extends Omit<ToolOutput, "blocks" | "references" | "artifact"> {
+  readonly artifact?: Artifact;
   readonly blocks?: readonly ShownBlock[];
   readonly references?: readonly SettledItem[];
   readonly whole: Whole | null;
@@ -87,7 +89,11 @@ export class Keeper {
     return settled;
   }
 
-  async artifact(artifact: Artifact): Promise<Artifact> {
+  async artifact(given: GivenArtifact): Promise<Artifact> {
+    const file = readArtifact(given);
+    if (file !== null) return file.artifact((await this.#put(file.mediaType, file.body, file.name)).blob);
+    // What is no file in itself is as it is told.
+    const artifact = given as Artifact;
     const text = JSON.stringify(artifact.data);
     if (text.length <= MAX_ARTIFACT) return artifact;
     const whole = await this.#put("application/json", Buffer.from(text));
@@ -110,11 +116,12 @@ export class Keeper {
     return this.#put("text/plain", Buffer.from(texts.filter((text) => text !== "").join("\n\n")));
   }
 
-  async #put(mediaType: string, body: Uint8Array): Promise<Whole> {
+  async #put(mediaType: string, body: Uint8Array, name?: string): Promise<Whole> {
     const { attempt } = this.#scope;
     const { parts, ref } = attempt;
     const id = `${this.#prefix}.${this.#count++}`;
-    await patiently(parts, () => parts.store.blobs.put(ref, { id, mediaType, body }));
+    const named = name === undefined ? {} : { name };
+    await patiently(parts, () => parts.store.blobs.put(ref, { id, mediaType, ...named, body }));
     return { blob: id, size: body.byteLength, media_type: mediaType };
   }
 }

@@ -2,11 +2,10 @@
  * What a running tool shows: words and pictures, in the order in which it shows them. Its writing is not waited for: the
  * tool need not know that a log may be slow. Nothing is shown once the tool is over.
  */
-import { type Artifact, artifactMisfit } from "@turnstream/protocol";
-import type { PictureData } from "./define/tool.ts";
+import type { GivenArtifact, PictureData } from "./define/tool.ts";
+import { readArtifact } from "./given-files.ts";
 import type { BlockPlace } from "./pen.ts";
 import { readPicture } from "./pictures.ts";
-import { ArtifactError } from "./result.ts";
 import type { RunScope } from "./run-scope.ts";
 import { Keeper } from "./settle-output.ts";
 import type { StepCall } from "./step-writer.ts";
@@ -28,7 +27,7 @@ export class Shown {
   #pictures = 0;
   #isOver = false;
   #isDropped = false;
-  artifact: Artifact | null = null;
+  artifact: GivenArtifact | null = null;
 
   constructor(scope: RunScope, call: StepCall, place: BlockPlace) {
     this.#scope = scope;
@@ -56,10 +55,14 @@ export class Shown {
   }
 
   /** Throws for one that can't be shown. */
-  setArtifact(artifact: Artifact): void {
-    const misfit = artifactMisfit(artifact);
-    if (misfit !== null) throw new ArtifactError(misfit);
-    if (!this.#isOver) this.artifact = artifact;
+  setArtifact(artifact: GivenArtifact): void {
+    const file = readArtifact(artifact);
+    if (this.#isOver) return;
+    if (file === null) this.artifact = artifact;
+    else {
+      const { name, body: data, mediaType } = file;
+      this.artifact = { ...artifact, type: "file", data: { name, data, mediaType } };
+    }
   }
 
   /** @returns how many parts were shown */

@@ -43,7 +43,7 @@ export async function openBlob(
   if (blob === null) throw new BlobError("GONE");
   const maxAge = Math.floor((grant.expires - now) / 1_000);
   const headers = {
-    ...safeHeaders(blob.mediaType, blob.body.byteLength),
+    ...safeHeaders(blob.mediaType, blob.body.byteLength, blob.name),
     "cross-origin-resource-policy": "cross-origin",
     // Whoever has the address may load it, and only for as long as it is good.
     "cache-control": `private, max-age=${maxAge}, immutable`,

@@ -1,7 +1,7 @@
 /**
  * What a developer says about a tool, and what a tool is given when it runs. Types and one function; never runs one.
  */
-import type { Approval } from "./approval.ts";
+import { type Approval, checkApproval } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
 import { type Artifact, cutText, type Json, MAX_LABEL } from "@turnstream/protocol";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
@@ -28,6 +28,19 @@ export interface PictureData {
   readonly mediaType: string;
 }
 
+/** A file in itself; base64 when it is a text. It is kept beside the log, and people get an address of it. */
+export interface FileData {
+  readonly name: string;
+  readonly data: Uint8Array | string;
+  /** `application/pdf` and the like. */
+  readonly mediaType: string;
+}
+
+/** An artifact as a tool gives it: a file may come as it is, instead of its address. */
+export type GivenArtifact =
+  | Artifact
+  | { readonly type: "file"; readonly title?: string; readonly data: FileData };
+
 /** What people see of a result, piece by piece. */
 export type ResultBlock =
   | { readonly type: "text"; readonly text: string }
@@ -53,7 +66,7 @@ export interface ToolOutput {
   readonly references?: readonly Citable[];
   /** The result in short, for people; the beginning of `content` when absent. */
   readonly preview?: string;
-  readonly artifact?: Artifact;
+  readonly artifact?: GivenArtifact;
   /** How many things were found. */
   readonly results?: number;
 }
@@ -68,7 +81,7 @@ export interface ToolContext {
   /** Shows a picture, by its address or as it is; each replaces the one before, and the last one stays. */
   image(picture: string | PictureData): void;
   /** Shows something beside the text when the tool is done; the last one counts. Throws for one that is none. */
-  artifact(artifact: Artifact): void;
+  artifact(artifact: GivenArtifact): void;
   /**
    * Asks the person to fill in a form, and ends the tool and, once everything else of this step is done, the turn. What
    * they fill in becomes the result of this call. Throws; don't catch it.
@@ -141,14 +154,15 @@ export interface Tool {
 }
 
 export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: ToolOptions<Schema>): Tool {
-  const { label = "", rerun = "never" } = options;
+  const { label = "", rerun = "never", approval = false } = options;
+  if (typeof approval === "object") checkApproval(approval);
   return {
     description: options.description ?? "",
     label: typeof label === "string" ? cutText(label, MAX_LABEL) : (input) => label(input),
     input: options.input ?? NOTHING,
     run: (input, context) => options.run(input, context),
     rerun: (input) => (typeof rerun === "function" ? rerun(input) : rerun),
-    approval: options.approval ?? false,
+    approval,
     timeoutMs: options.timeoutMs ?? null,
     display: { call: true, result: true, outside: false, ...options.display },
   };

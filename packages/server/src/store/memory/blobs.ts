@@ -8,12 +8,13 @@ const BLOBS = table<Blob>("blobs", "session");
 
 export function memoryBlobs(tables: MemoryTables): Blobs {
   return {
-    put: (ref, { id, mediaType, body }) =>
+    put: (ref, blob) =>
       tables.run((rows) => {
-        const type = checkBlob({ id, mediaType, body });
+        const { id, body } = blob;
+        const checked = checkBlob(blob);
         requireSession(rows, ref);
         if (rows.get(BLOBS, ref.session, id) !== undefined) return "already";
-        rows.put(BLOBS, ref.session, id, { id, mediaType: type, body: new Uint8Array(body) });
+        rows.put(BLOBS, ref.session, id, { id, ...checked, body: new Uint8Array(body) });
         return "stored";
       }),
     get: (ref, id) =>

@@ -9,6 +9,8 @@ export const MAX_BLOB_BYTES = 64 * 1024 * 1024;
 export interface Blob {
   readonly id: string;
   readonly mediaType: string;
+  /** What a download of it is called. */
+  readonly name?: string;
   readonly body: Uint8Array;
 }
 
@@ -23,10 +25,13 @@ export interface Blobs {
   copy(from: Ref, to: Ref, ids: readonly string[]): Promise<number>;
 }
 
-/** @returns the media type as it can be stored */
-export function checkBlob({ id, mediaType, body }: Blob): string {
+/** @returns media type and name as they can be stored */
+export function checkBlob({ id, mediaType, name, body }: Blob): Pick<Blob, "mediaType" | "name"> {
   checkId(id, "blob id");
   if (body.byteLength > MAX_BLOB_BYTES)
     throw new StoreError("TOO_LARGE", `blob ${id} of ${body.byteLength} bytes`);
-  return checkText(mediaType, "media type");
+  return {
+    mediaType: checkText(mediaType, "media type"),
+    ...(name === undefined ? {} : { name: checkText(name, "name") }),
+  };
 }

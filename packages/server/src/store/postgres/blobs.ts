@@ -8,7 +8,7 @@ import { inTransaction, isTenants, requireSession } from "./session-row.ts";
 export function postgresBlobs(db: Db): Blobs {
   return {
     async put(ref, blob) {
-      const mediaType = checkBlob(blob);
+      const { mediaType, name = null } = checkBlob(blob);
       await requireSession(db, ref);
       const { numInsertedOrUpdatedRows } = await db
         .insertInto("blobs")
@@ -16,6 +16,7 @@ export function postgresBlobs(db: Db): Blobs {
           session_id: ref.session,
           id: blob.id,
           media_type: mediaType,
+          name,
           size: blob.body.byteLength,
           body: blob.body,
         })
@@ -26,12 +27,14 @@ export function postgresBlobs(db: Db): Blobs {
     async get(ref, id) {
       const row = await db
         .selectFrom("blobs")
-        .select(["media_type", "body"])
+        .select(["media_type", "name", "body"])
         .where("session_id", "=", ref.session)
         .where("id", "=", id)
         .where(isTenants(ref))
         .executeTakeFirst();
-      return row === undefined ? null : { id, mediaType: row.media_type, body: bytesOf(row.body) };
+      if (row === undefined) return null;
+      const named = row.name === null ? {} : { name: row.name };
+      return { id, mediaType: row.media_type, ...named, body: bytesOf(row.body) };
     },
     copy: (from, to, ids) =>
       inTransaction(db, async (tx) => {
@@ -40,11 +43,18 @@ export function postgresBlobs(db: Db): Blobs {
         await requireSession(tx, to);
         const { numInsertedOrUpdatedRows } = await tx
           .insertInto("blobs")
-          .columns(["session_id", "id", "media_type", "size", "body"])
+          .columns(["session_id", "id", "media_type", "name", "size", "body"])
           .expression((eb) =>
             eb
               .selectFrom("blobs")
-              .select((of) => [of.val(to.session).as("session_id"), "id", "media_type", "size", "body"])
+              .select((of) => [
+                of.val(to.session).as("session_id"),
+                "id",
+                "media_type",
+                "name",
+                "size",
+                "body",
+              ])
               .where("session_id", "=", from.session)
               .where("id", "=", sql<string>`any(${[...ids]}::text[])`),
           )

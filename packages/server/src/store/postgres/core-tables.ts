@@ -87,6 +87,7 @@ export interface CoreTables {
     session_id: string;
     id: string;
     media_type: string;
+    name: string | null;
     size: number;
     body: ColumnType<Buffer, Uint8Array, never>;
     created_at: Time;

@@ -18,6 +18,7 @@ import { checkpoints } from "./migrations/0008-checkpoints.ts";
 import { gateway } from "./migrations/0009-gateway.ts";
 import { cutTexts } from "./migrations/0010-cut-texts.ts";
 import { noDue } from "./migrations/0011-no-due.ts";
+import { blobNames } from "./migrations/0012-blob-names.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -31,6 +32,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0009-gateway": gateway,
   "0010-cut-texts": cutTexts,
   "0011-no-due": noDue,
+  "0012-blob-names": blobNames,
 };
 
 /** Any number will do, as long as nobody else in the database uses it. */

@@ -4,7 +4,15 @@
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { blobsIn, blocksOf, type Event, type Json, type Turn, withAddresses } from "@turnstream/protocol";
+import {
+  blobAddress,
+  blobsIn,
+  blocksOf,
+  type Event,
+  type Json,
+  type Turn,
+  withAddresses,
+} from "@turnstream/protocol";
 import { readEvent } from "@turnstream/protocol/schema";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { call, say } from "../../../src/models/script-parts.ts";
@@ -20,6 +28,7 @@ import { Stage, type StageParts } from "../stage.ts";
 const SECRETS = ["new", "old"];
 const LARGE = 100_000;
 const bytes = (fill: number): Uint8Array => new Uint8Array(LARGE).fill(fill);
+const REPORT = { name: "báo cáo.csv", data: new Uint8Array(LARGE).fill(65), mediaType: "text/csv" };
 const ROWS = Array.from({ length: 3_000 }, (_, n) => [n, `row ${n}`]);
 
 /** Serves blobs as a gateway will. */
@@ -74,10 +83,30 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
         rerun: "always",
         run: (_, context) => context.artifact({ type: "table", data: { columns: ["a"], rows: [[1, 2]] } }),
       });
-      const model = scripted([[call("draw"), call("page"), call("bad")], [say("ok[^1]")]]);
-      await stage.worker([defineAgent({ name: "a", model, tools: { draw, page, bad }, title: false })], {
-        ttlMs: 10_000,
+      const report = tool({
+        rerun: "always",
+        run: () => ({ content: "made", artifact: { type: "file", title: "Report", data: REPORT } }),
       });
+      const early = tool({
+        rerun: "always",
+        run: (_, context) => {
+          const data = new TextEncoder().encode("<script>first</script>");
+          context.artifact({ type: "file", data: { name: "page.html", data, mediaType: "text/html" } });
+          data.fill(0);
+          return "made";
+        },
+      });
+      const badFile = tool({
+        rerun: "always",
+        run: () => ({
+          content: "",
+          artifact: { type: "file", data: { name: "x", data: "no base64!", mediaType: "a/b" } },
+        }),
+      });
+      const tools = { draw, page, bad, report, early, badFile };
+      const first = ["draw", "page", "bad", "report", "early"].map((of) => call(of));
+      const model = scripted([first, [call("badFile")], [say("ok[^1]")]]);
+      await stage.worker([defineAgent({ name: "a", model, tools, title: false })], { ttlMs: 10_000 });
       ref = await stage.session();
       turn = await stage.ask(ref, "go");
       events = await stage.events(ref);
@@ -117,6 +146,35 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
       ]);
       expect(resultOf("draw")?.parts.at(-1)?.reference).toEqual({ id: 1 });
       for (const event of events) expect(JSON.stringify(event).length).toBeLessThan(40_000);
+    });
+
+    it("T05 a file that a tool gives is kept, and saved by its name", async () => {
+      const { artifact, preview } = deliver(resultOf("report")) ?? {};
+      expect(preview).toBe("made");
+      expect(artifact).toEqual({
+        type: "file",
+        title: "Report",
+        data: {
+          name: "báo cáo.csv",
+          url: expect.stringContaining(base) as string,
+          media_type: "text/csv",
+          size: LARGE,
+        },
+      });
+      const answer = await fetch((artifact as unknown as { data: { url: string } }).data.url);
+      expect(answer.headers.get("content-disposition")).toBe(
+        "attachment; filename=\"download\"; filename*=UTF-8''b%C3%A1o%20c%C3%A1o.csv",
+      );
+      expect(Buffer.from(await answer.arrayBuffer()).equals(Buffer.from(REPORT.data))).toBe(true);
+      const [page = ""] = blobsIn(resultOf("early"));
+      const saved = await fetch(deliver({ url: blobAddress(page) }).url);
+      expect(saved.headers.get("content-disposition")).toBe('attachment; filename="page.html"');
+      expect(saved.headers.get("content-type")).toBe("application/octet-stream");
+      expect(await saved.text()).toBe("<script>first</script>");
+      expect(resultOf("badFile")).toMatchObject({ status: "error", artifact: null });
+      expect(stage.errors.map(({ error }) => String(error)).join()).toContain(
+        "artifact.data.data has to be base64",
+      );
     });
 
     it("T05 an image element can load it: signed on delivery, shown and never run", async () => {
