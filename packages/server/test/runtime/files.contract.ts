@@ -194,7 +194,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("W12: one that fails is told as failed, to people and the model, and the turn goes on", async () => {
-      const limits = { bytes: 100_000, fileMs: 1_500 };
+      const limits = { bytes: 100_000, fileMs: 5_000 };
       await stage.worker([agentWith([[say("Sorry.")]])], options(limits));
       const ref = await stage.session();
       const bad = [
