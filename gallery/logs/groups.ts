@@ -92,6 +92,21 @@ export function subAgent(status: "completed" | "failed" = "completed"): Story {
   return concluded(log, isDone ? "The analyst finds VNM **cheap**." : "The analyst could not help.");
 }
 
+/** An approval that a sub-agent waits for. */
+export function subAgentThatAsks(): Story {
+  const log = story("Let the analyst order the report.");
+  log.openGroup();
+  const { run } = ask(log, "analyst", "Asking the analyst");
+  work(log, run, "search_reports", "Looking for the report", "1 report, 20 USD");
+  const input = { report: "VNM, Q1 2026", price: 20, currency: "USD" };
+  const call = log.call("buy_report", [JSON.stringify(input)], { label: "Buying the report", run });
+  const due = { timeout_seconds: 300, deadline: log.now + 300_000 };
+  const actions = [{ name: "buy_report", label: "Buy the report", input }];
+  const asked = { key: "ses_gallery_1", call, actions, editable: true, digest: "d_1", ...due };
+  log.add({ type: "approval.request", ...log.place(run), ...asked });
+  return log;
+}
+
 export function twoSubAgents(): Story {
   const log = story("Analyst and lawyer: may I buy VNM?");
   log.openGroup();

@@ -67,6 +67,34 @@ export function longAnswer(): Story {
   return answered("Write the long report.", chapters.join(""), 12);
 }
 
+/** As models write them: beginning anywhere, leaving levels out, and some in a list. */
+const HEADINGS = `#### First things first
+
+${PARAGRAPH}
+
+## The market
+
+###### In short
+
+Little has changed.
+
+1. ### Banks
+   They fell.
+2. ### Food
+   It rose.
+
+# What to do
+
+Nothing.`;
+
+export const headings = (): Story => answered("Write a report with chapters.", HEADINGS);
+
+export const linkAnswer = (): Story =>
+  answered(
+    "Where can I read more?",
+    "The figures are on [the exchange's page](https://www.hsx.example/Modules/Listed/Web/SymbolList?symbol=VNM&from=2026-01-01), and the company writes about them at [vinamilk.example](https://ir.vinamilk.example/2026/q1).",
+  );
+
 export const rightToLeftAnswer = (): Story =>
   answered(
     "كيف أداء السهم اليوم؟",

@@ -30,6 +30,7 @@ export function open(state: GalleryState, at: number | null, { now, hear }: Surr
     id: state.name,
     onCommand(name, args) {
       hear({ name, args });
+      if (state.refusal !== undefined) throw state.refusal;
       return answerTo(name, args);
     },
   });

@@ -1,11 +1,12 @@
 /** States of what a person decides or does, of files, and of what tools leave to look at. */
+import { ClientError } from "@turnstream/client";
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import * as approvals from "../logs/approvals.ts";
 import * as artifacts from "../logs/artifacts.ts";
 import * as endings from "../logs/endings.ts";
 import * as forms from "../logs/forms.ts";
 import * as questions from "../logs/questions.ts";
-import { type GalleryState, of, openAll } from "./state.ts";
+import { type GalleryState, of, openAll, press } from "./state.ts";
 
 const log = (write: () => Story) => ({ log: () => write().events });
 const approval = (...args: Parameters<typeof approvals.approval>) => log(() => approvals.approval(...args));
@@ -18,14 +19,12 @@ const artifact = (...args: Parameters<typeof artifacts.artifact>) => ({
 });
 const by = "usr_an";
 
-/** Presses what sends a form, so that it says what is missing. */
-function pressSubmit(root: HTMLElement): void {
-  root.querySelector<HTMLElement>("form [type=submit]")?.click();
-}
+const decided = new ClientError("INTERACTION_CLOSED", "The approval is not pending any more.");
 
-/** Presses the button that lets a person change the arguments. */
-function pressEdit(root: HTMLElement): void {
-  root.querySelector<HTMLElement>("[data-card=approval] .ts-row .ts-button:nth-child(2)")?.click();
+/** Opens a chart, and shows its figures. */
+async function showTable(root: HTMLElement): Promise<void> {
+  await openAll(root);
+  press(".ts-toggles button:last-child")(root);
 }
 
 export const cardStates: readonly GalleryState[] = [
@@ -34,7 +33,9 @@ export const cardStates: readonly GalleryState[] = [
     "10-seconds": { ...approval(null), leftSeconds: 10 },
     "no-deadline": approval(null, { timeoutSeconds: null }),
     "not-editable": approval(null, { editable: false }),
-    editing: { ...approval(null), act: pressEdit },
+    editing: { ...approval(null), act: press("[data-action=edit]") },
+    rejecting: { ...approval(null), act: press("[data-action=reject]") },
+    refused: { ...approval(null), refusal: decided, act: press("[data-action=approve]") },
     always: approval(null, { always: true }),
     several: approval(null, approvals.severalActions),
     approved: { ...approval({ status: "approved", by }), at: "approval.update" },
@@ -60,7 +61,8 @@ export const cardStates: readonly GalleryState[] = [
   }),
   ...of("form", {
     fields: form(null),
-    errors: { ...form(null), act: pressSubmit },
+    errors: { ...form(null), act: press("form [type=submit]") },
+    declining: { ...form(null), act: press("form .ts-row button[type=button]") },
     submitted: form(forms.submitted),
     declined: form({ status: "declined", by, reason: "I would rather call you." }),
     expired: form({ status: "expired" }),
@@ -86,6 +88,7 @@ export const cardStates: readonly GalleryState[] = [
     "chart-area": artifact(artifacts.chart("area")),
     "chart-pie": artifact(artifacts.chart("pie")),
     "chart-scatter": artifact(artifacts.chart("scatter")),
+    "chart-as-table": { ...artifact(artifacts.chart("line")), act: showTable },
     table: artifact(artifacts.table),
     "table-cut": artifact(artifacts.cutTable),
     file: artifact(artifacts.file),
@@ -97,5 +100,6 @@ export const cardStates: readonly GalleryState[] = [
   ...of("citation", {
     done: log(endings.citations),
     streaming: { ...log(endings.citations), at: "text.delta 4" },
+    opened: { ...log(endings.citations), act: press(".ts-cite-chip") },
   }),
 ];

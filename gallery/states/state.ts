@@ -1,5 +1,5 @@
 /** What a state of the gallery is: a log, where to stand in it, and what the log doesn't know. */
-import type { SessionView } from "@turnstream/client";
+import type { ClientError, SessionView } from "@turnstream/client";
 import type { Event } from "@turnstream/protocol";
 
 export interface GalleryState {
@@ -12,6 +12,8 @@ export interface GalleryState {
   readonly live?: number;
   /** What the connection and the outbox add. */
   readonly view?: Partial<SessionView>;
+  /** What commands are refused with; unless told, they succeed. */
+  readonly refusal?: ClientError;
   /** How many seconds are left of the last deadline. Unless told, the clock stands at the last event. */
   readonly leftSeconds?: number;
   /** What a person does once it is drawn. */
@@ -38,6 +40,12 @@ export async function openAll(root: HTMLElement): Promise<void> {
     await new Promise((resolve) => requestAnimationFrame(resolve));
   }
 }
+
+/** Presses the first of what a selector finds. */
+export const press =
+  (selector: string) =>
+  (root: HTMLElement): void =>
+    root.querySelector<HTMLElement>(selector)?.click();
 
 /** Opens groups, and leaves their steps as they are. */
 export function openGroups(root: HTMLElement): void {

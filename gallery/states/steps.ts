@@ -3,7 +3,7 @@ import type { Story } from "@turnstream/conformance/scenarios/story.ts";
 import * as groups from "../logs/groups.ts";
 import * as texts from "../logs/texts.ts";
 import * as tools from "../logs/tools.ts";
-import { closeAll, type GalleryState, of, openAll, openGroups } from "./state.ts";
+import { closeAll, type GalleryState, of, openAll, openGroups, press } from "./state.ts";
 
 const log = (write: () => Story) => ({ log: () => write().events });
 
@@ -18,6 +18,9 @@ export const stepStates: readonly GalleryState[] = [
     table: log(texts.tableAnswer),
     list: log(texts.listAnswer),
     long: log(texts.longAnswer),
+    headings: log(texts.headings),
+    links: log(texts.linkAnswer),
+    "link-asked": { ...log(texts.linkAnswer), act: press("button.ts-a") },
     "right-to-left": log(texts.rightToLeftAnswer),
     cjk: log(texts.cjkAnswer),
     shared: log(texts.sharedThoughts),
@@ -58,6 +61,7 @@ export const stepStates: readonly GalleryState[] = [
   }),
   ...of("sub-agent", {
     running: { ...log(() => groups.subAgent()), at: "tool_result.start 3" },
+    asks: { ...log(() => groups.subAgentThatAsks()) },
     "side-by-side": { ...log(groups.twoSubAgents), at: "tool_result.start 4" },
     done: { ...log(() => groups.subAgent()), act: openAll },
     failed: { ...log(() => groups.subAgent("failed")), act: openAll },

@@ -24,7 +24,7 @@ describe("attachments", () => {
     expect(canSend("hello", [])).toBe(true);
     expect(canSend("hello", after([ADDED]))).toBe(false);
     expect(canSend("", after([ADDED, { type: "done", id: "1", file: FILE }]))).toBe(true);
-    const failed = after([ADDED, { type: "failed", id: "1", problem: "too large" }]);
+    const failed = after([ADDED, { type: "failed", id: "1", error: new Error("too large") }]);
     expect(canSend("hello", failed)).toBe(false);
     expect(canSend("hello", attachments(failed, { type: "removed", id: "1" }))).toBe(true);
   });

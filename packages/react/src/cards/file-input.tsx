@@ -1,12 +1,13 @@
 /** A file of a form: uploaded to the session when it is chosen; the form's value only names it. */
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useShared } from "../context.ts";
-import { formatSize } from "../format.ts";
+import { formatPercent, formatSize } from "../format.ts";
+import { problemText } from "../problem-text.ts";
 import { Icon } from "../thread/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import type { InputProps } from "./form-field.tsx";
 
-type Progress = { readonly percent: number } | { readonly problem: string } | null;
+type Progress = { readonly share: number } | { readonly error: unknown } | null;
 
 export function FileInput(props: InputProps): ReactNode {
   const { strings, session } = useShared();
@@ -20,9 +21,9 @@ export function FileInput(props: InputProps): ReactNode {
     const mine = new AbortController();
     abort.current = mine;
     onValue(null);
-    setProgress({ percent: 0 });
+    setProgress({ share: 0 });
     const onProgress = (sent: number, all: number): void => {
-      if (!mine.signal.aborted) setProgress({ percent: all === 0 ? 0 : Math.round((sent / all) * 100) });
+      if (!mine.signal.aborted) setProgress({ share: all === 0 ? 0 : sent / all });
     };
     const send = async (): Promise<void> => {
       const done = await session.upload(file, { name: file.name, signal: mine.signal, onProgress });
@@ -31,8 +32,8 @@ export function FileInput(props: InputProps): ReactNode {
       onValue({ upload: done.id, name: done.name, media_type: done.media_type, size: done.size });
       onLeave();
     };
-    send().catch(() => {
-      if (!mine.signal.aborted) setProgress({ problem: words.uploadFailed });
+    send().catch((error: unknown) => {
+      if (!mine.signal.aborted) setProgress({ error });
     });
   };
   const chosen =
@@ -72,8 +73,10 @@ export function FileInput(props: InputProps): ReactNode {
         </span>
       )}
       {progress !== null && (
-        <span className={"problem" in progress ? "ts-fail" : "ts-faint"}>
-          {"problem" in progress ? progress.problem : words.uploading(progress.percent)}
+        <span className={"error" in progress ? "ts-fail" : "ts-faint"}>
+          {"error" in progress
+            ? `${words.uploadFailed} ${problemText(strings, progress.error)}`
+            : words.uploading(formatPercent(strings, progress.share))}
         </span>
       )}
     </div>

@@ -84,7 +84,8 @@ function Filling({ view }: ViewProps): ReactNode {
 }
 
 function Filled({ view }: ViewProps): ReactNode {
-  const words = useShared().strings.cards;
+  const { strings } = useShared();
+  const words = strings.cards;
   const { schema, values, status, by, reason } = view.block;
   const who = usePersonName(by);
   const outcome = {
@@ -109,7 +110,7 @@ function Filled({ view }: ViewProps): ReactNode {
                     valueText(
                       field,
                       Object.hasOwn(values, field.name) ? (values[field.name] ?? null) : null,
-                      words,
+                      strings,
                     ),
                   ) || words.none}
                 </bdi>

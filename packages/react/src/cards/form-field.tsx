@@ -2,6 +2,8 @@
 import type { FormField, Json } from "@turnstream/protocol";
 import { type ComponentType, type ReactNode, useId } from "react";
 import { useShared } from "../context.ts";
+import { formatNumber, MAX_DIGITS } from "../format.ts";
+import type { Strings } from "../strings/strings.ts";
 import { visibleText } from "../visible-text.ts";
 import { FileInput } from "./file-input.tsx";
 import {
@@ -42,7 +44,8 @@ const INPUTS: Readonly<Record<FormField["type"], ComponentType<InputProps>>> = {
 };
 
 export function Field({ field, view }: { readonly field: FormField; readonly view: FormView }): ReactNode {
-  const words = useShared().strings.cards;
+  const { strings } = useShared();
+  const words = strings.cards;
   const id = useId();
   // A newer version may have types that this one doesn't know.
   const Input = Object.hasOwn(INPUTS, field.type) ? INPUTS[field.type] : INPUTS.text;
@@ -79,8 +82,12 @@ export function Field({ field, view }: { readonly field: FormField; readonly vie
         describedBy={field.help === undefined ? `${id}p` : `${id}h ${id}p`}
       />
       <p className="ts-field-problem" id={`${id}p`}>
-        {problem === null ? "" : words.fieldProblem(problem, field)}
+        {problem === null ? "" : words.fieldProblem(problem, boundsOf(field, strings))}
       </p>
     </div>
   );
+}
+
+function boundsOf({ min = 0, max = 0 }: FormField, strings: Strings) {
+  return { min: formatNumber(strings, min, MAX_DIGITS), max: formatNumber(strings, max, MAX_DIGITS) };
 }

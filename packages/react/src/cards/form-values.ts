@@ -13,6 +13,8 @@ import {
   type FormSchema,
   type Json,
 } from "@turnstream/protocol";
+import { formatDay, formatNumber, MAX_DIGITS } from "../format.ts";
+import type { Strings } from "../strings/strings.ts";
 
 export type Values = Readonly<Record<string, Json>>;
 
@@ -80,21 +82,19 @@ function numberValue(text: string): Json {
 }
 
 /** A value in words, for who reads it later. */
-export function valueText(
-  field: FormField,
-  value: Json,
-  words: { readonly yes: string; readonly no: string },
-): string {
+export function valueText(field: FormField, value: Json, strings: Strings): string {
   const labelOf = (one: Json): string =>
     field.options?.find((option) => option.value === one)?.label ??
     (typeof one === "string" ? one : JSON.stringify(one));
   if (value === null || value === "") return "";
-  if (typeof value === "boolean") return value ? words.yes : words.no;
+  if (typeof value === "boolean") return value ? strings.cards.yes : strings.cards.no;
   if (Array.isArray(value)) return (value as readonly Json[]).map(labelOf).join(", ");
   if (typeof value === "object") {
     const { name } = value as Values;
     return typeof name === "string" ? name : JSON.stringify(value);
   }
+  if (field.type === "number" && typeof value === "number") return formatNumber(strings, value, MAX_DIGITS);
+  if (field.type === "date" && typeof value === "string") return formatDay(strings, value);
   return field.type === "select" ? labelOf(value) : String(value);
 }
 

@@ -1,7 +1,7 @@
 /** Something a person asked the server for: whether it is under way, and why it was refused, in words. */
-import type { ClientError } from "@turnstream/client";
 import { useEffect, useRef, useState } from "react";
 import { useShared } from "../context.ts";
+import { problemText } from "../problem-text.ts";
 
 export interface Command {
   readonly isBusy: boolean;
@@ -15,7 +15,8 @@ export interface Command {
 export function useCommand(showsWithinMs = 0): Command {
   const { strings } = useShared();
   const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
+  // Not its words: the language may change while they are shown.
+  const [refusal, setRefusal] = useState<{ readonly error: unknown } | null>(null);
   // Two presses can come before the first is drawn.
   const isUnderWay = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -28,16 +29,16 @@ export function useCommand(showsWithinMs = 0): Command {
     if (isUnderWay.current) return;
     isUnderWay.current = true;
     setBusy(true);
-    setProblem(null);
+    setRefusal(null);
     try {
       await command();
       if (showsWithinMs === 0) done();
       else timer.current = setTimeout(done, showsWithinMs);
     } catch (error) {
-      const { code = "", message = String(error) } = error as Partial<ClientError>;
-      setProblem(strings.cards.problems[code] ?? strings.cards.problem(message));
+      setRefusal({ error });
       done();
     }
   };
+  const problem = refusal === null ? null : problemText(strings, refusal.error);
   return { isBusy, problem, run: (command) => void run(command) };
 }

@@ -57,8 +57,7 @@ export function useComposer({ accept = "*/*", agent }: ComposerOptions = {}): Co
       });
       step({ type: "done", id, file: { url, name, media_type, size } });
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
-      if (!abort.signal.aborted) step({ type: "failed", id, problem });
+      if (!abort.signal.aborted) step({ type: "failed", id, error });
     }
     uploads.current.delete(id);
   };

@@ -15,14 +15,15 @@ export interface Attachment {
   readonly status: "uploading" | "done" | "failed";
   /** What the message will name, once it is there. */
   readonly file: File | null;
-  readonly problem: string | null;
+  /** Why it failed; null unless it did. */
+  readonly error: unknown;
 }
 
 export type AttachmentInput =
   | { readonly type: "added"; readonly id: string; readonly name: string; readonly size: number }
   | { readonly type: "progress"; readonly id: string; readonly sentBytes: number }
   | { readonly type: "done"; readonly id: string; readonly file: File }
-  | { readonly type: "failed"; readonly id: string; readonly problem: string }
+  | { readonly type: "failed"; readonly id: string; readonly error: unknown }
   | { readonly type: "removed"; readonly id: string }
   | { readonly type: "sent" };
 
@@ -32,14 +33,14 @@ export function attachments(list: readonly Attachment[], input: AttachmentInput)
   switch (input.type) {
     case "added": {
       const { id, name, size } = input;
-      return [...list, { id, name, size, sentBytes: 0, status: "uploading", file: null, problem: null }];
+      return [...list, { id, name, size, sentBytes: 0, status: "uploading", file: null, error: null }];
     }
     case "progress":
       return change({ sentBytes: input.sentBytes });
     case "done":
       return change({ status: "done", file: input.file });
     case "failed":
-      return change({ status: "failed", problem: input.problem });
+      return change({ status: "failed", error: input.error });
     case "removed":
       return list.filter(({ id }) => id !== input.id);
     case "sent":

@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { useShared } from "../context.ts";
 import { formatPercent, formatSize } from "../format.ts";
+import { problemText } from "../problem-text.ts";
 import type { Attachment } from "../store/attachments.ts";
 import { Icon } from "./icons.tsx";
 
@@ -11,26 +12,35 @@ export interface AttachmentListProps {
 }
 
 export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactNode {
-  const { thread } = useShared().strings;
+  const { strings } = useShared();
+  const { thread } = strings;
   if (files.length === 0) return null;
+  const failed = files.filter(({ status }) => status === "failed");
+  // Several mostly fail for the same reason.
+  const reasons = new Set(failed.map(({ error }) => problemText(strings, error)));
   return (
-    <ul className="ts-chips ts-attachments" aria-label={thread.files}>
-      {files.map((file) => (
-        <li key={file.id} className="ts-chip" data-status={file.status}>
-          <Icon name="file" />
-          <span className="ts-chip-name">{file.name}</span>
-          <Progress file={file} />
-          <button
-            type="button"
-            className="ts-chip-remove"
-            aria-label={thread.removeFile(file.name)}
-            onClick={() => onRemove(file.id)}
-          >
-            <Icon name="close" />
-          </button>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className="ts-chips ts-attachments" aria-label={thread.files}>
+        {files.map((file) => (
+          <li key={file.id} className="ts-chip" data-status={file.status}>
+            <Icon name="file" />
+            <span className="ts-chip-name">{file.name}</span>
+            <Progress file={file} />
+            <button
+              type="button"
+              className="ts-chip-remove"
+              aria-label={thread.removeFile(file.name)}
+              onClick={() => onRemove(file.id)}
+            >
+              <Icon name="close" />
+            </button>
+          </li>
+        ))}
+      </ul>
+      {reasons.size > 0 && (
+        <div className="ts-fail ts-small ts-attachments-why">{[...reasons].join(" ")}</div>
+      )}
+    </>
   );
 }
 
@@ -38,12 +48,7 @@ function Progress({ file }: { readonly file: Attachment }): ReactNode {
   const { strings } = useShared();
   const { thread } = strings;
   if (file.status === "done") return <span className="ts-faint">{formatSize(strings, file.size)}</span>;
-  if (file.status === "failed")
-    return (
-      <span className="ts-fail" title={file.problem ?? undefined}>
-        {thread.uploadFailed}
-      </span>
-    );
+  if (file.status === "failed") return <span className="ts-fail">{thread.uploadFailed}</span>;
   const share = file.size === 0 ? 0 : Math.min(1, file.sentBytes / file.size);
   return (
     <>

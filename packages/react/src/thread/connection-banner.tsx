@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { useShared } from "../context.ts";
 import { formatNumber } from "../format.ts";
 import { useConnection } from "../hooks/use-view.ts";
+import { problemText } from "../problem-text.ts";
 import type { Strings } from "../strings/strings.ts";
 
 /** Most cuts are over by then. */
@@ -32,7 +33,8 @@ export function ConnectionBanner(): ReactNode {
 function wordsOf(strings: Strings, { phase, retryAt, error }: ConnectionView, now: number | null): string {
   const words = strings.thread.connection;
   if (phase === "live") return "";
-  if (phase === "closed") return error === null ? words.closed : `${words.closed} ${error.message}`;
+  if (phase === "closed")
+    return error === null ? words.closed : `${words.closed} ${problemText(strings, error)}`;
   if (phase !== "waiting" || retryAt === null || now === null) return words[phase];
   const seconds = Math.ceil((retryAt - now) / 1000);
   return seconds > 0 ? words.waitingFor(formatNumber(strings, seconds)) : words.waiting;

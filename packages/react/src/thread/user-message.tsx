@@ -7,6 +7,7 @@ import { useShared } from "../context.ts";
 import { formatSize } from "../format.ts";
 import { useCommand } from "../hooks/use-command.ts";
 import { type MessageStatus, useMessage } from "../hooks/use-message.ts";
+import { problemText } from "../problem-text.ts";
 import { visibleText } from "../visible-text.ts";
 import { Icon } from "./icons.tsx";
 
@@ -17,6 +18,7 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
   const { isBusy, problem, run } = useCommand();
   if (shown === null) return null;
   const { message, status, error } = shown;
+  const why = problem ?? (error === null ? null : problemText(strings, error));
   return (
     <div className="ts-user" data-status={status} data-message={id}>
       <span className="ts-sr">{words.you}</span>
@@ -34,7 +36,7 @@ export function UserMessage({ message: id, turn }: MessageProps): ReactNode {
       {status !== "sent" && (
         <div className="ts-user-status">
           <span>{statusText(status, words.messageStatus)}</span>
-          {(problem ?? error) !== null && <span className="ts-fail">{problem ?? error?.message}</span>}
+          {why !== null && <span className="ts-fail">{why}</span>}
           <span className="ts-user-actions">
             {status === "failed" && (
               <button type="button" className="ts-link" onClick={() => session.resend(id)}>

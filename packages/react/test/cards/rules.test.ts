@@ -7,6 +7,9 @@ import { editedInput, editFields, fieldProblem, parsedObject } from "../../src/c
 import * as form from "../../src/cards/form-values.ts";
 import { formatMoney } from "../../src/cards/money.ts";
 import { answersOf, choose, write } from "../../src/cards/question-answers.ts";
+import { en } from "../../src/strings/en/index.ts";
+import { vi } from "../../src/strings/vi/index.ts";
+import { zhCn } from "../../src/strings/zh-cn/index.ts";
 
 const plain = (text: string): string => text.replaceAll("\u00a0", " ");
 const field = (name: string, type: FormField["type"], more: Partial<FormField> = {}): FormField => ({
@@ -151,11 +154,22 @@ describe("a form", () => {
   });
 
   test("what was filled in is read by its label", () => {
-    const words = { yes: "Yes", no: "No" };
     const options = [{ value: "v", label: "Vegetarian" }];
-    expect(form.valueText(field("m", "select", { options }), "v", words)).toBe("Vegetarian");
-    expect(form.valueText(field("m", "multiSelect", { options }), ["v", "x"], words)).toBe("Vegetarian, x");
-    expect(form.valueText(field("m", "checkbox"), false, words)).toBe("No");
-    expect(form.valueText(field("m", "file"), { upload: "1", name: "a.pdf" }, words)).toBe("a.pdf");
+    expect(form.valueText(field("m", "select", { options }), "v", en)).toBe("Vegetarian");
+    expect(form.valueText(field("m", "multiSelect", { options }), ["v", "x"], en)).toBe("Vegetarian, x");
+    expect(form.valueText(field("m", "checkbox"), false, en)).toBe("No");
+    expect(form.valueText(field("m", "file"), { upload: "1", name: "a.pdf" }, en)).toBe("a.pdf");
+  });
+
+  test.each([
+    [en, "April 30, 1990", "12,345.678901"],
+    [vi, "30 tháng 4, 1990", "12.345,678901"],
+    [zhCn, "1990年4月30日", "12,345.678901"],
+  ])("U07 days and numbers are read as the language writes them ($locale)", (strings, day, number) => {
+    expect(form.valueText(field("d", "date"), "1990-04-30", strings)).toBe(day);
+    expect(form.valueText(field("d", "date"), "soon", strings)).toBe("soon");
+    expect(form.valueText(field("n", "number"), 12345.678901, strings)).toBe(number);
+    // Digits that are no number are left alone.
+    expect(form.valueText(field("p", "phone"), "0901234567", strings)).toBe("0901234567");
   });
 });

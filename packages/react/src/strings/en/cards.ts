@@ -15,17 +15,6 @@ export const cards = {
   no: "No",
   none: "–",
 
-  // When a command didn't arrive, or was refused.
-  problems: {
-    OFFLINE: "You are offline. Nothing was sent.",
-    UNSURE: "The connection was lost before the answer came. It may have arrived.",
-    CONFLICT: "Somebody else was faster. Look at what it is now.",
-    RATE_LIMITED: "That was too often. Wait a moment and try again.",
-    UNAUTHENTICATED: "Sign in again to go on.",
-    FORBIDDEN: "You may not do that here.",
-  } as Readonly<Record<string, string>>,
-  problem: (message: string): string => `That didn't work: ${message}`,
-
   // Approvals.
   approvalTitle: (action: string): string => `Allow “${action}”?`,
   approve: "Approve",
@@ -62,14 +51,14 @@ export const cards = {
   choose: "Choose…",
   chooseFile: "Choose a file",
   removeFile: (name: string): string => `Remove ${name}`,
-  uploading: (percent: number): string => `Uploading, ${percent}%`,
+  uploading: (percent: string): string => `Uploading, ${percent}`,
   uploadFailed: "The file could not be uploaded.",
   draftSaved: "Draft saved",
   submitted: (who: string): string => (who === "" ? "Submitted" : `Submitted by ${who}`),
   declined: (who: string): string => (who === "" ? "Declined" : `Declined by ${who}`),
   expired: "Expired",
   mendFields: (n: number): string => (n === 1 ? "One field needs a look." : `${n} fields need a look.`),
-  fieldProblem: ({ problem }: Pick<FormProblem, "problem">, { min = 0, max = 0 }: Bounds): string =>
+  fieldProblem: ({ problem }: Pick<FormProblem, "problem">, { min, max }: Bounds): string =>
     ({
       required: "Fill this in.",
       wrong_type: "This doesn't fit the field.",
@@ -141,6 +130,7 @@ export const cards = {
 };
 
 interface Bounds {
-  readonly min?: number;
-  readonly max?: number;
+  /** As the language writes them. */
+  readonly min: string;
+  readonly max: string;
 }

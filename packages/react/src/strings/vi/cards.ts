@@ -14,16 +14,6 @@ export const cards: CardStrings = {
   no: "Không",
   none: "–",
 
-  problems: {
-    OFFLINE: "Bạn đang ngoại tuyến. Chưa có gì được gửi đi.",
-    UNSURE: "Mất kết nối trước khi có phản hồi. Yêu cầu có thể đã đến nơi.",
-    CONFLICT: "Có người đã trả lời trước. Hãy xem trạng thái hiện tại.",
-    RATE_LIMITED: "Bạn thao tác quá nhanh. Đợi một lát rồi thử lại.",
-    UNAUTHENTICATED: "Hãy đăng nhập lại để tiếp tục.",
-    FORBIDDEN: "Bạn không có quyền làm việc này.",
-  },
-  problem: (message) => `Chưa thực hiện được: ${message}`,
-
   approvalTitle: (action) => `Cho phép “${action}”?`,
   approve: "Xác nhận",
   approveAlways: "Luôn cho phép",
@@ -57,14 +47,14 @@ export const cards: CardStrings = {
   choose: "Chọn…",
   chooseFile: "Chọn tệp",
   removeFile: (name) => `Gỡ ${name}`,
-  uploading: (percent) => `Đang tải lên, ${percent}%`,
+  uploading: (percent) => `Đang tải lên, ${percent}`,
   uploadFailed: "Không tải tệp lên được.",
   draftSaved: "Đã lưu nháp",
   submitted: (who) => (who === "" ? "Đã gửi" : `${who} đã gửi`),
   declined: (who) => (who === "" ? "Đã từ chối điền" : `${who} đã từ chối điền`),
   expired: "Đã hết hạn",
   mendFields: (n) => `Có ${n} mục cần xem lại.`,
-  fieldProblem: ({ problem }, { min = 0, max = 0 }) =>
+  fieldProblem: ({ problem }, { min, max }) =>
     ({
       required: "Hãy điền mục này.",
       wrong_type: "Giá trị này không hợp lệ.",

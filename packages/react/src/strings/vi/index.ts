@@ -1,6 +1,7 @@
 /** Vietnamese. */
 import type { Strings } from "../strings.ts";
 import { cards } from "./cards.ts";
+import { problems } from "./problems.ts";
 import { thread } from "./thread.ts";
 
-export const vi: Strings = { locale: "vi", thread, cards };
+export const vi: Strings = { locale: "vi", thread, cards, problems };

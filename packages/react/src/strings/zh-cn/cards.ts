@@ -14,16 +14,6 @@ export const cards: CardStrings = {
   no: "否",
   none: "–",
 
-  problems: {
-    OFFLINE: "您当前处于离线状态，内容尚未发送。",
-    UNSURE: "收到答复前连接已断开，请求可能已送达。",
-    CONFLICT: "已有人先作出答复，请查看当前状态。",
-    RATE_LIMITED: "操作过于频繁，请稍后再试。",
-    UNAUTHENTICATED: "请重新登录后继续。",
-    FORBIDDEN: "您没有执行此操作的权限。",
-  },
-  problem: (message) => `操作未成功：${message}`,
-
   approvalTitle: (action) => `是否允许“${action}”？`,
   approve: "批准",
   approveAlways: "始终批准",
@@ -57,14 +47,14 @@ export const cards: CardStrings = {
   choose: "请选择…",
   chooseFile: "选择文件",
   removeFile: (name) => `移除 ${name}`,
-  uploading: (percent) => `正在上传，${percent}%`,
+  uploading: (percent) => `正在上传，${percent}`,
   uploadFailed: "文件上传失败。",
   draftSaved: "草稿已保存",
   submitted: (who) => (who === "" ? "已提交" : `${who} 已提交`),
   declined: (who) => (who === "" ? "已拒绝填写" : `${who} 已拒绝填写`),
   expired: "已过期",
   mendFields: (n) => `有 ${n} 项需要检查。`,
-  fieldProblem: ({ problem }, { min = 0, max = 0 }) =>
+  fieldProblem: ({ problem }, { min, max }) =>
     ({
       required: "请填写此项。",
       wrong_type: "内容与此项不符。",
