@@ -167,6 +167,38 @@ describe("following", () => {
     await expect.poll(() => button.count()).toBe(0);
   });
 
+  test("begins again with what is sent here, not with what another tab sends or with what is discarded", async () => {
+    const page = await openRecorded();
+    await start(page, tall().log.events);
+    await settled(page);
+    const button = page.getByRole("button", { name: "To the newest message" });
+    const moveUp = async (): Promise<void> => {
+      await scroller(page).hover();
+      await page.mouse.wheel(0, -400);
+      await button.waitFor();
+    };
+    const show = async (...written: readonly (readonly [id: string, isOwn: boolean])[]): Promise<void> => {
+      await page.evaluate((list) => {
+        const message = { files: [], at: 0, status: "waiting", error: null } as const;
+        const outbox = list.map(([id, isOwn]) => ({ ...message, id, isOwn, text: `Message ${id}` }));
+        window.recorded?.show({ outbox });
+      }, written);
+      await expect.poll(() => page.getByText(/^Message \w+$/).count()).toBe(written.length);
+    };
+    await moveUp();
+    const before = await topOf(page);
+    await show(["other", false]);
+    expect(await topOf(page)).toBe(before);
+    await show(["other", false], ["one", true]);
+    await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
+    await show(["other", false], ["one", true], ["two", true]);
+    await moveUp();
+    const read = await topOf(page);
+    await show(["other", false], ["one", true]);
+    expect(await topOf(page)).toBe(read);
+    await expect.poll(() => button.count()).toBe(1);
+  });
+
   test("what is opened by hand opens where it is", async () => {
     const page = await openRecorded();
     const { log } = tall();
@@ -268,10 +300,10 @@ describe("the composer", () => {
       const why = { code: "RATE_LIMITED" as const, canRetry: true, retryAfterSeconds: 20 };
       const error = Object.assign(new Error("Too many messages."), why);
       window.recorded?.show({
-        outbox: [{ id: "m1", text: "Hello", files: [], at: 0, status: "failed", error }],
+        outbox: [{ id: "m1", text: "Hello", files: [], at: 0, status: "failed", error, isOwn: true }],
       });
     });
-    await page.getByText("Too many messages.").waitFor();
+    await page.getByText("That was too often. Wait a moment and try again.", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Send again" }).click();
     await page.getByRole("button", { name: "Discard" }).click();
     await expect

@@ -12,11 +12,20 @@ const thread = { ...answer, shows: "thread" } as const;
 const composer = { ...answer, shows: "composer" } as const;
 
 const lost = new ClientError("OFFLINE", "There is no connection.", { canRetry: true });
+const cutOff = new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true });
 const refused = new ClientError("RATE_LIMITED", "Too many messages. Try again in a minute.");
 
 function outgoing(status: Outgoing["status"]): Pick<GalleryState, "view" | "log"> {
   const error = status === "failed" ? refused : null;
-  const message: Outgoing = { id: "msg_out", text: "And what about MCH?", files: [], at: 0, status, error };
+  const message: Outgoing = {
+    id: "msg_out",
+    text: "And what about MCH?",
+    files: [],
+    at: 0,
+    status,
+    error,
+    isOwn: true,
+  };
   return { ...answer, view: { outbox: [message] } };
 }
 
@@ -93,6 +102,7 @@ export const surroundingStates: readonly GalleryState[] = [
     idle: composer,
     running: { ...composer, at: "text.delta 4" },
     attachments: { ...composer, act: attach },
+    "upload-failed": { ...composer, refusal: cutOff, act: attach },
     disabled: { ...composer, isDisabled: true },
   }),
   ...of("thread", {

@@ -53,7 +53,7 @@ export function recordedSession(events: readonly Event[], options: RecordedOptio
     send(message) {
       const id = `sent-${++sent}`;
       const { text, files = [] } = message;
-      const outgoing: Outgoing = { id, text, files, at: 0, status: "sending", error: null };
+      const outgoing: Outgoing = { id, text, files, at: 0, status: "sending", error: null, isOwn: true };
       show({ outbox: [...view.outbox, outgoing] });
       return { id, done: command<void>("send")(message) };
     },

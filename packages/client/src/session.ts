@@ -17,6 +17,8 @@ export interface Outgoing {
   /** waiting: for a connection. failed: refused, `error` says why; it stays until sent again or discarded. */
   readonly status: "waiting" | "sending" | "failed";
   readonly error: ClientError | null;
+  /** Whether it was written in this page, and not in another tab or before a reload. */
+  readonly isOwn: boolean;
 }
 
 /** Immutable: nothing to say means the same reference, in every part. */

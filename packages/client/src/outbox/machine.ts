@@ -157,7 +157,7 @@ function heard(state: OutboxState, id: string, message: OutboxMessage | null, no
     return mine === undefined || mine.status === "sending" ? { state, effects: [] } : leave(state, [id]);
   if (mine?.status === "sending") return { state, effects: [] };
   const notBefore = message.status === "waiting" ? now + OTHERS_STEP_IN : 0;
-  return { state: put(state, { ...message, notBefore }), effects: [] };
+  return { state: put(state, { ...message, notBefore, isOwn: mine?.isOwn ?? false }), effects: [] };
 }
 
 /** The oldest that isn't done, if it may go now. */

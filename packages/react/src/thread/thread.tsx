@@ -2,7 +2,7 @@
  * A whole conversation: turns, what waits, the connection, the composer, and the voice for screen readers. The log itself
  * is silent (`aria-live` off): the announcer speaks for it.
  */
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
 import type { ComposerProps } from "../components.ts";
 import { cards } from "../cards/later-cards.ts";
 import { markdown } from "../content/markdown.tsx";
@@ -36,6 +36,7 @@ function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNod
   const { components, strings } = useShared();
   const { UserMessage, Composer, ConnectionBanner, Announcer } = components;
   const words = strings.thread;
+  const heading = useId();
   const root = useRef<HTMLElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
@@ -44,18 +45,18 @@ function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNod
   const older = useOlder(scroller);
   const { isFollowing, toEnd } = useFollow(scroller, content);
   useKeyboardInset(root);
-  // Who sends something wants to see it.
-  const sent = useView(({ outbox }) => outbox.at(-1)?.id);
-  useEffect(() => {
-    if (sent !== undefined) toEnd();
-  }, [sent, toEnd]);
+  useSeeWhatIsSent(toEnd);
   // Before the first answer needs it.
   useEffect(() => {
     void markdown.load();
     void cards.load();
   }, []);
   return (
-    <section className="ts-thread" ref={root} aria-label={label ?? words.conversation}>
+    <section className="ts-thread" ref={root} aria-labelledby={heading}>
+      {/* Below the page's own, and above those of answers, for people who go by headings. */}
+      <h2 className="ts-sr" id={heading}>
+        {label ?? words.conversation}
+      </h2>
       {/* Focusable, so that a keyboard can scroll it. */}
       <div
         className="ts-scroll"
@@ -88,6 +89,17 @@ function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNod
       <Announcer />
     </section>
   );
+}
+
+/** Who sends something wants to see it; who reads is not moved by what they wrote in another tab. */
+function useSeeWhatIsSent(toEnd: () => void): void {
+  const outbox = useView((view) => view.outbox);
+  const known = useRef(outbox);
+  useEffect(() => {
+    const before = known.current;
+    known.current = outbox;
+    if (outbox.some(({ id, isOwn }) => isOwn && !before.some((one) => one.id === id))) toEnd();
+  }, [outbox, toEnd]);
 }
 
 function OlderButton({ isLoading, error, load }: ReturnType<typeof useOlder>): ReactNode {
