@@ -11,6 +11,7 @@ import type { MarkdownProps } from "../components.ts";
 import { CitationContext } from "./citation-context.ts";
 import { numbersOf, withMarks } from "./citation-marks.ts";
 import { CodeBlock } from "./code-block.tsx";
+import { HeadingContext } from "./heading-context.ts";
 import { listItems } from "./list-items.ts";
 import { ELEMENTS } from "./markdown-elements.tsx";
 import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
@@ -92,14 +93,18 @@ interface PiecesProps {
 }
 
 const Pieces = memo(function Pieces({ pieces, definitions, annotations, isOpen }: PiecesProps) {
-  return pieces.map(({ at, raw, code }, n) => {
+  return pieces.map(({ at, raw, code, level }, n) => {
     const isLast = isOpen && n === pieces.length - 1;
     if (code !== null) {
       const text = isLast && !code.isClosed ? code.text.replace(/\n {0,3}[`~]+$/, "") : code.text;
       return <CodeBlock key={at} language={code.language} text={text} />;
     }
     const source = withMarks(raw, at, annotations);
-    return <ListOrProse key={at} source={source} definitions={definitions} isOpen={isLast} />;
+    return (
+      <HeadingContext key={at} value={level}>
+        <ListOrProse source={source} definitions={definitions} isOpen={isLast} />
+      </HeadingContext>
+    );
   });
 });
 

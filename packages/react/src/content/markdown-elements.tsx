@@ -4,6 +4,7 @@ import type { Components } from "react-markdown";
 import { useShared } from "../context.ts";
 import { CitationContext } from "./citation-context.ts";
 import { CodeBlock } from "./code-block.tsx";
+import { HeadingContext } from "./heading-context.ts";
 import { SafeImage } from "./safe-image.tsx";
 import { SafeLink } from "./safe-link.tsx";
 
@@ -43,6 +44,17 @@ function Mark({ isDone }: { readonly isDone: boolean }) {
   );
 }
 
+interface HeadingProps {
+  readonly size: 1 | 2 | 3;
+  readonly children?: ReactNode;
+}
+
+/** As large as the answer says, and of the level that it has in the page. */
+function Heading({ size, children }: HeadingProps) {
+  const Level = `h${useContext(HeadingContext)}` as "h3" | "h4" | "h5" | "h6";
+  return <Level className={`ts-h${size}`}>{children}</Level>;
+}
+
 export const ELEMENTS: Components = {
   a: ({ href = "", children }) => <SafeLink address={href}>{children}</SafeLink>,
   img: ({ src, alt = "" }) => <SafeImage address={typeof src === "string" ? src : ""} alt={alt} />,
@@ -51,11 +63,10 @@ export const ELEMENTS: Components = {
   cite: ({ node }) => <Cite index={Number(node?.properties["dataNumber"])} />,
   // A mark, not a field: whoever reads can't change it.
   input: ({ checked }) => <Mark isDone={checked === true} />,
-  // An answer's headings stand below those of the page.
-  h1: ({ children }) => <h3 className="ts-h1">{children}</h3>,
-  h2: ({ children }) => <h4 className="ts-h2">{children}</h4>,
-  h3: ({ children }) => <h5 className="ts-h3">{children}</h5>,
-  h4: ({ children }) => <h6 className="ts-h3">{children}</h6>,
-  h5: ({ children }) => <h6 className="ts-h3">{children}</h6>,
-  h6: ({ children }) => <h6 className="ts-h3">{children}</h6>,
+  h1: ({ children }) => <Heading size={1}>{children}</Heading>,
+  h2: ({ children }) => <Heading size={2}>{children}</Heading>,
+  h3: ({ children }) => <Heading size={3}>{children}</Heading>,
+  h4: ({ children }) => <Heading size={3}>{children}</Heading>,
+  h5: ({ children }) => <Heading size={3}>{children}</Heading>,
+  h6: ({ children }) => <Heading size={3}>{children}</Heading>,
 };

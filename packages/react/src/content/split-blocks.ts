@@ -9,6 +9,7 @@
  * What is appended can join the last piece with the one before it (an item goes on with the list), and a line of dashes
  * makes a heading of whatever stands above it up to a blank line: what is closed ends at one.
  */
+import { levelBelow, levelOf, type Outline, withHeading } from "./heading-levels.ts";
 import { Lexer, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
 
 export interface Piece {
@@ -17,6 +18,8 @@ export interface Piece {
   readonly raw: string;
   /** A code block, whose text needs no further look; null for everything else. */
   readonly code: Code | null;
+  /** Which level of the page a heading in it has: 3 to 6. */
+  readonly level: number;
 }
 
 interface Code {
@@ -38,6 +41,7 @@ export interface Split {
   readonly safe: number;
   readonly closed: readonly (readonly Piece[])[];
   readonly closedDefinitions: Definitions;
+  readonly closedOutline: Outline;
 }
 
 const PORTION = 32;
@@ -51,6 +55,7 @@ export const NOTHING_SPLIT: Split = {
   safe: 0,
   closed: [],
   closedDefinitions: new Map(),
+  closedOutline: [],
 };
 
 /** Goes on from what was split before, when `text` begins with it; otherwise anew. */
@@ -61,15 +66,17 @@ export function splitBlocks(before: Split, text: string): Split {
   const tokens = placed(clean, from.safe);
   const sure = sureCount(clean, tokens);
   const tail = tokens.slice(sure);
-  const closed = withPieces(from.closed, piecesOf(tokens.slice(0, sure)));
+  const { pieces, outline } = piecesOf(tokens.slice(0, sure), from.closedOutline);
+  const closed = withPieces(from.closed, pieces);
   const closedDefinitions = withDefinitions(from.closedDefinitions, tokens.slice(0, sure));
   return {
     text: clean,
-    portions: withPieces(closed, piecesOf(tail)),
+    portions: withPieces(closed, piecesOf(tail, outline).pieces),
     definitions: sameOr(from.definitions, withDefinitions(closedDefinitions, tail)),
     safe: tail[0]?.at ?? from.safe,
     closed,
     closedDefinitions,
+    closedOutline: outline,
   };
 }
 
@@ -153,14 +160,21 @@ function placed(text: string, start: number): Placed[] {
   return found;
 }
 
-function piecesOf(tokens: readonly Placed[]): Piece[] {
-  return tokens
-    .filter(({ token }) => token.type !== "def")
-    .map(({ at, token }) => ({
-      at,
-      raw: token.raw,
-      code: token.type === "code" ? codeOf(token as Tokens.Code) : null,
-    }));
+/** @param before the headings that what is here stands below */
+function piecesOf(
+  tokens: readonly Placed[],
+  before: Outline,
+): { readonly pieces: Piece[]; readonly outline: Outline } {
+  let outline = before;
+  const pieces: Piece[] = [];
+  for (const { at, token } of tokens) {
+    if (token.type === "def") continue;
+    if (token.type === "heading") outline = withHeading(outline, (token as Tokens.Heading).depth);
+    const level = token.type === "heading" ? levelOf(outline) : levelBelow(outline);
+    const code = token.type === "code" ? codeOf(token as Tokens.Code) : null;
+    pieces.push({ at, raw: token.raw, code, level });
+  }
+  return { pieces, outline };
 }
 
 function codeOf({ raw, lang = "", text, codeBlockStyle }: Tokens.Code): Code {

@@ -37,12 +37,12 @@ test("a line of dashes takes in all that stands above it up to a blank line", ()
   const text = 'price\n<!-- --> -->\n[a]: https://d.example "t"\n-';
   let split = NOTHING_SPLIT;
   for (let end = 1; end <= text.length; end++) split = splitBlocks(split, text.slice(0, end));
-  expect(pieces(split)).toEqual([{ at: 0, raw: text, code: null }]);
+  expect(pieces(split)).toEqual([{ at: 0, raw: text, code: null, level: 3 }]);
 });
 
 test("what the lexer throws at is shown all the same", () => {
   const text = "- a\n    > 1.\nb\n";
-  expect(pieces(splitBlocks(NOTHING_SPLIT, text))).toEqual([{ at: 0, raw: text, code: null }]);
+  expect(pieces(splitBlocks(NOTHING_SPLIT, text))).toEqual([{ at: 0, raw: text, code: null, level: 3 }]);
 });
 
 test("every piece is where it says, and only blank lines and definitions are between", () => {
@@ -90,4 +90,23 @@ test("a fence says whether it is shut", () => {
   expect(code("```ts x\nlet a;\n```\n")).toEqual({ language: "ts", text: "let a;", isClosed: true });
   expect(code("```t")).toEqual({ language: "", text: "", isClosed: false });
   expect(code("    indented")?.text).toBe("indented");
+});
+
+/** The levels of what begins as a heading does. */
+const levels = (text: string) =>
+  pieces(splitBlocks(NOTHING_SPLIT, text)).flatMap(({ raw, level }) => (raw.startsWith("#") ? [level] : []));
+
+test("U07 headings begin at 3 and never leave a level out, however they are counted and cut", () => {
+  expect(levels("## a\n\n### b\n\n## c\n\n#### d\n\n### e\n\n# f\n\n## g")).toEqual([3, 4, 3, 4, 4, 3, 4]);
+  expect(levels("# a\n## b\n### c\n#### d\n##### e\n###### f")).toEqual([3, 4, 5, 6, 6, 6]);
+  // What stands in a list is one below, and what follows goes by the list's own place.
+  const nested = pieces(splitBlocks(NOTHING_SPLIT, "# a\n\n- # b\n\n## c\n\n> # d"));
+  expect(nested.map(({ level }) => level)).toEqual([3, 4, 4, 5]);
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1 }), (depths) => {
+      const found = levels(depths.map((depth) => `${"#".repeat(depth)} x`).join("\n\n"));
+      expect(found[0]).toBe(3);
+      for (const [n, level] of found.entries()) expect(level - (found[n - 1] ?? 3)).toBeLessThanOrEqual(1);
+    }),
+  );
 });
