@@ -1,22 +1,22 @@
-/** The latest news of the session in words for a screen reader. Draws anew only when there is news. */
+/** The latest news of the session in words for a screen reader, oldest first. Draws anew only when there is news. */
 import { useEffect, useState } from "react";
 import { useShared } from "../context.ts";
 import { announcements } from "../store/announcements.ts";
 import { agentName } from "./use-agent-name.ts";
 
 export interface SpokenNews {
-  readonly polite: string;
-  readonly urgent: string;
+  /** Rises: the same words may be said twice. */
+  readonly id: number;
+  readonly text: string;
+  /** Errors only: they may interrupt. */
+  readonly isUrgent: boolean;
 }
 
-const SILENCE: SpokenNews = { polite: "", urgent: "" };
+const SILENCE: readonly SpokenNews[] = [];
+/** What has been said is kept for a while, for it may come faster than it is read. */
+const KEPT = 20;
 
-/** What stays the same isn't read again: the same words twice need something nobody hears between them. */
-function spoken(last: string, text: string): string {
-  return text !== "" && text === last ? `${text}\u00a0` : text;
-}
-
-export function useAnnouncements(): SpokenNews {
+export function useAnnouncements(): readonly SpokenNews[] {
   const { store, strings, agents } = useShared();
   const [news, setNews] = useState(SILENCE);
   useEffect(() => {
@@ -27,15 +27,11 @@ export function useAnnouncements(): SpokenNews {
       seen = store.view().state;
       const said = announcements(before, seen, { words: strings.thread, nameOf });
       if (said.length === 0) return;
-      const textOf = (isUrgent: boolean): string =>
-        said
-          .filter((one) => one.isUrgent === isUrgent)
-          .map(({ text }) => text)
-          .join(" ");
-      setNews((last) => ({
-        polite: spoken(last.polite, textOf(false)),
-        urgent: spoken(last.urgent, textOf(true)),
-      }));
+      setNews((last) => {
+        const next = (last.at(-1)?.id ?? 0) + 1;
+        const all = [...last, ...said.map((one, n) => ({ ...one, id: next + n }))];
+        return all.slice(-Math.max(KEPT, said.length));
+      });
     });
   }, [store, strings, agents]);
   return news;
