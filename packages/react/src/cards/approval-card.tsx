@@ -56,6 +56,7 @@ function Shown({ approval }: ApprovalProps): ReactNode {
       ) : (
         <Outcome
           isGood={block.status === "approved" || block.status === "edited"}
+          mark="allowed"
           words={outcomeOf(block, strings.cards, who)}
           reason={block.reason}
         />

@@ -91,16 +91,18 @@ export function CardProblem({ problem }: { readonly problem: string | null }): R
 
 interface OutcomeProps {
   readonly isGood: boolean;
+  /** A check mark stands for what was done. What was only allowed gets another one. */
+  readonly mark?: "check" | "allowed";
   readonly words: string;
   readonly reason: string | null;
 }
 
 /** What became of it, once decided: here, in another tab, by somebody else, or by nobody. */
-export function Outcome({ isGood, words, reason }: OutcomeProps): ReactNode {
+export function Outcome({ isGood, mark = "check", words, reason }: OutcomeProps): ReactNode {
   const { strings } = useShared();
   return (
     <p className="ts-outcome" data-good={isGood || undefined}>
-      <Icon name={isGood ? "check" : "close"} />
+      <Icon name={isGood ? mark : "close"} />
       <bdi>{visibleText(words)}</bdi>
       {reason !== null && reason !== "" && (
         <span className="ts-faint">{strings.cards.reasonGiven(visibleText(reason))}</span>

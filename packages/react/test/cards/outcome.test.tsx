@@ -1,0 +1,27 @@
+/** How a card shows what became of it. */
+import { recordedSession } from "@turnstream/client/recorded";
+import { foldAll } from "@turnstream/protocol";
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, test } from "vitest";
+import { ApprovalCard } from "../../src/cards/approval-card.tsx";
+import { eventsOf } from "../logs.ts";
+import { Stage } from "../stage.tsx";
+
+test("U05 an approval that was given has no check mark: that one means that the tool has run", () => {
+  const events = eventsOf("approved-and-edited");
+  const turn = foldAll(events).turns.last();
+  const drawn = (turn?.items.toArray() ?? []).flatMap((item) =>
+    item?.kind === "approval"
+      ? renderToStaticMarkup(
+          <Stage session={recordedSession(events)}>
+            <ApprovalCard turn={turn?.id ?? ""} index={item.index} />
+          </Stage>,
+        )
+      : [],
+  );
+  expect(drawn.length).toBe(2);
+  for (const html of drawn) {
+    expect(html).toContain("ts-icon-allowed");
+    expect(html).not.toContain("ts-icon-check");
+  }
+});
