@@ -162,3 +162,18 @@ test("a picture from elsewhere is loaded after a click, and not before", async (
   await load.click();
   await expect.poll(() => events).toEqual(["asked for https://evil.example/cat.png"]);
 });
+
+test("a picture that was asked for is that one: another address in its place is asked about anew", async () => {
+  const { page, events } = await watched();
+  // The address still comes in while the picture is there already.
+  const parts = ["![A cat][c]\n\n[c]: https://evil.example/cat", ".example/dog.png"];
+  const [first = [], half = [], ...rest] = texts([parts.join("")], () => parts);
+  await start(page, numbered([...first, ...half]));
+  const load = page.getByRole("button", { name: "Load" });
+  await load.click();
+  await expect.poll(() => events).toEqual(["asked for https://evil.example/cat"]);
+  await append(page, numbered(rest.flat(), first.length + half.length));
+  await load.waitFor();
+  await linger(page);
+  expect(events).toEqual(["asked for https://evil.example/cat"]);
+});

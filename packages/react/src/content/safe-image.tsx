@@ -14,8 +14,8 @@ export interface SafeImageProps {
 
 export function SafeImage({ address, alt, width, height }: SafeImageProps) {
   const { links, strings } = useShared();
-  const [isWanted, setWanted] = useState(false);
-  // A picture that streams has another address each time.
+  // A picture that streams has another address each time: what was said of one is not said of the next.
+  const [wanted, setWanted] = useState<string | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
   const verdict = judgeImage(address, links);
   if (verdict.may === "dead" || failed === address) {
@@ -25,12 +25,12 @@ export function SafeImage({ address, alt, width, height }: SafeImageProps) {
       </span>
     );
   }
-  if (verdict.may === "ask" && !isWanted) {
+  if (verdict.may === "ask" && wanted !== address) {
     return (
       <span className="ts-image-ask">
         <bdi>{visibleText(alt)}</bdi>
         <span className="ts-faint">{strings.cards.imageFrom(visibleText(verdict.to))}</span>
-        <button type="button" className="ts-button" onClick={() => setWanted(true)}>
+        <button type="button" className="ts-button" onClick={() => setWanted(address)}>
           {strings.cards.loadImage}
         </button>
       </span>
