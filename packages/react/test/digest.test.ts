@@ -14,6 +14,15 @@ function mainOf(known: Digest): Outline {
   return known.outlines.get(known.main ?? "") ?? [];
 }
 
+/** Which calls of the last turn's groups are counted as failed. */
+function failures(events: readonly Event[]): boolean[] {
+  return mainOf(digest(lastTurn(foldAll(events)), null)).flatMap((entry) =>
+    entry.type === "group"
+      ? entry.steps.flatMap(({ part, isFailed }) => (part === "ToolCall" ? [isFailed] : []))
+      : [],
+  );
+}
+
 /** The digest of the last turn after each event that touched it. */
 function* digests(
   events: readonly Event[],
@@ -105,6 +114,15 @@ describe("the outline", () => {
     );
     const over = { ...lastTurn(cut), status: "error" } as const;
     expect(mainOf(digest(over, null))[0]).toMatchObject({ isRunning: false, isDone: false });
+  });
+
+  test("U04 a call that a stop cancelled is not counted as failed; one that failed is", () => {
+    const stopped = eventsOf("stopped");
+    expect(failures(stopped)).toEqual([false, false, false]);
+    const failed = stopped.map((event) =>
+      event.type === "tool_result.end" ? { ...event, status: "error" as const } : event,
+    );
+    expect(failures(failed)).toEqual([true, true, true]);
   });
 
   test("leaves out what a newer version put there", () => {

@@ -110,7 +110,8 @@ function stepOf(item: Exclude<ViewItem, { type: "group" }>, asked: ReadonlySet<s
     return { type: "step", part, index: block.index, needsPerson, isFailed: false };
   }
   const needsPerson = item.approvals.some(isPending) || (item.run !== null && asked.has(item.run.id));
-  const isFailed = item.dot === "error";
+  // A stop is nobody's failure, whatever the dot shows (U02).
+  const isFailed = item.dot === "error" && item.result?.status !== "cancelled";
   return { type: "step", part: "ToolCall", index: item.call.index, needsPerson, isFailed };
 }
 
