@@ -2,6 +2,7 @@
  * What a page loads before it can show a thread, as a bundler splits it: our code and none of what is large and comes when
  * it is first needed. `.size-limit.json` weighs the same over what is published.
  */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
@@ -71,4 +72,9 @@ test("what is large is not in the first load, and comes when it is needed", asyn
   expect(librariesOf(everything)).toEqual(LATER);
   expect(bytes).toBeGreaterThan(10_000);
   expect(bytes).toBeLessThanOrEqual(LIMIT);
+});
+
+test("the documents say the bound", () => {
+  const text = readFileSync(join(import.meta.dirname, "../../../docs/performance.md"), "utf8");
+  expect(text).toContain(`at most ${LIMIT / 1000} KB gzip`);
 });
