@@ -151,6 +151,20 @@ test("other tabs show it, leave it to the one that wrote it, and step in when th
   expect(storage.entries.size).toBe(0);
 });
 
+test("only the page that wrote it calls it its own, also when another has tried it", async () => {
+  const storage = sharedStorage();
+  const [one, two] = [openTab(storage), openTab(storage)];
+  two.outbox.connected(true);
+  one.outbox.add({ text: "a" });
+  const own = () => [one, two].map(({ outbox }) => outbox.list().map(({ isOwn }) => isOwn));
+  expect(own()).toEqual([[true], [false]]);
+  // Nobody else sends it, so the other tab does, and says so in the storage.
+  vi.advanceTimersByTime(11_000);
+  expect(two.sent).toEqual(["a"]);
+  expect(own()).toEqual([[true], [false]]);
+  expect(openTab(storage).outbox.list()).toMatchObject([{ isOwn: false }]);
+});
+
 test("what one tab saw in the log leaves the others too", async () => {
   const storage = sharedStorage();
   const [one, two] = [openTab(storage), openTab(storage)];
