@@ -1,22 +1,26 @@
 /**
  * Promise 29: turns go on while the code of their agent changes. Workers of one version are replaced by workers of the
  * other (other words, other tools in another order, another sub-agent), by SIGTERM, by kill -9, or only some of them, so that
- * both versions work at once. Every turn keeps the instructions and tools that it began with.
+ * both versions work at once. Every turn keeps the instructions and tools that it began with, what the new code doesn't have
+ * ends as an error that the model can read, and a turn that waits for a person goes on when it is decided after the deploy.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { blocksOf } from "@turnstream/protocol";
+import { decideApproval } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
+import { allAsked, decisionOf } from "./asked-turn.ts";
 import { judge } from "./plan-judge.ts";
 import { echoIn } from "./plan-script.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import type { Listener, TurnFollower } from "./turn-follower.ts";
-import { type Plan, type PlanCall, words } from "./turn-plan.ts";
+import { type Plan, type PlanCall, type PlanTool, words } from "./turn-plan.ts";
 import { median, TurnStage, turnOf } from "./turn-stage.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const WORKERS = 2;
 /** Shorter than usual, so that many rounds end in time; a hand-over never waits for it. */
 const TTL_MS = 1_500;
+const SETTINGS = { asks: true, ttlMs: TTL_MS };
 const HAND_OVER_MS = 2_000;
 
 type Version = "a" | "b";
@@ -24,13 +28,16 @@ type Way = "SIGTERM" | "SIGKILL" | "mixed";
 const WAYS: readonly Way[] = ["SIGTERM", "SIGKILL", "mixed"];
 
 const TOOLS: Readonly<Record<Version, readonly string[]>> = {
-  a: ["again", "once", "extra", "helper", "share_thought"],
-  b: ["added", "once", "again", "helper", "share_thought"],
+  a: ["again", "once", "extra", "veiled", "turned", "asked", "helper", "passing", "turning", "share_thought"],
+  b: ["added", "once", "again", "turned", "turning", "asked", "helper", "share_thought"],
 };
 
 interface Found {
   turns: number;
   moved: number;
+  /** Of those: what waited for a person meanwhile, and what was in a call that the new code tells or does differently. */
+  waited: number;
+  changed: number;
   echoes: number;
   removed: number;
   wrongEcho: number;
@@ -52,7 +59,7 @@ interface Pool {
 }
 
 function launchHeld(stage: TurnStage, version: Version): WorkerProcess[] {
-  return Array.from({ length: WORKERS }, () => stage.launch({ version, held: true, ttlMs: TTL_MS }));
+  return Array.from({ length: WORKERS }, () => stage.launch({ version, held: true, ...SETTINGS }));
 }
 
 async function run({ times: replaced, random, progress }: RunOptions): Promise<Figure[]> {
@@ -61,6 +68,8 @@ async function run({ times: replaced, random, progress }: RunOptions): Promise<F
     const found: Found = {
       turns: 0,
       moved: 0,
+      waited: 0,
+      changed: 0,
       echoes: 0,
       removed: 0,
       wrongEcho: 0,
@@ -72,7 +81,7 @@ async function run({ times: replaced, random, progress }: RunOptions): Promise<F
       takeovers: [],
       leaves: [],
     };
-    const workers = await stage.launched(WORKERS, { version: "a", ttlMs: TTL_MS });
+    const workers = await stage.launched(WORKERS, { version: "a", ...SETTINGS });
     const pool: Pool = { version: "a", workers, next: launchHeld(stage, "b") };
     for (let n = 0; n < times; n++) {
       await deployOnce(stage, pool, {
@@ -94,9 +103,19 @@ async function run({ times: replaced, random, progress }: RunOptions): Promise<F
     return [
       { figure: "workers replaced", value: times * WORKERS, atLeast: replaced },
       { figure: "deploys", value: times, exactly: times },
-      { figure: "turns in flight", value: found.turns, atLeast: 6 * times },
+      { figure: "turns in flight", value: found.turns, atLeast: 8 * times },
       { figure: "turns that went on under other code", value: found.moved, atLeast: times },
-      { figure: "answers that tell what the model was given", value: found.echoes, atLeast: 6 * times },
+      {
+        figure: "of those that waited for a person until after the deploy",
+        value: found.waited,
+        atLeast: Math.floor(times / 3),
+      },
+      {
+        figure: "of those in a call of what the new code tells or does differently",
+        value: found.changed,
+        atLeast: Math.floor(times / 3),
+      },
+      { figure: "answers that tell what the model was given", value: found.echoes, atLeast: 8 * times },
       {
         figure: "of those with other instructions or tools than at the start",
         value: found.wrongEcho,
@@ -171,6 +190,11 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
   if (one !== undefined) {
     await replace(way === "mixed" ? [one] : old, way === "SIGKILL" ? "SIGKILL" : "SIGTERM", followers, found);
   }
+  for (const { follower, plan } of plays) {
+    if (!isAsked(plan)) continue;
+    for (const row of await allAsked(stage, follower.ref, 1))
+      await decideApproval(stage.parts, follower.ref, decisionOf(row, "approve", "someone"));
+  }
   for (const { follower, plan, message, versions } of plays) {
     await follower.ended(message);
     await stage.idle(follower.ref);
@@ -183,7 +207,11 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
     found.problems.push(...(verdict?.problems ?? [`${plan.name}: no turn`]));
     found.removed += verdict?.removed.length ?? 0;
     (way === "SIGKILL" ? found.killed : found.left).push(...(verdict?.unknown ?? []));
-    if (new Set(versions).size > 1) found.moved++;
+    if (new Set(versions).size > 1) {
+      found.moved++;
+      if (isAsked(plan)) found.waited++;
+      if (plan.steps.some(({ calls }) => calls.some((each) => each.tool === "turned"))) found.changed++;
+    }
     const final =
       turn === undefined ? undefined : blocksOf(turn).find((block) => block.kind === "text" && block.final);
     const echo = final?.kind === "text" ? echoIn(final.text) : null;
@@ -227,10 +255,16 @@ async function replace(
   );
 }
 
-/** In a slow tool, in one that may not be run again, in backoff, between quick steps, in a sub-agent, in mid-stream. */
+const isAsked = ({ steps }: Plan): boolean =>
+  steps.some(({ calls }) => calls.some((each) => each.tool === "asked"));
+
+/**
+ * In a slow tool, in one that may not be run again, in backoff, between quick steps, in a sub-agent, in mid-stream, waiting
+ * for a person, and in calls of what the other version hides, shows, has not, or has as something else.
+ */
 function plansOf(name: string, version: Version, random: () => number): Plan[] {
   const gone = version === "a" ? "extra" : "added";
-  const tool = (key: string, kind: "again" | "once" | "extra" | "added", ms: number): PlanCall => ({
+  const tool = (key: string, kind: PlanTool, ms: number): PlanCall => ({
     tool: kind,
     key: `${name}.${key}`,
     ms,
@@ -240,12 +274,20 @@ function plansOf(name: string, version: Version, random: () => number): Plan[] {
     const final = `Done with ${name}.${kind}`;
     return { name: `${name}.${kind}`, steps, final, paceMs: 5, echo: true, ...more };
   };
-  const sub: Plan = {
-    name: `${name}.sub`,
-    steps: [step(tool("sub.a", "again", 1_200), tool("sub.b", "again", 300))],
-    final: `Answer of ${name}.sub`,
+  const sub = (kind: string): Plan => ({
+    name: `${name}.${kind}`,
+    steps: [step(tool(`${kind}.a`, "again", 1_200), tool(`${kind}.b`, "again", 300))],
+    final: `Answer of ${name}.${kind}`,
     paceMs: 10,
-  };
+  });
+  const others: PlanCall[] =
+    version === "a"
+      ? [
+          tool("veiled", "veiled", 1_200),
+          { tool: "passing", plan: sub("passing") },
+          { tool: "turning", plan: sub("turning") },
+        ]
+      : [tool("turning", "turning", 1_200)];
   const quick = Array.from({ length: 12 }, (_, n) => step(tool(`quick.${n}`, "again", 60 + random() * 60)));
   return [
     plan("slow", [step(tool("slow", "again", 1_200)), step(tool("slow.gone", gone, 10))]),
@@ -256,8 +298,10 @@ function plansOf(name: string, version: Version, random: () => number): Plan[] {
     ]),
     plan("busy", [step(tool("busy", "again", 20))], { busy: { step: 1, times: 1, ms: 900 } }),
     plan("quick", quick),
-    plan("sub", [step({ tool: "helper", plan: sub })]),
+    plan("sub", [step({ tool: "helper", plan: sub("sub") })]),
     plan("stream", [step(tool("stream", "again", 50))], { final: `Done ${words(random, 60)}`, paceMs: 40 }),
+    plan("asked", [step({ tool: "asked", key: `${name}.asked`, ms: 20, wait: 300 })]),
+    plan("changed", [step(tool("turned", "turned", 1_200), ...others)]),
   ];
 }
 

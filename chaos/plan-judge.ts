@@ -41,15 +41,19 @@ export function judge(turn: Turn, plan: Plan, mayBeCut: boolean): Verdict {
   else judgeRun(turn, main, plan, mayBeCut, verdict, say);
   const finals = blocksOf(turn).filter((block) => block.kind === "text" && block.final);
   if (finals.length !== 1) say(`${finals.length} final texts`);
-  const planned = callsIn(plan);
-  const results = blocksOf(turn).filter(({ kind }) => kind === "tool_result").length;
+  const planned = callsIn(plan, verdict.removed);
+  const failed = new Set(turn.runs.flatMap(({ id, status }) => (status === "failed" ? [id] : [])));
+  const results = blocksOf(turn).filter(({ kind, run }) => kind === "tool_result" && !failed.has(run)).length;
   if (results !== planned) say(`${results} results for ${planned} calls`);
   return verdict;
 }
 
-function callsIn({ steps }: Plan): number {
+/** @param removed sub-agents that could not go on */
+function callsIn({ steps }: Plan, removed: readonly string[]): number {
   const calls = steps.flatMap((step) => step.calls);
-  return calls.reduce((sum, each) => sum + 1 + ("plan" in each ? callsIn(each.plan) : 0), 0);
+  const within = (each: PlanCall) =>
+    "plan" in each && !removed.includes(each.plan.name) ? callsIn(each.plan, removed) : 0;
+  return calls.reduce((sum, each) => sum + 1 + within(each), 0);
 }
 
 function judgeRun(
@@ -87,6 +91,11 @@ function judgeRun(
     }
     if (!("plan" in planned)) continue;
     const sub = turn.runs.filter((each) => each.call === call && each.status !== "superseded");
+    if (verdict.removed.includes(planned.plan.name)) {
+      // Nothing is left of one that had journaled nothing.
+      if (sub.some(({ status }) => status !== "failed")) say(`a run of ${call} that is gone has not failed`);
+      continue;
+    }
     if (sub.length !== 1 || sub[0] === undefined || sub[0].status !== "completed")
       say(`${sub.length} runs of ${call}`);
     else judgeRun(turn, sub[0], planned.plan, mayBeCut, verdict, say);
@@ -106,8 +115,8 @@ function judgeResult(
     return;
   }
   // What a deploy has taken away is an error that the model can read.
-  if ("key" in planned && status === "error" && isGone(planned.tool, preview)) {
-    removed.push(planned.key);
+  if (status === "error" && isGone(planned.tool, preview)) {
+    removed.push(keyOf(planned));
     return;
   }
   if (status !== "success") return say(`${planned.tool} ${keyOf(planned)} ended as ${status}: ${preview}`);
@@ -118,8 +127,14 @@ function judgeResult(
   }
 }
 
+const PASSING = ["extra", "added", "veiled", "passing", "turning"];
+
+/** A tool that has become a sub-agent finds no task in its call, and the other way round no arguments. */
 const isGone = (tool: string, preview: string): boolean =>
-  (tool === "extra" || tool === "added") && preview.startsWith(`There is no tool ${tool}`);
+  PASSING.includes(tool) &&
+  [`There is no tool ${tool}`, "`task` is missing.", `The arguments don't fit the tool ${tool}`].some(
+    (words) => preview.startsWith(words),
+  );
 
 const keyOf = (planned: PlanCall): string =>
   "key" in planned ? planned.key : "plan" in planned ? planned.plan.name : planned.thought;
@@ -142,7 +157,8 @@ function lineOf(block: Block): string[] {
   if (block.kind === "thinking") return block.text.startsWith(RETRYING) ? [] : [`thinking ${block.text}`];
   if (block.kind === "text") return block.call === null ? [`text ${block.text}`] : [];
   if (block.kind === "tool_call") return [callLine(block.name, block.input)];
-  return block.kind === "tool_result" ? [] : [block.kind];
+  // What became of it is seen by its call's result.
+  return block.kind === "tool_result" || block.kind === "approval" ? [] : [block.kind];
 }
 
 /** However the keys are ordered. */

@@ -23,11 +23,14 @@ interface PlanStep {
 }
 
 export type PlanCall =
-  | { readonly tool: "again" | "once" | "extra" | "added"; readonly key: string; readonly ms: number }
+  | { readonly tool: PlanTool; readonly key: string; readonly ms: number }
   /** Waits for a person, that many seconds at the most. */
   | { readonly tool: "asked"; readonly key: string; readonly ms: number; readonly wait: number }
   | { readonly tool: "share_thought"; readonly thought: string }
-  | { readonly tool: "helper" | "inner"; readonly plan: Plan };
+  | { readonly tool: "helper" | "inner" | "passing" | "turning"; readonly plan: Plan };
+
+/** Those after the second are not the same in every version of the agent. */
+export type PlanTool = "again" | "once" | "extra" | "added" | "veiled" | "turned" | "turning";
 
 type Random = () => number;
 

@@ -66,16 +66,20 @@ const input = {
   "~standard": {
     version: 1,
     vendor: "chaos",
-    validate: (value: unknown) => ({ value: value as Input }),
+    validate: (value: unknown) => {
+      const isRight = typeof value === "object" && value !== null && "key" in value;
+      return isRight ? { value: value as Input } : { issues: [{ message: "key is missing" }] };
+    },
     jsonSchema: { input: described, output: described },
   },
 } as const;
 
-function toolOf(rerun: "always" | "never", label: string, isAsked = false): Tool {
+function toolOf(rerun: "always" | "never", label: string, { isAsked = false, isHidden = false } = {}): Tool {
   return tool({
     label,
     input,
     rerun,
+    display: { call: !isHidden },
     approval: isAsked && ((asked) => ({ timeoutSeconds: (asked as Input).wait ?? 300, editable: true })),
     run: async ({ key, ms }, context) => {
       const { idempotencyKey, call } = context;
@@ -94,7 +98,10 @@ function toolOf(rerun: "always" | "never", label: string, isAsked = false): Tool
 const model = scripted(scriptOf(Math.random));
 const retries = { tries: 8, firstMs: 50 };
 
-/** Version b: other words, other order, one tool less and one more, another sub-agent under the same name. */
+/**
+ * Version b: other words, other order, tools and a sub-agent that are gone, one more tool, another sub-agent under the same
+ * name, a hidden tool that is shown, and a tool in place of a sub-agent.
+ */
 function mainAgent(): Agent {
   const isA = version === "a";
   const again = toolOf("always", isA ? "Again" : "Once more");
@@ -103,6 +110,9 @@ function mainAgent(): Agent {
   const added = toolOf("always", "Added");
   const inner = defineAgent({ name: "inner", model, tools: { again, once }, retries });
   const tools: Record<string, Tool> = isA ? { again, once } : { once, again };
+  const veiled = toolOf("always", "Veiled", { isHidden: true });
+  const turned = toolOf("always", "Turned", { isHidden: isA });
+  const passing = defineAgent({ name: "passing", model, tools: { again }, retries });
   const helper = defineAgent({
     name: isA ? "helper" : "helper2",
     label: isA ? "Helper" : "Assistant",
@@ -117,10 +127,10 @@ function mainAgent(): Agent {
     model,
     instructions: `You are version ${version}.`,
     tools: {
-      ...(isA ? { ...tools, extra } : { added, ...tools }),
-      ...(settings.asks === true ? { asked: toolOf("never", "Asked", true) } : {}),
+      ...(isA ? { ...tools, extra, veiled, turned } : { added, ...tools, turned, turning: again }),
+      ...(settings.asks === true ? { asked: toolOf("never", "Asked", { isAsked: true }) } : {}),
     },
-    agents: { helper },
+    agents: isA ? { helper, passing, turning: passing } : { helper },
     shareThought: true,
     retries,
   });
