@@ -44,6 +44,8 @@ interface Found {
   /** Kills that hit at least one turn in flight. */
   hits: number;
   aimed: number[];
+  /** Kills that hit a turn in which several sub-agents were at work. */
+  beside: number;
   /** Turns in flight in the workers that were killed. */
   cut: number;
   takeovers: number[];
@@ -64,6 +66,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       kills: 0,
       hits: 0,
       aimed: AIMS.map(() => 0),
+      beside: 0,
       cut: 0,
       takeovers: [],
       problems: [],
@@ -83,7 +86,8 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     let next = 0;
     const leftToDo = (): number => {
       const isCutEnough = found.cut >= cutGoal(times) && found.takeovers.length >= takeoverGoal(times);
-      return (isCutEnough ? times : times * MOST_WORK) - next;
+      const isEnough = isCutEnough && found.beside >= besideGoal(times);
+      return (isEnough ? times : times * MOST_WORK) - next;
     };
     const lane = async (): Promise<void> => {
       for (let left = leftToDo(); left > 0; left = leftToDo()) {
@@ -108,6 +112,15 @@ function cutGoal(times: number): number {
 /** Fewer than are cut off: a turn whose last words were under way needs nobody. */
 function takeoverGoal(times: number): number {
   return Math.max(1, Math.floor(times / 5));
+}
+
+function besideGoal(times: number): number {
+  return Math.max(1, Math.floor(times / 50));
+}
+
+function hasSubAgents({ running }: TurnFollower): boolean {
+  const open = running?.runs.filter(({ parent, status }) => parent !== null && status === "running") ?? [];
+  return open.length >= 2;
 }
 
 async function playSession(stage: TurnStage, plans: readonly Plan[], found: Found): Promise<void> {
@@ -184,6 +197,7 @@ async function killOn(
     found.cut += cut.length;
     if (cut.length > 0) {
       found.hits++;
+      if (cut.some(hasSubAgents)) found.beside++;
       found.aimed[aim] = (found.aimed[aim] ?? 0) + 1;
     }
     await victim.ended();
@@ -228,10 +242,22 @@ async function chosen(
   return victim;
 }
 
-function summary({ kills, hits, cut, takeovers, problems, illegal, unknown, voided, failures }: Found) {
+function summary({
+  kills,
+  hits,
+  beside,
+  cut,
+  takeovers,
+  problems,
+  illegal,
+  unknown,
+  voided,
+  failures,
+}: Found) {
   return {
     kills,
     hits,
+    beside,
     cut,
     takeoverMs: Math.round(median(takeovers)),
     problems: problems.length,
@@ -279,6 +305,11 @@ async function figures(
       value: found.aimed[n] ?? 0,
       atLeast: times >= 100 ? Math.floor(times / 200) : 0,
     })),
+    {
+      figure: "of those while several sub-agents were at work in a turn",
+      value: found.beside,
+      atLeast: besideGoal(times),
+    },
     { figure: "turns cut off by a kill", value: found.cut, atLeast: cutGoal(times) },
     { figure: "turns that did not end as planned", value: found.problems.length, exactly: 0 },
     { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
