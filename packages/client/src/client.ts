@@ -13,7 +13,7 @@ import { waitingSessions } from "./outbox/storage.ts";
 import { LiveSession } from "./session/live-session.ts";
 import { laterLink } from "./tabs/later-link.ts";
 import { browserPage, browserTabs } from "./tabs/page.ts";
-import type { SharedLinkOptions } from "./tabs/shared-link.ts";
+import type { SharedLinkOptions } from "./tabs/sharing.ts";
 
 export interface Client {
   /** The same store for the same id. */

@@ -5,7 +5,7 @@
 import type { Cursor } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
 import type { Link, LinkCommand, LinkHandler, Watch } from "../link.ts";
-import type { Shared, SharedLinkOptions } from "./shared-link.ts";
+import type { Shared, SharedLinkOptions } from "./sharing.ts";
 
 export function laterLink(options: SharedLinkOptions): Shared {
   let link: Link | null = null;

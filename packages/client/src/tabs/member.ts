@@ -78,6 +78,9 @@ const NO_LEADER_MS = 10_000;
 /** Longer than any command takes; a leader that is there and never answers has lost it. */
 const NO_REPLY_MS = 60_000;
 
+/** Beyond the time at which the leader meant to connect again. */
+const STALLED_MS = 3_000;
+
 /** An answer that takes longer than that was lost, or the question was. */
 const ASK_AGAIN_MS = 5_000;
 
@@ -290,6 +293,13 @@ function withEntry<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key, value: Va
   if (value === null) copy.delete(key);
   else copy.set(key, value);
   return copy;
+}
+
+/** Whether the leader meant to connect again and didn't get to it, as a tab whose timers are held back. */
+export function isStalled({ views }: MemberState, now: number): boolean {
+  return [...views.values()].some(
+    ({ phase, retryAt }) => phase === "waiting" && retryAt !== null && now > retryAt + STALLED_MS,
+  );
 }
 
 /** Where a watch stands after its session said where it is. */

@@ -5,9 +5,15 @@
 import type { Cursor } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
 import type { Link, LinkCommand, LinkHandler, Watch } from "../link.ts";
-import type { Outside } from "../options.ts";
 import { createHub, type Hub } from "./hub.ts";
-import { type MemberEffect, type MemberInput, newMember, positioned, stepMember } from "./member.ts";
+import {
+  isStalled,
+  type MemberEffect,
+  type MemberInput,
+  newMember,
+  positioned,
+  stepMember,
+} from "./member.ts";
 import {
   type Acked,
   type FromLeader,
@@ -16,20 +22,10 @@ import {
   TABS_VERSION,
   type ToLeader,
 } from "./messages.ts";
-import type { Channel, Lock, Page, Tabs, TabsEnv } from "./page.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
+import type { Channel, Lock } from "./page.ts";
 import { newRole, type RoleEffect, type RoleInput, stepRole, TICK_MS } from "./role.ts";
-
-export interface SharedLinkOptions {
-  /** What is shared: the same for the same server and person, and for nobody else. Null: nothing is. */
-  readonly name: () => Promise<string | null>;
-  /** The connection, for the tab that has it. @param outside what all tabs that share it see; unless given, this one */
-  readonly makeLink: (outside?: Outside) => Link;
-  /** Requests are each tab's own. */
-  readonly request: Link["request"];
-  readonly tabs: Tabs;
-  readonly page: Page;
-  readonly env: TabsEnv;
-}
+import type { Shared, SharedLinkOptions } from "./sharing.ts";
 
 interface Reply {
   readonly resolve: (ack: Acked) => void;
@@ -48,16 +44,7 @@ interface Watched {
 const DRAIN_MS = 50;
 /** Hidden tabs say so often that they are there. */
 const HERE_MS = 60_000;
-/** Beyond the time at which the leader meant to connect again. */
-const STALLED_MS = 3_000;
 const STEAL_AGAIN_MS = 15_000;
-
-export interface Shared extends Link {
-  /** Somebody else is signed in: leaves those it shared with, and joins those of `name()` now. */
-  moved(): void;
-  /** It became known who is signed in: a tab that went alone because nobody could say joins the others. */
-  known(): void;
-}
 
 export function sharedLink(options: SharedLinkOptions): Shared {
   return new SharedLink(options);
@@ -68,7 +55,7 @@ class SharedLink implements Shared {
   readonly #me: string;
   readonly #watched = new Map<number, Watched>();
   readonly #replies = new Map<string, Reply>();
-  readonly #queue: (() => void)[] = [];
+  readonly #run = oneAtATime();
   readonly #stopListening: () => void;
   #role;
   #member;
@@ -79,7 +66,6 @@ class SharedLink implements Shared {
   #hub: Hub | null = null;
   /** It went alone because `name()` failed, as it does in a page that is opened offline. */
   #isNameless = false;
-  #isBusy = false;
   #isClosed = false;
   #stoleAt = -Infinity;
   #count = 0;
@@ -276,17 +262,6 @@ class SharedLink implements Shared {
     });
   }
 
-  #run(what: () => void): void {
-    this.#queue.push(what);
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    try {
-      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) next();
-    } finally {
-      this.#isBusy = false;
-    }
-  }
-
   #carryOut(effect: RoleEffect): void {
     switch (effect.type) {
       case "request lock":
@@ -343,15 +318,11 @@ class SharedLink implements Shared {
     this.#lock?.release();
     const lock = this.#options.tabs.requestLock(this.#name, {
       isStolen,
-      granted: () => this.#later(() => lock === this.#lock && this.#input({ type: "granted" })),
-      taken: () => this.#later(() => lock === this.#lock && this.#input({ type: "taken" })),
+      // After the request has returned, even where it is granted at once.
+      granted: () => this.#run(() => lock === this.#lock && this.#input({ type: "granted" })),
+      taken: () => this.#run(() => lock === this.#lock && this.#input({ type: "taken" })),
     });
     this.#lock = lock;
-  }
-
-  /** After the request has returned, even where it is granted at once. */
-  #later(what: () => void): void {
-    this.#run(what);
   }
 
   #pass(effect: MemberEffect): void {
@@ -421,10 +392,8 @@ class SharedLink implements Shared {
   #tick(): void {
     const now = this.#options.env.now();
     this.#tell({ type: "tick" });
-    const isStalled = [...this.#member.views.values()].some(
-      ({ phase, retryAt }) => phase === "waiting" && retryAt !== null && now > retryAt + STALLED_MS,
-    );
-    if (isStalled && now - this.#stoleAt > STEAL_AGAIN_MS) this.#input({ type: "stalled" });
+    if (isStalled(this.#member, now) && now - this.#stoleAt > STEAL_AGAIN_MS)
+      this.#input({ type: "stalled" });
     else this.#input({ type: "tick" });
   }
 }

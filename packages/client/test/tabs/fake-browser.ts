@@ -21,7 +21,8 @@ import { ClientError } from "../../src/errors.ts";
 import type { Link, LinkCommand, LinkHandler, Watch } from "../../src/link.ts";
 import type { Outside } from "../../src/options.ts";
 import type { Page, Tabs } from "../../src/tabs/page.ts";
-import { type Shared, sharedLink } from "../../src/tabs/shared-link.ts";
+import { sharedLink } from "../../src/tabs/shared-link.ts";
+import type { Shared } from "../../src/tabs/sharing.ts";
 import { FakeOutside } from "../live/fast-env.ts";
 
 export const SESSION = "ses_market";
