@@ -7,8 +7,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Door } from "@turnstream/conformance/clients/lines.ts";
 import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
 import { type NginxServer, startNginx } from "@turnstream/services/nginx.ts";
-import { snapshot } from "@turnstream/protocol";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Screen } from "@turnstream/conformance/clients/screens.ts";
+import { framesFrom } from "@turnstream/conformance/support/replay.ts";
+import { emptyState, type EventDraft, snapshot } from "@turnstream/protocol";
+import { tasks } from "@turnstream/protocol/tasks";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createServer, type Server } from "../../src/gateway/create-server.ts";
 import { readHistory } from "../../src/session/history.ts";
 import { listen } from "../outside/listeners.ts";
@@ -68,6 +71,26 @@ async function session(url: string): Promise<{ world: World; door: Door }> {
 }
 
 const title = (text: string) => ({ type: "session.update", title: text }) as const;
+const BLOCK = { turn: "t1", run: "main", block: "b1", index: 0 } as const;
+const turnStart = (message?: string): EventDraft[] => [
+  {
+    type: "turn.start",
+    turn: "t1",
+    number: 1,
+    message_number: 1,
+    agent: "a",
+    mode: "agent",
+    from_share: false,
+    ...(message === undefined ? {} : { message }),
+  },
+  { type: "run.start", turn: "t1", run: "main", agent: "a" },
+  { type: "text.start", ...BLOCK, part: false },
+];
+const TURN_END: readonly EventDraft[] = [
+  { type: "text.end", ...BLOCK, final: true },
+  { type: "run.end", turn: "t1", run: "main", status: "completed" },
+  { type: "turn.end", turn: "t1", reason: "end_turn", duration_ms: 1 },
+];
 const WIRES = ["socket", "sse"] as const;
 
 describe.each([
@@ -105,27 +128,63 @@ test.each(WIRES)("a viewer goes on exactly after a reload, over %s", async (wire
   for (const viewer of viewers) await viewer.until("subscribed", () => viewer.screen.told.length > 0);
   await world.append(title("before"));
   await viewers[0]?.until("there", () => viewers[0]?.screen.frames.length === 1);
+  await world.append(...turnStart());
   const writing = (async () => {
     for (let n = 0; n < 30; n++) {
-      await world.append(title(`step ${n}`));
+      await world.append(title(`step ${n}`), { type: "text.delta", ...BLOCK, text: `word ${n} ` });
       await sleep(50);
     }
+    await world.append(...TURN_END);
   })();
   await proxy.reload();
   for (const viewer of viewers) await viewer.until("cut off by the reload", () => viewer.end !== null);
   for (const viewer of viewers) viewer.connect(door);
   await writing;
   const { state, cursor } = await readHistory(parts, world.ref);
-  const [native, blocks] = viewers;
-  for (const viewer of [native, blocks]) {
-    await viewer?.until("caught up", () => viewer.screen.cursor === cursor);
-    expect(viewer?.screen.told.at(-1)).toEqual({ resumed: true, reason: "cursor" });
-    expect(viewer?.screen.problems).toEqual([]);
+  const [native, blocks, inTasks] = viewers;
+  for (const viewer of viewers) {
+    await viewer.until("caught up", () => viewer.screen.cursor === cursor);
+    expect(viewer.screen.told.at(-1)).toEqual({ resumed: true, reason: "cursor" });
+    expect(viewer.screen.problems).toEqual([]);
   }
   expect(native?.screen.display()).toEqual(JSON.parse(JSON.stringify(snapshot(state))));
-  const titles = blocks?.screen.frames.map((frame) => frame["title"]);
+  const expected = new Screen("tasks");
+  for (const frame of framesFrom(tasks, emptyState, world.events)) expected.handle({ ...frame });
+  expect(inTasks?.screen.display()).toEqual(expected.display());
+  const told = blocks?.screen.frames.filter(({ type }) => type === "session_title");
+  const titles = told?.map((frame) => frame["title"]);
   expect(titles).toEqual(["before", ...Array.from({ length: 30 }, (_, n) => `step ${n}`)]);
   for (const viewer of viewers) viewer.cut();
+});
+
+function short(lines: string): string {
+  return replaced(lines, "proxy_read_timeout 60s;", "proxy_read_timeout 1s;");
+}
+
+test("a turn without `stream` may last; who is given up on attaches with the same key", async () => {
+  const [patiently, hasty] = [
+    await nginx(short),
+    await nginx((lines) => replaced(short(lines), "proxy_read_timeout 1h;", "proxy_read_timeout 1s;")),
+  ];
+  const { world, door } = await session(patiently.url);
+  const ask = (url: string): Promise<Response> =>
+    fetch(`${url}/api/v1/sessions/${world.ref.session}/messages`, {
+      method: "POST",
+      headers: { ...door.headers, "content-type": "application/json", "idempotency-key": "k" },
+      body: JSON.stringify({ message: "take your time", stream: false }),
+    });
+  const patient = ask(patiently.url);
+  const message = await vi.waitUntil(async () => (await parts.store.waiting.list(world.ref))[0]?.id, 10_000);
+  await world.append({ type: "message.add", message, text: "take your time" }, ...turnStart(message));
+  // The hasty one has waited for longer than the page's other routes may: so has the patient one.
+  expect((await ask(hasty.url)).status).toBe(504);
+  const again = ask(patiently.url);
+  await world.append({ type: "text.delta", ...BLOCK, text: "at last" }, ...TURN_END);
+  for (const answer of [await patient, await again]) {
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ response_id: "t1", final_text: "at last" });
+  }
+  expect(await parts.store.waiting.list(world.ref)).toHaveLength(1);
 });
 
 test("commands pass over a socket", async () => {
