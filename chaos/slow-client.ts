@@ -1,9 +1,11 @@
 /**
- * A socket that never reads, among a hundred that do: what is kept for it is bounded, and the others don't notice. Each
- * round is run with it and without it, in turns, and only rounds of one pair are compared.
+ * A socket that doesn't read, among a hundred that do: what is kept for it is bounded, and the others don't notice, neither
+ * while it fills and is degraded nor while it drains and is brought up to date. Each round is run with it and without it, in
+ * turns, and only rounds of one pair are compared.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import {
   type CommandParts,
@@ -26,8 +28,13 @@ const LISTENERS = 99;
 /** More than the systems at both ends take for a connection, and our queue. */
 const FILL_TURNS = 160;
 const FILL_TEXT = "x".repeat(40_000);
-const TICKS = 400;
+/** Words after each of these turns, whose way to the others is timed: it fills, and is degraded, meanwhile. */
+const FILL_TICKS = 2;
+/** And once it reads again. */
+const DRAIN_TICKS = 200;
+const TICKS = FILL_TURNS * FILL_TICKS + DRAIN_TICKS;
 const TICK_MS = 10;
+const PATIENCE_MS = 30_000;
 /** As many pairs as a median is taken of. */
 const ENOUGH = 5;
 const MIB = 1024 * 1024;
@@ -36,11 +43,13 @@ interface Round {
   readonly p99: number;
   readonly missed: number;
   readonly peak: number;
+  /** It was told that it was slow, once it read again. */
+  readonly toldSlow: boolean;
 }
 
 export const slowClient: Scenario = {
   promise: 11,
-  about: "a socket that never reads, among a hundred",
+  about: "a socket that doesn't read, among a hundred",
   times: ENOUGH,
   short: 1,
   async run({ times, progress }: RunOptions): Promise<Figure[]> {
@@ -90,18 +99,36 @@ async function round(
   );
   const stalled = isStalled ? await openStalled(url, headers, session) : null;
   await peak();
-  for (let n = 0; n < FILL_TURNS; n++) await talk.say(`t${n}`, FILL_TEXT);
-  await talk.tick(TICKS, TICK_MS);
-  const deadline = performance.now() + 10_000;
-  while (listeners.some(({ took }) => took.length < TICKS) && performance.now() < deadline)
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  for (let n = 0; n < FILL_TURNS; n++) {
+    await talk.say(`t${n}`, FILL_TEXT);
+    await talk.tick(FILL_TICKS, TICK_MS);
+  }
   const held = await peak();
+  let toldSlow = false;
+  if (stalled !== null) readOn(stalled, () => (toldSlow = true));
+  await talk.tick(DRAIN_TICKS, TICK_MS);
+  await until(() => listeners.every(({ took }) => took.length >= TICKS) && (stalled === null || toldSlow));
   stalled?.destroy();
   for (const listener of listeners) listener.close();
-  // The first ones still wait behind what came before them.
-  const took = listeners.flatMap((listener) => listener.took.slice(TICKS / 4)).toSorted((a, b) => a - b);
+  const took = listeners.flatMap((listener) => listener.took).toSorted((a, b) => a - b);
   const missed = sum(listeners.map((listener) => Math.max(0, TICKS - listener.took.length)));
-  return { p99: took[Math.floor(took.length * 0.99)] ?? Infinity, missed, peak: held };
+  return { p99: took[Math.floor(took.length * 0.99)] ?? Infinity, missed, peak: held, toldSlow };
+}
+
+function readOn(socket: Socket, slow: () => void): void {
+  let last = "";
+  socket.on("data", (bytes: Buffer) => {
+    const text = last + bytes.toString("latin1");
+    if (text.includes('"reason":"slow"')) slow();
+    last = text.slice(-20);
+  });
+  socket.resume();
+}
+
+/** What doesn't come is a figure, not an error. */
+async function until(isThere: () => boolean): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!isThere() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 function figures(pairs: readonly { readonly calm: Round; readonly stalled: Round }[]): Figure[] {
@@ -111,6 +138,11 @@ function figures(pairs: readonly { readonly calm: Round; readonly stalled: Round
   const { length } = pairs;
   return [
     { figure: "most kept for the stalled socket", value: most, atLeast: MIB / 8, atMost: MIB, unit: "bytes" },
+    {
+      figure: "stalled sockets that were told so when they read again",
+      value: pairs.filter(({ stalled }) => stalled.toldSlow).length,
+      exactly: length,
+    },
     { figure: "words that others missed", value: sum(rounds.map(({ missed }) => missed)), exactly: 0 },
     {
       figure: "others' p99 without it, median",

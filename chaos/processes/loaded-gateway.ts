@@ -19,6 +19,8 @@ export interface Settings {
 export type Word = { readonly url: string } | { readonly peak: number };
 
 const LOOK_MS = 5;
+/** Longer than a round: on a busy machine, who doesn't read would be cut off before it is asked to read on. */
+const PATIENCE_MS = 600_000;
 const { postgresUrl, redisUrl } = JSON.parse(process.argv[2] ?? "{}") as Settings;
 
 function tell(word: Word): void {
@@ -31,6 +33,7 @@ const server = createServer({
   log: await createRedisLog({ url: redisUrl }),
   signals: createRedisSignals({ url: redisUrl }),
   secrets: ["a secret that only this scenario knows, for its one gateway"],
+  limits: { stalledMs: PATIENCE_MS, pingMs: PATIENCE_MS },
   onError: (error, about) => console.error(`[gateway] ${about}: ${String(error)}`),
 });
 

@@ -23,6 +23,8 @@ import { slimState } from "../../src/session/slim-state.ts";
 import { choice, type Frame, readFrames } from "./test-viewer.ts";
 
 const LOGS = Number(process.env["TURNSTREAM_LOGS"] ?? 30);
+/** 600 of them, with more than 1,000 turns, end within half an hour. */
+const LONG_MS = Math.max(600_000, LOGS * 3_000);
 const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
 
 function entryOf({ id, ...rest }: Event): LogEntry {
@@ -61,28 +63,33 @@ const TOLD: Readonly<Record<DialectName, (states: SessionState[], events: Event[
     responses: (states, events, k) => resumeFrames(responses, states, events, k),
   };
 
-test(`at every position of ${LOGS} logs, a replay of each dialect and wire is what the dialect says`, () => {
-  let turns = 0;
-  fc.assert(
-    fc.property(legalLog(100), (events) => {
-      turns += events.filter(({ type }) => type === "turn.start").length;
-      const states = statesOf(events);
-      const slim = slimStates(states, events);
-      for (let k = 0; k <= events.length; k++)
-        for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
-          const of = choice(dialect, dialect === "responses" || k % 3 === 0 ? "sse" : "socket");
-          const got = frames(of, slim[k] ?? emptyState, events.slice(k));
-          const expected = withAddresses(TOLD[dialect](states, events, k), blobAddress).map((frame) =>
-            withoutSession(frame as Frame),
-          );
-          expect(got.map(bare).map(sorted)).toHaveLength(expected.length);
-          expectSame(got.map(bare).map(withoutSession).map(sorted), expected.map(sorted));
-        }
-    }),
-    { numRuns: LOGS, seed: SEED },
-  );
-  expect(turns).toBeGreaterThan(LOGS / 2);
-});
+test(
+  `at every position of ${LOGS} logs, a replay of each dialect and wire is what the dialect says`,
+  () => {
+    let turns = 0;
+    fc.assert(
+      fc.property(legalLog(100), (events) => {
+        turns += events.filter(({ type }) => type === "turn.start").length;
+        const states = statesOf(events);
+        const slim = slimStates(states, events);
+        for (let k = 0; k <= events.length; k++)
+          for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
+            const of = choice(dialect, dialect === "responses" || k % 3 === 0 ? "sse" : "socket");
+            const got = frames(of, slim[k] ?? emptyState, events.slice(k));
+            const expected = withAddresses(TOLD[dialect](states, events, k), blobAddress).map((frame) =>
+              withoutSession(frame as Frame),
+            );
+            expect(got.map(bare).map(sorted)).toHaveLength(expected.length);
+            expectSame(got.map(bare).map(withoutSession).map(sorted), expected.map(sorted));
+          }
+      }),
+      { numRuns: LOGS, seed: SEED },
+    );
+    console.log(`${LOGS} logs, ${turns} turns`);
+    expect(turns).toBeGreaterThan(LOGS);
+  },
+  LONG_MS,
+);
 
 function withoutSession({ session_id: _, ...frame }: Frame): Frame {
   return frame;
