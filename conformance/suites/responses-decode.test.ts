@@ -79,6 +79,14 @@ describe("the decoder on frames of 002", () => {
     expect(blocksIn(state)).toMatchObject([{ kind: "text", text: "Closed today.", final: true }]);
   });
 
+  test("a turn that is told again from its start says nothing twice", () => {
+    const told = [created, delta("We open ")];
+    const { state, problems } = read(responses, [...whole.slice(0, 5), ...told, delta("at nine.")]);
+    expect(problems).toEqual([]);
+    expect(blocksIn(state)).toMatchObject([{ kind: "text", text: "We open at nine." }]);
+    expect(turnOf(state).status).toBe("running");
+  });
+
   const field = { name: "email", label: "Email" };
 
   test("S07 a form with interaction_type", () => {

@@ -117,16 +117,10 @@ async function freshly(
   shared: Shared,
 ): Promise<Begun> {
   const told: Told = { resumed: false, reason };
-  const { dialect } = telling.choice;
-  if (dialect === "responses") return goOn(told, feed.head);
-  return { told, ...(await shared(() => sceneOf(feed, telling, dialect))) };
+  return { told, ...(await shared(() => sceneOf(feed, telling, telling.choice.dialect))) };
 }
 
-async function sceneOf(
-  feed: BeginningsFeed,
-  telling: Telling,
-  dialect: Exclude<DialectName, "responses">,
-): Promise<Scene> {
+async function sceneOf(feed: BeginningsFeed, telling: Telling, dialect: DialectName): Promise<Scene> {
   switch (dialect) {
     case "native": {
       const state = await stateNow(feed);
@@ -138,11 +132,21 @@ async function sceneOf(
       const state = await stateNow(feed);
       return { at: positionOf(state), chunks: await resync(feed, telling, state, 0), standing: null };
     }
-    case "tasks": {
-      const base = await feed.lastTurn();
-      return { at: positionOf(base), chunks: [], standing: standingAt(telling, base) };
+    case "tasks":
+      return lastTurn(feed, telling);
+    case "responses": {
+      const { head } = feed;
+      const state = await feed.stateAt(head);
+      // A stream of it is one answer: where none is being given there is nothing to begin with.
+      const isRunning = typeof state !== "string" && state.turns.last()?.status === "running";
+      return isRunning ? lastTurn(feed, telling) : { at: head, chunks: [], standing: null };
     }
   }
+}
+
+async function lastTurn(feed: BeginningsFeed, telling: Telling): Promise<Scene> {
+  const base = await feed.lastTurn();
+  return { at: positionOf(base), chunks: [], standing: standingAt(telling, base) };
 }
 
 async function resync(

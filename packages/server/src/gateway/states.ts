@@ -77,7 +77,13 @@ export class States {
 
   /** Right before the newest turn began, as of a position. */
   async lastTurn(head: Position, held: Held | null): Promise<SessionState> {
-    if (this.#story.base === null) await this.at(head, held);
+    const state = await this.at(head, held);
+    const start = typeof state === "string" ? 0 : (state.turns.last()?.start ?? 0);
+    // Turns that nobody needed the states of have come since then.
+    if ((this.#story.base?.seq ?? start) < start - 1) {
+      this.clear();
+      await this.at(head, held);
+    }
     return this.#story.base ?? emptyState;
   }
 

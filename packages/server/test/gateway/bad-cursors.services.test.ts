@@ -50,6 +50,7 @@ async function doorOf({ tenant, user }: Actor): Promise<Door> {
   return { url: server.url, headers: { "x-api-key": secret, "x-user-id": user } };
 }
 
+const QUESTIONS = [{ id: "day", text: "Which day?", options: [], multiple: false, free_text: true }];
 const title = (text: string) => ({ type: "session.update", title: text }) as const;
 
 interface Opened {
@@ -57,14 +58,31 @@ interface Opened {
   readonly door: Door;
 }
 
-/** A session of two epochs; of the first nothing is left in the log. */
+const turn = { turn: "t1" };
+const place = { ...turn, run: "main" };
+
+/** A session of two epochs; of the first nothing is left in the log. A turn of the second runs, and waits for a person. */
 async function session(): Promise<Opened> {
   const world = await (await World.make(parts)).start();
   await world.append(title("one"), title("two"));
   await archiveSession(parts, world.ref);
   await trimSession(parts, world.ref);
   await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
-  await world.append(title("three"), title("four"));
+  const started = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
+  await world.append(title("three"), { type: "turn.start", ...turn, ...started });
+  const [text, asked] = [
+    { ...place, block: "b1", index: 0 },
+    { ...place, block: "b2", index: 1 },
+  ];
+  await world.append(
+    { type: "run.start", ...place, agent: "a" },
+    { type: "text.start", ...text, part: false },
+    { type: "text.delta", ...text, text: "some " },
+    { type: "text.delta", ...text, text: "words" },
+    { type: "text.end", ...text, final: false },
+    { type: "question.request", ...asked, key: "k1", call: "c1", questions: QUESTIONS, timeout_seconds: 300 },
+    title("four"),
+  );
   return { world, door: await doorOf(world.actor) };
 }
 
@@ -120,6 +138,7 @@ const WIRES = [
   ["blocks", "sse"],
   ["tasks", "sse"],
   ["native", "sse"],
+  ["responses", "sse"],
 ] as const;
 
 describe.each(CURSORS)("a cursor that is %s", (_, make) => {
@@ -134,7 +153,15 @@ describe.each(CURSORS)("a cursor that is %s", (_, make) => {
     expect(anew || error === "BAD_REQUEST").toBe(true);
     if (anew && dialect === "native")
       await viewer.until("all there", () => viewer.screen.cursor === at(world, -1), WITHIN_MS);
+    // Its streams begin nowhere but with the turn that runs.
+    if (dialect === "responses")
+      await viewer.until("all there", () => viewer.screen.cursor === at(world, -1), WITHIN_MS);
     viewer.cut();
+    if (dialect === "responses")
+      expect(viewer.screen.display()).toMatchObject({
+        output: "some words",
+        interactions: [{ type: "response.interaction_request", approval_key: "k1" }],
+      });
     expect(viewer.screen.problems).toEqual([]);
   });
 

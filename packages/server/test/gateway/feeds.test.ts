@@ -88,6 +88,31 @@ test("a fresh native viewer gets a snapshot, then every event once", async () =>
   expect(strip(rest)).toEqual(strip(foldAll(world.events)));
 });
 
+test("a fresh viewer of responses begins with the turn that runs, whatever was looked at before", async () => {
+  const { world, feeds } = await stage();
+  const events = talk();
+  const second = events.findIndex((event) => "turn" in event && event.turn === "t2");
+  await world.write(events.slice(0, 12));
+  const native = new TestViewer(choice("native")).watch(feeds, world.ref, null);
+  // So that the feed has states of the first turn, and of nothing after it.
+  const early = new TestViewer(choice("tasks")).watch(feeds, world.ref, null);
+  await until(() => early.frames.length > 0);
+  await settled(early);
+  early.close();
+  await world.write(events.slice(12, second + 6));
+  await until(() => native.cursor === world.events.at(-1)?.id);
+  const viewer = new TestViewer(choice("responses", "sse"));
+  const wish = { choice: choice("responses", "sse"), after: null, untilIdle: true };
+  viewer.subscription = feeds.subscribe(world.ref, wish, viewer);
+  await until(() => viewer.frames.length >= 2);
+  expect(viewer.beginnings).toEqual([{ resumed: false, reason: "fresh", after: 0 }]);
+  expect(viewer.frames).toMatchObject([
+    { type: "response.created", response_id: "t2" },
+    { type: "response.output_text.delta", delta: " word0 word1 word2" },
+  ]);
+  expect(viewer.end).toBeNull();
+});
+
 /** The world remembers events without their times. */
 function strip(value: unknown): unknown {
   return JSON.parse(

@@ -59,6 +59,8 @@ export function decodeResponses(decoder: ResponsesDecoder, frame: ResponsesFrame
       "conversation_group_id" in frame ? frame.conversation_group_id : `chat-${frame.chat_id}`;
     scribe.session(conversation, frame.chat_id);
     const model = frame.type === "response.created" ? { model: frame.model } : {};
+    const again = frame.type === "response.created" ? scribe.turn(turn) : undefined;
+    if (again?.status === "running" && again.items.length > 0) scribe.restart(again);
     if (!isAside) scribe.begin(turn, frame.type === "response.created" ? frame.agent_id : "agent", model);
     if (frame.type === "response.output_text.completed") completed = frame;
     read(scribe, turn, frame);
