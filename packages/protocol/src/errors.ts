@@ -80,6 +80,12 @@ export const ERRORS = {
     can_retry: false,
     meaning: "The log no longer reaches back to the cursor. Load the state anew.",
   },
+  STREAM_CLOSED: {
+    number: 10016,
+    about: "connection",
+    can_retry: true,
+    meaning: "The server restarts, and the turn goes on. Reconnect from the last event seen.",
+  },
   LLM_ERROR: {
     number: 11001,
     about: "turn",

@@ -2,7 +2,7 @@
  * The streams of `responses` as a wire. A stream is that of a turn and ends with it: one follows the turn that runs; a
  * message that is sent while none runs brings the stream of its own. What else may begin a turn is looked for a while.
  */
-import { createSseParser, type Cursor } from "@turnstream/protocol";
+import { createSseParser, type Cursor, ERRORS, errorWordOf } from "@turnstream/protocol";
 import { responsesFromSse } from "@turnstream/protocol/responses";
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { ClientError } from "../errors.ts";
@@ -12,6 +12,7 @@ import type { Wire, WireEvents } from "../wires/wire.ts";
 import type { DialectParts } from "./client-dialect.ts";
 import { refusal, sendByHttp } from "./send-by-http.ts";
 
+const ENDED_QUIETLY = 1012;
 const LOST = 1006;
 const UNAUTHENTICATED = 4401;
 /** How long, and how often, a turn is looked for that a command may have begun. */
@@ -36,10 +37,10 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
     for (const { leave } of followed.values()) leave?.abort();
     followed.clear();
   };
-  const lost = (code: number): void => {
+  const lost = (code: number, retryAfterMs?: number): void => {
     if (isOver) return;
     close();
-    events.closed(code);
+    events.closed(code, retryAfterMs);
   };
 
   /** Until the stream ends. @returns whether anything was told */
@@ -50,6 +51,9 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
     request: string | null,
   ): Promise<boolean> => {
     let isTold = false;
+    /** The server ends the stream, while the turn goes on. */
+    let isInterrupted = false;
+    let retryAfterMs: number | undefined;
     const begun = (resumed: boolean): void => {
       if (request === null) return;
       events.frame({ type: "subscribed", request_id: request, session_id: session, resumed });
@@ -63,6 +67,7 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
         one.cursor = message.id || one.cursor;
         isTold ||= frame.type !== "[DONE]";
         one.isTurn = isTold;
+        isInterrupted ||= frame.type === "response.error" && isComeBack(frame.code);
         events.frame({ ...frame, session_id: session });
       },
       {
@@ -71,6 +76,7 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
           const told = /^(not )?resumed: /.exec(text.trim());
           if (told !== null) begun(told[1] === undefined);
         },
+        onRetry: (ms) => (retryAfterMs = ms),
       },
     );
     const decoder = new TextDecoder();
@@ -81,6 +87,7 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
       events.heard();
       parser.push(decoder.decode(value, { stream: true }));
     }
+    if (isInterrupted) lost(ENDED_QUIETLY, retryAfterMs);
     return isTold;
   };
 
@@ -191,4 +198,9 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
     isIdle: () => [...followed.values()].every(({ leave }) => leave === null),
     close,
   };
+}
+
+function isComeBack(code: number): boolean {
+  const { about, can_retry } = ERRORS[errorWordOf(code)];
+  return about === "connection" && can_retry;
 }

@@ -12,6 +12,7 @@ import { responses } from "../../src/dialects/responses.ts";
 import { tasks } from "../../src/dialects/tasks.ts";
 import type { Session, SessionView } from "../../src/session.ts";
 import { fastTime } from "../live/fast-env.ts";
+import { createServer } from "../../../server/src/gateway/create-server.ts";
 import { House, isLive, until } from "../live/house.ts";
 
 const ended = (view: SessionView): boolean => {
@@ -77,6 +78,24 @@ describe.for(CASES)("$dialect.name over a $wires", ({ dialect, wires, erase }) =
     session.send({ text: "early" });
     const { state } = await until(session, "answered", turns(1));
     expect(erase(state)).toEqual(erase(await truth(house, session)));
+  });
+
+  test("it goes on after the server has restarted", async () => {
+    const house = await House.open();
+    const session = house.client({ dialect, wires }).session((await house.stage.session()).session);
+    await until(session, "live", isLive);
+    session.send({ text: "long" });
+    await until(session, "some of it", (view) => sizeOf(view) > 1_500);
+    const { server, secrets, url } = house.server;
+    await server.close();
+    const next = createServer({ ...house.stage.parts, secrets });
+    try {
+      await next.listen(Number(new URL(url).port));
+      const { state } = await until(session, "answered", turns(1));
+      expect(erase(state)).toEqual(erase(await truth(house, session)));
+    } finally {
+      await next.close();
+    }
   });
 
   test("a turn is stopped", async () => {

@@ -38,4 +38,6 @@ export interface StreamEvents extends OutletEvents {
   beat(now: number): void;
   /** Tells the other side why, in words that it knows, and ends the outlet. */
   fail(why: ErrorWord): void;
+  /** This process is going down, and they know when to come back. Says what a dialect needs before an end, and ends. */
+  restarts(): void;
 }

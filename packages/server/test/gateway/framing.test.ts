@@ -15,7 +15,7 @@ import { webStream } from "../../src/gateway/sse/web-stream.ts";
 import { StreamClient } from "./clients.ts";
 
 const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
-const nothing = { flushed() {}, drained() {}, closed() {}, beat() {}, fail() {} };
+const nothing = { flushed() {}, drained() {}, closed() {}, beat() {}, fail() {}, restarts() {} };
 const connections = new Connections(() => undefined);
 
 let open: OpenStream;

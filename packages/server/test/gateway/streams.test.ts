@@ -419,5 +419,30 @@ describe("following a session", () => {
     expect(stream.retries.length).toBe(1);
     expect(stream.retries[0]).toBeGreaterThanOrEqual(500);
     expect(stream.retries[0]).toBeLessThanOrEqual(3_000);
+    expect(stream.frames.at(-1)).toMatchObject({ type: "subscribed" });
   });
+
+  test.each(["posted", "followed", "waiting"])(
+    "S02: a stream of responses that is %s when the server goes down ends with [DONE] too",
+    async (how) => {
+      const ref = await open();
+      const first = await post(ref, { message: "silent" });
+      await first.frame("response.output_text.delta");
+      const stream =
+        how === "posted"
+          ? first
+          : how === "followed"
+            ? await follow(ref, "events?dialect=responses")
+            : await post(ref, { message: "behind it" });
+      if (how === "followed") await stream.frame("response.output_text.delta");
+      await server.server.close();
+      await stream.over();
+      expect(stream.retries).toHaveLength(1);
+      const number = (await stage.parts.store.sessions.find(ref))?.number;
+      const error = { type: "response.error", chat_id: number, error: "STREAM_CLOSED", can_retry: true };
+      expect(stream.frames.at(-1)).toMatchObject(error);
+      expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+      expect((await stage.state(ref)).turns.last()?.status, "the turn goes on").toBe("running");
+    },
+  );
 });

@@ -81,7 +81,7 @@ export class EventStream implements Connection, OutletEvents {
     else {
       const { least, most } = COME_BACK_MS;
       this.outlet.sendKept(comeBack(Math.round(least + (most - least) * this.#options.random())));
-      this.outlet.end();
+      this.#events.restarts();
     }
   }
 

@@ -83,6 +83,13 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
     void this.#fail(why, ERRORS[why].meaning);
   }
 
+  restarts(): void {
+    // To those of 002 an end without a word is a broken connection; the others go by `retry:`.
+    if (this.#choice.dialect === "responses") return this.fail("STREAM_CLOSED");
+    this.closed();
+    this.#outlet.end();
+  }
+
   told(told: Told): void {
     const { resumed, reason } = told;
     this.#reason = reason;
