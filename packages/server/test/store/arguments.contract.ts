@@ -88,6 +88,7 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
           () => store().payments.notices(ref, bad),
           () => store().payments.apply(ref.tenant, { orderNo: bad, to: "failed" }),
           () => store().shares.create(actor, bad),
+          () => store().shares.create(actor, ref.session, bad),
           () => store().shares.revoke(actor, bad),
           () => store().shares.list(actor, bad),
           () => store().keys.revoke(ref.tenant, bad),

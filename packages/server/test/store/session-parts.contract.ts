@@ -209,6 +209,17 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(await store.shares.find(later.id)).toBeNull();
     });
 
+    test("a share of an id of the caller's own is made once", async () => {
+      const { actor, ref } = await newSession(store);
+      const id = unique("share");
+      const share = await store.shares.create(actor, ref.session, id);
+      expect(share.id).toBe(id);
+      await expect(store.shares.create(actor, ref.session, id)).rejects.toMatchObject({ code: "EXISTS" });
+      await store.shares.revoke(actor, id);
+      await expect(store.shares.create(actor, ref.session, id)).rejects.toMatchObject({ code: "EXISTS" });
+      expect(await store.shares.list(actor, ref.session)).toEqual([]);
+    });
+
     test("of very many shares the newest are listed, oldest first", async () => {
       const { actor, ref } = await newSession(store);
       const first = await store.shares.create(actor, ref.session);

@@ -15,13 +15,14 @@ const SHARES = table<ShareRow>("shares", "session");
 
 export function memoryShares(tables: MemoryTables, env: Env): Shares {
   return {
-    create: (actor, id) =>
+    create: (actor, of, id = env.id()) =>
       tables.run((rows) => {
-        const session = sessionRow(rows, { tenant: actor.tenant, session: id });
-        if (session?.user !== actor.user) throw new StoreError("NOT_FOUND", `session ${id}`);
+        const session = sessionRow(rows, { tenant: actor.tenant, session: of });
+        if (session?.user !== actor.user) throw new StoreError("NOT_FOUND", `session ${of}`);
+        if (rows.all(SHARES).some((share) => share.id === id)) throw new StoreError("EXISTS", `share ${id}`);
         const { tenant, user, archived: upTo } = session;
-        const row = { id: env.id(), tenant, session: id, upTo, createdAt: env.now(), user, revoked: false };
-        rows.put(SHARES, id, row.id, row);
+        const row = { id, tenant, session: of, upTo, createdAt: env.now(), user, revoked: false };
+        rows.put(SHARES, of, id, row);
         return shareOf(row);
       }),
     revoke: (actor, id) =>

@@ -13,8 +13,8 @@ export interface Share extends Ref {
 }
 
 export interface Shares {
-  /** Throws NOT_FOUND when the session isn't the actor's. */
-  create(actor: Actor, session: string): Promise<Share>;
+  /** @param id left to the store when absent. Throws NOT_FOUND when the session isn't the actor's, EXISTS when it is taken. */
+  create(actor: Actor, session: string, id?: string): Promise<Share>;
   /** False when there is no such share of the actor's, or it is revoked already. */
   revoke(actor: Actor, id: string): Promise<boolean>;
   /** Null when it never was, is revoked, or its session is erased. The link itself is the right to read. */

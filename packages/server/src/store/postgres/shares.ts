@@ -8,7 +8,7 @@ import { byBytes, clock, inTransaction, noSession } from "./session-row.ts";
 
 export function postgresShares(db: Db, env: Env): Shares {
   return {
-    create: (actor, session) =>
+    create: (actor, session, id = env.id()) =>
       inTransaction(db, async (tx) => {
         const row = await tx
           .insertInto("shares")
@@ -16,12 +16,7 @@ export function postgresShares(db: Db, env: Env): Shares {
           .expression((eb) =>
             eb
               .selectFrom("sessions")
-              .select((of) => [
-                of.val(env.id()).as("id"),
-                "sessions.id as of",
-                "archived_epoch",
-                "archived_seq",
-              ])
+              .select((of) => [of.val(id).as("id"), "sessions.id as of", "archived_epoch", "archived_seq"])
               .where("sessions.id", "=", session)
               .where("tenant_id", "=", actor.tenant)
               .where("user_id", "=", actor.user),

@@ -36,13 +36,29 @@ const create = route({
   action: "share",
   creates: true,
   body: z.strictObject({}),
-  async handle({ parts, caller, ref }) {
+  async handle({ parts, caller, ref, newId }) {
     // A share reaches as far as the archive does.
     await archiveSession(parts, ref);
-    const share = await parts.store.shares.create(caller, ref.session);
+    const share = await shareOnce(parts, caller, ref.session, newId());
     return { status: 201, json: shareJson(share, parts.secrets[0]) };
   },
 });
+
+/** A repeat finds what the first has made. */
+async function shareOnce(
+  { store }: GatewayParts,
+  caller: Caller,
+  session: string,
+  id: string,
+): Promise<Share> {
+  try {
+    return await store.shares.create(caller, session, id);
+  } catch (error) {
+    const there = isStoreError(error, "EXISTS") ? await store.shares.find(id) : null;
+    if (there === null) throw error;
+    return there;
+  }
+}
 
 const list = route({
   method: "GET",
