@@ -166,7 +166,8 @@ describe("a bad command", () => {
 
 describe("the server's answers", () => {
   test.each([
-    ["ack", { request_id: "r-1", message_id: "turn_2", event_id: "1-9" }],
+    ["ack", { request_id: "r-1", user_message_id: "m-2" }],
+    ["ack", { request_id: "r-1", message_id: "turn_2", receipt: "stopping" }],
     ["ack", {}],
     ["subscribed", { session_id, resumed: true, reason: "cursor" }],
     ["subscribed", { session_id, resumed: true, reason: "cursor", head: "2-45" }],

@@ -1,4 +1,5 @@
 /** A command as a request, for when there is no socket: where it goes, and what its answer says. */
+import type { RestReply } from "@turnstream/protocol/schema";
 import type { Api } from "../http/api.ts";
 import { withJson } from "../http/api.ts";
 import { refusalIn } from "../http/replies.ts";
@@ -17,8 +18,8 @@ export async function commandByHttp(api: Api, command: LinkCommand): Promise<Ack
       const { message_id: turn } = command;
       const path =
         turn === undefined ? `${session}/stop` : `${session}/turns/${encodeURIComponent(turn)}/stop`;
-      const { turn_id } = (await api.json(path, { method: "POST" })) as { turn_id: string | null };
-      return turn_id === null ? {} : { message_id: turn_id };
+      const { turn_id, receipt } = (await api.json(path, { method: "POST" })) as RestReply<"stop">;
+      return { receipt, ...(turn_id === null ? {} : { message_id: turn_id }) };
     }
     default: {
       const { type, body, name } = named(command);

@@ -12,6 +12,7 @@ import {
   argsComeWithEdit,
   decideFields,
   reasonFields,
+  stopReceipt,
   submitFields,
 } from "./socket.ts";
 
@@ -118,7 +119,7 @@ export const restReplies = {
   end_state: z.strictObject({ task_id: text, output: z.array(object) }).describe("The end state of a task."),
   stop: z
     .strictObject({
-      receipt: z.enum(["stopping", "already", "over"]),
+      receipt: stopReceipt,
       turn_id: text.nullable().describe("which turn; null when it is over"),
     })
     .describe("The receipt of a stop."),

@@ -20,6 +20,8 @@ export const errorFields = {
   can_retry: z.boolean(),
   retry_after_seconds: z.int().nonnegative().exactOptional(),
 };
+/** Of a stop: the turn will; somebody had asked before; it doesn't run. */
+export const stopReceipt = z.enum(["stopping", "already", "over"]);
 export const formValues = z
   .record(z.string(), json)
   .describe("what was filled in; without it a form that waits is declined, with the text as the reason");
@@ -151,7 +153,7 @@ export const socketReplies = {
       ...request,
       message_id: id.exactOptional().describe("the turn, where the command started or stopped one"),
       user_message_id: id.exactOptional().describe("the message, where the command sent one"),
-      event_id: z.string().regex(CURSOR_PATTERN).exactOptional().describe("where the log shows it"),
+      receipt: stopReceipt.exactOptional().describe("what came of a stop"),
     })
     .describe("Done, durably."),
   subscribed: z

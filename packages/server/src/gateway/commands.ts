@@ -43,8 +43,11 @@ export async function carryOut(
       return send(parts, caller, ref, command);
     case "stop": {
       const { message_id: turn } = command;
-      const stopped = await stopTurn(parts, ref, { by: who.by, ...(turn === undefined ? {} : { turn }) });
-      return stopped.turn === null ? {} : { message_id: stopped.turn };
+      const { receipt, turn: stopped } = await stopTurn(parts, ref, {
+        by: who.by,
+        ...(turn === undefined ? {} : { turn }),
+      });
+      return { receipt, ...(stopped === null ? {} : { message_id: stopped }) };
     }
     case "decide": {
       const { approval_key: key, decision, args, reason, digest, always } = command;

@@ -68,13 +68,13 @@ describe("a command (W16)", () => {
   });
 
   test("stops the turn that runs, and only the one that it names", async () => {
-    expect(await run({ type: "stop" })).toEqual({});
+    expect(await run({ type: "stop" })).toEqual({ receipt: "over" });
     await run({ type: "send", client_message_id: "m", text: "x" });
     await parts.store.running.begin(ref, { turn: "t1" });
-    expect(await run({ type: "stop", message_id: "t0" })).toEqual({});
+    expect(await run({ type: "stop", message_id: "t0" })).toEqual({ receipt: "over" });
     expect(woken).not.toContain("stops");
-    expect(await run({ type: "stop", message_id: "t1" })).toEqual({ message_id: "t1" });
-    expect(await run({ type: "stop" })).toEqual({ message_id: "t1" });
+    expect(await run({ type: "stop", message_id: "t1" })).toEqual({ receipt: "stopping", message_id: "t1" });
+    expect(await run({ type: "stop" })).toEqual({ receipt: "already", message_id: "t1" });
     await expect.poll(() => woken).toContain("stops");
     expect((await parts.store.running.get(ref))?.stop).toMatchObject({ by: "an" });
   });

@@ -1,5 +1,5 @@
 /** WebSockets over real connections: commands and their replies, what is no command, bounds, and leaving. */
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { call, say, wait } from "../../src/models/script-parts.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
@@ -127,6 +127,34 @@ describe("commands over a socket", () => {
     expect((await stage.state({ tenant: stage.actor.tenant, session })).turns.length).toBe(1);
   });
 
+  test("are done in order for a session, by whichever of its names they call it", async () => {
+    await open();
+    const client = await connect();
+    const ref = await stage.session();
+    const { sessions } = stage.parts.store;
+    const number = String((await sessions.find(ref))?.number);
+    const byNumber = sessions.byNumber.bind(sessions);
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    vi.spyOn(sessions, "byNumber").mockImplementation(async (...asked) => {
+      await answered;
+      return byNumber(...asked);
+    });
+    const stop = (session_id: string) => client.ask({ type: "stop", session_id });
+    const order: string[] = [];
+    const both = Promise.all([
+      stop(number).then(() => order.push("by number")),
+      stop(ref.session).then(() => order.push("by id")),
+    ]);
+    // Of no session, so it waits for none; and whatever overtakes has done so by then.
+    expect(await client.ask({ type: "ping" })).toMatchObject({ type: "ack" });
+    expect(await client.ask({ type: "ping" })).toMatchObject({ type: "ack" });
+    expect(order).toEqual([]);
+    answer();
+    await both;
+    expect(order).toEqual(["by number", "by id"]);
+  });
+
   test("W16: stop, and a decision, from another socket than the one that watches", async () => {
     await open();
     const [watcher, other] = [await connect(), await connect("native")];
@@ -135,7 +163,8 @@ describe("commands over a socket", () => {
     await watcher.ask({ type: "subscribe", session_id });
     await other.ask({ type: "send", session_id, client_message_id: "m1", text: "slow" });
     const { message_id } = await watcher.until("begun", ({ type }) => type === "message_start");
-    expect(await other.ask({ type: "stop", session_id })).toMatchObject({ type: "ack", message_id });
+    const receipt = "stopping";
+    expect(await other.ask({ type: "stop", session_id })).toMatchObject({ type: "ack", message_id, receipt });
     const stopped = await watcher.until("stopped", ({ type }) => type === "message_delta");
     expect(stopped).toMatchObject({ delta: { stop_reason: "user_stopped" } });
     await other.ask({ type: "send", session_id, client_message_id: "m2", text: "book" });

@@ -8,6 +8,8 @@ const MAX_COMMANDS = 32;
 export class CommandQueue {
   readonly #last = new Map<string, Promise<void>>();
   readonly #maxBytes: number;
+  /** While ids are being looked up: what comes meanwhile may be of the same sessions, and goes behind. */
+  #naming: Promise<void> | null = null;
   #count = 0;
   #bytes = 0;
 
@@ -17,21 +19,39 @@ export class CommandQueue {
   }
 
   /**
-   * @param work must not throw
+   * @param session its id, or how to find it; null for what is of none. Must not throw, and neither must the work
    * @returns false when too many are under way: it will not be done
    */
-  add(session: string, bytes: number, work: () => Promise<void>): boolean {
+  add(session: string | (() => Promise<string>) | null, bytes: number, work: () => Promise<void>): boolean {
     if (this.#count >= MAX_COMMANDS || (this.#count > 0 && this.#bytes + bytes > this.#maxBytes))
       return false;
     this.#count += 1;
     this.#bytes += bytes;
-    const done = this.#after(this.#last.get(session), work).finally(() => {
+    const counted = async (): Promise<void> => {
+      await work();
       this.#count -= 1;
       this.#bytes -= bytes;
+    };
+    if (session === null) void counted();
+    else if (typeof session === "string" && this.#naming === null) this.#line(session, counted);
+    else this.#name(session, counted);
+    return true;
+  }
+
+  #line(session: string, work: () => Promise<void>): void {
+    const done = this.#after(this.#last.get(session), work).finally(() => {
       if (this.#last.get(session) === done) this.#last.delete(session);
     });
     this.#last.set(session, done);
-    return true;
+  }
+
+  #name(session: string | (() => Promise<string>), work: () => Promise<void>): void {
+    const named = this.#after(this.#naming ?? undefined, async () =>
+      this.#line(typeof session === "string" ? session : await session(), work),
+    ).finally(() => {
+      if (this.#naming === named) this.#naming = null;
+    });
+    this.#naming = named;
   }
 
   async #after(before: Promise<void> | undefined, work: () => Promise<void>): Promise<void> {

@@ -6,7 +6,7 @@
 import type { Socket } from "node:net";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import type { WebSocket } from "ws";
-import { refOf, requireAction } from "../access.ts";
+import { isNumber, refOf, requireAction } from "../access.ts";
 import type { Caller } from "../caller.ts";
 import type { Choice } from "../choice.ts";
 import { carryOut } from "../commands.ts";
@@ -45,6 +45,8 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
   readonly #transport: SocketTransport;
   readonly #subscriptions = new Map<string, { viewer: SocketViewer; subscription: Subscription }>();
   #commands: CommandQueue | null = null;
+  /** Ids of sessions that were named by number: a number is never another's. */
+  #numbers: Map<string, string> | null = null;
   #isClosed = false;
   #heardAt = performance.now();
   #askedAt: number | null = null;
@@ -168,7 +170,7 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
       return;
     }
     this.#commands ??= new CommandQueue(this.#room.parts.limits.bodyBytes);
-    if (this.#commands.add(sessionOf(command), data.byteLength, () => this.#carryOut(command))) return;
+    if (this.#commands.add(this.#sessionOf(command), data.byteLength, () => this.#carryOut(command))) return;
     this.#refused += 1;
     if (this.#refused > MAX_REFUSED) this.#close("flood");
     else {
@@ -178,6 +180,27 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
       const retry = { retry_after_seconds: RETRY_AFTER_SECONDS };
       this.reply({ type: "error", ...requestOf(command), ...reply, ...retry });
     }
+  }
+
+  /** Commands of one session are done in order, whether they name it by its number or by its id; a ping is of none. */
+  #sessionOf(command: SocketCommand): string | (() => Promise<string>) | null {
+    if (command.type === "ping") return null;
+    const { session_id: name } = command;
+    if (!isNumber(name)) return name;
+    return (
+      this.#numbers?.get(name) ??
+      (async () => {
+        try {
+          const { session } = await refOf(this.#room.parts, this.caller, name);
+          this.#numbers ??= new Map();
+          this.#numbers.set(name, session);
+          return session;
+        } catch {
+          // Whoever carries it out will say why.
+          return name;
+        }
+      })
+    );
   }
 
   async #carryOut(command: SocketCommand): Promise<void> {
@@ -239,11 +262,6 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
 const NOT_YET: Subscription = { position: "0-0", flushed: ignore, drained: ignore, closed: ignore };
 
 function ignore(): void {}
-
-/** Commands of one session are done in order; a ping is of none. */
-function sessionOf(command: SocketCommand): string {
-  return command.type === "ping" ? "" : command.session_id;
-}
 
 function requestOf({ request_id }: SocketCommand): { readonly request_id?: string } {
   return request_id === undefined ? {} : { request_id };
