@@ -22,7 +22,7 @@ export interface Connection {
 }
 
 /** A round of visits is done in so many. */
-const STEPS = 20;
+export const LOOKS_PER_BEAT = 20;
 /** How long those who were told to go may take. */
 const GRACE_MS = 2_000;
 
@@ -66,7 +66,7 @@ export class Connections {
   /** One that comes while we close is told to go at once. */
   add(connection: Connection): void {
     this.#open.add(connection);
-    this.#timer ??= setInterval(() => this.#visit(), this.beatMs / STEPS).unref();
+    this.#timer ??= setInterval(() => this.#visit(), this.beatMs / LOOKS_PER_BEAT).unref();
     if (this.#isClosing) connection.leave("restart");
   }
 
@@ -89,7 +89,7 @@ export class Connections {
   #visit(): void {
     const now = performance.now();
     this.#step += 1;
-    const goal = Math.ceil((this.#open.size * this.#step) / STEPS);
+    const goal = Math.ceil((this.#open.size * this.#step) / LOOKS_PER_BEAT);
     for (; this.#visited < goal; this.#visited++) {
       const { value, done } = this.#visits.next();
       if (done === true) break;
@@ -99,7 +99,7 @@ export class Connections {
         this.#onError(error, "a connection");
       }
     }
-    if (this.#step < STEPS) return;
+    if (this.#step < LOOKS_PER_BEAT) return;
     this.#visits = this.#open.values();
     this.#visited = 0;
     this.#step = 0;

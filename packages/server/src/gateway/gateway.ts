@@ -9,6 +9,7 @@ import { blobAddresses } from "../session/blob-address.ts";
 import { systemEnv } from "../store/env.ts";
 import { MAX_BATCH } from "../store/ports/sessions.ts";
 import type { Ref } from "../store/refs.ts";
+import { checkLimits } from "./check-limits.ts";
 import { clientAddress } from "./client-address.ts";
 import { Connections } from "./connections.ts";
 import { BASE } from "./http/base.ts";
@@ -111,6 +112,7 @@ function doorOf(options: GatewayOptions, connections: Connections): Door {
   } = options;
   if (secrets.some((secret) => Buffer.byteLength(secret) < MIN_SECRET))
     throw new RangeError(`each of the secrets must have at least ${MIN_SECRET} bytes that nobody can guess`);
+  checkLimits(options.limits ?? {});
   const blobBase = `${publicUrl?.replace(/\/$/, "") ?? ""}${BASE}/blobs/`;
   const limits = { ...DEFAULT_GATEWAY_LIMITS, ...options.limits };
   const [secret] = secrets;

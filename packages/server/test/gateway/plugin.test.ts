@@ -66,6 +66,20 @@ test("secrets that could be guessed are refused", () => {
   expect(() => createGateway({ ...memoryParts(), secrets: [SECRET, "short"] })).toThrow(/at least 32 bytes/);
 });
 
+test.each([
+  [{ turns: 101 }, "limits.turns must be a whole number from 1 to 100"],
+  [{ turns: 0 }, "limits.turns must"],
+  [{ turns: 2.5 }, "limits.turns must"],
+  [{ silenceMs: Infinity }, "limits.silenceMs must be a whole number from 1 to 2147483647"],
+  [{ sweepMs: 2 ** 31 }, "limits.sweepMs must"],
+  [{ beatMs: 1 }, "limits.beatMs must be a whole number from 20"],
+  [{ queueBytes: Number.NaN }, "limits.queueBytes must"],
+  [{ bodyBytes: -1 }, "limits.bodyBytes must"],
+  [{ queueByte: 1 } as object, "limits.queueByte is no limit of a gateway"],
+])("limits that can't be kept are refused: %j", (limits, words) => {
+  expect(() => createGateway({ ...memoryParts(), secrets: [SECRET], limits })).toThrow(words);
+});
+
 test("no secret is in any log: keys, tokens, tickets and links, by every route (promise 20)", async () => {
   const lines: string[] = [];
   const write = (...line: unknown[]) => void lines.push(JSON.stringify(line));
