@@ -26,6 +26,7 @@ const EXAMPLES = [
   "let-in",
   "in-fastify",
   "as-handler",
+  "in-hono",
   "watch-socket",
   "post-and-read",
 ];

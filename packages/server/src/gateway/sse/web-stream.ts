@@ -39,16 +39,29 @@ class ControllerTransport implements Transport {
 /** @param left the client has: not every server cancels the body then, and some never begin to read it */
 export function webStream(options: EventStreamOptions, left: AbortSignal): ReadableStream<Uint8Array> {
   let stream: EventStream | undefined;
+  let isOver = false;
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        const ended = () => queueMicrotask(() => stream?.closed());
+        const ended = () => {
+          isOver = true;
+          queueMicrotask(() => stream?.closed());
+        };
         stream = new EventStream(new ControllerTransport(controller, ended), options);
-        if (left.aborted) stream.destroy();
-        else left.addEventListener("abort", () => stream?.destroy(), { once: true });
+        // Closed and not failed: that somebody leaves is nothing for a host to complain of.
+        const leave = () => {
+          if (!isOver) controller.close();
+          isOver = true;
+          stream?.closed();
+        };
+        if (left.aborted) leave();
+        else left.addEventListener("abort", leave, { once: true });
       },
       pull: () => stream?.outlet.transportDrained(),
-      cancel: () => stream?.closed(),
+      cancel() {
+        isOver = true;
+        stream?.closed();
+      },
     },
     new ByteLengthQueuingStrategy({ highWaterMark: HELD_BYTES }),
   );

@@ -4,7 +4,6 @@ import { createGateway, type GatewayOptions } from "@turnstream/server";
 export function handlersOf(options: GatewayOptions) {
   const gateway = createGateway(options);
   const handler = (request: Request) => gateway.handle(request);
-  // Hono: `app.all("/api/v1/*", (c) => gateway.handle(c.req.raw))`.
   // Next.js: `export const { GET, POST, PUT, PATCH, DELETE, OPTIONS } = …` in app/api/v1/[...path]/route.ts.
   return { GET: handler, POST: handler, PUT: handler, PATCH: handler, DELETE: handler, OPTIONS: handler };
 }
