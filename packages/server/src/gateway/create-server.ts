@@ -10,8 +10,10 @@ import { sendAnswer } from "./http/gateway-plugin.ts";
 import { addHealth } from "./http/health.ts";
 import { loggedPath } from "./http/logged-path.ts";
 import { refusal } from "./http/serve.ts";
+import { unreadable } from "./http/unreadable.ts";
 import { Refused } from "./refused.ts";
 import type { GatewayOptions } from "./settings.ts";
+import { answerBare } from "./socket/upgrade.ts";
 
 export interface ServerOptions extends GatewayOptions {
   /** Gets one line for each answer, without headers and without what stands in an address to let somebody in. */
@@ -72,6 +74,10 @@ function appOf({ logger, onError = () => undefined }: ServerOptions): FastifyIns
     requestTimeout: REQUEST_MS,
     // Java and curl offer HTTP/2 with their requests: what isn't taken up is answered as if it hadn't been offered.
     http: { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket" },
+    clientErrorHandler: (error, socket) => {
+      if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+      else answerBare(socket, unreadable(error.code));
+    },
     frameworkErrors: (_error, _request, reply) => void sendAnswer(reply, badUrl),
   });
   app.setNotFoundHandler((_request, reply) => sendAnswer(reply, notFound));

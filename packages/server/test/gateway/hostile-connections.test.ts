@@ -2,6 +2,7 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { errorReply } from "@turnstream/protocol/schema";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import { readBody } from "../../src/gateway/http/read-body.ts";
 import { createSession } from "../../src/session/create.ts";
@@ -52,6 +53,7 @@ const UPGRADE = {
 };
 
 const PING = 0x9;
+const LONG = "y".repeat(100_000);
 
 /** Masked with zeros; of at most 125 bytes. */
 function frame(kind: number, payload: string): Buffer {
@@ -73,6 +75,27 @@ describe("at the door", () => {
       expect((await server.ask("GET", "/sessions")).status).toBe(200);
     },
   );
+
+  test.for([
+    { what: "no HTTP at all", line: "hello? what is", headers: {}, status: 400, error: "BAD_REQUEST" },
+    { what: "a bad header", line: "GET /x", headers: { "a b": "c" }, status: 400, error: "BAD_REQUEST" },
+    {
+      what: "a bad length",
+      line: "POST /x",
+      headers: { "content-length": "-1" },
+      status: 400,
+      error: "BAD_REQUEST",
+    },
+    { what: "a long header", line: "GET /x", headers: { x: LONG }, status: 431, error: "TOO_LARGE" },
+    { what: "a long address", line: `GET /${LONG}`, headers: {}, status: 431, error: "TOO_LARGE" },
+  ])("$what is answered in the one shape of errors", async ({ line, headers, status, error }) => {
+    const text = await answerTo(head(line, headers), "can_retry");
+    const [lines = "", body = ""] = text.split("\r\n\r\n");
+    expect(lines).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(lines).toContain("content-type: application/json");
+    expect(errorReply.parse(JSON.parse(body))).toMatchObject({ error });
+    expect(server.errors).toEqual([]);
+  });
 
   test("who offers HTTP/2 with a request gets the request answered", async () => {
     const offer = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABk" };

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { BASE, SOCKET } from "../http/base.ts";
+import type { HttpAnswer } from "../http/message.ts";
 import { type Door, refusal } from "../http/serve.ts";
 import { STATUS_CODES } from "node:http";
 import { type Admitted, admit } from "./admit.ts";
@@ -46,9 +47,12 @@ async function letIn(
 /** Whoever leaves while we ask who they are. */
 function ignore(): void {}
 
-/** Written by hand: at an upgrade Node gives the bare connection. */
 export function refuse(door: Pick<Door, "parts">, socket: Duplex, error: unknown): void {
-  const { status, headers, body } = refusal(door.parts, error);
+  answerBare(socket, refusal(door.parts, error));
+}
+
+/** Written by hand: at an upgrade, and for what is no request, Node gives the bare connection. */
+export function answerBare(socket: Duplex, { status, headers, body }: HttpAnswer): void {
   const text = body !== null && "whole" in body ? body.whole : "";
   const lines = Object.entries({
     ...headers,
