@@ -75,7 +75,7 @@ test.each([
   [{ beatMs: 1 }, "limits.beatMs must be a whole number from 20"],
   [{ queueBytes: Number.NaN }, "limits.queueBytes must"],
   [{ bodyBytes: -1 }, "limits.bodyBytes must"],
-  [{ queueByte: 1 } as object, "limits.queueByte is no limit of a gateway"],
+  [{ turns: 20, queueByte: 1 }, "limits.queueByte is no limit of a gateway"],
 ])("limits that can't be kept are refused: %j", (limits, words) => {
   expect(() => createGateway({ ...memoryParts(), secrets: [SECRET], limits })).toThrow(words);
 });

@@ -134,10 +134,9 @@ describe("commands over a socket", () => {
     const { sessions } = stage.parts.store;
     const number = String((await sessions.find(ref))?.number);
     const byNumber = sessions.byNumber.bind(sessions);
-    let answer = (): void => undefined;
-    const answered = new Promise<void>((resolve) => (answer = resolve));
+    let isAnswered = false;
     vi.spyOn(sessions, "byNumber").mockImplementation(async (...asked) => {
-      await answered;
+      await vi.waitUntil(() => isAnswered, { timeout: 30_000, interval: 5 });
       return byNumber(...asked);
     });
     const stop = (session_id: string) => client.ask({ type: "stop", session_id });
@@ -150,7 +149,7 @@ describe("commands over a socket", () => {
     expect(await client.ask({ type: "ping" })).toMatchObject({ type: "ack" });
     expect(await client.ask({ type: "ping" })).toMatchObject({ type: "ack" });
     expect(order).toEqual([]);
-    answer();
+    isAnswered = true;
     await both;
     expect(order).toEqual(["by number", "by id"]);
   });
