@@ -15,6 +15,7 @@ export const problems = {
     STREAM_TIMEOUT: "Nothing was heard for too long. Try again.",
     CURSOR_INVALID: "This page has lost its place. Reload it.",
     CURSOR_EXPIRED: "This page was away for too long. Reload it.",
+    STREAM_CLOSED: "The server restarts. It goes on in a moment.",
     LLM_ERROR: "The model could not answer. Try again.",
     LLM_RATE_LIMITED: "The model is busy. Try again later.",
     LLM_REFUSED: "The model refused this. Say it in other words.",

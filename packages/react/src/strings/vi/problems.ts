@@ -17,6 +17,7 @@ export const problems: ProblemStrings = {
     STREAM_TIMEOUT: "Quá lâu không có phản hồi. Hãy thử lại.",
     CURSOR_INVALID: "Trang này đã mất vị trí đang đọc. Hãy tải lại trang.",
     CURSOR_EXPIRED: "Trang này đã ngắt quá lâu. Hãy tải lại trang.",
+    STREAM_CLOSED: "Máy chủ đang khởi động lại. Sẽ tiếp tục trong giây lát.",
     LLM_ERROR: "Mô hình không trả lời được. Hãy thử lại.",
     LLM_RATE_LIMITED: "Mô hình đang quá tải. Hãy thử lại sau.",
     LLM_REFUSED: "Mô hình từ chối nội dung này. Hãy diễn đạt lại.",

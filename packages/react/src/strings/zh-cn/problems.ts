@@ -17,6 +17,7 @@ export const problems: ProblemStrings = {
     STREAM_TIMEOUT: "长时间没有响应，请重试。",
     CURSOR_INVALID: "此页面已失去读取位置，请刷新页面。",
     CURSOR_EXPIRED: "此页面断开时间过长，请刷新页面。",
+    STREAM_CLOSED: "服务器正在重启，稍后将继续。",
     LLM_ERROR: "模型未能作答，请重试。",
     LLM_RATE_LIMITED: "模型繁忙，请稍后再试。",
     LLM_REFUSED: "模型拒绝了此内容，请换一种说法。",
