@@ -58,7 +58,11 @@ describe("http_request", () => {
               origin: service.origin,
               methods: ["GET", "POST"],
               paths: ["/v1"],
-              headers: ({ user }) => ({ authorization: "Bearer canary-key", "x-user": user }),
+              headers: ({ user }) => ({
+                authorization: "Bearer canary-key",
+                "x-user": user,
+                accept: "application/json",
+              }),
               idempotencyHeader: "idempotency-key",
             },
           ],
@@ -73,7 +77,10 @@ describe("http_request", () => {
       ],
     );
     expect(told.map(({ isError }) => isError)).toEqual([false, false, true, true, true]);
-    expect(JSON.parse(told[0]?.text ?? "")).toMatchObject({ status: 200, type: "application/json" });
+    expect(JSON.parse(told[0]?.text ?? "")).toMatchObject({
+      status: 200,
+      body: expect.stringContaining('"accept":"application/json"') as string,
+    });
     expect(service.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
       "GET /v1/orders?id=7",
       "POST /v1/orders",

@@ -116,12 +116,15 @@ function outputOf(
 }
 
 const KEYS = /auth|key|token|secret|cookie|password/i;
+/** Everybody sends these, and their values stand in many an answer. */
+const PLAIN = /^(accept.*|content-type|user-agent)$/i;
 /** Shorter ones would tear holes into words that have nothing to do with them. */
 const MIN_SECRET = 8;
 
 /** What headers hold: as a whole, and of keys by their names also the words, as in `Bearer …`; the longest first. */
 function secretsIn(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers)
+    .filter(([name]) => !PLAIN.test(name))
     .flatMap(([name, value]) => (KEYS.test(name) ? [value, ...value.split(/\s+/)] : [value]))
     .filter((secret) => secret.length >= MIN_SECRET)
     .toSorted((a, b) => b.length - a.length);
