@@ -55,6 +55,8 @@ export type Outcome =
   | { readonly type: "unsure" };
 
 export interface EngineRange {
+  /** The newest under which the log was claimed, as of the same moment. */
+  readonly epoch: number;
   readonly base: Position;
   readonly entries: readonly LogEntry[];
 }

@@ -116,6 +116,8 @@ export type ReadAnswer = Page | BadCursor;
 
 export interface Page {
   readonly ok: true;
+  /** The newest under which this log was claimed, as of the moment in which these were read. */
+  readonly epoch: number;
   readonly entries: readonly LogEntry[];
   /** There is more right after these. */
   readonly more: boolean;

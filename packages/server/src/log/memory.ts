@@ -99,12 +99,12 @@ export class MemoryEngine implements LogEngine {
   async range(session: string, from: Position, limit: number): Promise<EngineRange | null> {
     const stream = this.streams.get(session);
     if (stream === undefined) return null;
-    const { base, entries } = stream;
+    const { epoch, base, entries } = stream;
     // Dense, so that the seq says where an entry stands.
     const start = Math.max(0, from.seq - base.seq - 1);
     let first = Math.min(start, entries.length);
     while (first < entries.length && comparePositions(entries[first] as LogEntry, from) < 0) first++;
-    return { base, entries: entries.slice(first, first + limit) };
+    return { epoch, base, entries: entries.slice(first, first + limit) };
   }
 
   async head(session: string): Promise<EngineHead | null> {

@@ -36,7 +36,8 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
     if (range === null) return { ok: false, reason: "missing" };
     const entries = entriesAfter(position, range);
     if (entries === null) return { ok: false, reason: whyBad(position, await engine.head(session)) };
-    return { ok: true, entries: entries.slice(0, size), more: entries.length > size };
+    const { epoch } = range;
+    return { ok: true, epoch, entries: entries.slice(0, size), more: entries.length > size };
   }
 
   return {

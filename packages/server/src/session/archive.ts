@@ -21,6 +21,7 @@ import {
 } from "@turnstream/protocol";
 import type { LogEntry } from "../log/entry.ts";
 import { LogError } from "../log/errors.ts";
+import type { Page } from "../log/log.ts";
 import type { ArchiveBatch, ArchivedTurn, ArchiveResult } from "../store/ports/archive.ts";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
@@ -110,7 +111,7 @@ export async function archiveFrom(
       const result = await writeWith(
         parts.store,
         ref,
-        batchOf(state, next, entries, checkpoint),
+        batchOf(state, next, { ...page, entries }, checkpoint),
         isLast && isThere(next) ? options.commit : undefined,
       );
       if (typeof result === "object") {
@@ -173,7 +174,7 @@ function foldEntries(from: SessionState, entries: readonly LogEntry[]): Folded {
 function batchOf(
   before: SessionState,
   after: SessionState,
-  entries: readonly LogEntry[],
+  { epoch, entries }: Pick<Page, "epoch" | "entries">,
   checkpoint: SessionState | null,
 ) {
   const { turns, ...header } = after;
@@ -182,6 +183,7 @@ function batchOf(
   return {
     from: formatCursor(before),
     to: formatCursor(after),
+    epoch,
     events,
     turns: turns
       .toArray()

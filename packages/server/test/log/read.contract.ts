@@ -29,7 +29,12 @@ export function readContract(opened: () => Log): void {
       expect(page.ok && page.more && page.entries.map(({ seq }) => seq)).toEqual([101, 102, 103]);
       const rest = await log.read(session, { after: "7-248", limit: 3 });
       expect(rest.ok && !rest.more && rest.entries.length).toBe(3);
-      expect(await log.read(session, { after: "7-251" })).toEqual({ ok: true, entries: [], more: false });
+      expect(await log.read(session, { after: "7-251" })).toEqual({
+        ok: true,
+        epoch: 7,
+        entries: [],
+        more: false,
+      });
     });
 
     test("keeps the boundary as a good cursor, also when nothing is left, and counts on", async () => {

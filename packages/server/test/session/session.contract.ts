@@ -4,6 +4,7 @@ import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { type Event, foldAll, parseCursor, type SessionState } from "@turnstream/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Log } from "../../src/log/log.ts";
 import { archiveSession, trimSession } from "../../src/session/archive.ts";
 import { claimIdle } from "../../src/session/claim.ts";
 import { eraseExpired, eraseSession, eraseUser, finishErasures } from "../../src/session/erase.ts";
@@ -202,6 +203,47 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         expect(await archiveSession(parts, world.ref)).toEqual({ cursor: "0-0", events: 0, isWaiting: true });
         await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         expect((await archiveSession(parts, world.ref)).events).toBe(3);
+      });
+
+      test("takes in many steps what was written before a takeover", async () => {
+        const world = await (await World.make(parts)).start();
+        // More than one page of the log, all of an epoch that is over.
+        for (let n = 0; n < 3; n++)
+          await world.append(...Array.from({ length: 700 }, (_, m) => title(`${n}/${m}`)));
+        await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+        let calls = 0;
+        const commit = async () => void calls++;
+        const cursor = world.events.at(-1)?.id;
+        expect(await archiveSession(parts, world.ref, { commit })).toEqual({
+          cursor,
+          events: world.events.length,
+          isWaiting: false,
+        });
+        expect(calls).toBe(1);
+        expect(plain((await readHistory(parts, world.ref)).state)).toEqual(plain(world.folded()));
+      });
+
+      test("in many steps waits when somebody takes the session over in between", async () => {
+        const world = await (await World.make(parts)).start();
+        await world.append(title("a"), title("b"), title("c"), title("d"));
+        await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+        let reads = 0;
+        const log: Log = Object.assign(Object.create(parts.log) as Log, {
+          read: async (...args: Parameters<Log["read"]>) => {
+            const page = await parts.log.read(...args);
+            // After this page was read: the tail of it may be lost before the claim.
+            if (++reads === 2)
+              await parts.store.epochs.next(world.ref, { seen: 0, by: "other", reason: "test" });
+            return page;
+          },
+        });
+        expect(await archiveSession({ ...parts, log }, world.ref, { step: 2 })).toEqual({
+          cursor: world.events[1]?.id,
+          events: 2,
+          isWaiting: true,
+        });
+        await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+        expect(await archiveSession(parts, world.ref, { step: 2 })).toMatchObject({ events: 5 });
       });
 
       test("commits what stands on the events together with the last of them", async () => {

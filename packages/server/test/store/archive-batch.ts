@@ -34,6 +34,7 @@ export function batchOf(log: readonly Event[], from: Cursor = START_CURSOR, to =
   return {
     from,
     to,
+    epoch: header.epoch,
     events: coalesce(log.slice(begin, end)),
     turns: changed.map((turn) => ({ snapshot: turnSnapshot(turn), open: hasOpenEnds(turn) })),
     header,

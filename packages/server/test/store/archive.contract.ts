@@ -186,6 +186,20 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await store.archive.header(ref)).toMatchObject({ archived: "1-4" });
     });
 
+    test("what is of an earlier epoch is written when its log has gone on under the newest", async () => {
+      const { ref } = await newSession(store);
+      const log = chat(1);
+      const { epoch } = await store.epochs.next(ref, { seen: 1, by: "w", reason: "takeover" });
+      const first = batchOf(log, "0-0", "1-4");
+      expect(await store.archive.write(ref, { ...first, epoch: epoch - 1 })).toEqual({ behind: epoch });
+      expect(await store.archive.write(ref, { ...first, epoch })).toBe("written");
+      // An epoch that a log has was given out, whatever is remembered.
+      expect(await store.archive.write(ref, { ...batchOf(log, "1-4"), epoch: epoch + 7 })).toBe("written");
+      expect((await store.epochs.next(ref, { seen: 0, by: "w", reason: "next" })).epoch).toBeGreaterThan(
+        epoch + 7,
+      );
+    });
+
     test("of 20 writers with the same beginning one writes", async () => {
       const { ref } = await newSession(store);
       const log = chat(2);

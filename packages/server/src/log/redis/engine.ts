@@ -96,11 +96,17 @@ export class RedisEngine implements LogEngine {
   async range(session: string, from: Position, limit: number): Promise<EngineRange | null> {
     const log = this.#log(session);
     const start = formatCursor(from);
-    const [base, entries] = await this.#together(log, [
+    const [head, base, entries] = await this.#together(log, [
+      ["GET", `${log}:head`],
       ["GET", `${log}:base`],
       ["XRANGE", log, start, "+", "COUNT", String(limit)],
     ]);
-    return typeof base === "string" ? { base: readPosition(base), entries: readEntries(entries) } : null;
+    if (typeof head !== "string" || typeof base !== "string") return null;
+    return {
+      epoch: readHeadKey(head)?.epoch ?? 0,
+      base: readPosition(base),
+      entries: readEntries(entries),
+    };
   }
 
   async head(session: string): Promise<EngineHead | null> {

@@ -75,6 +75,7 @@ async function archiveAll(tx: Store, ref: Ref, events: readonly Event[]): Promis
   await tx.archive.write(ref, {
     from: START_CURSOR,
     to: formatCursor(header),
+    epoch: header.epoch,
     events,
     // Everything is closed, forms and payments too.
     turns: turns.toArray().map((turn) => ({ snapshot: turnSnapshot(turn), open: false })),

@@ -65,7 +65,7 @@ function write(rows: Rows, env: Env, ref: Ref, batch: ArchiveBatch, checked: Che
     return passed(rows, ref, session.archived, to) ? "already" : { conflict: session.archived };
   }
   if (batch.events.length === 0) return "already";
-  if (to.epoch < session.epoch) return { behind: session.epoch };
+  if (batch.epoch < session.epoch) return { behind: session.epoch };
   batch.events.forEach((event, n) => {
     const span = spans[n] as Span;
     rows.put(EVENTS, ref.session, String(span.seq), { ...span, event: JSON.stringify(event) });
@@ -78,7 +78,7 @@ function write(rows: Rows, env: Env, ref: Ref, batch: ArchiveBatch, checked: Che
     archived: formatCursor(to),
     header: JSON.stringify(batch.header),
     v: batch.v,
-    epoch: Math.max(session.epoch, to.epoch),
+    epoch: Math.max(session.epoch, batch.epoch),
     ...(turning ? { updatedAt: env.now() } : {}),
     ...(batch.checkpoint === undefined ? {} : { checkpoint: JSON.stringify(batch.checkpoint) }),
   });

@@ -33,6 +33,8 @@ export interface ArchiveBatch {
   /** What was archived before, and what will be. */
   readonly from: Cursor;
   readonly to: Cursor;
+  /** The newest epoch of the log that these were read from, as of the moment in which they were read. */
+  readonly epoch: number;
   /** Coalesced, ascending, without holes: they cover exactly what lies between. */
   readonly events: readonly Event[];
   /** The turns that changed. */
@@ -52,7 +54,7 @@ export interface ArchiveBatch {
 /**
  * - "already": a repeat, nothing changed;
  * - a conflict names the position to go on from;
- * - behind: a higher epoch was given out since, so that these events may be of a timeline that is being lost.
+ * - behind: a higher epoch was given out than the log had, so that these events may be of a timeline that is being lost.
  */
 export type ArchiveResult =
   | "written"
@@ -72,8 +74,8 @@ export interface Archive {
   checkpoint(ref: Ref): Promise<Snapshot | null>;
   /**
    * Writes all of the batch and moves the archived position from `from` to `to` in one commit, or does nothing.
-   * The last event must be of the newest epoch that was given out: only who has read the log after that claim knows
-   * that it is the one that goes on. Of several writers with the same `from` one has "written". A batch with holes throws INVALID.
+   * The log that it was read from must have been claimed under the newest epoch that was given out: only who has read it
+   * after that claim knows that it is the one that goes on. Of several writers with the same `from` one has "written". A batch with holes throws INVALID.
    */
   write(ref: Ref, batch: ArchiveBatch): Promise<ArchiveResult>;
   /**

@@ -96,7 +96,7 @@ async function write(tx: Db, ref: Ref, batch: ArchiveBatch, checked: CheckedBatc
     return (await passed(tx, ref, archived, to)) ? "already" : { conflict: formatCursor(archived) };
   }
   if (batch.events.length === 0) return "already";
-  if (to.epoch < held.epoch) return { behind: held.epoch };
+  if (batch.epoch < held.epoch) return { behind: held.epoch };
   await insertEvents(tx, ref, batch, checked);
   const added = await upsertTurns(tx, ref, batch.turns);
   await tx
@@ -108,7 +108,7 @@ async function write(tx: Db, ref: Ref, batch: ArchiveBatch, checked: CheckedBatc
       v: batch.v,
       turn_count: sql<number>`turn_count + ${added}::bigint`,
       // An epoch that the log got to was given out, whatever this database remembers.
-      epoch: sql<number>`greatest(epoch, ${to.epoch}::bigint)`,
+      epoch: sql<number>`greatest(epoch, ${batch.epoch}::bigint)`,
       ...(checked.turning ? { updated_at: clock } : {}),
       ...(batch.checkpoint === undefined ? {} : { checkpoint: JSON.stringify(batch.checkpoint) }),
     })

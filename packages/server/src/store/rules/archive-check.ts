@@ -33,6 +33,8 @@ export function checkBatch(batch: ArchiveBatch): CheckedBatch {
     last = span;
   }
   if (comparePositions(last, to) !== 0) throw invalid(`its events end at ${last.epoch}-${last.seq}`);
+  if (!Number.isSafeInteger(batch.epoch) || batch.epoch < to.epoch)
+    throw invalid(`no log of epoch ${batch.epoch} has an event of epoch ${to.epoch}`);
   if (batch.header.epoch !== to.epoch || batch.header.seq !== to.seq)
     throw invalid(`its header is folded up to ${batch.header.epoch}-${batch.header.seq}`);
   const turning = batch.events.some(({ type }) => type === "turn.start" || type === "turn.end");
