@@ -18,7 +18,10 @@ import { Spending } from "./spending.ts";
 
 /** How often a step was tried in this process, and when to try it again. */
 export interface Tried {
+  /** How often the model failed. */
   readonly times: number;
+  /** How often it answered, and the answer could not be kept. */
+  readonly lost: number;
   readonly nextAt: number;
 }
 

@@ -1,7 +1,8 @@
 /**
  * One step of a run: asks the model, tells what it says as it comes, and journals what the step amounts to. A failure
  * that may pass is tried again after a while: in place when nobody has seen anything of it, in a new attempt when
- * somebody has, because what was told has to be made void. Never runs a tool.
+ * somebody has, because what was told has to be made void. So is an answer that could not be kept, as often as a model
+ * that fails. Never runs a tool.
  */
 import type { Usage } from "@turnstream/protocol";
 import { askModel } from "../models/ask.ts";
@@ -9,11 +10,11 @@ import { ModelError } from "../models/errors.ts";
 import type { Model, Prompt } from "../models/model.ts";
 import { retryDelay } from "../models/retry.ts";
 import { addUsage, NO_USAGE, usageOf } from "../models/usage.ts";
-import type { Tried } from "./attempt.ts";
+import type { Attempt, Tried } from "./attempt.ts";
 import { MAIN, type StepFact, stepKey } from "./facts.ts";
 import { openGroup } from "./groups.ts";
 import { checkLimits } from "./limits.ts";
-import { BeginAgain } from "./outcomes.ts";
+import { BrokenOff, TurnFailed } from "./outcomes.ts";
 import { toolsOf } from "./pinned.ts";
 import { type RunScope, stepWriterFor } from "./run-scope.ts";
 import { spentBy } from "./spending.ts";
@@ -32,12 +33,28 @@ export async function modelStep(
   const known = attempt.recall(key);
   if (known !== undefined) return known;
   checkLimits(scope, n);
+  const { lost } = triedOf(attempt, key);
+  // Asking costs money, and what keeps the answers from being kept may last.
+  if (lost >= scope.agent.retries.tries)
+    throw new TurnFailed("SERVER_ERROR", `${lost} answers could not be kept`, { canRetry: true });
   const writer = stepWriterFor(scope);
-  const usage = await askUntilAnswered(scope, key, model, prompt(), writer);
-  const fact: StepFact = { ...(await writer.finish()), ...spentBy(scope.agent, model.modelId, usage) };
-  await attempt.commitStep(key, fact);
-  attempt.spending.add(path, fact);
-  return fact;
+  try {
+    const usage = await askUntilAnswered(scope, key, model, prompt(), writer);
+    const fact: StepFact = { ...(await writer.finish()), ...spentBy(scope.agent, model.modelId, usage) };
+    await attempt.commitStep(key, fact);
+    attempt.spending.add(path, fact);
+    return fact;
+  } catch (error) {
+    const isModels = error instanceof ModelError || error instanceof BrokenOff;
+    // Whoever was told to stop has lost nothing of its own: another branch has, or a person wants it.
+    if (!isModels && !attempt.signal.aborted)
+      attempt.tries.set(key, { ...triedOf(attempt, key), lost: lost + 1, nextAt: 0 });
+    throw error;
+  }
+}
+
+function triedOf({ tries }: Attempt, key: string): Tried {
+  return tries.get(key) ?? { times: 0, lost: 0, nextAt: 0 };
 }
 
 async function askUntilAnswered(
@@ -51,9 +68,9 @@ async function askUntilAnswered(
   const { parts, signal } = attempt;
   let wasted = NO_USAGE;
   const { tries: maxTries, firstMs } = agent.retries;
-  const before = attempt.tries.get(key);
+  const before = triedOf(attempt, key);
   // It broke off after something was shown, and what was shown is void now.
-  if (before !== undefined) await waitForRetry(scope, writer, before, maxTries);
+  if (before.nextAt > 0) await waitForRetry(scope, writer, before, maxTries);
   while (true) {
     let usage: Usage | null = null;
     try {
@@ -69,7 +86,8 @@ async function askUntilAnswered(
       return addUsage(wasted, usage ?? { ...NO_USAGE, calls: 1 });
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
-      const times = (attempt.tries.get(key)?.times ?? 0) + 1;
+      const tried = triedOf(attempt, key);
+      const times = tried.times + 1;
       const delayMs = retryDelay({
         attempt: times,
         error,
@@ -81,10 +99,10 @@ async function askUntilAnswered(
       if (delayMs === null || writer.hasWritten)
         await attempt.spend(scope.path, key, spentBy(agent, model.modelId, wasted));
       if (delayMs === null) throw error;
-      const tried = { times, nextAt: parts.env.now() + delayMs };
-      attempt.tries.set(key, tried);
-      if (writer.hasWritten) throw new BeginAgain("the model broke off in the middle of a step", 0, error);
-      await waitForRetry(scope, writer, tried, maxTries);
+      const next = { ...tried, times, nextAt: parts.env.now() + delayMs };
+      attempt.tries.set(key, next);
+      if (writer.hasWritten) throw new BrokenOff(error);
+      await waitForRetry(scope, writer, next, maxTries);
     }
   }
 }

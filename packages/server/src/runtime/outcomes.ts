@@ -18,14 +18,19 @@ export class StopRequested extends Error {
   }
 }
 
-/** What was told can't stand: go on from the journal in a new epoch, after a while. */
+/** What was told can't stand: go on from the journal in a new epoch. */
 export class BeginAgain extends Error {
-  readonly delayMs: number;
-
-  constructor(why: string, delayMs = 0, cause?: unknown) {
+  constructor(why: string, cause?: unknown) {
     super(why, { cause });
     this.name = "BeginAgain";
-    this.delayMs = delayMs;
+  }
+}
+
+/** The same for a model that broke off: how often, and how long it is waited for, is the step's own matter. */
+export class BrokenOff extends BeginAgain {
+  constructor(cause: ModelError) {
+    super("the model broke off in the middle of a step", cause);
+    this.name = "BrokenOff";
   }
 }
 

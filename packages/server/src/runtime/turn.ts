@@ -18,7 +18,7 @@ import { RuntimeError } from "./errors.ts";
 import { END, MAIN, type PinnedAgent } from "./facts.ts";
 import { readFiles } from "./files/read-files.ts";
 import { parseJobId, type TurnRef } from "./job-id.ts";
-import { BeginAgain, endFor, failure, LimitReached, StopRequested } from "./outcomes.ts";
+import { BeginAgain, BrokenOff, endFor, failure, LimitReached, StopRequested } from "./outcomes.ts";
 import type { RuntimeParts } from "./parts.ts";
 import { pinnedFor } from "./pinned.ts";
 import { runAgent } from "./run.ts";
@@ -53,16 +53,21 @@ export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Jo
       return;
     } catch (error) {
       if (job.signal.aborted) throw error;
-      if (error instanceof BeginAgain) delayMs = error.delayMs;
-      else {
-        if (!isPassing(error)) parts.onError(error, `turn ${ref.turn}`);
-        delayMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures++);
-      }
+      const isExpected = error instanceof BeginAgain;
+      if (!isExpected && !isPassing(error)) parts.onError(error, `turn ${ref.turn}`);
+      if (error instanceof BrokenOff) delayMs = 0;
+      else delayMs = retryAfter(failures++, isExpected);
       // Whoever has lost the lease has lost the turn: to claim it again would be to take it from its new owner.
       if (!(await stillOurs(parts))) return waitForEnd(job.signal, ref);
     }
     await here.pause(ref, delayMs, job.signal);
   }
+}
+
+/** At once, where only what was told has to be told anew; but what keeps it from being kept may last. */
+function retryAfter(failures: number, isExpected: boolean): number {
+  if (isExpected && failures === 0) return 0;
+  return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (isExpected ? failures - 1 : failures));
 }
 
 /** What the outside does to us, and is no mistake in the program. */
