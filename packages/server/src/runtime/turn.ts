@@ -7,6 +7,7 @@ import type { Job } from "../engine/engine.ts";
 import { EngineError } from "../engine/errors.ts";
 import { isLogError } from "../log/errors.ts";
 import { isStoreError } from "../store/errors.ts";
+import type { RunningTurn } from "../store/ports/running.ts";
 import type { Attempt, Tried } from "./attempt.ts";
 import { runBody } from "./body-run.ts";
 import { claimTurn } from "./claim-turn.ts";
@@ -39,29 +40,41 @@ export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Jo
   const tries = new Map<string, Tried>();
   const { running } = parts.store;
   let isCounted = false;
+  let row: RunningTurn | null = null;
   for (let failures = 0; ;) {
     job.signal.throwIfAborted();
     let delayMs: number;
     try {
       // An attempt that never got hold of the session is the same one still: servers may be away for long.
-      const row = isCounted ? await running.get(ref) : await running.attempt(ref, ref.turn);
+      row = isCounted ? await running.get(ref) : await running.attempt(ref, ref.turn);
       if (row === null || row.turn !== ref.turn) return;
+      // The one before got further.
+      if (!isCounted && row.fruitless === 1) failures = 0;
       isCounted = true;
       const attempt = await claimTurn(parts, row, tries);
       isCounted = false;
       await finishAttempt(attempt, here, job.signal);
       return;
     } catch (error) {
-      if (job.signal.aborted) throw error;
+      if (job.signal.aborted) {
+        if (row !== null && parts.isFresh()) await forgive(parts, row);
+        throw error;
+      }
       const isExpected = error instanceof BeginAgain;
       if (!isExpected && !isPassing(error)) parts.onError(error, `turn ${ref.turn}`);
-      if (error instanceof BrokenOff) delayMs = 0;
+      // The step counts how often its model breaks off.
+      if (error instanceof BrokenOff) [delayMs, isCounted] = [0, true];
       else delayMs = retryAfter(failures++, isExpected);
       // Whoever has lost the lease has lost the turn: to claim it again would be to take it from its new owner.
       if (!(await stillOurs(parts))) return waitForEnd(job.signal, ref);
     }
     await here.pause(ref, delayMs, job.signal);
   }
+}
+
+/** A worker that leaves is no sign that the turn can't go on: it may wait for a person through any number of deploys. */
+async function forgive({ store, onError }: RuntimeParts, row: RunningTurn): Promise<void> {
+  await store.running.forgive(row, row).catch((error: unknown) => onError(error, `turn ${row.turn}`));
 }
 
 /** At once, where only what was told has to be told anew; but what keeps it from being kept may last. */
@@ -139,7 +152,7 @@ async function workOrEnd(attempt: Attempt, agent: Agent | undefined): Promise<En
 
 /** Whether another attempt can help. */
 function mayPass(error: unknown, { row, parts }: Attempt): boolean {
-  if (isPassing(error) || error instanceof BeginAgain) return row.attempts < parts.maxAttempts;
+  if (isPassing(error) || error instanceof BeginAgain) return row.fruitless < parts.maxAttempts;
   return error instanceof EngineError;
 }
 
@@ -179,7 +192,8 @@ async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
   const { parts, row, turn, pen } = attempt;
   if (mainRun(turn) === undefined) await pen.write({ type: "run.start", run: MAIN, agent: turn.agent });
   if (row.stop !== null) throw new StopRequested(row.stop.by);
-  if (row.attempts > parts.maxAttempts) throw new Error(`the turn was begun ${row.attempts} times`);
+  if (row.fruitless > parts.maxAttempts)
+    throw new Error(`the turn was begun ${row.fruitless} times without getting any further`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
   const now = parts.env.now();
   const left = agent.limits.wallMs - (now - row.begunAt) + waitedMs(turn, now);

@@ -57,6 +57,7 @@ export interface WorkerOptions {
    * effect. The process needs a little longer than that between SIGTERM and its end.
    */
   readonly graceMs?: number;
+  /** How many attempts at a turn in a row may come to nothing, such as when it ends its process each time; 50 when absent. */
   readonly maxAttempts?: number;
   /** How often to look for what nobody told us of. */
   readonly sweepMs?: number;

@@ -47,7 +47,12 @@ export function readContract(opened: () => Log): void {
       expect(await log.trim(session, "7-4")).toBe(true);
       expect(await log.trim(session, "7-2")).toBe(false);
       expect(await log.trim(session, "7-9")).toBe(false);
-      expect(await log.read(session, { after: "7-4" })).toEqual({ ok: true, entries: [], more: false });
+      expect(await log.read(session, { after: "7-4" })).toEqual({
+        ok: true,
+        epoch: 7,
+        entries: [],
+        more: false,
+      });
       expect(await log.head(session)).toEqual({ epoch: 7, last: "7-4", base: "7-4" });
       expect(
         (await log.append(session, { writer: "w1", epoch: 7, counter: 2, events: titles("d") })).last,

@@ -42,6 +42,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
         options,
         begunAt: expect.any(Number) as number,
         attempts: 0,
+        fruitless: 0,
         stop: null,
       });
       expect(await store().running.get(ref)).toEqual(turn);
@@ -96,10 +97,44 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       const { ref } = await waiting("m");
       expect(await store().running.attempt(ref, "t")).toBeNull();
       const begun = await store().running.begin(ref, { turn: "t" });
-      expect(await store().running.attempt(ref, "t")).toEqual({ ...begun, attempts: 1 });
+      expect(await store().running.attempt(ref, "t")).toEqual({ ...begun, attempts: 1, fruitless: 1 });
       expect(await store().running.attempt(ref, "other")).toBeNull();
       await Promise.all(Array.from({ length: 9 }, () => store().running.attempt(ref, "t")));
       expect(await store().running.get(ref)).toMatchObject({ attempts: 10 });
+    });
+
+    test("attempts are fruitless until one has journaled something", async () => {
+      const { ref } = await waiting("m");
+      await store().running.begin(ref, { turn: "t" });
+      const { epoch } = await store().epochs.next(ref, { seen: 0, by: "w", reason: "test" });
+      const attempt = async () => (await store().running.attempt(ref, "t"))?.fruitless;
+      const journal = (turn: string, key: string) =>
+        store().journal.write(ref, { turn, key, value: 1, epoch });
+      expect([await attempt(), await attempt(), await attempt()]).toEqual([1, 2, 3]);
+      await journal("earlier", "a");
+      expect(await attempt()).toBe(4);
+      await journal("t", "a");
+      expect([await attempt(), await attempt()]).toEqual([1, 2]);
+      // Once more is nothing new.
+      await journal("t", "a");
+      expect(await attempt()).toBe(3);
+      await journal("t", "b");
+      expect(await attempt()).toBe(1);
+      expect(await store().running.get(ref)).toMatchObject({ attempts: 8, fruitless: 1 });
+    });
+
+    test("an attempt that was handed over is forgiven, unless there was another since", async () => {
+      const { ref } = await waiting("m");
+      await store().running.begin(ref, { turn: "t" });
+      const fruitless = async () => (await store().running.get(ref))?.fruitless;
+      for (let n = 0; n < 3; n++) await store().running.attempt(ref, "t");
+      await store().running.forgive(ref, { turn: "t", attempts: 2 });
+      await store().running.forgive(ref, { turn: "other", attempts: 3 });
+      await store().running.forgive({ ...ref, tenant: "else" }, { turn: "t", attempts: 3 });
+      expect(await fruitless()).toBe(3);
+      await store().running.forgive(ref, { turn: "t", attempts: 3 });
+      expect(await fruitless()).toBe(2);
+      expect(await store().running.attempt(ref, "t")).toMatchObject({ attempts: 4, fruitless: 3 });
     });
 
     test("a stop is noted once, by the first who asks, and only for the turn that is meant", async () => {

@@ -62,3 +62,8 @@ function journalOf(rows: Rows, ref: Ref): JournalRow[] {
   if (sessionRow(rows, ref) === undefined) return [];
   return rows.of(JOURNAL, ref.session).toSorted((a, b) => a.n - b.n);
 }
+
+/** The number of the newest entry of a turn; 0 when there is none. */
+export function newestEntry(rows: Rows, ref: Ref, turn: string): number {
+  return journalOf(rows, ref).findLast((row) => row.turn === turn)?.n ?? 0;
+}

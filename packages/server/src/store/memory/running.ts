@@ -6,6 +6,7 @@ import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Ref } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/check.ts";
 import { checkNewTurn, checkStop } from "../rules/runtime-checks.ts";
+import { newestEntry } from "./journal.ts";
 import { requireSession, sessionRow, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 import { takeWaiting, waitingSince } from "./waiting.ts";
@@ -14,6 +15,8 @@ import { takeWaiting, waitingSince } from "./waiting.ts";
 interface RunningRow extends Omit<RunningTurn, "user" | "message" | "options"> {
   readonly message: UserMessage | null;
   readonly options: string | null;
+  /** The newest entry of its journal when it was last attempted. */
+  readonly journaled: number;
 }
 
 const RUNNING = table<RunningRow>("running_turns", "session");
@@ -31,7 +34,16 @@ export function memoryRunning(tables: MemoryTables, env: Env): Running {
         const taken = checked.retries === null ? takeWaiting(rows, ref) : given;
         if (taken === null) return null;
         const { tenant, session } = ref;
-        const row = { tenant, session, ...checked, ...taken, begunAt: env.now(), attempts: 0, stop: null };
+        const unattempted = { attempts: 0, fruitless: 0, journaled: 0 };
+        const row = {
+          tenant,
+          session,
+          ...checked,
+          ...taken,
+          begunAt: env.now(),
+          ...unattempted,
+          stop: null,
+        };
         return turnOf(rows, put(rows, row));
       }),
     get: (ref) =>
@@ -43,7 +55,15 @@ export function memoryRunning(tables: MemoryTables, env: Env): Running {
       tables.run((rows) => {
         const row = running(rows, ref);
         if (row?.turn !== turn) return null;
-        return turnOf(rows, put(rows, { ...row, attempts: row.attempts + 1 }));
+        const journaled = newestEntry(rows, ref, turn);
+        const fruitless = journaled > row.journaled ? 1 : row.fruitless + 1;
+        return turnOf(rows, put(rows, { ...row, attempts: row.attempts + 1, fruitless, journaled }));
+      }),
+    forgive: (ref, { turn, attempts }) =>
+      tables.run((rows) => {
+        const row = running(rows, ref);
+        if (row?.turn === turn && row.attempts === attempts && row.fruitless > 0)
+          put(rows, { ...row, fruitless: row.fruitless - 1 });
       }),
     requestStop: (ref, stop) =>
       tables.run((rows) => {
@@ -104,7 +124,8 @@ function put(rows: Rows, row: RunningRow): RunningRow {
 
 function turnOf(rows: Rows, row: RunningRow): RunningTurn {
   const { user } = requireSession(rows, row);
-  return { ...row, user, options: row.options === null ? null : (JSON.parse(row.options) as Json) };
+  const { journaled: _, ...turn } = row;
+  return { ...turn, user, options: row.options === null ? null : (JSON.parse(row.options) as Json) };
 }
 
 /** Whoever sent its message or wanted it stopped, nobody is named any more. */

@@ -18,6 +18,8 @@ export interface RunningTurn extends Ref {
   readonly begunAt: number;
   /** How often a worker has set about it. */
   readonly attempts: number;
+  /** How many of the last attempts in a row journaled nothing, this one included and those forgiven left out. */
+  readonly fruitless: number;
   /** Somebody wants it stopped; the first who asked. */
   readonly stop: { readonly by: string | null; readonly at: number } | null;
 }
@@ -45,6 +47,11 @@ export interface Running {
   get(ref: Ref): Promise<RunningTurn | null>;
   /** Counts another attempt. @returns the turn with it counted, or null when it isn't running (any more). */
   attempt(ref: Ref, turn: string): Promise<RunningTurn | null>;
+  /**
+   * The attempt of that number was handed over in good order, and is no sign that the turn can't go on. Does nothing once
+   * there was another.
+   */
+  forgive(ref: Ref, attempt: { readonly turn: string; readonly attempts: number }): Promise<void>;
   /** Without `turn`: whichever runs. */
   requestStop(
     ref: Ref,

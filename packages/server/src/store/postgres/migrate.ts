@@ -19,6 +19,7 @@ import { gateway } from "./migrations/0009-gateway.ts";
 import { cutTexts } from "./migrations/0010-cut-texts.ts";
 import { noDue } from "./migrations/0011-no-due.ts";
 import { blobNames } from "./migrations/0012-blob-names.ts";
+import { attempts } from "./migrations/0013-attempts.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -33,6 +34,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0010-cut-texts": cutTexts,
   "0011-no-due": noDue,
   "0012-blob-names": blobNames,
+  "0013-attempts": attempts,
 };
 
 /** Any number will do, as long as nobody else in the database uses it. */

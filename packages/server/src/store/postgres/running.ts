@@ -26,12 +26,27 @@ export function postgresRunning(db: Db): Running {
       const row = await holding(db, ref)
         .updateTable("running_turns")
         .from("held")
-        .set((eb) => ({ attempts: eb("attempts", "+", 1) }))
+        .set((eb) => ({
+          attempts: eb("attempts", "+", 1),
+          fruitless: sql<number>`case when ${newest} > journaled then 1 else fruitless + 1 end`,
+          journaled: newest,
+        }))
         .whereRef("session_id", "=", "held.id")
         .where("turn", "=", turn)
         .returning([...COLUMNS, "held.id", "held.tenant_id", "held.user_id"])
         .executeTakeFirst();
       return row === undefined ? null : turnOf(row);
+    },
+    async forgive(ref, { turn, attempts }) {
+      await holding(db, ref)
+        .updateTable("running_turns")
+        .from("held")
+        .set((eb) => ({ fruitless: eb("fruitless", "-", 1) }))
+        .whereRef("session_id", "=", "held.id")
+        .where("turn", "=", turn)
+        .where("attempts", "=", attempts)
+        .where("fruitless", ">", 0)
+        .execute();
     },
     async requestStop(ref, stop) {
       const { turn, by } = checkStop(stop);
@@ -96,9 +111,14 @@ const COLUMNS = [
   "options",
   "begun_at",
   "attempts",
+  "fruitless",
   "stop_by",
   "stop_at",
 ] as const;
+
+/** The newest entry of the journal of a row of `running_turns`. */
+const newest = sql<number>`coalesce((select max(n) from turn_journal j
+  where j.session_id = running_turns.session_id and j.turn = running_turns.turn), 0)`;
 
 function runningTurns(db: Db) {
   return db
@@ -120,6 +140,7 @@ function turnOf(row: Row): RunningTurn {
     options: row.options,
     begunAt: row.begun_at,
     attempts: row.attempts,
+    fruitless: row.fruitless,
     stop: row.stop_at === null ? null : { by: row.stop_by, at: row.stop_at },
   };
 }

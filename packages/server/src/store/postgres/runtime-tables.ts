@@ -1,4 +1,4 @@
-/** The tables of migration 0003 as Kysely sees them. Types only. */
+/** The tables of migrations 0003 and 0013 as Kysely sees them. Types only. */
 import type { Json } from "@turnstream/protocol";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 import type { WaitingBody } from "../ports/waiting.ts";
@@ -21,6 +21,9 @@ export interface RuntimeTables {
     options: OptionsColumn;
     begun_at: Time;
     attempts: Generated<number>;
+    fruitless: Generated<number>;
+    /** The newest entry of its journal when it was last attempted. */
+    journaled: Generated<number>;
     stop_by: string | null;
     /** Null while nobody wants it stopped. */
     stop_at: NullableTime;
