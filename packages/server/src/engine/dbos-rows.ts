@@ -54,6 +54,15 @@ export class DbosRows {
     return rows.map(({ id, attempt }) => ({ id, attempt: Number(attempt) }));
   }
 
+  /** Makes unended jobs of an executor those of another, which nobody is: it has to be recovered. */
+  async give(ids: readonly string[], from: string, to: string): Promise<void> {
+    await this.#pool.query(
+      `update ${this.#table} set executor_id = $4, updated_at = ${NOW_MS}
+      where status = 'PENDING' and application_name = $1 and executor_id = $2 and workflow_uuid = any($3)`,
+      [this.#application, from, ids, to],
+    );
+  }
+
   async hasDue(due: Due): Promise<boolean> {
     const { rowCount } = await this.#pool.query(`select from ${this.#table} where ${DUE} limit 1`, [
       this.#application,

@@ -139,7 +139,8 @@ export async function createDbosEngine(options: DbosEngineOptions): Promise<Engi
       jobs.admit(`executor ${dead}`, () => guarded(`executor ${dead}`, () => recovery.recover(dead))),
     executors: () => guarded("executors", () => rows.executors()),
     isRunning: (id) => guarded(`job ${id}`, () => rows.isRunning(id)),
-    handOver: () => jobs.handOver(),
+    handOver: (onBack) => jobs.handOver(onBack),
+    give: (ids, to) => guarded(`executor ${to}`, () => rows.give(ids, executor, to)),
     forget: (prefix) =>
       guarded("forget", async () => {
         const count = await remove((limit) => rows.beginningWith(prefix, limit), Infinity);

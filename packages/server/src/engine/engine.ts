@@ -41,8 +41,13 @@ export interface Engine {
   isRunning(id: string): Promise<boolean>;
   /** How many jobs run in this process. */
   readonly running: number;
-  /** Aborts what runs here, and starts nothing more. Fulfilled when all work has returned; the jobs stay unended. */
-  handOver(): Promise<void>;
+  /**
+   * Aborts what runs here, and starts nothing more. Fulfilled when all work has returned; the jobs stay unended.
+   * @param onBack told of each job whose work has returned, from the moment it has
+   */
+  handOver(onBack?: (id: string) => void): Promise<void>;
+  /** Makes unended jobs of this process, whose work has returned, those of another executor, for others to recover. */
+  give(ids: readonly string[], executor: string): Promise<void>;
   /**
    * Forgets every job whose id begins with this, running or not: the session is erased. Those that run here are aborted.
    * @returns how many

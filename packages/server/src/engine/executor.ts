@@ -3,7 +3,7 @@
  * ran out, and has the engine recover their jobs. When its own lease may have run out it stops for good; a new one
  * begins under a new name. Never runs a job, and a store that fails never throws out of it.
  *
- *   alive ──▶ leaving ──▶ gone      SIGTERM: jobs are handed over, then the lease is given up
+ *   alive ──▶ leaving ──▶ gone      SIGTERM: jobs are handed over as they come back, then the lease is given up
  *     └─────▶ lost ─────▶ gone      not renewed in time, or taken over
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +11,7 @@ import type { Signals } from "../signals/signals.ts";
 import type { Leases } from "../store/ports/leases.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./errors.ts";
+import { EXECUTORS, HandOn } from "./hand-on.ts";
 import { isFreshAt, lookAfter, renewEvery } from "./liveness.ts";
 
 export interface ExecutorEnv {
@@ -21,7 +22,7 @@ export interface ExecutorEnv {
 }
 
 export interface ExecutorOptions {
-  readonly engine: Pick<Engine, "executor" | "recover" | "handOver">;
+  readonly engine: Pick<Engine, "executor" | "recover" | "handOver" | "give">;
   readonly leases: Leases;
   readonly signals: Signals;
   readonly ttlMs?: number;
@@ -41,7 +42,6 @@ export interface Executor {
   leave(): Promise<void>;
 }
 
-const EXECUTORS = "executors";
 const TTL_MS = 3_000;
 const GRACE_MS = 2_000;
 /** Dead executors looked for at a time. */
@@ -210,8 +210,14 @@ class Keeper {
     const { engine, leases, signals, graceMs = GRACE_MS } = this.#options;
     if (this.isFresh()) {
       this.#state = "leaving";
+      const handOn = new HandOn({
+        ...this.#options,
+        ttlMs: this.#ttlMs,
+        onError: (error) => this.#failed(error),
+      });
+      const handedOver = engine.handOver((id) => handOn.add(id)).then(() => handOn.done());
       // Renewed until the work has come back, so that nobody takes it before.
-      await within(graceMs, Promise.allSettled([this.#looking, engine.handOver()]));
+      await within(graceMs, Promise.allSettled([this.#looking, handedOver]));
       clearInterval(this.#renewTimer);
       // One that comes after the end would make the lease last again.
       await within(this.#ttlMs, Promise.allSettled(this.#renewals));

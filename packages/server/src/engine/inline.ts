@@ -70,7 +70,12 @@ export function createInlineEngine(options: InlineEngineOptions): Engine {
       return [...new Set(unended.map((row) => row.owner.executor))];
     },
     isRunning: async (id) => rows.get(id)?.endedAt === null,
-    handOver: () => jobs.handOver(),
+    handOver: (onBack) => jobs.handOver(onBack),
+    async give(ids, to) {
+      for (const row of ids.flatMap((id) => rows.get(id) ?? []))
+        if (row.endedAt === null && row.owner.executor === executor)
+          rows.set(row.id, { ...row, owner: { executor: to } });
+    },
     async forget(prefix) {
       const count = remove([...rows.values()].filter((row) => row.id.startsWith(prefix)));
       jobs.abort(prefix);

@@ -30,6 +30,7 @@ export class Jobs {
   /** Runs, and what may yet become one. */
   readonly #pending = new Set<Promise<unknown>>();
   #left = false;
+  #onBack: ((id: string) => void) | undefined;
 
   constructor(options: JobsOptions) {
     this.#options = options;
@@ -51,6 +52,12 @@ export class Jobs {
   }
 
   async run(id: string, attempt: number): Promise<Outcome> {
+    const outcome = await this.#run(id, attempt);
+    if (outcome === "left") this.#onBack?.(id);
+    return outcome;
+  }
+
+  async #run(id: string, attempt: number): Promise<Outcome> {
     if (!this.open) return "left";
     const run: Run = { id, controller: new AbortController() };
     this.#runs.add(run);
@@ -83,8 +90,9 @@ export class Jobs {
   }
 
   /** Aborts all, lets nothing begin any more, and waits until everything has come back. */
-  async handOver(): Promise<void> {
+  async handOver(onBack?: (id: string) => void): Promise<void> {
     this.#left = true;
+    this.#onBack ??= onBack;
     this.abort("");
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
   }

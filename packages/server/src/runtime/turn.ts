@@ -73,8 +73,9 @@ export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Jo
 }
 
 /** A worker that leaves is no sign that the turn can't go on: it may wait for a person through any number of deploys. */
-async function forgive({ store, onError }: RuntimeParts, row: RunningTurn): Promise<void> {
-  await store.running.forgive(row, row).catch((error: unknown) => onError(error, `turn ${row.turn}`));
+async function forgive(parts: RuntimeParts, row: RunningTurn): Promise<void> {
+  const forgiven = parts.store.running.forgive(row, row);
+  await forgiven.catch((error: unknown) => parts.onError(error, `turn ${row.turn}`));
 }
 
 /** At once, where only what was told has to be told anew; but what keeps it from being kept may last. */

@@ -149,6 +149,28 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
         expect(bench.jobs).toHaveLength(6);
       }));
 
+    test("gives away jobs that have come back, and only its own", () =>
+      withEngine(async (engine, bench, next) => {
+        const ids = ["a", "b"].map((turn) => `${randomUUID()}/${turn}`);
+        for (const id of ids) await engine.start(id);
+        await eventually(() => bench.jobs.length === 2);
+        const back: string[] = [];
+        await engine.handOver((id) => back.push(id));
+        expect(back.toSorted()).toEqual(ids.toSorted());
+        const given = `${engine.executor}.1`;
+        await engine.give(ids.slice(0, 1), given);
+        expect(await engine.executors()).toEqual(expect.arrayContaining([engine.executor, given]));
+
+        const other = await next();
+        expect(await other.recover(given)).toBe(1);
+        await eventually(() => bench.jobs.length === 3);
+        expect(bench.jobs.at(-1)).toMatchObject({ id: ids[0], attempt: 2 });
+        // What runs elsewhere by now isn't its own.
+        await other.give(ids.slice(1), given);
+        expect(await other.recover(given)).toBe(0);
+        expect(await other.recover(engine.executor)).toBe(1);
+      }));
+
     test("counts attempts through several executors", () =>
       withEngine(async (engine, bench, next) => {
         const id = `${randomUUID()}/a`;

@@ -166,6 +166,8 @@ test("leaving gives the jobs to another at once, long before the lease would run
   expect(a.engine.running).toBe(0);
   await vi.waitUntil(() => b.jobs.length === 20, soon);
   expect(a.onLost).not.toHaveBeenCalled();
+  // The jobs went before the lease did.
+  await vi.waitFor(async () => expect(await world.leases.unknown(["a"])).toEqual(["a"]), soon);
   expect(await world.leases.renew("a", TTL_MS)).toBe(false);
   await b.executor.leave();
 });
@@ -191,6 +193,7 @@ test("a recovery that fails is tried again, by the one who has taken the dead", 
   const engine = {
     executor: "a",
     handOver: async () => undefined,
+    give: async () => undefined,
     recover: async (dead: string) => {
       if (recovered.push(dead) < 3) throw new Error("database is away");
       return 1;
@@ -220,6 +223,7 @@ test("a dead one that was taken without an answer is asked for again", async () 
   const engine = {
     executor: "a",
     handOver: async () => undefined,
+    give: async () => undefined,
     recover: async (dead: string) => recovered.push(dead),
   };
   const a = await world.member("a", { engine, leases: { ...world.leases, takeDead } });
@@ -263,6 +267,7 @@ test("what a lost one wrote after its jobs were recovered is found all the same"
       executor: "a",
       recover: (dead) => engine.recover(dead),
       // A row that was on its way to the database when the lease ran out.
+      give: (ids, to) => engine.give(ids, to),
       handOver: async () => {
         await vi.waitUntil(() => isLate, soon);
         await engine.start("s/late");
@@ -279,4 +284,40 @@ test("what a lost one wrote after its jobs were recovered is found all the same"
   await vi.waitUntil(() => b.jobs.length === 1, soon);
   expect(b.jobs).toEqual(["s/late"]);
   await b.executor.leave();
+});
+
+test("one that leaves hands each job over when it comes back, and not when the last one does", async () => {
+  const world = new World();
+  const a = await world.member("a", { ttlMs: LONG_MS, graceMs: LONG_MS });
+  const held = new AbortController();
+  const { engine } = a;
+  const slow = createInlineEngine({
+    executor: "slow",
+    hub: world.hub,
+    work: async ({ id, signal }) => {
+      await untilAborted({ id, signal: id === "s/slow" ? held.signal : signal, attempt: 1 });
+    },
+  });
+  const leaving = await createExecutor({
+    engine: slow,
+    leases: world.leases,
+    signals: world.signals,
+    ttlMs: LONG_MS,
+    graceMs: LONG_MS,
+    onLost: () => undefined,
+  });
+  for (const id of ["s/slow", "s/1", "s/2"]) await slow.start(id);
+  const left = leaving.leave();
+  await vi.waitUntil(() => a.jobs.length === 2, soon);
+  expect(a.jobs.toSorted()).toEqual(["s/1", "s/2"]);
+  // Nobody has what still runs, and it is still known to be alive.
+  expect(slow.running).toBe(1);
+  expect(leaving.isFresh()).toBe(true);
+  expect(await engine.executors()).toContain("slow");
+  held.abort();
+  await left;
+  await vi.waitUntil(() => a.jobs.length === 3, soon);
+  expect(a.jobs.at(-1)).toBe("s/slow");
+  await vi.waitFor(async () => expect(await world.leases.expired(10)).toEqual([]), soon);
+  await a.executor.leave();
 });

@@ -23,6 +23,9 @@ afterEach(() => stage.close());
 const maxAttempts = 3;
 const look = tool({ rerun: "always", run: () => "seen" });
 
+const isAsked = ({ turns }: SessionState) =>
+  turns.toArray().some((turn) => blocksOf(turn).some((block) => "version" in block)) || null;
+
 it("a turn that waits for a person outlasts any number of deploys", async () => {
   await open();
   const model = scripted([[call("trade")], [say("done")]]);
@@ -31,8 +34,6 @@ it("a turn that waits for a person outlasts any number of deploys", async () => 
   const ref = await stage.session();
   let worker = await stage.worker(agents, { maxAttempts });
   await stage.send(ref, "go");
-  const isAsked = ({ turns }: SessionState) =>
-    turns.toArray().some((turn) => blocksOf(turn).some((block) => "version" in block)) || null;
   await stage.until(ref, 30_000, isAsked);
   const { running } = stage.parts.store;
   for (let deploys = 1; deploys <= 3 * maxAttempts; deploys++) {
