@@ -20,7 +20,7 @@ function logWith(...requests: readonly Request[]): Event[] {
     { type: "message.add", message: "m", text: "Hi", by: "an" },
     { type: "turn.start", turn: "t", number: 1, message: "m", message_number: 1, agent: "a", mode: "agent" },
     { type: "run.start", turn: "t", run: "r", agent: "a" },
-    ...requests.map((request, n) => ({ ...request, ...on(n) })),
+    ...requests.map((request, n) => ({ ...on(n), ...request })),
   ]);
 }
 
@@ -86,6 +86,21 @@ test("U05: arguments are edited by keyboard, keep their types, and can't be sent
   await expect
     .poll(() => commands(page))
     .toEqual([["decide", "k", { decision: "edit", args, digest: "d1" }]]);
+});
+
+test("U05: arguments that are too large to show say so, are found whole, and are not edited", async () => {
+  const whole = { blob: "b", size: 70_011, media_type: "application/json", url: "https://x.test/whole" };
+  const input = '{"text":"word [Cut here: 13 of 70011 characters are shown.]';
+  const page = await open(
+    { type: "tool_call.start", call: "c", name: "write", label: "Write" },
+    { type: "tool_call.end", input: '{"text":"word', whole, ...on(0) },
+    { ...approval, actions: [{ name: "write", label: "Write", input }], editable: false, ...on(1) },
+  );
+  const card = page.locator(".ts-approval");
+  await expect.poll(() => card.locator("pre").textContent()).toBe(input);
+  await card.getByRole("button", { name: "Show all of it" }).click();
+  await expect.poll(() => card.locator("a").getAttribute("href")).toBe(whole.url);
+  await expect.poll(() => card.getByRole("button", { name: "Edit" }).count()).toBe(0);
 });
 
 test("U05: a refusal takes a reason, and Escape goes back to the card", async () => {

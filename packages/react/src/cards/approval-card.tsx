@@ -4,6 +4,7 @@ import { type ReactNode, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { usePersonName } from "../hooks/use-person-name.ts";
+import { SafeLink } from "../content/safe-link.tsx";
 import type { CardStrings } from "../strings/strings.ts";
 import { ApprovalEdit } from "./approval-edit.tsx";
 import { ArgumentList } from "./argument-list.tsx";
@@ -137,12 +138,18 @@ function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode"
 }
 
 function Actions({ approval }: ApprovalProps): ReactNode {
-  const { actions } = approval;
+  const { actions, whole } = approval;
+  const words = useShared().strings.thread;
   return actions.map((action, n) => (
     // Actions have no id, and never change their order.
     <div key={n} className="ts-action">
       {actions.length > 1 && <strong>{labelOf({ label: "", ...action })}</strong>}
       <ArgumentList input={action.input} />
+      {whole?.url !== undefined && (
+        <SafeLink address={whole.url} className="ts-link ts-small">
+          {words.showWhole}
+        </SafeLink>
+      )}
     </div>
   ));
 }

@@ -1,4 +1,7 @@
-/** Exactly what a tool would be called with, field by field. Nothing is rounded, translated or cut. */
+/**
+ * Exactly what a tool would be called with, field by field. Nothing is rounded, translated or cut here; what the server
+ * had to cut says so.
+ */
 import { type Json, labelOf } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import { useShared } from "../context.ts";
@@ -6,6 +9,8 @@ import { visibleText } from "../visible-text.ts";
 
 export function ArgumentList({ input }: { readonly input: Json }): ReactNode {
   const { strings } = useShared();
+  // Arguments are an object: this is how they begin, as JSON.
+  if (typeof input === "string") return <pre className="ts-args-json">{visibleText(input)}</pre>;
   if (typeof input !== "object" || input === null || Array.isArray(input))
     return <pre className="ts-args-json">{asJson(input)}</pre>;
   const entries = Object.entries(input as { readonly [name: string]: Json });

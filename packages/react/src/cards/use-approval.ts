@@ -1,14 +1,27 @@
 /** An approval without its looks: what is asked, and what can be said to it. */
-import { type Action, type ApprovalBlock, isPending, type Json } from "@turnstream/protocol";
+import {
+  type Action,
+  type ApprovalBlock,
+  blocksOf,
+  isPending,
+  type Json,
+  type Turn,
+  type Whole,
+} from "@turnstream/protocol";
 import type { Decision } from "@turnstream/client";
 import { useShared } from "../context.ts";
-import { useBlock } from "../hooks/use-block.ts";
+import { useBlock, useTurnPart } from "../hooks/use-block.ts";
 import { type CommandState, useCardCommand } from "./use-card-command.ts";
 
 export interface Approval extends CommandState {
   readonly block: ApprovalBlock;
   /** What will be done: as asked for, or as it was edited. */
   readonly actions: readonly Action[];
+  /**
+   * Where all of the arguments are, when they are too large to be shown: `input` is a text then, how they begin. Null for
+   * others, and for those that the call itself tells in full.
+   */
+  readonly whole: Whole | null;
   readonly isPending: boolean;
   /** Only what is one action can be edited. */
   readonly canEdit: boolean;
@@ -22,6 +35,7 @@ export interface Approval extends CommandState {
 export function useApproval(turn: string, index: number): Approval | null {
   const { session } = useShared();
   const block = useBlock(turn, index, "approval");
+  const whole = useTurnPart(turn, (found) => (found === null ? null : wholeInput(found, block)));
   const { run, isSending, problem } = useCardCommand();
   if (block === null) return null;
   // Binds what is decided to what was shown.
@@ -31,6 +45,7 @@ export function useApproval(turn: string, index: number): Approval | null {
   return {
     block,
     actions: block.edited ?? block.actions,
+    whole,
     isPending: isPending(block),
     canEdit: block.editable && block.actions.length === 1,
     isSending,
@@ -40,4 +55,11 @@ export function useApproval(turn: string, index: number): Approval | null {
     edit: (args) => decide({ decision: "edit", args }),
     reject: (reason = "") => decide({ decision: "reject", ...(reason === "" ? {} : { reason }) }),
   };
+}
+
+/** It is told with the call that waits. */
+function wholeInput(turn: Turn, block: ApprovalBlock | null): Whole | null {
+  if (block?.actions.some(({ input }) => typeof input === "string") !== true) return null;
+  const call = blocksOf(turn).find((one) => one.kind === "tool_call" && one.call === block.call);
+  return call?.kind === "tool_call" ? call.whole : null;
 }

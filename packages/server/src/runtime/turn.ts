@@ -12,6 +12,7 @@ import type { Attempt, Tried } from "./attempt.ts";
 import { runBody } from "./body-run.ts";
 import { claimTurn } from "./claim-turn.ts";
 import type { End } from "./closing.ts";
+import type { Words } from "./words.ts";
 import { buildPrompt } from "./context/prompt.ts";
 import type { Agent } from "./define/agent.ts";
 import { endTurn } from "./end-turn.ts";
@@ -144,11 +145,17 @@ async function workOrEnd(attempt: Attempt, agent: Agent | undefined): Promise<En
     if (known === null && mayPass(reason, attempt)) throw reason;
     if (!(reason instanceof StopRequested) && !(reason instanceof LimitReached))
       parts.onError(reason, `turn ${attempt.row.turn}`);
-    end = known ?? failure("SERVER_ERROR", parts.words.errors.SERVER_ERROR, { canRetry: true });
+    end = known ?? failureFor(reason, parts.words);
   }
   // From here on the turn only ends, whoever goes on with it.
   await attempt.note(END, end);
   return end;
+}
+
+/** What the log won't take, it won't take the next time either. */
+function failureFor(error: unknown, words: Words): End {
+  const canRetry = !isLogError(error, "TOO_LARGE", "INVALID");
+  return failure("SERVER_ERROR", canRetry ? words.errors.SERVER_ERROR : words.hopeless, { canRetry });
 }
 
 /** Whether another attempt can help. */

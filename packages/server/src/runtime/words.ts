@@ -14,6 +14,8 @@ export interface Words {
   /** What a tool gave that asks for a form. */
   readonly formAsked: string;
   readonly notApproved: string;
+  /** After the beginning of arguments that are too large to be shown for approval. */
+  readonly cutArguments: (shown: number, of: number) => string;
   readonly limit: (limit: string) => string;
   readonly retrying: (seconds: number, attempt: number, tries: number) => string;
   readonly compacted: string;
@@ -52,6 +54,7 @@ export const DEFAULT_WORDS: Words = {
   rejected: "You rejected this.",
   formAsked: "This needs a form to be filled in.",
   notApproved: "Nobody approved this in time.",
+  cutArguments: (shown, of) => `[Cut here: ${shown} of ${of} characters are shown.]`,
   limit: (limit) => `This answer was ended because it reached its limit (${limit}).`,
   retrying: (seconds, attempt, tries) =>
     `The model is not answering. Trying again in ${seconds} s (${attempt} of ${tries}).`,

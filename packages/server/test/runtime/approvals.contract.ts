@@ -182,6 +182,50 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       expect(trades).toEqual([]);
     });
 
+    it.each([
+      ["as they come", "Writing"],
+      ["at once", () => "Writing it"],
+    ] as const)(
+      "W13 of large arguments, told %s, shows how they begin and binds the whole",
+      async (_, label) => {
+        await open();
+        const texts: string[] = [];
+        const write = tool({
+          label,
+          input: z.object({ text: z.string() }),
+          approval: { editable: true },
+          run: ({ text }) => {
+            texts.push(text);
+            return "written";
+          },
+        });
+        const text = "word ".repeat(14_000);
+        const model = scripted([[call("write", { text })], [say("done")]]);
+        await stage.worker([defineAgent({ name: "writer", model, tools: { write } })]);
+        const ref = await stage.session();
+        await stage.send(ref, "write");
+        const [asked] = await waiting(ref);
+        const { key = "", digest } = asked ?? {};
+        const shown = asked?.actions[0]?.input;
+        expect(shown).toMatch(/^\{"text":"word .* \[Cut here: 4096 of 70011 characters are shown\.\]$/);
+        expect(asked?.editable).toBe(false);
+        await expect(decide(ref, key, { decision: "edit", input: { text: "x" } })).rejects.toMatchObject({
+          code: "INVALID",
+        });
+        // The whole is where the call is told: piece by piece as it came, or at once as a blob.
+        const running = (await stage.state(ref)).turns.last();
+        const told = running === undefined ? [] : blocksOf(running);
+        const [block] = told.filter((one) => one.kind === "tool_call");
+        const { whole = null, args = "" } = block ?? {};
+        const blob = whole === null ? null : await stage.parts.store.blobs.get(ref, whole.blob);
+        expect(blob === null).toBe(typeof label === "string");
+        expect(JSON.parse(blob === null ? args : Buffer.from(blob.body).toString())).toEqual({ text });
+        expect(await decide(ref, key, { digest: digest ?? "" })).toMatchObject({ won: true });
+        expect(outline(await stage.ended(ref, () => true)).at(-1)).toBe("text final done");
+        expect(texts).toEqual([text]);
+      },
+    );
+
     it("is asked for only where the policy says so", async () => {
       await open();
       await stage.worker([broker(({ count }) => count > 1, 2)]);

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { blocksOf } from "@turnstream/protocol";
+import { LogError } from "../../src/log/errors.ts";
 import type { Batch, Log } from "../../src/log/log.ts";
 import { createMemoryLog, MemoryEngine } from "../../src/log/memory.ts";
 import { createStreamLog } from "../../src/log/stream-log.ts";
@@ -63,6 +64,21 @@ describe("the log loses its acknowledged end before it is archived", () => {
     ]);
     expect((await stage.ask(ref, "again")).status).toBe("end_turn");
   });
+});
+
+it("what the log won't take ends the turn, and nobody is told to try again", async () => {
+  await open();
+  const { log } = stage.parts;
+  const strict: Log = Object.assign(Object.create(log) as Log, {
+    append: async (session: string, batch: Batch) => {
+      if (batch.events.some((event) => event.type === "text.delta")) throw new LogError("TOO_LARGE");
+      return log.append(session, batch);
+    },
+  });
+  await stage.worker([defineAgent({ name: "a", model: scripted([[say("much")]]) })], { log: strict });
+  const turn = await stage.ask(await stage.session(), "go");
+  expect(turn.status).toBe("error");
+  expect(blocksOf(turn).at(-1)).toMatchObject({ error: { code: "SERVER_ERROR", can_retry: false } });
 });
 
 describe("branches", () => {

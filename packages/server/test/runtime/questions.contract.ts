@@ -167,6 +167,16 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
       expect(questionsOf(turn)[0]).toMatchObject({ status: "answered", message });
     });
 
+    it("W15 that is too large to show is the agent's to ask again, and nobody is asked", async () => {
+      await open();
+      await stage.worker([guide({ questions: [{ question: "Which day? ".repeat(7_000) }] })]);
+      const ref = await stage.session();
+      const turn = await stage.ask(ref, "book");
+      expect(turn.status).toBe("end_turn");
+      expect(questionsOf(turn)).toEqual([]);
+      expect(JSON.stringify(prompts[1])).toContain("Ask less at once");
+    });
+
     it("can be dismissed, and then the agent goes on and reads why", async () => {
       await open();
       await stage.worker([guide()]);

@@ -1,5 +1,5 @@
 /** A call waits for a person's approval: whether it needs one, what is shown, and what follows from the decision. */
-import { blocksOf, type Action, type ApprovalBlock, type Json } from "@turnstream/protocol";
+import { blocksOf, cutText, type Action, type ApprovalBlock, type Json } from "@turnstream/protocol";
 import { parseInput } from "../../models/tool-schema.ts";
 import type { ApprovalRequest } from "../../session/decide.ts";
 import type { Allowance } from "../../store/ports/allowances.ts";
@@ -11,6 +11,7 @@ import { approvalKey, type CallFact, mismatchKey } from "../facts.ts";
 import { failed } from "../result.ts";
 import { labelFor, type RunScope } from "../run-scope.ts";
 import type { StepCall } from "../step-writer.ts";
+import type { Words } from "../words.ts";
 import { awaitDecision, requestKey, storedIdOf } from "./await-decision.ts";
 import { digestOf } from "./digest.ts";
 
@@ -89,14 +90,18 @@ async function tellRequest(scope: RunScope, call: StepCall, needed: NeededApprov
   const known = approvalOf(scope, call);
   if (known !== undefined) return known;
   const label = labelFor(scope, call.name, call.input);
-  const actions: Action[] = [{ name: call.name, input: call.input, ...(label === "" ? {} : { label }) }];
+  const cut = cutInput(call.input, parts.words);
+  const actions: Action[] = [
+    { name: call.name, input: cut ?? call.input, ...(label === "" ? {} : { label }) },
+  ];
   await pen.start({
     type: "approval.request",
     run,
     key: requestKey(attempt),
     call: call.call,
     actions,
-    editable: needed.editable,
+    // Whoever edits would send back the beginning for the whole.
+    editable: needed.editable && cut === null,
     timeout_seconds: needed.timeoutSeconds,
     deadline: parts.env.now() + needed.timeoutSeconds * 1_000,
     ...(needed.always ? { always: true as const } : {}),
@@ -106,6 +111,18 @@ async function tellRequest(scope: RunScope, call: StepCall, needed: NeededApprov
   const told = approvalOf(scope, call);
   if (told === undefined) throw new Error(`the approval of ${call.call} was not told`);
   return told;
+}
+
+/** With what is around them, arguments have to fit one event. */
+const MAX_INPUT_BYTES = 48_000;
+const SHOWN_CHARS = 4_096;
+
+/** How arguments begin that are too large to be shown; null for others. The whole is where the call is told. */
+function cutInput(input: Json, words: Words): string | null {
+  const text = JSON.stringify(input);
+  if (Buffer.byteLength(text) <= MAX_INPUT_BYTES) return null;
+  const shown = cutText(text, SHOWN_CHARS);
+  return `${shown} ${words.cutArguments(shown.length, text.length)}`;
 }
 
 function digestFor({ attempt }: RunScope, { call, name, input }: StepCall): string {

@@ -25,6 +25,8 @@ import { awaitDecision, requestKey } from "./await-decision.ts";
 
 const MAX_QUESTIONS = 20;
 const MAX_OPTIONS = 50;
+/** Together, since they are part of one event. */
+const MAX_BYTES = 48_000;
 const MESSAGE_WAITS = "A message of theirs waits, and begins the next turn.";
 const IN_ONE_MESSAGE = "The person answered all questions in one message: see the other answer.";
 
@@ -65,6 +67,8 @@ export async function askQuestion(scope: RunScope, call: StepCall): Promise<Call
   const questions = questionsFrom(call.input);
   if (questions === null)
     return failed("`questions` has to be a list of at least one question with its text.");
+  if (Buffer.byteLength(JSON.stringify(questions)) > MAX_BYTES)
+    return failed(`The questions have more than ${MAX_BYTES} bytes. Ask less at once, in fewer words.`, "");
   const block = await tellRequest(scope, call, questions);
   const decided = await awaitDecision(attempt, block, { questions });
   const content =
