@@ -97,7 +97,7 @@ function blocksBlock(block: Block): Fields {
     case "payment":
       return without(block, ...OWN, "call");
     case "approval":
-      return without(block, ...OWN, "digest");
+      return without(block, ...OWN);
     case "question":
       return without(block, ...OWN, "message");
     case "files":
@@ -226,7 +226,7 @@ function responsesBlocks(turn: Turn): Fields {
   for (const b of blocks) {
     if (b.kind === "tool_call" && b.end !== null) steps.push([b.call, b.name, labelOf(b), b.input]);
     if (b.kind === "tool_result" && b.end !== null) results.push([b.call, b.status, b.preview]);
-    if ("version" in b) interactions.push(without(b, ...OWN, "call", "digest", "aborted", "message"));
+    if ("version" in b) interactions.push(without(b, ...OWN, "call", "aborted", "message"));
     if (b.kind === "notice" && b.error !== null) errors.push([b.text, b.error.code, b.error.can_retry]);
   }
   return { steps: steps.toSorted(order), results: results.toSorted(order), interactions, errors };

@@ -33,6 +33,7 @@ export interface ApprovalRequest {
   readonly timeout_seconds?: number | null;
   readonly deadline?: number | null;
   readonly tool_use_id?: string;
+  readonly digest?: string;
 }
 
 export function requestApproval(
@@ -62,6 +63,7 @@ export function requestApproval(
       actions: action_requests.map(actionFrom),
       editable,
       ...(offered ? { always: true } : {}),
+      ...(request.digest === undefined ? {} : { digest: request.digest }),
     });
   }
 }

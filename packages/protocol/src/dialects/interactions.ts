@@ -20,7 +20,8 @@ export function approvalRequest(block: ApprovalBlock | QuestionBlock) {
     ...(block.offers_always ? { allow_always: true } : {}),
   };
   const review_configs = block.actions.map(() => review);
-  return { action_requests: block.actions.map(actionRequest), review_configs, ...due };
+  const digest = block.digest === null ? {} : { digest: block.digest };
+  return { action_requests: block.actions.map(actionRequest), review_configs, ...due, ...digest };
 }
 
 /** The name by which 004's clients tell a question from an approval. */

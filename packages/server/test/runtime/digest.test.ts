@@ -2,6 +2,7 @@
 import type { Json } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { requestKey } from "../../src/runtime/interactions/await-decision.ts";
 import { digestOf } from "../../src/runtime/interactions/digest.ts";
 
 const shown = (input: Json) => ({ session: "s", turn: "t", call: "c", name: "trade", input });
@@ -70,4 +71,15 @@ test("W13 another session, turn, call or tool is another digest", () => {
     expect(digestOf({ ...of, [field]: `${of[field]}x` })).not.toBe(digest);
   // Nor can what moves from one field to another go unseen.
   expect(digestOf({ ...of, session: "st", turn: "" })).not.toBe(digestOf({ ...of, session: "s", turn: "t" }));
+});
+
+function keyAt(epoch: number, length: number): string {
+  const attempt = { row: { session: "s" }, turn: { items: { length } }, epoch };
+  return requestKey(attempt as Parameters<typeof requestKey>[0]);
+}
+
+test("W13 a place that another attempt tells anew has another key", () => {
+  const keys = [1, 2, 2 ** 32 - 1].flatMap((epoch) => [0, 1, 9_999, 10_001].map((at) => keyAt(epoch, at)));
+  expect(new Set(keys).size).toBe(keys.length);
+  for (const key of keys) expect(key).toMatch(/^s_\d{1,16}$/);
 });

@@ -91,6 +91,8 @@ const delta = z.union([
     /** Ours: the server's deadline, milliseconds since 1970, and the call that waits. */
     deadline: z.int().nullable(),
     tool_use_id: z.string(),
+    /** Ours: of an approval; comes back with the decision. */
+    digest: z.string().exactOptional(),
   }),
 ]);
 

@@ -17,7 +17,7 @@ export const blocks: Dialect<SessionState, BlocksDecoder, BlocksFrame> = {
     "the parts of a result beyond the first 500 characters of its preview, and references",
     "hidden blocks, and thinking in a turn whose mode is chat",
     "labels and usage of runs; usage of results and turns; a sub-agent before its first block",
-    "who wrote a message or made a decision, and the digest of an approval; names, types and sizes of message files",
+    "who wrote a message or made a decision; names, types and sizes of message files",
     "which of several files a progress message is about; the tool call behind a text, form or payment",
     "that a waiting message was withdrawn or was the answer to a question, before the next reload",
     "to a decoder, a turn told again after it was over (it keeps what it has)",

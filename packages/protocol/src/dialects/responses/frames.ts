@@ -98,6 +98,7 @@ export const responsesFrames = {
       timeout_seconds: z.int().nullable(),
       deadline: z.int().nullable(),
       tool_use_id: z.string(),
+      digest: z.string().exactOptional(),
       ...cursor,
     }),
   ]),

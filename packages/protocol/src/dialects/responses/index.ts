@@ -17,7 +17,7 @@ export const responses: Dialect<ResponsesEncoder, ResponsesDecoder, ResponsesFra
     "tool tags in the text, unless asked for",
     "what a takeover made void: its text stays until `final_text` replaces it, its steps end as cancelled, its errors stay",
     "the text of a stopped notice; type and details of an error; the duration of a turn and its mode",
-    "user messages, and which message a turn answers, resumes or retries; who decided, and the digest of an approval",
+    "user messages, and which message a turn answers, resumes or retries; who decided",
   ],
   attach: attachResponses,
   encode: encodeResponses,

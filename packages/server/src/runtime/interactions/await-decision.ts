@@ -34,9 +34,16 @@ export function storedIdOf(turn: string, block: AskedBlock): string {
   return block.kind === "form" ? block.form : `${turn}/${block.call ?? ""}`;
 }
 
-/** What people and commands call a request that is about to be told: a number that no other of the session has. */
-export function requestKey({ row, turn }: Attempt): string {
-  return `${row.session}_${turn.number * 10_000 + turn.items.length}`;
+/** More than a turn has places. */
+const PLACES = 1_000_000;
+
+/**
+ * What people and commands call a request that is about to be told: a number that no other of the session has. By the
+ * epoch, which is this attempt's alone: a place whose request was lost with the log may get another one, and who has
+ * seen the first must not decide on that.
+ */
+export function requestKey({ row, turn, epoch }: Pick<Attempt, "row" | "turn" | "epoch">): string {
+  return `${row.session}_${epoch * PLACES + turn.items.length}`;
 }
 
 /** @param block as it was told */
