@@ -23,6 +23,11 @@ const TTL_MS = 1_500;
 const SETTINGS = { asks: true, ttlMs: TTL_MS };
 const HAND_OVER_MS = 2_000;
 
+/** Less than the grace of a worker that leaves. */
+const SLOWEST_HAND_OVER_MS = 4_500;
+const STUBBORN = "stubborn";
+const STUBBORN_MS = 10_000;
+
 type Version = "a" | "b";
 type Way = "SIGTERM" | "SIGKILL" | "mixed";
 const WAYS: readonly Way[] = ["SIGTERM", "SIGKILL", "mixed"];
@@ -147,7 +152,12 @@ async function run({ times: replaced, random, progress }: RunOptions): Promise<F
         atMost: HAND_OVER_MS,
         unit: "ms",
       },
-      { figure: "hand-over, slowest", value: Math.round(Math.max(...found.handOvers)), unit: "ms" },
+      {
+        figure: "hand-over, slowest, beside a tool of 10 s that may not be run again",
+        value: Math.round(Math.max(...found.handOvers)),
+        atMost: SLOWEST_HAND_OVER_MS,
+        unit: "ms",
+      },
       { figure: "slowest worker to leave", value: Math.round(Math.max(...found.leaves)), unit: "ms" },
       { figure: "takeover after kill -9, median", value: Math.round(median(found.takeovers)), unit: "ms" },
     ];
@@ -169,7 +179,7 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
   pool.next = launchHeld(stage, pool.version);
   await Promise.all(fresh.map((worker) => (way === "mixed" ? worker.begin() : worker.loaded())));
   const plays = await Promise.all(
-    plansOf(name, pool.version, random).map(async (plan) => {
+    plansOf(name, pool.version, way, random).map(async (plan) => {
       const ref = await stage.session();
       const follower = stage.follow(ref);
       const versions: Version[] = [];
@@ -186,7 +196,8 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
   await sleep(random() * 600);
   if (way !== "mixed") await Promise.all(fresh.map((worker) => worker.begin()));
   const [one, ...others] = old;
-  const followers = plays.map(({ follower }) => follower);
+  // The tool that outlasts the grace keeps its own turn, and must not keep the others.
+  const followers = plays.flatMap(({ follower, plan }) => (plan.name.endsWith(STUBBORN) ? [] : [follower]));
   if (one !== undefined) {
     await replace(way === "mixed" ? [one] : old, way === "SIGKILL" ? "SIGKILL" : "SIGTERM", followers, found);
   }
@@ -260,9 +271,10 @@ const isAsked = ({ steps }: Plan): boolean =>
 
 /**
  * In a slow tool, in one that may not be run again, in backoff, between quick steps, in a sub-agent, in mid-stream, waiting
- * for a person, and in calls of what the other version hides, shows, has not, or has as something else.
+ * for a person, and in calls of what the other version hides, shows, has not, or has as something else; and where workers
+ * are asked to leave, in a tool that outlasts their grace.
  */
-function plansOf(name: string, version: Version, random: () => number): Plan[] {
+function plansOf(name: string, version: Version, way: Way, random: () => number): Plan[] {
   const gone = version === "a" ? "extra" : "added";
   const tool = (key: string, kind: PlanTool, ms: number): PlanCall => ({
     tool: kind,
@@ -296,6 +308,7 @@ function plansOf(name: string, version: Version, random: () => number): Plan[] {
       step(tool("once.b", "once", 500)),
       step(tool("once.c", "once", 500)),
     ]),
+    ...(way === "SIGTERM" ? [plan(STUBBORN, [step(tool(STUBBORN, "once", STUBBORN_MS))])] : []),
     plan("busy", [step(tool("busy", "again", 20))], { busy: { step: 1, times: 1, ms: 900 } }),
     plan("quick", quick),
     plan("sub", [step({ tool: "helper", plan: sub("sub") })]),

@@ -11,7 +11,7 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import { DEFAULT_WORDS } from "@turnstream/server";
-import { inputOf } from "./plan-script.ts";
+import { inputOf, thoughtsOf } from "./plan-script.ts";
 import { type Plan, type PlanCall, resultOfTool } from "./turn-plan.ts";
 
 interface Verdict {
@@ -142,7 +142,7 @@ const keyOf = (planned: PlanCall): string =>
 /** Ends with … where more may follow. */
 function linesOf({ steps, final, echo }: Plan): string[] {
   const lines = steps.flatMap((step) => [
-    ...(step.think === "" ? [] : [`thinking ${step.think}`]),
+    ...thoughtsOf(step).map((text) => `thinking ${text}`),
     ...(step.say === "" ? [] : [`text ${step.say}`]),
     ...step.calls.map((each) => callLine(each.tool, inputOf(each))),
   ]);

@@ -18,11 +18,18 @@ export function scriptOf(random: () => number): Script {
     return [
       ...first,
       wait(paceMs),
-      ...(step.think === "" ? [] : [think(step.think, { chunk: CHUNK, paceMs })]),
+      ...thoughtsOf(step).map((text) =>
+        think(text, { chunk: CHUNK, paceMs: step.thoughts === undefined ? paceMs : 1 }),
+      ),
       ...(step.say === "" ? [] : [say(step.say, { chunk: CHUNK, paceMs })]),
       ...step.calls.map((each) => call(each.tool, inputOf(each), { chunks: ARGUMENT_CHUNKS, paceMs })),
     ] satisfies Answer;
   };
+}
+
+/** What a step thinks, one block each. */
+export function thoughtsOf({ think: text, thoughts = 1 }: Plan["steps"][number]): string[] {
+  return text === "" ? [] : Array.from({ length: thoughts }, () => text);
 }
 
 export function inputOf(planned: PlanCall): Record<string, string | number> {

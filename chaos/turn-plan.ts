@@ -18,6 +18,8 @@ export interface Plan {
 
 interface PlanStep {
   readonly think: string;
+  /** How often it thinks that, as fast as it can; once when absent. */
+  readonly thoughts?: number;
   readonly say: string;
   readonly calls: readonly PlanCall[];
 }

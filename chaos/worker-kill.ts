@@ -1,7 +1,7 @@
 /**
  * Promise 8: a worker dies, and every turn it had ends well. Worker processes are killed with -9 at random moments and
- * at chosen ones (while a model speaks, right after a block has ended, while tools run, right after a takeover), and others
- * take over. Never leaves fewer than one worker alive.
+ * at chosen ones (while a model speaks, right after a block has ended, while tools run, right after a takeover, late in a
+ * step of thousands of events), and others take over. Never leaves fewer than one worker alive.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "@turnstream/protocol";
@@ -10,7 +10,7 @@ import { atMoment } from "./aim.ts";
 import { judge } from "./plan-judge.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import type { Listener, TurnFollower } from "./turn-follower.ts";
-import { type Plan, randomPlan } from "./turn-plan.ts";
+import { type Plan, randomPlan, words } from "./turn-plan.ts";
 import { median, TurnStage, turnOf } from "./turn-stage.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
@@ -29,6 +29,12 @@ const MOST_WORK = 5;
 const AIM_MS = 6_000;
 const LONGEST_PAUSE_MS = 4_000;
 
+/** More than one page of the log, before the kill and after it. */
+const LONG_EVENTS = 2_100;
+const LONG_THOUGHTS = 1_000;
+/** One such turn for so many others. */
+const TURNS_PER_LONG = 100;
+
 const TAKEOVER: readonly EventType[] = ["turn.takeover"];
 const AIMS: readonly (readonly EventType[] | null)[] = [
   null,
@@ -41,6 +47,8 @@ const AIMS: readonly (readonly EventType[] | null)[] = [
 interface Found {
   turns: number;
   kills: number;
+  /** Turns cut off late in a step of thousands of events. */
+  long: number;
   /** Kills that hit at least one turn in flight. */
   hits: number;
   aimed: number[];
@@ -64,6 +72,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     const found: Found = {
       turns: 0,
       kills: 0,
+      long: 0,
       hits: 0,
       aimed: AIMS.map(() => 0),
       beside: 0,
@@ -79,6 +88,8 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       onceKeys: new Set(),
     };
     await stage.launched(WORKERS);
+    for (let n = 0; n < Math.ceil(times / TURNS_PER_LONG); n++)
+      await cutLong(stage, longPlan(`long${n}`, random), found);
     let isOver = false;
     const killing = killOn(stage, found, random, () => isOver);
     // Its failure is reported where it is waited for.
@@ -152,6 +163,34 @@ async function playSession(stage: TurnStage, plans: readonly Plan[], found: Foun
     for (const key of done) found.doneKeys.add(key);
     for (const key of onceKeys(plan)) found.onceKeys.add(key);
   }
+}
+
+/** The model speaks for long before anything of it is journaled, and its worker dies late in that. */
+function longPlan(name: string, random: () => number): Plan {
+  const step = {
+    think: "hm",
+    thoughts: LONG_THOUGHTS,
+    say: `Then ${words(random, 8)}`,
+    calls: [{ tool: "again", key: `${name}.a`, ms: 10 } as const],
+  };
+  return { name, steps: [step], final: `Done with ${name}`, paceMs: 40 };
+}
+
+async function cutLong(stage: TurnStage, plan: Plan, found: Found): Promise<void> {
+  const played = playSession(stage, [plan], found);
+  // Its failure is reported where it is waited for.
+  played.catch(() => undefined);
+  await until("a long step", () => [...stage.followers].some(({ state }) => state.seq > LONG_EVENTS), {
+    everyMs: 5,
+  });
+  const [follower] = stage.followers;
+  const victim = aliveOf(stage).find(({ name }) => name === follower?.owner);
+  if (victim !== undefined && follower?.running !== undefined) {
+    await victim.kill();
+    found.long++;
+    stage.keep(WORKERS);
+  }
+  await played;
 }
 
 function onceKeys({ steps }: Plan): string[] {
@@ -309,6 +348,11 @@ async function figures(
       figure: "of those while several sub-agents were at work in a turn",
       value: found.beside,
       atLeast: besideGoal(times),
+    },
+    {
+      figure: "turns cut off after thousands of events of one step",
+      value: found.long,
+      atLeast: Math.ceil(times / TURNS_PER_LONG),
     },
     { figure: "turns cut off by a kill", value: found.cut, atLeast: cutGoal(times) },
     { figure: "turns that did not end as planned", value: found.problems.length, exactly: 0 },
