@@ -17,6 +17,7 @@ export const WORDS: NonNullable<WorkerOptions["words"]> = {
   rejected: "Bạn đã từ chối.",
   formAsked: "Cần điền biểu mẫu.",
   notApproved: "Không ai xác nhận kịp thời.",
+  cutArguments: (shown, of) => `[Cắt tại đây: hiển thị ${shown}/${of} ký tự.]`,
   readingFile: (name) => `Đang đọc ${name}`,
   fileCut: (name) => `${name} quá dài: chỉ đọc được phần đầu.`,
   filesRead: (read, of, cut) => {
