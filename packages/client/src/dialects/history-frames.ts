@@ -183,8 +183,8 @@ function partFrames(part: HistoryPart, author: Loose): Loose[] {
 
 function approvalFrames(part: HistoryPart, author: Loose): Loose[] {
   const { approval_key, action_requests, review_configs, timeout_seconds, deadline, tool_use_id } = part;
-  const { status, version, edited_requests, always, answers, reason } = part;
-  const request = { action_requests, review_configs, timeout_seconds, deadline, tool_use_id };
+  const { digest, status, version, edited_requests, always, answers, reason } = part;
+  const request = { action_requests, review_configs, timeout_seconds, deadline, tool_use_id, digest };
   const frames: Loose[] = [
     start({ type: "approval_request", approval_key, ...author }),
     delta(present(request)),
