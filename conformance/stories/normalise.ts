@@ -1,6 +1,6 @@
 /**
  * Makes the frames of two runs of a story the same where the runs may differ, and only there:
- * - ids that a server gives become `<kind>-<n>`, numbered as they appear; those that the story gives stay
+ * - ids and digests that a server gives become `<kind>-<n>`, numbered as they appear; those that the story gives stay
  * - points in time and durations become 0, and so do token counts (not the number of model calls) and `chat_id`
  * - the addresses of files become those of the story: they are served wherever it is played
  * - cursors (`event_id`) are left out
@@ -44,6 +44,7 @@ const KINDS: Readonly<Record<string, string>> = {
   user_message_id: "message",
   approval_key: "approval",
   form_request_id: "form",
+  digest: "digest",
 };
 
 const TITLES: ReadonlySet<string> = new Set(["session_title", "response.chat.title.updated"]);
@@ -76,6 +77,7 @@ function namesIn(frames: readonly Frame[], own: ReadonlySet<string>): Map<string
     add("approval", block?.approval_key);
     const { form_request_id } = (frame["content_block"] ?? {}) as { form_request_id?: unknown };
     add(KINDS["form_request_id"], form_request_id);
+    add(KINDS["digest"], (frame["delta"] as { digest?: unknown } | undefined)?.digest);
     if (frame.type === "task.output_item.added") add("item", (frame["item"] as { id: unknown }).id);
   }
   return names;
