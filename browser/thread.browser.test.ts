@@ -136,6 +136,18 @@ const topOf = async (page: Page) => await scroller(page).evaluate(({ scrollTop }
 const leftBelow = async (page: Page) =>
   await scroller(page).evaluate((box) => Math.round(box.scrollHeight - box.scrollTop - box.clientHeight));
 
+/** Where it stands once a wheel has moved it: that takes the browser some frames. */
+async function restingTop(page: Page): Promise<number> {
+  let last = Number.NaN;
+  const isResting = async (): Promise<boolean> => {
+    const before = last;
+    last = await topOf(page);
+    return last === before;
+  };
+  await expect.poll(isResting, { interval: 200 }).toBe(true);
+  return last;
+}
+
 describe("following", () => {
   test("opens at the end and stays there while the answer grows", async () => {
     const page = await openRecorded();
@@ -159,7 +171,7 @@ describe("following", () => {
     await page.mouse.wheel(0, -40);
     const button = page.getByRole("button", { name: "To the newest message" });
     await button.waitFor();
-    const before = await topOf(page);
+    const before = await restingTop(page);
     await play(page, log, at);
     expect(await topOf(page)).toBe(before);
     await button.click();
@@ -186,14 +198,14 @@ describe("following", () => {
       await expect.poll(() => page.getByText(/^Message \w+$/).count()).toBe(written.length);
     };
     await moveUp();
-    const before = await topOf(page);
+    const before = await restingTop(page);
     await show(["other", false]);
     expect(await topOf(page)).toBe(before);
     await show(["other", false], ["one", true]);
     await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
     await show(["other", false], ["one", true], ["two", true]);
     await moveUp();
-    const read = await topOf(page);
+    const read = await restingTop(page);
     await show(["other", false], ["one", true]);
     expect(await topOf(page)).toBe(read);
     await expect.poll(() => button.count()).toBe(1);
