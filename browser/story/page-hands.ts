@@ -145,9 +145,9 @@ export class PageHands implements Hands<string> {
     return async () => at;
   }
 
-  /** That both show the same in the end. */
+  /** That both show the same in the end. A reload near the end of the story may still be under way: it is waited for. */
   async compare(ref: Ref): Promise<string> {
-    return await sameScreens(this.stayer, this.goer, this.#head(ref));
+    return await this.#alone(() => sameScreens(this.stayer, this.goer, this.#head(ref)));
   }
 
   async #reload(ref: Ref, at: string): Promise<void> {
