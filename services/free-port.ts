@@ -1,10 +1,10 @@
 /**
- * Finds a port of 127.0.0.1 that nobody listens on. Never holds it, so whoever asked has to take it soon; but
- * never gives one out twice.
+ * Finds a port of 127.0.0.1 that nobody listens on. Never holds the port itself, so whoever asked has to take it soon;
+ * but never gives one out twice, whichever of our processes asks, for as long as the one it was given to lives.
  */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { createServer, type ListenOptions, type Server } from "node:net";
 
 import { ServiceError } from "./errors.ts";
 
@@ -19,16 +19,30 @@ const FIRST = 12_000;
 const LAST = 31_999;
 const TRIES = 200;
 
-const given = new Set<number>();
-
-async function isFree(port: number): Promise<boolean> {
+async function listening(where: ListenOptions): Promise<Server | null> {
   const server = createServer();
-  server.listen({ host: HOST, port, exclusive: true });
+  server.listen({ ...where, exclusive: true });
   try {
     await once(server, "listening");
   } catch {
-    return false;
+    return null;
   }
+  return server;
+}
+
+/**
+ * A name that one process can have, without a file: the system takes it back when the process ends, kill -9 included.
+ * A port alone would not do: other tests would be given that of a server which is just being started or restarted.
+ */
+async function isOurs(port: number): Promise<boolean> {
+  const name = await listening({ path: `\0turnstream-port-${port}` });
+  name?.unref();
+  return name !== null;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = await listening({ host: HOST, port });
+  if (server === null) return false;
   server.close();
   await once(server, "close");
   return true;
@@ -37,9 +51,7 @@ async function isFree(port: number): Promise<boolean> {
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(FIRST, LAST + 1);
-    if (given.has(port)) continue;
-    given.add(port);
-    if (await isFree(port)) return port;
+    if ((await isOurs(port)) && (await isFree(port))) return port;
   }
   throw new ServiceError(
     "start_failed",

@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 
 import { Client } from "pg";
@@ -76,15 +75,17 @@ test("after kill -9 of the owner of frozen servers", async () => {
 });
 
 test("after kill -9 of the watchdog, and then of the owner", async () => {
-  const owner = await careless("setInterval(() => {}, 1000);");
+  const owner = await careless("process.on('SIGUSR2', () => console.log()); setInterval(() => {}, 1000);");
   const watchdogs = () =>
     descendantsOf(owner.child.pid ?? 0).filter((pid) => commandOf(pid).includes("watchdog.ts"));
   const [first = 0] = watchdogs();
   process.kill(first, "SIGTERM");
   process.kill(first, "SIGKILL");
   await until("another watchdog", () => watchdogs().some((pid) => pid !== first));
-  // It is told in the moment in which it is started, or the next.
-  await sleep(500);
+  // It is told in the task in which it is started: whoever answers now is past that.
+  const answered = once(owner.child.stdout.resume(), "data");
+  owner.child.kill("SIGUSR2");
+  await answered;
   owner.child.kill("SIGKILL");
   expect(await areAllGone(owner)).toBe(true);
 });

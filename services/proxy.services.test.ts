@@ -48,7 +48,10 @@ async function call(): Promise<Caller> {
   socket.on("error", () => undefined);
   socket.on("data", (bytes) => (caller.text += bytes.toString()));
   socket.on("close", () => (caller.closed = true));
+  const { accepted } = proxy.counters();
   await once(socket, "connect");
+  // The system has connected it; the proxy may learn of it only later.
+  await until("the proxy to have the caller", () => proxy.counters().accepted > accepted);
   return caller;
 }
 

@@ -8,8 +8,6 @@ import { until } from "./poll.ts";
 import { type RedisOptions, type RedisServer, startRedis } from "./redis.ts";
 
 export interface RedisClusterOptions extends Omit<RedisOptions, "port"> {
-  /** After which silence a node counts as failed. Default: 2000. */
-  nodeTimeoutMs?: number;
   /** One for each primary. Default: none. */
   replicas?: boolean;
 }
@@ -23,13 +21,27 @@ export interface RedisCluster {
   readonly rootNodes: readonly { url: string }[];
   /** After a restart of a node, which takes no commands for two seconds: answers once every running node says that all is well. */
   waitUntilWhole(): Promise<void>;
+  /** Answers once the others have noticed that a node is gone. */
+  waitUntilBroken(): Promise<void>;
+  /** Answers once every replica of a running primary has all that it was told so far. */
+  waitForReplicas(): Promise<void>;
   /** Kills a primary, and answers with its replica once every node that is left takes it for the primary. */
   failover(index: number): Promise<RedisServer>;
   stop(): Promise<void>;
 }
 
 const NODES = 3;
+/** After which silence a node counts as failed: a machine that stands still for a while must not fail one. */
+const PATIENT_MS = 30_000;
+/** From a failure that is to be noticed soon until all is well again: a failed node is taken back only after twice that. */
+const IMPATIENT_MS = 1_000;
 const SLOTS = 16_384;
+
+async function setPatience(nodes: readonly RedisServer[], ms: number): Promise<void> {
+  await Promise.all(
+    nodes.map(async (node) => await node.command("CONFIG", "SET", "cluster-node-timeout", ms)),
+  );
+}
 
 interface StartedNode {
   node: RedisServer;
@@ -42,7 +54,7 @@ async function startNode(options: RedisClusterOptions): Promise<StartedNode> {
     "cluster-enabled": "yes",
     "cluster-config-file": "nodes.conf",
     "cluster-announce-ip": HOST,
-    "cluster-node-timeout": String(options.nodeTimeoutMs ?? 2000),
+    "cluster-node-timeout": String(PATIENT_MS),
     // The default, 10,000 above the port, may be taken.
     "cluster-port": String(busPort),
     // The default waits five seconds for more replicas before the first one is served.
@@ -57,6 +69,10 @@ async function startNode(options: RedisClusterOptions): Promise<StartedNode> {
 async function hasAllNodes(node: RedisServer): Promise<boolean> {
   const info = String(await node.command("CLUSTER", "INFO"));
   return info.includes("cluster_state:ok") && info.includes(`cluster_size:${NODES}`);
+}
+
+async function isBroken(node: RedisServer): Promise<boolean> {
+  return String(await node.command("CLUSTER", "INFO")).includes("cluster_state:fail");
 }
 
 async function isPrimaryFor(node: RedisServer, { port }: RedisServer): Promise<boolean> {
@@ -89,6 +105,10 @@ async function follow(replica: RedisServer, primary: RedisServer): Promise<void>
   });
   // The primary may hold back what is written until the replica reports again, a second later. It is still empty.
   await primary.command("FLUSHALL");
+  await catchUp(replica, primary);
+}
+
+async function catchUp(replica: RedisServer, primary: RedisServer): Promise<void> {
   const written = offsetIn(await primary.command("INFO", "replication"), "master_repl_offset");
   await until("the replica to get what is written", async () => {
     return offsetIn(await replica.command("INFO", "replication"), "slave_repl_offset") >= written;
@@ -115,6 +135,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
       await until(`the cluster to be ok at port ${node.port}`, async () => await hasAllNodes(node));
     });
     await Promise.all(whole);
+    await setPatience(running(), PATIENT_MS);
   }
 
   await waitUntilWhole();
@@ -127,11 +148,20 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     nodes,
     replicas,
     waitUntilWhole,
+    async waitUntilBroken() {
+      await setPatience(running(), IMPATIENT_MS);
+      for (const node of running()) await until("the others to notice", async () => await isBroken(node));
+    },
+    async waitForReplicas() {
+      const alive = pairs.filter(({ primary, replica }) => primary.isRunning && replica.isRunning);
+      await Promise.all(alive.map(async ({ primary, replica }) => await catchUp(replica, primary)));
+    },
     async failover(index) {
       const pair = pairs[index];
       if (!pair)
         throw new ServiceError("not_running", "there is no replica: start the cluster with replicas");
       await pair.primary.kill();
+      await setPatience(running(), IMPATIENT_MS);
       for (const node of running()) {
         await until("the replica to take over", async () => await isPrimaryFor(node, pair.replica));
       }

@@ -68,7 +68,7 @@ function encode(args: readonly (string | number)[]): string {
 export async function redisCommand(
   port: number,
   args: readonly (string | number)[],
-  timeoutMs = 5000,
+  timeoutMs = 30_000,
 ): Promise<RedisReply> {
   return await new Promise((resolve, reject) => {
     const socket = connect({ host: HOST, port, timeout: timeoutMs });
