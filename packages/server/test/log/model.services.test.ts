@@ -14,7 +14,8 @@ import { readAll, takeover, titles } from "./drafts.ts";
 
 let redis: Log;
 beforeAll(async () => {
-  redis = await createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix(), now: () => 1 });
+  const url = sharedRedisUrl();
+  redis = await createRedisLog({ url, prefix: freshPrefix(), now: () => 1, patienceMs: 30_000 });
 });
 afterAll(() => redis.close());
 

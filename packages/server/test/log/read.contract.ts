@@ -64,22 +64,44 @@ export function readContract(opened: () => Log): void {
     });
 
     test("expires only what is archived, and not once somebody writes, with an epoch or without", async () => {
-      const session = await begun(log);
       const own = { writer: "w1", epoch: 7 };
-      await log.append(session, { ...own, counter: 1, events: titles("a") });
-      expect(await log.expire(session, "7-1", 50)).toBe(false);
-      expect(await log.expire(session, "7-2", 150)).toBe(true);
-      await log.append(session, { writer: "g", counter: 1, events: titles("b") });
+      /** A session that somebody has written to in time; tried anew when the machine stood still for so long that nobody could. */
+      const kept = async (write: (session: string) => Promise<unknown>): Promise<string> => {
+        for (;;) {
+          const session = await begun(log);
+          await log.append(session, { ...own, counter: 1, events: titles("a") });
+          expect(await log.expire(session, "7-1", 50)).toBe(false);
+          const since = performance.now();
+          expect(await log.expire(session, "7-2", 150)).toBe(true);
+          const refused: unknown = await write(session).then(
+            () => null,
+            (caught: unknown) => caught,
+          );
+          if (refused === null) return session;
+          if (performance.now() - since < 150) throw refused;
+        }
+      };
+      const sessions = [
+        await kept((session) => log.append(session, { writer: "g", counter: 1, events: titles("b") })),
+        await kept((session) => log.append(session, { ...own, counter: 2, events: titles("b") })),
+      ];
       await pause(300);
-      expect(await log.expire(session, "7-3", 150)).toBe(true);
-      await log.append(session, { ...own, counter: 2, events: titles("c") });
-      await pause(300);
-      expect(await log.expire(session, "7-4", 150)).toBe(true);
-      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "0-0" });
-      await pause(300);
-      expect(await readAll(log, session)).toHaveLength(5);
-      expect(await log.expire(session, "8-5", 1)).toBe(true);
-      await expect.poll(() => log.head(session)).toBeNull();
+      for (const session of sessions) expect(await readAll(log, session)).toHaveLength(3);
+      // A claim makes a log that is gone anew: it is seen by what is before it.
+      let claimed = "";
+      let length = 0;
+      while (length < 3) {
+        const since = performance.now();
+        claimed = await kept((session) =>
+          log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "0-0" }),
+        );
+        const isInTime = performance.now() - since < 150;
+        await pause(300);
+        length = (await readAll(log, claimed)).length;
+        if (isInTime) expect(length).toBe(3);
+      }
+      expect(await log.expire(claimed, "8-3", 1)).toBe(true);
+      await expect.poll(() => log.head(claimed), { timeout: 30_000 }).toBeNull();
     });
   });
 

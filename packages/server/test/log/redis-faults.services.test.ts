@@ -26,9 +26,9 @@ beforeEach(async () => {
   proxy = await startProxy({ to: { host: "127.0.0.1", port: redis.port } });
   log = await createRedisLog({
     url: `redis://127.0.0.1:${proxy.port}`,
-    patienceMs: 500,
+    patienceMs: 30_000,
     pulseMs: 200,
-    waitMs: 1_500,
+    waitMs: 30_000,
   });
   await log.claim(SESSION, { ...own, event: sessionStart(SESSION), floor: "0-0" });
 });
@@ -51,7 +51,11 @@ describe("a connection", () => {
   let line: TcpProxy;
   beforeEach(async () => {
     line = await startProxy({ to: { host: "127.0.0.1", port: redis.port } });
-    calm = await createRedisLog({ url: `redis://127.0.0.1:${line.port}`, pulseMs: 3_600_000 });
+    calm = await createRedisLog({
+      url: `redis://127.0.0.1:${line.port}`,
+      pulseMs: 3_600_000,
+      patienceMs: 30_000,
+    });
   });
   afterEach(async () => {
     await calm.close();
@@ -87,9 +91,11 @@ describe("a connection", () => {
   });
 
   test("that says nothing any more is noticed and replaced", async () => {
-    const reader = new Reader(log, SESSION, { after: "0-0" });
+    const url = `redis://127.0.0.1:${proxy.port}`;
+    const hasty = await createRedisLog({ url, patienceMs: 500, pulseMs: 200, waitMs: 1_500 });
+    const reader = new Reader(hasty, SESSION, { after: "0-0" });
     await reader.until(({ entries }) => entries.length === 1);
-    const direct = await createRedisLog({ url: redis.url });
+    const direct = await createRedisLog({ url: redis.url, patienceMs: 30_000 });
     proxy.blackhole();
     await direct.append(SESSION, { writer: "g", counter: 1, events: titles("unheard") });
     await pause(1_200);
@@ -99,7 +105,7 @@ describe("a connection", () => {
     await reader.until(({ entries }) => entries.length === 3, 30_000);
     expect(reader.said).toEqual(["session.start", "unheard", "heard"]);
     await reader.stop();
-    await direct.close();
+    await Promise.all([hasty.close(), direct.close()]);
   });
 
   test("that can't be made is told after a bounded wait; readers are told too", async () => {
@@ -108,8 +114,12 @@ describe("a connection", () => {
       waitMs: 300,
       giveUpAfterMs: 600,
     });
-    const reader = new Reader(impatient, SESSION, { after: "0-0" });
-    await reader.until(({ entries }) => entries.length === 1);
+    let reader: Reader;
+    // So impatient that a machine which stands still makes it give up before anything is cut.
+    do {
+      reader = new Reader(impatient, SESSION, { after: "0-0" });
+      await reader.until(({ entries, end }) => entries.length === 1 || end !== null);
+    } while (reader.end !== null);
     // Live by then: one who is reading would be told as well.
     await pause(200);
     proxy.cut();

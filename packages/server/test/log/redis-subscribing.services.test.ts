@@ -60,7 +60,7 @@ describe("a server", () => {
   test("that is away: the reader is told in time", async () => {
     const log = await createRedisLog({ url: NOBODY, waitMs: 200, giveUpAfterMs: 600 });
     const reader = new Reader(log, "s", { after: "1-1" });
-    await reader.until(({ end }) => end !== null, 10_000);
+    await reader.until(({ end }) => end !== null, 30_000);
     expect(reader.end).toBe("unavailable");
     await log.close();
   });
@@ -71,7 +71,7 @@ describe("a server", () => {
       const silencer = await startSilencer();
       const session = `silent-${word}`;
       const options = { url: silencer.url, patienceMs: 300, waitMs: 2_000, pulseMs: 5_000 };
-      const direct = await createRedisLog({ url: redis.url });
+      const direct = await createRedisLog({ url: redis.url, patienceMs: 30_000 });
       await direct.claim(session, { epoch: 1, writer: "w", event: sessionStart(session), floor: "0-0" });
       silencer.silence(word, 2);
       const log = await createRedisLog(options);

@@ -3,8 +3,11 @@ import { freshPrefix, sharedClusterNodes, sharedRedisUrl } from "@turnstream/ser
 import { createRedisLog } from "../../src/log/redis.ts";
 import { logContract } from "./log.contract.ts";
 
-logContract("Redis", () => createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix() }));
+/** A machine that stands still is not what this is about. */
+const patienceMs = 30_000;
+
+logContract("Redis", () => createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix(), patienceMs }));
 
 logContract("Redis Cluster", () =>
-  createRedisLog({ url: sharedClusterNodes().map(({ url }) => url), prefix: freshPrefix() }),
+  createRedisLog({ url: sharedClusterNodes().map(({ url }) => url), prefix: freshPrefix(), patienceMs }),
 );
