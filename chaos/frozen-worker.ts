@@ -25,6 +25,8 @@ const SLOWNESS = 0.4;
 const AIM_MS = 3_000;
 /** How soon after it wakes it has to know. */
 const LEARN_MS = 2_000;
+/** Who has not heard by then never does; whether it was soon enough is another figure. */
+const NEVER_MS = 30_000;
 /** How long it is watched after that. */
 const AFTER_MS = 400;
 
@@ -246,7 +248,7 @@ async function wake(
   const wokenClock = Date.now();
   victim.signal("SIGCONT");
   const isTold = () => victim.saidAt("lost") !== null || victim.isOver;
-  while (!isTold() && performance.now() - wokenAt < 3 * LEARN_MS) await sleep(1);
+  while (!isTold() && performance.now() - wokenAt < NEVER_MS) await sleep(1);
   counts.learnMs = (victim.saidAt("lost") ?? performance.now()) - wokenAt;
   if (!isTold()) counts.notTold++;
   await sleep(AFTER_MS);

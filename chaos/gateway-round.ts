@@ -16,7 +16,7 @@ import type { GatewayStage } from "./gateway-stage.ts";
 import { KINDS } from "./kinds-of-viewers.ts";
 import { judge } from "./plan-judge.ts";
 import { ReturningViewer } from "./returning-viewer.ts";
-import { atWork, CALLS, FOREVER_MS, nested, stoppedWrongly, TOOLS } from "./stop.ts";
+import { atWork, CALLS, FOREVER_MS, isTakenOver, nested, stoppedWrongly, TOOLS } from "./stop.ts";
 import type { TurnFollower } from "./turn-follower.ts";
 import { type Plan, randomPlan } from "./turn-plan.ts";
 import { turnOf } from "./turn-stage.ts";
@@ -43,7 +43,7 @@ export interface Found {
 /** How long an event takes to the screens, about. */
 const SEEN_MS = 15;
 /** How long viewers may take to have everything once the turn is over. */
-const CAUGHT_UP_MS = 10_000;
+const CAUGHT_UP_MS = 40_000;
 
 export class GatewayRound {
   readonly #stage: GatewayStage;
@@ -201,7 +201,8 @@ function isEnd({ type, stop_reason }: Frame): boolean {
 
 function judged(turn: Turn, events: readonly Event[], plan: Plan, fault: Fault): string[] {
   if (fault === "stop") return stoppedWrongly(turn, events, TOOLS);
-  return judge(turn, plan, fault === "wipe" || fault === "redis").problems;
+  const mayBeCut = fault === "wipe" || fault === "redis" || isTakenOver(events);
+  return judge(turn, plan, mayBeCut).problems;
 }
 
 async function postStop({ url, headers }: Door, { session }: Ref): Promise<Record<string, unknown>> {

@@ -35,7 +35,7 @@ function newShift(): Shift {
 }
 
 const TENANT = "chaos";
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 export class Load {
   readonly crowds = new Set<Crowd>();
@@ -157,7 +157,7 @@ export class Load {
 
 /** Whether a reader has the log exactly, once it has had the time to get there. */
 export async function hasExactly(watcher: Watcher, entries: readonly LogEntry[]): Promise<boolean> {
-  const deadline = performance.now() + 3_000;
+  const deadline = performance.now() + PATIENCE_MS;
   const isThere = () => watcher.view.at(-1)?.cursor === entries.at(-1)?.cursor;
   while (!isThere() && performance.now() < deadline) await sleep(5);
   const { view } = watcher;

@@ -1,13 +1,25 @@
 /** The short form of every scenario, for CI. The full runs are commands of their own. */
 import { expect, test } from "vitest";
-import { isMet, seeded } from "./scenario.ts";
+import { type Figure, isMet, seeded } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
 const TIMES = 10;
+/** A fault of ours is there every time; a machine that stood still in the wrong moment isn't. */
+const TRIES = 3;
 
-test.for(Object.entries(SCENARIOS))("%s", { timeout: 150_000 }, async ([, scenario]) => {
+/** A time that was measured, or how often a moment was met: both depend on what else the machine does. */
+function isByChance({ unit, exactly, atMost }: Figure): boolean {
+  return exactly === undefined && (unit === "ms" || atMost === undefined);
+}
+
+test.for(Object.entries(SCENARIOS))("%s", { timeout: TRIES * 150_000 }, async ([, scenario]) => {
   const times = scenario.short ?? TIMES;
-  const figures = await scenario.run({ times, random: seeded(1), progress: () => undefined });
-  expect(figures.length).toBeGreaterThan(0);
-  expect(figures.filter((figure) => !isMet(figure))).toEqual([]);
+  let unmet: Figure[] = [];
+  for (let n = 1; n <= TRIES; n++) {
+    const figures = await scenario.run({ times, random: seeded(n), progress: () => undefined });
+    expect(figures.length).toBeGreaterThan(0);
+    unmet = figures.filter((figure) => !isMet(figure));
+    if (unmet.length === 0 || !unmet.every(isByChance)) break;
+  }
+  expect(unmet).toEqual([]);
 });

@@ -27,7 +27,7 @@ export class StateReader {
   }
 
   /** Whether it gets somewhere within a while. */
-  async reaches(cursor: Cursor, ms = 3_000): Promise<boolean> {
+  async reaches(cursor: Cursor, ms = 30_000): Promise<boolean> {
     const deadline = performance.now() + ms;
     while (this.cursor !== cursor && performance.now() < deadline) await sleep(5);
     return this.cursor === cursor;

@@ -24,6 +24,8 @@ export const TENANT = "chaos";
 export const RUNNING = 2;
 /** How soon whoever has seen what is gone must be told. */
 export const TELL_MS = 1_000;
+/** Who was not told by then never is; whether it was soon enough is another figure. */
+const NEVER_MS = 30_000;
 /** How much of an idle session is archived. */
 const IDLE = ["nothing", "part", "all"] as const;
 
@@ -142,7 +144,7 @@ export class WipeRound {
 
   async #wait(readers: readonly StateReader[], since: number): Promise<void> {
     this.#found.mustTell += readers.length;
-    const deadline = since + 3 * TELL_MS;
+    const deadline = since + NEVER_MS;
     const isWaiting = () => readers.some(({ told }) => told.length === 0);
     while (isWaiting() && performance.now() < deadline) await sleep(5);
     for (const reader of readers) {
