@@ -39,7 +39,7 @@ export default defineConfig({
           globalSetup: "services/global-setup.ts",
           // Servers answer a moment later, on machines that may be busy: the default gives them a second.
           expect: { poll: { timeout: 30_000 } },
-          testTimeout: 60_000,
+          testTimeout: 180_000,
           hookTimeout: 120_000,
         },
       },

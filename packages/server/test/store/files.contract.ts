@@ -204,9 +204,9 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       await store().uploads.begin(ref, upload("done"));
       await store().uploads.complete(ref, "done", 1);
       await store().uploads.begin(ref, upload("left"));
-      await wait(200);
+      await wait(3_600_000);
       await store().uploads.begin(ref, upload("fresh"));
-      await store().uploads.prune({ olderThanMs: 100, limit: 1_000 });
+      await store().uploads.prune({ olderThanMs: 1_800_000, limit: 1_000 });
       expect(await store().uploads.get(ref, "left")).toBeNull();
       expect(await store().uploads.get(ref, "done")).not.toBeNull();
       expect(await store().uploads.get(ref, "fresh")).not.toBeNull();

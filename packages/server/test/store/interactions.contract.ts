@@ -161,9 +161,9 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
         won: true,
       });
 
-      const late = anInteraction("question", { deadlineMs: 30 });
+      const late = anInteraction("question", { deadlineMs: 30_000 });
       await store().interactions.request(ref, late);
-      await wait(50);
+      await wait(50_000);
       for (const to of ["answered", "dismissed"]) {
         expect(await store().interactions.change(ref, { id: late.id, to })).toMatchObject({
           won: false,

@@ -56,10 +56,10 @@ export function keysContract(name: string, makeStore: MakeStore): void {
     test("a key expires", async () => {
       const tenant = await newTenant(store());
       const { key } = await store().keys.create(tenant, { name: "now", scopes: [] });
-      const soon = { name: "soon", scopes: [], expiresAt: key.createdAt + 300 };
+      const soon = { name: "soon", scopes: [], expiresAt: key.createdAt + 300_000 };
       const { secret, key: expiring } = await store().keys.create(tenant, soon);
       expect(await store().keys.verify(secret)).not.toBeNull();
-      await wait(400);
+      await wait(400_000);
       expect(await store().keys.verify(secret)).toBeNull();
       expect(await store().keys.live([expiring.id])).toEqual(new Set());
     });

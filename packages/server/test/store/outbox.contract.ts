@@ -110,7 +110,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       const { ref } = await newSession(store);
       const { ref: other } = await newSession(store);
       for (const key of ["a1", "a2"]) await store.outbox.add(ref, { key, draft: title(key) });
-      const query = { limit: 10, olderThanMs: 0, leaseMs: 300 };
+      const query = { limit: 10, olderThanMs: 0, leaseMs: 300_000 };
       expect(await store.outbox.take({ ...query, olderThanMs: 60_000 })).toEqual([]);
       expect(await store.outbox.take(query)).toEqual([ref]);
       await store.outbox.add(other, { key: "b1", draft: title("b1") });
@@ -118,7 +118,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect(await store.outbox.take(query)).toEqual([]);
       expect((await store.outbox.undelivered(ref, 10)).map((row) => row.key)).toEqual(["a1", "a2"]);
       expect(await store.outbox.undelivered({ ...ref, tenant: "else" }, 10)).toEqual([]);
-      await harness.wait(320);
+      await harness.wait(320_000);
       expect(await store.outbox.take({ ...query, limit: 1 })).toEqual([ref]);
     });
 

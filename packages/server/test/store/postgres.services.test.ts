@@ -9,7 +9,7 @@ import { journalContract } from "./journal.contract.ts";
 import { knowledgeContract } from "./knowledge.contract.ts";
 import { memoriesContract } from "./memories.contract.ts";
 import { outboxContract } from "./outbox.contract.ts";
-import { postgresHarness } from "./postgres-harness.ts";
+import { timedHarness } from "./postgres-harness.ts";
 import { runningContract } from "./running.contract.ts";
 import { sessionPartsContract } from "./session-parts.contract.ts";
 import { sessionsContract } from "./sessions.contract.ts";
@@ -31,4 +31,4 @@ const suites = [
   filesContract,
   gatewayContract,
 ];
-for (const suite of suites) suite("postgres", postgresHarness);
+for (const suite of suites) suite("postgres", timedHarness);

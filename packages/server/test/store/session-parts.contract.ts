@@ -122,13 +122,13 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
 
     test("a lease that ran out is taken over by one, and its owner is told", async () => {
       const [dead, one, two] = [unique("exec"), unique("exec"), unique("exec")];
-      expect(await store.leases.renew(dead, 100)).toBe(false);
-      expect(await store.leases.take(dead, 150)).toBe(true);
-      for (const id of [one, two]) await store.leases.take(id, 60_000);
-      expect(await store.leases.renew(dead, 150)).toBe(true);
+      expect(await store.leases.renew(dead, 100_000)).toBe(false);
+      expect(await store.leases.take(dead, 150_000)).toBe(true);
+      for (const id of [one, two]) await store.leases.take(id, 60_000_000);
+      expect(await store.leases.renew(dead, 150_000)).toBe(true);
       expect(await store.leases.expired(100)).toEqual([]);
       expect(await store.leases.takeDead(dead, one)).toBe(false);
-      await harness.wait(170);
+      await harness.wait(170_000);
       expect(await store.leases.expired(100)).toEqual([dead]);
       const takes = await Promise.all([one, two, one, two].map((by) => store.leases.takeDead(dead, by)));
       // Who has it is told so again: the first answer may have been lost.
@@ -137,8 +137,8 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       const [taker, other] = takes[0] ? [one, two] : [two, one];
       expect(await store.leases.unknown([dead, "exec-nobody", one])).toEqual(["exec-nobody"]);
       expect(await store.leases.expired(100)).toEqual([]);
-      expect(await store.leases.renew(dead, 150)).toBe(false);
-      expect(await store.leases.take(dead, 150)).toBe(false);
+      expect(await store.leases.renew(dead, 150_000)).toBe(false);
+      expect(await store.leases.take(dead, 150_000)).toBe(false);
       expect(await store.leases.release(dead, taker)).toBe(true);
       expect(await store.leases.release(dead, taker)).toBe(false);
       expect(await store.leases.expired(100)).toEqual([]);
@@ -147,15 +147,15 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
 
     test("a lease is ended by whoever holds it, and nobody else", async () => {
       const [dead, taker, other] = [unique("exec"), unique("exec"), unique("exec")];
-      await store.leases.take(dead, 10);
-      for (const id of [taker, other]) await store.leases.take(id, 100);
+      await store.leases.take(dead, 10_000);
+      for (const id of [taker, other]) await store.leases.take(id, 100_000);
       expect(await store.leases.release(taker, other)).toBe(false);
-      await harness.wait(20);
+      await harness.wait(20_000);
       expect(await store.leases.takeDead(dead, taker)).toBe(true);
       // It wakes up, and ends its work as if nothing had happened.
       expect(await store.leases.release(dead, dead)).toBe(false);
       expect(await store.leases.release(dead, other)).toBe(false);
-      await harness.wait(120);
+      await harness.wait(120_000);
       // The one who took over has died as well: what it had taken is there to be taken.
       expect(await store.leases.expired(100)).toContain(dead);
       expect(await store.leases.takeDead(dead, other)).toBe(true);
@@ -166,13 +166,13 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
 
     test("when the one who took over dies as well, both are there to be taken", async () => {
       const [first, second, third] = [unique("exec"), unique("exec"), unique("exec")];
-      await store.leases.take(first, 20);
-      await store.leases.take(second, 150);
-      await store.leases.take(third, 60_000);
-      await harness.wait(40);
+      await store.leases.take(first, 20_000);
+      await store.leases.take(second, 150_000);
+      await store.leases.take(third, 60_000_000);
+      await harness.wait(40_000);
       expect(await store.leases.takeDead(first, second)).toBe(true);
       expect(await store.leases.takeDead(first, third)).toBe(false);
-      await harness.wait(150);
+      await harness.wait(150_000);
       expect(await store.leases.expired(100)).toEqual([first, second]);
       expect(await store.leases.takeDead(first, third)).toBe(true);
       expect(await store.leases.expired(100)).toEqual([second]);
@@ -182,9 +182,9 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
 
     test("a lease that ran out and that nobody took can be renewed", async () => {
       const id = unique("exec");
-      await store.leases.take(id, 10);
-      await harness.wait(20);
-      expect(await store.leases.renew(id, 60_000)).toBe(true);
+      await store.leases.take(id, 10_000);
+      await harness.wait(20_000);
+      expect(await store.leases.renew(id, 60_000_000)).toBe(true);
       expect(await store.leases.expired(100)).toEqual([]);
       expect(await store.leases.release(id, id)).toBe(true);
     });
