@@ -31,7 +31,8 @@ export interface Scene {
 }
 
 interface Begun extends Scene {
-  readonly told: Told;
+  /** Null when there is nothing to tell. */
+  readonly told: Told | null;
 }
 
 /** Gives the same scene to all who want one at the same time: it is dear, and a bad cursor is cheap to send. */
@@ -44,6 +45,8 @@ export interface BeginningsFeed {
   readonly head: Position;
   /** Why a position can't be gone on from; null when it can. */
   judge(position: Position): Promise<BadCursorReason | null>;
+  /** Whether all that came after a position is at hand. */
+  isNear(position: Position): Promise<boolean>;
   readonly stateAt: (position: Position) => Promise<SessionState | BadCursorReason>;
   /** Whether what states of this feed have dropped is archived as it was then. */
   isDroppedKept(): Promise<boolean>;
@@ -61,6 +64,7 @@ export async function beginAs(
   const begun = await beginningOf(feed, telling, wish, how, shared);
   if (telling.choice.dialect !== "native") return begun;
   const { told, at } = begun;
+  if (told === null) return begun;
   const head = formatCursor(comparePositions(at, feed.head) > 0 ? at : feed.head);
   return { ...begun, told: { ...told, head } };
 }
@@ -74,7 +78,10 @@ async function beginningOf(
 ): Promise<Begun> {
   const fresh = (reason: Told["reason"]) => freshly(feed, telling, reason, shared);
   if (how.type === "anew") return fresh("expired");
-  if (how.type === "slow") return (await afterSlowness(feed, telling, how.since)) ?? fresh("slow");
+  if (how.type === "set back" && how.since !== null && (await feed.isNear(how.since)))
+    return goOn(null, how.since);
+  if (how.type === "slow" || how.type === "set back")
+    return (await afterSlowness(feed, telling, how.since)) ?? fresh("slow");
   if (wish.after === null) return fresh("fresh");
   const at = parseCursor(wish.after);
   if (at === null) return fresh("invalid");
@@ -83,7 +90,7 @@ async function beginningOf(
   return fresh(reason === "trimmed" || reason === "missing" ? "expired" : "invalid");
 }
 
-function goOn(told: Told, at: Position): Begun {
+function goOn(told: Told | null, at: Position): Begun {
   return { told, at, chunks: [], standing: null };
 }
 

@@ -215,6 +215,11 @@ export class Feed implements SeatOwner, FollowerOf {
     return typeof entries === "string" ? entries : null;
   }
 
+  async isNear(position: Position): Promise<boolean> {
+    if ((await this.judge(position)) !== null) return false;
+    return (this.#held?.after(position, 1) ?? null) !== null;
+  }
+
   readonly stateAt = async (position: Position): Promise<SessionState | BadCursorReason> => {
     const { known } = this;
     if (known !== null && comparePositions(known, position) === 0) return known;

@@ -4,7 +4,7 @@
 import type { Cursor, SessionState, Turn } from "@turnstream/protocol";
 import type { Ref } from "../store/refs.ts";
 import type { Choice } from "./choice.ts";
-import type { Outlet, OutletEvents } from "./outlet.ts";
+import type { Lane, Outlet, OutletEvents } from "./outlet.ts";
 
 /** How a subscription began, or began anew: the fields of `subscribed` on the wire. */
 export interface Told {
@@ -35,7 +35,7 @@ export interface SubscriptionWish {
   readonly untilIdle?: boolean;
 }
 
-export interface Subscription extends OutletEvents {
+export interface Subscription extends OutletEvents, Lane {
   /** The last position that the outlet was given. */
   readonly position: Cursor;
 }

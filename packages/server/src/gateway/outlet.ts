@@ -2,34 +2,45 @@
  * The way out of one connection, as subscriptions see it: a bounded queue before a transport. Types only; the queue is in
  * queued-outlet.ts, the transports are in socket/ and sse/.
  */
-import type { ErrorWord } from "@turnstream/protocol";
+import type { ErrorWord, Position } from "@turnstream/protocol";
 
 /**
  * - `written`: the transport has it, and nothing waits before it;
  * - `queued`: it waits until the other side has read more;
- * - `dropped`: the queue was over its bound, and is empty now: whatever had been queued is lost to this client. Nothing is
- *   taken until it has drained.
+ * - `dropped`: the queue was over its bound: whatever this one had queued is lost. Nothing of it is taken until it has heard
+ *   `drained`.
  */
 export type Sent = "written" | "queued" | "dropped";
 
 export interface Outlet {
-  /** Takes whole frames only. The bytes are shared with other connections: nobody changes them. */
-  send(bytes: Uint8Array): Sent;
+  /**
+   * Takes whole frames only. The bytes are shared with other connections: nobody changes them.
+   * @param from where the client stands before them, if it can go on from there
+   */
+  send(bytes: Uint8Array, from?: Position | null): Sent;
+  /** After `drained`: it is up to date, or over, and it is the next one's turn. A send says so too. */
+  pass?(): void;
   /** Ends the connection from our side, after what is queued. */
   end(): void;
 }
 
-/**
- * What the owner of a connection tells its subscriptions. Several may share an outlet: one that had something queued, and
- * hears `drained` without `flushed`, has lost it, even if the send that was over the bound was another's.
- */
+/** What the owner of a connection tells its subscriptions. */
 export interface OutletEvents {
   /** Everything that was queued has been handed to the transport. */
   flushed(): void;
-  /** After `dropped`: the other side has read what the transport held, and takes something again. */
+  /** After it was dropped: the other side has read what the transport held, and it is this one's turn. */
   drained(): void;
   /** The connection is over. */
   closed(): void;
+}
+
+/** One of several that share a connection, and its bound. */
+export interface Lane extends Pick<OutletEvents, "drained"> {
+  /**
+   * What it had queued was dropped, maybe for the sake of others.
+   * @param at where the client stands with what was handed over before; null when it is to be told that it was slow
+   */
+  setBack?(at: Position | null): void;
 }
 
 /** The same for one who has the connection to himself. */

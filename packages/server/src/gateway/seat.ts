@@ -73,7 +73,7 @@ export class Seat implements Subscription {
     if (this.#state.phase !== "live") return;
     let sent: Sent | null = null;
     try {
-      if (bytes !== null) sent = this.#viewer.outlet.send(bytes);
+      if (bytes !== null) sent = this.#viewer.outlet.send(bytes, this.#passed ?? this.#state.position);
     } catch (error) {
       this.#letGo(error);
       return;
@@ -92,6 +92,10 @@ export class Seat implements Subscription {
     this.step({ type: "drained" });
   }
 
+  setBack(at: Position | null): void {
+    this.step({ type: "set back", at });
+  }
+
   closed(): void {
     this.step({ type: "closed" });
     this.#owner.leave(this);
@@ -101,6 +105,7 @@ export class Seat implements Subscription {
     const wasLive = this.#state.phase === "live";
     this.#state = state;
     if (wasLive && state.phase !== "live") this.#owner.unjoin(this);
+    if (!wasLive && isSettled(state)) this.#viewer.outlet.pass?.();
     for (const effect of effects) {
       // The viewer may leave while it is told.
       if (this.#state.phase === "closed" && state.phase !== "closed") return;
@@ -138,6 +143,11 @@ export class Seat implements Subscription {
     this.#owner.failed(error);
     this.step({ type: "end", reason: "unavailable" });
   }
+}
+
+/** Whether it has caught up, waits, or is over. */
+function isSettled({ phase, waits }: Subscribed): boolean {
+  return phase === "live" || phase === "closed" || waits !== null;
 }
 
 /** Whether that turn's end is what the viewer waits for. */

@@ -8,7 +8,7 @@
  *      │  │ bad position   │  │  │ page: send        │  │ the feed began anew: read on from here
  *      │  └────────────────┘  └──┴───────────────────│──┘
  *      │ drained                                     │
- *      └──────────────── degraded ◀──────────────────┘ dropped (from any state)
+ *      └──────────────── degraded ◀──────────────────┘ dropped, set back (from any state)
  *
  * `position` is what the outlet was given, `safe` what its transport has: the first may be lost to a client that is slow,
  * the second not. While it catches up it takes no pieces, and reads on only when what it was given has left: so it never
@@ -28,21 +28,24 @@ export interface Subscribed {
   readonly chunks: readonly Uint8Array[];
   readonly to: Position | null;
   readonly over: boolean;
+  /** While degraded: for the sake of others on the same connection, and by no fault of its own. */
+  readonly isSetBack: boolean;
   /** While catching up: until what was given has left, or until there is something to read. */
   readonly waits: "flush" | "news" | null;
 }
 
-/** How a viewer begins: where it says it was, anew, or where it was when it turned out too slow. */
+/** How a viewer begins: where it says it was, anew, or where it was when it turned out too slow or was set back. */
 export type Beginning =
   | { readonly type: "asked" }
   | { readonly type: "anew" }
-  | { readonly type: "slow"; readonly since: Position | null };
+  | { readonly type: "slow" | "set back"; readonly since: Position | null };
 
 export type SubscriptionInput =
   | {
       readonly type: "begun";
       readonly ask: number;
-      readonly told: Told;
+      /** Null when it goes on as if nothing had been. */
+      readonly told: Told | null;
       readonly at: Position;
       readonly chunks: readonly Uint8Array[];
     }
@@ -65,6 +68,8 @@ export type SubscriptionInput =
   | { readonly type: "lost" }
   | { readonly type: "flushed" }
   | { readonly type: "drained" }
+  /** What was queued is gone. @param at where the client stands, if that is known and near */
+  | { readonly type: "set back"; readonly at: Position | null }
   | { readonly type: "end"; readonly reason: SubscriptionEnd }
   | { readonly type: "closed" };
 
@@ -92,6 +97,7 @@ export const newSubscription: Subscribed = {
   chunks: NO_CHUNKS,
   to: null,
   over: false,
+  isSetBack: false,
   waits: null,
 };
 
@@ -110,8 +116,8 @@ export function subscription(state: Subscribed, input: SubscriptionInput): Subsc
       const { told, at: to, chunks } = input;
       const begun: Subscribed = { ...state, phase: "catching up", chunks, to, over: false };
       // What was there before is told anew, or is where it goes on from.
-      const from = told.resumed ? begun : { ...begun, position: null, safe: null };
-      return giveNext(from, [{ type: "tell", told }]);
+      const from = told?.resumed === false ? { ...begun, position: null, safe: null } : begun;
+      return giveNext(from, told === null ? NOTHING : [{ type: "tell", told }]);
     }
     case "page":
       return giveNext({ ...state, chunks: input.chunks, to: input.to, over: input.over }, NOTHING);
@@ -134,7 +140,11 @@ export function subscription(state: Subscribed, input: SubscriptionInput): Subsc
     case "flushed":
       return takeFlushed(state);
     case "drained":
-      return isSafe(state) ? { state, effects: NOTHING } : begin(state, { type: "slow", since: state.safe });
+      return isSafe(state)
+        ? { state, effects: NOTHING }
+        : begin(state, { type: state.isSetBack ? "set back" : "slow", since: state.safe });
+    case "set back":
+      return setBack(state, input.at);
     case "end":
       return end(state, NOTHING, input.reason);
     case "closed":
@@ -150,7 +160,7 @@ function isSafe({ phase, position, safe, waits }: Subscribed): boolean {
 function begin(state: Subscribed, how: Beginning): SubscriptionStep {
   const ask = state.ask + 1;
   return {
-    state: { ...state, phase: "starting", ask, chunks: NO_CHUNKS, to: null, waits: null },
+    state: { ...state, phase: "starting", ask, chunks: NO_CHUNKS, to: null, isSetBack: false, waits: null },
     effects: [{ type: "begin", ask, how }],
   };
 }
@@ -214,6 +224,12 @@ function takeFlushed(state: Subscribed): SubscriptionStep {
   const flushed = isLast ? { ...state, safe: state.position } : state;
   if (state.waits !== "flush") return { state: flushed, effects: NOTHING };
   return isLast ? read(flushed, NOTHING) : giveNext(flushed, NOTHING);
+}
+
+/** Who begins has lost nothing that it will not be given again. */
+function setBack(state: Subscribed, at: Position | null): SubscriptionStep {
+  if (state.phase === "starting") return { state, effects: NOTHING };
+  return degrade(at === null ? state : { ...state, position: at, safe: at, isSetBack: true });
 }
 
 function degrade(state: Subscribed): SubscriptionStep {

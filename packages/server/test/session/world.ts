@@ -38,10 +38,11 @@ export class World {
     this.ref = ref;
   }
 
-  static async make(parts: TestParts): Promise<World> {
-    const actor = { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` };
+  /** @param of whose session it is; somebody new when absent */
+  static async make(parts: TestParts, of?: Actor): Promise<World> {
+    const actor = of ?? { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` };
     const session = `s-${randomUUID()}`;
-    await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
+    if (of === undefined) await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
     await parts.store.sessions.create(actor, { id: session });
     return new World(parts, actor, { tenant: actor.tenant, session });
   }

@@ -12,7 +12,6 @@ import type { Choice } from "../choice.ts";
 import { carryOut } from "../commands.ts";
 import type { Connection, Connections, Leaving } from "../connections.ts";
 import { errorAnswer } from "../errors.ts";
-import type { Subscription } from "../feeds.ts";
 import type { GatewayParts } from "../http/route.ts";
 import type { OutletEvents } from "../outlet.ts";
 import { QueuedOutlet } from "../queued-outlet.ts";
@@ -43,7 +42,7 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
   readonly #socket: WebSocket;
   readonly #under: Socket;
   readonly #transport: SocketTransport;
-  readonly #subscriptions = new Map<string, { viewer: SocketViewer; subscription: Subscription }>();
+  readonly #viewers = new Map<string, SocketViewer>();
   #commands: CommandQueue | null = null;
   /** Ids of sessions that were named by number: a number is never another's. */
   #numbers: Map<string, string> | null = null;
@@ -80,20 +79,19 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
   }
 
   flushed(): void {
-    for (const { subscription } of this.#subscriptions.values()) subscription.flushed();
+    for (const { subscription } of this.#viewers.values()) subscription?.flushed();
   }
 
-  drained(): void {
-    for (const { subscription } of this.#subscriptions.values()) subscription.drained();
-  }
+  /** Nothing of its own is ever dropped: each of its viewers hears it for itself. */
+  drained(): void {}
 
   closed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#room.connections.delete(this);
     this.outlet.over();
-    for (const { subscription } of this.#subscriptions.values()) subscription.closed();
-    this.#subscriptions.clear();
+    for (const { subscription } of this.#viewers.values()) subscription?.closed();
+    this.#viewers.clear();
   }
 
   beat(now: number): void {
@@ -135,8 +133,7 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
   }
 
   forget(viewer: SocketViewer): void {
-    if (this.#subscriptions.get(viewer.session)?.viewer === viewer)
-      this.#subscriptions.delete(viewer.session);
+    if (this.#viewers.get(viewer.session) === viewer) this.#viewers.delete(viewer.session);
   }
 
   /** Nothing more is taken or sent; the other side has a while to answer. */
@@ -233,21 +230,20 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
     const { limits, feeds } = this.#room.parts;
     // Once more is once more from there: the one before ends without a word.
     this.#unsubscribe(ref.session);
-    if (this.#subscriptions.size >= limits.subscriptionsPerSocket)
+    if (this.#viewers.size >= limits.subscriptionsPerSocket)
       throw new Refused(
         "RATE_LIMITED",
         `A socket takes ${limits.subscriptionsPerSocket} sessions. Unsubscribe from one first.`,
       );
     const viewer = new SocketViewer(this, ref.session, command.request_id);
     const wish = { choice: this.#choice, after: command.last_event_id ?? null };
-    const kept = { viewer, subscription: NOT_YET };
-    this.#subscriptions.set(ref.session, kept);
-    kept.subscription = feeds.subscribe(ref, wish, viewer);
+    this.#viewers.set(ref.session, viewer);
+    viewer.subscription = feeds.subscribe(ref, wish, viewer);
   }
 
   #unsubscribe(session: string): Record<string, never> {
-    this.#subscriptions.get(session)?.subscription.closed();
-    this.#subscriptions.delete(session);
+    this.#viewers.get(session)?.subscription?.closed();
+    this.#viewers.delete(session);
     return {};
   }
 
@@ -257,9 +253,6 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
     this.reply({ type: "error", ...(request === undefined ? {} : { request_id: request }), ...reply });
   }
 }
-
-/** While `subscribe` has not come back. */
-const NOT_YET: Subscription = { position: "0-0", flushed: ignore, drained: ignore, closed: ignore };
 
 function ignore(): void {}
 

@@ -1,18 +1,25 @@
-/** A session as a socket sees it: tells the client how its subscription began, and when it ends though nobody asked. */
+/**
+ * A session as a socket sees it: one of those who share its outlet. Tells the client how its subscription began, and when it
+ * ends though nobody asked.
+ */
+import type { Position } from "@turnstream/protocol";
 import type { SocketReply } from "@turnstream/protocol/schema";
-import type { SubscriptionEnd, Told, Viewer } from "../feeds.ts";
-import type { Outlet } from "../outlet.ts";
+import type { Subscription, SubscriptionEnd, Told, Viewer } from "../feeds.ts";
+import type { Lane, Outlet, Sent } from "../outlet.ts";
+import type { QueuedOutlet } from "../queued-outlet.ts";
 
 /** What a viewer needs of its socket. */
 export interface SocketSide {
-  readonly outlet: Outlet;
+  readonly outlet: QueuedOutlet;
   reply(reply: SocketReply): void;
   /** It is over, and not by the client's wish. */
   forget(viewer: SocketViewer): void;
 }
 
-export class SocketViewer implements Viewer {
+export class SocketViewer implements Viewer, Lane, Outlet {
   readonly session: string;
+  /** Null while `subscribe` has not come back. */
+  subscription: Subscription | null = null;
   readonly #side: SocketSide;
   /** Told once: what begins anew later, begins by itself. */
   #request: string | undefined;
@@ -24,7 +31,27 @@ export class SocketViewer implements Viewer {
   }
 
   get outlet(): Outlet {
-    return this.#side.outlet;
+    return this;
+  }
+
+  send(bytes: Uint8Array, from: Position | null = null): Sent {
+    return this.#side.outlet.sendOf(this, bytes, from);
+  }
+
+  pass(): void {
+    this.#side.outlet.passOf(this);
+  }
+
+  end(): void {
+    this.#side.outlet.end();
+  }
+
+  drained(): void {
+    this.subscription?.drained();
+  }
+
+  setBack(at: Position | null): void {
+    this.subscription?.setBack?.(at);
   }
 
   told(told: Told): void {
