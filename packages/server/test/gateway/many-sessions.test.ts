@@ -82,9 +82,10 @@ function slowOnes({ frames }: SocketClient): number {
 
 /** The text of each session as a client of the dialect shows it. */
 function shown({ frames }: SocketClient, dialect: string): string[] {
-  const own = Map.groupBy(frames, ({ session_id }) => session_id as string | undefined);
+  const own = new Map<unknown, (typeof frames)[number][]>(worlds.map(({ ref }) => [ref.session, []]));
+  for (const frame of frames) if (frame["type"] !== "subscribed") own.get(frame["session_id"])?.push(frame);
   return worlds.map(({ ref }) => {
-    const told = own.get(ref.session)?.filter(({ type }) => type !== "subscribed") ?? [];
+    const told = own.get(ref.session) ?? [];
     if (dialect === "native") {
       let state = emptyState;
       for (const { session_id: _, ...frame } of told)
