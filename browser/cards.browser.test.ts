@@ -179,6 +179,18 @@ test("U07: a form says what is missing, goes there, and is sent when it is right
     .toEqual([["submit", "f1", values]]);
 });
 
+test("U07: who types on after a refusal types into the field that is wrong, whenever the next picture is drawn", async () => {
+  const fields = ["name", "town"].map((name) => ({ name, label: name, type: "text", required: true }));
+  const page = await open({ type: "form.request", form: "f1", schema: { id: "f", title: "Who?", fields } });
+  await page.evaluate(() => {
+    window.requestAnimationFrame = () => 0;
+  });
+  await page.getByRole("textbox", { name: "town" }).focus();
+  await press(page, "Enter");
+  await page.keyboard.type("An");
+  await expect.poll(() => page.getByRole("textbox", { name: "name" }).inputValue()).toBe("An");
+});
+
 test("U07: what is typed into a form is kept as a draft, a moment later", async () => {
   const fields = [{ name: "name", label: "Name", type: "text", required: true }];
   const page = await open({

@@ -1,5 +1,5 @@
 /** A form to fill in, from the server's own schema; then what was filled in, or why not. */
-import { type ReactNode, useId, useRef, useState } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
 import { usePersonName } from "../hooks/use-person-name.ts";
@@ -36,7 +36,12 @@ function Filling({ view }: ViewProps): ReactNode {
   const words = useShared().strings.cards;
   const { block, isSending, problem, problemCount, isDraftSaved } = view;
   const [isDeclining, setDeclining] = useState(false);
+  const [refusals, setRefusals] = useState(0);
   const form = useRef<HTMLFormElement>(null);
+  // To the first field that is wrong, as soon as it says so: who types on at once is there already.
+  useEffect(() => {
+    if (refusals > 0) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [refusals]);
   if (isDeclining) {
     return (
       <>
@@ -56,12 +61,7 @@ function Filling({ view }: ViewProps): ReactNode {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        const isSent = view.submit();
-        // To the first field that is wrong, once it says so.
-        if (!isSent)
-          requestAnimationFrame(() =>
-            form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus(),
-          );
+        if (!view.submit()) setRefusals(refusals + 1);
       }}
     >
       <div className="ts-fields">
