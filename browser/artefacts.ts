@@ -28,6 +28,8 @@ export function saidBy(page: Page): readonly string[] {
 }
 
 function listen(page: Page): void {
+  // Over several tests it is one page.
+  if (said.has(page)) return;
   const lines: string[] = [];
   said.set(page, lines);
   page.on("console", (message) => lines.push(`${message.type()}: ${message.text()}`));

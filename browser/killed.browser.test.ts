@@ -7,6 +7,9 @@ import { Room } from "./room.ts";
 import { wordsOf } from "./screen.ts";
 import { sameScreens } from "./story/compare.ts";
 
+/** Longer than a busy machine stands still: a worker that loses its lease ends itself. */
+const TTL_MS = 10_000;
+
 let room: Room;
 
 beforeAll(async () => {
@@ -18,7 +21,7 @@ afterAll(async () => {
 });
 
 async function startWorker(name: string, paceMs: number) {
-  const settings: WorkerSettings = { ...room.house.places, name, paceMs, ttlMs: 2_000 };
+  const settings: WorkerSettings = { ...room.house.places, name, paceMs, ttlMs: TTL_MS };
   const child = await startChild("worker.ts", settings);
   onTestFinished(() => killChild(child));
   return child;

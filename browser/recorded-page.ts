@@ -55,6 +55,7 @@ export async function append(page: Page, events: readonly Event[]): Promise<void
 
 /** Waits until whatever loads late has been drawn. */
 export async function settled(page: Page): Promise<void> {
+  await page.evaluate(async () => await window.recorded?.preload());
   const drawn = async () => await page.evaluate(() => Object.keys(window.recorded?.drawn() ?? {}));
   await expect.poll(drawn, { interval: 100 }).toEqual([]);
 }

@@ -1,6 +1,6 @@
 /** Tabs of one person: what is done in one is seen in the others, and one connection does for all. */
 import { until } from "@turnstream/services/poll.ts";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { freeze, letHide, setHidden } from "./absence.ts";
 import { answerTo } from "./agents.ts";
 import { Room } from "./room.ts";
@@ -15,7 +15,6 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
-  room.pace.paceMs = null;
   for (const context of room.browser.contexts()) await context.close();
 });
 
@@ -56,9 +55,21 @@ test.each(["one browser", "two browsers"])(
   },
 );
 
+/** However long the test takes from there, there is more to come. */
+function holdAfter(count: number): void {
+  let goOn: (() => void) | undefined;
+  const over = new Promise<void>((resolve) => (goOn = resolve));
+  let beats = 0;
+  room.pace.onBeat = () => (++beats > count ? over : undefined);
+  onTestFinished(() => {
+    room.pace.onBeat = () => undefined;
+    goOn?.();
+  });
+}
+
 test("a turn that is stopped from the other tab", async () => {
   const { ref, first, second } = await openTabs(2);
-  room.pace.paceMs = 100;
+  holdAfter(10);
   await first.send("stop");
   await second.reads("stop-3 ");
   await stop(second);

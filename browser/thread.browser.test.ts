@@ -136,16 +136,22 @@ const topOf = async (page: Page) => await scroller(page).evaluate(({ scrollTop }
 const leftBelow = async (page: Page) =>
   await scroller(page).evaluate((box) => Math.round(box.scrollHeight - box.scrollTop - box.clientHeight));
 
-/** Where it stands once a wheel has moved it: that takes the browser some frames. */
-async function restingTop(page: Page): Promise<number> {
-  let last = Number.NaN;
-  const isResting = async (): Promise<boolean> => {
-    const before = last;
-    last = await topOf(page);
-    return last === before;
-  };
-  await expect.poll(isResting, { interval: 200 }).toBe(true);
-  return last;
+/** Turns the wheel up, away from the end, and waits until the browser says that it rests: that takes some frames. */
+async function wheelUp(page: Page, by: number): Promise<number> {
+  await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
+  const moved = await scroller(page).evaluateHandle((box, least) => {
+    const from = box.scrollTop;
+    const isOver = new Promise<void>((resolve) => {
+      // One that belongs to an earlier move says nothing.
+      const look = (): void => void (from - box.scrollTop >= least && resolve());
+      box.addEventListener("scrollend", look);
+    });
+    return { isOver };
+  }, by / 2);
+  await scroller(page).hover();
+  await page.mouse.wheel(0, -by);
+  await moved.evaluate(async ({ isOver }) => await isOver);
+  return await topOf(page);
 }
 
 describe("following", () => {
@@ -166,12 +172,9 @@ describe("following", () => {
     const { log, at } = tall();
     await start(page, log.events.slice(0, at));
     await settled(page);
-    await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
-    await scroller(page).hover();
-    await page.mouse.wheel(0, -40);
+    const before = await wheelUp(page, 40);
     const button = page.getByRole("button", { name: "To the newest message" });
     await button.waitFor();
-    const before = await restingTop(page);
     await play(page, log, at);
     expect(await topOf(page)).toBe(before);
     await button.click();
@@ -184,10 +187,10 @@ describe("following", () => {
     await start(page, tall().log.events);
     await settled(page);
     const button = page.getByRole("button", { name: "To the newest message" });
-    const moveUp = async (): Promise<void> => {
-      await scroller(page).hover();
-      await page.mouse.wheel(0, -400);
+    const moveUp = async (): Promise<number> => {
+      const top = await wheelUp(page, 400);
       await button.waitFor();
+      return top;
     };
     const show = async (...written: readonly (readonly [id: string, isOwn: boolean])[]): Promise<void> => {
       await page.evaluate((list) => {
@@ -197,15 +200,13 @@ describe("following", () => {
       }, written);
       await expect.poll(() => page.getByText(/^Message \w+$/).count()).toBe(written.length);
     };
-    await moveUp();
-    const before = await restingTop(page);
+    const before = await moveUp();
     await show(["other", false]);
     expect(await topOf(page)).toBe(before);
     await show(["other", false], ["one", true]);
     await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
     await show(["other", false], ["one", true], ["two", true]);
-    await moveUp();
-    const read = await restingTop(page);
+    const read = await moveUp();
     await show(["other", false], ["one", true]);
     expect(await topOf(page)).toBe(read);
     await expect.poll(() => button.count()).toBe(1);

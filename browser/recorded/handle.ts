@@ -5,7 +5,7 @@ import type { Event } from "@turnstream/protocol";
 export interface Recorded {
   /** Draws a session as it stands after these events; with a server's HTML, takes that over instead. */
   start(events: readonly Event[], html?: string): void;
-  /** Loads what otherwise comes later, as a page does that takes over from a server which did so too. */
+  /** Loads what otherwise comes later, as a page does that takes over from a server which did so too; settles once it is drawn. */
   preload(): Promise<void>;
   /** Draws another session in the same place. */
   swap(events: readonly Event[], id: string): void;

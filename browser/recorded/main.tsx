@@ -3,6 +3,7 @@ import { type Event, restoreTurn, Sequence, type TurnSnapshot } from "@turnstrea
 import { ClientError } from "@turnstream/client";
 import { type RecordedSession, recordedSession } from "@turnstream/client/recorded";
 import { preload } from "@turnstream/react";
+import { flushSync } from "react-dom";
 import { createRoot, hydrateRoot, type Root } from "react-dom/client";
 import "@turnstream/react/styles.css";
 import { App } from "./app.tsx";
@@ -24,6 +25,10 @@ const components = countedComponents((what) => {
 const commands: Recorded["commands"] = [];
 const mended: string[] = [];
 
+/** At once, with its effects: what comes next finds it listening. */
+const draw = (on: Root, what: RecordedSession): void =>
+  flushSync(() => on.render(<App session={what} components={components} />));
+
 const onRecoverableError = (error: unknown): void => void mended.push(String(error));
 
 window.recorded = {
@@ -38,8 +43,9 @@ window.recorded = {
       },
     });
     if (html === undefined) {
-      root = createRoot(place);
-      root.render(<App session={session} components={components} />);
+      const fresh = createRoot(place);
+      root = fresh;
+      draw(fresh, session);
       return;
     }
     place.innerHTML = html;
@@ -48,7 +54,7 @@ window.recorded = {
   preload,
   swap(events, id) {
     session = recordedSession(events, { id });
-    root?.render(<App session={session} components={components} />);
+    if (root !== null) draw(root, session);
   },
   spoil: (part) => {
     spoilt = part;

@@ -2,6 +2,7 @@
  * The example as a person tries it: started by its command, every suggestion pressed once, approved, answered, stopped and
  * tried again, reloaded in the middle, its processes killed; and nothing left when it ends.
  */
+import { isDeepStrictEqual } from "node:util";
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
 import { keepArtefacts, saidBy } from "@turnstream/browser/artefacts.ts";
 import { until } from "@turnstream/services/poll.ts";
@@ -58,14 +59,18 @@ async function untilDone(on: Page = page): Promise<void> {
   await on.locator(".ts-turn[data-running]").waitFor({ state: "detached" });
 }
 
+async function textsOf(on: Page): Promise<string[]> {
+  return await on.locator(".ts-text").allInnerTexts();
+}
+
 describe("each suggestion, with one press (U07)", () => {
   test("the market: groups of steps, a table, citations", async () => {
     await ask("market");
     await reads("Thị trường hôm nay tích cực");
     await untilDone();
     await reads("Tìm tin tức thị trường phiên 25/03");
-    expect(await thread(page).getByRole("table").count()).toBeGreaterThan(0);
-    expect(await thread(page).locator(".ts-cite").count()).toBe(3);
+    await expect.poll(() => thread(page).getByRole("table").count()).toBeGreaterThan(0);
+    await expect.poll(() => thread(page).locator(".ts-cite").count()).toBe(3);
   });
 
   test("an order: refused where there is no permission, placed once it is approved", async () => {
@@ -95,7 +100,7 @@ describe("each suggestion, with one press (U07)", () => {
     await reads("Theo chuyên gia");
     await untilDone();
     await reads("Hỏi chuyên gia phân tích");
-    expect(await thread(page).locator(".ts-cite").count()).toBeGreaterThanOrEqual(2);
+    await expect.poll(() => thread(page).locator(".ts-cite").count()).toBeGreaterThanOrEqual(2);
   });
 
   test("long work, stopped", async () => {
@@ -165,9 +170,9 @@ test("reloaded in the middle, it goes on, and a tab that never reloaded shows th
   await press("Xác nhận", other);
   await Promise.all([page, other].map((one) => reads("Xong rồi.", one)));
   await Promise.all([untilDone(page), untilDone(other)]);
-  const texts = await Promise.all([page, other].map((one) => one.locator(".ts-text").allInnerTexts()));
-  expect(texts[0]?.length).toBeGreaterThan(0);
-  expect(texts[0]).toEqual(texts[1]);
+  await expect
+    .poll(async () => [await textsOf(page), await textsOf(other)])
+    .toSatisfy(([one = [], two]: string[][]) => one.length > 0 && isDeepStrictEqual(one, two));
   await other.close();
 });
 
@@ -181,7 +186,7 @@ test("worker and server are killed in the middle of an answer, and it goes on", 
   process.kill(example.pidOf("Server"), "SIGKILL");
   await reads("Thị trường hôm nay tích cực");
   await untilDone();
-  expect(await thread(page).locator(".ts-user").count()).toBe(1);
+  await expect.poll(() => thread(page).locator(".ts-user").count()).toBe(1);
 });
 
 test("no script failed, and Ctrl-C leaves nothing behind", async () => {
@@ -189,6 +194,7 @@ test("no script failed, and Ctrl-C leaves nothing behind", async () => {
   expect(thrown).toEqual([]);
   const pids = [example.pidOf("Worker"), example.pidOf("Server")];
   await example.interrupt();
-  expect(example.lines).toContain("Ending…");
+  // What it printed may be read after it has ended.
+  await expect.poll(() => example.lines).toContain("Ending…");
   await until("its processes to be gone", () => !pids.some(isAlive), { timeoutMs: PATIENCE_MS });
 });

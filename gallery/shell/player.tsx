@@ -2,7 +2,7 @@
  * The way through the log: a slider, steps, and play at the pace at which the events were written. Arrow keys step, Home and
  * End jump, the space bar plays, anywhere but in a field or on a button.
  */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { GalleryHandle } from "../stage/handle.ts";
 
 /** A person who thought about it for five minutes need not be waited for. */
@@ -85,7 +85,8 @@ export function Player({ handle, at, onMove }: PlayerProps) {
 function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const latest = useRef(keys);
   latest.current = keys;
-  useEffect(() => {
+  // Not a moment after the player is seen.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const isTaken =
         event.target instanceof HTMLElement && event.target.closest("input, button, a, textarea");
