@@ -25,8 +25,11 @@ export default defineConfig({
           name: "pure",
           include: ["packages/*/test/**/*.test.{ts,tsx}", "conformance/**/*.test.ts", "scripts/**/*.test.ts"],
           exclude: [...configDefaults.exclude, withServices, inBrowser],
+          // What comes a moment later is waited for: a machine may stop a process for seconds.
+          expect: { poll: { timeout: 30_000 } },
           // Properties run thousands of generated logs, on machines that may be busy.
           testTimeout: 600_000,
+          hookTimeout: 120_000,
         },
       },
       {

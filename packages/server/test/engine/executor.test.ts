@@ -1,6 +1,9 @@
-/** What keeps an executor alive, in memory: leases, loss, leaving, and looking after the dead. */
+/**
+ * What keeps an executor alive, in memory: leases, loss, leaving, and looking after the dead. Leases run out by a clock that
+ * only the tests move, so that no machine is too slow for them.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import type { Engine, Work } from "../../src/engine/engine.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
@@ -13,6 +16,11 @@ import { standInSignals } from "./signals-stand-in.ts";
 
 const TTL_MS = 90;
 const LONG_MS = 60_000;
+
+const CLOCK = ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date", "performance"] as const;
+beforeEach(() => void vi.useFakeTimers({ toFake: [...CLOCK] }));
+afterEach(() => void vi.useRealTimers());
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 const untilAborted: Work = ({ signal }) =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
@@ -59,6 +67,7 @@ interface Member {
   readonly onError: ReturnType<typeof vi.fn<(error: unknown) => void>>;
 }
 
+/** Each look moves the clock on by the interval. */
 const soon = { timeout: 30_000, interval: 2 };
 
 test("stays alive for many times its time to live, and nobody takes its jobs", async () => {
@@ -66,7 +75,7 @@ test("stays alive for many times its time to live, and nobody takes its jobs", a
   const a = await world.member("a", { ttlMs: 450 });
   const b = await world.member("b", { ttlMs: 450 });
   await a.engine.start("s/1");
-  await sleep(450 * 3);
+  await pass(450 * 30);
   expect(a.executor.isFresh()).toBe(true);
   expect([a.onLost, a.onError, b.onLost, b.onError].map((told) => told.mock.calls.length)).toEqual([
     0, 0, 0, 0,
@@ -116,7 +125,7 @@ test("an answer to a renewal that was sent long ago doesn't make it fresh", asyn
   await vi.waitUntil(() => answers.length > 0, soon);
   now = TTL_MS;
   answers[0]?.(true);
-  await sleep(1);
+  await pass(0);
   expect(a.executor.isFresh()).toBe(false);
   expect(a.onLost).toHaveBeenCalledTimes(1);
 });
@@ -150,7 +159,7 @@ test("a store that fails for a while does no harm", async () => {
   fails = true;
   await vi.waitUntil(() => a.onError.mock.calls.length > 1, soon);
   fails = false;
-  await sleep(1_200);
+  await pass(1_200);
   expect(a.onLost).not.toHaveBeenCalled();
   fails = true;
   await vi.waitUntil(() => a.onLost.mock.calls.length > 0, soon);
@@ -188,7 +197,7 @@ test("leaving doesn't wait for ever for work that doesn't come back", async () =
 test("a recovery that fails is tried again, by the one who has taken the dead", async () => {
   const world = new World();
   await world.leases.take("dead", 1);
-  await sleep(3);
+  await pass(3);
   const recovered: string[] = [];
   const engine = {
     executor: "a",
@@ -201,7 +210,7 @@ test("a recovery that fails is tried again, by the one who has taken the dead", 
   };
   const a = await world.member("a", { engine });
   await vi.waitUntil(() => recovered.length === 3, soon);
-  await sleep(TTL_MS);
+  await pass(TTL_MS);
   expect(recovered).toEqual(["dead", "dead", "dead"]);
   expect(a.onError).toHaveBeenCalledTimes(2);
   expect(await world.leases.expired(10)).toEqual([]);
@@ -211,7 +220,7 @@ test("a recovery that fails is tried again, by the one who has taken the dead", 
 test("a dead one that was taken without an answer is asked for again", async () => {
   const world = new World();
   await world.leases.take("dead", 1);
-  await sleep(3);
+  await pass(3);
   let asked = 0;
   const takeDead = async (dead: string, by: string) => {
     const taken = await world.leases.takeDead(dead, by);

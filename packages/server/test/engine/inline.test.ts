@@ -10,20 +10,22 @@ describeEngine("inline", async () => {
   return { open: async (options) => createInlineEngine({ ...options, hub }) };
 });
 
+const soon = { timeout: 30_000 };
+
 test("what a zombie comes to doesn't count once another has recovered its job", async () => {
   const hub = createInlineHub();
   let over = false;
   const work: Work = async () => {
-    await vi.waitUntil(() => over);
+    await vi.waitUntil(() => over, soon);
   };
   const zombie = createInlineEngine({ hub, work });
   const other = createInlineEngine({ hub, work: () => new Promise(() => undefined) });
   await zombie.start("s/a");
-  await vi.waitUntil(() => zombie.running === 1);
+  await vi.waitUntil(() => zombie.running === 1, soon);
   await Promise.resolve();
   expect(await other.recover(zombie.executor)).toBe(1);
   over = true;
-  await vi.waitUntil(() => zombie.running === 0);
+  await vi.waitUntil(() => zombie.running === 0, soon);
   await Promise.resolve();
   expect(await other.isRunning("s/a")).toBe(true);
 });

@@ -10,7 +10,7 @@ import {
   type SessionState,
 } from "@turnstream/protocol";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { EngineAppend } from "../../src/log/engine.ts";
 import { LogError } from "../../src/log/errors.ts";
 import type { Log } from "../../src/log/log.ts";
@@ -55,6 +55,8 @@ const block = { turn: "t", run: "r", block: "b", index: 0 };
 const delta = (text: string, of: object = {}): EventDraft => ({ type: "text.delta", ...block, ...of, text });
 const cited = (n: number) => delta("[^1]", { annotations: [{ reference: 1, start: n * 4, end: n * 4 + 4 }] });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+afterEach(() => void vi.useRealTimers());
 
 /** What a state says, without where in the log and when it was said. */
 function content(state: SessionState): unknown {
@@ -104,18 +106,21 @@ test("what is written folds to what was meant, and is legal, however it was join
 });
 
 test("deltas are gathered, each block's own; the first goes at once, the rest after a few milliseconds", async () => {
+  vi.useFakeTimers();
+  // Long after the last one, which there never was.
+  await vi.advanceTimersByTimeAsync(1_000);
   const desk = new Desk();
   const writer = await desk.writer();
   await writer.write(delta("a"));
-  await pause(5);
+  await vi.advanceTimersByTimeAsync(5);
   expect(await desk.events()).toHaveLength(2);
   for (let n = 0; n < 50; n++) {
     await writer.write(delta("b"));
     await writer.write(delta("c", { block: "other" }));
   }
-  await pause(5);
+  await vi.advanceTimersByTimeAsync(5);
   expect(await desk.events()).toHaveLength(2);
-  await pause(60);
+  await vi.advanceTimersByTimeAsync(60);
   expect((await desk.events()).slice(2).map((event) => "text" in event && event.text)).toEqual([
     "b".repeat(50),
     "c".repeat(50),

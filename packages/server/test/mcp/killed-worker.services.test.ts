@@ -33,7 +33,8 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
       return turn !== undefined && blocksOf(turn).some(({ kind }) => kind === "tool_result") ? true : null;
     });
     const caller = hangingCaller(pids);
-    await stage.worker([caller.agent]);
+    // It looks for the dead one every two seconds.
+    await stage.worker([caller.agent], { ttlMs: 6_000 });
     child.kill("SIGKILL");
     const turn = await stage.ended(ref, () => true, 40_000);
     expect(turn.status).toBe("end_turn");

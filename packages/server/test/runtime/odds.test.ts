@@ -214,7 +214,8 @@ describe("a worker that is frozen", () => {
     const ref = await stage.session();
     await stage.send(ref, "go");
     await stage.until(ref, 30_000, () => (isFrozen ? true : null));
-    await stage.worker([agent], { ttlMs: 2_000 });
+    // It looks for the frozen one every two seconds.
+    await stage.worker([agent], { ttlMs: 6_000 });
     await stage.until(ref, 40_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
     gate.abort();
     const turn = await stage.ended(ref, () => true);

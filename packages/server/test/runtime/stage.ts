@@ -70,7 +70,8 @@ export class Stage {
       engine: this.parts.engine ?? ((hooks) => createInlineEngine({ ...hooks, hub: this.hub })),
       agents,
       sweepMs: 100,
-      ttlMs: 1_000,
+      // Long: on a machine that stops for seconds a short lease would only be lost. Whoever is to die says how soon it's missed.
+      ttlMs: 60_000,
       onError: (error, about) => this.errors.push({ error, about }),
       ...options,
     });
