@@ -36,10 +36,10 @@ function agentFor({ origin }: LocalServer) {
   });
 }
 
-async function play(death: { after: number; isDone: boolean }, ttlMs: number) {
+async function play(death: { after: number; isDone: boolean }) {
   const server = await localServer((_, response) => void response.end("ok"));
   const agent = agentFor(server);
-  const { parts, stage, ref, died, mortality } = await doomedTurn(() => agent, death, ttlMs);
+  const { parts, stage, ref, died, mortality } = await doomedTurn(() => agent, death);
   const person = setInterval(() => {
     parts.signals.send("executors", "somebody");
     void (async () => {
@@ -57,14 +57,14 @@ async function play(death: { after: number; isDone: boolean }, ttlMs: number) {
 }
 
 it("S11: http_request and memory do nothing twice that must not be", { timeout: 300_000 }, async () => {
-  const whole = await play({ after: Infinity, isDone: false }, 20_000);
+  const whole = await play({ after: Infinity, isDone: false });
   expect(whole.asked.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
     "POST /edited",
     "POST /keyed",
     "POST /once",
   ]);
   for (let after = 2; after < whole.calls; after++) {
-    const { turn, memories, asked, died } = await play({ after, isDone: after % 2 === 0 }, 200);
+    const { turn, memories, asked, died } = await play({ after, isDone: after % 2 === 0 });
     const what = `death after ${after} calls at ${died.join()}`;
     expect(outline(turn).at(-1), what).toBe("text final done");
     expect(

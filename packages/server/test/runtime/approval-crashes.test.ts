@@ -13,11 +13,7 @@ import { decideApproval } from "../../src/session/decide.ts";
 import { doomedTurn } from "./doomed-turn.ts";
 import { outline } from "./stage.ts";
 
-async function play(
-  death: { after: number; isDone: boolean },
-  decision: "approve" | "reject",
-  ttlMs: number,
-) {
+async function play(death: { after: number; isDone: boolean }, decision: "approve" | "reject") {
   const runs: string[] = [];
   const trade = tool({
     input: z.object({ n: z.number() }),
@@ -33,7 +29,7 @@ async function play(
     tools: { trade },
     title: false,
   });
-  const { parts, stage, ref, died, mortality } = await doomedTurn(() => agent, death, ttlMs);
+  const { parts, stage, ref, died, mortality } = await doomedTurn(() => agent, death);
   const person = setInterval(() => {
     parts.signals.send("executors", "somebody");
     void (async () => {
@@ -48,11 +44,11 @@ async function play(
 
 it("runs what was approved once, and what was rejected never", { timeout: 240_000 }, async () => {
   for (const decision of ["approve", "reject"] as const) {
-    const whole = await play({ after: Infinity, isDone: false }, decision, 20_000);
+    const whole = await play({ after: Infinity, isDone: false }, decision);
     await whole.stage.close();
     expect(whole.calls).toBeGreaterThan(15);
     for (let after = 2; after < whole.calls; after++) {
-      const one = await play({ after, isDone: after % 2 === 0 }, decision, 200);
+      const one = await play({ after, isDone: after % 2 === 0 }, decision);
       const what = `${decision}, death after ${after} calls at ${one.died.join()}`;
       expect(new Set(one.runs).size, what).toBe(one.runs.length);
       expect(one.turn.status, what).toBe("end_turn");

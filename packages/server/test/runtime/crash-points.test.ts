@@ -15,10 +15,6 @@ import { memoryStore } from "../../src/store/memory/store.ts";
 import { Mortality, mortalParts } from "./mortal.ts";
 import { outline, Stage } from "./stage.ts";
 
-/** Of those who die: others should not wait long. Whoever is to live must not lose its lease to a busy machine. */
-const TTL_MS = 200;
-const LONG_TTL_MS = 20_000;
-
 /** Two parallel sub-agents, both kinds of tools, a shared thought, groups, text between steps. */
 function cast(effects: string[]): Agent {
   const note = (rerun: "always" | "never") =>
@@ -51,10 +47,7 @@ function cast(effects: string[]): Agent {
   return defineAgent({ name: "main", model, tools, agents: { helper }, shareThought: true });
 }
 
-async function play(
-  deaths: readonly { after: number; isDone: boolean }[],
-  { ttlMs = TTL_MS, isStopped = false } = {},
-) {
+async function play(deaths: readonly { after: number; isDone: boolean }[], { isStopped = false } = {}) {
   const effects: string[] = [];
   const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
   const stage = await Stage.open(parts);
@@ -69,15 +62,12 @@ async function play(
     mortalities.push(mortality);
     const mortal = mortalParts(parts, mortality);
     const { log, store, signals } = mortal;
-    const options = { log, store, signals, ttlMs, sweepMs: 20, onError: () => {} };
+    const options = { log, store, signals, sweepMs: 20, onError: () => {} };
     await stage.doomed([cast(effects)], options);
   }
   const message = await stage.send(ref, "Do it");
-  await stage.worker([cast(effects)], { ttlMs: LONG_TTL_MS, sweepMs: 20 });
-  // A worker with a long lease looks for dead ones seldom, unless it hears that one left.
-  const look = setInterval(() => parts.signals.send("executors", "somebody"), 20);
+  await stage.worker([cast(effects)], { sweepMs: 20 });
   const turn = await stage.ended(ref, (one) => one.message?.id === message);
-  clearInterval(look);
   const left = await parts.store.journal.read(ref, turn.id);
   const events = await stage.events(ref);
   return { turn, effects, calls: mortalities.map(({ calls }) => calls), died, left, events, stage };
@@ -137,7 +127,7 @@ function summaryOf(turn: Turn): string[] {
 }
 
 it("a worker can die at every point of a turn", { timeout: 240_000 }, async () => {
-  const whole = await play([{ after: Infinity, isDone: false }], { ttlMs: LONG_TTL_MS });
+  const whole = await play([{ after: Infinity, isDone: false }]);
   check(whole, "no death");
   await whole.stage.close();
   const [total = 0] = whole.calls;

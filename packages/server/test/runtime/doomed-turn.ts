@@ -9,19 +9,16 @@ import { memoryStore } from "../../src/store/memory/store.ts";
 import { type Death, Mortality, mortalParts } from "./mortal.ts";
 import { Stage } from "./stage.ts";
 
-/** Of the one who takes over: it should not be taken over itself. */
-const LONG_TTL_MS = 20_000;
-
 /** @param cast makes the agent, for each worker anew */
-export async function doomedTurn(cast: () => Agent, death: Death, ttlMs: number) {
+export async function doomedTurn(cast: () => Agent, death: Death) {
   const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
   const stage = await Stage.open(parts);
   const ref = await stage.session();
   const died: string[] = [];
   const mortality = new Mortality(death, (name) => died.push(name));
   const { log, store, signals } = mortalParts(parts, mortality);
-  await stage.doomed([cast()], { log, store, signals, ttlMs, sweepMs: 20, onError: () => {} });
+  await stage.doomed([cast()], { log, store, signals, sweepMs: 20, onError: () => {} });
   const message = await stage.send(ref, "go");
-  await stage.worker([cast()], { ttlMs: LONG_TTL_MS, sweepMs: 20 });
+  await stage.worker([cast()], { sweepMs: 20 });
   return { parts, stage, ref, message, died, mortality };
 }

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-async function play(death: { after: number; isDone: boolean }, ttlMs: number) {
+async function play(death: { after: number; isDone: boolean }) {
   asked = [];
   const prompts: string[] = [];
   const agent = defineAgent({
@@ -52,25 +52,23 @@ async function play(death: { after: number; isDone: boolean }, ttlMs: number) {
   });
   const { log, store, signals } = mortalParts(parts, mortality);
   const reading = { fetch: { allow: [server.name] }, files: { width: 1 }, sweepMs: 20 };
-  await stage.doomed([agent], { ...reading, log, store, signals, ttlMs, onError: () => {} });
+  await stage.doomed([agent], { ...reading, log, store, signals, onError: () => {} });
   const files = ["/one", "/gone", "/two"].map((path) => ({ url: `${server.url}${path}` }));
   await sendMessage(parts, ref, { id: "m", text: "go", files });
-  await stage.worker([agent], { ...reading, ttlMs: 20_000 });
-  const look = setInterval(() => parts.signals.send("executors", "somebody"), 20);
+  await stage.worker([agent], reading);
   const turn = await stage.ended(ref, () => true, 30_000);
-  clearInterval(look);
   const attachments = await parts.store.attachments.list(ref, { limit: 10 });
   return { turn, died, readBefore, prompts, calls: mortality.calls, stage, attachments };
 }
 
 it("W12: goes on where the dead worker was", { timeout: 300_000 }, async () => {
-  const whole = await play({ after: Infinity, isDone: false }, 20_000);
+  const whole = await play({ after: Infinity, isDone: false });
   await whole.stage.close();
   expect(asked).toEqual(["/one", "/gone", "/two"]);
   expect(whole.calls).toBeGreaterThan(12);
   let wentOn = 0;
   for (let after = 2; after < whole.calls; after++) {
-    const one = await play({ after, isDone: after % 2 === 0 }, 200);
+    const one = await play({ after, isDone: after % 2 === 0 });
     const what = `death after ${after} calls at ${one.died.join()}`;
     expect(one.turn.status, what).toBe("end_turn");
     expect(outline(one.turn), what).toEqual(["files", "text final done"]);

@@ -32,12 +32,8 @@ function cast(by: "model" | "tool" | "sub-agent"): Agent {
   return defineAgent({ name: "a", model, tools, agents: { clerk }, requestForms: true, title: false });
 }
 
-async function play(
-  by: Parameters<typeof cast>[0],
-  death: { after: number; isDone: boolean },
-  ttlMs: number,
-) {
-  const { parts, stage, ref, died, mortality } = await doomedTurn(() => cast(by), death, ttlMs);
+async function play(by: Parameters<typeof cast>[0], death: { after: number; isDone: boolean }) {
+  const { parts, stage, ref, died, mortality } = await doomedTurn(() => cast(by), death);
   const values = { email: "an@example.org" };
   const person = setInterval(() => {
     parts.signals.send("executors", "somebody");
@@ -56,11 +52,11 @@ it.each(["model", "tool", "sub-agent"] as const)(
   "a form of a %s is asked for once and gone on from once, whoever dies when",
   { timeout: 240_000 },
   async (by) => {
-    const whole = await play(by, { after: Infinity, isDone: false }, 20_000);
+    const whole = await play(by, { after: Infinity, isDone: false });
     await whole.stage.close();
     expect(whole.calls).toBeGreaterThan(12);
     for (let after = 2; after < whole.calls; after++) {
-      const one = await play(by, { after, isDone: after % 2 === 0 }, 200);
+      const one = await play(by, { after, isDone: after % 2 === 0 });
       const what = `death after ${after} calls at ${one.died.join()}`;
       const [first, second] = one.state.turns.toArray();
       expect(one.state.turns.length, what).toBe(2);

@@ -1,6 +1,7 @@
 /**
  * Parts that die at a chosen moment, as a process does: from one call on, nothing that is asked of them is ever answered.
- * The call at which they die has either happened or not.
+ * The call at which they die has either happened or not. Their lease runs out at that moment and not before, so that nobody
+ * has to wait for it, and no slow machine makes them lose it while they live.
  */
 import type { StageParts } from "./stage.ts";
 
@@ -16,6 +17,7 @@ export class Mortality {
   #isDead = false;
   readonly #death: Death;
   readonly #onDeath: (call: string) => void;
+  readonly #heirs: (() => Promise<void>)[] = [];
 
   constructor(death: Death, onDeath: (call: string) => void = () => {}) {
     this.#death = death;
@@ -30,6 +32,11 @@ export class Mortality {
     return this.#isDead;
   }
 
+  /** To be done when it is dead, and what it had asked for has happened. */
+  afterwards(run: () => Promise<void>): void {
+    this.#heirs.push(run);
+  }
+
   async around(name: string, call: () => Promise<unknown>): Promise<unknown> {
     if (this.#isDead) return never();
     if (this.#calls++ < this.#death.after) {
@@ -39,6 +46,8 @@ export class Mortality {
     this.#isDead = true;
     this.#onDeath(name);
     if (this.#death.isDone) await call().catch(() => {});
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const run of this.#heirs) await run();
     return never();
   }
 }
@@ -65,6 +74,13 @@ const COUNTED = new Set([
 
 export function mortalParts(parts: StageParts, mortality: Mortality): StageParts {
   const { log, store, signals } = parts;
+  const take: typeof store.leases.take = (executor, ttlMs) => {
+    mortality.afterwards(async () => {
+      await store.leases.leave(executor);
+      signals.send("executors", executor);
+    });
+    return store.leases.take(executor, ttlMs);
+  };
   const wrap = <T extends object>(port: string, target: T): T =>
     new Proxy(target, {
       get(of, key) {
@@ -93,7 +109,7 @@ export function mortalParts(parts: StageParts, mortality: Mortality): StageParts
         };
       },
     }),
-    store: wrap("", store),
+    store: wrap("", { ...store, leases: { ...store.leases, take } }),
     signals: {
       send: (channel, text) => (mortality.isDead ? undefined : signals.send(channel, text)),
       listen: (channel, listener) =>

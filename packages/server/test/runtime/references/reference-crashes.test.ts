@@ -11,9 +11,6 @@ import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { doomedTurn } from "../doomed-turn.ts";
 
-const TTL_MS = 200;
-const LONG_TTL_MS = 20_000;
-
 /** What a model says of all that it was given: the word of each item, and the id under which it was given. */
 function cite({ prompt }: ScriptCall): string {
   const text = prompt.flatMap((message) =>
@@ -62,11 +59,9 @@ function cast(): Agent {
   return defineAgent({ name: "main", model, tools: { search }, agents: { helper }, title: false });
 }
 
-async function play(death: { after: number; isDone: boolean }, ttlMs = TTL_MS) {
-  const { parts, stage, ref, message, died, mortality } = await doomedTurn(cast, death, ttlMs);
-  const look = setInterval(() => parts.signals.send("executors", "somebody"), 20);
+async function play(death: { after: number; isDone: boolean }) {
+  const { stage, ref, message, died, mortality } = await doomedTurn(cast, death);
   const turn = await stage.ended(ref, (one) => one.message?.id === message);
-  clearInterval(look);
   const events = await stage.events(ref);
   await stage.close();
   return { turn, events, calls: mortality.calls, died };
@@ -108,7 +103,7 @@ function check({ turn, events }: Awaited<ReturnType<typeof play>>, what: string)
 }
 
 it("T07 references survive a worker that dies at any point", { timeout: 240_000 }, async () => {
-  const whole = await play({ after: Infinity, isDone: false }, LONG_TTL_MS);
+  const whole = await play({ after: Infinity, isDone: false });
   check(whole, "no death");
   expect(ofKind(whole.turn, "text").find((block) => block.final)?.annotations).toHaveLength(8);
   expect(whole.calls).toBeGreaterThan(20);
