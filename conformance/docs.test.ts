@@ -73,8 +73,8 @@ const config = ts.getParsedCommandLineOfConfigFile(
   { noEmit: true, emitDeclarationOnly: false, composite: false },
   { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => {} },
 );
-/** The last programs, so that the next ones need not read everything again. */
-const programs: { ts?: ts.Program; tsx?: ts.Program } = {};
+/** Everything but the documents' own code, read and bound once for all of them. */
+const parsed = { ts: new Map<string, ts.SourceFile>(), tsx: new Map<string, ts.SourceFile>() };
 
 /** What a page is written with, beside the language. */
 const FOR_PAGES: ts.CompilerOptions = {
@@ -95,8 +95,14 @@ function checkCodeOf(text: string, language: "ts" | "tsx"): string[] {
   const host = ts.createCompilerHost(options);
   host.fileExists = (file) => sources.has(file) || ts.sys.fileExists(file);
   host.readFile = (file) => sources.get(file) ?? ts.sys.readFile(file);
-  const next = ts.createProgram([...sources.keys()], options, host, programs[language]);
-  programs[language] = next;
+  const known = parsed[language];
+  const parse = host.getSourceFile.bind(host);
+  host.getSourceFile = (file, ...how) => {
+    const read = known.get(file) ?? parse(file, ...how);
+    if (read !== undefined && !sources.has(file)) known.set(file, read);
+    return read;
+  };
+  const next = ts.createProgram([...sources.keys()], options, host);
   return [...sources.keys()].flatMap((name) => {
     const file = next.getSourceFile(name);
     const found = [...next.getSyntacticDiagnostics(file), ...next.getSemanticDiagnostics(file)];

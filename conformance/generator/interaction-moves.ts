@@ -3,7 +3,6 @@
  */
 import {
   type Block,
-  blocksOf,
   type InteractionBlock,
   isPending,
   outlivesTurn,
@@ -14,16 +13,29 @@ import {
 import type { LogWriter } from "../support/log-writer.ts";
 import { on } from "./close.ts";
 import type { Choice } from "./choice.ts";
-import { type Move, pickOne, unanswered } from "./move.ts";
+import { blocksIn, type Move, pickOne, unanswered } from "./move.ts";
 
 export function interactionMoves(w: LogWriter, turn: Turn | undefined, choice: Choice): Move[] {
   const moves: Move[] = [];
-  const late = w.state.turns
-    .toArray()
-    .flatMap((t) => blocksOf(t).flatMap((b) => (isLate(b) ? [() => update(w, t, b, choice)] : [])));
+  const late = w.state.turns.toArray().flatMap(lateIn);
   const change = pickOne(late, choice.which);
-  if (change !== undefined) moves.push([10, change]);
+  if (change !== undefined) moves.push([10, () => update(w, change.turn, change.block, choice)]);
   return turn === undefined ? moves : [...moves, ...requests(w, turn, choice), ...decisions(w, turn, choice)];
+}
+
+interface Late {
+  readonly turn: Turn;
+  readonly block: InteractionBlock;
+}
+
+const lates = new WeakMap<Turn, readonly Late[]>();
+
+/** What can still change in a turn after its end. */
+function lateIn(turn: Turn): readonly Late[] {
+  const known =
+    lates.get(turn) ?? blocksIn(turn).flatMap((block) => (isLate(block) ? [{ turn, block }] : []));
+  lates.set(turn, known);
+  return known;
 }
 
 function isLate(block: Block): block is InteractionBlock {
@@ -31,7 +43,7 @@ function isLate(block: Block): block is InteractionBlock {
 }
 
 function decisions(w: LogWriter, turn: Turn, choice: Choice): Move[] {
-  const waiting = blocksOf(turn).filter(
+  const waiting = blocksIn(turn).filter(
     (b): b is InteractionBlock => "version" in b && isPending(b) && !outlivesTurn(b),
   );
   const block = pickOne(waiting, choice.which);
@@ -100,7 +112,7 @@ function requests(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
         }),
     ]);
   }
-  const atWork = blocksOf(turn).filter(
+  const atWork = blocksIn(turn).filter(
     (b) => b.kind === "tool_result" && b.end === null && runs(turn, b.run),
   );
   const asks = pickOne(atWork, which);
@@ -142,5 +154,5 @@ function runs(turn: Turn, run: string): boolean {
 }
 
 function isUntouched(turn: Turn, call: string): boolean {
-  return !blocksOf(turn).some((b) => (b.kind === "approval" || b.kind === "tool_result") && b.call === call);
+  return !blocksIn(turn).some((b) => (b.kind === "approval" || b.kind === "tool_result") && b.call === call);
 }

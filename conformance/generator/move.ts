@@ -1,7 +1,7 @@
 /**
  * What all moves share: their shape, how one is picked, and which calls still want a result.
  */
-import { blocksOf, type ToolCallBlock, type Turn } from "@turnstream/protocol";
+import { type Block, blocksOf, type ToolCallBlock, type Turn } from "@turnstream/protocol";
 
 export type Move = readonly [weight: number, act: () => void];
 
@@ -9,12 +9,24 @@ export function pickOne<T>(list: readonly T[], which: number): T | undefined {
   return list[which % Math.max(1, list.length)];
 }
 
-export function unanswered(turn: Turn, run?: string): ToolCallBlock[] {
-  const results = new Set(
-    blocksOf(turn).flatMap((b) => (b.kind === "tool_result" && b.end !== null ? [b.call] : [])),
-  );
-  return blocksOf(turn).filter(
-    (b): b is ToolCallBlock =>
-      b.kind === "tool_call" && !results.has(b.call) && (run === undefined || b.run === run),
-  );
+const blocks = new WeakMap<Turn, readonly Block[]>();
+
+/** The blocks of a turn, which every move looks at, found once. */
+export function blocksIn(turn: Turn): readonly Block[] {
+  const known = blocks.get(turn) ?? blocksOf(turn);
+  blocks.set(turn, known);
+  return known;
+}
+
+const calls = new WeakMap<Turn, readonly ToolCallBlock[]>();
+
+export function unanswered(turn: Turn, run?: string): readonly ToolCallBlock[] {
+  const known = calls.get(turn) ?? unansweredIn(blocksIn(turn));
+  calls.set(turn, known);
+  return run === undefined ? known : known.filter((call) => call.run === run);
+}
+
+function unansweredIn(all: readonly Block[]): ToolCallBlock[] {
+  const results = new Set(all.flatMap((b) => (b.kind === "tool_result" && b.end !== null ? [b.call] : [])));
+  return all.filter((b): b is ToolCallBlock => b.kind === "tool_call" && !results.has(b.call));
 }

@@ -4,7 +4,6 @@
  */
 import {
   type Block,
-  blocksOf,
   isPending,
   outlivesTurn,
   type Run,
@@ -17,7 +16,7 @@ import type { LogWriter } from "../support/log-writer.ts";
 import { closeAll, endBlock, on, running } from "./close.ts";
 import type { Choice } from "./choice.ts";
 import { interactionMoves } from "./interaction-moves.ts";
-import { type Move, pickOne, unanswered } from "./move.ts";
+import { blocksIn, type Move, pickOne, unanswered } from "./move.ts";
 import { takeOver } from "./takeover.ts";
 
 const MAX_DEPTH = 5;
@@ -83,11 +82,11 @@ function subRuns(turn: Turn): number {
 }
 
 function waits(turn: Turn): boolean {
-  return blocksOf(turn).some((b) => "version" in b && isPending(b) && !outlivesTurn(b));
+  return blocksIn(turn).some((b) => "version" in b && isPending(b) && !outlivesTurn(b));
 }
 
 function endings(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
-  const needsPerson = blocksOf(turn).some((b) => "version" in b && outlivesTurn(b));
+  const needsPerson = blocksIn(turn).some((b) => "version" in b && outlivesTurn(b));
   const stop = (): void => {
     closeAll(w, turn.id);
     w.add({ type: "notice.stopped", ...w.place(), text: `stopped ${text}` });
@@ -110,7 +109,7 @@ function endings(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
 function runMoves(w: LogWriter, turn: Turn, run: Run, choice: Choice): Move[] {
   const { which, text } = choice;
   const isMain = run.parent === null;
-  const own = blocksOf(turn).filter((block) => block.run === run.id);
+  const own = blocksIn(turn).filter((block) => block.run === run.id);
   const open = own.filter((block) => block.end === null);
   const moves: Move[] = [];
   const block = pickOne(open, which >> 2);
@@ -151,15 +150,15 @@ function runMoves(w: LogWriter, turn: Turn, run: Run, choice: Choice): Move[] {
 }
 
 function hasResult(turn: Turn, call: string): boolean {
-  return blocksOf(turn).some((b) => b.kind === "tool_result" && b.call === call);
+  return blocksIn(turn).some((b) => b.kind === "tool_result" && b.call === call);
 }
 
 function approvalWaits(turn: Turn, call: string): boolean {
-  return blocksOf(turn).some((b) => b.kind === "approval" && b.call === call && b.status === "pending");
+  return blocksIn(turn).some((b) => b.kind === "approval" && b.call === call && b.status === "pending");
 }
 
 function waitsIn(turn: Turn, run: string): boolean {
-  return blocksOf(turn).some((b) => b.run === run && "version" in b && isPending(b) && !outlivesTurn(b));
+  return blocksIn(turn).some((b) => b.run === run && "version" in b && isPending(b) && !outlivesTurn(b));
 }
 
 function startResult(w: LogWriter, call: ToolCallBlock): void {
@@ -254,7 +253,7 @@ function resultMoves(w: LogWriter, turn: Turn, block: ToolResultBlock, which: nu
 }
 
 function isRefused(turn: Turn, call: string): boolean {
-  const approval = blocksOf(turn).findLast((b) => b.kind === "approval" && b.call === call);
+  const approval = blocksIn(turn).findLast((b) => b.kind === "approval" && b.call === call);
   return approval?.kind === "approval" && approval.status !== "approved" && approval.status !== "edited";
 }
 

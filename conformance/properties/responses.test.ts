@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 import { SseReader } from "../clients/sse-reader.ts";
 import { eraseForResponses, joinedText, takenTurns } from "../support/erase.ts";
 import { atEveryFrame, decodesLegally, roundTrip } from "../support/dialect-checks.ts";
-import { expectSame, framesFrom, positionOf, resumeFrames, statesOf } from "../support/replay.ts";
+import { expectSame, framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
 
 function feed(reader: SseReader, frames: readonly ResponsesFrame[]): SseReader {
@@ -24,11 +24,12 @@ function reconnect(events: Event[], cuts: number[], include_tool_tags = false): 
   const frames = framesFrom(responses, emptyState, events, options);
   const uncut = feed(new SseReader(), frames);
   expect(uncut.problems).toEqual([]);
+  const expectShown = sameAs(uncut.display());
   for (const cut of cuts) {
     const reader = feed(new SseReader(), frames.slice(0, cut));
     feed(reader, resumeFrames(responses, states, events, positionOf(reader.cursor), options));
     expect(reader.problems).toEqual([]);
-    expectSame(reader.display(), uncut.display());
+    expectShown(reader.display());
   }
 }
 
