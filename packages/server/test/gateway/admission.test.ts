@@ -196,10 +196,11 @@ describe("whoever is no longer let in", () => {
     const { keys } = server.parts.store;
     const { socket } = await upgrade();
     const broken = vi.spyOn(keys, "live").mockRejectedValue(new Error("no store"));
+    const told = () => server.errors.map(({ about }) => about);
+    await expect.poll(told).toContain("asking which keys are still good");
     await sleep(200);
     broken.mockRestore();
     expect(socket.readyState).toBe(WebSocket.OPEN);
-    expect(server.errors.map(({ about }) => about)).toContain("asking which keys are still good");
     socket.terminate();
   });
 });

@@ -87,7 +87,7 @@ test("a message of long ago is found with its turn, and the turn with its end", 
   const { world, feeds } = await stage();
   await world.write(talk(50, 1));
   await archiveSession(world.parts, world.ref);
-  const signal = AbortSignal.timeout(500);
+  const signal = AbortSignal.timeout(30_000);
   const { turn } = await feeds.turnOf(world.ref, "m-t2", signal);
   expect(turn).toBe("t2");
   expect((await feeds.ended(world.ref, "t2", signal)).turn.id).toBe("t2");
@@ -98,7 +98,7 @@ test("a message that was withdrawn before anybody asked is not waited for", asyn
   await world.write(talk(1));
   await world.append({ type: "message.add", message: "m-x", text: "No" });
   await world.append({ type: "message.remove", message: "m-x" });
-  await expect(feeds.turnOf(world.ref, "m-x", AbortSignal.timeout(300))).rejects.toMatchObject({
+  await expect(feeds.turnOf(world.ref, "m-x", AbortSignal.timeout(30_000))).rejects.toMatchObject({
     code: "NOT_FOUND",
   });
 });

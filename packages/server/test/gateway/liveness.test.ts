@@ -109,7 +109,7 @@ describe("over a real link (reliability 12)", () => {
   test("a half-open socket is given up in time, and one that only listens is not", async () => {
     server = await openServer();
     const { parts, secrets } = server;
-    const gateway = createGateway({ ...parts, secrets, limits: { pingMs: 400, pongMs: 200, beatMs: 20 } });
+    const gateway = createGateway({ ...parts, secrets, limits: { pingMs: 500, pongMs: 4_000, beatMs: 20 } });
     const http = createServer().on("upgrade", (...upgrade) => gateway.upgrade(...upgrade));
     const open = new Set<Socket>();
     http.on("connection", (socket) => {
@@ -125,11 +125,12 @@ describe("over a real link (reliability 12)", () => {
       expect([listener.socket.readyState, gone.socket.readyState, open.size]).toEqual([1, 1, 2]);
       proxy.blackhole();
       const since = performance.now();
-      while (open.size > 1 && performance.now() - since < 5_000)
+      // By the limits it takes some seconds; by what TCP does alone, a quarter of an hour.
+      while (open.size > 1 && performance.now() - since < 60_000)
         await new Promise((resolve) => setTimeout(resolve, 5));
-      // 600 ms by the limits; a machine that is busy may take longer, but not for ever.
-      expect(performance.now() - since).toBeLessThan(3_000);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      expect(open.size).toBe(1);
+      // Pinged a second time meanwhile, and again.
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
       expect(open.size, "it answers pings by itself").toBe(1);
       listener.close();
     } finally {

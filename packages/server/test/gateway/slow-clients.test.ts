@@ -75,7 +75,7 @@ async function overrun(isOver: () => boolean): Promise<number> {
 
 /** Once nobody is left, or it has taken too long. */
 async function loadInTheEnd(): Promise<object> {
-  const deadline = performance.now() + 5_000;
+  const deadline = performance.now() + 30_000;
   while (server.server.load().connections > 0 && performance.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 10));
   return server.server.load();
@@ -110,12 +110,12 @@ describe("a socket that is not read (reliability 11)", () => {
       ...(dialect === "native" ? { head: expect.any(String) as string } : {}),
     });
     await turn("the end");
-    await slow.until("the end", (frame) => JSON.stringify(frame).includes("the end"));
-    await slow.until("all of it", ({ type }) =>
-      ["turn.end", "message_stop", "task.done"].includes(type as string),
-    );
-    await fast.until("the end", (frame) => JSON.stringify(frame).includes("the end"));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    for (const client of [slow, fast]) {
+      const end = await client.until("the end", (frame) => JSON.stringify(frame).includes("the end"));
+      const isOver = ({ type }: Record<string, unknown>) =>
+        ["turn.end", "message_stop", "task.done"].includes(type as string);
+      await client.until("all of it", isOver, client.frames.indexOf(end));
+    }
     if (dialect === "native") return;
     const shown = [fast, slow].map(({ frames }) => {
       const client = dialect === "blocks" ? new BlocksClient() : new TasksClient();
@@ -198,7 +198,7 @@ describe("an event stream that is not read (reliability 11)", () => {
     );
     const decoder = new TextDecoder();
     response.on("data", (bytes: Buffer) => parser.push(decoder.decode(bytes, { stream: true }))).resume();
-    const deadline = performance.now() + 5_000;
+    const deadline = performance.now() + 30_000;
     const isTold = (what: string) => told.some((one) => one.includes(what));
     while (!isTold('"slow"') && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 5));

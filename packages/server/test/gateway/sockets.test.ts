@@ -17,7 +17,8 @@ const agent = defineAgent({
   model: scripted(({ text, step }) => {
     if (text === "slow") return [say("be"), wait(60_000), say("gin")];
     if (text === "book" && step === 0) return [call("book", { beds: 2 })];
-    return [say(`You said ${text}.`)];
+    // In one piece: on a slow machine several would not be gathered into one frame, which is what tests look for.
+    return [say(`You said ${text}.`, { chunk: 1_000 })];
   }),
   tools: { book: tool({ approval: true, run: () => "booked" }) },
 });

@@ -96,7 +96,7 @@ function status(code: number, type: string, message = "no", headers = {}): Reply
 }
 
 function noneRunning(server: ModelServer): Promise<void> {
-  return until("every request to end", () => server.running === 0, { timeoutMs: 5000 });
+  return until("every request to end", () => server.running === 0, { timeoutMs: 30_000 });
 }
 
 describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {

@@ -60,12 +60,12 @@ export function formInsideContract(makeParts: () => Promise<StageParts>): void {
     it("stands in its tool's open result, and its turn goes on with the values", async () => {
       await open();
       // Neither the tool's time nor its slot is used up by a person who takes longer.
-      await stage.worker([agentThat({ timeoutMs: 150, times: 2 })], { toolCalls: 1 });
+      await stage.worker([agentThat({ timeoutMs: 1_000, times: 2 })], { toolCalls: 1 });
       const ref = await stage.session();
       await stage.send(ref, "go");
       const first = await waiting(ref);
       expect(first).toMatchObject({ waits: true, timeout_seconds: 60, schema });
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
       const { form } = first;
       await expect(submitForm(stage.parts, ref, { form, values: {} })).rejects.toMatchObject({
         code: "INVALID",

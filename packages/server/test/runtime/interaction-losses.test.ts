@@ -119,17 +119,17 @@ describe("what people are asked", () => {
 
   it.each(KINDS)("outlives its worker beyond the turn's own time: %s", async (kind) => {
     const ref = await open();
-    const agent = agentThatAsks(kind, { wallMs: 400, times: 2 });
+    const agent = agentThatAsks(kind, { wallMs: 1_500, times: 2 });
     const first = await stage.worker([agent]);
     await stage.send(ref, "go");
     const key = await asked(ref);
-    await pause(500);
+    await pause(1_600);
     await first.leave();
     const second = await stage.worker([agent]);
     await pause(100);
     expect(await decide(ref, kind, key)).toBe(true);
     const next = await asked(ref, 1);
-    await pause(500);
+    await pause(1_600);
     await second.leave();
     await stage.worker([agent]);
     await pause(100);

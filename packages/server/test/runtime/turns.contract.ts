@@ -173,15 +173,14 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
     it("stops at once while it waits to try a broken model again", async () => {
       const s = await open();
       const model = scripted([[say("half"), breakOff()]]);
-      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 60_000 } })]);
+      // Whatever else could end it takes longer than anybody waits here.
+      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 60_000 } })], { sweepMs: 60_000 });
       const ref = await s.session();
       await s.send(ref, "go");
       await s.until(ref, 30_000, (state) => ((state.turns.last()?.items.length ?? 0) > 0 ? true : null));
       await new Promise((resolve) => setTimeout(resolve, 100));
-      const at = performance.now();
       await s.stop(ref);
       const turn = await s.ended(ref, () => true);
-      expect(performance.now() - at).toBeLessThan(2_000);
       expect(outline(turn).at(-1)).toBe("notice stopped");
       expect(outline(turn).join()).not.toContain("half");
     });
@@ -198,18 +197,17 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
         model: scripted([[call("stuck", {}), say("and ", { paceMs: 5 })], [say("no")]]),
         tools: { stuck },
       });
-      await s.worker([defineAgent({ name: "a", model, tools: { stuck, greet }, agents: { helper } })]);
+      const agent = defineAgent({ name: "a", model, tools: { stuck, greet }, agents: { helper } });
+      await s.worker([agent], { sweepMs: 60_000, graceMs: 60_000 });
       const ref = await s.session();
       await s.send(ref, "go");
       await s.until(ref, 30_000, (state) => {
         const turn = state.turns.last();
         return (turn?.open ?? 0) >= 3 && turn?.runs.length === 2 ? true : null;
       });
-      const at = performance.now();
       expect((await s.stop(ref)).receipt).toBe("stopping");
       expect((await s.stop(ref)).receipt).not.toBe("stopping");
       const turn = await s.ended(ref, () => true);
-      expect(performance.now() - at).toBeLessThan(2_000);
       expect(turn.status).toBe("user_stopped");
       expect(outline(turn).at(-1)).toBe("notice stopped");
       expect(outline(turn).filter((line) => line.includes("result stuck cancelled"))).toHaveLength(2);
