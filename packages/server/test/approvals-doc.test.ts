@@ -19,7 +19,7 @@ test("W13 the program of docs/approvals.md does what the page says", () => {
   expect(refused).toContain("count: ");
   expect(ran).toBe("traded 5 VNM");
   expect(rules.join("")).toBe("[ 'broker trade an' ]");
-}, 90_000);
+});
 
 const WHEN = { before: "before the deadline", after: "after the deadline", any: "at any time" };
 const WHO = [

@@ -56,7 +56,7 @@ async function play(death: { after: number; isDone: boolean }) {
   return { turn, memories, asked: server.asked, died, calls: mortality.calls };
 }
 
-it("S11: http_request and memory do nothing twice that must not be", { timeout: 300_000 }, async () => {
+it("S11: http_request and memory do nothing twice that must not be", async () => {
   const whole = await play({ after: Infinity, isDone: false });
   expect(whole.asked.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
     "POST /edited",

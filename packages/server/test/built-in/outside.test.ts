@@ -113,7 +113,7 @@ describe("http_request", () => {
     });
     const { told } = await play(
       {
-        httpRequest: { allow: [{ origin: service.origin }], maxBytes: 1_000, timeoutMs: 300 },
+        httpRequest: { allow: [{ origin: service.origin }], maxBytes: 1_000, timeoutMs: 3_000 },
         // It could be reached; it isn't on the list.
         fetch: { allow: [elsewhere.place] },
       },

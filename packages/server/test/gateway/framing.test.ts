@@ -71,20 +71,16 @@ const text = fc
   .map((parts) => parts.join(""));
 
 describe("any string (reliability 24)", () => {
-  test.for(Object.keys(ways))(
-    "round-trips over a real event stream: %s",
-    { timeout: 60_000 },
-    async (way) => {
-      await fc.assert(
-        fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 40 }), async (texts) => {
-          const messages = await told(way, texts);
-          expect(messages.map(({ data }) => (JSON.parse(data) as { text: string }).text)).toEqual(texts);
-          expect(messages.every(({ event, id }) => event === "e" && id === undefined)).toBe(true);
-        }),
-        { numRuns: 60 },
-      );
-    },
-  );
+  test.for(Object.keys(ways))("round-trips over a real event stream: %s", async (way) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 40 }), async (texts) => {
+        const messages = await told(way, texts);
+        expect(messages.map(({ data }) => (JSON.parse(data) as { text: string }).text)).toEqual(texts);
+        expect(messages.every(({ event, id }) => event === "e" && id === undefined)).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
 
   test("is one WebSocket text frame, of every length at which the head grows", () => {
     for (const length of [0, 1, 125, 126, 65_535, 65_536, 70_000]) {

@@ -161,7 +161,7 @@ describe("over a socket", () => {
     let tail = "";
     socket.on("data", (data) => (tail = (tail + data.toString("latin1")).slice(-100)));
     await expect.poll(() => tail).toContain("the last one");
-  }, 60_000);
+  });
 
   test("what is nested deeper than a body may be is refused", async () => {
     const { id } = await createSession(server.parts, server.actor, {});

@@ -100,7 +100,7 @@ test("a session of 10 MB is replayed, and shown anew, without holding the event 
     await archiveSession(world.parts, world.ref);
   }
   expect(await impolite(world)).toEqual([]);
-}, 60_000);
+});
 
 /** Some thousand events. */
 async function manyBlocks(blocks: number): Promise<World> {
@@ -142,7 +142,7 @@ test("nor does a turn of many blocks, nor one that only the archive has", async 
     expect(viewer.frames.length, dialect).toBeGreaterThan(2_000);
     expect(longest, `${dialect} from the archive`).toBeLessThan(MOST_MS);
   }
-}, 60_000);
+});
 
 test("a turn from the archive waits for a client that reads slowly, and is all there", async () => {
   const world = await manyBlocks(300);
@@ -197,7 +197,7 @@ test("nor does a shared link to a long session, and it has fewer turns then", as
   expect(snapshot.turns.at(-1).id).toBe("t49");
   expect(snapshot.turns.length + snapshot.earlier).toBe(50);
   await server.close();
-}, 60_000);
+});
 
 function fail(error: unknown): void {
   throw error;

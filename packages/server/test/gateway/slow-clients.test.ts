@@ -82,7 +82,7 @@ async function loadInTheEnd(): Promise<object> {
 }
 
 describe("a socket that is not read (reliability 11)", () => {
-  test.for(["native", "blocks", "tasks"])("in %s", { timeout: 60_000 }, async (dialect) => {
+  test.for(["native", "blocks", "tasks"])("in %s", async (dialect) => {
     await open();
     const [fast, slow] = [await connect(dialect), await connect(dialect)];
     slow.socket.pause();
@@ -127,7 +127,7 @@ describe("a socket that is not read (reliability 11)", () => {
     expect(shown[1]).toEqual(shown[0]);
   });
 
-  test("that never drains is cut off, and what was kept for it is gone", { timeout: 60_000 }, async () => {
+  test("that never drains is cut off, and what was kept for it is gone", async () => {
     await open({ stalledMs: 300, beatMs: 20 });
     const slow = await connect("native");
     slow.socket.pause();
@@ -135,7 +135,7 @@ describe("a socket that is not read (reliability 11)", () => {
     expect(await loadInTheEnd()).toMatchObject({ connections: 0, heldBytes: 0 });
   });
 
-  test("still gets the answers to its commands", { timeout: 60_000 }, async () => {
+  test("still gets the answers to its commands", async () => {
     await open();
     const slow = await connect("native");
     slow.socket.pause();
@@ -155,7 +155,7 @@ describe("a socket that is not read (reliability 11)", () => {
 });
 
 describe("an event stream that is not read (reliability 11)", () => {
-  test("and never drains is cut off", { timeout: 60_000 }, async () => {
+  test("and never drains is cut off", async () => {
     await open({ stalledMs: 300, beatMs: 20 });
     const path = `/api/v1/sessions/${world.ref.session}/events?dialect=native`;
     const response = await new Promise<IncomingMessage>((resolve) => {
@@ -167,7 +167,7 @@ describe("an event stream that is not read (reliability 11)", () => {
     response.destroy();
   });
 
-  test("is told, and gets what is there now", { timeout: 60_000 }, async () => {
+  test("is told, and gets what is there now", async () => {
     await open();
     const path = `/api/v1/sessions/${world.ref.session}/events?dialect=native`;
     const response = await new Promise<IncomingMessage>((resolve) => {

@@ -61,7 +61,7 @@ async function play(death: { after: number; isDone: boolean }) {
   return { turn, died, readBefore, prompts, calls: mortality.calls, stage, attachments };
 }
 
-it("W12: goes on where the dead worker was", { timeout: 300_000 }, async () => {
+it("W12: goes on where the dead worker was", async () => {
   const whole = await play({ after: Infinity, isDone: false });
   await whole.stage.close();
   expect(asked).toEqual(["/one", "/gone", "/two"]);

@@ -50,7 +50,6 @@ async function play(by: Parameters<typeof cast>[0], death: { after: number; isDo
 
 it.each(["model", "tool", "sub-agent"] as const)(
   "a form of a %s is asked for once and gone on from once, whoever dies when",
-  { timeout: 240_000 },
   async (by) => {
     const whole = await play(by, { after: Infinity, isDone: false });
     await whole.stage.close();

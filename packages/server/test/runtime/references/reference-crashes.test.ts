@@ -102,7 +102,7 @@ function check({ turn, events }: Awaited<ReturnType<typeof play>>, what: string)
   expect(shown.length, what).toBeGreaterThanOrEqual(6);
 }
 
-it("T07 references survive a worker that dies at any point", { timeout: 240_000 }, async () => {
+it("T07 references survive a worker that dies at any point", async () => {
   const whole = await play({ after: Infinity, isDone: false });
   check(whole, "no death");
   expect(ofKind(whole.turn, "text").find((block) => block.final)?.annotations).toHaveLength(8);
