@@ -115,7 +115,7 @@ export class Stage {
   }
 
   /** The turn that passes, once it has ended and its worker is done with it. */
-  async ended(ref: Ref, test: (turn: Turn) => boolean, patienceMs = 40_000): Promise<Turn> {
+  async ended(ref: Ref, test: (turn: Turn) => boolean, patienceMs = 120_000): Promise<Turn> {
     return this.until(ref, patienceMs, async (state) => {
       const turn = state.turns.findLast(test);
       if (turn === undefined || turn.status === "running") return null;

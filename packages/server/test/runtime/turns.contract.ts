@@ -174,7 +174,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       const s = await open();
       const model = scripted([[say("half"), breakOff()]]);
       // Whatever else could end it takes longer than anybody waits here.
-      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 60_000 } })], { sweepMs: 60_000 });
+      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 600_000 } })], { sweepMs: 600_000 });
       const ref = await s.session();
       await s.send(ref, "go");
       await s.until(ref, 30_000, (state) => ((state.turns.last()?.items.length ?? 0) > 0 ? true : null));
@@ -198,7 +198,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
         tools: { stuck },
       });
       const agent = defineAgent({ name: "a", model, tools: { stuck, greet }, agents: { helper } });
-      await s.worker([agent], { sweepMs: 60_000, graceMs: 60_000 });
+      await s.worker([agent], { sweepMs: 600_000, graceMs: 600_000 });
       const ref = await s.session();
       await s.send(ref, "go");
       await s.until(ref, 30_000, (state) => {
