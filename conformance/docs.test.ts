@@ -98,9 +98,9 @@ function checkCodeOf(text: string, language: "ts" | "tsx"): string[] {
   const known = parsed[language];
   const parse = host.getSourceFile.bind(host);
   host.getSourceFile = (file, ...how) => {
-    const read = known.get(file) ?? parse(file, ...how);
-    if (read !== undefined && !sources.has(file)) known.set(file, read);
-    return read;
+    const found = known.get(file) ?? parse(file, ...how);
+    if (found !== undefined && !sources.has(file)) known.set(file, found);
+    return found;
   };
   const next = ts.createProgram([...sources.keys()], options, host);
   return [...sources.keys()].flatMap((name) => {

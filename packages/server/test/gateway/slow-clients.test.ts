@@ -81,6 +81,10 @@ async function loadInTheEnd(): Promise<object> {
   return server.server.load();
 }
 
+function isEnd({ type }: Record<string, unknown>): boolean {
+  return ["turn.end", "message_stop", "task.done"].includes(type as string);
+}
+
 describe("a socket that is not read (reliability 11)", () => {
   test.for(["native", "blocks", "tasks"])("in %s", async (dialect) => {
     await open();
@@ -112,9 +116,7 @@ describe("a socket that is not read (reliability 11)", () => {
     await turn("the end");
     for (const client of [slow, fast]) {
       const end = await client.until("the end", (frame) => JSON.stringify(frame).includes("the end"));
-      const isOver = ({ type }: Record<string, unknown>) =>
-        ["turn.end", "message_stop", "task.done"].includes(type as string);
-      await client.until("all of it", isOver, client.frames.indexOf(end));
+      await client.until("all of it", isEnd, client.frames.indexOf(end));
     }
     if (dialect === "native") return;
     const shown = [fast, slow].map(({ frames }) => {

@@ -174,7 +174,9 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       const s = await open();
       const model = scripted([[say("half"), breakOff()]]);
       // Whatever else could end it takes longer than anybody waits here.
-      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 600_000 } })], { sweepMs: 600_000 });
+      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 600_000 } })], {
+        sweepMs: 600_000,
+      });
       const ref = await s.session();
       await s.send(ref, "go");
       await s.until(ref, 30_000, (state) => ((state.turns.last()?.items.length ?? 0) > 0 ? true : null));

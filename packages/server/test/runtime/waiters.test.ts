@@ -14,7 +14,7 @@ test("a decision between the look and the wait is heard", async () => {
   const waiter = waiters.enter("s");
   waiter.look();
   waiters.wake("s");
-  await waiter.wait(LONG_MS, signal);
+  await expect(waiter.wait(LONG_MS, signal)).resolves.toBeUndefined();
 }, 30_000);
 
 test("one that was looked at is not heard again, nor one of another session, nor after leaving", async () => {
