@@ -7,6 +7,7 @@ import type { ErrorReply } from "@turnstream/protocol/schema";
 import { ZodError } from "zod";
 import { isLogError, type LogError } from "../log/errors.ts";
 import { BlobError } from "../session/open-blob.ts";
+import { UnfitError } from "../session/unfit-error.ts";
 import { isStoreError, type StoreError } from "../store/errors.ts";
 import { Refused } from "./refused.ts";
 
@@ -49,6 +50,7 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   if (error instanceof BlobError)
     return told(error.code === "BAD_ADDRESS" ? "BAD_REQUEST" : "NOT_FOUND", error.message);
   if (error instanceof ZodError) return told("BAD_REQUEST", zodWords(error));
+  if (error instanceof UnfitError) return told("BAD_REQUEST", error.words);
   if (isStoreError(error)) return ofStore(error);
   if (isLogError(error)) return ofLog(error);
   return ours();

@@ -12,6 +12,7 @@ import { problemOfEdit } from "./edited-input.ts";
 import { findInteraction } from "./find-interaction.ts";
 import { deliver } from "./deliver.ts";
 import type { CommandParts } from "./parts.ts";
+import { UnfitError } from "./unfit-error.ts";
 import { DECISIONS_CHANNEL, formatRef } from "./wake.ts";
 
 export interface Decision extends Decider {
@@ -91,7 +92,7 @@ async function editedActions(
   const { actions, editable } = request as unknown as ApprovalRequest;
   if (!editable) throw bad(key, "it can't be edited");
   const problem = problemOfEdit(input, await store.interactions.schema(ref, id));
-  if (problem !== null) throw bad(key, problem);
+  if (problem !== null) throw new UnfitError(`approval ${key}`, problem);
   return actions.map((action) => ({ ...action, input }));
 }
 

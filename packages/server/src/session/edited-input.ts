@@ -3,7 +3,7 @@
  * that reach for a prototype, and as the tool's JSON Schema says. A schema may come from a server that nobody trusts: it is
  * read by an interpreter that makes no code of it, and for a limited time. Never asks the tool's own code.
  */
-import { type Schema, Validator } from "@cfworker/json-schema";
+import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
 import type { Json } from "@turnstream/protocol";
 import { withinTime } from "../within-time.ts";
 
@@ -48,9 +48,15 @@ function problemOfSchema(input: Json, schema: Json): string | null {
   if (valid) return null;
   // Errors come from the inside out and again from the outside in: the deepest place says most.
   const [deepest] = errors.toSorted((a, b) => depthOf(b.instanceLocation) - depthOf(a.instanceLocation));
-  const words = deepest === undefined ? "they don't fit the tool" : deepest.error.replace(/[.\s]+$/, "");
+  const words = deepest === undefined ? "they don't fit the tool" : wordsOf(deepest);
   const place = (deepest?.instanceLocation ?? "#").split("/").slice(1).map(unescaped);
   return `${place.length === 0 ? "the arguments" : nameOf(place)}: ${words}`.slice(0, MAX_WORDS);
+}
+
+/** The library says "0 is less than 0" of what has to be more than 0. */
+function wordsOf({ keyword, error }: OutputUnit): string {
+  const words = error.replace(/[.\s]+$/, "");
+  return keyword === "exclusiveMinimum" ? words.replace(" is less than ", " is not more than ") : words;
 }
 
 function depthOf(pointer: string): number {

@@ -23,6 +23,7 @@ import { formFiles, settleFiles } from "./form-files.ts";
 import { deliver } from "./deliver.ts";
 import { messageDraft, messageKey } from "./message-draft.ts";
 import type { CommandParts } from "./parts.ts";
+import { UnfitError } from "./unfit-error.ts";
 import { DECISIONS_CHANNEL, formatRef, TURNS_CHANNEL } from "./wake.ts";
 
 /** What is kept of a form beside where it was told. */
@@ -54,13 +55,13 @@ export interface FormRefusal extends FormAction {
 }
 
 /** INVALID, with what is wrong field by field. */
-export class FormError extends StoreError {
+export class FormError extends UnfitError {
   readonly problems: readonly FormProblem[];
 
   constructor(form: string, problems: readonly FormProblem[]) {
     super(
-      "INVALID",
-      `form ${form}: ${problems.map(({ field, problem }) => `${field || "values"}: ${FORM_PROBLEMS[problem]}`).join("; ")}`,
+      `form ${form}`,
+      problems.map(({ field, problem }) => `${field || "values"}: ${FORM_PROBLEMS[problem]}`).join("; "),
     );
     this.name = "FormError";
     this.problems = problems;

@@ -1,5 +1,5 @@
 /** The pure pieces of the front door: JSON from outside, the table of routes, errors, what may be logged. */
-import { ERRORS, type ErrorWord } from "@turnstream/protocol";
+import { ERRORS, type ErrorWord, FORM_PROBLEMS } from "@turnstream/protocol";
 import { errorReply } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -10,7 +10,9 @@ import { createRouter } from "../../src/gateway/http/router.ts";
 import { readJson } from "../../src/gateway/read-json.ts";
 import { Refused } from "../../src/gateway/refused.ts";
 import { LogError } from "../../src/log/errors.ts";
+import { FormError } from "../../src/session/forms.ts";
 import { BlobError } from "../../src/session/open-blob.ts";
+import { UnfitError } from "../../src/session/unfit-error.ts";
 import { StoreError } from "../../src/store/errors.ts";
 
 describe("JSON from outside", () => {
@@ -111,6 +113,13 @@ describe("whatever was thrown", () => {
     const answer = errorAnswer(error);
     expect(answer).toMatchObject({ status, isOurs, reply: { error: word } });
     if (isOurs && error instanceof Error) expect(answer.reply.message).not.toContain(error.message);
+  });
+
+  test("tells a person what doesn't fit, without ids and the store's own words", () => {
+    const { reply } = errorAnswer(new UnfitError("approval s_1", "seats: 0 is not more than 0"));
+    expect(reply).toMatchObject({ error: "BAD_REQUEST", message: "seats: 0 is not more than 0" });
+    const form = errorAnswer(new FormError("s_2", [{ field: "email", problem: "required" }]));
+    expect(form.reply.message).toBe(`email: ${FORM_PROBLEMS.required}`);
   });
 
   test("says where a body is wrong, and never what was sent", () => {

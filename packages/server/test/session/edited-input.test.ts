@@ -34,6 +34,15 @@ describe("edited arguments", () => {
   });
 
   test.each([
+    [0, "count: 0 is not more than 0"],
+    [-1, "count: -1 is not more than 0"],
+    [9, "count: 9 is greater than or equal to 9"],
+  ])("W13 bounds that are not reached themselves are told as such: %j", (count, words) => {
+    const schema = { properties: { count: { exclusiveMinimum: 0, exclusiveMaximum: 9 } } };
+    expect(problemOfEdit({ count }, schema)).toBe(words);
+  });
+
+  test.each([
     ["[1]", "an object"],
     ["null", "an object"],
     ['"FPT"', "an object"],

@@ -5,7 +5,7 @@ export const problems = {
     UNSURE: "The connection was lost before the answer came. It may have arrived.",
     ABORTED: "It was given up before it was done.",
     SERVER_ERROR: "The server has failed. Try again in a moment.",
-    BAD_REQUEST: "The server can't take this. Reload the page and try again.",
+    BAD_REQUEST: "The server can't take this as it is. Correct it, or reload the page.",
     UNAUTHENTICATED: "Sign in again to go on.",
     FORBIDDEN: "You may not do that here.",
     NOT_FOUND: "It isn't there any more, or not for you.",

@@ -7,7 +7,7 @@ export const problems: ProblemStrings = {
     UNSURE: "Mất kết nối trước khi có phản hồi. Yêu cầu có thể đã đến nơi.",
     ABORTED: "Thao tác đã bị huỷ giữa chừng.",
     SERVER_ERROR: "Máy chủ gặp lỗi. Hãy thử lại sau giây lát.",
-    BAD_REQUEST: "Máy chủ không nhận yêu cầu này. Hãy tải lại trang rồi thử lại.",
+    BAD_REQUEST: "Máy chủ không nhận nội dung này. Hãy sửa lại hoặc tải lại trang.",
     UNAUTHENTICATED: "Hãy đăng nhập lại để tiếp tục.",
     FORBIDDEN: "Bạn không có quyền làm việc này.",
     NOT_FOUND: "Nội dung này không còn, hoặc bạn không xem được.",

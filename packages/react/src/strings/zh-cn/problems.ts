@@ -7,7 +7,7 @@ export const problems: ProblemStrings = {
     UNSURE: "收到答复前连接已断开，请求可能已送达。",
     ABORTED: "操作在完成前已中止。",
     SERVER_ERROR: "服务器出错，请稍后再试。",
-    BAD_REQUEST: "服务器无法接受此请求，请刷新页面后再试。",
+    BAD_REQUEST: "服务器无法接受此内容，请修改后重试，或刷新页面。",
     UNAUTHENTICATED: "请重新登录后继续。",
     FORBIDDEN: "您没有执行此操作的权限。",
     NOT_FOUND: "内容已不存在，或您无权查看。",

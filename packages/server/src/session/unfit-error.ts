@@ -1,0 +1,13 @@
+/** INVALID: what a person filled in doesn't fit. Carries the words for that person, without ids and without the store's own. */
+import { StoreError } from "../store/errors.ts";
+
+export class UnfitError extends StoreError {
+  /** Which field, and what is wrong with it. */
+  readonly words: string;
+
+  constructor(what: string, words: string) {
+    super("INVALID", `${what}: ${words}`);
+    this.name = "UnfitError";
+    this.words = words;
+  }
+}
