@@ -7,10 +7,14 @@ export interface FollowView {
   readonly toEnd: () => void;
 }
 
-/** @param content what grows inside `scroller` */
+/**
+ * @param content what grows inside `scroller`
+ * @param hasBegun false while there is nothing to follow: what stands there instead is read from its beginning
+ */
 export function useFollow(
   scroller: RefObject<HTMLElement | null>,
   content: RefObject<HTMLElement | null>,
+  hasBegun = true,
 ): FollowView {
   const [isFollowing, setFollowing] = useState(true);
   const state = useRef(FOLLOWING);
@@ -22,11 +26,13 @@ export function useFollow(
     if (next.moveToEnd && element !== null) element.scrollTop = element.scrollHeight;
   });
   // Before the first picture, so that a thread opens at its end.
-  useLayoutEffect(() => step({ type: "to_end" }), [step]);
+  useLayoutEffect(() => {
+    if (hasBegun) step({ type: "to_end" });
+  }, [step, hasBegun]);
   useEffect(() => {
     const element = scroller.current;
     const inner = content.current;
-    if (element === null || inner === null) return undefined;
+    if (!hasBegun || element === null || inner === null) return undefined;
     const leaveUp = (event: WheelEvent): void => {
       if (event.deltaY < 0 && element.scrollTop > 0) step({ type: "left" });
     };
@@ -56,7 +62,7 @@ export function useFollow(
       element.removeEventListener("keydown", onKey);
       element.removeEventListener("click", onClick, true);
     };
-  }, [scroller, content, step]);
+  }, [scroller, content, step, hasBegun]);
   const toEnd = useCallback(() => step({ type: "to_end" }), [step]);
   return { isFollowing, toEnd };
 }

@@ -40,10 +40,10 @@ function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNod
   const root = useRef<HTMLElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const isEmpty = useTurnIds().length === 0;
   const pending = usePendingMessages();
+  const isEmpty = useTurnIds().length === 0 && pending.length === 0;
   const older = useOlder(scroller);
-  const { isFollowing, toEnd } = useFollow(scroller, content);
+  const { isFollowing, toEnd } = useFollow(scroller, content, !isEmpty);
   useKeyboardInset(root);
   useSeeWhatIsSent(toEnd);
   // Before the first answer needs it.
@@ -68,7 +68,7 @@ function ThreadOfSession({ label, empty, composer = {} }: ThreadProps): ReactNod
       >
         <div className="ts-turns" ref={content}>
           {older.hasMore && <OlderButton {...older} />}
-          {isEmpty && pending.length === 0 && empty}
+          {isEmpty && empty}
           <TurnList />
           {pending.map((message) => (
             <Boundary key={message}>
