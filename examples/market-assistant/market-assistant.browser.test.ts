@@ -150,6 +150,21 @@ test("sessions have titles, and can be renamed and erased", async () => {
   await list.getByRole("button", { name: "Biểu đồ của tôi", exact: true }).waitFor({ state: "detached" });
 });
 
+test("on a phone an empty conversation is read from its beginning", async () => {
+  const phone = await browser.newContext({ locale: "vi-VN", viewport: { width: 375, height: 500 } });
+  const held = await phone.newPage();
+  await held.goto(example.url);
+  await held.locator(".ma-empty [data-topic]").last().waitFor({ timeout: PATIENCE_MS });
+  const { top, room } = await held.locator(".ts-scroll").evaluate(async (scroller) => {
+    // What follows its end does so when its size is known, a frame later at the most.
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    return { top: scroller.scrollTop, room: scroller.scrollHeight - scroller.clientHeight };
+  });
+  expect(room).toBeGreaterThan(0);
+  expect(top).toBe(0);
+  await phone.close();
+});
+
 test("another language speaks it, page and agent", async () => {
   await page.getByLabel("Ngôn ngữ").selectOption("en");
   await page.getByRole("button", { name: "New conversation" }).first().click();
