@@ -63,7 +63,9 @@ export function framesOfEvent(
     case "tasks":
       return { frames: tasks.encode(before, event, after).frames, remembered };
     case "responses": {
-      const { frames, encoder } = responses.encode(remembered ?? responses.attach(before), event, after);
+      // The state before may be without turns that the encoder has seen; the two belong together.
+      const from = remembered === null ? responses.attach(before) : { ...remembered, state: before };
+      const { frames, encoder } = responses.encode(from, event, after);
       return { frames, remembered: encoder };
     }
   }

@@ -34,7 +34,9 @@ export async function withOlderTurns(
     const page = await store.turns.list(ref, { before, limit: Math.min(PAGE, left) });
     for (const { id, start, snapshot } of page) {
       const known = shown.get(id);
-      const turn = known === undefined || isBare(known) ? restoreTurn(snapshot) : known;
+      // One that was archived while it ran is older than a frame that has its end: nothing was said in it.
+      const isKept = known !== undefined && (!isBare(known) || snapshot.status === "running");
+      const turn = isKept ? known : restoreTurn(snapshot);
       length += lengthOf(turn);
       shown.set(id, turn);
       before = start;

@@ -233,6 +233,38 @@ test("a turn in which nothing was said makes no hole before a long one", async (
   }
 });
 
+test("a turn that was archived while it ran, and ended without a word, is over", async () => {
+  const { world, feeds } = await stage();
+  const events = talk(2).filter(
+    (event) => !("turn" in event && event.turn === "t1" && event.type.startsWith("text")),
+  );
+  const end = events.findIndex(({ type }) => type === "run.end");
+  await world.write(events.slice(0, end));
+  await archiveSession(world.parts, world.ref);
+  await world.write(events.slice(end));
+  const late = new TestViewer(choice("native")).watch(feeds, world.ref, null);
+  await settled(late);
+  expect(plain(restore(late.frames[0]?.["snapshot"] as Snapshot))).toEqual(plain(world.folded()));
+});
+
+test("F07: a turn that was left running ends for `responses` too when another begins", async () => {
+  const { world, feeds } = await stage();
+  const [first, second, third] = [talk(1), talk(2), talk(3)].map((all) =>
+    all.filter((event) => event.type !== "run.end"),
+  );
+  const turns = [first, second?.slice(first?.length), third?.slice(second?.length)];
+  await world.write(turns[0] ?? []);
+  const viewer = new TestViewer(choice("responses", "sse")).watch(feeds, world.ref, "0-0");
+  await settled(viewer);
+  await world.write((turns[1] ?? []).filter(({ type }) => type !== "turn.end"));
+  await world.write((turns[2] ?? []).slice(0, 2));
+  await until(() => viewer.cursor === world.events.at(-1)?.id);
+  const ends = viewer.frames.flatMap(({ type }) =>
+    type === "response.created" || type === "[DONE]" ? [type] : [],
+  );
+  expect(ends).toEqual(["response.created", "[DONE]", "response.created", "[DONE]", "response.created"]);
+});
+
 test("pages that are too old to be given to others are dropped", async () => {
   const pages = new KeptPages<string>(250);
   await pages.get("a", 0, async () => "first");
