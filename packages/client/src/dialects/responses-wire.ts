@@ -7,14 +7,12 @@ import { responsesFromSse } from "@turnstream/protocol/responses";
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { ClientError } from "../errors.ts";
 import { withJson } from "../http/api.ts";
-import { refusalIn } from "../http/replies.ts";
+import { refusalAtDoor, refusalIn } from "../http/replies.ts";
+import { ENDED_QUIETLY, LOST, UNAUTHENTICATED } from "../wires/close-codes.ts";
 import type { Wire, WireEvents } from "../wires/wire.ts";
 import type { DialectParts } from "./client-dialect.ts";
 import { refusal, sendByHttp } from "./send-by-http.ts";
 
-const ENDED_QUIETLY = 1012;
-const LOST = 1006;
-const UNAUTHENTICATED = 4401;
 /** How long, and how often, a turn is looked for that a command may have begun. */
 const LOOKS = 20;
 const LOOK_MS = 250;
@@ -97,7 +95,7 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
     one: Followed,
     ask: (signal: AbortSignal) => Promise<Response>,
     request: string | null,
-    refused: (error: ClientError) => void,
+    refused: (response: Response) => Promise<void>,
   ): Promise<boolean> => {
     one.leave?.abort();
     const leave = new AbortController();
@@ -106,7 +104,7 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
     try {
       const response = await ask(leave.signal);
       if (!response.ok) {
-        refused(await refusalIn(response));
+        await refused(response);
         return false;
       }
       return await read(session, one, response, request);
@@ -128,7 +126,7 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
       one,
       (signal) => api.request(path, { headers, signal }),
       request,
-      (error) => refuse(session, request ?? "", error),
+      async (response) => refuse(session, request ?? "", await refusalAtDoor(response)),
     );
   };
 
@@ -177,7 +175,9 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
       if (response.ok) events.frame({ type: "ack", request_id });
       return response;
     };
-    await follow(session, one, post, null, (error) => refuse(session, request_id, error));
+    await follow(session, one, post, null, async (response) =>
+      refuse(session, request_id, await refusalIn(response)),
+    );
   };
 
   queueMicrotask(() => {

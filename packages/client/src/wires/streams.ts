@@ -7,11 +7,8 @@ import { ERRORS, type ErrorWord, type SseMessage } from "@turnstream/protocol";
 import type { Api } from "../http/api.ts";
 import { refusalAtDoor } from "../http/replies.ts";
 import type { ClientError } from "../errors.ts";
+import { ENDED_QUIETLY, LOST, UNAUTHENTICATED } from "./close-codes.ts";
 import { errorFrame, type Frame, frameIn, type Wire, type WireEvents } from "./wire.ts";
-
-const ENDED_QUIETLY = 1012;
-const LOST = 1006;
-const UNAUTHENTICATED = 4401;
 
 export function openStreams(api: Api, events: WireEvents, dialect = "native"): Wire {
   const open = new Map<string, AbortController>();

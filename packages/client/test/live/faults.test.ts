@@ -4,6 +4,7 @@ import { makeToken } from "../../../server/src/gateway/tokens.ts";
 import { openServer } from "../../../server/test/gateway/server.ts";
 import type { Ref } from "../../../server/src/store/refs.ts";
 import type { ConnectionPhase } from "../../src/connection-view.ts";
+import { responses } from "../../src/dialects/responses.ts";
 import { ClientError } from "../../src/errors.ts";
 import type { Session, SessionView } from "../../src/session.ts";
 import { FakeOutside, fastTime, hasty } from "./fast-env.ts";
@@ -236,21 +237,27 @@ describe("getting in", () => {
     ["/tickets", 404, "socket"],
     ["/tickets", 502, "socket"],
     ["/events", 404, "stream"],
-  ] as const)("what a proxy answers in the server's place passes: %s %i", async ([path, status, wire]) => {
-    const house = await House.open();
-    const ref = await house.stage.session();
-    let answered = 0;
-    const between: typeof fetch = async (input, init) => {
-      const address = input instanceof Request ? input.url : String(input);
-      if (!new URL(address).pathname.endsWith(path) || answered >= 3) return fetch(input, init);
-      answered += 1;
-      return htmlPage(status);
-    };
-    const session = house.client({ wires: [wire], env: { ...hasty, fetch: between } }).session(ref.session);
-    const { phases } = seenBy(session);
-    await until(session, "live", isLive);
-    expect([answered, phases().includes("closed")]).toEqual([3, false]);
-  });
+    ["/events", 404, "stream", responses],
+  ] as const)(
+    "what a proxy answers in the server's place passes: %s %i",
+    async ([path, status, wire, dialect]) => {
+      const house = await House.open();
+      const ref = await house.stage.session();
+      let answered = 0;
+      const between: typeof fetch = async (input, init) => {
+        const address = input instanceof Request ? input.url : String(input);
+        if (!new URL(address).pathname.endsWith(path) || answered >= 3) return fetch(input, init);
+        answered += 1;
+        return htmlPage(status);
+      };
+      const session = house
+        .client({ wires: [wire], ...(dialect && { dialect }), env: { ...hasty, fetch: between } })
+        .session(ref.session);
+      const { phases } = seenBy(session);
+      await until(session, "live", isLive);
+      expect([answered, phases().includes("closed")]).toEqual([3, false]);
+    },
+  );
 
   test("what the server itself refuses is for good", async () => {
     const house = await House.open();
