@@ -1,6 +1,5 @@
 /** What can go wrong between a client and a real gateway, and that nothing of it is seen in what is shown. */
 import { describe, expect, test } from "vitest";
-import { makeToken } from "../../../server/src/gateway/tokens.ts";
 import { openServer } from "../../../server/test/gateway/server.ts";
 import type { Ref } from "../../../server/src/store/refs.ts";
 import type { ConnectionPhase } from "../../src/connection-view.ts";
@@ -82,7 +81,7 @@ describe.for(WIRES)("over a %s", (wire) => {
     let asked = 0;
     const auth = async () => {
       asked += 1;
-      return { token: await tokenOf(house, 2_000) };
+      return { token: await house.token({ ms: 2_000 }) };
     };
     const session = house.client({ wires: [wire], auth, env: hasty }).session(ref.session);
     const { views, phases } = seenBy(session);
@@ -176,19 +175,6 @@ test("a command under way when the connection is lost is one of which nobody kno
   expect(await stopped).toMatchObject({ code: "UNSURE", canRetry: true });
 });
 
-function tokenOf({ server, stage }: House, ms: number): Promise<string> {
-  const { tenant, user } = stage.actor;
-  const now = Date.now();
-  const wish = {
-    tenant,
-    user,
-    key: server.key.id,
-    scopes: ["read", "write", "decide"],
-    expiresAt: now + ms,
-  } as const;
-  return makeToken(wish, server.secrets[0], now);
-}
-
 function anHourSlow(): number {
   return Date.now() - 3_600_000;
 }
@@ -208,7 +194,7 @@ describe("getting in", () => {
     let asked = 0;
     const auth = async () => {
       asked += 1;
-      const answer = asked <= 4 ? htmlPage(502) : Response.json({ token: await tokenOf(house, 60_000) });
+      const answer = asked <= 4 ? htmlPage(502) : Response.json({ token: await house.token({ ms: 60_000 }) });
       return (await answer.json()) as { token: string };
     };
     const session = house.client({ auth, env: hasty }).session(ref.session);
@@ -325,7 +311,7 @@ describe("in a page", () => {
     const house = await House.open();
     const ref = await house.stage.session();
     const addresses: string[] = [];
-    const token = await tokenOf(house, 60_000);
+    const token = await house.token({ ms: 60_000 });
     const env = {
       ...hasty,
       outside: new FakeOutside(true),

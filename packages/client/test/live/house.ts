@@ -1,6 +1,7 @@
 /** A gateway with a worker in memory, behind a proxy that can be cut, and clients of it as Node has them. */
 import { afterEach } from "vitest";
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
+import { makeToken } from "../../../server/src/gateway/tokens.ts";
 import { call, say, think, wait } from "../../../server/src/models/script-parts.ts";
 import { scripted } from "../../../server/src/models/scripted.ts";
 import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
@@ -57,6 +58,15 @@ export class House {
     const client = createClient({ url: this.url, auth: () => ({ headers }), ...options });
     this.#clients.push(client);
     return client;
+  }
+
+  /** Of the server itself, for anybody of the tenant. */
+  token({ user = this.stage.actor.user, ms = 600_000 } = {}): Promise<string> {
+    const { key, secrets } = this.server;
+    const { tenant } = this.stage.actor;
+    const scopes = ["read", "write", "decide"] as const;
+    const now = Date.now();
+    return makeToken({ tenant, user, key: key.id, scopes, expiresAt: now + ms }, secrets[0], now);
   }
 
   async close(): Promise<void> {

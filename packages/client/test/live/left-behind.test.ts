@@ -1,6 +1,5 @@
 /** Messages that were written without a network, in a session that the page doesn't show when it is opened again. */
 import { expect, test } from "vitest";
-import { makeToken } from "../../../server/src/gateway/tokens.ts";
 import { sharedStorage } from "../outbox/stage.ts";
 import { FakeOutside, hasty } from "./fast-env.ts";
 import { House, isLive, until } from "./house.ts";
@@ -14,19 +13,7 @@ async function writtenOffline() {
   const client = (user: string, wasOffline: boolean) =>
     house.client({
       env: { ...hasty, storage: storage.of({}), ...(wasOffline ? { outside } : {}) },
-      auth: async () => ({
-        token: await makeToken(
-          {
-            tenant: house.stage.actor.tenant,
-            user,
-            key: house.server.key.id,
-            scopes: ["read", "write", "decide"],
-            expiresAt: Date.now() + 600_000,
-          },
-          house.server.secrets[0],
-          Date.now(),
-        ),
-      }),
+      auth: async () => ({ token: await house.token({ user }) }),
     });
   const { user } = house.stage.actor;
   const before = client(user, true);

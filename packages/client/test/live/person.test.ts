@@ -1,6 +1,5 @@
 /** Somebody else signs in while a client lives: what was open for the one before is left. */
 import { expect, test } from "vitest";
-import { makeToken } from "../../../server/src/gateway/tokens.ts";
 import { emptyState } from "@turnstream/protocol";
 import { hasty } from "./fast-env.ts";
 import { House, isLive, isOver, until } from "./house.ts";
@@ -10,20 +9,7 @@ const WIRES = ["socket", "stream"] as const;
 test.for(WIRES)("over a %s, nothing goes on over the connection of who was here before", async (wire) => {
   const house = await House.open();
   const ref = await house.stage.session();
-  const { tenant } = house.stage.actor;
   let user = house.stage.actor.user;
-  const tokenNow = () =>
-    makeToken(
-      {
-        tenant,
-        user,
-        key: house.server.key.id,
-        scopes: ["read", "write", "decide"],
-        expiresAt: Date.now() + 600_000,
-      },
-      house.server.secrets[0],
-      Date.now(),
-    );
   let isRefused = false;
   const env = {
     ...hasty,
@@ -33,7 +19,7 @@ test.for(WIRES)("over a %s, nothing goes on over the connection of who was here 
       return new Response(null, { status: 401 });
     }) as typeof fetch,
   };
-  const auth = async () => ({ token: await tokenNow() });
+  const auth = async () => ({ token: await house.token({ user }) });
   const client = house.client({ wires: [wire], env, auth });
   const session = client.session(ref.session);
   session.subscribe(() => {});
