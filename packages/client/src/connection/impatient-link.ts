@@ -3,10 +3,9 @@
  * is told that nobody knows. An answer that comes later changes nothing here: the log shows what was done.
  */
 import { ClientError } from "../errors.ts";
+import { ANSWER_MS } from "../http/api.ts";
 import type { Link, LinkCommand } from "../link.ts";
 import type { ClientEnv } from "../options.ts";
-
-const ANSWER_MS = 60_000;
 
 export function impatientLink(link: Link, env: Pick<ClientEnv, "setTimer">): Link {
   return {

@@ -26,7 +26,8 @@ export interface ApiOptions {
   readonly env: Pick<ClientEnv, "fetch" | "outside" | "setTimer">;
 }
 
-const ANSWER_MS = 60_000;
+/** How long anybody waits for an answer, whatever brings it. */
+export const ANSWER_MS = 60_000;
 const TOO_LONG = new Error("no answer in time");
 
 export function createApi({ url, auth, env }: ApiOptions): Api {

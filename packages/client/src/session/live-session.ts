@@ -100,7 +100,7 @@ export class LiveSession implements Session {
 
   /** Sends what still waits from before a reload, though nobody looks at it. */
   deliver(): void {
-    if (this.#listeners.size > 0 || this.#outbox.list().every(({ status }) => status === "failed")) return;
+    if (this.#listeners.size > 0 || this.#hasNothingToSend()) return;
     this.#cancelGrace();
     this.#connect();
     this.#leaveSoon();
@@ -112,11 +112,14 @@ export class LiveSession implements Session {
 
   /** What is on its way still goes: a page may show another session before there is a network. */
   #leaveSoon(): void {
-    const isDue = (): boolean => this.#outbox.list().every(({ status }) => status === "failed");
     this.#cancelGrace = this.#parts.env.setTimer(
-      () => (isDue() ? this.#leave() : this.#leaveSoon()),
+      () => (this.#hasNothingToSend() ? this.#leave() : this.#leaveSoon()),
       GRACE_MS,
     );
+  }
+
+  #hasNothingToSend(): boolean {
+    return this.#outbox.list().every(({ status }) => status === "failed");
   }
 
   get isIdle(): boolean {

@@ -8,7 +8,8 @@ import type { Link, LinkCommand, LinkHandler, Watch } from "../link.ts";
 import type { Shared, SharedLinkOptions } from "./sharing.ts";
 
 export function laterLink(options: SharedLinkOptions): Shared {
-  let link: Link | null = null;
+  /** Shared, unless this tab goes alone. */
+  let link: Link | Shared | null = null;
   let isClosed = false;
   const waiting: ((link: Link) => void)[] = [];
   const arrived = (there: Link): Link => {
@@ -34,16 +35,20 @@ export function laterLink(options: SharedLinkOptions): Shared {
     },
     request: options.request,
     moved() {
-      if (link !== null && "moved" in link) (link as Shared).moved();
+      sharedOf(link)?.moved();
     },
     known() {
-      if (link !== null && "known" in link) (link as Shared).known();
+      sharedOf(link)?.known();
     },
     close() {
       isClosed = true;
       link?.close();
     },
   };
+}
+
+function sharedOf(link: Link | Shared | null): Shared | null {
+  return link !== null && "moved" in link ? link : null;
 }
 
 function watchLater(
