@@ -27,6 +27,8 @@ test("the first key of a new tenant lets in, and is shown once", async () => {
   expect(await turnstream(...CREATE, "--new-tenant", "--scope", "read", "--scope", "share")).toMatchObject({
     code: 0,
   });
+  // Its use is noted beside, not before it is let in.
+  await expect.poll(async () => (await store.keys.list("acme"))[0]?.lastUsedAt).not.toBeNull();
   const listed = (await turnstream("keys", "list", "--tenant", "acme")).out;
   expect(listed.trim().split("\n")).toEqual([
     expect.stringMatching(`^${key?.id}\tused .*Z\teverything\tour backend$`),

@@ -18,6 +18,8 @@ describeEngine("DBOS", async () => {
   return { open: (options) => create({ ...options, databaseUrl }) };
 });
 
+/** Of what must come: the default is a second. */
+const PATIENCE = { timeout: 30_000 };
 const work = () => Promise.resolve();
 const open = new Set<Engine>();
 
@@ -73,7 +75,7 @@ test("nothing of a forgotten session is in any table, and no error's words ever 
     log: (_level, text) => said.push(text),
     work: async ({ id, signal }) => {
       if (id.endsWith("throws")) throw new Error("secretword");
-      if (id.endsWith("waits")) await vi.waitUntil(() => signal.aborted, { timeout: 10_000 });
+      if (id.endsWith("waits")) await vi.waitUntil(() => signal.aborted, PATIENCE);
     },
   });
   const everything = () =>
@@ -88,13 +90,13 @@ test("nothing of a forgotten session is in any table, and no error's words ever 
       return (await Promise.all(texts)).flat().join("\n");
     });
   for (const turn of ["throws", "waits", "ends"]) await engine.start(`${session}/${turn}`);
-  await vi.waitFor(async () => expect(await engine.isRunning(`${session}/throws`)).toBe(false));
+  await vi.waitFor(async () => expect(await engine.isRunning(`${session}/throws`)).toBe(false), PATIENCE);
   const before = await everything();
   expect(before).toContain(session);
   expect(before).not.toContain("secretword");
   expect(said.join("\n")).not.toContain("secretword");
   expect(await engine.forget(`${session}/`)).toBe(3);
-  await vi.waitUntil(() => engine.running === 0);
+  await vi.waitUntil(() => engine.running === 0, PATIENCE);
   expect(await everything()).not.toContain(session);
   await engine.close();
 });
@@ -114,7 +116,7 @@ test("work in a job is outside of DBOS: no step and no child is ever recorded", 
     expect(await count("select from dbos.workflow_status where status = 'SUCCESS'")).toBe(2);
     expect(await count("select from dbos.operation_outputs")).toBe(0);
     expect(await count("select from dbos.workflow_status where parent_workflow_id is not null")).toBe(0);
-  });
+  }, PATIENCE);
   await engine.close();
 });
 
@@ -130,8 +132,14 @@ test("an idle engine asks the database for nothing", async () => {
       );
       return rows[0]?.at?.getTime();
     });
-  await sleep(200);
-  const before = await latest();
+  let before = await latest();
+  // What it has to ask at its start is over.
+  await vi.waitUntil(async () => {
+    const last = before;
+    await sleep(300);
+    before = await latest();
+    return before === last;
+  }, PATIENCE);
   expect(before).toBeGreaterThan(0);
   // DBOS would ask several times a second.
   await sleep(2_500);
@@ -160,14 +168,14 @@ test("a row that a frozen process holds keeps nobody from the other jobs", async
   const engine = await createDbosEngine({ databaseUrl, work: wait });
   const recovered = engine.recover(dead.executor);
   try {
-    await vi.waitFor(() => expect(begun.toSorted()).toEqual(["s/a", "s/c"]));
+    await vi.waitFor(() => expect(begun.toSorted()).toEqual(["s/a", "s/c"]), PATIENCE);
     await sleep(300);
     expect(begun).toHaveLength(2);
   } finally {
     await frozen.query("rollback");
   }
   expect(await recovered).toBe(3);
-  await vi.waitFor(() => expect(begun).toHaveLength(3));
+  await vi.waitFor(() => expect(begun).toHaveLength(3), PATIENCE);
   await frozen.end();
   await engine.close();
 });
@@ -180,19 +188,19 @@ test("jobs outlive a crash of the database: those that end meanwhile are recorde
   const engine = await createDbosEngine({
     databaseUrl,
     work: async () => {
-      await vi.waitUntil(() => over, { timeout: 30_000 });
+      await vi.waitUntil(() => over, PATIENCE);
     },
   });
   for (let n = 0; n < 20; n++) await engine.start(`s/${n}`);
-  await vi.waitUntil(() => engine.running === 20);
+  await vi.waitUntil(() => engine.running === 20, PATIENCE);
   await server.kill();
   await expect(engine.isRunning("s/0")).rejects.toSatisfy((error) => isEngineError(error, "UNAVAILABLE"));
   await expect(engine.recover("nobody")).rejects.toSatisfy((error) => isEngineError(error, "UNAVAILABLE"));
   over = true;
-  await vi.waitUntil(() => engine.running === 0);
+  await vi.waitUntil(() => engine.running === 0, PATIENCE);
   await server.restart();
   const isOver = async (n: number) => !(await engine.isRunning(`s/${n}`));
-  for (let n = 0; n < 20; n++) await vi.waitUntil(() => isOver(n), { timeout: 20_000 });
+  for (let n = 0; n < 20; n++) await vi.waitUntil(() => isOver(n), PATIENCE);
   expect(await engine.prune({ olderThanMs: 0, limit: 100 })).toBe(20);
   expect(await engine.recover("nobody")).toBe(0);
   await engine.close();

@@ -4,6 +4,7 @@ import { until } from "@turnstream/services/poll.ts";
 import { expect, test } from "vitest";
 
 import { median, Workers } from "./worker-process.ts";
+import { TIMED } from "../timed.ts";
 
 const IDS = Array.from({ length: 20 }, (_, n) => `session-${n}/turn`);
 const SORTED = IDS.toSorted();
@@ -13,7 +14,7 @@ function report(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-test("kill -9: a living process runs all jobs again within five seconds, each once", () =>
+test("kill -9: a living process runs all jobs again within five seconds, each once", TIMED, () =>
   Workers.use(async (workers) => {
     const [a, b] = await workers.launch(2);
     a?.send({ start: IDS });
@@ -21,7 +22,7 @@ test("kill -9: a living process runs all jobs again within five seconds, each on
     await until("20 jobs", () => a?.begun.length === 20);
     const killedAt = Date.now();
     a?.kill("SIGKILL");
-    await until("20 jobs again", () => b?.begun.length === 20, { timeoutMs: 25_000 });
+    await until("20 jobs again", () => b?.begun.length === 20, { timeoutMs: 45_000 });
     const after = b?.begun.map(({ at }) => at - killedAt) ?? [];
     report(`takeover after kill -9: median ${median(after)} ms, last ${Math.max(...after)} ms`);
     expect(median(after)).toBeLessThan(5_000);
@@ -30,7 +31,8 @@ test("kill -9: a living process runs all jobs again within five seconds, each on
     b?.send({ end: true });
     await until("all ended", async () => (await workers.rows()).every(({ status }) => status === "SUCCESS"));
     expect(b?.words.filter((word) => "lost" in word)).toEqual([]);
-  }));
+  }),
+);
 
 test("kill -9 of the one that is taking over: the third has all jobs", () =>
   Workers.use(async (workers) => {
@@ -39,10 +41,10 @@ test("kill -9 of the one that is taking over: the third has all jobs", () =>
     await until("20 jobs", () => a?.begun.length === 20);
     a?.kill("SIGKILL");
     const taker = () => [b, c].find((worker) => (worker?.begun.length ?? 0) > 0);
-    await until("a takeover", () => taker() !== undefined, { timeoutMs: 25_000, everyMs: 1 });
+    await until("a takeover", () => taker() !== undefined, { timeoutMs: 45_000, everyMs: 1 });
     const last = taker() === b ? c : b;
     taker()?.kill("SIGKILL");
-    await until("20 jobs again", () => last?.begun.length === 20, { timeoutMs: 25_000 });
+    await until("20 jobs again", () => last?.begun.length === 20, { timeoutMs: 45_000 });
     expect(last?.begun.map(({ begun }) => begun).toSorted()).toEqual(SORTED);
     last?.send({ end: true });
     await until("all ended", async () => (await workers.rows()).every(({ status }) => status === "SUCCESS"));
@@ -54,11 +56,11 @@ test.each([
   { guarded: false, by: "the database alone" },
 ])("SIGSTOP past the lease, then SIGCONT: the frozen one changes nothing, thanks to $by", ({ guarded }) =>
   Workers.use(async (workers) => {
-    const [a, b] = await workers.launch(2, { guarded, ttlMs: 2_000 });
+    const [a, b] = await workers.launch(2, { guarded, ttlMs: 5_000 });
     a?.send({ start: IDS });
     await until("20 jobs", () => a?.begun.length === 20);
     a?.kill("SIGSTOP");
-    await until("20 jobs again", () => b?.begun.length === 20, { timeoutMs: 25_000 });
+    await until("20 jobs again", () => b?.begun.length === 20, { timeoutMs: 45_000 });
     // Read when it wakes up, perhaps before any of its timers.
     a?.send({ end: true });
     if (guarded) a?.send({ start: ["late/turn"] });
@@ -86,21 +88,22 @@ test.each([
   }),
 );
 
-test("SIGTERM: others have the jobs at once, and it ends by itself", () =>
+test("SIGTERM: others have the jobs at once, and it ends by itself", TIMED, () =>
   Workers.use(async (workers) => {
     const [a, b] = await workers.launch(2, { ttlMs: 30_000 });
     a?.send({ start: IDS });
     await until("20 jobs", () => a?.begun.length === 20);
     const toldAt = Date.now();
     a?.kill("SIGTERM");
-    await until("20 jobs again", () => b?.begun.length === 20, { timeoutMs: 25_000 });
+    await until("20 jobs again", () => b?.begun.length === 20, { timeoutMs: 45_000 });
     const after = b?.begun.map(({ at }) => at - toldAt) ?? [];
     report(`handed over after SIGTERM: median ${median(after)} ms, last ${Math.max(...after)} ms`);
     expect(Math.max(...after)).toBeLessThan(2_000);
     await a?.gone();
     expect(a?.words.filter((word) => "aborted" in word)).toHaveLength(20);
     expect(a?.words.filter((word) => "lost" in word)).toEqual([]);
-  }));
+  }),
+);
 
 test("a thousand jobs that wait in one process are light, and all are recovered", () =>
   Workers.use(async (workers) => {
@@ -118,6 +121,6 @@ test("a thousand jobs that wait in one process are light, and all are recovered"
     expect(perJob).toBeLessThan(64 * 1_024);
     const killedAt = Date.now();
     a?.kill("SIGKILL");
-    await until("1,000 jobs again", () => b?.begun.length === 1_000, { timeoutMs: 30_000 });
+    await until("1,000 jobs again", () => b?.begun.length === 1_000, { timeoutMs: 45_000 });
     report(`1,000 jobs taken over after ${(b?.begun.at(-1)?.at ?? 0) - killedAt} ms`);
   }));

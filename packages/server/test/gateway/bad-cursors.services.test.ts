@@ -14,6 +14,7 @@ import type { Actor } from "../../src/store/refs.ts";
 import { realParts } from "../runtime/real-parts.ts";
 import type { StageParts } from "../runtime/stage.ts";
 import { World } from "../session/world.ts";
+import { TIMED } from "../timed.ts";
 
 const WITHIN_MS = 1_000;
 
@@ -142,7 +143,7 @@ const WIRES = [
 ] as const;
 
 describe.each(CURSORS)("a cursor that is %s", (_, make) => {
-  test.each(WIRES)("is answered in %s over %s, and the state comes anew", async (dialect, wire) => {
+  test.each(WIRES)("is answered in %s over %s, and the state comes anew", TIMED, async (dialect, wire) => {
     const { world, door } = mine;
     const { world: other } = foreign;
     const viewer = new Viewer({ session: world.ref.session, dialect, wire });
@@ -165,7 +166,7 @@ describe.each(CURSORS)("a cursor that is %s", (_, make) => {
     expect(viewer.screen.problems).toEqual([]);
   });
 
-  test("is answered in the address of an event stream", async () => {
+  test("is answered in the address of an event stream", TIMED, async () => {
     const { world, door } = mine;
     const { world: other } = foreign;
     const answer = await firstOf(door, world, make(world, other));
@@ -174,7 +175,7 @@ describe.each(CURSORS)("a cursor that is %s", (_, make) => {
 });
 
 describe.each(NOT_IN_HEADERS)("a cursor %s", (_, cursor) => {
-  test("is refused over a socket", async () => {
+  test("is refused over a socket", TIMED, async () => {
     const { world, door } = mine;
     const viewer = new Viewer({ session: world.ref.session, dialect: "blocks", wire: "socket" });
     viewer.connect(door, cursor);
@@ -185,7 +186,7 @@ describe.each(NOT_IN_HEADERS)("a cursor %s", (_, cursor) => {
     viewer.cut();
   });
 
-  test("is answered in the address of an event stream", async () => {
+  test("is answered in the address of an event stream", TIMED, async () => {
     const { world, door } = mine;
     const started = performance.now();
     const answer = await firstOf(door, world, cursor);
@@ -221,21 +222,25 @@ async function firstOf({ url, headers }: Door, { ref }: World, after: string): P
 }
 
 describe("a session of somebody else", () => {
-  test.each(WIRES)("is not there for another tenant or person, in %s over %s", async (dialect, wire) => {
-    const { world } = mine;
-    const { world: other, door } = foreign;
-    const neighbour = await doorOf({ tenant: world.actor.tenant, user: `user-${randomUUID()}` });
-    for (const stranger of [door, neighbour])
-      for (const cursor of [null, at(world, -1), at(other, -1)]) {
-        const viewer = new Viewer({ session: world.ref.session, dialect, wire });
-        viewer.connect(stranger, cursor);
-        const { error, ms } = await answerOf(viewer);
-        expect(error).toBe("NOT_FOUND");
-        expect(ms).toBeLessThan(WITHIN_MS);
-        expect(viewer.screen.frames).toEqual([]);
-        viewer.cut();
-      }
-  });
+  test.each(WIRES)(
+    "is not there for another tenant or person, in %s over %s",
+    TIMED,
+    async (dialect, wire) => {
+      const { world } = mine;
+      const { world: other, door } = foreign;
+      const neighbour = await doorOf({ tenant: world.actor.tenant, user: `user-${randomUUID()}` });
+      for (const stranger of [door, neighbour])
+        for (const cursor of [null, at(world, -1), at(other, -1)]) {
+          const viewer = new Viewer({ session: world.ref.session, dialect, wire });
+          viewer.connect(stranger, cursor);
+          const { error, ms } = await answerOf(viewer);
+          expect(error).toBe("NOT_FOUND");
+          expect(ms).toBeLessThan(WITHIN_MS);
+          expect(viewer.screen.frames).toEqual([]);
+          viewer.cut();
+        }
+    },
+  );
 });
 
 test("a good cursor goes on", async () => {

@@ -69,7 +69,7 @@ test("it is part of another app, or a function", async () => {
 });
 
 async function until(isSo: () => boolean): Promise<void> {
-  for (let n = 0; n < 1_000 && !isSo(); n++) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let n = 0; n < 3_000 && !isSo(); n++) await new Promise((resolve) => setTimeout(resolve, 10));
   expect(isSo()).toBe(true);
 }
 

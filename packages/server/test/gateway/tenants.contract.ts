@@ -235,7 +235,7 @@ async function commandsOf(
       if (answers.length === all.length) resolve();
     });
     for (const command of all) socket.send(JSON.stringify(command));
-    setTimeout(resolve, 3_000);
+    setTimeout(resolve, 30_000);
   });
   socket.terminate();
   return answers;

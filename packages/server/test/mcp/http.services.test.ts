@@ -7,6 +7,7 @@ import { mcpServer } from "../../src/mcp/server.ts";
 import { outline, Stage } from "../runtime/stage.ts";
 import { Caller, type Wanted } from "./caller.ts";
 import { inMemory } from "./reach.ts";
+import { TIMED } from "../timed.ts";
 
 interface Request {
   readonly id?: number;
@@ -132,7 +133,7 @@ describe("a server over HTTP", () => {
     expect(seen.filter((line) => line.startsWith("initialize"))).toHaveLength(2);
   });
 
-  it("that cuts an answer off gives an error result at once, and the next call works", async () => {
+  it("that cuts an answer off gives an error result at once, and the next call works", TIMED, async () => {
     const began = performance.now();
     const { caller } = await play([["raw_cut"], ["raw_ok"]]);
     expect(String(caller.results[0])).toContain("The connection ended before the server answered.");

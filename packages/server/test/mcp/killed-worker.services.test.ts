@@ -28,7 +28,7 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
   try {
     const ref = await stage.session();
     await stage.send(ref, "go");
-    await stage.until(ref, 30_000, (state) => {
+    await stage.until(ref, 60_000, (state) => {
       const turn = state.turns.last();
       return turn !== undefined && blocksOf(turn).some(({ kind }) => kind === "tool_result") ? true : null;
     });
@@ -36,7 +36,7 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
     // It looks for the dead one every two seconds.
     await stage.worker([caller.agent], { ttlMs: 6_000 });
     child.kill("SIGKILL");
-    const turn = await stage.ended(ref, () => true, 40_000);
+    const turn = await stage.ended(ref, () => true, 90_000);
     expect(turn.status).toBe("end_turn");
     expect(outline(turn).filter((line) => line.startsWith("result"))).toEqual([
       "result odd_hang error This was interrupted, and it is not known whether it took effect. Please check.",

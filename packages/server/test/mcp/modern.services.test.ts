@@ -72,10 +72,14 @@ it("is spoken to in its own way, asks by a form, and tells when its list has cha
 
   tools.add("newer");
   handler.notify.toolsChanged();
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  await stage.send(ref, "again");
-  await stage.until(ref, 30_000, () =>
-    caller.steps.at(-1)?.tools.some(({ name }) => name === "new_newer") === true ? true : null,
-  );
+  // What it tells comes some time later; a turn has what was known when it began.
+  const again = async () => {
+    const before = caller.steps.length;
+    const next = await stage.session();
+    await stage.send(next, "again");
+    await stage.until(next, 30_000, () => (caller.steps.length > before ? true : null));
+    return caller.steps.at(-1)?.tools.map(({ name }) => name);
+  };
+  await expect.poll(again).toContain("new_newer");
   expect(stage.errors).toEqual([]);
 });

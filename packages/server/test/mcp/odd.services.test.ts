@@ -12,6 +12,7 @@ import { memoryStore } from "../../src/store/memory/store.ts";
 import { outline, Stage } from "../runtime/stage.ts";
 import { Caller, type Wanted } from "./caller.ts";
 import { everythingStdio, oddStdio } from "./everything.ts";
+import { TIMED } from "../timed.ts";
 
 let stage: Stage;
 let folder: string;
@@ -64,8 +65,8 @@ describe("a server", () => {
   });
 
   it("that never answers a call is given up after the tool's time, and hears of it", async () => {
-    const { caller } = await play(odd(), [["odd_hang"], ["odd_heard"]], { toolMs: 300 });
-    expect(caller.results[0]).toBe("The tool took longer than 0 s and was stopped.");
+    const { caller } = await play(odd(), [["odd_hang"], ["odd_heard"]], { toolMs: 3_000 });
+    expect(caller.results[0]).toBe("The tool took longer than 3 s and was stopped.");
     expect(caller.results[1]).toContain("notifications/cancelled");
   });
 
@@ -152,7 +153,7 @@ describe("a server", () => {
     expect(stage.errors.map(({ about }) => about)).toEqual(["the tool okay of the MCP server odd"]);
   });
 
-  it("can have hundreds of tools, on several pages", async () => {
+  it("can have hundreds of tools, on several pages", TIMED, async () => {
     const began = performance.now();
     const { caller } = await play(odd({ ODD_TOOLS: "300" }), [
       ["odd_tool-299", { id: "x" }],
@@ -175,9 +176,13 @@ describe("a server that asks", () => {
 
   it("outside of a call is declined", async () => {
     const { caller, ref } = await play(odd(), [["odd_ask-later"], ["odd_heard"]]);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    await stage.ask(ref, "again");
-    expect(String(caller.results.at(-1))).toContain('later {"action":"decline"}');
+    // It asks some time after its answer.
+    await expect
+      .poll(async () => {
+        await stage.ask(ref, "again");
+        return String(caller.results.at(-1));
+      })
+      .toContain('later {"action":"decline"}');
   });
 
   it("for what no form can ask is declined", async () => {

@@ -54,13 +54,13 @@ const told = [
 
 /** Waits until the turn has got that far. */
 async function reached(stage: Stage, ref: Ref, items: number): Promise<void> {
-  await stage.until(ref, 20_000, (state) => ((state.turns.last()?.items.length ?? 0) >= items ? true : null));
+  await stage.until(ref, 40_000, (state) => ((state.turns.last()?.items.length ?? 0) >= items ? true : null));
 }
 
 describe("a running turn", () => {
   it.each([2, 4, 7, 9])(
     "ends well when Redis is wiped after %i items",
-    { timeout: 40_000 },
+    { timeout: 120_000 },
     async (items) => {
       const redis = await startRedis();
       cleanups.push(() => redis.stop());
@@ -71,13 +71,13 @@ describe("a running turn", () => {
       await stage.send(ref, "go");
       await reached(stage, ref, items);
       await redis.command("FLUSHALL");
-      const turn = await stage.ended(ref, () => true, 30_000);
+      const turn = await stage.ended(ref, () => true, 60_000);
       expect(turn.status).toBe("end_turn");
       expect(outline(turn)).toEqual(told);
     },
   );
 
-  it("ends well when Redis is killed and comes back", { timeout: 40_000 }, async () => {
+  it("ends well when Redis is killed and comes back", { timeout: 120_000 }, async () => {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
     const stage = await Stage.open(await partsOn(redis.url, await freshDatabaseUrl()));
@@ -89,13 +89,13 @@ describe("a running turn", () => {
     await redis.kill();
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     await redis.restart();
-    const turn = await stage.ended(ref, () => true, 30_000);
+    const turn = await stage.ended(ref, () => true, 60_000);
     expect(outline(turn)).toEqual(told);
   });
 
   it.each([200, 5_000])(
     "ends well when PostgreSQL is away for %i ms",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async (awayMs) => {
       const postgres = await startPostgres();
       cleanups.push(() => postgres.stop());
@@ -117,7 +117,7 @@ describe("a running turn", () => {
       await postgres.kill();
       await new Promise((resolve) => setTimeout(resolve, awayMs));
       await postgres.restart();
-      const turn = await stage.ended(ref, () => true, 40_000);
+      const turn = await stage.ended(ref, () => true, 60_000);
       expect(outline(turn)).toEqual(told);
       if (awayMs > 2_000) expect(losses).toBeGreaterThan(0);
     },

@@ -19,6 +19,7 @@ import type { Ref } from "../../src/store/refs.ts";
 import { makePdf } from "../extract/make-pdf.ts";
 import { listen, type Listener } from "../outside/listeners.ts";
 import { outline, Stage, type StageParts } from "./stage.ts";
+import { TIMED } from "../timed.ts";
 
 const LONG = Array.from({ length: 3_000 }, (_, n) => `line ${n + 1} of the report, giá ${n * 7}`).join("\n");
 
@@ -363,7 +364,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       ).toThrow("reserved");
     });
 
-    it("W12: a stop in the middle ends the block and the turn, and the fetch", async () => {
+    it("W12: a stop in the middle ends the block and the turn, and the fetch", TIMED, async () => {
       await stage.worker([agentWith([[say("never")]])], options());
       const ref = await stage.session();
       const id = await send(ref, ["/small.csv", "/silent"]);

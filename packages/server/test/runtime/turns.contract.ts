@@ -6,6 +6,7 @@ import { scripted } from "../../src/models/scripted.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool, ToolError } from "../../src/runtime/define/tool.ts";
 import { outline, Stage, type StageParts } from "./stage.ts";
+import { TIMED } from "../timed.ts";
 
 const greet = tool({
   label: "Greeting",
@@ -170,7 +171,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       expect(outline(turn).at(-1)).toBe("notice error LLM_RATE_LIMITED");
     });
 
-    it("stops at once while it waits to try a broken model again", async () => {
+    it("stops at once while it waits to try a broken model again", TIMED, async () => {
       const s = await open();
       const model = scripted([[say("half"), breakOff()]]);
       // Whatever else could end it takes longer than anybody waits here.
@@ -187,7 +188,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       expect(outline(turn).join()).not.toContain("half");
     });
 
-    it("stops with everything closed", async () => {
+    it("stops with everything closed", TIMED, async () => {
       const s = await open();
       const model = scripted([
         [call("stuck", {}), call("helper", { task: "x" }), call("greet", { name: "Z" })],

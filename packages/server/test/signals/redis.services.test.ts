@@ -6,6 +6,7 @@ import { freshPrefix, sharedClusterNodes, sharedRedisUrl } from "@turnstream/ser
 import { expect, test } from "vitest";
 import { createRedisSignals } from "../../src/signals/redis.ts";
 import { connect, signalsContract } from "./signals.contract.ts";
+import { TIMED } from "../timed.ts";
 
 signalsContract("Redis", async () => {
   const options = { url: sharedRedisUrl(), prefix: freshPrefix() };
@@ -64,7 +65,7 @@ test("go to another server where the first is not there, and never throw where n
 test.each([
   ["a server", () => sharedRedisUrl()],
   ["no server", () => "redis://127.0.0.1:1"],
-])("don't keep a process alive that has %s", async (_, url) => {
+])("don't keep a process alive that has %s", TIMED, async (_, url) => {
   const file = new URL("../../src/signals/redis.ts", import.meta.url).href;
   const program = `
     const { createRedisSignals } = await import(${JSON.stringify(file)});

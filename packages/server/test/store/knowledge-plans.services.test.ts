@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { scopeWord } from "../../src/store/rules/knowledge-rules.ts";
 import { newTenant } from "./harness.ts";
 import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
+import { TIMED } from "../timed.ts";
 
 const PIECES = 100_000;
 const PER_OBJECT = 10;
@@ -88,7 +89,7 @@ test.each([
   ["a rare word among common ones", "the w1 w2 w3 rare", 10, 1_500],
   ["nothing but common words", "the w1 w2 w3", 10, 4_000],
   ["words that nobody has", "nowhere tobe found", 0, 250],
-])("S11: %s, among 100,000 pieces", async (name, words, count, mostMs) => {
+])("S11: %s, among 100,000 pieces", TIMED, async (name, words, count, mostMs) => {
   const { hits, ms } = await timed(big, words);
   console.log(`knowledge.search, ${name}: ${ms.toFixed(1)} ms`);
   expect(hits).toHaveLength(count);
@@ -101,7 +102,7 @@ test.each([
   expect(plan.filter((line) => line.includes("Seq Scan on knowledge_chunks"))).toEqual([]);
 });
 
-test("S11: a small base is searched as quickly beside a large one of another tenant", async () => {
+test("S11: a small base is searched as quickly beside a large one of another tenant", TIMED, async () => {
   const { hits, ms } = await timed(small, "the w1 w2");
   console.log(`knowledge.search, a small base beside a large one: ${ms.toFixed(1)} ms`);
   expect(hits.length).toBeGreaterThan(0);

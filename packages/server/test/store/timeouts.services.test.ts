@@ -9,10 +9,11 @@ import { openDatabase } from "../../src/store/postgres/open.ts";
 import { postgresStore } from "../../src/store/postgres/store.ts";
 import { newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
+import { TIMED } from "../timed.ts";
 
 const CLAIM = { seen: 0, by: "taker", reason: "takeover" };
 
-test("who is frozen in a transaction loses it, and what it held is free", async () => {
+test("who is frozen in a transaction loses it, and what it held is free", TIMED, async () => {
   const { store, url } = await postgresHarness();
   const { actor, ref } = await newSession(store);
   const frozen = postgresStore(openDatabase({ url, timeouts: { idleInTransactionMs: 300 } }));
@@ -34,32 +35,36 @@ test("who is frozen in a transaction loses it, and what it held is free", async 
   await Promise.all([store, frozen].map((each) => each.close()));
 });
 
-test("who waits too long for a row is told that it is busy, at once and not after several tries", async () => {
-  const { store, url } = await postgresHarness();
-  const { actor, ref } = await newSession(store);
-  const hasty = postgresStore(openDatabase({ url, timeouts: { lockMs: 200 } }));
-  const holder = new pg.Client({ connectionString: url });
-  await holder.connect();
-  await holder.query("begin");
-  await holder.query("select from sessions where id = $1 for update", [ref.session]);
-  const began = performance.now();
-  let calls = 0;
-  for (const work of [
-    () => hasty.epochs.next(ref, CLAIM),
-    () => hasty.sessions.remove(ref),
-    () =>
-      hasty.transaction(async (tx) => {
-        calls += 1;
-        await tx.sessions.rename(actor, ref.session, "x");
-      }),
-  ])
-    await expect(work()).rejects.toMatchObject({ code: "BUSY", cause: { sqlstate: "55P03" } });
-  expect(calls).toBe(1);
-  expect(performance.now() - began).toBeLessThan(2_000);
-  await holder.end();
-  expect(await hasty.epochs.next(ref, CLAIM)).toMatchObject({ epoch: 1 });
-  await Promise.all([store, hasty].map((each) => each.close()));
-});
+test(
+  "who waits too long for a row is told that it is busy, at once and not after several tries",
+  TIMED,
+  async () => {
+    const { store, url } = await postgresHarness();
+    const { actor, ref } = await newSession(store);
+    const hasty = postgresStore(openDatabase({ url, timeouts: { lockMs: 200 } }));
+    const holder = new pg.Client({ connectionString: url });
+    await holder.connect();
+    await holder.query("begin");
+    await holder.query("select from sessions where id = $1 for update", [ref.session]);
+    const began = performance.now();
+    let calls = 0;
+    for (const work of [
+      () => hasty.epochs.next(ref, CLAIM),
+      () => hasty.sessions.remove(ref),
+      () =>
+        hasty.transaction(async (tx) => {
+          calls += 1;
+          await tx.sessions.rename(actor, ref.session, "x");
+        }),
+    ])
+      await expect(work()).rejects.toMatchObject({ code: "BUSY", cause: { sqlstate: "55P03" } });
+    expect(calls).toBe(1);
+    expect(performance.now() - began).toBeLessThan(2_000);
+    await holder.end();
+    expect(await hasty.epochs.next(ref, CLAIM)).toMatchObject({ epoch: 1 });
+    await Promise.all([store, hasty].map((each) => each.close()));
+  },
+);
 
 test("every connection has its limits, whatever the URL or the server says", async () => {
   const url = await freshDatabaseUrl();
