@@ -18,13 +18,17 @@ const FORM = {
   fields: [{ name: "email", label: "E-mail", type: "email", required: true }],
 };
 
+const FREE = (): Promise<void> => Promise.resolve();
+/** What its tool waits for. */
+let held = FREE;
+
 const guide = defineAgent({
   name: "guide",
   title: false,
   requestForms: true,
   retries: { tries: 1 },
   tools: {
-    look: tool({ label: "Looking", rerun: "always", run: () => "free beds" }),
+    look: tool({ label: "Looking", rerun: "always", run: () => held().then(() => "free beds") }),
     book: tool({ label: "Booking", approval: true, run: () => "booked" }),
   },
   model: scripted(({ text, step }) => {
@@ -32,7 +36,7 @@ const guide = defineAgent({
     if (text === "fail") return [fail({ status: 500 }, { times: 1 }), say("now it works")];
     if (text === "form") return [call("request_form", FORM)];
     if (text === "slow")
-      return step === 0
+      return step < 2
         ? [think("Let me see. ".repeat(5), { paceMs: 2 }), call("look")]
         : [say("It is so. ".repeat(10), { paceMs: 4 })];
     if (text === "book") return step === 0 ? [think("hm"), call("book")] : [say("Booked.")];
@@ -112,8 +116,17 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
         return { history, stream };
       };
       const reloads = [await reload()];
+      // Held at each of its tools until some have come: on a busy machine it would be over before.
+      const waiting: (() => void)[] = [];
+      held = () => new Promise((resolve) => void waiting.push(resolve));
       const message = await stage.send(ref, "slow");
-      for (let n = 0; n < 12; n++) {
+      for (const n of [0, 1]) {
+        await expect.poll(() => waiting.length, { timeout: 30_000 }).toBe(n + 1);
+        reloads.push(await reload(), await reload());
+        waiting[n]?.();
+      }
+      held = FREE;
+      for (let n = 0; n < 8; n++) {
         reloads.push(await reload());
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
