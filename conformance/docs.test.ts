@@ -40,12 +40,19 @@ import {
   checkMappings,
   checkSse,
 } from "./support/doc-dialects.ts";
+import { checkListed, checkTwice } from "./support/doc-pages.ts";
 import { anchorsOf, fencesOf, linksOf } from "./support/markdown.ts";
 import { framesFrom, statesOf } from "./support/replay.ts";
 
 const root = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
-const PATHS = ["*.md", "docs/**/*.md", "conformance/**/*.md", "packages/client/README.md", "examples/*/*.md"];
+const PATHS = [
+  "*.md",
+  "docs/**/*.md",
+  "conformance/**/*.md",
+  "packages/{client,server}/README.md",
+  "examples/*/*.md",
+];
 const DOCUMENTS = globSync(PATHS, { cwd: root }).toSorted();
 
 /** Links to files and headings that are not there; addresses on the web are not looked at. */
@@ -167,6 +174,10 @@ describe.each(DOCUMENTS)("%s", (path) => {
     expect(checkLinks(read(path), path)).toEqual([]);
   });
 
+  test("explains no name twice under a heading", () => {
+    expect(checkTwice(read(path))).toEqual([]);
+  });
+
   test("names npm scripts that are there", () => {
     expect(checkScripts(read(path))).toEqual([]);
   });
@@ -174,6 +185,12 @@ describe.each(DOCUMENTS)("%s", (path) => {
   test("has TypeScript that compiles and prints what it says", () => {
     expect([...checkCode(read(path)), ...checkOutput(read(path))]).toEqual([]);
   });
+});
+
+const PAGES = DOCUMENTS.filter((path) => /^docs\/[^/]+$/.test(path));
+
+test("README.md leads to every page of docs/", () => {
+  expect(checkListed(read("README.md"), PAGES)).toEqual([]);
 });
 
 test("README.md has a program, and docs/architecture.md the life of a token", () => {

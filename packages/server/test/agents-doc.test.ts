@@ -1,0 +1,36 @@
+/** The tables of docs/agents.md have every option that the types have, and no other. Its program is run by the test of all documents. */
+import { readFileSync } from "node:fs";
+import { codeIn, tablesOf } from "@turnstream/conformance/support/markdown.ts";
+import { expect, test } from "vitest";
+
+const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
+const page = read("../../../docs/agents.md");
+
+/** The names of an interface's own members, as our formatter writes them. */
+function membersOf(file: string, name: string): string[] {
+  const [, body = ""] =
+    new RegExp(`^export interface ${name}\\b[^\\n]*\\{\\n(.*?)^\\}`, "ms").exec(
+      read(`../src/runtime/${file}`),
+    ) ?? [];
+  return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map((match) => match[1] ?? "");
+}
+
+test.each([
+  ["option of `defineAgent`", "define/agent.ts", "AgentOptions"],
+  ["limit", "define/limits.ts", "Limits"],
+  ["option of `tool`", "define/tool.ts", "ToolOptions"],
+  ["option of `approval`", "define/approval.ts", "ApprovalOptions"],
+  ["in `context`", "define/tool.ts", "ToolContext"],
+  ["option of `keepWorker`", "worker.ts", "WorkerOptions"],
+])("the table '%s' has what %s says of %s", (column, file, name) => {
+  const written = tablesOf(page, column).flatMap((rows) => rows.flatMap(([cell = ""]) => codeIn(cell)));
+  const real = membersOf(file, name);
+  expect(real.length).toBeGreaterThan(2);
+  expect(written.toSorted()).toEqual(real.toSorted());
+});
+
+test("every one of the words is named", () => {
+  const [sentence = ""] = /^`words` replaces.*$/m.exec(page) ?? [];
+  const written = codeIn(sentence).filter((name) => name !== "words" && name !== "DEFAULT_WORDS");
+  expect(written.toSorted()).toEqual(membersOf("words.ts", "Words").toSorted());
+});
