@@ -9,6 +9,7 @@ import { RuntimeError } from "../errors.ts";
 import { textField } from "../json-object.ts";
 import type { Body } from "./body.ts";
 import { DEFAULT_LIMITS, type Limits, type Prices } from "./limits.ts";
+import { checkNames, type NamesOf } from "./option-names.ts";
 import type { ToolSource } from "./source.ts";
 import type { Tool } from "./tool.ts";
 
@@ -45,7 +46,7 @@ export interface AgentOptions {
   readonly attachments?: boolean;
   readonly limits?: Partial<Limits>;
   readonly prices?: Prices;
-  /** How often a failed model call is tried again, and how long to wait at the most for the first time. */
+  /** How often a model is asked, the first time included, and how long to wait at the most before the second. */
   readonly retries?: { readonly tries?: number; readonly firstMs?: number };
   /** A title for a new session: from its first words (the default), from a model, or none. */
   readonly title?: false | { readonly model?: Model };
@@ -106,6 +107,48 @@ export interface Agent {
   readonly compaction: Compaction;
 }
 
+const NAMES: NamesOf<AgentOptions> = {
+  name: true,
+  model: true,
+  instructions: false,
+  settings: false,
+  tools: false,
+  sources: false,
+  agents: false,
+  callAgent: false,
+  description: false,
+  label: false,
+  shareThought: false,
+  askUser: false,
+  requestForms: false,
+  recallMemories: false,
+  attachments: false,
+  limits: false,
+  prices: false,
+  retries: false,
+  title: false,
+  compaction: false,
+};
+
+/** Options that have options of their own. */
+const WITHIN = {
+  limits: {
+    steps: false,
+    tokens: false,
+    wallMs: false,
+    toolMs: false,
+    resultChars: false,
+    depth: false,
+    width: false,
+    cost: false,
+  } satisfies NamesOf<Partial<Limits>>,
+  prices: { input: true, output: true } satisfies NamesOf<Prices>,
+  retries: { tries: false, firstMs: false } satisfies NamesOf<NonNullable<AgentOptions["retries"]>>,
+  title: { model: false } satisfies NamesOf<Exclude<AgentOptions["title"], false | undefined>>,
+  compaction: { afterTokens: false, keepTurns: false, model: false } satisfies NamesOf<Partial<Compaction>>,
+  recallMemories: { entries: false, chars: false } satisfies NamesOf<Partial<RecallLimits>>,
+} as const;
+
 /** Without these nothing would ever be done. */
 const MINIMUM: Readonly<Record<string, number>> = { steps: 1, width: 1, toolMs: 1, wallMs: 1 };
 const NAME = /^[A-Za-z][\w-]{0,63}$/;
@@ -127,6 +170,7 @@ export const RESERVED: readonly string[] = [
 const RECALL: RecallLimits = { entries: 50, chars: 8_000 };
 
 export function defineAgent(options: AgentOptions): Agent {
+  checkNames(options, NAMES, "an agent");
   return completeAgent(options, options.model, null);
 }
 
@@ -145,6 +189,10 @@ export function completeAgent(
   if (twice !== undefined) fail(`the agent ${name} has a tool and a sub-agent called ${twice}`);
   checkParts(name, model, tools, agents);
   checkSources(name, sources);
+  for (const [within, names] of Object.entries(WITHIN)) {
+    const value = options[within as keyof typeof WITHIN];
+    if (typeof value === "object") checkNames(value, names, `\`${within}\` of the agent ${name}`);
+  }
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   for (const [limit, value] of Object.entries(limits))
     if (!(value >= (MINIMUM[limit] ?? 0))) fail(`the limit ${limit} of the agent ${name} is too low`);

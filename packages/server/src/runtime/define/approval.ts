@@ -1,4 +1,5 @@
 /** When a tool needs a person's approval, as a developer says it. Types and one reading; never asks anybody. */
+import type { NamesOf } from "./option-names.ts";
 import type { ToolContext } from "./tool.ts";
 
 export interface ApprovalOptions {
@@ -12,6 +13,12 @@ export interface ApprovalOptions {
    */
   readonly always?: boolean;
 }
+
+export const APPROVAL_NAMES: NamesOf<ApprovalOptions> = {
+  timeoutSeconds: false,
+  editable: false,
+  always: false,
+};
 
 /** What a policy is told about the call. */
 export type ApprovalContext = Pick<ToolContext, "tenant" | "session" | "turn" | "call" | "user">;

@@ -12,6 +12,7 @@
 import { type Agent, type AgentOptions, completeAgent } from "./agent.ts";
 import type { Body } from "./body.ts";
 import type { Limits } from "./limits.ts";
+import { checkNames, type NamesOf } from "./option-names.ts";
 
 export interface FromStreamOptions extends Pick<
   AgentOptions,
@@ -23,6 +24,20 @@ export interface FromStreamOptions extends Pick<
   readonly rerun?: "always" | "never";
 }
 
-export function fromStream({ run, rerun = "never", ...options }: FromStreamOptions): Agent {
+const NAMES: NamesOf<FromStreamOptions> = {
+  name: true,
+  run: true,
+  rerun: false,
+  title: false,
+  attachments: false,
+  prices: false,
+  label: false,
+  description: false,
+  limits: false,
+};
+
+export function fromStream(given: FromStreamOptions): Agent {
+  checkNames(given, NAMES, "an agent of a stream");
+  const { run, rerun = "never", ...options } = given;
   return completeAgent(options, null, { run, rerun });
 }

@@ -1,8 +1,9 @@
 /**
  * What a developer says about a tool, and what a tool is given when it runs. Types and one function; never runs one.
  */
-import { type Approval, checkApproval } from "./approval.ts";
+import { type Approval, APPROVAL_NAMES, checkApproval } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
+import { checkNames, type NamesOf } from "./option-names.ts";
 import { type Artifact, cutText, type Json, MAX_LABEL } from "@turnstream/protocol";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 
@@ -129,6 +130,18 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
   readonly display?: Partial<ToolDisplay>;
 }
 
+const NAMES: NamesOf<ToolOptions> = {
+  run: true,
+  input: false,
+  description: false,
+  label: false,
+  rerun: false,
+  approval: false,
+  timeoutMs: false,
+  display: false,
+};
+const DISPLAY_NAMES: NamesOf<Partial<ToolDisplay>> = { call: false, result: false, outside: false };
+
 const EMPTY = { type: "object", properties: {}, additionalProperties: false } as const;
 
 /** The input of a tool that takes none. */
@@ -154,8 +167,13 @@ export interface Tool {
 }
 
 export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: ToolOptions<Schema>): Tool {
-  const { label = "", rerun = "never", approval = false } = options;
-  if (typeof approval === "object") checkApproval(approval);
+  checkNames(options, NAMES, "a tool");
+  const { label = "", rerun = "never", approval = false, display = {} } = options;
+  checkNames(display, DISPLAY_NAMES, "`display` of a tool");
+  if (typeof approval === "object") {
+    checkNames(approval, APPROVAL_NAMES, "`approval` of a tool");
+    checkApproval(approval);
+  }
   return {
     description: options.description ?? "",
     label: typeof label === "string" ? cutText(label, MAX_LABEL) : (input) => label(input),
@@ -164,6 +182,6 @@ export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: 
     rerun: (input) => (typeof rerun === "function" ? rerun(input) : rerun),
     approval,
     timeoutMs: options.timeoutMs ?? null,
-    display: { call: true, result: true, outside: false, ...options.display },
+    display: { call: true, result: true, outside: false, ...display },
   };
 }
