@@ -1,7 +1,7 @@
 /**
  * Promise 29: turns go on while the code of their agent changes. Workers of one version are replaced by workers of the
  * other (other words, other tools in another order, another sub-agent), by SIGTERM, by kill -9, or only some of them, so that
- * both versions work at once. Every turn keeps the instructions and tools that it began with, what the new code doesn't have
+ * both versions work at once. Every turn keeps the instructions and tools that it had before its first block, what the new code doesn't have
  * ends as an error that the model can read, and a turn that waits for a person goes on when it is decided after the deploy.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -183,11 +183,16 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
       const ref = await stage.session();
       const follower = stage.follow(ref);
       const versions: Version[] = [];
+      /** Of those who had it until its first block: what it goes by was noted by then. */
+      const beginners = new Set<Version>();
       follower.listeners.add(({ event }) => {
         if (event.type !== "turn.start" && event.type !== "turn.takeover") return;
-        versions.push(fresh.some((worker) => worker.name === follower.owner) ? version : pool.version);
+        const owned = fresh.some((worker) => worker.name === follower.owner) ? version : pool.version;
+        versions.push(owned);
+        const isSilent = (follower.state.turns.last()?.items.length ?? 0) === 0;
+        if (isSilent) beginners.add(owned);
       });
-      return { follower, plan, versions, message: await stage.send(ref, plan) };
+      return { follower, plan, versions, beginners, message: await stage.send(ref, plan) };
     }),
   );
   await until("the turns to begin", () =>
@@ -206,7 +211,7 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
     for (const row of await allAsked(stage, follower.ref, 1))
       await decideApproval(stage.parts, follower.ref, decisionOf(row, "approve", "someone"));
   }
-  for (const { follower, plan, message, versions } of plays) {
+  for (const { follower, plan, message, versions, beginners } of plays) {
     await follower.ended(message);
     await stage.idle(follower.ref);
     await follower.stop();
@@ -226,11 +231,11 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
     const final =
       turn === undefined ? undefined : blocksOf(turn).find((block) => block.kind === "text" && block.final);
     const echo = final?.kind === "text" ? echoIn(final.text) : null;
-    const [pinned] = versions;
-    if (echo !== null) found.echoes++;
-    if (pinned === undefined || echo === null) continue;
-    const isRight =
-      echo.instructions === `You are version ${pinned}.` && echo.tools.join() === TOOLS[pinned].join();
+    if (echo === null) continue;
+    found.echoes++;
+    const isRight = [...beginners].some(
+      (one) => echo.instructions === `You are version ${one}.` && echo.tools.join() === TOOLS[one].join(),
+    );
     if (!isRight) found.wrongEcho++;
   }
   if (way === "mixed") await replace(others, "SIGTERM", [], found);
