@@ -27,6 +27,7 @@ const EXAMPLES = [
   "in-fastify",
   "as-handler",
   "in-hono",
+  "in-node",
   "watch-socket",
   "post-and-read",
 ];

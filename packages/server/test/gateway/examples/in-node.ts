@@ -1,0 +1,43 @@
+/** An example of the gateway in a plain server of Node. Printed in docs/gateway.md. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGateway, type Gateway, type GatewayOptions } from "@turnstream/server";
+
+/** A handler for `node:http`, Express, Connect and the like. */
+export function listenerOf(gateway: Gateway) {
+  return async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const left = new AbortController();
+    outgoing.once("close", () => left.abort());
+    const { method = "GET", url = "/", headers, socket } = incoming;
+    const request = new Request(new URL(url, "http://localhost"), {
+      method,
+      headers: Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]),
+      signal: left.signal,
+      ...(method === "GET" || method === "HEAD" ? {} : { body: Readable.toWeb(incoming), duplex: "half" }),
+    });
+    const {
+      status,
+      headers: told,
+      body,
+    } = await gateway.handle(request, { from: socket.remoteAddress ?? "" });
+    outgoing.writeHead(status, Object.fromEntries(told));
+    if (body === null) outgoing.end();
+    // It fails when the client leaves, which is nobody's fault.
+    else await pipeline(Readable.fromWeb(body), outgoing).catch(() => {});
+  };
+}
+
+export function nodeApp(options: GatewayOptions, port: number) {
+  const gateway = createGateway(options);
+  const listener = listenerOf(gateway);
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.url?.startsWith("/api/v1/") === true) void listener(incoming, outgoing);
+    else outgoing.end("your own routes stay as they are");
+  });
+  server.on("upgrade", (incoming, socket, head) => {
+    if (!gateway.upgrade(incoming, socket, head)) socket.destroy();
+  });
+  server.listen(port);
+  return { gateway, server };
+}
