@@ -3,7 +3,7 @@
 export const HELP = `turnstream: works on the database of a Turnstream server.
 
 Commands:
-  migrate             brings the database to the tables of this version
+  migrate             brings the database to the tables of this version, the engine's too
   keys create         makes an API key, for a new tenant too
   keys list           lists the keys of a tenant
   keys revoke         revokes one, for good
@@ -19,6 +19,7 @@ Examples:
   turnstream knowledge import ./handbook --tenant acme --base handbook
   turnstream keys --help
   turnstream knowledge --help
+  turnstream --version
 `;
 
 export const KEYS_HELP = `turnstream keys: what lets programs in.

@@ -1,10 +1,12 @@
 /** Finds the command that is meant, runs it, and says what went wrong in words. Never ends the process itself. */
-import { isStoreError } from "@turnstream/server";
+import { databaseProblem, isEngineError, isStoreError, STORE_ERRORS } from "@turnstream/server";
 import { HELP, KEYS_HELP, KNOWLEDGE_HELP } from "./help.ts";
 import { keysCreate, keysList, keysRevoke } from "./keys.ts";
 import { knowledgeImport } from "./knowledge-import.ts";
 import { knowledgeList, knowledgeRemove } from "./knowledge-objects.ts";
 import { migrateDatabase } from "./migrate.ts";
+import { version } from "./version.ts";
+import { databaseUrl } from "./with-store.ts";
 import { CommandError, UsageError, type World } from "./world.ts";
 
 type Command = (args: readonly string[], world: World) => Promise<void>;
@@ -28,22 +30,32 @@ const MISUSED = 2;
 /** @returns the exit code */
 export async function run(args: readonly string[], world: World): Promise<number> {
   const [first = "", second = ""] = args;
-  const name = Object.hasOwn(GROUPS, first) ? `${first} ${second}` : first;
-  const isHelp = args.length === 0 || args.includes("--help") || args.includes("-h") || first === "help";
-  if (isHelp) {
-    const group = args.find((arg) => Object.hasOwn(GROUPS, arg));
-    world.out((group === undefined ? undefined : GROUPS[group]) ?? HELP);
+  const group = Object.hasOwn(GROUPS, first) ? GROUPS[first] : undefined;
+  if (first === "--version") {
+    world.out(`${version()}\n`);
     return 0;
   }
+  const isHelp = args.length === 0 || args.includes("--help") || args.includes("-h") || first === "help";
+  if (isHelp) {
+    const asked = args.find((arg) => Object.hasOwn(GROUPS, arg));
+    world.out((asked === undefined ? undefined : GROUPS[asked]) ?? HELP);
+    return 0;
+  }
+  if (group !== undefined && second === "") {
+    world.err(group);
+    return MISUSED;
+  }
+  const name = group === undefined ? first : `${first} ${second}`;
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   try {
-    if (command === undefined) throw new UsageError(`There is no command \`${name.trim()}\`.`);
+    if (command === undefined) throw new UsageError(`There is no command \`${name}\`.`);
     await command(args.slice(name.split(" ").length), world);
     return 0;
   } catch (error) {
-    world.err(`turnstream: ${wordsFor(error)}\n`);
-    if (isMisuse(error)) world.err("Try `turnstream --help`.\n");
-    return isMisuse(error) ? MISUSED : FAILED;
+    world.err(`turnstream: ${wordsFor(error, world)}\n`);
+    if (!isMisuse(error)) return FAILED;
+    world.err(`Try \`turnstream ${group === undefined ? "" : `${first} `}--help\`.\n`);
+    return MISUSED;
   }
 }
 
@@ -55,10 +67,10 @@ function isMisuse(error: unknown): boolean {
 }
 
 /** Words of the store and our own; the driver's may hold what is in DATABASE_URL. */
-function wordsFor(error: unknown): string {
-  if (isStoreError(error, "INTERNAL"))
-    return "The database hasn't the tables of this version. Run `turnstream migrate` first.";
-  const isOurs = error instanceof UsageError || error instanceof CommandError || isStoreError(error);
+function wordsFor(error: unknown, world: World): string {
+  if (isStoreError(error, "NOT_MIGRATED")) return STORE_ERRORS.NOT_MIGRATED;
+  if (isStoreError(error)) return databaseProblem(error, databaseUrl(world));
+  const isOurs = error instanceof UsageError || error instanceof CommandError || isEngineError(error);
   if (isOurs || isMisuse(error)) return (error as Error).message;
   return `something unforeseen: ${error instanceof Error ? error.name : "unknown"}`;
 }

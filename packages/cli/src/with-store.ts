@@ -1,11 +1,14 @@
 /** Opens the store that DATABASE_URL names, for as long as a command takes. Never takes the address from arguments. */
-import { openDatabase, type OpenStore, postgresStore } from "@turnstream/server";
+import { isDatabaseUrl, openDatabase, type OpenStore, postgresStore } from "@turnstream/server";
 import { CommandError, type World } from "./world.ts";
 
 export function databaseUrl({ env }: World): string {
   const url = env["DATABASE_URL"] ?? "";
   if (url === "")
     throw new CommandError("DATABASE_URL is not set. It names the database, as postgres://user@host/name.");
+  // What it is instead may hold a password.
+  if (!isDatabaseUrl(url))
+    throw new CommandError("DATABASE_URL is no address of a database, such as postgres://user@host/name.");
   return url;
 }
 

@@ -8,7 +8,7 @@ export const ENGINE_ERRORS = {
   LEFT: "This process hands over or has lost its lease, so it takes no more work. Let another process do it.",
   TAKEN: "This process has an engine on DBOS already, and DBOS knows only one. Close the first, or use it.",
   NOT_MIGRATED:
-    "The tables of the engine are missing or too old. Run the migrations before starting workers.",
+    "The tables of the engine are missing or too old. Run `turnstream migrate`, or `migrateEngine(databaseUrl)`, before starting workers.",
   FAILED: "The work of this job threw. What it threw was given to `onError`.",
   UNAVAILABLE: "The database can't be reached or refuses work. Try again; look at its log if it persists.",
 } as const;

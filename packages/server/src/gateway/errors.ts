@@ -69,6 +69,8 @@ function ofStore(error: StoreError): ErrorAnswer {
     case "TOO_LARGE":
       return told("TOO_LARGE", error.message);
     case "BUSY":
+    // It passes when somebody migrates, and a client that waits for that loses nothing.
+    case "NOT_MIGRATED":
     case "UNAVAILABLE":
       return unavailable();
     default:

@@ -15,6 +15,7 @@ export const STORE_ERRORS = {
   ABORTED:
     "The transaction has failed or is over, so nothing more is done in it. Let its first error through and start a new one.",
   OUTDATED: "The database is newer than this version: deploy the newer version.",
+  NOT_MIGRATED: "The database hasn't the tables of this version. Run `turnstream migrate` first.",
   UNAVAILABLE: "The database can't be reached or refuses work. Try again; look at its log if it persists.",
   INTERNAL:
     "The database refused a statement that should have worked. This is a bug; report it with the cause.",

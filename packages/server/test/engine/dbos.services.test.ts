@@ -46,9 +46,9 @@ async function withPool<T>(databaseUrl: string, use: (pool: pg.Pool) => Promise<
 
 test("a second engine in one process is refused, and a database that nobody migrated", async () => {
   const databaseUrl = await freshDatabaseUrl();
-  await expect(createDbosEngine({ databaseUrl, work })).rejects.toSatisfy((error) =>
-    isEngineError(error, "NOT_MIGRATED"),
-  );
+  const refused: unknown = await createDbosEngine({ databaseUrl, work }).catch((error: unknown) => error);
+  expect(isEngineError(refused, "NOT_MIGRATED")).toBe(true);
+  expect(String(refused)).toContain("Run `turnstream migrate`, or `migrateEngine(databaseUrl)`");
   await migrateEngine(databaseUrl);
   const engine = await createDbosEngine({ databaseUrl, work });
   await expect(createDbosEngine({ databaseUrl, work })).rejects.toSatisfy((error) =>

@@ -101,6 +101,7 @@ describe("whatever was thrown", () => {
     [new StoreError("TOO_LARGE", "blob"), 413, "TOO_LARGE", false],
     [new StoreError("UNAVAILABLE", "sessions.get"), 503, "SERVER_ERROR", true],
     [new StoreError("BUSY", "sessions.get"), 503, "SERVER_ERROR", true],
+    [new StoreError("NOT_MIGRATED", "sessions.get"), 503, "SERVER_ERROR", true],
     [new StoreError("INTERNAL", "sessions.get"), 500, "SERVER_ERROR", true],
     [new LogError("UNAVAILABLE"), 503, "SERVER_ERROR", true],
     [new LogError("TOO_LARGE"), 413, "TOO_LARGE", false],

@@ -64,6 +64,15 @@ test("a database that is ahead of this version says so", async () => {
   await store.close();
 });
 
+test("a database that nobody migrated is told as such, with what to run", async () => {
+  const store = postgresStore(openDatabase({ url: await freshDatabaseUrl() }));
+  await expect(store.tenants.get("t")).rejects.toMatchObject({
+    code: "NOT_MIGRATED",
+    message: expect.stringContaining("Run `turnstream migrate` first."),
+  });
+  await store.close();
+});
+
 test("what the database says is told apart", () => {
   const codes = {
     "22001": "INVALID",
@@ -79,6 +88,10 @@ test("what the database says is told apart", () => {
     "57P03": "UNAVAILABLE",
     "25P02": "ABORTED",
     "55P03": "BUSY",
+    "42501": "UNAVAILABLE",
+    "3F000": "NOT_MIGRATED",
+    "42P01": "NOT_MIGRATED",
+    "42703": "NOT_MIGRATED",
     "42601": "INTERNAL",
   };
   const told = Object.keys(codes).map((state) => {

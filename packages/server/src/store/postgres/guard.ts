@@ -6,7 +6,7 @@ import { AbortedTransactionError } from "kysely";
 import { isStoreError, StoreError, type StoreErrorCode } from "../errors.ts";
 
 /** What may be known of an error of the database: never a value from a row. */
-interface SafeCause {
+export interface SafeCause {
   readonly sqlstate: string | null;
   readonly constraint: string | null;
   readonly table: string | null;
@@ -21,7 +21,12 @@ const BY_STATE: Readonly<Record<string, StoreErrorCode>> = {
   "40001": "BUSY",
   "40P01": "BUSY",
   "55P03": "BUSY",
-  // A standby, and a connection that was ended because it did nothing in its transaction for too long.
+  // A schema, a table or a column that isn't there.
+  "3F000": "NOT_MIGRATED",
+  "42P01": "NOT_MIGRATED",
+  "42703": "NOT_MIGRATED",
+  // A right that was not granted, a standby, and a connection that was ended because it did nothing in its transaction for too long.
+  "42501": "UNAVAILABLE",
   "25006": "UNAVAILABLE",
   "25P03": "UNAVAILABLE",
 };

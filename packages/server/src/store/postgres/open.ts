@@ -4,6 +4,7 @@
  */
 import { Kysely, PostgresDialect, type LogEvent } from "kysely";
 import pg from "pg";
+import { isDatabaseUrl } from "./address.ts";
 import type { Db, Database } from "./database.ts";
 
 export interface PostgresOptions {
@@ -65,7 +66,11 @@ const types: pg.CustomTypesConfig = {
   }) as pg.CustomTypesConfig["getTypeParser"],
 };
 
+/** @throws TypeError when `url` is no address of a database */
 export function openDatabase(options: PostgresOptions): Db {
+  // The driver would take whatever the environment says instead of an address that is missing.
+  if (!isDatabaseUrl(options.url))
+    throw new TypeError("`url` must be the address of a database, such as postgres://user@host/name.");
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const pool = new pg.Pool({
     ...settingsOf(options.url, timeouts),

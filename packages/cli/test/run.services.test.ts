@@ -1,0 +1,79 @@
+/** What is the same for every command: the tables, addresses that lead nowhere, help and version. */
+import { createDbosEngine, openDatabase, postgresStore } from "@turnstream/server";
+import { freePort } from "@turnstream/services/free-port.ts";
+import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
+import { expect, test } from "vitest";
+import { ran } from "./ran.ts";
+
+test("migrate is all that a fresh database needs, for an engine too", async () => {
+  const url = await freshDatabaseUrl();
+  const first = await ran(["migrate"], { DATABASE_URL: url });
+  expect(first).toMatchObject({ code: 0, err: "" });
+  expect(first.out).toContain("0001-core");
+  const engine = await createDbosEngine({ databaseUrl: url, work: async () => undefined });
+  await engine.close();
+  const store = postgresStore(openDatabase({ url }));
+  expect(await store.tenants.get("acme")).toBeNull();
+  await store.close();
+  expect(await ran(["migrate"], { DATABASE_URL: url })).toEqual({
+    code: 0,
+    out: "The database has the tables of this version.\n",
+    err: "",
+  });
+});
+
+/** What a command says of an address that is of no use, without the password in it. */
+async function said(address: string): Promise<string> {
+  const told = await ran(["keys", "list", "--tenant", "acme"], { DATABASE_URL: address });
+  expect(told).toMatchObject({ code: 1, out: "" });
+  expect(told.err).not.toContain("canary");
+  return told.err;
+}
+
+test("each cause has words of its own, with the place and without the password", async () => {
+  const url = new URL(await freshDatabaseUrl());
+  url.password = "canary";
+  const at = (change: Partial<Pick<URL, "port" | "username" | "pathname">>) =>
+    Object.assign(new URL(url), change).href;
+  const closed = await freePort();
+  expect(await said(at({ port: String(closed) }))).toBe(
+    `turnstream: Nothing listens at ${url.hostname}:${closed}. Start PostgreSQL there, or correct the address.\n`,
+  );
+  expect(await said(at({ pathname: "/nowhere" }))).toBe(
+    `turnstream: There is no database nowhere at ${url.host}. Create it, or correct the address.\n`,
+  );
+  expect(await said(at({ username: "nobody" }))).toContain(
+    `PostgreSQL at ${url.host} doesn't let the role nobody in: `,
+  );
+  for (const address of ["localhost/canary", "postgres://u:canary/x@host/name", "mysql://u:canary@host/name"])
+    expect(await said(address)).toBe(
+      "turnstream: DATABASE_URL is no address of a database, such as postgres://user@host/name.\n",
+    );
+});
+
+test("a role that may not make tables is told so", async () => {
+  const url = new URL(await freshDatabaseUrl());
+  url.searchParams.set("options", "-c role=pg_monitor");
+  const { code, err } = await ran(["migrate"], { DATABASE_URL: url.href });
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("may not do this in the database") });
+});
+
+test("help is that of the group, and there is a version", async () => {
+  const help = (await ran(["keys", "--help"], {})).out;
+  expect(await ran(["keys"], {})).toEqual({ code: 2, out: "", err: help });
+  for (const args of [
+    ["keys", "mkae"],
+    ["keys", "create"],
+    ["keys", "list", "--what"],
+  ])
+    expect(await ran(args, {})).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("Try `turnstream keys --help`."),
+    });
+  expect((await ran(["nonsense"], {})).err).toContain("Try `turnstream --help`.");
+  expect(await ran(["--version"], {})).toEqual({
+    code: 0,
+    out: expect.stringMatching(/^\d+[.]\d+[.]\d+/),
+    err: "",
+  });
+});

@@ -1,0 +1,44 @@
+/**
+ * Says in words why a database can't be worked with, and where it is, for whoever set its address. Pure. The password
+ * is never in it.
+ */
+import type { StoreError } from "../errors.ts";
+import { type Place, placeOf } from "./address.ts";
+import type { SafeCause } from "./guard.ts";
+
+/** @param url the one that the database was opened with */
+export function databaseProblem(error: StoreError, url: string): string {
+  const place = placeOf(url);
+  if (error.code !== "UNAVAILABLE" || place === null) return error.message;
+  const { sqlstate, system } = error.cause as SafeCause;
+  return (
+    WORDS[sqlstate ?? system ?? ""]?.(place) ??
+    `PostgreSQL at ${place.server}/${place.name} can't be reached or refuses work (${sqlstate ?? system}). Look at its log.`
+  );
+}
+
+const closed = ({ server }: Place): string =>
+  `Nothing listens at ${server}. Start PostgreSQL there, or correct the address.`;
+const unknownHost = ({ server }: Place): string =>
+  `The host of ${server} can't be found. Correct the address, or look at the network.`;
+const silent = ({ server }: Place): string =>
+  `PostgreSQL at ${server} doesn't answer. Look whether it runs, and whether the network lets you through.`;
+const refusedRole = ({ role, server }: Place): string =>
+  `PostgreSQL at ${server} doesn't let the role ${role} in: there is no such role, or the password is wrong. Correct the address.`;
+
+const WORDS: Readonly<Record<string, (place: Place) => string>> = {
+  ECONNREFUSED: closed,
+  ENOENT: closed,
+  ENOTFOUND: unknownHost,
+  EAI_AGAIN: unknownHost,
+  ETIMEDOUT: silent,
+  EHOSTUNREACH: silent,
+  CONNECTION: silent,
+  "28000": refusedRole,
+  "28P01": refusedRole,
+  "3D000": ({ server, name }) =>
+    `There is no database ${name} at ${server}. Create it, or correct the address.`,
+  "42501": ({ role, server, name }) =>
+    `The role ${role} may not do this in the database ${name} at ${server}. Grant it the rights, or use its owner.`,
+  "57P03": ({ server }) => `PostgreSQL at ${server} is starting or stopping. Try again in a moment.`,
+};
