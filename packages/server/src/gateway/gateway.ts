@@ -9,7 +9,7 @@ import { blobAddresses } from "../session/blob-address.ts";
 import { systemEnv } from "../store/env.ts";
 import { MAX_BATCH } from "../store/ports/sessions.ts";
 import type { Ref } from "../store/refs.ts";
-import { checkLimits } from "./check-limits.ts";
+import { checkOptions } from "./check-options.ts";
 import { clientAddress } from "./client-address.ts";
 import { Connections } from "./connections.ts";
 import { BASE } from "./http/base.ts";
@@ -51,10 +51,11 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-const MIN_SECRET = 32;
 const TIDY_MS = 10 * 60_000;
 
+/** Throws a TypeError or RangeError that names the option which is missing or can't be kept to. */
 export function createGateway(options: GatewayOptions): Gateway {
+  checkOptions(options);
   const connections = new Connections(options.onError ?? ignore, options.limits?.beatMs);
   const door = doorOf(options, connections);
   const sweep = setInterval(() => void endQuietly(door), door.parts.limits.sweepMs).unref();
@@ -110,9 +111,6 @@ function doorOf(options: GatewayOptions, connections: Connections): Door {
     env = systemEnv,
     onError = ignore,
   } = options;
-  if (secrets.some((secret) => Buffer.byteLength(secret) < MIN_SECRET))
-    throw new RangeError(`each of the secrets must have at least ${MIN_SECRET} bytes that nobody can guess`);
-  checkLimits(options.limits ?? {});
   const blobBase = `${publicUrl?.replace(/\/$/, "") ?? ""}${BASE}/blobs/`;
   const limits = { ...DEFAULT_GATEWAY_LIMITS, ...options.limits };
   const [secret] = secrets;

@@ -55,7 +55,7 @@ export interface GatewayOptions extends CommandParts {
   readonly secrets: readonly [string, ...string[]];
   /** Where browsers reach this server, such as `https://chat.example.com`; addresses are relative without it. */
   readonly publicUrl?: string;
-  /** Which pages may open sockets and read answers, as origins. Same-origin only when absent. */
+  /** Which pages may open sockets and read answers, as origins: `https://app.example.com`. Same-origin only when absent. */
   readonly origins?: readonly string[];
   /** Whose word on where a client is (`x-forwarded-for`) is taken: the proxies before this server. None when absent. */
   readonly trustProxy?: TrustProxy;

@@ -3,6 +3,7 @@
  * Reconnects by itself; after any reconnect it reads again instead of trusting.
  */
 import type { Log } from "./log.ts";
+import { checkUrls } from "./redis/address.ts";
 import { RedisEngine } from "./redis/engine.ts";
 import { clusterServers, oneServer, type ServerSettings } from "./redis/servers.ts";
 import { createStreamLog, type StreamLogOptions } from "./stream-log.ts";
@@ -20,7 +21,9 @@ export interface RedisLogOptions extends StreamLogOptions {
   readonly reconnectMs?: number;
 }
 
+/** @throws TypeError when `url` is no address of Redis */
 export async function createRedisLog(options: RedisLogOptions): Promise<Log> {
+  checkUrls(options.url);
   const settings: ServerSettings = {
     username: options.username,
     password: options.password,

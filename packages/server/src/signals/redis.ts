@@ -3,6 +3,7 @@
  * all others. One connection listens and one sends, each opened when first needed. What can't be sent waits for the
  * connection, up to a number; what was on its way when one broke is lost.
  */
+import { checkUrls } from "../log/redis/address.ts";
 import type { Client } from "../log/redis/client.ts";
 import { Listeners } from "./listeners.ts";
 import { RedisLine } from "./redis-line.ts";
@@ -21,7 +22,9 @@ export interface RedisSignalsOptions {
 
 const MAX_WAITING = 1_000;
 
+/** @throws TypeError when `url` is no address of Redis */
 export function createRedisSignals(options: RedisSignalsOptions): Signals {
+  checkUrls(options.url);
   const { url, username, password, prefix = "ts", pulseMs = 1_000, patienceMs = 3_000 } = options;
   const urls = typeof url === "string" ? [url] : url;
   const settings = { urls, username, password, pulseMs, patienceMs };

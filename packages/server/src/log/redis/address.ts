@@ -7,6 +7,16 @@ export function formatAddress(host: string, port: number): string {
   return host.includes(":") && !host.startsWith("[") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+const isRedisUrl = (url: unknown): boolean =>
+  typeof url === "string" && /^rediss?:\/\//.test(url) && URL.canParse(url);
+
+/** Throws a TypeError. What comes from an environment may be missing, whatever its type says. */
+export function checkUrls(url: unknown): void {
+  const urls: readonly unknown[] = Array.isArray(url) ? url : [url];
+  if (urls.length === 0 || !urls.every(isRedisUrl))
+    throw new TypeError("`url` must be the address of Redis, such as redis://host:6379, or a list of them.");
+}
+
 export function addressOf(url: string): string {
   const { hostname, port } = new URL(url);
   return formatAddress(hostname, port === "" ? DEFAULT_PORT : Number(port));

@@ -1,0 +1,69 @@
+/** What is missing or can never work is named by whoever is given it, before anything starts. */
+import { expect, test } from "vitest";
+import { createGateway } from "../../src/gateway/gateway.ts";
+import type { GatewayOptions } from "../../src/gateway/settings.ts";
+import { createRedisLog } from "../../src/log/redis.ts";
+import { createRedisSignals } from "../../src/signals/redis.ts";
+import { openDatabase } from "../../src/store/postgres/open.ts";
+import { memoryParts } from "./server.ts";
+
+/** As an environment gives it: nothing where the type says text. */
+const MISSING = undefined as unknown as string;
+
+const given = (change: object) => {
+  const options = { ...memoryParts(), secrets: ["s".repeat(32)], ...change };
+  return () => createGateway(options as unknown as GatewayOptions);
+};
+
+test("an address that is missing or none is told as such", async () => {
+  for (const url of [MISSING, "", "localhost:5432", "postgres://host:port/name"])
+    expect(() => openDatabase({ url })).toThrow("`url` must be the address of a database");
+  for (const url of [MISSING, "", "localhost:6379", [], [MISSING]]) {
+    await expect(createRedisLog({ url })).rejects.toThrow("`url` must be the address of Redis");
+    expect(() => createRedisSignals({ url })).toThrow("`url` must be the address of Redis");
+  }
+});
+
+test("an address that the driver takes is taken", async () => {
+  for (const url of [
+    "postgres:///name",
+    "postgresql://role@/name?host=/run/postgresql",
+    "/run/postgresql name",
+  ])
+    await expect(openDatabase({ url }).destroy()).resolves.toBeUndefined();
+});
+
+test.each(["store", "log", "signals", "secrets"])("a gateway without %s names it", (name) => {
+  expect(given({ [name]: undefined })).toThrow(new RegExp(`^\`${name}\` must be `));
+  expect(given({ [name]: undefined })).toThrow(TypeError);
+});
+
+test("what is almost right is named as well", () => {
+  expect(given({ log: Promise.resolve({}) })).toThrow("`await createRedisLog({ url })`");
+  for (const secrets of [[], [undefined], "s".repeat(32)])
+    expect(given({ secrets })).toThrow("`secrets` must be");
+  expect(given({ secrets: ["short"] })).toThrow(RangeError);
+});
+
+test.each([
+  "https://app.example.com/",
+  "https://app.example.com/chat",
+  "app.example.com",
+  "https://App.example.com",
+  "https://app.example.com:443",
+  "*",
+])("the origin %s can never match, and is refused", (origin) => {
+  expect(given({ origins: [origin] })).toThrow(RangeError);
+  expect(given({ origins: [origin] })).toThrow("`origins` has");
+});
+
+test("origins as browsers send them are taken", async () => {
+  const origins = [
+    "https://app.example.com",
+    "http://localhost:5173",
+    "http://[::1]:8080",
+    "capacitor://localhost",
+    "null",
+  ];
+  await expect(given({ origins })().close()).resolves.toBeUndefined();
+});
