@@ -60,6 +60,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const door = doorOf(options, connections);
   const sweep = setInterval(() => void endQuietly(door), door.parts.limits.sweepMs).unref();
   const tidy = setInterval(() => void tidyQuietly(door.parts), TIDY_MS).unref();
+  const unlisten = options.log.onOutage?.((error) => door.parts.onError(error, "the log"));
   const open = socketOpener(door);
   const onUpgrade: Gateway["upgrade"] = (incoming, socket, head, prefix = "") =>
     upgrade(door, open, { incoming, socket, head }, prefix);
@@ -75,6 +76,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     async close() {
       clearInterval(sweep);
       clearInterval(tidy);
+      unlisten?.();
       await connections.close();
       await door.parts.feeds.close();
     },

@@ -5,6 +5,7 @@
  */
 import type { Position } from "@turnstream/protocol";
 import type { LogEntry } from "./entry.ts";
+import type { LogError } from "./errors.ts";
 import type { Appended } from "./log.ts";
 
 export interface LogEngine {
@@ -17,6 +18,8 @@ export interface LogEngine {
   trim(session: string, upTo: Position): Promise<boolean>;
   expire(session: string, archived: Position, afterMs: number): Promise<boolean>;
   remove(session: string): Promise<void>;
+  /** See `log.ts`. */
+  onOutage?(listener: (error: LogError) => void): () => void;
   /**
    * Calls the listener with what is written from the moment the promise is fulfilled. The engine may lose news
    * when a connection breaks; it then says `suspect`, once news flow again.

@@ -11,6 +11,7 @@
  */
 import type { Cursor, EventDraft } from "@turnstream/protocol";
 import type { LogEntry } from "./entry.ts";
+import type { LogError } from "./errors.ts";
 
 export interface Log {
   /**
@@ -64,6 +65,12 @@ export interface Log {
 
   /** Deletes the log and tells everybody who is attached. */
   remove(session: string): Promise<void>;
+
+  /**
+   * Told once when a server can't be reached for more than a moment, and again only after it was there in between. Never
+   * for a log without servers. @returns ends it
+   */
+  onOutage?(listener: (error: LogError) => void): () => void;
 
   close(): Promise<void>;
 }

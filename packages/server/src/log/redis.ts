@@ -5,6 +5,7 @@
 import type { Log } from "./log.ts";
 import { checkUrls } from "./redis/address.ts";
 import { RedisEngine } from "./redis/engine.ts";
+import { Outages } from "./redis/outages.ts";
 import { clusterServers, oneServer, type ServerSettings } from "./redis/servers.ts";
 import { createStreamLog, type StreamLogOptions } from "./stream-log.ts";
 
@@ -32,10 +33,11 @@ export async function createRedisLog(options: RedisLogOptions): Promise<Log> {
     patienceMs: options.patienceMs ?? 3_000,
     waitMs: options.waitMs ?? 5_000,
     reconnectMs: options.reconnectMs ?? 50,
+    outages: new Outages(() => performance.now()),
   };
   const servers =
     typeof options.url === "string"
       ? oneServer(options.url, settings)
       : await clusterServers(options.url, settings);
-  return createStreamLog(new RedisEngine(servers, settings.prefix), options);
+  return createStreamLog(new RedisEngine(servers, settings), options);
 }

@@ -94,6 +94,8 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       await engine.remove(session);
     },
 
+    onOutage: (listener) => engine.onOutage?.(listener) ?? (() => undefined),
+
     close: () => engine.close(),
   };
 }

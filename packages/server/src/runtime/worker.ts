@@ -177,6 +177,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     onError: (error) => onError(error, "the lease"),
   });
   const unlisten = [
+    log.onOutage?.((error) => onError(error, "the log")) ?? (() => undefined),
     signals.listen(TURNS_CHANNEL, (text) => {
       const ref = parseRef(text);
       if (ref !== null) dispatch.beginSoon(ref);

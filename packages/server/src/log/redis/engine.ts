@@ -18,6 +18,7 @@ import { isLogError, LogError } from "../errors.ts";
 import type { Appended } from "../log.ts";
 import { appendedOf } from "../outcome.ts";
 import { type Link, unavailable } from "./link.ts";
+import type { Outages } from "./outages.ts";
 import {
   APPEND,
   APPEND_CAREFULLY,
@@ -29,7 +30,7 @@ import {
   SCRIPTS,
   TRIM,
 } from "./scripts.ts";
-import type { RedisServers } from "./servers.ts";
+import type { RedisServers, ServerSettings } from "./servers.ts";
 import { formatHeadKey, isExpiring, readEntries, readHead, readHeadKey, readPosition } from "./wire.ts";
 
 const MAX_REDIRECTS = 5;
@@ -38,10 +39,12 @@ const MAX_REPEATS = 6;
 export class RedisEngine implements LogEngine {
   readonly #servers: RedisServers;
   readonly #prefix: string;
+  readonly #outages: Outages;
 
-  constructor(servers: RedisServers, prefix: string) {
+  constructor(servers: RedisServers, { prefix, outages }: ServerSettings) {
     this.#servers = servers;
     this.#prefix = prefix;
+    this.#outages = outages;
   }
 
   append(session: string, append: EngineAppend): Promise<Appended> {
@@ -130,6 +133,10 @@ export class RedisEngine implements LogEngine {
     return this.#servers.subscribe(this.#log(session), listener);
   }
 
+  onOutage(listener: (error: LogError) => void): () => void {
+    return this.#outages.listen(listener);
+  }
+
   close(): Promise<void> {
     return this.#servers.close();
   }
@@ -140,7 +147,7 @@ export class RedisEngine implements LogEngine {
   }
 
   #evaluate(session: string, script: Script, args: (link: Link) => readonly string[]): Promise<unknown> {
-    return repeated(() => this.#evaluateOnce(session, script, args));
+    return this.#repeated(() => this.#evaluateOnce(session, script, args));
   }
 
   #evaluateOnce(session: string, script: Script, args: (link: Link) => readonly string[]): Promise<unknown> {
@@ -170,7 +177,9 @@ export class RedisEngine implements LogEngine {
   }
 
   async #together(key: string, commands: readonly (readonly string[])[]): Promise<unknown[]> {
-    return (await repeated(() => this.#redirected(key, (link) => link.together(commands)))) as unknown[];
+    return (await this.#repeated(() =>
+      this.#redirected(key, (link) => link.together(commands)),
+    )) as unknown[];
   }
 
   /** Sends once, and again only where an error reply says that it did not happen and where to go instead. */
@@ -208,6 +217,18 @@ export class RedisEngine implements LogEngine {
     return reply;
   }
 
+  /** Not where no server was ever reached: who asks is told soon that the address is wrong. */
+  async #repeated<T>(work: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await work();
+      } catch (error) {
+        const isLast = tries === MAX_REPEATS || !this.#outages.isReached;
+        if (isLast || !isLogError(error, "UNAVAILABLE")) throw error;
+      }
+    }
+  }
+
   #refused(error: unknown, link: Link | null): LogError {
     if (!(error instanceof ErrorReply)) return unavailable(error);
     const [word = ""] = error.message.split(" ");
@@ -230,16 +251,6 @@ function refusal(head: string, epoch: number | null): Outcome {
     type: "unclaimed",
     detail: "The log was claimed on another Redis, or on this one before it restarted",
   };
-}
-
-async function repeated<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (tries === MAX_REPEATS || !isLogError(error, "UNAVAILABLE")) throw error;
-    }
-  }
 }
 
 async function loadScripts(link: Link | null): Promise<void> {

@@ -15,7 +15,7 @@ export interface LineEvents {
   opened(link: Link): void;
   lost(link: Link): void;
   /** It could not be opened, and is tried again. */
-  failed(): void;
+  failed(error: unknown): void;
 }
 
 export class Line {
@@ -71,9 +71,9 @@ export class Line {
       const link = await Link.open(this.#options, signal);
       if (!signal.aborted) return link;
       link.destroy();
-    } catch {
+    } catch (error) {
       if (signal.aborted) return null;
-      this.#events.failed();
+      this.#events.failed(error);
       await pause(this.#options.reconnectMs, signal);
     }
     return null;

@@ -7,14 +7,17 @@
  */
 import { randomUUID } from "node:crypto";
 import { ErrorReply } from "@redis/client";
+import { addressOf } from "./address.ts";
 import { Line, type LineOptions } from "./line.ts";
 import type { Link } from "./link.ts";
+import type { Outages } from "./outages.ts";
 
 export interface NodeOptions extends LineOptions {
   /** How often to look whether the server is alive, the same, and has its data. */
   readonly pulseMs: number;
   /** How long a command waits for a connection. */
   readonly waitMs: number;
+  readonly outages: Outages;
 }
 
 export interface NodeEvents {
@@ -32,6 +35,7 @@ export interface NodeEvents {
 export class RedisNode {
   readonly #options: NodeOptions;
   readonly #events: NodeEvents;
+  readonly #address: string;
   readonly #commands: Line;
   readonly #news: Line;
   #pulseKey: string | null = null;
@@ -42,12 +46,21 @@ export class RedisNode {
   constructor(options: NodeOptions, events: NodeEvents) {
     this.#options = options;
     this.#events = events;
-    const failed = () => events.doubted();
+    const { outages } = options;
+    const address = addressOf(options.url);
+    this.#address = address;
+    outages.sought(address);
     this.#commands = new Line(options, {
-      // Sent ahead of every command: who has read something must not miss a wipe before the first beat.
-      opened: (link) => void this.#feelPulse(link),
-      lost: () => undefined,
-      failed,
+      opened: (link) => {
+        outages.reached(address);
+        // Sent ahead of every command: who has read something must not miss a wipe before the first beat.
+        void this.#feelPulse(link);
+      },
+      lost: () => outages.sought(address),
+      failed: (error) => {
+        outages.failed(address, error);
+        events.doubted();
+      },
     });
     this.#news = new Line(options, {
       opened: (link) => {
@@ -58,7 +71,7 @@ export class RedisNode {
         events.newsOpened(this, link);
       },
       lost: (link) => events.newsLost(link),
-      failed,
+      failed: () => events.doubted(),
     });
     this.#schedulePulse();
   }
@@ -101,6 +114,7 @@ export class RedisNode {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#commands.close();
     this.#news.close();
+    this.#options.outages.forget(this.#address);
   }
 
   #schedulePulse(): void {

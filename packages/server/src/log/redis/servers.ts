@@ -35,6 +35,7 @@ export async function clusterServers(
   const held = setInterval(() => undefined, 1_000);
   try {
     await cluster.refresh();
+    settings.outages.answered();
     return cluster;
   } catch (error) {
     await cluster.close();
