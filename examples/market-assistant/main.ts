@@ -4,6 +4,7 @@ import { ServiceError } from "@turnstream/services/errors.ts";
 import { freePort } from "@turnstream/services/free-port.ts";
 import { startBacking } from "./cli/backing.ts";
 import { buildPage } from "./cli/build-page.ts";
+import { checkServers } from "./cli/check-servers.ts";
 import { DEFAULT_PORT, HELP, type Options, readOptions, UsageError } from "./cli/options.ts";
 import { isFree } from "./cli/ports.ts";
 import { prepare } from "./cli/prepare.ts";
@@ -24,6 +25,7 @@ async function start(options: Options): Promise<void> {
   const begun = performance.now();
   console.log("Market assistant, an example of Turnstream\n");
   const port = await portOf(options);
+  await checkServers(process.env);
   const [page, backing] = await Promise.all([
     buildPage().then((built) => {
       endings.push(() => built.remove());
@@ -69,15 +71,15 @@ async function end(): Promise<void> {
 }
 
 function untilSignal(): Promise<void> {
-  // Handlers of signals alone would not keep the process from ending.
-  const stay = setInterval(() => undefined, 2 ** 30);
   return new Promise<void>((resolve) => {
     for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => resolve());
-  }).finally(() => clearInterval(stay));
+  });
 }
 
 async function run(options: Options): Promise<void> {
   const signal = untilSignal();
+  // Handlers of signals alone would not keep the process from ending.
+  const stay = setInterval(() => undefined, 2 ** 30);
   try {
     await Promise.race([start(options), signal.then(() => Promise.reject(new StartError("Stopped.")))]);
     await signal;
@@ -87,6 +89,7 @@ async function run(options: Options): Promise<void> {
     console.error(`\n${error.message}`);
     process.exitCode = 1;
   } finally {
+    clearInterval(stay);
     await end();
   }
 }

@@ -19,7 +19,13 @@ export async function buildPage(): Promise<BuiltPage> {
     logLevel: "warn",
     plugins: [react()],
     resolve: { conditions: ["@turnstream/source", "module", "browser", "development|production"] },
-    build: { outDir: folder, emptyOutDir: true, chunkSizeWarningLimit: 2_000 },
+    build: {
+      outDir: folder,
+      emptyOutDir: true,
+      chunkSizeWarningLimit: 2_000,
+      // How long each plugin took is nothing that somebody who tries the example can use.
+      rolldownOptions: { checks: { bundlerTimings: false } },
+    },
   });
   return { folder, remove: () => removeFolder(folder) };
 }

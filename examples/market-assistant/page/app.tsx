@@ -1,6 +1,6 @@
 /** The page: list, bar, thread; which session is shown, in which language and look. */
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
-import { LOCALES } from "../shared/locales.ts";
+import { LOCALES, localeFor } from "../shared/locales.ts";
 import { Chat } from "./chat.tsx";
 import { client } from "./client.ts";
 import { Icon } from "./icons.tsx";
@@ -16,8 +16,8 @@ import { useSetting } from "./use-setting.ts";
 const IDEAS = "ma-ideas";
 
 export function App(): ReactNode {
-  const [locale, setLocale] = useSetting("locale", LOCALES);
-  const [theme, setTheme] = useSetting("theme", THEMES);
+  const [locale, setLocale] = useSetting("locale", LOCALES, localeFor(navigator.languages));
+  const [theme, setTheme] = useSetting("theme", THEMES, "system");
   const language = LANGUAGES[locale];
   const { words } = language;
   const current = useRoute();

@@ -1,12 +1,13 @@
-/** A choice of the person, kept in the browser and the same in all of its tabs. */
+/** A choice of the person, kept in the browser and the same in all of its tabs. What was not chosen is kept nowhere. */
 import { useEffect, useState } from "react";
 
 export function useSetting<T extends string>(
   name: string,
-  choices: readonly [T, ...T[]],
+  choices: readonly T[],
+  otherwise: T,
 ): [T, (next: T) => void] {
   const key = `market-assistant/${name}`;
-  const read = (): T => choices.find((choice) => choice === localStorage.getItem(key)) ?? choices[0];
+  const read = (): T => choices.find((choice) => choice === localStorage.getItem(key)) ?? otherwise;
   const [value, setValue] = useState(read);
   useEffect(() => {
     const changed = (event: StorageEvent): void => {
