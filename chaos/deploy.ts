@@ -1,8 +1,9 @@
 /**
  * Promise 29: turns go on while the code of their agent changes. Workers of one version are replaced by workers of the
  * other (other words, other tools in another order, another sub-agent), by SIGTERM, by kill -9, or only some of them, so that
- * both versions work at once. Every turn keeps the instructions and tools that it had before its first block, what the new code doesn't have
- * ends as an error that the model can read, and a turn that waits for a person goes on when it is decided after the deploy.
+ * both versions work at once. Every turn keeps the instructions and tools that it had before its first block, what the new
+ * code doesn't have ends as an error that the model can read, and a turn that waits for a person goes on when it is decided
+ * after the deploy.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { blocksOf } from "@turnstream/protocol";
