@@ -235,7 +235,8 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
     if (echo === null) continue;
     found.echoes++;
     const isRight = [...beginners].some(
-      (one) => echo.instructions === `You are version ${one}.` && echo.tools.join() === TOOLS[one].join(),
+      (began) =>
+        echo.instructions === `You are version ${began}.` && echo.tools.join() === TOOLS[began].join(),
     );
     if (!isRight) found.wrongEcho++;
   }
