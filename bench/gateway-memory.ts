@@ -1,27 +1,41 @@
 /**
  * What an idle connection holds, each with a session of its own: resident memory of the server before and after thousands have
  * come, with garbage collected both times. A first part of them comes before, so that what is loaded and grown once is
- * not counted. Every subject is a fresh process: memory that was once resident rarely goes back.
+ * not counted. Every subject is a fresh process in every round: memory that was once resident rarely goes back. Subjects take
+ * turns, and medians count.
  */
 import { type GatewayStage, openPens } from "./gateway-stage.ts";
 import { Subject } from "./gateway-subject.ts";
 import { settle, type Way, wishOf } from "./gateway-viewers.ts";
-import { type Measurement, round } from "./measure.ts";
+import { figure, type Measurement, median } from "./measure.ts";
 import { RawClient } from "./raw-client.ts";
 
 export interface MemorySize {
   readonly connections: number;
   /** How many come before. */
   readonly warmUp: number;
+  /** Idle is who has heard nothing for so long: a gateway drops what a silent session holds after five seconds. */
+  readonly settleMs: number;
+  readonly rounds: number;
 }
 
 const AT_MOST_MORE_KB = 12;
 /** How many connect at a time. */
 const AT_A_TIME = 50;
-/** Idle is who has heard nothing for a while: a gateway drops what a silent session holds after five seconds. */
-const SETTLE_MS = 8_000;
 
-const PAIRS: readonly { readonly name: string; readonly bare: Way; readonly ours: Way }[] = [
+interface Kind {
+  readonly name: string;
+  readonly bare: Way;
+  readonly ours: Way;
+}
+
+interface Held {
+  readonly rss: number;
+  readonly grown: number;
+  readonly heap: number;
+}
+
+const KINDS: readonly Kind[] = [
   {
     name: "WebSocket",
     bare: { kind: "corked", wire: "socket" },
@@ -35,37 +49,37 @@ const PAIRS: readonly { readonly name: string; readonly bare: Way; readonly ours
 ];
 
 export async function measureMemory(stage: GatewayStage, size: MemorySize): Promise<Measurement[]> {
-  const { connections, warmUp } = size;
+  const { connections, warmUp, rounds } = size;
   const pens = await openPens(stage, "idle", connections + warmUp, []);
   const sessions = pens.map(({ session }) => session);
-  const measurements: Measurement[] = [];
-  for (const { name, bare, ours } of PAIRS) {
-    const [least, held] = [
-      await weigh(stage, bare, sessions, size),
-      await weigh(stage, ours, sessions, size),
-    ];
-    const note = `KB at ${connections} connections`;
-    measurements.push(
-      { measure: `${name}, bare: memory per idle connection`, value: round(least.rss), note },
-      { measure: `${name}, gateway: memory per idle connection`, value: round(held.rss), note },
-      { measure: `${name}, gateway: of this in the heap`, value: round(held.heap), note },
-      {
-        measure: `${name}: memory per idle connection, more than bare`,
-        value: round(held.rss - least.rss),
-        atMost: AT_MOST_MORE_KB,
-        note: "KB",
-      },
-    );
+  const ways = KINDS.flatMap(({ bare, ours }) => [bare, ours]);
+  const runs = new Map(ways.map((way) => [way, [] as Held[]]));
+  for (let n = 0; n < rounds; n++) {
+    for (const way of n % 2 === 0 ? ways : ways.toReversed())
+      runs.get(way)?.push(await weigh(stage, way, sessions, size));
   }
-  return measurements;
+  const heldBy = (way: Way, what: keyof Held) => median(runs.get(way)?.map((held) => held[what]) ?? []);
+  return KINDS.flatMap(({ name, bare, ours }) => {
+    const note = `KB at ${connections} connections`;
+    const [least, held] = [heldBy(bare, "rss"), heldBy(ours, "rss")];
+    return [
+      figure(`${name}, bare: memory per idle connection`, least, note),
+      figure(`${name}, bare: of this in the heap`, heldBy(bare, "heap"), note),
+      figure(`${name}, gateway: memory per idle connection`, held, note),
+      figure(`${name}, gateway: of this in the heap`, heldBy(ours, "heap"), note),
+      figure(`${name}, bare: with what V8 has not given back yet`, heldBy(bare, "grown"), note),
+      figure(`${name}, gateway: with what V8 has not given back yet`, heldBy(ours, "grown"), note),
+      figure(`${name}: memory per idle connection, more than bare`, held - least, "KB", AT_MOST_MORE_KB),
+    ];
+  });
 }
 
 async function weigh(
   stage: GatewayStage,
   way: Way,
   sessions: readonly string[],
-  { connections, warmUp }: MemorySize,
-) {
+  { connections, warmUp, settleMs }: MemorySize,
+): Promise<Held> {
   const subject = await Subject.start(stage, way.kind);
   const { headers } = stage;
   const clients: RawClient[] = [];
@@ -77,7 +91,7 @@ async function weigh(
       clients.push(...more);
       await Promise.all(more.map(({ ready }) => ready));
     }
-    await settle(SETTLE_MS);
+    await settle(settleMs);
   };
   await come(sessions.slice(0, warmUp));
   const before = await subject.weigh("clean");
@@ -86,5 +100,6 @@ async function weigh(
   for (const client of clients) client.close();
   await subject.leave();
   const each = (bytes: number) => bytes / connections / 1024;
-  return { rss: each(after.rss - before.rss), heap: each(after.heap - before.heap) };
+  const [rss, grown] = [each(after.rss - before.rss), each(after.grown - before.rss)];
+  return { rss, grown, heap: each(after.heap - before.heap) };
 }

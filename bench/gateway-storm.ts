@@ -1,7 +1,8 @@
 /**
  * Everybody comes back at once, into turns that run: how long until all have what they missed, and what it takes in bytes.
  * The turn is W1, stopped shortly before its end; the last delta that is there carries the mark, so that whoever has seen the
- * mark has caught up. Turns go on meanwhile, a few deltas a second.
+ * mark has caught up. Turns go on meanwhile, a few deltas a second. Every round has a fresh process and fresh sessions for
+ * each way in, so that none has more to read than another; ways take turns, and medians count.
  */
 import type { EventDraft } from "@turnstream/protocol";
 import { draftOf, type GatewayStage, openPens, type Pen } from "./gateway-stage.ts";
@@ -14,8 +15,9 @@ import { typicalTurn } from "./workloads.ts";
 export interface StormSize {
   readonly sessions: number;
   readonly clients: number;
-  /** The smaller storm, and how often each of them. */
+  /** The smaller storm, and how often it comes in one process. */
   readonly few: number;
+  readonly times: number;
   readonly rounds: number;
 }
 
@@ -35,6 +37,8 @@ const WAYS: readonly (Way & { readonly name: string })[] = [
   { name: "native SSE", kind: "gateway", wire: "sse", dialect: "native" },
   { name: "blocks SSE", kind: "gateway", wire: "sse", dialect: "blocks" },
 ];
+
+type Turn = ReturnType<typeof cutTurn>;
 
 /** W1 up to the mark: what is in the log, what is still to come, and where its deltas of text are. */
 function cutTurn() {
@@ -57,60 +61,89 @@ function cutTurn() {
   return { there, coming, cursorAt };
 }
 
+/** What a round has found for one way, in milliseconds. */
+interface Storm {
+  readonly few: number;
+  readonly all: number;
+  readonly half: number;
+}
+
 export async function measureStorm(stage: GatewayStage, size: StormSize): Promise<Measurement[]> {
   const turn = cutTurn();
-  const pens = await openPens(stage, "storm", size.sessions, turn.there);
-  // In which nothing more is said, so that bytes can be counted.
-  const [quiet] = await openPens(stage, "quiet", 1, turn.there);
-  if (quiet === undefined) return [];
-  const subject = await Subject.start(stage, "gateway");
-  const sightOf = (pen: Pen, seq?: number): Sight => ({
-    port: subject.port,
-    headers: stage.headers,
-    session: pen.session,
-    ...(seq === undefined ? {} : { after: `${pen.epoch}-${seq}` }),
-  });
-  // Some were away for long, some for a moment.
-  const seqs = SHARES.map((share) => turn.cursorAt(share).seq);
-  const storm = async (way: Way, clients: number): Promise<number[]> => {
-    const stop = goOn(pens, turn.coming);
-    const wishes = Array.from({ length: clients }, (_, n) =>
-      wishOf(way, sightOf(pens[n % pens.length] ?? quiet, seqs[n % seqs.length])),
-    );
-    const times = await comeBack(wishes);
-    await stop();
-    return times;
-  };
-  const measurements: Measurement[] = [];
-  for (const way of WAYS) {
-    measurements.push(...(await countBytes(way, quiet, turn, sightOf)));
-    if (way.wire === "sse") continue;
-    // The first one warms everything up and doesn't count.
-    await storm(way, size.few);
-    const few: number[] = [];
-    for (let n = 0; n < size.rounds; n++) few.push(Math.max(...(await storm(way, size.few))));
-    const all = await storm(way, size.clients);
-    const { name } = way;
+  const measurements: Measurement[] = await measureBytes(stage, turn);
+  const runs = new Map(WAYS.map((way) => [way, [] as Storm[]]));
+  for (let n = 0; n < size.rounds; n++) {
+    for (const way of n % 2 === 0 ? WAYS : WAYS.toReversed())
+      runs.get(way)?.push(await stormIn(stage, way, `storm-${n}-${way.wire}-${way.dialect}`, turn, size));
+  }
+  for (const [{ name }, storms] of runs) {
+    const took = (what: keyof Storm) => median(storms.map((storm) => storm[what]));
+    const [few, all] = [`${name}: ${size.few} clients at once`, `${name}: ${size.clients} clients at once`];
     measurements.push(
-      figure(`${name}: ${size.few} clients at once, all caught up`, median(few), "ms", FEW_AT_MOST_MS),
-      figure(`${name}: ${size.clients} clients at once, all caught up`, Math.max(...all), "ms"),
-      figure(`${name}: ${size.clients} clients at once, half of them`, percentile(all, 0.5), "ms"),
+      figure(`${few}, all caught up`, took("few"), "ms", FEW_AT_MOST_MS),
+      figure(`${all}, all caught up`, took("all"), "ms"),
+      figure(`${all}, half of them`, took("half"), "ms"),
     );
   }
+  return measurements;
+}
+
+async function stormIn(
+  stage: GatewayStage,
+  way: Way,
+  name: string,
+  turn: Turn,
+  { sessions, clients, few, times }: StormSize,
+): Promise<Storm> {
+  const pens = await openPens(stage, name, sessions, turn.there);
+  const subject = await Subject.start(stage, way.kind);
+  // Some were away for long, some for a moment.
+  const seqs = SHARES.map((share) => turn.cursorAt(share).seq);
+  const storm = async (count: number): Promise<number[]> => {
+    const stop = goOn(pens, turn.coming);
+    const wishes = Array.from({ length: count }, (_, n) =>
+      wishOf(way, sightOf(stage, subject, pens[n % pens.length] as Pen, seqs[n % seqs.length])),
+    );
+    const took = await comeBack(wishes);
+    await stop();
+    return took;
+  };
+  // The first one warms everything up and doesn't count.
+  await storm(few);
+  const small: number[] = [];
+  for (let n = 0; n < times; n++) small.push(Math.max(...(await storm(few))));
+  const all = await storm(clients);
+  await subject.leave();
+  // Thousands of events each: what Redis holds must not grow with every round.
+  await Promise.all(pens.map(async ({ session }) => stage.log.remove(session)));
+  return { few: median(small), all: Math.max(...all), half: percentile(all, 0.5) };
+}
+
+function sightOf(stage: GatewayStage, { port }: Subject, { session, epoch }: Pen, seq?: number): Sight {
+  const after = seq === undefined ? {} : { after: `${epoch}-${seq}` };
+  return { port, headers: stage.headers, session, ...after };
+}
+
+/** In a session in which nothing more is said. */
+async function measureBytes(stage: GatewayStage, turn: Turn): Promise<Measurement[]> {
+  const [quiet] = await openPens(stage, "quiet", 1, turn.there);
+  const subject = await Subject.start(stage, "gateway");
+  const measurements: Measurement[] = [];
+  for (const way of WAYS)
+    measurements.push(...(await countBytes(way, turn, (seq) => sightOf(stage, subject, quiet as Pen, seq))));
   await subject.leave();
   return measurements;
 }
 
 async function countBytes(
   way: Way & { readonly name: string },
-  pen: Pen,
-  turn: ReturnType<typeof cutTurn>,
-  sightOf: (pen: Pen, seq?: number) => Sight,
+  turn: Turn,
+  sightAt: (seq?: number) => Sight,
 ): Promise<Measurement[]> {
   const measurements: Measurement[] = [];
   for (const share of SHARES) {
     const { seq, newBytes } = turn.cursorAt(share);
-    const bytes = await bytesOf(way, sightOf(pen, seq));
+    const bytes = await bytesOf(way, sightAt(seq));
     measurements.push({
       measure: `${way.name}: bytes for a cursor at ${share * 100} %`,
       value: bytes,
@@ -118,7 +151,7 @@ async function countBytes(
       atMost: newBytes + MORE_THAN_NEW_BYTES,
     });
   }
-  const fresh = await bytesOf(way, sightOf(pen));
+  const fresh = await bytesOf(way, sightAt());
   const bound = way.dialect === "native" ? { atMost: FRESH_AT_MOST_BYTES } : {};
   return [
     ...measurements,

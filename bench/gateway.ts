@@ -1,6 +1,7 @@
 /**
  * The gateway on the real thing: what a delivery costs, what an idle connection holds, and what it takes when everybody comes
- * back at once; each against the least that a server can do, in the same run. Takes eight minutes.
+ * back at once; each against the least that a server can do, in the same run. Takes
+ * less than half an hour.
  */
 import { type FanOutSize, measureFanOut } from "./gateway-fan-out.ts";
 import { type MemorySize, measureMemory } from "./gateway-memory.ts";
@@ -21,8 +22,8 @@ const FULL: GatewayBenchSize = {
     burst: 200,
     deliveries: { 1: 20_000, 10: 60_000, 100: 200_000 },
   },
-  memory: { connections: 5_000, warmUp: 500 },
-  storm: { sessions: 50, clients: 5_000, few: 200, rounds: 5 },
+  memory: { connections: 5_000, warmUp: 500, settleMs: 8_000, rounds: 5 },
+  storm: { sessions: 50, clients: 5_000, few: 200, times: 5, rounds: 5 },
 };
 
 export async function benchGateway(): Promise<Measurement[]> {

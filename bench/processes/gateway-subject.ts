@@ -16,6 +16,8 @@ export interface SubjectSettings {
 export interface SubjectWeight {
   readonly cpuMicros: number;
   readonly rss: number;
+  /** The same with the pages that V8 keeps for the next burst. */
+  readonly grown: number;
   readonly heap: number;
 }
 
@@ -31,15 +33,24 @@ function tell(word: SubjectWord): void {
   if (process.connected) process.send?.(word);
 }
 
-/** What is only waiting to be collected is nobody's: with "clean" it is collected before. */
+/**
+ * What is only waiting to be collected is nobody's: with "clean" it is collected before. Then pages that V8 keeps for the next
+ * burst are given back, which it does by itself only some time after a process has come to rest.
+ */
 async function weigh(isClean: boolean): Promise<void> {
-  for (let times = isClean ? 4 : 0; times > 0; times--) {
-    globalThis.gc?.();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  if (isClean) await collect({});
+  const { rss: grown } = process.memoryUsage();
+  if (isClean) await collect({ flavor: "last-resort" });
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed } = process.memoryUsage();
-  tell({ weight: { cpuMicros: user + system, rss, heap: heapUsed } });
+  tell({ weight: { cpuMicros: user + system, rss, grown, heap: heapUsed } });
+}
+
+async function collect(how: { flavor?: "last-resort" }): Promise<void> {
+  for (let times = 4; times > 0; times--) {
+    globalThis.gc?.({ type: "major", execution: "sync", ...how });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 process.on("disconnect", () => process.exit());
