@@ -67,7 +67,7 @@ export class Feed implements SeatOwner, FollowerOf {
     this.parts = parts;
     this.#addressOf = parts.addressesOf(ref);
     this.#states = new States(parts, ref);
-    void this.#run();
+    this.#run();
   }
 
   get head(): Position {
@@ -301,14 +301,13 @@ export class Feed implements SeatOwner, FollowerOf {
 
   // ---- following
 
-  async #run(): Promise<void> {
-    try {
-      const reason = await followSession(this.parts, this.ref, this, this.#over.signal);
-      if (reason !== null) this.#end(reason);
-    } catch (error) {
-      this.parts.onError(error, `feed of ${this.ref.session}`);
-      this.#end("unavailable");
-    }
+  #run(): void {
+    followSession(this.parts, this.ref, this, this.#over.signal)
+      .then((reason) => reason !== null && this.#end(reason))
+      .catch((error: unknown) => {
+        this.parts.onError(error, `feed of ${this.ref.session}`);
+        this.#end("unavailable");
+      });
   }
 
   opened(at: Position, isAgain: boolean): void {

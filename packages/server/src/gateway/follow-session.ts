@@ -35,9 +35,18 @@ export async function followSession(
       // At once the first time: who looks at it waits.
       if (pause > 10) await parts.pause(pause);
       const began = performance.now();
-      const reason = await followOnce(parts, ref, follower, pause > 0, signal);
-      if (reason === "removed") return "gone";
-      if (reason === "unavailable") return "unavailable";
+      const isAgain = pause > 0;
+      const { after, floor } = await patiently(() => findEnd(parts, ref, isAgain), parts.pause, signal);
+      follower.opened(parseCursor(after) ?? { epoch: 0, seq: 0 }, isAgain);
+      const where = { after, signal, ...(floor === null ? {} : { floor }) };
+      const end: { reason: EndReason | null } = { reason: null };
+      // Waited for right here: every frame in between would be held for every session that is followed.
+      await parts.log.listen(ref.session, where, (delivery) => {
+        if (delivery.type === "entries") follower.entries(delivery.entries);
+        else end.reason = delivery.reason;
+      });
+      if (end.reason === "removed") return "gone";
+      if (end.reason === "unavailable") return "unavailable";
       follower.shut();
       if (performance.now() - began > MAX_PAUSE_MS) pause = 0;
     }
@@ -46,24 +55,6 @@ export async function followSession(
     if (isStoreError(error, "NOT_FOUND")) return "gone";
     throw error;
   }
-}
-
-async function followOnce(
-  parts: FollowParts,
-  ref: Ref,
-  follower: FollowerOf,
-  isAgain: boolean,
-  signal: AbortSignal,
-): Promise<EndReason | null> {
-  const { after, floor } = await patiently(() => findEnd(parts, ref, isAgain), parts.pause, signal);
-  follower.opened(parseCursor(after) ?? { epoch: 0, seq: 0 }, isAgain);
-  const where = { after, signal, ...(floor === null ? {} : { floor }) };
-  const end: { reason: EndReason | null } = { reason: null };
-  await parts.log.listen(ref.session, where, (delivery) => {
-    if (delivery.type === "entries") follower.entries(delivery.entries);
-    else end.reason = delivery.reason;
-  });
-  return end.reason;
 }
 
 /** Where the log ends; or what is archived, where there is no log or it ends before that. */

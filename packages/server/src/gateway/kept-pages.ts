@@ -1,6 +1,7 @@
 /**
  * Pages of replays and beginnings that were made for one viewer and serve others too: after a cut, many come back at once
- * with the same cursor. Bounded in number; the oldest go first.
+ * with the same cursor. Bounded in number; the oldest go first. Where nothing is kept there is no list either: every session
+ * that somebody looks at has several of these, and most are empty.
  */
 
 const MOST = 32;
@@ -11,7 +12,7 @@ interface Kept<T> {
 }
 
 export class KeptPages<T> {
-  readonly #pages = new Map<string, Kept<T>>();
+  #pages: Map<string, Kept<T>> | null = null;
   readonly #maxAgeMs: number;
 
   /** @param maxAgeMs what is older is made anew: more may have come since */
@@ -20,29 +21,32 @@ export class KeptPages<T> {
   }
 
   get size(): number {
-    return this.#pages.size;
+    return this.#pages?.size ?? 0;
   }
 
   /** What was made under the key a moment ago, or is being made; otherwise made now. */
   get(key: string, now: number, make: () => Promise<T>): Promise<T> {
-    const kept = this.#pages.get(key);
+    const pages = (this.#pages ??= new Map());
+    const kept = pages.get(key);
     if (kept !== undefined && now - kept.at < this.#maxAgeMs) return kept.value;
     const value = make();
-    this.#pages.delete(key);
-    this.#pages.set(key, { value, at: now });
+    pages.delete(key);
+    pages.set(key, { value, at: now });
     // What failed is tried again by the next.
-    value.catch(() => this.#pages.delete(key));
-    const [oldest] = this.#pages.keys();
-    if (this.#pages.size > MOST && oldest !== undefined) this.#pages.delete(oldest);
+    value.catch(() => pages.delete(key));
+    const [oldest] = pages.keys();
+    if (pages.size > MOST && oldest !== undefined) pages.delete(oldest);
     return value;
   }
 
   /** Drops what is too old. */
   expire(now: number): void {
+    if (this.#pages === null) return;
     for (const [key, { at }] of this.#pages) if (now - at >= this.#maxAgeMs) this.#pages.delete(key);
+    if (this.#pages.size === 0) this.#pages = null;
   }
 
   clear(): void {
-    this.#pages.clear();
+    this.#pages = null;
   }
 }

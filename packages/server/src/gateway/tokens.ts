@@ -3,6 +3,7 @@
  * gateway's secrets. A team can sign its own with the same secret. Never reads a database; whether the key behind a token
  * is still good is asked in authenticate.ts.
  */
+import { createSecretKey, type KeyObject } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 import { isId } from "../store/rules/check.ts";
@@ -38,7 +39,7 @@ export function makeToken(grant: TokenGrant, secret: string, now: number): Promi
     .setSubject(user)
     .setIssuedAt(Math.floor(now / 1_000))
     .setExpirationTime(Math.floor(expiresAt / 1_000))
-    .sign(bytesOf(secret));
+    .sign(keyOf(secret));
 }
 
 /** Throws UNAUTHENTICATED, and says whether it is worth asking for a new one. */
@@ -61,7 +62,7 @@ export async function readToken(token: string, secrets: readonly string[], now: 
 async function verified(token: string, secret: string, now: number): Promise<unknown> {
   try {
     const options = { algorithms: [ALGORITHM], currentDate: new Date(now), requiredClaims: ["exp"] };
-    const { payload } = await jwtVerify(token, bytesOf(secret), options);
+    const { payload } = await jwtVerify(token, keyOf(secret), options);
     return payload;
   } catch (error) {
     if (error instanceof errors.JWTExpired)
@@ -71,6 +72,11 @@ async function verified(token: string, secret: string, now: number): Promise<unk
   }
 }
 
-function bytesOf(secret: string): Uint8Array {
-  return new TextEncoder().encode(secret);
+/** Made once: when thousands come back at once, each of them would import the same secret again. */
+const keys = new Map<string, KeyObject>();
+
+function keyOf(secret: string): KeyObject {
+  const key = keys.get(secret) ?? createSecretKey(secret, "utf8");
+  keys.set(secret, key);
+  return key;
 }

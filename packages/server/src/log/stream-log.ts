@@ -68,9 +68,14 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       return attach({ engine, read, session, ...attaching }, options);
     },
 
-    async listen(session, attaching, listener) {
-      checkSession(session);
-      await listen({ engine, read, session, ...attaching }, listener, options);
+    // Not async: it lasts as long as somebody looks, and each of thousands would hold a frame.
+    listen(session, attaching, listener) {
+      try {
+        checkSession(session);
+        return listen({ engine, read, session, ...attaching }, listener, options);
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
 
     async head(session) {

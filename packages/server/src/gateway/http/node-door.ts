@@ -8,10 +8,7 @@ export function nodeRequest(
   outgoing: ServerResponse,
   { url, from }: { readonly url: string; readonly from: string },
 ): HttpRequest {
-  const left = new AbortController();
-  outgoing.once("close", () => {
-    if (!outgoing.writableFinished) left.abort();
-  });
+  let signal: AbortSignal | null = null;
   outgoing.once("finish", () => leaveRest(incoming));
   return {
     method: incoming.method ?? "GET",
@@ -19,9 +16,22 @@ export function nodeRequest(
     headers: nodeHeaders(incoming),
     // Who has read enough leaves the rest: the answer still has to go out over the same connection.
     body: { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) },
-    signal: left.signal,
+    /** Few routes ask, and an event stream would hold it as long as it lasts. */
+    get signal() {
+      signal ??= leftSignal(outgoing);
+      return signal;
+    },
     from,
   };
+}
+
+function leftSignal(outgoing: ServerResponse): AbortSignal {
+  const left = new AbortController();
+  if (outgoing.destroyed && !outgoing.writableFinished) left.abort();
+  outgoing.once("close", () => {
+    if (!outgoing.writableFinished) left.abort();
+  });
+  return left.signal;
 }
 
 /** How long somebody may go on sending what nobody reads: long enough that they have read the answer. */

@@ -112,7 +112,9 @@ async function handled(door: Door, request: HttpRequest, target: Target): Promis
     },
     headers: request.headers,
     bytes: brokenOffIsTheirs(request.body),
-    signal: request.signal,
+    get signal() {
+      return request.signal;
+    },
     newId: () => id ?? parts.env.id(),
   });
   const key = route.creates === true ? request.headers.get("idempotency-key") : undefined;

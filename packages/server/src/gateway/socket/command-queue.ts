@@ -18,6 +18,11 @@ export class CommandQueue {
     this.#maxBytes = maxBytes;
   }
 
+  /** Nothing is under way, so that a new one is as good. */
+  get isIdle(): boolean {
+    return this.#count === 0;
+  }
+
   /**
    * @param session its id, or how to find it; null for what is of none. Must not throw, and neither must the work
    * @returns false when too many are under way: it will not be done

@@ -97,6 +97,7 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
   beat(now: number): void {
     this.#malformed = 0;
     this.#refused = 0;
+    if (this.#commands?.isIdle === true) this.#commands = null;
     const { limits } = this.#room.parts;
     if (this.outlet.isStalled(now, limits.stalledMs)) {
       this.destroy();

@@ -28,7 +28,8 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
   readonly #choice: Choice;
   readonly #outlet: Outlet;
   readonly #openedAt = performance.now();
-  readonly #left = new AbortController();
+  /** Until it has begun. */
+  #left: AbortController | null = null;
   #subscription: Subscription | null = null;
   #turn = "";
   #reason: Told["reason"] = "fresh";
@@ -65,7 +66,7 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
   }
 
   closed(): void {
-    this.#left.abort();
+    this.#left?.abort();
     this.#subscription?.closed();
     this.#subscription = null;
   }
@@ -117,6 +118,7 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
   }
 
   async #begin(wanted: Wanted): Promise<void> {
+    this.#left = new AbortController();
     const { signal } = this.#left;
     try {
       const wish = await wanted(signal);
@@ -138,6 +140,8 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
       const { reply, isOurs } = errorAnswer(error);
       if (isOurs) this.#parts.onError(error, "an event stream");
       await this.#fail(reply.error, reply.message);
+    } finally {
+      this.#left = null;
     }
   }
 
