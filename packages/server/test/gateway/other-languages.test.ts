@@ -1,0 +1,62 @@
+/** What docs/http.md shows for a shell and for Python is run here as it is printed, over a connection that is cut. */
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { fencesOf } from "@turnstream/conformance/support/markdown.ts";
+import { startProxy } from "@turnstream/services/proxy.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { say } from "../../src/models/script-parts.ts";
+import { scripted } from "../../src/models/scripted.ts";
+import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { Stage } from "../runtime/stage.ts";
+import { memoryParts, openServer, type TestServer } from "./server.ts";
+
+const page = readFileSync(new URL("../../../../docs/http.md", import.meta.url), "utf8");
+const ANSWER = Array.from({ length: 600 }, (_, n) => `word ${n}, `).join("");
+
+let stage: Stage;
+let server: TestServer;
+
+beforeEach(async () => {
+  stage = await Stage.open(memoryParts());
+  const model = scripted([[say(ANSWER, { chunk: 90, paceMs: 20 })]]);
+  await stage.worker([defineAgent({ name: "a", title: false, model })], { ttlMs: 20_000 });
+  server = await openServer(stage.parts, { actor: { ...stage.actor, user: "an" } });
+});
+
+afterEach(async () => {
+  await server.close();
+  await stage.close();
+});
+
+const codeOf = (language: string) => fencesOf(page).find(({ info }) => info === language)?.body ?? "";
+
+async function run(command: string, args: readonly string[], api: string): Promise<string> {
+  const env = { ...process.env, API: api, KEY: server.key.secret };
+  const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  const [said, failed] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  expect(failed).toBe("");
+  return said;
+}
+
+test("the session in a shell", async () => {
+  const said = await run("bash", ["-euo", "pipefail", "-c", codeOf("bash")], server.url);
+  expect(said).toContain("event: response.output_text.completed");
+  expect(said).toContain('"status":"completed"');
+  expect(said).toContain('"interactions":[]');
+  expect(said).toContain('"agent_status":"idle"');
+  expect(said).toContain('"over"');
+});
+
+test("the reader in Python goes on by Last-Event-ID where it was cut off", async () => {
+  const { session_id: id } = (await server.ask("POST", "/sessions", { body: {} })).json as {
+    session_id: string;
+  };
+  const { hostname, port } = new URL(server.url);
+  const proxy = await startProxy({ to: { host: hostname, port: Number(port) } });
+  proxy.cutAfter(3_000, "toClient");
+  const api = `http://${proxy.host}:${proxy.port}`;
+  expect(await run("python3", ["-c", codeOf("python"), id, "hello"], api)).toBe(`${ANSWER}\n`);
+  expect(proxy.counters()).toMatchObject({ cutMidway: 1, accepted: 2 });
+  await proxy.close();
+});
