@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createGateway, type Gateway, type GatewayOptions } from "@turnstream/server";
 
 /** A handler for `node:http`, Express, Connect and the like. */
-export function listenerOf(gateway: Gateway) {
+function listenerOf(gateway: Gateway) {
   return async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const left = new AbortController();
     outgoing.once("close", () => left.abort());
