@@ -46,13 +46,7 @@ import { framesFrom, statesOf } from "./support/replay.ts";
 
 const root = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
-const PATHS = [
-  "*.md",
-  "docs/**/*.md",
-  "conformance/**/*.md",
-  "packages/{client,server}/README.md",
-  "examples/*/*.md",
-];
+const PATHS = ["*.md", "{docs,conformance}/**/*.md", "packages/{client,server}/README.md", "examples/*/*.md"];
 const DOCUMENTS = globSync(PATHS, { cwd: root }).toSorted();
 
 /** Links to files and headings that are not there; addresses on the web are not looked at. */
