@@ -27,7 +27,8 @@ export class TestViewer implements Viewer {
   readonly #keepsNothing: boolean;
   #clogged = false;
   #dropped = false;
-  #queue: Uint8Array[] = [];
+  /** Bytes, and words about how it begins among them, which are never dropped. */
+  #queue: (Uint8Array | (() => void))[] = [];
 
   constructor(of: Choice, options: { maxQueued?: number; keepsNothing?: boolean } = {}) {
     this.#choice = of;
@@ -43,7 +44,9 @@ export class TestViewer implements Viewer {
   }
 
   told(told: Told): void {
-    this.beginnings.push({ ...told, after: this.frames.length });
+    const note = () => void this.beginnings.push({ ...told, after: this.frames.length });
+    if (this.#queue.length > 0) this.#queue.push(note);
+    else note();
   }
 
   ended(reason: SubscriptionEnd): void {
@@ -64,12 +67,15 @@ export class TestViewer implements Viewer {
     this.#clogged = false;
     const queue = this.#queue;
     this.#queue = [];
+    for (const one of queue) {
+      if (typeof one === "function") one();
+      else this.#read(one);
+    }
     if (this.#dropped) {
       this.#dropped = false;
       this.subscription?.drained();
       return;
     }
-    for (const bytes of queue) this.#read(bytes);
     if (queue.length > 0) this.subscription?.flushed();
   }
 
@@ -88,9 +94,9 @@ export class TestViewer implements Viewer {
       this.#read(bytes);
       return "written";
     }
-    const queued = this.#queue.reduce((sum, one) => sum + one.length, 0);
+    const queued = this.#queue.reduce((sum, one) => sum + (typeof one === "function" ? 0 : one.length), 0);
     if (this.#queue.length > 0 && queued + bytes.length > this.#maxQueued) {
-      this.#queue = [];
+      this.#queue = this.#queue.filter((one) => typeof one === "function");
       this.#dropped = true;
       return "dropped";
     }

@@ -1,12 +1,12 @@
 /**
  * The memory engine behind a network that fast-check's scheduler controls: requests, answers and news arrive
  * when it says so; a connection for news can break and lose what was under way, or lose something without a word.
- * Keeps the whole history as an
- * oracle: which position came right after which.
+ * Keeps the whole history as an oracle: everything that was ever written, and which position came right after which.
  */
 import type { Scheduler } from "fast-check";
 import { formatCursor } from "@turnstream/protocol";
 import type { LogEngine, News } from "../../src/log/engine.ts";
+import type { LogEntry } from "../../src/log/entry.ts";
 import { RehearsedEngine } from "./rehearsed-engine.ts";
 
 interface Subscriber {
@@ -21,6 +21,7 @@ export class ScheduledEngine implements LogEngine {
   readonly inner = new RehearsedEngine();
   /** From a position to the one before it, for everything that was ever written. */
   readonly before = new Map<string, string>();
+  readonly written = new Map<string, LogEntry>();
   readonly #scheduler: Scheduler;
   readonly #subscribers = new Set<Subscriber>();
 
@@ -35,6 +36,7 @@ export class ScheduledEngine implements LogEngine {
       let { before } = news.batch;
       for (const entry of news.batch.entries) {
         this.before.set(entry.cursor, formatCursor(before ?? { epoch: entry.epoch, seq: entry.seq - 1 }));
+        this.written.set(entry.cursor, entry);
         before = entry;
       }
     });

@@ -1,0 +1,138 @@
+/**
+ * What the writer of a session says next, as it stands: turns with blocks that are spoken piece by piece, two at a time now
+ * and then, and titles in between. Pure; legal wherever the state is that of the log.
+ */
+import {
+  type Block,
+  blocksOf,
+  type Event,
+  type EventDraft,
+  fold,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+
+/** Half a tag is held back by `responses`. */
+const PIECES = ["a", "word ", "<", "<tool", ' name="x">', "hidden</tool>", "😀", "\n"];
+
+/**
+ * @param which one number for each thing to say
+ * @param count makes ids and texts that were never there
+ */
+export function say(
+  from: SessionState,
+  which: readonly number[],
+  count: () => number,
+): readonly EventDraft[] {
+  const drafts: EventDraft[] = [];
+  let state = from;
+  for (const one of which)
+    for (const draft of next(state, one, count)) {
+      drafts.push(draft);
+      state = fold(state, { v: 2, id: `${state.epoch}-${state.seq + 1}`, at: 1, ...draft } as Event);
+    }
+  return drafts;
+}
+
+/** Takes the running turn over: what was half written is void. */
+export function takeoverOf(state: SessionState): EventDraft {
+  const turn = running(state);
+  const blocks = openIn(turn).flatMap(({ id, kind }) => (kind === "tool_result" ? [] : [id]));
+  return { type: "turn.takeover", turn: turn?.id ?? null, blocks, groups: [], runs: [] };
+}
+
+/** A turn with so many blocks that who begins with it gets it in several pieces. */
+export function longTurn(blocks: number): readonly number[] {
+  return [1, ...Array.from({ length: blocks }, () => [SAY_TEXT, SAY_MORE, SAY_END]).flat()];
+}
+
+const SAY_TEXT = 1;
+const SAY_MORE = 2;
+const SAY_END = 4;
+
+function next(state: SessionState, which: number, count: () => number): readonly EventDraft[] {
+  const turn = running(state);
+  if (which % 13 === 0) return [{ type: "session.update", title: `title ${count()}` }];
+  if (turn === undefined) return begin(state, count);
+  const open = openIn(turn);
+  const block = open[which % Math.max(1, open.length)];
+  if (block === undefined || (open.length === 1 && which % 11 === 0)) return [opening(turn, which, count)];
+  return [which % 4 === 0 ? ending(turn, block) : more(turn, block, which, count)];
+}
+
+function begin({ turns }: SessionState, count: () => number): readonly EventDraft[] {
+  const [turn, message, number] = [`t${count()}`, `m${count()}`, turns.length + 1];
+  const start = { number, message_number: number, agent: "main", mode: "agent", from_share: false } as const;
+  return [
+    { type: "message.add", message, text: "Hello" },
+    { type: "turn.start", turn, message, ...start },
+    { type: "run.start", turn, run: turn, agent: "main" },
+  ];
+}
+
+function opening(turn: Turn, which: number, count: () => number): EventDraft {
+  const on = { turn: turn.id, run: turn.id, block: `b${count()}`, index: turn.items.length };
+  // Beside another: a run has one of each.
+  const [other] = openIn(turn);
+  if (other !== undefined)
+    return other.kind === "text"
+      ? { type: "thinking.start", ...on }
+      : { type: "text.start", ...on, part: false };
+  const all = blocksOf(turn);
+  const unanswered = all.find(
+    (one) =>
+      one.kind === "tool_call" &&
+      one.end !== null &&
+      !all.some((b) => b.kind === "tool_result" && b.call === one.call),
+  );
+  if (unanswered?.kind === "tool_call" && which % 2 === 0)
+    return { type: "tool_result.start", ...on, call: unanswered.call, name: "search", label: "" };
+  if (which % 5 === 0 && unanswered === undefined)
+    return { type: "turn.end", turn: turn.id, reason: "end_turn", duration_ms: 10 };
+  if (which % 5 === 2) return { type: "thinking.start", ...on };
+  if (which % 5 === 3)
+    return { type: "tool_call.start", ...on, call: `c${count()}`, name: "search", label: "" };
+  return { type: "text.start", ...on, part: which % 3 === 0 };
+}
+
+function more(turn: Turn, block: Block, which: number, count: () => number): EventDraft {
+  const on = placeOf(turn, block);
+  const text = `${PIECES[which % PIECES.length]}${which % 3 === 0 ? count() : ""}`;
+  switch (block.kind) {
+    case "thinking":
+      return { type: "thinking.delta", ...on, text };
+    case "tool_call":
+      return { type: "tool_call.delta", ...on, args: block.args === "" ? '{"q":"a' : "b" };
+    case "tool_result":
+      return { type: "tool_result.delta", ...on, part: 0, media: "text", data: text, done: false };
+    default:
+      return { type: "text.delta", ...on, text };
+  }
+}
+
+function ending(turn: Turn, block: Block): EventDraft {
+  const on = placeOf(turn, block);
+  switch (block.kind) {
+    case "thinking":
+      return { type: "thinking.end", ...on };
+    case "tool_call":
+      return { type: "tool_call.end", ...on, input: { q: "a" } };
+    case "tool_result":
+      return { type: "tool_result.end", ...on, status: "success", preview: "Found", artifact: null };
+    default:
+      return { type: "text.end", ...on, final: false };
+  }
+}
+
+function placeOf(turn: Turn, { run, id: block, index }: Block) {
+  return { turn: turn.id, run, block, index };
+}
+
+function running({ turns }: SessionState): Turn | undefined {
+  const turn = turns.last();
+  return turn?.status === "running" ? turn : undefined;
+}
+
+function openIn(turn: Turn | undefined): Block[] {
+  return turn === undefined ? [] : blocksOf(turn).filter(({ end }) => end === null);
+}
