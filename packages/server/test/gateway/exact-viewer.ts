@@ -154,8 +154,9 @@ class Check {
     if (this.#viewer.choice.dialect === "blocks") return START_CURSOR;
     const before = this.#chronicle.before(cursor);
     const from = this.#isRunning(before) ? this.#beforeTurn(cursor) : before;
-    // The archive may know of a turn that begins right where the feed stands.
-    if (from !== this.#head) this.#started(from);
+    // The archive may know of a turn already that begins right where the feed stands.
+    const [first] = this.#between(from, cursor);
+    if (from !== this.#head || first?.type !== "turn.start") this.#started(from);
     return from;
   }
 
