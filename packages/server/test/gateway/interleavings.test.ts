@@ -64,7 +64,12 @@ const plain = (...names: ("claim" | "archive" | "reconnect" | "wipe")[]) =>
 const ofOne = (...names: ("clog" | "unclog" | "leave")[]) =>
   names.map((name) => fc.record({ do: fc.constant(name), who: fc.nat(2) }));
 const calm = [
-  ...[speech, speech, speech, speech, view, view],
+  speech,
+  speech,
+  speech,
+  speech,
+  view,
+  view,
   ...ofOne("clog", "clog", "clog", "unclog"),
   ...plain("claim", "archive"),
 ];

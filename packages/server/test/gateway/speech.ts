@@ -5,7 +5,6 @@
 import {
   type Block,
   blocksOf,
-  type Event,
   type EventDraft,
   fold,
   type SessionState,
@@ -29,7 +28,7 @@ export function say(
   for (const one of which)
     for (const draft of next(state, one, count)) {
       drafts.push(draft);
-      state = fold(state, { v: 2, id: `${state.epoch}-${state.seq + 1}`, at: 1, ...draft } as Event);
+      state = fold(state, { v: 2, id: `${state.epoch}-${state.seq + 1}`, at: 1, ...draft });
     }
   return drafts;
 }
