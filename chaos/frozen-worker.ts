@@ -10,7 +10,7 @@ import { until } from "@turnstream/services/poll.ts";
 import { runSql } from "@turnstream/services/sql.ts";
 import { atMoment } from "./aim.ts";
 import { judge } from "./plan-judge.ts";
-import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import { type Figure, NEVER_MS, type RunOptions, type Scenario } from "./scenario.ts";
 import type { TurnFollower } from "./turn-follower.ts";
 import { type Plan, randomPlan } from "./turn-plan.ts";
 import { TurnStage } from "./turn-stage.ts";
@@ -25,8 +25,6 @@ const SLOWNESS = 0.4;
 const AIM_MS = 3_000;
 /** How soon after it wakes it has to know. */
 const LEARN_MS = 2_000;
-/** Who has not heard by then never does; whether it was soon enough is another figure. */
-const NEVER_MS = 30_000;
 /** How long it is watched after that. */
 const AFTER_MS = 400;
 

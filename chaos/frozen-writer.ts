@@ -15,14 +15,12 @@ import { startRedis } from "@turnstream/services/redis.ts";
 import { forget, watch } from "@turnstream/services/watch.ts";
 import { title } from "./ledger.ts";
 import type { Order, Reign, Report } from "./processes/frozen-writer.ts";
-import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import { type Figure, NEVER_MS, type RunOptions, type Scenario } from "./scenario.ts";
 import { readAll } from "./watcher.ts";
 
 const SESSIONS = 6;
 /** How soon after it wakes it has to know. */
 const LEARN_MS = 1_000;
-/** Who has not heard by then never does; whether it was soon enough is another figure. */
-const NEVER_MS = 30_000;
 
 interface Found {
   /** Entries of the frozen writer after the claim. */

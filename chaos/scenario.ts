@@ -1,7 +1,10 @@
 /**
  * What a scenario is: one kind of fault, done many times to real servers under load, and figures that must come
- * out as promised in docs/reliability.md. Declares shapes only.
+ * out as promised in docs/reliability.md. Never runs one.
  */
+
+/** Who has not been told of something by then never is; whether it was soon enough is a figure of its own. */
+export const NEVER_MS = 30_000;
 
 export interface Scenario {
   /** Which promise of docs/reliability.md it is the test of. */

@@ -16,6 +16,7 @@ import {
 import { archiveSession, claimIdle, type Parts, readHistory, type Ref } from "@turnstream/server";
 import type { RedisServer } from "@turnstream/services/redis.ts";
 import { title } from "./ledger.ts";
+import { NEVER_MS } from "./scenario.ts";
 import { StateReader } from "./state-reader.ts";
 import { ToldTurn } from "./told-turn.ts";
 
@@ -24,8 +25,6 @@ export const TENANT = "chaos";
 export const RUNNING = 2;
 /** How soon whoever has seen what is gone must be told. */
 export const TELL_MS = 1_000;
-/** Who was not told by then never is; whether it was soon enough is another figure. */
-const NEVER_MS = 30_000;
 /** How much of an idle session is archived. */
 const IDLE = ["nothing", "part", "all"] as const;
 
