@@ -1,7 +1,7 @@
 /**
  * The gateway on the real thing: what a delivery costs, what an idle connection holds, and what it takes when everybody comes
- * back at once; each against the least that a server can do, in the same run. Takes
- * less than half an hour.
+ * back at once; each against the least that a server can do, in the same run. Takes less than
+ * half an hour.
  */
 import { type FanOutSize, measureFanOut } from "./gateway-fan-out.ts";
 import { type MemorySize, measureMemory } from "./gateway-memory.ts";

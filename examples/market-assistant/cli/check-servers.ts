@@ -4,6 +4,7 @@ import {
   databaseProblem,
   isDatabaseUrl,
   isLogError,
+  isRedisUrl,
   isStoreError,
   openDatabase,
   postgresStore,
@@ -39,8 +40,7 @@ async function problemOfDatabase(url: string): Promise<string | null> {
 }
 
 async function problemOfRedis(url: string): Promise<string | null> {
-  if (!/^rediss?:\/\//.test(url) || !URL.canParse(url))
-    return "REDIS_URL is no address of Redis, such as redis://host:6379.";
+  if (!isRedisUrl(url)) return "REDIS_URL is no address of Redis, such as redis://host:6379.";
   const log = await createRedisLog({ url });
   try {
     await log.head(NOTHING);

@@ -18,6 +18,7 @@ export type {
 } from "./log/log.ts";
 export { createMemoryLog } from "./log/memory.ts";
 export { createRedisLog, type RedisLogOptions } from "./log/redis.ts";
+export { isRedisUrl } from "./log/redis/address.ts";
 export { type Blob, type BlobSink, fit } from "./log/oversize.ts";
 export { Writer, type WriterOptions } from "./log/writer.ts";
 export { type Archived, type ArchiveOptions, archiveSession, trimSession } from "./session/archive.ts";

@@ -7,8 +7,9 @@ export function formatAddress(host: string, port: number): string {
   return host.includes(":") && !host.startsWith("[") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-const isRedisUrl = (url: unknown): boolean =>
-  typeof url === "string" && /^rediss?:\/\//.test(url) && URL.canParse(url);
+export function isRedisUrl(url: unknown): url is string {
+  return typeof url === "string" && /^rediss?:\/\//.test(url) && URL.canParse(url);
+}
 
 /** Throws a TypeError. What comes from an environment may be missing, whatever its type says. */
 export function checkUrls(url: unknown): void {

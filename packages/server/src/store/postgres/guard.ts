@@ -25,7 +25,8 @@ const BY_STATE: Readonly<Record<string, StoreErrorCode>> = {
   "3F000": "NOT_MIGRATED",
   "42P01": "NOT_MIGRATED",
   "42703": "NOT_MIGRATED",
-  // A right that was not granted, a standby, and a connection that was ended because it did nothing in its transaction for too long.
+  // A right that was not granted, a standby, and a connection that was ended because it did nothing in its transaction
+  // for too long.
   "42501": "UNAVAILABLE",
   "25006": "UNAVAILABLE",
   "25P03": "UNAVAILABLE",
