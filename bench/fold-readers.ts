@@ -1,7 +1,7 @@
 /** Ways to read the frames of a turn that the benches of the fold compare. Each leaves something behind, so that no work is optimised away. */
 import { createClient } from "@turnstream/client";
 import { emptyState, inputOf } from "@turnstream/protocol";
-import { FedGateway } from "./fed-gateway.ts";
+import { FedGateway } from "./in-process-gateway.ts";
 
 export const sink: { kept: unknown } = { kept: undefined };
 

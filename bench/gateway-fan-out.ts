@@ -6,8 +6,8 @@
 import type { EventDraft } from "@turnstream/protocol";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { draftOf, type GatewayStage, openPens, type Pen } from "./gateway-stage.ts";
-import { Subject } from "./gateway-subject.ts";
-import { settle, type Way, wishOf } from "./gateway-viewers.ts";
+import { Subject } from "./measured-server.ts";
+import { settle, type Way, wishOf } from "./gateway-clients.ts";
 import { type Measurement, median, round } from "./measure.ts";
 import { MARK, RawClient } from "./raw-client.ts";
 

@@ -5,8 +5,8 @@
  * turns, and medians count.
  */
 import { type GatewayStage, openPens } from "./gateway-stage.ts";
-import { Subject } from "./gateway-subject.ts";
-import { settle, type Way, wishOf } from "./gateway-viewers.ts";
+import { Subject } from "./measured-server.ts";
+import { settle, type Way, wishOf } from "./gateway-clients.ts";
 import { figure, type Measurement, median } from "./measure.ts";
 import { RawClient } from "./raw-client.ts";
 

@@ -6,7 +6,7 @@ import {
   openDatabase,
   postgresStore,
 } from "@turnstream/server";
-import type { SubjectSettings } from "./processes/gateway-subject.ts";
+import type { SubjectSettings } from "./processes/measured-server.ts";
 
 /** The viewers of a bench are too simple to answer. */
 const NEVER_MS = 3_600_000;

@@ -6,8 +6,8 @@
  */
 import type { EventDraft } from "@turnstream/protocol";
 import { draftOf, type GatewayStage, openPens, type Pen } from "./gateway-stage.ts";
-import { Subject } from "./gateway-subject.ts";
-import { type Sight, type Way, wishOf } from "./gateway-viewers.ts";
+import { Subject } from "./measured-server.ts";
+import { type Sight, type Way, wishOf } from "./gateway-clients.ts";
 import { figure, type Measurement, median, percentile, round } from "./measure.ts";
 import { MARK, RawClient } from "./raw-client.ts";
 import { typicalTurn } from "./workloads.ts";

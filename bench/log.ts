@@ -4,7 +4,7 @@
  */
 import type { EventDraft } from "@turnstream/protocol";
 import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
-import { openBare, openOurs, type OpenSubject } from "./log-subjects.ts";
+import { openBare, openOurs, type OpenSubject } from "./log-targets.ts";
 import { type Measurement, median, round } from "./measure.ts";
 
 const SESSIONS = 200;

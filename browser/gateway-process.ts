@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { freePort, HOST } from "@turnstream/services/free-port.ts";
 import { killChild, startChild } from "./child-process.ts";
-import type { Places } from "./house.ts";
+import type { Places } from "./test-environment.ts";
 
 export interface GatewaySettings extends Places {
   readonly secret: string;

@@ -1,7 +1,7 @@
 /** Whoever has only a keyboard can answer everything that they are asked. No mouse is touched here. */
 import { en } from "@turnstream/react";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { Room } from "./room.ts";
+import { Room } from "./browser-context.ts";
 import { cardOf } from "./story/cards.ts";
 import type { Tab } from "./tab.ts";
 

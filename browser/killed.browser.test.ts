@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { answerTo } from "./agents.ts";
 import { killChild, startChild } from "./child-process.ts";
 import type { WorkerSettings } from "./processes/worker.ts";
-import { Room } from "./room.ts";
+import { Room } from "./browser-context.ts";
 import { wordsOf } from "./screen.ts";
 import { sameScreens } from "./story/compare.ts";
 

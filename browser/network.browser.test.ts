@@ -1,10 +1,10 @@
 /** Pages whose network goes and comes back in the middle of an answer: they end with all of it, once. */
 import { until } from "@turnstream/services/poll.ts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { outline } from "../packages/server/test/runtime/stage.ts";
+import { outline } from "../packages/server/test/runtime/turn-harness.ts";
 import { answerTo } from "./agents.ts";
 import { saidBy } from "./artefacts.ts";
-import { Room } from "./room.ts";
+import { Room } from "./browser-context.ts";
 import { wordsOf } from "./screen.ts";
 import { sameScreens } from "./story/compare.ts";
 

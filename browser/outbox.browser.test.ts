@@ -1,7 +1,7 @@
 /** Messages that are sent while there is no connection, or whose answer is lost: each arrives, and arrives once. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { answerTo } from "./agents.ts";
-import { Room } from "./room.ts";
+import { Room } from "./browser-context.ts";
 import { sameScreens } from "./story/compare.ts";
 
 let room: Room;

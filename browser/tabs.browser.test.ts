@@ -1,9 +1,9 @@
 /** Tabs of one person: what is done in one is seen in the others, and one connection does for all. */
 import { until } from "@turnstream/services/poll.ts";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
-import { freeze, letHide, setHidden } from "./absence.ts";
+import { freeze, letHide, setHidden } from "./hidden-tabs.ts";
 import { answerTo } from "./agents.ts";
-import { Room } from "./room.ts";
+import { Room } from "./browser-context.ts";
 import { approve, cardOf, stop } from "./story/cards.ts";
 import { sameScreens } from "./story/compare.ts";
 import type { Tab } from "./tab.ts";

@@ -9,7 +9,7 @@ import { decideApproval, type Decision, type Interaction } from "@turnstream/ser
 import { until } from "@turnstream/services/poll.ts";
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
 import { atMoment } from "./aim.ts";
-import { allAsked, askedPlan, decisionOf, effectsByKey, outcomesOf } from "./asked-turn.ts";
+import { allAsked, askedPlan, decisionOf, effectsByKey, outcomesOf } from "./approval-turn.ts";
 import { DeciderProcess } from "./decider-process.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import type { TurnFollower } from "./turn-follower.ts";

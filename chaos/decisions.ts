@@ -4,7 +4,7 @@
  */
 import type { Turn } from "@turnstream/protocol";
 import type { Decision, Ref } from "@turnstream/server";
-import { allAsked, askedPlan, decisionOf, effectsByKey, type Outcome, outcomesOf } from "./asked-turn.ts";
+import { allAsked, askedPlan, decisionOf, effectsByKey, type Outcome, outcomesOf } from "./approval-turn.ts";
 import { DeciderProcess } from "./decider-process.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { TurnStage } from "./turn-stage.ts";

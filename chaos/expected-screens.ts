@@ -1,6 +1,6 @@
 /** What a viewer of a dialect must see once it has all of a log: the log encoded from its first event on, and folded. Pure. */
 import { isDeepStrictEqual } from "node:util";
-import { Screen, type ScreenName } from "@turnstream/conformance/clients/screens.ts";
+import { Screen, type ScreenName } from "@turnstream/conformance/clients/rendered-state.ts";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { emptyState, type Event, withAddresses } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";

@@ -9,7 +9,7 @@ import type { LogEntry } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 import { runSql } from "@turnstream/services/sql.ts";
 import { atMoment } from "./aim.ts";
-import { judge } from "./plan-judge.ts";
+import { judge } from "./check-plan.ts";
 import { type Figure, NEVER_MS, type RunOptions, type Scenario } from "./scenario.ts";
 import type { TurnFollower } from "./turn-follower.ts";
 import { type Plan, randomPlan } from "./turn-plan.ts";

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { Door } from "@turnstream/conformance/clients/lines.ts";
+import type { Door } from "@turnstream/conformance/clients/connections.ts";
 import { freePort, HOST } from "@turnstream/services/free-port.ts";
 import { forget, watch } from "@turnstream/services/watch.ts";
 import type { Settings, Word } from "./processes/gateway.ts";

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Door } from "@turnstream/conformance/clients/lines.ts";
-import type { Frame } from "@turnstream/conformance/clients/screens.ts";
+import type { Door } from "@turnstream/conformance/clients/connections.ts";
+import type { Frame } from "@turnstream/conformance/clients/rendered-state.ts";
 import type { Event, Turn } from "@turnstream/protocol";
 import type { LogEntry, Ref } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
@@ -13,9 +13,9 @@ import { atMoment } from "./aim.ts";
 import { differenceOf, expectedScreen } from "./expected-screens.ts";
 import type { GatewayProcess } from "./gateway-process.ts";
 import type { GatewayStage } from "./gateway-stage.ts";
-import { KINDS } from "./kinds-of-viewers.ts";
-import { judge } from "./plan-judge.ts";
-import { ReturningViewer } from "./returning-viewer.ts";
+import { KINDS } from "./client-kinds.ts";
+import { judge } from "./check-plan.ts";
+import { ReturningViewer } from "./reconnecting-client.ts";
 import { atWork, CALLS, FOREVER_MS, isTakenOver, nested, stoppedWrongly, TOOLS } from "./stop.ts";
 import type { TurnFollower } from "./turn-follower.ts";
 import { type Plan, randomPlan } from "./turn-plan.ts";

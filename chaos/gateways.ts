@@ -5,7 +5,7 @@
  */
 import { FAULTS, type Found, GatewayRound } from "./gateway-round.ts";
 import { GatewayStage } from "./gateway-stage.ts";
-import { KINDS } from "./kinds-of-viewers.ts";
+import { KINDS } from "./client-kinds.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { STOP_MS } from "./stop.ts";
 

@@ -2,10 +2,9 @@
  * Compares what a session's outbox says was committed with what its archive holds in the end, by content and by
  * order. Reads only.
  */
-import type { Event, EventDraft } from "@turnstream/protocol";
-import { parseCursor } from "@turnstream/protocol";
+import { type Event, type EventDraft, parseCursor } from "@turnstream/protocol";
 import type { Parts, Ref } from "@turnstream/server";
-import { keyOfEvent } from "./deeds.ts";
+import { keyOfEvent } from "./durable-writes.ts";
 
 export interface OutboxFindings {
   committed: number;

@@ -21,7 +21,7 @@ import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
 import { startRedis } from "@turnstream/services/redis.ts";
 import { runSql } from "@turnstream/services/sql.ts";
 import { Child } from "./child.ts";
-import { type Db, toldIn } from "./deed-load.ts";
+import { type Db, toldIn } from "./durable-write-load.ts";
 import { checkOutbox } from "./outbox-check.ts";
 import { archiveOn, newNotes, relayOn } from "./outbox-round.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";

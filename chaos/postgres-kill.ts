@@ -17,7 +17,7 @@ import {
 import { type PostgresServer, startPostgres } from "@turnstream/services/postgres.ts";
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
 import { ArchiveLoad } from "./archive-load.ts";
-import { type Db, DeedLoad } from "./deed-load.ts";
+import { type Db, DeedLoad } from "./durable-write-load.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 
 const ABOUT = "kills PostgreSQL with -9 under load: nothing committed is lost, nothing is half";

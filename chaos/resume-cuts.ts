@@ -5,15 +5,15 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
-import type { Door } from "@turnstream/conformance/clients/lines.ts";
-import type { Screen } from "@turnstream/conformance/clients/screens.ts";
+import type { Door } from "@turnstream/conformance/clients/connections.ts";
+import type { Screen } from "@turnstream/conformance/clients/rendered-state.ts";
 import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
 import { START_CURSOR } from "@turnstream/protocol";
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
 import fc from "fast-check";
 import { differenceOf, expectedScreen } from "./expected-screens.ts";
 import { GatewayStage } from "./gateway-stage.ts";
-import { KINDS } from "./kinds-of-viewers.ts";
+import { KINDS } from "./client-kinds.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { WrittenSession } from "./written-session.ts";
 

@@ -21,7 +21,7 @@ import { forget, watch } from "@turnstream/services/watch.ts";
 import type { Settings, Word } from "./processes/loaded-gateway.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { openStalled } from "./stalled-socket.ts";
-import { Listener, Talk } from "./watched-talk.ts";
+import { Listener, Talk } from "./latency-session.ts";
 
 const ACTOR = { tenant: "chaos", user: "someone" };
 const LISTENERS = 99;

@@ -5,7 +5,7 @@
  */
 import { blocksOf, type Event, type Turn } from "@turnstream/protocol";
 import { until } from "@turnstream/services/poll.ts";
-import { judge } from "./plan-judge.ts";
+import { judge } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { StopperProcess } from "./stopper-process.ts";
 import type { TurnFollower } from "./turn-follower.ts";

@@ -7,7 +7,7 @@ import { blocksOf, type EventType, type Json } from "@turnstream/protocol";
 import type { LogEntry } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
-import { judge } from "./plan-judge.ts";
+import { judge } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import type { TurnFollower } from "./turn-follower.ts";
 import type { Plan, PlanCall } from "./turn-plan.ts";

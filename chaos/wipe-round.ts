@@ -18,7 +18,7 @@ import type { RedisServer } from "@turnstream/services/redis.ts";
 import { title } from "./ledger.ts";
 import { NEVER_MS } from "./scenario.ts";
 import { StateReader } from "./state-reader.ts";
-import { ToldTurn } from "./told-turn.ts";
+import { ToldTurn } from "./written-turn.ts";
 
 export const TENANT = "chaos";
 /** How many sessions have a running turn. */

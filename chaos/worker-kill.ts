@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "@turnstream/protocol";
 import { until } from "@turnstream/services/poll.ts";
 import { atMoment } from "./aim.ts";
-import { judge } from "./plan-judge.ts";
+import { judge } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import type { Listener, TurnFollower } from "./turn-follower.ts";
 import { type Plan, randomPlan, words } from "./turn-plan.ts";

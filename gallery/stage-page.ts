@@ -4,8 +4,7 @@ import { keepArtefacts } from "@turnstream/browser/artefacts.ts";
 import { pageUrl } from "@turnstream/browser/pages.ts";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
-import type { Address } from "./stage/address.ts";
-import { writeAddress } from "./stage/address.ts";
+import { type Address, writeAddress } from "./stage/address.ts";
 
 let browser: Browser | undefined;
 

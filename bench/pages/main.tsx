@@ -6,7 +6,7 @@ import { Profiler } from "react";
 import { createRoot } from "react-dom/client";
 import { LAST_WORDS, streamed } from "../react/turn.ts";
 import type { Paced } from "./pace.worker.ts";
-import type { MakeSubject, Subject } from "./subject.ts";
+import type { MakeSubject, Subject } from "./target.ts";
 import { onCommit, type Smoothness, watchSmoothness } from "./watch.ts";
 
 const SUBJECTS: Readonly<Record<string, () => Promise<MakeSubject>>> = {

@@ -2,9 +2,9 @@
 import type { UIMessage } from "ai";
 import { memo } from "react";
 import { Streamdown } from "streamdown";
-import type { MakeSubject } from "./subject.ts";
+import type { MakeSubject } from "./target.ts";
 import { Parts } from "./ui-parts.tsx";
-import { uiSubject } from "./ui-subject.tsx";
+import { uiSubject } from "./ui-target.tsx";
 
 function Markdown({ text }: { readonly text: string }) {
   return <Streamdown>{text}</Streamdown>;

@@ -3,8 +3,8 @@ import { createClient } from "@turnstream/client";
 import { foldAll } from "@turnstream/protocol";
 import { SessionProvider, Thread } from "@turnstream/react";
 import "@turnstream/react/styles.css";
-import { FedGateway } from "../fed-gateway.ts";
-import type { MakeSubject } from "./subject.ts";
+import { FedGateway } from "../in-process-gateway.ts";
+import type { MakeSubject } from "./target.ts";
 
 export const turnstream: MakeSubject = ({ before, turn }) => {
   const state = foldAll(before);

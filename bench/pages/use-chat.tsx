@@ -3,9 +3,9 @@ import type { UIMessage } from "ai";
 import { memo } from "react";
 import ReactMarkdown from "react-markdown";
 import remarkGfm from "remark-gfm";
-import type { MakeSubject } from "./subject.ts";
+import type { MakeSubject } from "./target.ts";
 import { Parts } from "./ui-parts.tsx";
-import { uiSubject } from "./ui-subject.tsx";
+import { uiSubject } from "./ui-target.tsx";
 
 const PLUGINS = [remarkGfm];
 const THROTTLE_MS = 50;

@@ -8,7 +8,7 @@ import {
   startWorker,
 } from "@turnstream/server";
 import { talker } from "../agents.ts";
-import type { Places } from "../house.ts";
+import type { Places } from "../test-environment.ts";
 
 export interface WorkerSettings extends Places {
   readonly name: string;

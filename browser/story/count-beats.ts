@@ -1,8 +1,8 @@
 /** How many beats each story has: played once, without pages, all at the same time. */
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
-import { OwnHands } from "../../packages/server/test/stories/own-hands.ts";
-import { play } from "../../packages/server/test/stories/play.ts";
-import { Theatre } from "../../packages/server/test/stories/theatre.ts";
+import { OwnHands } from "../../packages/server/test/stories/in-process-driver.ts";
+import { play } from "../../packages/server/test/stories/run-story.ts";
+import { Theatre } from "../../packages/server/test/stories/story-environment.ts";
 import { PacedGates } from "./paced-gates.ts";
 
 const PATIENCE_MS = 90_000;

@@ -1,6 +1,6 @@
 /** The gates of a story whose every beat can be counted, slowed down and held. Knows nothing of pages. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Gates } from "../../packages/server/test/stories/cast.ts";
+import { Gates } from "../../packages/server/test/stories/story-agents.ts";
 
 export class PacedGates extends Gates {
   /** So small that the shortest story has more than twenty beats. */

@@ -12,7 +12,7 @@ import {
   postgresStore,
   type Ref,
 } from "@turnstream/server";
-import { type Deed, decision, paymentSteps, toolStart } from "../deeds.ts";
+import { type Deed, decision, paymentSteps, toolStart } from "../durable-writes.ts";
 import { seeded } from "../scenario.ts";
 
 export interface Order {

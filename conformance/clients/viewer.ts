@@ -2,8 +2,8 @@
  * Somebody who looks at a session over a real connection: what they see, and how they come back with the last cursor
  * seen. Never comes back by itself.
  */
-import { type Door, type Line, type LineEnd, openEvents, openSocket } from "./lines.ts";
-import { type Frame, Screen, type ScreenName } from "./screens.ts";
+import { type Door, type Line, type LineEnd, openEvents, openSocket } from "./connections.ts";
+import { type Frame, Screen, type ScreenName } from "./rendered-state.ts";
 
 export interface ViewerOptions {
   readonly session: string;

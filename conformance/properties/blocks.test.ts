@@ -10,11 +10,11 @@ import {
 import { blocks, historyOf, resyncBlocks } from "@turnstream/protocol/blocks";
 import { expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";
-import { eraseForBlocks } from "../support/erase.ts";
+import { eraseForBlocks } from "../support/dialect-losses.ts";
 import { atEveryFrame, decodesLegally, roundTrip } from "../support/dialect-checks.ts";
 import { crashed } from "../support/crash.ts";
 import { framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "../support/replay.ts";
-import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
+import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
 
 function feed(client: BlocksClient, frames: readonly object[]): BlocksClient {
   for (const frame of frames) client.handle(frame as Record<string, unknown>);

@@ -19,7 +19,7 @@ import { tasks } from "@turnstream/protocol/tasks";
 import { describe, expect, test } from "vitest";
 import { crashed } from "../support/crash.ts";
 import { expectSame, framesFrom, sameAs, statesOf } from "../support/replay.ts";
-import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
+import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
 
 function snapshotAndTail(events: Event[], cuts: number[]): void {
   const states = statesOf(events);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { legalLog } from "../generator/legal-log.ts";
 import { shares } from "../generator/statistics.ts";
-import { MAX_EVENTS } from "../support/sizes.ts";
+import { MAX_EVENTS } from "../support/property-runs.ts";
 
 test("generated logs are legal", () => {
   // The writer throws on the first event that breaks a rule.

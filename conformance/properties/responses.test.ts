@@ -8,10 +8,10 @@ import {
 } from "@turnstream/protocol/responses";
 import { expect, test } from "vitest";
 import { SseReader } from "../clients/sse-reader.ts";
-import { eraseForResponses, joinedText, takenTurns } from "../support/erase.ts";
+import { eraseForResponses, joinedText, takenTurns } from "../support/dialect-losses.ts";
 import { atEveryFrame, decodesLegally, roundTrip } from "../support/dialect-checks.ts";
 import { expectSame, framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "../support/replay.ts";
-import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
+import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
 
 function feed(reader: SseReader, frames: readonly ResponsesFrame[]): SseReader {
   for (const frame of frames) reader.push(responsesToSse(frame));

@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { legalLog } from "../generator/legal-log.ts";
 import { framesFrom } from "../support/replay.ts";
-import { atEveryCut, MAX_EVENTS } from "../support/sizes.ts";
+import { atEveryCut, MAX_EVENTS } from "../support/property-runs.ts";
 
 interface SchemaFile {
   readonly $defs: Readonly<Record<string, object>>;

@@ -3,10 +3,10 @@ import { emptyState, type Event } from "@turnstream/protocol";
 import { tasks } from "@turnstream/protocol/tasks";
 import { expect, test } from "vitest";
 import { TasksClient } from "../clients/tasks-client.ts";
-import { eraseForTasks } from "../support/erase.ts";
+import { eraseForTasks } from "../support/dialect-losses.ts";
 import { atEveryFrame, decodesLegally, roundTrip } from "../support/dialect-checks.ts";
 import { framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "../support/replay.ts";
-import { atEveryCut, atThreeCuts } from "../support/sizes.ts";
+import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
 
 function feed(client: TasksClient, frames: readonly object[]): TasksClient {
   for (const frame of frames) client.handle(frame as Record<string, unknown>);

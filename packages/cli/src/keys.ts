@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { type KeyInfo, SCOPES } from "@turnstream/server";
 import { requireTenant, withStore } from "./with-store.ts";
-import { CommandError, UsageError, type World } from "./world.ts";
+import { CommandError, UsageError, type World } from "./cli-context.ts";
 
 const TENANT = { tenant: { type: "string" } } as const;
 const CREATE = {

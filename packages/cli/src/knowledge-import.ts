@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { importKnowledge, type ImportOutcome, type KnowledgeFile } from "@turnstream/server";
 import { readFolder } from "./read-folder.ts";
 import { requireTenant, withStore } from "./with-store.ts";
-import { CommandError, UsageError, type World } from "./world.ts";
+import { CommandError, UsageError, type World } from "./cli-context.ts";
 
 const OPTIONS = {
   tenant: { type: "string" },

@@ -1,7 +1,7 @@
 /** `turnstream knowledge list` and `remove`: what is in the bases of a tenant, and taking it out again. */
 import { parseArgs } from "node:util";
 import { requireTenant, withStore } from "./with-store.ts";
-import { CommandError, UsageError, type World } from "./world.ts";
+import { CommandError, UsageError, type World } from "./cli-context.ts";
 
 const PAGE = 100;
 

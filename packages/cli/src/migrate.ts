@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { migrate, migrateEngine, openDatabase } from "@turnstream/server";
 import { databaseUrl } from "./with-store.ts";
-import type { World } from "./world.ts";
+import type { World } from "./cli-context.ts";
 
 export async function migrateDatabase(args: readonly string[], world: World): Promise<void> {
   parseArgs({ args: [...args], options: {} });

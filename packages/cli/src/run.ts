@@ -7,7 +7,7 @@ import { knowledgeList, knowledgeRemove } from "./knowledge-objects.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { version } from "./version.ts";
 import { databaseUrl } from "./with-store.ts";
-import { CommandError, UsageError, type World } from "./world.ts";
+import { CommandError, UsageError, type World } from "./cli-context.ts";
 
 type Command = (args: readonly string[], world: World) => Promise<void>;
 

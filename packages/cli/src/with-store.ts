@@ -1,6 +1,6 @@
 /** Opens the store that DATABASE_URL names, for as long as a command takes. Never takes the address from arguments. */
 import { isDatabaseUrl, openDatabase, type OpenStore, postgresStore } from "@turnstream/server";
-import { CommandError, type World } from "./world.ts";
+import { CommandError, type World } from "./cli-context.ts";
 
 export function databaseUrl({ env }: World): string {
   const url = env["DATABASE_URL"] ?? "";

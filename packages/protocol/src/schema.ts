@@ -3,18 +3,14 @@
  * A subpath of its own, because it brings the schema library along.
  */
 import type { z } from "zod";
-import { socketCommandSchema } from "./commands/socket.ts";
-import { postMessage } from "./commands/http.ts";
-import type { SocketCommand } from "./commands/socket.ts";
-import type { PostMessage } from "./commands/http.ts";
+import { type SocketCommand, socketCommandSchema } from "./commands/socket.ts";
+import { postMessage, type PostMessage } from "./commands/http.ts";
 import type { ErrorWord } from "./errors.ts";
 import { type Event, eventSchema } from "./events/index.ts";
 
-export { socketCommandSchema, socketCommands, socketReplies } from "./commands/socket.ts";
-export type { SocketCommand, SocketReply } from "./commands/socket.ts";
+export { type SocketCommand, socketCommands, socketCommandSchema, socketReplies, type SocketReply } from "./commands/socket.ts";
 export { blocksFrameSchema, blocksFrames } from "./dialects/blocks/frames.ts";
-export { errorReply, postMessage, postMessageReply } from "./commands/http.ts";
-export type { ErrorReply, PostMessage, PostMessageReply } from "./commands/http.ts";
+export { errorReply, type ErrorReply, postMessage, type PostMessage, postMessageReply, type PostMessageReply } from "./commands/http.ts";
 export { type RestBody, restBodies, restReplies, type RestReply } from "./commands/rest.ts";
 export { responsesFrameSchema, responsesFrames } from "./dialects/responses/frames.ts";
 export { tasksFrameSchema, tasksFrames } from "./dialects/tasks/frames.ts";

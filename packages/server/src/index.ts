@@ -17,32 +17,32 @@ export type {
   ReadRange,
 } from "./log/log.ts";
 export { createMemoryLog } from "./log/memory.ts";
-export { createRedisLog, type RedisLogOptions } from "./log/redis.ts";
-export { isRedisUrl } from "./log/redis/address.ts";
-export { type Blob, type BlobSink, fit } from "./log/oversize.ts";
-export { Writer, type WriterOptions } from "./log/writer.ts";
-export { type Archived, type ArchiveOptions, archiveSession, trimSession } from "./session/archive.ts";
-export { claimIdle, type Claimed, type ClaimRequest, claimSession } from "./session/claim.ts";
-export { eraseExpired, eraseSession, eraseUser, finishErasures } from "./session/erase.ts";
-export { type History, type HistoryOptions, readHistory, readOlderTurns } from "./session/history.ts";
-export type { Parts } from "./session/parts.ts";
+export { createRedisLog, type RedisLogOptions } from "./log/redis/create-redis-log.ts";
+export { isRedisUrl } from "./log/redis/connection/address.ts";
+export { type Blob, type BlobSink, fit } from "./log/writer/oversize.ts";
+export { Writer, type WriterOptions } from "./log/writer/writer.ts";
+export { type Archived, type ArchiveOptions, archiveSession, trimSession } from "./session/archive/archive.ts";
+export { claimIdle, type Claimed, type ClaimRequest, claimSession } from "./session/lifecycle/claim.ts";
+export { eraseExpired, eraseSession, eraseUser, finishErasures } from "./session/lifecycle/erase.ts";
+export { type History, type HistoryOptions, readHistory, readOlderTurns } from "./session/history/read-history.ts";
+export type { CommandParts, Parts } from "./session/backend.ts";
 export {
   type Delivered,
   deliverCommitted,
   type Relayed,
   type RelayOptions,
   relayOutbox,
-} from "./session/relay.ts";
-export { type AddressOptions, blobAddresses, expiryAt } from "./session/blob-address.ts";
+} from "./session/archive/relay-outbox.ts";
+export { type AddressOptions, blobAddresses, expiryAt } from "./session/blobs/blob-url.ts";
 export {
   BLOB_ERRORS,
   BlobError,
   type BlobErrorCode,
   type OpenedBlob,
   openBlob,
-} from "./session/open-blob.ts";
-export { readEndState } from "./session/end-state.ts";
-export { readShared, type SharedHistory } from "./session/share.ts";
+} from "./session/blobs/open-blob.ts";
+export { readEndState } from "./session/history/turn-result.ts";
+export { readShared, type SharedHistory } from "./session/history/shared-history.ts";
 export type {
   Archive,
   ArchiveBatch,
@@ -52,11 +52,11 @@ export type {
   ArchiveResult,
   SessionHeader,
 } from "./store/ports/archive.ts";
-export type { AuditHead, AuditRow } from "./store/rules/audit-chain.ts";
+export type { AuditHead, AuditRow } from "./store/rules/audit.ts";
 export type { Audit, AuditEntry } from "./store/ports/audit.ts";
 export type { Attachment, Attachments, NewAttachment, Piece } from "./store/ports/attachments.ts";
 export { type Blobs, MAX_BLOB_BYTES } from "./store/ports/blobs.ts";
-export { type Env, systemEnv } from "./store/env.ts";
+export { type Env, systemEnv } from "./util/env.ts";
 export type { EpochClaim, EpochRecord, Epochs, NextEpoch } from "./store/ports/epochs.ts";
 export { isStoreError, STORE_ERRORS, StoreError, type StoreErrorCode } from "./store/errors.ts";
 export { forkShare } from "./store/fork/fork-share.ts";
@@ -69,15 +69,15 @@ export type {
   InteractionRequest,
   Interactions,
 } from "./store/ports/interactions.ts";
-export type { KeyInfo, Keys, NewKey, VerifiedKey } from "./store/ports/keys.ts";
+export type { KeyInfo, Keys, NewKey, VerifiedKey } from "./store/ports/access.ts";
 export type { Leases } from "./store/ports/leases.ts";
 export { memoryStore } from "./store/memory/store.ts";
 export type { NewOutboxRow, Outbox, OutboxRow, TakeQuery } from "./store/ports/outbox.ts";
 export type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "./store/ports/payments.ts";
 export type { People } from "./store/ports/people.ts";
-export { isDatabaseUrl } from "./store/postgres/address.ts";
+export { isDatabaseUrl } from "./store/postgres/database-url.ts";
 export { migrate } from "./store/postgres/migrate.ts";
-export { openDatabase, type PostgresOptions } from "./store/postgres/open.ts";
+export { openDatabase, type PostgresOptions } from "./store/postgres/open-database.ts";
 export { databaseProblem } from "./store/postgres/problem.ts";
 export { postgresStore, type PostgresStoreOptions } from "./store/postgres/store.ts";
 export type { Actor, Ref } from "./store/refs.ts";
@@ -88,7 +88,7 @@ export type { Share, Shares } from "./store/ports/shares.ts";
 export type { OpenStore, Store, StorePorts } from "./store/store.ts";
 export type { Tenant, Tenants } from "./store/ports/tenants.ts";
 export type { TurnRecord, Turns } from "./store/ports/turns.ts";
-export type { NewUpload, Upload, Uploads } from "./store/ports/uploads.ts";
+export type { NewUpload, Upload, Uploads } from "./store/ports/files.ts";
 export type { UsageAdd, UsageDay, UsageLedger } from "./store/ports/usage.ts";
 export {
   AuditChecker,
@@ -99,9 +99,9 @@ export {
   verifyTenantAudit,
 } from "./store/rules/verify-audit.ts";
 export type { NewMessage, Waiting } from "./store/ports/waiting.ts";
-export { FETCH_ERRORS, FetchError, type FetchErrorCode, isFetchError } from "./outside/errors.ts";
-export type { FetchPolicy, Lookup } from "./outside/policy.ts";
-export { safeFetch, type SafeFetchOptions, type SafeResponse } from "./outside/safe-fetch.ts";
+export { FETCH_ERRORS, FetchError, type FetchErrorCode, isFetchError } from "./safe-fetch/errors.ts";
+export type { FetchPolicy, Lookup } from "./safe-fetch/policy.ts";
+export { safeFetch, type SafeFetchOptions, type SafeResponse } from "./safe-fetch/safe-fetch.ts";
 export { ModelError, type ModelErrorReason } from "./models/errors.ts";
 export {
   type Answer,
@@ -120,7 +120,7 @@ export {
   type Times,
   wait,
 } from "./models/script-parts.ts";
-export { type Script, type ScriptCall, scripted, type ScriptedOptions } from "./models/scripted.ts";
+export { type Script, type ScriptCall, scripted, type ScriptedOptions } from "./models/scripted-model.ts";
 export { createDbosEngine, type DbosEngineOptions } from "./engine/dbos.ts";
 export type { EngineLog } from "./engine/dbos-log.ts";
 export { migrateEngine, type MigrateEngineOptions } from "./engine/dbos-migrate.ts";
@@ -132,10 +132,10 @@ export {
   createInlineHub,
   type InlineEngineOptions,
   type InlineHub,
-} from "./engine/inline.ts";
+} from "./engine/memory.ts";
 export type { JobsOptions } from "./engine/jobs.ts";
-export { createSession, openSession, reopenIdle, type SessionWish } from "./session/create.ts";
-export { type SentMessage, sendMessage, withdrawMessage } from "./session/send.ts";
+export { createSession, openSession, reopenIdle, type SessionWish } from "./session/lifecycle/create.ts";
+export { type SentMessage, sendMessage, withdrawMessage } from "./session/messages/send.ts";
 export {
   DEFAULT_UPLOAD_LIMITS,
   readUpload,
@@ -144,10 +144,9 @@ export {
   uploadIdOf,
   type UploadLimits,
   type UploadWish,
-} from "./session/upload.ts";
-export { stopTurn, type StopWish } from "./session/stop.ts";
-export type { CommandParts } from "./session/parts.ts";
-export { formatRef, parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "./session/wake.ts";
+} from "./session/blobs/upload.ts";
+export { stopTurn, type StopWish } from "./session/messages/stop-turn.ts";
+export { formatRef, parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "./session/signal-channels.ts";
 export { createMemorySignals } from "./signals/memory.ts";
 export { createRedisSignals, type RedisSignalsOptions } from "./signals/redis.ts";
 export type { Signals } from "./signals/signals.ts";
@@ -161,8 +160,8 @@ export {
   type InstructionsContext,
   type RecallLimits,
 } from "./runtime/define/agent.ts";
-export type { AiSdkPart, AiSdkResult, Body, BodyContext, BodyEvent } from "./runtime/define/body.ts";
-export { fromStream, type FromStreamOptions } from "./runtime/define/from-stream.ts";
+export type { AiSdkPart, AiSdkResult, Body, BodyContext, BodyEvent } from "./runtime/define/stream-body.ts";
+export { fromStream, type FromStreamOptions } from "./runtime/define/stream-agent.ts";
 export type { FormSpec } from "./runtime/define/form.ts";
 export { DEFAULT_LIMITS, type Limits, type Prices } from "./runtime/define/limits.ts";
 export {
@@ -179,19 +178,19 @@ export {
   type ToolOptions,
   type ToolOutput,
 } from "./runtime/define/tool.ts";
-export type { FileProblem } from "./runtime/files/get-file.ts";
-export { DEFAULT_FILE_LIMITS, type FileLimits } from "./runtime/files/limits.ts";
+export type { FileProblem } from "./runtime/files/load-file.ts";
+export { DEFAULT_FILE_LIMITS, type FileLimits } from "./runtime/define/file-limits.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./runtime/errors.ts";
-export { type EngineHooks, startWorker, type Worker, type WorkerOptions } from "./runtime/worker.ts";
-export { DEFAULT_WORDS, type Words } from "./runtime/words.ts";
-export { type KeptWorker, keepWorker } from "./runtime/keep-worker.ts";
-export { canRetry, type RetryReceipt, retryTurn } from "./session/retry.ts";
+export { type EngineHooks, startWorker, type Worker, type WorkerOptions } from "./runtime/worker/worker.ts";
+export { DEFAULT_WORDS, type Words } from "./runtime/strings.ts";
+export { type KeptWorker, keepWorker } from "./runtime/worker/supervise.ts";
+export { canRetry, type RetryReceipt, retryTurn } from "./session/messages/retry-turn.ts";
 export type { Model, ModelSettings } from "./models/model.ts";
 export { ToolSchemaError } from "./models/tool-schema.ts";
-export type { TurnOptions } from "./runtime/turn-options.ts";
+export type { TurnOptions } from "./runtime/turn/turn-options.ts";
 export type { Approval, ApprovalContext, ApprovalOptions } from "./runtime/define/approval.ts";
-export { decideApproval, type Decision } from "./session/decide.ts";
-export { readFormDraft, saveFormDraft } from "./session/form-drafts.ts";
+export { decideApproval, type Decision } from "./session/interactions/decide-approval.ts";
+export { readFormDraft, saveFormDraft } from "./session/interactions/form-drafts.ts";
 export type { FormDraft, FormDrafts } from "./store/ports/form-drafts.ts";
 export {
   declineForm,
@@ -200,11 +199,11 @@ export {
   type FormRefusal,
   type FormSubmission,
   submitForm,
-} from "./session/forms.ts";
-export type { OpenSource, SourceHost, SourceTool, ToolSource } from "./runtime/define/source.ts";
-export { listAllowances, type Revocation, revokeAllowance } from "./session/allowances.ts";
+} from "./session/interactions/submit-form.ts";
+export type { OpenSource, SourceHost, SourceTool, ToolSource } from "./runtime/define/tool-source.ts";
+export { listAllowances, type Revocation, revokeAllowance } from "./session/interactions/allowances.ts";
 export type { Allowance, Allowances, NewAllowance } from "./store/ports/allowances.ts";
-export { answerQuestion, dismissQuestion, type Dismissal, type QuestionAnswer } from "./session/answer.ts";
+export { answerQuestion, dismissQuestion, type Dismissal, type QuestionAnswer } from "./session/interactions/answer-question.ts";
 export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
 export type { FetchWebContentOptions } from "./runtime/built-in/fetch-web-content.ts";
 export type { ImageGenerator, ImageWish } from "./runtime/built-in/generate-image.ts";
@@ -239,11 +238,11 @@ export {
   type MemoryChange,
   type NewMemory,
 } from "./store/ports/memories.ts";
-export { editMemory, eraseMemories, eraseMemory, listMemories } from "./session/memory.ts";
-export { ACTIONS as SCOPES } from "./gateway/access.ts";
+export { editMemory, eraseMemories, eraseMemory, listMemories } from "./session/memories.ts";
+export { ACTIONS as SCOPES } from "./gateway/auth/access.ts";
 export { type Gateway, createGateway } from "./gateway/gateway.ts";
-export type { TrustProxy } from "./gateway/client-address.ts";
+export type { TrustProxy } from "./gateway/auth/client-address.ts";
 export { createServer, type Server, type ServerOptions } from "./gateway/create-server.ts";
 export type { HandleContext } from "./gateway/http/fetch-handler.ts";
-export { DEFAULT_GATEWAY_LIMITS, type GatewayLimits, type GatewayOptions } from "./gateway/settings.ts";
-export { makeToken, type TokenGrant } from "./gateway/tokens.ts";
+export { DEFAULT_GATEWAY_LIMITS, type GatewayLimits, type GatewayOptions } from "./gateway/options.ts";
+export { makeToken, type TokenGrant } from "./gateway/auth/tokens.ts";

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { TRANSITIONS } from "@turnstream/protocol";
 import { expect, test } from "vitest";
-import { type InteractionKind, timingOf } from "../src/store/rules/interaction-rules.ts";
+import { type InteractionKind, timingOf } from "../src/store/rules/interactions.ts";
 
 const page = readFileSync(new URL("../../../docs/approvals.md", import.meta.url), "utf8");
 

@@ -1,7 +1,6 @@
 /** A command as a request, for when there is no socket: where it goes, and what its answer says. */
 import type { RestReply } from "@turnstream/protocol/schema";
-import type { Api } from "../http/api.ts";
-import { withJson } from "../http/api.ts";
+import { type Api, withJson } from "../http/api.ts";
 import { refusalIn } from "../http/replies.ts";
 import type { Link, LinkCommand } from "../link.ts";
 

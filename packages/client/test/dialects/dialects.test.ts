@@ -4,7 +4,7 @@ import {
   eraseForResponses,
   eraseForTasks,
   joinedText,
-} from "@turnstream/conformance/support/erase.ts";
+} from "@turnstream/conformance/support/dialect-losses.ts";
 import { isPending, type SessionState } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { blocks } from "../../src/dialects/blocks.ts";

@@ -1,6 +1,6 @@
 /** What can go wrong between a client and a real gateway, and that nothing of it is seen in what is shown. */
 import { describe, expect, test } from "vitest";
-import { openServer } from "../../../server/test/gateway/server.ts";
+import { openServer } from "../../../server/test/gateway/test-server.ts";
 import type { Ref } from "../../../server/src/store/refs.ts";
 import type { ConnectionPhase } from "../../src/connection-view.ts";
 import { responses } from "../../src/dialects/responses.ts";

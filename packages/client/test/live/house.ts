@@ -1,13 +1,13 @@
 /** A gateway with a worker in memory, behind a proxy that can be cut, and clients of it as Node has them. */
 import { afterEach } from "vitest";
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
-import { makeToken } from "../../../server/src/gateway/tokens.ts";
+import { makeToken } from "../../../server/src/gateway/auth/tokens.ts";
 import { call, say, think, wait } from "../../../server/src/models/script-parts.ts";
-import { scripted } from "../../../server/src/models/scripted.ts";
+import { scripted } from "../../../server/src/models/scripted-model.ts";
 import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
 import { tool } from "../../../server/src/runtime/define/tool.ts";
-import { memoryParts, openServer, type TestServer } from "../../../server/test/gateway/server.ts";
-import { Stage } from "../../../server/test/runtime/stage.ts";
+import { memoryParts, openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";
+import { Stage } from "../../../server/test/runtime/turn-harness.ts";
 import { type Client, createClient } from "../../src/client.ts";
 import type { ClientOptions } from "../../src/options.ts";
 import type { Session, SessionView } from "../../src/session.ts";

@@ -8,10 +8,10 @@ import { formatCursor, type SessionState, type UserMessage, withAddresses } from
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Ref } from "../../../server/src/store/refs.ts";
-import { openServer, type TestServer } from "../../../server/test/gateway/server.ts";
-import { OwnHands } from "../../../server/test/stories/own-hands.ts";
-import { play } from "../../../server/test/stories/play.ts";
-import { Theatre } from "../../../server/test/stories/theatre.ts";
+import { openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";
+import { OwnHands } from "../../../server/test/stories/in-process-driver.ts";
+import { play } from "../../../server/test/stories/run-story.ts";
+import { Theatre } from "../../../server/test/stories/story-environment.ts";
 import { type Client, createClient } from "../../src/client.ts";
 import type { ConnectionPhase } from "../../src/connection-view.ts";
 import type { Session } from "../../src/session.ts";

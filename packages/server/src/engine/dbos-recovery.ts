@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { DBOSExecutor } from "@dbos-inc/dbos-sdk/internal/dbos-executor";
-import type { Env } from "../store/env.ts";
+import type { Env } from "../util/env.ts";
 import type { DbosRows, Due } from "./dbos-rows.ts";
 import { EngineError } from "./errors.ts";
 import type { Jobs } from "./jobs.ts";

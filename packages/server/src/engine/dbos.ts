@@ -11,7 +11,7 @@ import { getLifecycleListeners } from "@dbos-inc/dbos-sdk/internal/decorators";
 import { isWorkflowIDInUseError } from "@dbos-inc/dbos-sdk/internal/error";
 import { wfQueueRunner } from "@dbos-inc/dbos-sdk/internal/wfqueue";
 import pg from "pg";
-import { type Env, systemEnv } from "../store/env.ts";
+import { type Env, systemEnv } from "../util/env.ts";
 import { type EngineLog, loggerTo } from "./dbos-log.ts";
 import { LISTEN, SCHEMA } from "./dbos-migrate.ts";
 import { DbosRows } from "./dbos-rows.ts";

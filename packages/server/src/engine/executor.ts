@@ -11,8 +11,8 @@ import type { Signals } from "../signals/signals.ts";
 import type { Leases } from "../store/ports/leases.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./errors.ts";
-import { EXECUTORS, HandOn } from "./hand-on.ts";
-import { isFreshAt, lookAfter, renewEvery } from "./liveness.ts";
+import { EXECUTORS, HandOn } from "./hand-over.ts";
+import { isFreshAt, lookAfter, renewEvery } from "./lease-timing.ts";
 
 export interface ExecutorEnv {
   /** Milliseconds on a clock that never jumps and doesn't stop while the process is frozen. */

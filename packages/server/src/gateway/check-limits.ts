@@ -1,7 +1,7 @@
 /** Whether a gateway can keep to the limits that it was given. Pure; throws words that say what to set instead. */
 import { MAX_PAGE } from "../store/ports/sessions.ts";
-import { LOOKS_PER_BEAT } from "./connections.ts";
-import type { GatewayLimits } from "./settings.ts";
+import { LOOKS_PER_BEAT } from "./connection/registry.ts";
+import type { GatewayLimits } from "./options.ts";
 
 type Range = readonly [least: number, most: number];
 

@@ -1,6 +1,6 @@
 /** Whether a gateway was given what it needs. Pure; throws words that name the option and say what it should be. */
 import { checkLimits } from "./check-limits.ts";
-import type { GatewayOptions } from "./settings.ts";
+import type { GatewayOptions } from "./options.ts";
 
 const MIN_SECRET = 32;
 

@@ -6,14 +6,14 @@ import type { AddressInfo } from "node:net";
 import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { createGateway, type GatewayLoad } from "./gateway.ts";
 import { fastifyError } from "./http/fastify-error.ts";
-import { sendAnswer } from "./http/gateway-plugin.ts";
+import { sendAnswer } from "./http/fastify-plugin.ts";
 import { addHealth } from "./http/health.ts";
 import { loggedPath } from "./http/logged-path.ts";
-import { refusal } from "./http/serve.ts";
+import { refusal } from "./http/handle-request.ts";
 import { unreadable } from "./http/unreadable.ts";
 import { Refused } from "./refused.ts";
-import type { GatewayOptions } from "./settings.ts";
-import { answerBare } from "./socket/upgrade.ts";
+import type { GatewayOptions } from "./options.ts";
+import { answerBare } from "./ws/upgrade.ts";
 
 export interface ServerOptions extends GatewayOptions {
   /** Gets one line for each answer, without headers and without what stands in an address to let somebody in. */

@@ -6,8 +6,8 @@ import { cutText, ERRORS, type ErrorWord } from "@turnstream/protocol";
 import type { ErrorReply } from "@turnstream/protocol/schema";
 import { ZodError } from "zod";
 import { isLogError, type LogError } from "../log/errors.ts";
-import { BlobError } from "../session/open-blob.ts";
-import { UnfitError } from "../session/unfit-error.ts";
+import { BlobError } from "../session/blobs/open-blob.ts";
+import { UnfitError } from "../session/validation-error.ts";
 import { isStoreError, type StoreError } from "../store/errors.ts";
 import { Refused } from "./refused.ts";
 

@@ -5,26 +5,26 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyPluginAsync } from "fastify";
-import { blobAddresses } from "../session/blob-address.ts";
-import { systemEnv } from "../store/env.ts";
+import { blobAddresses } from "../session/blobs/blob-url.ts";
+import { systemEnv } from "../util/env.ts";
 import { MAX_BATCH } from "../store/ports/sessions.ts";
 import type { Ref } from "../store/refs.ts";
 import { checkOptions } from "./check-options.ts";
-import { clientAddress } from "./client-address.ts";
-import { Connections } from "./connections.ts";
+import { clientAddress } from "./auth/client-address.ts";
+import { Connections } from "./connection/registry.ts";
 import { BASE } from "./http/base.ts";
 import { type HandleContext, handleRequest } from "./http/fetch-handler.ts";
-import { gatewayPlugin } from "./http/gateway-plugin.ts";
+import { gatewayPlugin } from "./http/fastify-plugin.ts";
 import type { GatewayParts } from "./http/route.ts";
 import { createRouter } from "./http/router.ts";
-import { ROUTES } from "./http/routes.ts";
-import type { Door } from "./http/serve.ts";
-import { createFeeds } from "./open-feeds.ts";
-import { endUnwelcome } from "./revocation.ts";
-import { DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./settings.ts";
-import { createSlices } from "./slices.ts";
+import { ROUTES } from "./http/routes/index.ts";
+import type { Door } from "./http/handle-request.ts";
+import { createFeeds } from "./feed/session-feeds.ts";
+import { endUnwelcome } from "./auth/revocation.ts";
+import { DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./options.ts";
+import { createSlices } from "../util/time-slicer.ts";
 import { socketOpener } from "./socket/open-socket.ts";
-import { upgrade } from "./socket/upgrade.ts";
+import { upgrade } from "./ws/upgrade.ts";
 
 export interface GatewayLoad {
   readonly connections: number;

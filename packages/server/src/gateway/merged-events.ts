@@ -4,7 +4,7 @@
  */
 import { coalesce, type Event } from "@turnstream/protocol";
 import type { LogEntry } from "../log/entry.ts";
-import { moreOf, saidAtOnce, type Saying, sayingOf } from "./saying.ts";
+import { moreOf, saidAtOnce, type Saying, sayingOf } from "./encoding/raw-deltas.ts";
 
 /** Of JSON text in one piece: far below what `coalesce` allows, which puts the pieces together. */
 const MAX_LENGTH = 4_096;

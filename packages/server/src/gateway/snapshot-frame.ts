@@ -1,8 +1,8 @@
 /** The frame with which a native viewer begins: a snapshot of the session, written piece by piece. */
 import { formatCursor, formatSse, type SessionState } from "@turnstream/protocol";
-import { bytesOfText, type Telling } from "./encoding.ts";
-import type { Slices } from "./slices.ts";
-import { withSnapshot } from "./snapshot-text.ts";
+import { bytesOfText, type Telling } from "./encoding/encode.ts";
+import type { Slices } from "../util/time-slicer.ts";
+import { withSnapshot } from "./encoding/snapshot.ts";
 
 export async function snapshotFrame(
   slices: Slices,

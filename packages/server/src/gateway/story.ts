@@ -3,7 +3,7 @@
  * They share nearly everything with each other. Pure bookkeeping: never reads.
  */
 import { comparePositions, type Event, type Position, type SessionState } from "@turnstream/protocol";
-import { slimState } from "../session/slim-state.ts";
+import { slimState } from "../session/history/trim-state.ts";
 
 /** How many events lie between two of them, at least. */
 const EVERY = 48;

@@ -3,7 +3,7 @@
  * guesses at bytes that are no text.
  */
 import { cutText } from "@turnstream/protocol";
-import { htmlText } from "../extract/html-text.ts";
+import { htmlText } from "../text-extraction/html-text.ts";
 
 export interface ReadableText {
   readonly title: string;

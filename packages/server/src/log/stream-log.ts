@@ -3,13 +3,13 @@
  * Never retries a write by itself; the engine does where it knows that nothing was sent.
  */
 import { type Cursor, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
-import { attach, type AttachSettings, listen } from "./attach.ts";
+import { attach, type AttachSettings, listen } from "./reader/attach.ts";
 import type { EngineAppend, EngineHead, LogEngine } from "./engine.ts";
 import { appendKey, formatLine, MAX_EVENT_BYTES } from "./entry.ts";
 import { LogError } from "./errors.ts";
 import { entriesAfter, whyBad } from "./judge-cursor.ts";
 import { appendedOf } from "./outcome.ts";
-import { SESSION_NAME, SESSION_NAME_WORDS, WRITER_NAME, WRITER_NAME_WORDS } from "../names.ts";
+import { SESSION_NAME, SESSION_NAME_WORDS, WRITER_NAME, WRITER_NAME_WORDS } from "../util/names.ts";
 import type { Batch, Claim, Log, LogHead, ReadAnswer, ReadRange } from "./log.ts";
 
 export interface StreamLogOptions extends Partial<AttachSettings> {

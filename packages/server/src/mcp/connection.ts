@@ -1,8 +1,8 @@
 /** One connection to a server, from the handshake to its end. Never makes itself again: see Line. */
 import { type CallToolResult, Client, type Tool } from "@modelcontextprotocol/client";
-import type { Env } from "../store/env.ts";
+import type { Env } from "../util/env.ts";
 import type { ToolContext } from "../runtime/define/tool.ts";
-import { LONGEST_TIMER_MS } from "../runtime/pause.ts";
+import { LONGEST_TIMER_MS } from "../util/sleep.ts";
 import { cleanLine } from "./clean-text.ts";
 import { answerElicitation } from "./elicit.ts";
 import { McpError } from "./errors.ts";
@@ -10,7 +10,7 @@ import { HttpTransport } from "./http-transport.ts";
 import { isStdio, type McpServerOptions } from "./options.ts";
 import type { Redactor } from "./redact.ts";
 import { outsideCalls, RunningCalls } from "./running-call.ts";
-import { safeValidator } from "./schema.ts";
+import { safeValidator } from "./input-schema.ts";
 import { wayTo } from "./transport.ts";
 
 const CONNECT_MS = 10_000;

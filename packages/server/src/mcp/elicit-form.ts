@@ -5,7 +5,7 @@
 import type { FormSchema, Json } from "@turnstream/protocol";
 import { isTooLarge } from "../runtime/define/form.ts";
 import { cleanLine, cleanLines } from "./clean-text.ts";
-import { checkFor } from "./schema.ts";
+import { checkFor } from "./input-schema.ts";
 
 type Field = FormSchema["fields"][number];
 type Values = Readonly<Record<string, Json>>;

@@ -4,8 +4,8 @@
  */
 import type { ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
-import { hostOf } from "../runtime/host.ts";
-import { askForm } from "../runtime/interactions/ask-form.ts";
+import { hostOf } from "../runtime/tool-calls/tool-host.ts";
+import { askForm } from "../runtime/interactions/form-in-tool.ts";
 import { formFrom } from "./elicit-form.ts";
 import type { RunningCall } from "./running-call.ts";
 

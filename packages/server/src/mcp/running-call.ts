@@ -4,7 +4,7 @@
  * not clear nobody is asked: a question of one person's call must not be shown to another.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Env } from "../store/env.ts";
+import type { Env } from "../util/env.ts";
 import type { ToolContext } from "../runtime/define/tool.ts";
 
 export interface RunningCall {

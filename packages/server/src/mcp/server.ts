@@ -1,6 +1,6 @@
 /** An MCP server as a source of tools for agents. */
-import type { SourceTool, ToolSource } from "../runtime/define/source.ts";
-import { Line } from "./line.ts";
+import type { SourceTool, ToolSource } from "../runtime/define/tool-source.ts";
+import { Line } from "./connection-manager.ts";
 import { checkOptions, type McpServerOptions } from "./options.ts";
 import { toolsFrom } from "./tools.ts";
 

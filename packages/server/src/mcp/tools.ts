@@ -2,13 +2,13 @@
 import type { Tool } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
 import type { Approval, ApprovalContext } from "../runtime/define/approval.ts";
-import type { SourceTool } from "../runtime/define/source.ts";
+import type { SourceTool } from "../runtime/define/tool-source.ts";
 import { tool as defineTool, type ToolContext } from "../runtime/define/tool.ts";
 import { cleanLine, cleanLines } from "./clean-text.ts";
-import type { Line } from "./line.ts";
+import type { Line } from "./connection-manager.ts";
 import type { McpToolOptions } from "./options.ts";
-import { errorOf, outputOf } from "./result.ts";
-import { inputOf, isTooDeep } from "./schema.ts";
+import { errorOf, outputOf } from "./tool-output.ts";
+import { inputOf, isTooDeep } from "./input-schema.ts";
 
 const MAX_LABEL = 100;
 const MAX_DESCRIPTION = 8_000;

@@ -5,7 +5,7 @@
  */
 import type { TurnErrorWord } from "@turnstream/protocol";
 
-import { factsOf, type Facts } from "./error-facts.ts";
+import { factsOf, type Facts } from "./provider-error.ts";
 import type { ModelUsage } from "./model.ts";
 import { retryAfterOf } from "./retry-after.ts";
 

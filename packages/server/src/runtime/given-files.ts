@@ -1,7 +1,7 @@
 /** Reads an artifact as a tool gives it: one that can be told, or a file that has to be kept first. Pure. */
 import { type Artifact, artifactMisfit, blobAddress, type Json, type Misfit } from "@turnstream/protocol";
 import type { FileData, GivenArtifact } from "./define/tool.ts";
-import { isObject } from "./json-object.ts";
+import { isObject } from "../util/json.ts";
 
 const MAX_BYTES = 20 * 1024 * 1024;
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9.+-]{0,90}\/[a-z0-9][a-z0-9.+-]{0,90}$/;

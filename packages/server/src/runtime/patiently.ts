@@ -1,6 +1,6 @@
 /** Does something in the store again while the store is away for a moment, as long as this worker may go on. */
 import { isStoreError } from "../store/errors.ts";
-import type { RuntimeParts } from "./parts.ts";
+import type { RuntimeParts } from "./attempt/context.ts";
 
 const PATIENCE_MS = 20_000;
 const RETRY_MS = 200;

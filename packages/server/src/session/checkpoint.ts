@@ -4,7 +4,7 @@
  */
 import { emptyState, restore, SCHEMA_VERSION, type SessionState } from "@turnstream/protocol";
 import type { Ref } from "../store/refs.ts";
-import type { Parts } from "./parts.ts";
+import type { Parts } from "./backend.ts";
 
 /** The empty state where none was kept, or by another version: everything can be folded from there, only not as quickly. */
 export async function readCheckpoint({ store }: Pick<Parts, "store">, ref: Ref): Promise<SessionState> {

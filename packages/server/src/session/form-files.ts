@@ -5,7 +5,7 @@
 import type { File, FormProblem, FormSchema, Json } from "@turnstream/protocol";
 import type { Ref } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
-import { uploadUrl } from "./upload.ts";
+import { uploadUrl } from "./blobs/upload.ts";
 
 interface FormFile {
   readonly field: string;

@@ -3,10 +3,10 @@
  * all others. One connection listens and one sends, each opened when first needed. What can't be sent waits for the
  * connection, up to a number; what was on its way when one broke is lost.
  */
-import { checkUrls } from "../log/redis/address.ts";
-import type { Client } from "../log/redis/client.ts";
+import { checkUrls } from "../log/redis/connection/address.ts";
+import type { Client } from "../log/redis/connection/client.ts";
 import { Listeners } from "./listeners.ts";
-import { RedisLine } from "./redis-line.ts";
+import { RedisLine } from "./redis-connection.ts";
 import type { Signals } from "./signals.ts";
 
 export interface RedisSignalsOptions {

@@ -13,7 +13,7 @@ import type { FormDrafts } from "./ports/form-drafts.ts";
 import type { Idempotency } from "./ports/idempotency.ts";
 import type { Interactions } from "./ports/interactions.ts";
 import type { Journal } from "./ports/journal.ts";
-import type { Keys } from "./ports/keys.ts";
+import type { Keys } from "./ports/access.ts";
 import type { Knowledge } from "./ports/knowledge.ts";
 import type { Leases } from "./ports/leases.ts";
 import type { Memories } from "./ports/memories.ts";
@@ -26,7 +26,7 @@ import type { Shares } from "./ports/shares.ts";
 import type { Tenants } from "./ports/tenants.ts";
 import type { Tickets } from "./ports/tickets.ts";
 import type { Turns } from "./ports/turns.ts";
-import type { Uploads } from "./ports/uploads.ts";
+import type { Uploads } from "./ports/files.ts";
 import type { UsageLedger } from "./ports/usage.ts";
 import type { Waiting } from "./ports/waiting.ts";
 

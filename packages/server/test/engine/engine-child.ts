@@ -6,7 +6,7 @@ import { createDbosEngine } from "../../src/engine/dbos.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
 import { createExecutor, type Executor } from "../../src/engine/executor.ts";
 import type { Work } from "../../src/engine/engine.ts";
-import { openDatabase } from "../../src/store/postgres/open.ts";
+import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { postgresStore } from "../../src/store/postgres/store.ts";
 
 export type Order =

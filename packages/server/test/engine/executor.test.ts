@@ -8,11 +8,11 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Engine, Work } from "../../src/engine/engine.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
 import { createExecutor, type Executor, type ExecutorOptions } from "../../src/engine/executor.ts";
-import { createInlineEngine, createInlineHub } from "../../src/engine/inline.ts";
+import { createInlineEngine, createInlineHub } from "../../src/engine/memory.ts";
 import type { Signals } from "../../src/signals/signals.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
 import type { Leases } from "../../src/store/ports/leases.ts";
-import { standInSignals } from "./signals-stand-in.ts";
+import { standInSignals } from "./local-signals.ts";
 
 const TTL_MS = 90;
 const LONG_MS = 60_000;

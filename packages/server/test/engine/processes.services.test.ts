@@ -4,7 +4,7 @@ import { until } from "@turnstream/services/poll.ts";
 import { expect, test } from "vitest";
 
 import { median, Workers } from "./worker-process.ts";
-import { TIMED } from "../timed.ts";
+import { TIMED } from "../timed-test.ts";
 
 const IDS = Array.from({ length: 20 }, (_, n) => `session-${n}/turn`);
 const SORTED = IDS.toSorted();

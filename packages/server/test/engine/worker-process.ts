@@ -9,7 +9,7 @@ import pg from "pg";
 
 import { migrateEngine } from "../../src/engine/dbos-migrate.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
-import { openDatabase } from "../../src/store/postgres/open.ts";
+import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import type { Order, Word } from "./engine-child.ts";
 
 type Begun = Extract<Word, { begun: string }>;

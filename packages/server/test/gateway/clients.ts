@@ -1,7 +1,7 @@
 /** Plain clients for the tests of connections: a WebSocket and an event stream, with all that came over them. */
 import { createSseParser, type SseMessage } from "@turnstream/protocol";
 import { WebSocket } from "ws";
-import type { TestServer } from "./server.ts";
+import type { TestServer } from "./test-server.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever came
 type Frame = Record<string, any>;

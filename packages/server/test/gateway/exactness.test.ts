@@ -4,18 +4,18 @@ import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { expectSame } from "@turnstream/conformance/support/replay.ts";
 import { afterEach, expect, test } from "vitest";
-import { KeptPages } from "../../src/gateway/kept-pages.ts";
-import { createFeeds, type FeedsOptions } from "../../src/gateway/open-feeds.ts";
+import { KeptPages } from "../../src/util/promise-cache.ts";
+import { createFeeds, type FeedsOptions } from "../../src/gateway/feed/session-feeds.ts";
 import type { GatewayParts } from "../../src/gateway/http/route.ts";
-import { createSlices } from "../../src/gateway/slices.ts";
+import { createSlices } from "../../src/util/time-slicer.ts";
 import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
-import type { Feeds } from "../../src/gateway/feeds.ts";
+import type { Feeds } from "../../src/gateway/subscription/types.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
-import { archiveSession, trimSession } from "../../src/session/archive.ts";
-import { MAX_LENGTH, withOlderTurns } from "../../src/session/older-turns.ts";
+import { archiveSession, trimSession } from "../../src/session/archive/archive.ts";
+import { MAX_LENGTH, withOlderTurns } from "../../src/session/history/turn-window.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
-import { plain, World } from "../session/world.ts";
-import { choice, settled, TestViewer, until } from "./test-viewer.ts";
+import { plain, World } from "../session/session-harness.ts";
+import { choice, settled, TestViewer, until } from "./test-subscriber.ts";
 
 const open: Feeds[] = [];
 afterEach(async () => {

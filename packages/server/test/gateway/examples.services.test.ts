@@ -5,17 +5,17 @@ import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/services/shared.ts
 import { expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { say } from "../../src/models/script-parts.ts";
-import { scripted } from "../../src/models/scripted.ts";
+import { scripted } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
-import { Stage } from "../runtime/stage.ts";
+import { Stage } from "../runtime/turn-harness.ts";
 import { handlersOf } from "./examples/as-handler.ts";
 import { firstKey } from "./examples/first-key.ts";
 import { ownApp } from "./examples/in-fastify.ts";
-import { socketAddress, tokenFor } from "./examples/let-in.ts";
+import { socketAddress, tokenFor } from "./examples/authenticate-users.ts";
 import { ask } from "./examples/post-and-read.ts";
 import { startServer } from "./examples/start-server.ts";
-import { watch } from "./examples/watch-socket.ts";
-import { openServer, memoryParts } from "./server.ts";
+import { watch } from "./examples/subscribe-socket.ts";
+import { openServer, memoryParts } from "./test-server.ts";
 
 const SECRET = "a secret of at least 32 bytes, or so";
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");

@@ -4,20 +4,20 @@
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Door } from "@turnstream/conformance/clients/lines.ts";
+import type { Door } from "@turnstream/conformance/clients/connections.ts";
 import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
 import { type NginxServer, startNginx } from "@turnstream/services/nginx.ts";
-import { Screen } from "@turnstream/conformance/clients/screens.ts";
+import { Screen } from "@turnstream/conformance/clients/rendered-state.ts";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { emptyState, type EventDraft, snapshot } from "@turnstream/protocol";
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createServer, type Server } from "../../src/gateway/create-server.ts";
-import { readHistory } from "../../src/session/history.ts";
-import { listen } from "../outside/listeners.ts";
-import { realParts } from "../runtime/real-parts.ts";
-import type { StageParts } from "../runtime/stage.ts";
-import { World } from "../session/world.ts";
+import { readHistory } from "../../src/session/history/read-history.ts";
+import { listen } from "../safe-fetch/listeners.ts";
+import { realParts } from "../runtime/real-backend.ts";
+import type { StageParts } from "../runtime/turn-harness.ts";
+import { World } from "../session/session-harness.ts";
 
 const page = readFileSync(new URL("../../../../docs/nginx.md", import.meta.url), "utf8");
 const [http = "", main = ""] = [...page.matchAll(/```nginx\n([\s\S]*?)```/g)].map(([, lines]) => lines ?? "");

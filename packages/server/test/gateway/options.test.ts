@@ -1,11 +1,11 @@
 /** What is missing or can never work is named by whoever is given it, before anything starts. */
 import { expect, test } from "vitest";
 import { createGateway } from "../../src/gateway/gateway.ts";
-import type { GatewayOptions } from "../../src/gateway/settings.ts";
-import { createRedisLog } from "../../src/log/redis.ts";
+import type { GatewayOptions } from "../../src/gateway/options.ts";
+import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";
-import { openDatabase } from "../../src/store/postgres/open.ts";
-import { memoryParts } from "./server.ts";
+import { openDatabase } from "../../src/store/postgres/open-database.ts";
+import { memoryParts } from "./test-server.ts";
 
 /** As an environment gives it: nothing where the type says text. */
 const MISSING = undefined as unknown as string;

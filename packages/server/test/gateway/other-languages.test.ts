@@ -6,10 +6,10 @@ import { fencesOf } from "@turnstream/conformance/support/markdown.ts";
 import { startProxy } from "@turnstream/services/proxy.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { say } from "../../src/models/script-parts.ts";
-import { scripted } from "../../src/models/scripted.ts";
+import { scripted } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
-import { Stage } from "../runtime/stage.ts";
-import { memoryParts, openServer, type TestServer } from "./server.ts";
+import { Stage } from "../runtime/turn-harness.ts";
+import { memoryParts, openServer, type TestServer } from "./test-server.ts";
 
 const page = readFileSync(new URL("../../../../docs/http.md", import.meta.url), "utf8");
 const ANSWER = Array.from({ length: 600 }, (_, n) => `word ${n}, `).join("");

@@ -1,9 +1,9 @@
 /** The contract of the log, as tests that run on every implementation of it. */
 import { afterAll, beforeAll, describe } from "vitest";
 import type { Log } from "../../src/log/log.ts";
-import { attachContract } from "./attach.contract.ts";
-import { readContract } from "./read.contract.ts";
-import { writeContract } from "./write.contract.ts";
+import { attachContract } from "./reader/attach.contract.ts";
+import { readContract } from "./reader/read.contract.ts";
+import { writeContract } from "./writer/write.contract.ts";
 
 export function logContract(name: string, open: () => Promise<Log>): void {
   describe(`the log on ${name}`, () => {

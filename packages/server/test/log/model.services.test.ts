@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { isLogError } from "../../src/log/errors.ts";
 import type { Log } from "../../src/log/log.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
-import { createRedisLog } from "../../src/log/redis.ts";
+import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { readAll, takeover, titles } from "./drafts.ts";
 
 let redis: Log;

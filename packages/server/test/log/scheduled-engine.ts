@@ -7,7 +7,7 @@ import type { Scheduler } from "fast-check";
 import { formatCursor } from "@turnstream/protocol";
 import type { LogEngine, News } from "../../src/log/engine.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
-import { RehearsedEngine } from "./rehearsed-engine.ts";
+import { RehearsedEngine } from "./faulty-engine.ts";
 
 interface Subscriber {
   readonly listener: (news: News) => void;

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { isLogError } from "../../src/log/errors.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import type { Log } from "../../src/log/log.ts";
-import { createRedisLog } from "../../src/log/redis.ts";
+import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { Reader, readAll, said, sessionStart, takeover, titles } from "./drafts.ts";
 
 const SESSIONS = 40;

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { blocksOf, type FormBlock } from "@turnstream/protocol";
 import type { McpServerOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
-import { declineForm, submitForm } from "../../src/session/forms.ts";
+import { declineForm, submitForm } from "../../src/session/interactions/submit-form.ts";
 import type { Ref } from "../../src/store/refs.ts";
-import { outline, Stage, type StageParts } from "../runtime/stage.ts";
-import { Caller } from "./caller.ts";
-import type { Reached } from "./reach.ts";
+import { outline, Stage, type StageParts } from "../runtime/turn-harness.ts";
+import { Caller } from "./fake-call.ts";
+import type { Reached } from "./connect.ts";
 
 const ASK = "ev_trigger-elicitation-request";
 

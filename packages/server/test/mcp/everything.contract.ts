@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Block, blocksOf, type Turn } from "@turnstream/protocol";
 import type { McpToolOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
-import { outline, Stage, type StageParts } from "../runtime/stage.ts";
-import { Caller, type Wanted } from "./caller.ts";
-import type { Reached } from "./reach.ts";
+import { outline, Stage, type StageParts } from "../runtime/turn-harness.ts";
+import { Caller, type Wanted } from "./fake-call.ts";
+import type { Reached } from "./connect.ts";
 
 export function everythingContract(
   how: string,

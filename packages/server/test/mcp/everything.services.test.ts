@@ -1,8 +1,8 @@
 /** The reference server of MCP, over stdio and Streamable HTTP, on parts in memory and on real servers. */
-import { realParts } from "../runtime/real-parts.ts";
+import { realParts } from "../runtime/real-backend.ts";
 import { elicitationContract } from "./elicitation.contract.ts";
 import { everythingContract } from "./everything.contract.ts";
-import { inMemory, overHttp, overStdio } from "./reach.ts";
+import { inMemory, overHttp, overStdio } from "./connect.ts";
 
 everythingContract("stdio", inMemory, overStdio);
 everythingContract("Streamable HTTP", inMemory, overHttp);

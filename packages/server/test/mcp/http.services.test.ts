@@ -4,10 +4,10 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { McpHttpOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
-import { outline, Stage } from "../runtime/stage.ts";
-import { Caller, type Wanted } from "./caller.ts";
-import { inMemory } from "./reach.ts";
-import { TIMED } from "../timed.ts";
+import { outline, Stage } from "../runtime/turn-harness.ts";
+import { Caller, type Wanted } from "./fake-call.ts";
+import { inMemory } from "./connect.ts";
+import { TIMED } from "../timed-test.ts";
 
 interface Request {
   readonly id?: number;

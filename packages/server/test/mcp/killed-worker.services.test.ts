@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { blocksOf } from "@turnstream/protocol";
 import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
-import { partsOn } from "../runtime/real-parts.ts";
-import { outline, Stage } from "../runtime/stage.ts";
+import { partsOn } from "../runtime/real-backend.ts";
+import { outline, Stage } from "../runtime/turn-harness.ts";
 import { hangingCaller, type WorkerWish } from "./worker-process.ts";
 
 const PROCESS = fileURLToPath(new URL("worker-process.ts", import.meta.url));

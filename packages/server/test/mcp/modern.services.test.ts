@@ -6,10 +6,10 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, inputRequired, McpServer } from "@modelcontextprotocol/server";
 import { blocksOf } from "@turnstream/protocol";
 import { mcpServer } from "../../src/mcp/server.ts";
-import { submitForm } from "../../src/session/forms.ts";
-import { outline, Stage } from "../runtime/stage.ts";
-import { Caller } from "./caller.ts";
-import { inMemory } from "./reach.ts";
+import { submitForm } from "../../src/session/interactions/submit-form.ts";
+import { outline, Stage } from "../runtime/turn-harness.ts";
+import { Caller } from "./fake-call.ts";
+import { inMemory } from "./connect.ts";
 
 let stage: Stage;
 let server: Server;

@@ -1,8 +1,8 @@
 /** A worker in a process of its own, whose agent calls a tool of an MCP server that never answers. For tests to kill. */
 import { mcpServer } from "../../src/mcp/server.ts";
-import { startWorker } from "../../src/runtime/worker.ts";
-import { partsOn } from "../runtime/real-parts.ts";
-import { Caller } from "./caller.ts";
+import { startWorker } from "../../src/runtime/worker/worker.ts";
+import { partsOn } from "../runtime/real-backend.ts";
+import { Caller } from "./fake-call.ts";
 import { oddStdio } from "./everything.ts";
 
 export interface WorkerWish {

@@ -10,10 +10,10 @@ import { startOpenaiServer } from "@turnstream/services/openai-server.ts";
 import { until } from "@turnstream/services/poll.ts";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
-import { askModel } from "../../src/models/ask.ts";
+import { askModel } from "../../src/models/ask-model.ts";
 import { ModelError } from "../../src/models/errors.ts";
 import type { Model, ModelTool, Prompt } from "../../src/models/model.ts";
-import { callsOf, hear, hello, textOf } from "./parts-of.ts";
+import { callsOf, hear, hello, textOf } from "./read-parts.ts";
 
 interface Provider {
   readonly name: string;

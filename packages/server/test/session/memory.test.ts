@@ -2,8 +2,8 @@
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
-import { commandsContract } from "./commands.contract.ts";
-import { handoffContract } from "./handoff.contract.ts";
+import { commandsContract } from "./messages/commands.contract.ts";
+import { handoffContract } from "./history/handoff-history.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract(

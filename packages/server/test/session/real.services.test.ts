@@ -1,10 +1,10 @@
 /** What joins log and store, on Redis and PostgreSQL. */
 import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
-import { createRedisLog } from "../../src/log/redis.ts";
+import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";
 import { postgresHarness } from "../store/postgres-harness.ts";
-import { commandsContract } from "./commands.contract.ts";
-import { handoffContract } from "./handoff.contract.ts";
+import { commandsContract } from "./messages/commands.contract.ts";
+import { handoffContract } from "./history/handoff-history.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract(

@@ -5,18 +5,18 @@ import { type Event, foldAll, parseCursor, type SessionState } from "@turnstream
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Log } from "../../src/log/log.ts";
-import { archiveSession, trimSession } from "../../src/session/archive.ts";
-import { claimIdle } from "../../src/session/claim.ts";
-import { eraseExpired, eraseSession, eraseUser, finishErasures } from "../../src/session/erase.ts";
-import { readHistory, readOlderTurns } from "../../src/session/history.ts";
-import { deliverCommitted, relayOutbox } from "../../src/session/relay.ts";
-import { readShared } from "../../src/session/share.ts";
+import { archiveSession, trimSession } from "../../src/session/archive/archive.ts";
+import { claimIdle } from "../../src/session/lifecycle/claim.ts";
+import { eraseExpired, eraseSession, eraseUser, finishErasures } from "../../src/session/lifecycle/erase.ts";
+import { readHistory, readOlderTurns } from "../../src/session/history/read-history.ts";
+import { deliverCommitted, relayOutbox } from "../../src/session/archive/relay-outbox.ts";
+import { readShared } from "../../src/session/history/shared-history.ts";
 import type { Ref } from "../../src/store/refs.ts";
 import type { Store } from "../../src/store/store.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { signShare } from "../../src/store/rules/share-token.ts";
 import { readAll } from "../log/drafts.ts";
-import { type MakeParts, plain, type TestParts, World } from "./world.ts";
+import { type MakeParts, plain, type TestParts, World } from "./session-harness.ts";
 
 const title = (text: string) => ({ type: "session.update", title: text }) as const;
 const row = (key: string) => ({ key, draft: title(`decided ${key}`) });

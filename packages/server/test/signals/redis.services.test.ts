@@ -6,7 +6,7 @@ import { freshPrefix, sharedClusterNodes, sharedRedisUrl } from "@turnstream/ser
 import { expect, test } from "vitest";
 import { createRedisSignals } from "../../src/signals/redis.ts";
 import { connect, signalsContract } from "./signals.contract.ts";
-import { TIMED } from "../timed.ts";
+import { TIMED } from "../timed-test.ts";
 
 signalsContract("Redis", async () => {
   const options = { url: sharedRedisUrl(), prefix: freshPrefix() };

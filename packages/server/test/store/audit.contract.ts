@@ -1,7 +1,7 @@
 /** What every store promises of the audit. */
 import { expect, test } from "vitest";
 
-import { NO_AUDIT } from "../../src/store/rules/audit-chain.ts";
+import { NO_AUDIT } from "../../src/store/rules/audit.ts";
 import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
 import { type MakeStore, newSession, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";

@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openDatabase } from "../../src/store/postgres/open.ts";
+import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { postgresStore } from "../../src/store/postgres/store.ts";
 import type { OpenStore } from "../../src/store/store.ts";
 import { newSession, newTenant, unique } from "./harness.ts";

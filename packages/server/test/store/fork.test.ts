@@ -15,7 +15,7 @@ import {
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { forkLog } from "../../src/store/fork/fork.ts";
+import { forkLog } from "../../src/store/fork/fork-log.ts";
 
 const made = { session: "ses_fork", number: 99, firstEpoch: 1000, at: 5 };
 

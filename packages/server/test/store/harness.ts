@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Env } from "../../src/store/env.ts";
+import type { Env } from "../../src/util/env.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
 import type { OpenStore } from "../../src/store/store.ts";
 import type { Actor, Ref } from "../../src/store/refs.ts";

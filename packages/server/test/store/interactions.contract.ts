@@ -2,7 +2,7 @@
 import { TRANSITIONS } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 
-import type { InteractionKind } from "../../src/store/rules/interaction-rules.ts";
+import type { InteractionKind } from "../../src/store/rules/interactions.ts";
 import type { InteractionPage, InteractionRequest } from "../../src/store/ports/interactions.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";

@@ -5,10 +5,10 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { scopeWord } from "../../src/store/rules/knowledge-rules.ts";
+import { scopeWord } from "../../src/store/rules/knowledge.ts";
 import { newTenant } from "./harness.ts";
 import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
-import { TIMED } from "../timed.ts";
+import { TIMED } from "../timed-test.ts";
 
 const PIECES = 100_000;
 const PER_OBJECT = 10;

@@ -6,7 +6,7 @@ import type { MakeStore } from "./harness.ts";
 import { interactionsContract } from "./interactions.contract.ts";
 import { keysContract } from "./keys.contract.ts";
 import { paymentsContract } from "./payments.contract.ts";
-import { peopleContract } from "./people.contract.ts";
+import { peopleContract } from "./user-numbers.contract.ts";
 import { usageContract } from "./usage.contract.ts";
 
 /** @param permutations of what is said about a payment */

@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import type { ChangeResult } from "../../src/store/ports/interactions.ts";
-import { openDatabase } from "../../src/store/postgres/open.ts";
+import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { postgresStore } from "../../src/store/postgres/store.ts";
 import type { OpenStore } from "../../src/store/store.ts";
 import { newSession, unique } from "./harness.ts";

@@ -5,7 +5,7 @@ import { argumentsContract } from "./arguments.contract.ts";
 import { memoryHarness } from "./harness.ts";
 import { filesContract } from "./files.contract.ts";
 import { forkContract } from "./fork.contract.ts";
-import { gatewayContract } from "./gateway.contract.ts";
+import { gatewayContract } from "./access.contract.ts";
 import { journalContract } from "./journal.contract.ts";
 import { knowledgeContract } from "./knowledge.contract.ts";
 import { memoriesContract } from "./memories.contract.ts";

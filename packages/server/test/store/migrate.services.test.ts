@@ -6,9 +6,9 @@ import { sql } from "kysely";
 import { expect, test } from "vitest";
 
 import { StoreError } from "../../src/store/errors.ts";
-import { toStoreError } from "../../src/store/postgres/guard.ts";
+import { toStoreError } from "../../src/store/postgres/errors.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
-import { openDatabase } from "../../src/store/postgres/open.ts";
+import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { postgresStore } from "../../src/store/postgres/store.ts";
 import { newSession, newTenant } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";

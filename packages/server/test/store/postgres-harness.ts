@@ -6,7 +6,7 @@ import { runSql } from "@turnstream/services/sql.ts";
 
 import type { Db } from "../../src/store/postgres/database.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
-import { openDatabase, type PostgresOptions } from "../../src/store/postgres/open.ts";
+import { openDatabase, type PostgresOptions } from "../../src/store/postgres/open-database.ts";
 import { postgresStore } from "../../src/store/postgres/store.ts";
 import type { Harness } from "./harness.ts";
 

@@ -4,7 +4,7 @@ import { archiveContract } from "./archive.contract.ts";
 import { argumentsContract } from "./arguments.contract.ts";
 import { filesContract } from "./files.contract.ts";
 import { forkContract } from "./fork.contract.ts";
-import { gatewayContract } from "./gateway.contract.ts";
+import { gatewayContract } from "./access.contract.ts";
 import { journalContract } from "./journal.contract.ts";
 import { knowledgeContract } from "./knowledge.contract.ts";
 import { memoriesContract } from "./memories.contract.ts";

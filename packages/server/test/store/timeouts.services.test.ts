@@ -5,11 +5,11 @@ import pg from "pg";
 import { expect, test } from "vitest";
 
 import { migrate } from "../../src/store/postgres/migrate.ts";
-import { openDatabase } from "../../src/store/postgres/open.ts";
+import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { postgresStore } from "../../src/store/postgres/store.ts";
 import { newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
-import { TIMED } from "../timed.ts";
+import { TIMED } from "../timed-test.ts";
 
 const CLAIM = { seen: 0, by: "taker", reason: "takeover" };
 

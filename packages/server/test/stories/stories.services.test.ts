@@ -15,11 +15,11 @@ import { responses, responsesToSse } from "@turnstream/protocol/responses";
 import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turnstream/protocol/schema";
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readEndState } from "../../src/session/end-state.ts";
-import type { Stage } from "../runtime/stage.ts";
-import { OwnHands } from "./own-hands.ts";
-import { play, type Played } from "./play.ts";
-import { Theatre } from "./theatre.ts";
+import { readEndState } from "../../src/session/history/turn-result.ts";
+import type { Stage } from "../runtime/turn-harness.ts";
+import { OwnHands } from "./in-process-driver.ts";
+import { play, type Played } from "./run-story.ts";
+import { Theatre } from "./story-environment.ts";
 
 let theatre: Theatre;
 let stage: Stage;

@@ -2,12 +2,12 @@
  * The gateway's HTTP part as a plain function from Request to Response, for Next.js, Hono, Bun and the like. Sockets need a
  * server of Node: see `upgrade`. Decides nothing.
  */
-import type { HttpAnswer, HttpRequest } from "./message.ts";
+import type { HttpAnswer, HttpRequest } from "./messages.ts";
 import { BASE } from "./base.ts";
 import { Refused } from "../refused.ts";
 import { EVENT_STREAM_HEADERS } from "../sse/head.ts";
 import { webStream } from "../sse/web-stream.ts";
-import { type Door, refusal, serve } from "./serve.ts";
+import { type Door, refusal, serve } from "./handle-request.ts";
 import { streamOptions } from "./stream-options.ts";
 
 export interface HandleContext {

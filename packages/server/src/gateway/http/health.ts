@@ -1,7 +1,7 @@
 /** Whether this process lives, and whether it can serve: for whoever sends it traffic. Tells nothing else to anybody. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Parts } from "../../session/parts.ts";
+import type { Parts } from "../../session/backend.ts";
 
 const PATIENCE_MS = 2_000;
 /** Anybody may ask, as often as they like: one look does for all who ask meanwhile. */

@@ -1,7 +1,7 @@
 /** Reads the body of a request: bounded, as JSON. Never reads more than it needs to refuse it. */
-import { readJson } from "../read-json.ts";
+import { readJson } from "../untrusted-json.ts";
 import { Refused } from "../refused.ts";
-import type { HttpRequest } from "./message.ts";
+import type { HttpRequest } from "./messages.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+[+])?json(?:\s*;|$)/i;
 

@@ -4,15 +4,15 @@
  */
 import type { Json } from "@turnstream/protocol";
 import type { z } from "zod";
-import type { CommandParts } from "../../session/parts.ts";
-import type { Env } from "../../store/env.ts";
+import type { CommandParts } from "../../session/backend.ts";
+import type { Env } from "../../util/env.ts";
 import type { Ref } from "../../store/refs.ts";
-import type { Action } from "../access.ts";
+import type { Action } from "../auth/access.ts";
 import type { Caller } from "../caller.ts";
-import type { Feeds } from "../feeds.ts";
-import type { Outlet, StreamEvents } from "../outlet.ts";
-import type { GatewayLimits } from "../settings.ts";
-import type { Slices } from "../slices.ts";
+import type { Feeds } from "../subscription/types.ts";
+import type { Outlet, StreamEvents } from "../connection/sink.ts";
+import type { GatewayLimits } from "../options.ts";
+import type { Slices } from "../../util/time-slicer.ts";
 
 /** What every handler works with. */
 export interface GatewayParts extends CommandParts {

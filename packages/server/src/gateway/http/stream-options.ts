@@ -1,7 +1,7 @@
 /** What an event stream needs, taken from the door that it is opened at. */
 import type { EventStreamOptions } from "../sse/event-stream.ts";
-import type { HttpAnswer } from "./message.ts";
-import type { Door } from "./serve.ts";
+import type { HttpAnswer } from "./messages.ts";
+import type { Door } from "./handle-request.ts";
 
 type StreamBody = Extract<NonNullable<HttpAnswer["body"]>, { readonly stream: unknown }>;
 

@@ -1,7 +1,7 @@
 /** What Node could not read as a request, as an answer in the one shape of errors. Pure; nobody is logged or let in by it. */
 import { Refused } from "../refused.ts";
-import type { HttpAnswer } from "./message.ts";
-import { refusal } from "./serve.ts";
+import type { HttpAnswer } from "./messages.ts";
+import { refusal } from "./handle-request.ts";
 
 /** @param code of the error that Node gives with it */
 export function unreadable(code: string | undefined): HttpAnswer {

@@ -4,8 +4,8 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { Caller } from "../caller.ts";
-import type { Choice, DialectName } from "../choice.ts";
-import { SocketConnection, type SocketRoom } from "./socket-connection.ts";
+import type { Choice, DialectName } from "../encoding/stream-format.ts";
+import { SocketConnection, type SocketRoom } from "../ws/connection.ts";
 
 type SocketDialect = Exclude<DialectName, "responses">;
 

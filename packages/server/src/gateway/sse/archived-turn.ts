@@ -3,13 +3,13 @@
  * and only once the one before has left. Reads only; never looks at the log.
  */
 import { type Event, fold, parseCursor, Sequence, type SessionState } from "@turnstream/protocol";
-import { blobAddresses } from "../../session/blob-address.ts";
+import { blobAddresses } from "../../session/blobs/blob-url.ts";
 import type { Ref } from "../../store/refs.ts";
-import type { Choice } from "../choice.ts";
-import { bytesOf, framesOfEvent, type Telling, tellingOf, textOfFrame } from "../encoding.ts";
-import type { TurnEnded } from "../feeds.ts";
+import type { Choice } from "../encoding/stream-format.ts";
+import { bytesOf, framesOfEvent, type Telling, tellingOf, textOfFrame } from "../encoding/encode.ts";
+import type { TurnEnded } from "../subscription/types.ts";
 import type { GatewayParts } from "../http/route.ts";
-import { type Standing, standingAt } from "../replay.ts";
+import { type Standing, standingAt } from "../subscription/replay-page.ts";
 
 const PAGE = 200;
 const PIECE_LENGTH = 128 * 1024;

@@ -3,11 +3,11 @@
  * becomes of it. Never knows what is told on it.
  */
 import type { Caller } from "../caller.ts";
-import type { Connection, Connections, Leaving } from "../connections.ts";
+import type { Connection, Connections, Leaving } from "../connection/registry.ts";
 import type { OpenStream } from "../http/route.ts";
-import type { OutletEvents, StreamEvents } from "../outlet.ts";
-import { QueuedOutlet, type Transport } from "../queued-outlet.ts";
-import type { GatewayLimits } from "../settings.ts";
+import type { OutletEvents, StreamEvents } from "../connection/sink.ts";
+import { QueuedOutlet, type Transport } from "../connection/send-queue.ts";
+import type { GatewayLimits } from "../options.ts";
 import { comeBack, KEEP_ALIVE, OPENING } from "./head.ts";
 
 export interface EventStreamOptions {

@@ -5,12 +5,12 @@
 import { ERRORS, type ErrorWord, formatSse, formatSseComment, toWireJson } from "@turnstream/protocol";
 import { responsesToSse } from "@turnstream/protocol/responses";
 import type { Ref } from "../../store/refs.ts";
-import type { Choice } from "../choice.ts";
+import type { Choice } from "../encoding/stream-format.ts";
 import { errorAnswer } from "../errors.ts";
-import type { Subscription, SubscriptionEnd, SubscriptionWish, Told, Viewer } from "../feeds.ts";
+import type { Subscription, SubscriptionEnd, SubscriptionWish, Told, Viewer } from "../subscription/types.ts";
 import type { GatewayParts, OpenStream } from "../http/route.ts";
-import type { Outlet, Sent, StreamEvents } from "../outlet.ts";
-import { isSilentTooLong } from "./silence.ts";
+import type { Outlet, Sent, StreamEvents } from "../connection/sink.ts";
+import { isSilentTooLong } from "./idle-timeout.ts";
 import { subscribeToTurn } from "./turn-subscription.ts";
 
 /** What of the session is wanted: for a turn that has not begun, once it has. */

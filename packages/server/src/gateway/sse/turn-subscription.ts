@@ -6,10 +6,10 @@
 import { parseCursor } from "@turnstream/protocol";
 import { isStoreError } from "../../store/errors.ts";
 import type { Ref } from "../../store/refs.ts";
-import type { Choice } from "../choice.ts";
-import type { Subscription, SubscriptionWish, Viewer } from "../feeds.ts";
+import type { Choice } from "../encoding/stream-format.ts";
+import type { Subscription, SubscriptionWish, Viewer } from "../subscription/types.ts";
 import type { GatewayParts } from "../http/route.ts";
-import type { Outlet } from "../outlet.ts";
+import type { Outlet } from "../connection/sink.ts";
 import { tellArchivedTurn } from "./archived-turn.ts";
 
 /** Like `subscribe` of feeds. */

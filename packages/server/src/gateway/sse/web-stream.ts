@@ -1,5 +1,5 @@
 /** An event stream as the body of a `Response`, for whatever server calls the plain handler. */
-import type { Transport } from "../queued-outlet.ts";
+import type { Transport } from "../connection/send-queue.ts";
 import { EventStream, type EventStreamOptions } from "./event-stream.ts";
 
 /** What the stream holds itself, beyond what waits in the queue before it. */

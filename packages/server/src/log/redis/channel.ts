@@ -3,8 +3,8 @@
  * steps that need nothing else; when to take them is for `channels.ts`.
  */
 import type { News } from "../engine.ts";
-import type { Link } from "./link.ts";
-import type { RedisNode } from "./node.ts";
+import type { Link } from "./connection/connection.ts";
+import type { RedisNode } from "./connection/node.ts";
 
 export type Listener = (news: News) => void;
 

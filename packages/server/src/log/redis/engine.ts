@@ -17,8 +17,8 @@ import type {
 import { isLogError, LogError } from "../errors.ts";
 import type { Appended } from "../log.ts";
 import { appendedOf } from "../outcome.ts";
-import { type Link, unavailable } from "./link.ts";
-import type { Outages } from "./outages.ts";
+import { type Link, unavailable } from "./connection/connection.ts";
+import type { Outages } from "./connection/outage-monitor.ts";
 import {
   APPEND,
   APPEND_CAREFULLY,
@@ -30,8 +30,8 @@ import {
   SCRIPTS,
   TRIM,
 } from "./scripts.ts";
-import type { RedisServers, ServerSettings } from "./servers.ts";
-import { formatHeadKey, isExpiring, readEntries, readHead, readHeadKey, readPosition } from "./wire.ts";
+import type { RedisServers, ServerSettings } from "./topology/open-topology.ts";
+import { formatHeadKey, isExpiring, readEntries, readHead, readHeadKey, readPosition } from "./script-replies.ts";
 
 const MAX_REDIRECTS = 5;
 const MAX_REPEATS = 6;

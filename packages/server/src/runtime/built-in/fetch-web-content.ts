@@ -4,13 +4,13 @@
  */
 import { cutText } from "@turnstream/protocol";
 import { z } from "zod";
-import { extract, ExtractError } from "../../extract/extract.ts";
-import type { FetchPolicy } from "../../outside/policy.ts";
-import { safeFetch, type SafeResponse } from "../../outside/safe-fetch.ts";
+import { extract, ExtractError } from "../../text-extraction/extract.ts";
+import type { FetchPolicy } from "../../safe-fetch/policy.ts";
+import { safeFetch, type SafeResponse } from "../../safe-fetch/safe-fetch.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
-import { hostOf } from "../host.ts";
-import { cited } from "./cited.ts";
-import { charsetOf, describeFetchError, isText, policyOf } from "./fetched.ts";
+import { hostOf } from "../tool-calls/tool-host.ts";
+import { cited } from "./citations.ts";
+import { charsetOf, describeFetchError, isText, policyOf } from "./fetch-helpers.ts";
 
 export interface FetchWebContentOptions {
   /** How much of a page is given at a time, in characters; 20,000 when absent. */

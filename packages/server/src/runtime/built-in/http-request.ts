@@ -3,10 +3,10 @@
  * the model never sees them. People see which service was asked and how it answered.
  */
 import { z } from "zod";
-import type { FetchPolicy } from "../../outside/policy.ts";
-import { safeFetch } from "../../outside/safe-fetch.ts";
+import type { FetchPolicy } from "../../safe-fetch/policy.ts";
+import { safeFetch } from "../../safe-fetch/safe-fetch.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
-import { describeFetchError, isText, policyOf, textFrom } from "./fetched.ts";
+import { describeFetchError, isText, policyOf, textFrom } from "./fetch-helpers.ts";
 import { checkRules, HTTP_METHODS, type HttpRule, policyFor, ruleFor } from "./http-rules.ts";
 
 export interface HttpRequestOptions {

@@ -2,7 +2,7 @@
  * Which requests a model may have made: addresses, methods and paths that the developer has named. Pure; everything that
  * is not named is refused.
  */
-import type { FetchPolicy } from "../../outside/policy.ts";
+import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { ToolContext } from "../define/tool.ts";
 import { RuntimeError } from "../errors.ts";
 

@@ -8,8 +8,8 @@ import type { KnowledgeHit } from "../../store/ports/knowledge.ts";
 import type { Store } from "../../store/store.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
 import { RuntimeError } from "../errors.ts";
-import { hostOf } from "../host.ts";
-import { cited } from "./cited.ts";
+import { hostOf } from "../tool-calls/tool-host.ts";
+import { cited } from "./citations.ts";
 
 /** Where pieces are found: by words in the store when nothing else is given, or by meaning in a vector store. */
 export interface KnowledgeSearch {

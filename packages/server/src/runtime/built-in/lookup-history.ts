@@ -7,10 +7,10 @@ import { z } from "zod";
 import type { Ref } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { scoreOf, snippetOf, weigh } from "../../store/rules/search-rank.ts";
-import { matches, termsOf, wordsOf } from "../../store/rules/search-words.ts";
-import { wholeOf, withForms } from "../context/history.ts";
+import { matches, termsOf, wordsOf } from "../../store/rules/search.ts";
+import { wholeOf, withForms } from "../prompt/prior-turns.ts";
 import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
-import { hostOf } from "../host.ts";
+import { hostOf } from "../tool-calls/tool-host.ts";
 import { textOf } from "./turn-text.ts";
 
 const PAGE = 50;

@@ -9,9 +9,9 @@ import { MAX_MEMORIES, MAX_MEMORY_CHARS, type Memory } from "../../store/ports/m
 import type { Actor } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { weigh, scoreOf } from "../../store/rules/search-rank.ts";
-import { matches, termsOf, wordsOf } from "../../store/rules/search-words.ts";
+import { matches, termsOf, wordsOf } from "../../store/rules/search.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
-import { hostOf } from "../host.ts";
+import { hostOf } from "../tool-calls/tool-host.ts";
 
 const MOST_FOUND = 20;
 const MOST_LISTED = 100;

@@ -5,7 +5,7 @@
 import { cutText } from "@turnstream/protocol";
 import { z } from "zod";
 import { type Tool, tool, type ToolContext, ToolError } from "../define/tool.ts";
-import { cited } from "./cited.ts";
+import { cited } from "./citations.ts";
 
 export interface WebSearch {
   /** The best first. Throws what it likes: the model reads the message, people that it failed. */

@@ -3,7 +3,7 @@
  * `tools: { ...builtInTools({ memory: true, knowledge: { bases: ["handbook"] } }), mine }`. What isn't asked for isn't
  * there. `call_agent`, `request_form` and `ask_user_question` are options of the agent, for they are more than tools.
  */
-import type { FetchPolicy } from "../../outside/policy.ts";
+import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { Tool } from "../define/tool.ts";
 import { type FetchWebContentOptions, fetchWebContentTool } from "./fetch-web-content.ts";
 import { generateImageTool, type ImageGenerator } from "./generate-image.ts";

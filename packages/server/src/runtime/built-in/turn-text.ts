@@ -14,9 +14,9 @@ import {
   type QuestionBlock,
   type Turn,
 } from "@turnstream/protocol";
-import { readable } from "../context/form-result.ts";
-import { spokenAnswers } from "../interactions/answer-words.ts";
-import { asText } from "../result.ts";
+import { readable } from "../prompt/form-result.ts";
+import { spokenAnswers } from "../interactions/format-answers.ts";
+import { asText } from "../attempt/tool-result.ts";
 
 const RESULT_CHARS = 2_000;
 const VALUE_CHARS = 2_000;

@@ -6,11 +6,11 @@ import type { Json, UserMessage } from "@turnstream/protocol";
 import type { Model, ModelSettings } from "../../models/model.ts";
 import { describeInput } from "../../models/tool-schema.ts";
 import { RuntimeError } from "../errors.ts";
-import { textField } from "../json-object.ts";
-import type { Body } from "./body.ts";
+import { textField } from "../../util/json.ts";
+import type { Body } from "./stream-body.ts";
 import { DEFAULT_LIMITS, type Limits, type Prices } from "./limits.ts";
-import { checkNames, type NamesOf } from "./option-names.ts";
-import type { ToolSource } from "./source.ts";
+import { checkNames, type NamesOf } from "./check-options.ts";
+import type { ToolSource } from "./tool-source.ts";
 import type { Tool } from "./tool.ts";
 
 export interface AgentOptions {

@@ -1,5 +1,5 @@
 /** When a tool needs a person's approval, as a developer says it. Types and one reading; never asks anybody. */
-import type { NamesOf } from "./option-names.ts";
+import type { NamesOf } from "./check-options.ts";
 import type { ToolContext } from "./tool.ts";
 
 export interface ApprovalOptions {

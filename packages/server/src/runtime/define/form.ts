@@ -1,7 +1,7 @@
 /** A form as a developer or a model writes it, made into one that can be told. Pure; says in words what is wrong. */
 import { type FormField, type FormSchema, type Json, MAX_LABEL } from "@turnstream/protocol";
 import { FIELD_TYPES } from "@turnstream/protocol/schema";
-import { isObject, type JsonObject, textField } from "../json-object.ts";
+import { isObject, type JsonObject, textField } from "../../util/json.ts";
 
 /** What to fill in. An `id` names the kind of form, and is made from the title when absent. */
 export interface FormSpec {

@@ -3,7 +3,7 @@
  */
 import { type Approval, APPROVAL_NAMES, checkApproval } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
-import { checkNames, type NamesOf } from "./option-names.ts";
+import { checkNames, type NamesOf } from "./check-options.ts";
 import { type Artifact, cutText, type Json, MAX_LABEL } from "@turnstream/protocol";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 

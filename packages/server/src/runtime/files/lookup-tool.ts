@@ -7,8 +7,8 @@ import { cutText, type Json } from "@turnstream/protocol";
 import type { Attachment, Attachments, Piece } from "../../store/ports/attachments.ts";
 import type { Ref } from "../../store/refs.ts";
 import { type Tool, tool, ToolError } from "../define/tool.ts";
-import { hostOf } from "../host.ts";
-import { isObject } from "../json-object.ts";
+import { hostOf } from "../tool-calls/tool-host.ts";
+import { isObject } from "../../util/json.ts";
 
 const MAX_LISTED = 100;
 const MAX_CHARS = 20_000;

@@ -4,16 +4,16 @@
  * turn's epoch, so that whoever goes on reads only the rest. A file that fails is told as failed, and the turn goes on.
  */
 import { cutText, type File } from "@turnstream/protocol";
-import { extract, ExtractError } from "../../extract/extract.ts";
-import type { Attempt } from "../attempt.ts";
-import { type FileFact, fileKey, FILES, MAIN } from "../facts.ts";
-import type { BlockPlace } from "../pen.ts";
-import type { RunScope } from "../run-scope.ts";
-import { Semaphore } from "../semaphore.ts";
-import { together } from "../together.ts";
-import type { Words } from "../words.ts";
-import { FileError, getFile, nameOf } from "./get-file.ts";
-import { filesFor } from "./tried-files.ts";
+import { extract, ExtractError } from "../../text-extraction/extract.ts";
+import type { Attempt } from "../attempt/attempt.ts";
+import { type FileFact, fileKey, FILES, MAIN } from "../attempt/journal-entries.ts";
+import type { BlockPlace } from "../events/turn-writer.ts";
+import type { RunScope } from "../attempt/run-context.ts";
+import { Semaphore } from "../../util/semaphore.ts";
+import { together } from "../../util/concurrency.ts";
+import type { Words } from "../strings.ts";
+import { FileError, getFile, nameOf } from "./load-file.ts";
+import { filesFor } from "./turn-files.ts";
 
 const MAX_MESSAGE = 500;
 

@@ -9,14 +9,14 @@ import {
   type Json,
   type QuestionBlock,
 } from "@turnstream/protocol";
-import { changeInteraction } from "../../session/change-interaction.ts";
-import { deliverCommitted } from "../../session/relay.ts";
+import { changeInteraction } from "../../session/interactions/transition.ts";
+import { deliverCommitted } from "../../session/archive/relay-outbox.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { Interaction, InteractionChange } from "../../store/ports/interactions.ts";
-import type { Attempt } from "../attempt.ts";
-import { askedKey } from "../facts.ts";
+import type { Attempt } from "../attempt/attempt.ts";
+import { askedKey } from "../attempt/journal-entries.ts";
 import { hearDecision } from "./hear.ts";
-import type { Waiters } from "./waiters.ts";
+import type { Waiters } from "./decision-waiters.ts";
 
 /** Looks by itself that often, in case nobody told us. */
 const LOOK_MS = 60_000;

@@ -3,9 +3,9 @@
  * same moment. Whichever wins is told, and then the turn can be closed.
  */
 import { type Block, blocksOf, isPending, outlivesTurn } from "@turnstream/protocol";
-import { changeInteraction } from "../../session/change-interaction.ts";
-import { deliverCommitted } from "../../session/relay.ts";
-import type { Attempt } from "../attempt.ts";
+import { changeInteraction } from "../../session/interactions/transition.ts";
+import { deliverCommitted } from "../../session/archive/relay-outbox.ts";
+import type { Attempt } from "../attempt/attempt.ts";
 import { type AskedBlock, storedIdOf } from "./await-decision.ts";
 import { hearDecision } from "./hear.ts";
 

@@ -14,7 +14,7 @@ import {
   turnSnapshot,
 } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
-import { forkLog } from "./fork.ts";
+import { forkLog } from "./fork-log.ts";
 import type { Actor, Ref } from "../refs.ts";
 import { MAX_BATCH, type Session } from "../ports/sessions.ts";
 import type { Store } from "../store.ts";

@@ -1,9 +1,9 @@
 /** Allowances in memory. */
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import type { Allowance, Allowances } from "../ports/allowances.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Ref } from "../refs.ts";
-import { checkAllowance } from "../rules/ledger-checks.ts";
+import { checkAllowance } from "../rules/ledger-arguments.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 

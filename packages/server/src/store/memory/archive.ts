@@ -1,9 +1,9 @@
 /** The archive in memory. */
 import { type Event, formatCursor, parseCursor, type Position, type Snapshot } from "@turnstream/protocol";
 import type { Archive, ArchiveBatch, ArchiveResult, SessionHeader } from "../ports/archive.ts";
-import { type CheckedBatch, checkBatch, type Span } from "../rules/archive-check.ts";
-import { checkCount, checkLimit } from "../rules/check.ts";
-import type { Env } from "../env.ts";
+import { type CheckedBatch, checkBatch, type Span } from "../rules/archive.ts";
+import { checkCount, checkLimit } from "../rules/arguments.ts";
+import type { Env } from "../../util/env.ts";
 import type { Ref } from "../refs.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import { settleOutbox } from "./outbox-rows.ts";

@@ -1,5 +1,5 @@
 /** Attachments in memory. */
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import {
   type Attachment,
   type Attachments,
@@ -11,7 +11,7 @@ import {
   type Piece,
   placed,
 } from "../ports/attachments.ts";
-import { checkCount, checkLimit } from "../rules/check.ts";
+import { checkCount, checkLimit } from "../rules/arguments.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";
 

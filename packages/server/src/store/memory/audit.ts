@@ -6,10 +6,10 @@ import {
   checkAuditEntry,
   NO_AUDIT,
   nextAuditRow,
-} from "../rules/audit-chain.ts";
-import { checkCount } from "../rules/check.ts";
-import type { Env } from "../env.ts";
-import { checkPage } from "../rules/ledger-checks.ts";
+} from "../rules/audit.ts";
+import { checkCount } from "../rules/arguments.ts";
+import type { Env } from "../../util/env.ts";
+import { checkPage } from "../rules/ledger-arguments.ts";
 import { type MemoryTables, table } from "./tables.ts";
 
 const LOG = table<AuditRow>("audit_log", "none");

@@ -1,6 +1,6 @@
 /** Epochs in memory. */
-import { checkCount, checkId, checkLimit, checkText } from "../rules/check.ts";
-import type { Env } from "../env.ts";
+import { checkCount, checkId, checkLimit, checkText } from "../rules/arguments.ts";
+import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import type { EpochRecord, Epochs } from "../ports/epochs.ts";
 import { MAX_PAGE } from "../ports/sessions.ts";

@@ -1,6 +1,6 @@
 /** Drafts of forms in memory. */
 import type { Json } from "@turnstream/protocol";
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import { checkDraft, type FormDraft, type FormDrafts } from "../ports/form-drafts.ts";
 import { DRAFTS, findInteraction } from "./interaction-rows.ts";
 import { requireSession } from "./session-rows.ts";

@@ -1,6 +1,6 @@
 /** Requests that must not be done twice, in memory. */
 import type { Json } from "@turnstream/protocol";
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import {
   type Idempotency,
   REQUEST_CLAIM_MS,
@@ -10,8 +10,8 @@ import {
 } from "../ports/idempotency.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Actor } from "../refs.ts";
-import { checkLimit } from "../rules/check.ts";
-import { checkAnswer, checkRequest, judgeRequest } from "../rules/idempotency-rules.ts";
+import { checkLimit } from "../rules/arguments.ts";
+import { checkAnswer, checkRequest, judgeRequest } from "../rules/idempotency.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { putRequest, removeRequests, requestKey, type RequestRow, REQUESTS } from "./request-rows.ts";
 import { requireSession } from "./session-rows.ts";

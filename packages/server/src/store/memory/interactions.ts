@@ -1,10 +1,10 @@
 /** Interactions in memory: one piece of work at a time, so the rules can simply be asked. */
-import { checkCount } from "../rules/check.ts";
-import type { Env } from "../env.ts";
+import { checkCount } from "../rules/arguments.ts";
+import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
-import { isForItsOrder, isPendingStatus, refusalOf } from "../rules/interaction-rules.ts";
+import { isForItsOrder, isPendingStatus, refusalOf } from "../rules/interactions.ts";
 import type { Interaction, InteractionRequest, Interactions } from "../ports/interactions.ts";
-import { checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-checks.ts";
+import { checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-arguments.ts";
 import type { Ref } from "../refs.ts";
 import {
   changesOf,

@@ -3,7 +3,7 @@ import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type { Journal } from "../ports/journal.ts";
 import type { Ref } from "../refs.ts";
-import { checkJournalEntry, checkKeptTurns } from "../rules/runtime-checks.ts";
+import { checkJournalEntry, checkKeptTurns } from "../rules/running.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 

@@ -1,9 +1,9 @@
 /** Knowledge bases in memory: every search looks at every piece. */
 import type { Json } from "@turnstream/protocol";
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import { type Knowledge, type KnowledgeObject } from "../ports/knowledge.ts";
 import { MAX_PAGE } from "../ports/sessions.ts";
-import { checkLimit } from "../rules/check.ts";
+import { checkLimit } from "../rules/arguments.ts";
 import {
   CANDIDATES,
   checkQuery,
@@ -12,9 +12,9 @@ import {
   hitsOf,
   linesWithin,
 } from "../rules/knowledge-query.ts";
-import { type Chunk, checkObject, chunksOf } from "../rules/knowledge-rules.ts";
+import { type Chunk, checkObject, chunksOf } from "../rules/knowledge.ts";
 import { telling, weigh } from "../rules/search-rank.ts";
-import { matches, type Term } from "../rules/search-words.ts";
+import { matches, type Term } from "../rules/search.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { compareText } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";

@@ -1,6 +1,6 @@
 /** Executor leases in memory. */
-import { checkDuration, checkLimit } from "../rules/check.ts";
-import type { Env } from "../env.ts";
+import { checkDuration, checkLimit } from "../rules/arguments.ts";
+import type { Env } from "../../util/env.ts";
 import type { Leases } from "../ports/leases.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { compareText } from "./session-rows.ts";

@@ -1,5 +1,5 @@
 /** Memories in memory. */
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import {
   checkMemoryId,
   checkMemoryText,

@@ -1,7 +1,7 @@
 /** The outbox in memory. */
 import { formatCursor, parseCursor, type EventDraft } from "@turnstream/protocol";
-import { checkCount, checkCursor, checkLimit } from "../rules/check.ts";
-import type { Env } from "../env.ts";
+import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
+import type { Env } from "../../util/env.ts";
 import { backoffMs, type Outbox, type OutboxRow } from "../ports/outbox.ts";
 import { checkOutboxRow, sinceOf } from "../rules/outbox-check.ts";
 import type { Ref } from "../refs.ts";

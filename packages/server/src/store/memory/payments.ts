@@ -1,10 +1,10 @@
 /** Orders and notices in memory, with the same rules. */
-import { checkDuration } from "../rules/check.ts";
-import type { Env } from "../env.ts";
+import { checkDuration } from "../rules/arguments.ts";
+import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import type { Interaction, InteractionChange } from "../ports/interactions.ts";
-import { checkMove, checkOrder, checkPage } from "../rules/ledger-checks.ts";
-import { isFinalPayment, judge } from "../rules/payment-rules.ts";
+import { checkMove, checkOrder, checkPage } from "../rules/ledger-arguments.ts";
+import { isFinalPayment, judge } from "../rules/payments.ts";
 import type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "../ports/payments.ts";
 import type { Ref } from "../refs.ts";
 import { findInteraction, putChange } from "./interaction-rows.ts";

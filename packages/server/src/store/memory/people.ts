@@ -1,5 +1,5 @@
 /** People's numbers in memory. */
-import { checkCount } from "../rules/check.ts";
+import { checkCount } from "../rules/arguments.ts";
 import type { People } from "../ports/people.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";

@@ -1,11 +1,11 @@
 /** Running turns in memory. */
 import type { Json, UserMessage } from "@turnstream/protocol";
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import type { Running, RunningTurn } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Ref } from "../refs.ts";
-import { checkDuration, checkLimit } from "../rules/check.ts";
-import { checkNewTurn, checkStop } from "../rules/runtime-checks.ts";
+import { checkDuration, checkLimit } from "../rules/arguments.ts";
+import { checkNewTurn, checkStop } from "../rules/running.ts";
 import { newestEntry } from "./journal.ts";
 import { requireSession, sessionRow, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";

@@ -8,8 +8,8 @@ import {
   checkText,
   checkTime,
   firstEpoch,
-} from "../rules/check.ts";
-import type { Env } from "../env.ts";
+} from "../rules/arguments.ts";
+import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import { formatPageToken, type PageEnd, parsePageToken } from "../rules/page-token.ts";
 import type { Actor } from "../refs.ts";
@@ -39,7 +39,7 @@ import {
 import type { MemoryTables, Rows } from "./tables.ts";
 import { TENANTS } from "./tenants.ts";
 import { forgetSender } from "./waiting.ts";
-import { forgetUploader } from "./uploads.ts";
+import { forgetUploader } from "./files.ts";
 
 export function memorySessions(tables: MemoryTables, env: Env): Sessions {
   return {

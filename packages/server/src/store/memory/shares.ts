@@ -1,5 +1,5 @@
 /** Shares in memory. */
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Share, Shares } from "../ports/shares.ts";
 import { StoreError } from "../errors.ts";

@@ -2,8 +2,8 @@
  * The store in one process and in memory, with the rules of the one on PostgreSQL: for trying things out and
  * for tests. Nothing survives the process.
  */
-import { checkArguments } from "../rules/check.ts";
-import { type Env, systemEnv } from "../env.ts";
+import { checkArguments } from "../rules/arguments.ts";
+import { type Env, systemEnv } from "../../util/env.ts";
 import type { OpenStore, Store, StorePorts } from "../store.ts";
 import { runCalls } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
@@ -14,10 +14,10 @@ import { memoryAudit } from "./audit.ts";
 import { memoryFormDrafts } from "./form-drafts.ts";
 import { memoryIdempotency } from "./idempotency.ts";
 import { memoryInteractions } from "./interactions.ts";
-import { memoryKeys } from "./keys.ts";
+import { memoryKeys } from "./access.ts";
 import { memoryPayments } from "./payments.ts";
 import { memoryPeople } from "./people.ts";
-import { memoryUploads } from "./uploads.ts";
+import { memoryUploads } from "./files.ts";
 import { memoryUsage } from "./usage.ts";
 import { memoryBlobs } from "./blobs.ts";
 import { memoryEpochs } from "./epochs.ts";

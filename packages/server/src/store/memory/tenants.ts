@@ -1,6 +1,6 @@
 /** Tenants in memory. */
-import { checkId, checkText } from "../rules/check.ts";
-import type { Env } from "../env.ts";
+import { checkId, checkText } from "../rules/arguments.ts";
+import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import type { Tenant, Tenants } from "../ports/tenants.ts";
 import { eraseSession, SESSIONS } from "./session-rows.ts";

@@ -1,8 +1,8 @@
 /** Redeemed tickets in memory. */
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { TICKET_GRACE_MS, type Tickets } from "../ports/tickets.ts";
-import { checkLimit, checkTime } from "../rules/check.ts";
+import { checkLimit, checkTime } from "../rules/arguments.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";
 

@@ -1,7 +1,7 @@
 /** Usage in memory. */
-import { checkDuration } from "../rules/check.ts";
-import type { Env } from "../env.ts";
-import { checkDay, checkPage, checkUsage } from "../rules/ledger-checks.ts";
+import { checkDuration } from "../rules/arguments.ts";
+import type { Env } from "../../util/env.ts";
+import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
 import { MOST_USAGE, type UsageDay, type UsageLedger } from "../ports/usage.ts";
 import { requireTenant } from "./ledger-rows.ts";
 import { compareText } from "./session-rows.ts";

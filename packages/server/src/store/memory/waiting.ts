@@ -1,10 +1,10 @@
 /** Waiting messages in memory. A row without a body waits no longer. */
 import type { UserMessage } from "@turnstream/protocol";
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import type { Ref } from "../refs.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkMessage, type Waiting, waitingBody, type WaitingBody } from "../ports/waiting.ts";
-import { checkOptions } from "../rules/runtime-checks.ts";
+import { checkOptions } from "../rules/running.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 

@@ -4,7 +4,7 @@
  */
 import { StoreError } from "../errors.ts";
 import type { Ref } from "../refs.ts";
-import { checkCount, checkId, checkText } from "../rules/check.ts";
+import { checkCount, checkId, checkText } from "../rules/arguments.ts";
 
 /** The most that one piece may hold, in characters. */
 export const MAX_PIECE_CHARS = 64_000;

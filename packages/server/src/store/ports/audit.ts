@@ -4,7 +4,7 @@
  * Never holds content or the name of a person: ids and numbers only.
  */
 import type { Json } from "@turnstream/protocol";
-import type { AuditHead, AuditRow } from "../rules/audit-chain.ts";
+import type { AuditHead, AuditRow } from "../rules/audit.ts";
 
 export interface AuditEntry {
   /** A number from `people`; null when the system itself did it. */

@@ -1,5 +1,5 @@
 /** The sub-port of blobs: the whole of what an event only holds a preview of. Never looks inside one. */
-import { checkId, checkText } from "../rules/check.ts";
+import { checkId, checkText } from "../rules/arguments.ts";
 import { StoreError } from "../errors.ts";
 import type { Ref } from "../refs.ts";
 

@@ -4,7 +4,7 @@
  * the outbox in the same transaction.
  */
 import type { Json } from "@turnstream/protocol";
-import type { InteractionKind, Refusal, Wish } from "../rules/interaction-rules.ts";
+import type { InteractionKind, Refusal, Wish } from "../rules/interactions.ts";
 import type { Ref } from "../refs.ts";
 
 export interface InteractionRequest {

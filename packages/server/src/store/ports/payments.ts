@@ -4,7 +4,7 @@
  */
 import type { Json } from "@turnstream/protocol";
 import type { Interaction, InteractionChange } from "./interactions.ts";
-import type { MismatchField, Money, PaymentStatus, Word } from "../rules/payment-rules.ts";
+import type { MismatchField, Money, PaymentStatus, Word } from "../rules/payments.ts";
 import type { Ref } from "../refs.ts";
 
 export interface NewOrder extends Money {

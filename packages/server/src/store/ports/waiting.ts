@@ -3,7 +3,7 @@
  * session. Never starts a turn.
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
-import { checkId } from "../rules/check.ts";
+import { checkId } from "../rules/arguments.ts";
 import type { Ref } from "../refs.ts";
 
 /** What is kept of a message beside its id, its sender and its time. */

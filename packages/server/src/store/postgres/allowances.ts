@@ -3,7 +3,7 @@ import type { Selectable } from "kysely";
 import type { Allowance, Allowances } from "../ports/allowances.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Ref } from "../refs.ts";
-import { checkAllowance } from "../rules/ledger-checks.ts";
+import { checkAllowance } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
 import type { InteractionTables } from "./interaction-tables.ts";
 import { requireSession } from "./session-row.ts";

@@ -5,7 +5,7 @@
  */
 import { sql } from "kysely";
 import type { ArchiveBatch, ArchivedTurn } from "../ports/archive.ts";
-import type { CheckedBatch } from "../rules/archive-check.ts";
+import type { CheckedBatch } from "../rules/archive.ts";
 import type { Ref } from "../refs.ts";
 import type { Db } from "./database.ts";
 

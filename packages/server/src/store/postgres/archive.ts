@@ -2,8 +2,8 @@
 import { formatCursor, type Position, type TurnSnapshot } from "@turnstream/protocol";
 import { sql } from "kysely";
 import type { Archive, ArchiveBatch, ArchiveResult } from "../ports/archive.ts";
-import { type CheckedBatch, checkBatch } from "../rules/archive-check.ts";
-import { checkCount, checkLimit } from "../rules/check.ts";
+import { type CheckedBatch, checkBatch } from "../rules/archive.ts";
+import { checkCount, checkLimit } from "../rules/arguments.ts";
 import type { Ref } from "../refs.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import { insertEvents, upsertTurns } from "./archive-rows.ts";

@@ -9,7 +9,7 @@ import {
   MAX_RANGE,
   placed,
 } from "../ports/attachments.ts";
-import { checkCount, checkLimit } from "../rules/check.ts";
+import { checkCount, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import type { FileTables } from "./file-tables.ts";
 import { holdSession, inTransaction, isTenants } from "./session-row.ts";

@@ -7,9 +7,9 @@ import {
   checkAuditEntry,
   NO_AUDIT,
   nextAuditRow,
-} from "../rules/audit-chain.ts";
-import { checkCount } from "../rules/check.ts";
-import { checkPage } from "../rules/ledger-checks.ts";
+} from "../rules/audit.ts";
+import { checkCount } from "../rules/arguments.ts";
+import { checkPage } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
 import { inTransaction } from "./session-row.ts";
 

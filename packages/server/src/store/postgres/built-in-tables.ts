@@ -1,7 +1,7 @@
 /** The tables of migration 0007 as Kysely sees them. Types only. */
 import type { Json } from "@turnstream/protocol";
 import type { Generated } from "kysely";
-import type { JsonColumn, Time } from "./core-tables.ts";
+import type { JsonColumn, Time } from "./schema.ts";
 
 export interface BuiltInTables {
   memories: {

@@ -1,7 +1,7 @@
 /** Epochs on PostgreSQL: the row lock of the UPDATE is what makes each number unique. */
 import { formatCursor } from "@turnstream/protocol";
 import { sql } from "kysely";
-import { checkCount, checkId, checkLimit, checkText } from "../rules/check.ts";
+import { checkCount, checkId, checkLimit, checkText } from "../rules/arguments.ts";
 import { StoreError } from "../errors.ts";
 import type { Epochs } from "../ports/epochs.ts";
 import { MAX_PAGE } from "../ports/sessions.ts";

@@ -3,7 +3,7 @@
  * goes by cascade. Never touches a log.
  */
 import { sql } from "kysely";
-import { checkDuration, checkLimit, checkTime } from "../rules/check.ts";
+import { checkDuration, checkLimit, checkTime } from "../rules/arguments.ts";
 import { type Erasure, MAX_BATCH } from "../ports/sessions.ts";
 import type { Db } from "./database.ts";
 import { forgetRequestsOf } from "./idempotency.ts";

@@ -1,6 +1,6 @@
 /** The tables of migrations 0006 and 0010 as Kysely sees them. Types only. */
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
-import type { Time } from "./core-tables.ts";
+import type { Time } from "./schema.ts";
 
 export interface FileTables {
   attachments: {

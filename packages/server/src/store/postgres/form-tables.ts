@@ -1,7 +1,7 @@
 /** The table of migration 0004 as Kysely sees it. Types only. */
 import type { Json } from "@turnstream/protocol";
 import type { ColumnType } from "kysely";
-import type { JsonColumn } from "./core-tables.ts";
+import type { JsonColumn } from "./schema.ts";
 
 export interface FormTables {
   form_drafts: {

@@ -1,7 +1,7 @@
 /** The tables of migration 0009 as Kysely sees them. Types only. */
 import type { Json } from "@turnstream/protocol";
 import type { ColumnType, RawBuilder } from "kysely";
-import type { JsonColumn, Time } from "./core-tables.ts";
+import type { JsonColumn, Time } from "./schema.ts";
 
 type When = ColumnType<number, Date | RawBuilder<Date>, Date | RawBuilder<Date>>;
 

@@ -1,6 +1,6 @@
 /** Requests that must not be done twice, on PostgreSQL: of several who begin at once, the row of the first decides. */
 import { sql } from "kysely";
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import {
   type Begun,
   type Idempotency,
@@ -11,8 +11,8 @@ import {
 } from "../ports/idempotency.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Actor } from "../refs.ts";
-import { checkId, checkLimit } from "../rules/check.ts";
-import { checkAnswer, checkRequest, judgeRequest } from "../rules/idempotency-rules.ts";
+import { checkId, checkLimit } from "../rules/arguments.ts";
+import { checkAnswer, checkRequest, judgeRequest } from "../rules/idempotency.ts";
 import type { Db } from "./database.ts";
 import { ago, clock, clockPlus, holdSession, inTransaction } from "./session-row.ts";
 

@@ -1,7 +1,7 @@
 /** Rows of interactions and their changes, as the port gives them. Reads nothing by itself. */
 import type { Selectable } from "kysely";
 import type { Interaction, InteractionChange } from "../ports/interactions.ts";
-import type { LedgerTables } from "./ledger-tables.ts";
+import type { LedgerTables } from "./schema-ledger.ts";
 
 export function interactionOf(row: Selectable<LedgerTables["interactions"]>): Interaction {
   return {

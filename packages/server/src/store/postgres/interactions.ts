@@ -4,7 +4,7 @@
  */
 import { type ExpressionBuilder, type SqlBool, sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
-import { checkCount } from "../rules/check.ts";
+import { checkCount } from "../rules/arguments.ts";
 import { StoreError } from "../errors.ts";
 import {
   INTERACTION_KINDS,
@@ -13,9 +13,9 @@ import {
   refusalOf,
   sourcesOf,
   timingOf,
-} from "../rules/interaction-rules.ts";
+} from "../rules/interactions.ts";
 import type { ChangeResult, ChangeWish, InteractionRequest, Interactions } from "../ports/interactions.ts";
-import { checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-checks.ts";
+import { checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-arguments.ts";
 import type { Ref } from "../refs.ts";
 import type { Database, Db } from "./database.ts";
 import { changeOf, interactionOf } from "./interaction-rows.ts";

@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import type { Journal, NewJournalEntry } from "../ports/journal.ts";
 import type { Ref } from "../refs.ts";
-import { checkJournalEntry, checkKeptTurns } from "../rules/runtime-checks.ts";
+import { checkJournalEntry, checkKeptTurns } from "../rules/running.ts";
 import type { Db } from "./database.ts";
 import { holding, isTenants, noSession } from "./session-row.ts";
 

@@ -6,9 +6,9 @@
 import { sql } from "kysely";
 import type { KnowledgeHit } from "../ports/knowledge.ts";
 import { CANDIDATES, checkQuery, type FoundChunk, hitsOf } from "../rules/knowledge-query.ts";
-import { scopeWord } from "../rules/knowledge-rules.ts";
+import { scopeWord } from "../rules/knowledge.ts";
 import { COMMON, telling, weigh, type Weighed } from "../rules/search-rank.ts";
-import type { Term } from "../rules/search-words.ts";
+import type { Term } from "../rules/search.ts";
 import type { Db } from "./database.ts";
 
 /** How many pieces are weighed at the most: only queries of nothing but common words have more. */

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
 import type { Knowledge, KnowledgeObject } from "../ports/knowledge.ts";
 import { MAX_PAGE } from "../ports/sessions.ts";
-import { checkLimit } from "../rules/check.ts";
+import { checkLimit } from "../rules/arguments.ts";
 import { checkRange, linesWithin } from "../rules/knowledge-query.ts";
 import {
   type Chunk,
@@ -11,7 +11,7 @@ import {
   checkObject,
   chunksOf,
   scopeWord,
-} from "../rules/knowledge-rules.ts";
+} from "../rules/knowledge.ts";
 import type { Db } from "./database.ts";
 import { searchKnowledge } from "./knowledge-search.ts";
 import { clock, inTransaction } from "./session-row.ts";

@@ -1,6 +1,6 @@
 /** Executor leases on PostgreSQL. Every comparison is made by the database's clock, in the statement itself. */
 import { type ExpressionBuilder, sql } from "kysely";
-import { checkDuration, checkLimit } from "../rules/check.ts";
+import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import type { Leases } from "../ports/leases.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Database, Db } from "./database.ts";

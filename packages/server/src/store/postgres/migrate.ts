@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from "kysely/migration";
 import { StoreError } from "../errors.ts";
 import type { Db } from "./database.ts";
-import { toStoreError } from "./guard.ts";
+import { toStoreError } from "./errors.ts";
 import { core } from "./migrations/0001-core.ts";
 import { ledger } from "./migrations/0002-ledger.ts";
 import { runtime } from "./migrations/0003-runtime.ts";

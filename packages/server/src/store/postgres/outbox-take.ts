@@ -3,7 +3,7 @@
  * off for the time of the lease; no lock outlives the statement.
  */
 import { sql } from "kysely";
-import { checkCount, checkLimit } from "../rules/check.ts";
+import { checkCount, checkLimit } from "../rules/arguments.ts";
 import type { TakeQuery } from "../ports/outbox.ts";
 import type { Ref } from "../refs.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";

@@ -1,6 +1,6 @@
 /** The outbox on PostgreSQL. Which sessions a relay takes is in outbox-take.ts. */
 import { sql } from "kysely";
-import { checkCount, checkCursor, checkLimit } from "../rules/check.ts";
+import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
 import { backoffMs, type Outbox } from "../ports/outbox.ts";
 import { checkOutboxRow, sinceOf } from "../rules/outbox-check.ts";
 import type { Ref } from "../refs.ts";

@@ -1,11 +1,11 @@
 /** What gateways have sent, on PostgreSQL: each notice once, with what became of it. Never moves an order. */
 import type { Selectable } from "kysely";
-import { checkDuration } from "../rules/check.ts";
-import { checkPage } from "../rules/ledger-checks.ts";
+import { checkDuration } from "../rules/arguments.ts";
+import { checkPage } from "../rules/ledger-arguments.ts";
 import type { ApplyResult, Notice, Order, OrderMove } from "../ports/payments.ts";
 import type { Ref } from "../refs.ts";
 import type { Db } from "./database.ts";
-import type { LedgerTables } from "./ledger-tables.ts";
+import type { LedgerTables } from "./schema-ledger.ts";
 import { ago } from "./session-row.ts";
 
 type Sent = NonNullable<OrderMove["notice"]>;

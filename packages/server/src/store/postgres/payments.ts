@@ -4,16 +4,16 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { type Selectable, sql } from "kysely";
-import { checkDuration } from "../rules/check.ts";
+import { checkDuration } from "../rules/arguments.ts";
 import { StoreError } from "../errors.ts";
 import type { InteractionChange } from "../ports/interactions.ts";
-import { checkMove, checkOrder, checkPage } from "../rules/ledger-checks.ts";
-import { isFinalPayment, judge, type PaymentStatus } from "../rules/payment-rules.ts";
+import { checkMove, checkOrder, checkPage } from "../rules/ledger-arguments.ts";
+import { isFinalPayment, judge, type PaymentStatus } from "../rules/payments.ts";
 import type { ApplyResult, NewOrder, Order, OrderMove, Payments } from "../ports/payments.ts";
 import type { Ref } from "../refs.ts";
 import type { Db } from "./database.ts";
 import { interactionOf } from "./interaction-rows.ts";
-import type { LedgerTables } from "./ledger-tables.ts";
+import type { LedgerTables } from "./schema-ledger.ts";
 import { claimNotices, keepNotice, noticesOf, pruneNotices, settleNotice } from "./payment-notices.ts";
 import { ago, clock, clockPlus, holdSession, inTransaction } from "./session-row.ts";
 

@@ -1,6 +1,6 @@
 /** People's numbers on PostgreSQL. */
 import { sql } from "kysely";
-import { checkCount } from "../rules/check.ts";
+import { checkCount } from "../rules/arguments.ts";
 import type { People } from "../ports/people.ts";
 import type { Db } from "./database.ts";
 

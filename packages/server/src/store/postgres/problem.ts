@@ -3,8 +3,8 @@
  * is never in it.
  */
 import type { StoreError } from "../errors.ts";
-import { type Place, placeOf } from "./address.ts";
-import type { SafeCause } from "./guard.ts";
+import { type Place, placeOf } from "./database-url.ts";
+import type { SafeCause } from "./errors.ts";
 
 /** @param url the one that the database was opened with */
 export function databaseProblem(error: StoreError, url: string): string {

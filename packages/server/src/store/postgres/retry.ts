@@ -3,8 +3,8 @@
  * What has waited in vain for a lock is not tried again: its caller has waited long enough to decide.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Env } from "../env.ts";
-import { isCollision } from "./guard.ts";
+import type { Env } from "../../util/env.ts";
+import { isCollision } from "./errors.ts";
 
 const ATTEMPTS = 5;
 const PAUSE_MS = 5;

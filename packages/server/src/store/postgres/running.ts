@@ -7,8 +7,8 @@ import type { UserMessage } from "@turnstream/protocol";
 import type { NewTurn, Running, RunningTurn } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Ref } from "../refs.ts";
-import { checkDuration, checkLimit } from "../rules/check.ts";
-import { checkNewTurn, checkStop } from "../rules/runtime-checks.ts";
+import { checkDuration, checkLimit } from "../rules/arguments.ts";
+import { checkNewTurn, checkStop } from "../rules/running.ts";
 import type { Db } from "./database.ts";
 import { ago, clock, holding, inTransaction, lockSession } from "./session-row.ts";
 

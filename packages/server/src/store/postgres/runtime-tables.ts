@@ -2,7 +2,7 @@
 import type { Json } from "@turnstream/protocol";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 import type { WaitingBody } from "../ports/waiting.ts";
-import type { JsonColumn, NullableTime, Time } from "./core-tables.ts";
+import type { JsonColumn, NullableTime, Time } from "./schema.ts";
 
 /** Null for nothing, which JSON has a word for too. */
 type OptionsColumn = ColumnType<Json, string | null, string | null>;

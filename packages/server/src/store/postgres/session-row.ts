@@ -17,7 +17,7 @@ import { type Selectable, sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import type { Ref } from "../refs.ts";
 import type { Session } from "../ports/sessions.ts";
-import type { CoreTables } from "./core-tables.ts";
+import type { CoreTables } from "./schema.ts";
 import type { Db } from "./database.ts";
 
 export const SESSION_COLUMNS = [

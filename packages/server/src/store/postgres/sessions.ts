@@ -1,7 +1,7 @@
 /** Sessions on PostgreSQL. The order of a page is an index of its own; see the plan tests. */
 import { sql } from "kysely";
-import { checkDuration, checkId, checkLimit, checkSessionId, checkText, firstEpoch } from "../rules/check.ts";
-import type { Env } from "../env.ts";
+import { checkDuration, checkId, checkLimit, checkSessionId, checkText, firstEpoch } from "../rules/arguments.ts";
+import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
 import type { Actor } from "../refs.ts";

@@ -1,6 +1,6 @@
 /** Shares on PostgreSQL. */
 import { formatCursor } from "@turnstream/protocol";
-import type { Env } from "../env.ts";
+import type { Env } from "../../util/env.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Share, Shares } from "../ports/shares.ts";
 import type { Db } from "./database.ts";

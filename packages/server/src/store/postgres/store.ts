@@ -2,8 +2,8 @@
  * The store on PostgreSQL: every sub-port on the pool, and the same ones again on each transaction.
  * Never migrates: see migrate.ts.
  */
-import { checkArguments } from "../rules/check.ts";
-import { type Env, systemEnv } from "../env.ts";
+import { checkArguments } from "../rules/arguments.ts";
+import { type Env, systemEnv } from "../../util/env.ts";
 import type { OpenStore, Store, StorePorts } from "../store.ts";
 import { runCalls } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
@@ -14,15 +14,15 @@ import { postgresAudit } from "./audit.ts";
 import { postgresFormDrafts } from "./form-drafts.ts";
 import { postgresIdempotency } from "./idempotency.ts";
 import { postgresInteractions } from "./interactions.ts";
-import { postgresKeys } from "./keys.ts";
+import { postgresKeys } from "./access.ts";
 import { postgresPayments } from "./payments.ts";
 import { postgresPeople } from "./people.ts";
-import { postgresUploads } from "./uploads.ts";
+import { postgresUploads } from "./files.ts";
 import { postgresUsage } from "./usage.ts";
 import { postgresBlobs } from "./blobs.ts";
 import type { Db } from "./database.ts";
 import { postgresEpochs } from "./epochs.ts";
-import { toStoreError } from "./guard.ts";
+import { toStoreError } from "./errors.ts";
 import { postgresJournal } from "./journal.ts";
 import { postgresKnowledge } from "./knowledge.ts";
 import { postgresLeases } from "./leases.ts";

@@ -1,6 +1,6 @@
 /** Tenants on PostgreSQL. */
 import type { Tenant, Tenants } from "../ports/tenants.ts";
-import { checkId, checkText } from "../rules/check.ts";
+import { checkId, checkText } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import { eraseSessions } from "./erase-sessions.ts";
 import { inTransaction } from "./session-row.ts";

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { TICKET_GRACE_MS, type Tickets } from "../ports/tickets.ts";
-import { checkLimit, checkTime } from "../rules/check.ts";
+import { checkLimit, checkTime } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import { ago } from "./session-row.ts";
 

@@ -1,6 +1,6 @@
 /** Archived turns on PostgreSQL, read only. */
 import type { TurnStatus } from "@turnstream/protocol";
-import { checkCount, checkLimit } from "../rules/check.ts";
+import { checkCount, checkLimit } from "../rules/arguments.ts";
 import type { Ref } from "../refs.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import type { TurnRecord, Turns } from "../ports/turns.ts";

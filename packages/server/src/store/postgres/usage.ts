@@ -1,7 +1,7 @@
 /** Usage on PostgreSQL: the mark that a key was counted and the counting are one statement. */
 import { sql } from "kysely";
-import { checkDuration } from "../rules/check.ts";
-import { checkDay, checkPage, checkUsage } from "../rules/ledger-checks.ts";
+import { checkDuration } from "../rules/arguments.ts";
+import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
 import { MOST_USAGE, type UsageLedger } from "../ports/usage.ts";
 import type { Db } from "./database.ts";
 import { ago } from "./session-row.ts";

@@ -3,7 +3,7 @@ import type { UserMessage } from "@turnstream/protocol";
 import type { Ref } from "../refs.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkMessage, type NewMessage, type Waiting, waitingBody } from "../ports/waiting.ts";
-import { checkOptions } from "../rules/runtime-checks.ts";
+import { checkOptions } from "../rules/running.ts";
 import type { Db } from "./database.ts";
 import { inTransaction, isTenants, lockSession } from "./session-row.ts";
 

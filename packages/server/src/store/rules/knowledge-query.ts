@@ -4,9 +4,9 @@
  */
 import { StoreError } from "../errors.ts";
 import { type KnowledgeHit, MAX_BASES, MAX_HITS, MAX_LINES, MAX_QUERY_CHARS } from "../ports/knowledge.ts";
-import { checkCount, checkLimit } from "./check.ts";
+import { checkCount, checkLimit } from "./arguments.ts";
 import { scoreOf, snippetOf, type Weighed } from "./search-rank.ts";
-import { type Term, termsOf } from "./search-words.ts";
+import { type Term, termsOf } from "./search.ts";
 
 /** How many pieces are looked at closely. */
 export const CANDIDATES = 100;

@@ -1,7 +1,7 @@
 /** What the outbox takes: only what the log will take too, for a row that it refuses would wait for ever. Pure. */
 import { comparePositions, type Cursor, type Position } from "@turnstream/protocol";
-import { WRITER_NAME, WRITER_NAME_WORDS } from "../../names.ts";
-import { checkCursor } from "./check.ts";
+import { WRITER_NAME, WRITER_NAME_WORDS } from "../../util/names.ts";
+import { checkCursor } from "./arguments.ts";
 import { StoreError } from "../errors.ts";
 import type { NewOutboxRow } from "../ports/outbox.ts";
 

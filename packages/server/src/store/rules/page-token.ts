@@ -1,5 +1,5 @@
 /** The opaque token between two pages of sessions: where the last page ended. Never holds anything secret. */
-import { checkTime } from "./check.ts";
+import { checkTime } from "./arguments.ts";
 import { StoreError } from "../errors.ts";
 
 export interface PageEnd {

@@ -3,7 +3,7 @@
  * than apart, and a title counts as well. Pure, and the same for every store.
  */
 import { cutText } from "@turnstream/protocol";
-import { matches, type Term, wordsOf } from "./search-words.ts";
+import { matches, type Term, wordsOf } from "./search.ts";
 
 /** How far a term's pieces are counted: one that is in more of them tells little. */
 export const COMMON = 1_000;

@@ -3,7 +3,7 @@
  * for reading; never repairs anything.
  */
 import type { Audit } from "../ports/audit.ts";
-import { type AuditHead, type AuditRow, hashAuditRow, NO_AUDIT } from "./audit-chain.ts";
+import { type AuditHead, type AuditRow, hashAuditRow, NO_AUDIT } from "./audit.ts";
 
 /**
  * - `missing`: the row was deleted (also: cut off at the end)

@@ -1,6 +1,6 @@
 /** The route at which the addresses of blobs lead somewhere: pictures, long results, artifacts. The address is the grant. */
 import { createHash } from "node:crypto";
-import { openBlob } from "../../../session/open-blob.ts";
+import { openBlob } from "../../../session/blobs/open-blob.ts";
 import { type Route, route } from "../route.ts";
 
 const get = route({

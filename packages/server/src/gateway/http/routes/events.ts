@@ -1,6 +1,6 @@
 /** `GET /sessions/{session}/events`: a session as an event stream, in any dialect, from the beginning or from a cursor. */
 import { z } from "zod";
-import { DIALECTS } from "../../choice.ts";
+import { DIALECTS } from "../../encoding/stream-format.ts";
 import { sessionStream } from "../../sse/session-stream.ts";
 import { route } from "../route.ts";
 

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
-import { safeHeaders } from "../../../session/safe-headers.ts";
-import { readUpload, uploadFile } from "../../../session/upload.ts";
+import { safeHeaders } from "../../../session/blobs/safe-headers.ts";
+import { readUpload, uploadFile } from "../../../session/blobs/upload.ts";
 import { Refused } from "../../refused.ts";
 import { type Route, route } from "../route.ts";
 

@@ -1,12 +1,12 @@
 /** Routes of what a person must decide or do: what waits, the decisions, and drafts of forms. Never decides by itself. */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
-import { readFormDraft, saveFormDraft } from "../../../session/form-drafts.ts";
+import { readFormDraft, saveFormDraft } from "../../../session/interactions/form-drafts.ts";
 import type { FormDraft } from "../../../store/ports/form-drafts.ts";
 import type { Interaction } from "../../../store/ports/interactions.ts";
-import { carryOut, type Command, type CommandOptions } from "../../commands.ts";
+import { carryOut, type Command, type CommandOptions } from "../../execute-command.ts";
 import { Refused } from "../../refused.ts";
-import { pageEnd, pageSize } from "../query.ts";
+import { pageEnd, pageSize } from "./page-query.ts";
 import { type Answer, type Call, type Route, route } from "../route.ts";
 
 const MAX_LISTED = 1_000;

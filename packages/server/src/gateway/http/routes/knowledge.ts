@@ -4,7 +4,7 @@ import { z } from "zod";
 import { importKnowledge } from "../../../knowledge/import.ts";
 import { MAX_PAGE } from "../../../store/ports/sessions.ts";
 import { Refused } from "../../refused.ts";
-import { pageSize } from "../query.ts";
+import { pageSize } from "./page-query.ts";
 import { type Route, route } from "../route.ts";
 
 const USUAL_OBJECTS = 50;

@@ -1,6 +1,6 @@
 /** Routes by which people see what agents remember of them, put it right, and have it forgotten. */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
-import { editMemory, eraseMemories, eraseMemory, listMemories } from "../../../session/memory.ts";
+import { editMemory, eraseMemories, eraseMemory, listMemories } from "../../../session/memories.ts";
 import type { Memory } from "../../../store/ports/memories.ts";
 import { Refused } from "../../refused.ts";
 import { type Route, route } from "../route.ts";

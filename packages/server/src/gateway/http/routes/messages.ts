@@ -4,10 +4,10 @@
  */
 import { type PostMessage, postMessage } from "@turnstream/protocol/schema";
 import type { Ref } from "../../../store/refs.ts";
-import { carryOut } from "../../commands.ts";
-import { collectTurn } from "../../sse/collect-turn.ts";
+import { carryOut } from "../../execute-command.ts";
+import { collectTurn } from "../../sse/collect-response.ts";
 import { sessionStream, type Wanted } from "../../sse/session-stream.ts";
-import { checkKey, digestOf, once } from "../once.ts";
+import { checkKey, digestOf, once } from "../idempotency.ts";
 import { type Answer, type Call, type GatewayParts, route } from "../route.ts";
 
 const PATH = "/sessions/{session}/messages";

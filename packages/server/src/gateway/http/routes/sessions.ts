@@ -1,11 +1,11 @@
 /** Routes of sessions themselves: making, listing, naming and erasing them. What is said in one has routes of its own. */
 import { z } from "zod";
-import { SESSION_NAME, SESSION_NAME_WORDS } from "../../../names.ts";
-import { createSession } from "../../../session/create.ts";
-import { eraseSession } from "../../../session/erase.ts";
-import { renameSession } from "../../../session/rename.ts";
+import { SESSION_NAME, SESSION_NAME_WORDS } from "../../../util/names.ts";
+import { createSession } from "../../../session/lifecycle/create.ts";
+import { eraseSession } from "../../../session/lifecycle/erase.ts";
+import { renameSession } from "../../../session/messages/rename-session.ts";
 import { MAX_PAGE, type Session } from "../../../store/ports/sessions.ts";
-import { isNumber } from "../../access.ts";
+import { isNumber } from "../../auth/access.ts";
 import { Refused } from "../../refused.ts";
 import { type Route, route } from "../route.ts";
 

@@ -1,20 +1,20 @@
 /** Routes of shares: links to a session as it is now, for whoever has one. A link reads, and can be copied; no more. */
 import { z } from "zod";
-import { archiveSession } from "../../../session/archive.ts";
-import { blobAddresses } from "../../../session/blob-address.ts";
-import { readShared } from "../../../session/share.ts";
-import { howManyFit } from "../../../session/turn-pages.ts";
+import { archiveSession } from "../../../session/archive/archive.ts";
+import { blobAddresses } from "../../../session/blobs/blob-url.ts";
+import { readShared } from "../../../session/history/shared-history.ts";
+import { howManyFit } from "../../../session/history/turn-pages.ts";
 import { isStoreError } from "../../../store/errors.ts";
 import { forkShare } from "../../../store/fork/fork-share.ts";
 import type { Session } from "../../../store/ports/sessions.ts";
 import type { Share } from "../../../store/ports/shares.ts";
 import { readShareToken, signShare } from "../../../store/rules/share-token.ts";
 import type { Store } from "../../../store/store.ts";
-import { AskOnce } from "../../ask-once.ts";
+import { AskOnce } from "../../../util/single-flight.ts";
 import type { Caller } from "../../caller.ts";
 import { Refused } from "../../refused.ts";
-import { withSnapshot } from "../../snapshot-text.ts";
-import { pageSize } from "../query.ts";
+import { withSnapshot } from "../../encoding/snapshot.ts";
+import { pageSize } from "./page-query.ts";
 import { type GatewayParts, type Route, route } from "../route.ts";
 import { sessionJson } from "./sessions.ts";
 

@@ -1,10 +1,10 @@
 /** Routes by which a team's own server lets its people in: tokens for apps and browsers, tickets for sockets. */
 import { z } from "zod";
-import { isId } from "../../../store/rules/check.ts";
-import { isAllowed } from "../../access.ts";
+import { isId } from "../../../store/rules/arguments.ts";
+import { isAllowed } from "../../auth/access.ts";
 import { Refused } from "../../refused.ts";
-import { makeTicket } from "../../tickets.ts";
-import { makeToken, OF_TOKENS } from "../../tokens.ts";
+import { makeTicket } from "../../auth/tickets.ts";
+import { makeToken, OF_TOKENS } from "../../auth/tokens.ts";
 import { type Route, route } from "../route.ts";
 
 const MAX_TOKEN_SECONDS = 24 * 60 * 60;

@@ -1,8 +1,8 @@
 /** Routes that act on turns and on messages that wait for one: stop, try again, take back. */
 import { restReplies } from "@turnstream/protocol/schema";
-import { retryTurn } from "../../../session/retry.ts";
-import { withdrawMessage } from "../../../session/send.ts";
-import { stopTurn, type StopWish } from "../../../session/stop.ts";
+import { retryTurn } from "../../../session/messages/retry-turn.ts";
+import { withdrawMessage } from "../../../session/messages/send.ts";
+import { stopTurn, type StopWish } from "../../../session/messages/stop-turn.ts";
 import type { Ref } from "../../../store/refs.ts";
 import type { Caller } from "../../caller.ts";
 import { Refused } from "../../refused.ts";

@@ -1,0 +1,50 @@
+/** What the peers over `useChat` share: the wire, the thread they begin with, and how the answer is asked for. */
+import { useChat } from "@ai-sdk/react";
+import { foldAll } from "@turnstream/protocol";
+import type { UIMessage } from "ai";
+import { type ComponentType, useEffect } from "react";
+import { uiChunks } from "../peers/ui-chunks.ts";
+import type { Streamed } from "../react/turn.ts";
+import type { Subject } from "./target.ts";
+import { uiMessages } from "./ui-messages.ts";
+import { UiWire } from "./ui-wire.ts";
+
+export interface UiOptions {
+  readonly Message: ComponentType<{ readonly message: UIMessage }>;
+  readonly throttle?: number;
+}
+
+export function uiSubject({ before, turn }: Streamed, { Message, throttle }: UiOptions): Subject {
+  const wire = new UiWire();
+  const earlier = uiMessages(foldAll(before));
+  const asked = turn.find((event) => event.type === "message.add")?.text ?? "";
+  let send: (() => void) | null = null;
+
+  function Chat() {
+    const { messages, sendMessage } = useChat({
+      transport: wire,
+      messages: earlier,
+      ...(throttle === undefined ? {} : { throttle }),
+    });
+    useEffect(() => {
+      send = () => void sendMessage({ text: asked });
+    }, [sendMessage]);
+    return (
+      <div className="peer">
+        <div>
+          {messages.map((message) => (
+            <Message key={message.id} message={message} />
+          ))}
+        </div>
+      </div>
+    );
+  }
+
+  return {
+    node: <Chat />,
+    frames: uiChunks(turn).map((chunk) => JSON.stringify(chunk)),
+    isReady: () => send !== null,
+    begin: () => send?.(),
+    hear: (frame) => wire.hear(frame),
+  };
+}

@@ -1,0 +1,129 @@
+/**
+ * Real connections to a session: a WebSocket with one subscription, or an event stream. Both give frames, with the cursor
+ * as `event_id` (of events: as `id`). Never fold anything, and never come back by themselves.
+ */
+import { WebSocket } from "ws";
+import { EventStreamReader, readStream, type StreamMessage, StreamRefused } from "./event-stream.ts";
+import { DONE, type Frame, type ScreenName } from "./rendered-state.ts";
+
+/** Where the server is, and what lets one in. */
+export interface Door {
+  /** Such as `http://127.0.0.1:3000`. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Wish {
+  readonly session: string;
+  readonly dialect: ScreenName;
+  /** The last cursor seen. */
+  readonly after: string | null;
+}
+
+/** How a connection ended. Of one that is refused, what the server says. */
+export type LineEnd =
+  | { readonly type: "cut" | "ended" }
+  | { readonly type: "lost"; readonly error: unknown }
+  | { readonly type: "refused"; readonly error: Frame };
+
+export interface Hears {
+  frame(frame: Frame): void;
+  ended(end: LineEnd): void;
+}
+
+export interface Line {
+  /** Without a word, as when the network is gone. Nothing is heard afterwards. */
+  cut(): void;
+  /** Over a socket. */
+  send(frame: Frame): void;
+}
+
+const SUBSCRIBE = "subscribe";
+
+export function openSocket(door: Door, { session, dialect, after }: Wish, hears: Hears): Line {
+  const url = `${door.url.replace(/^http/, "ws")}/api/v1/socket?dialect=${dialect}`;
+  const socket = new WebSocket(url, { headers: door.headers, perMessageDeflate: false });
+  const waiting: Frame[] = [];
+  let isOver = false;
+  /** Whether our own command was answered. */
+  let isSubscribed = false;
+  const end = (how: LineEnd): void => {
+    if (isOver) return;
+    isOver = true;
+    socket.terminate();
+    hears.ended(how);
+  };
+  const send = (frame: Frame): void => {
+    if (socket.readyState === WebSocket.CONNECTING) waiting.push(frame);
+    else socket.send(JSON.stringify(frame));
+  };
+  socket.on("open", () => waiting.forEach(send));
+  socket.on("message", (data) => {
+    if (isOver) return;
+    const frame = JSON.parse((data as Buffer).toString("utf8")) as Frame;
+    // Of a command that nobody could read, the server doesn't know whose it was.
+    const request = frame["request_id"] ?? (isSubscribed ? null : SUBSCRIBE);
+    isSubscribed ||= frame.type === "subscribed";
+    if (frame.type === "error" && request === SUBSCRIBE) end({ type: "refused", error: frame });
+    else if (frame.type === "unsubscribed") end({ type: "ended" });
+    else hears.frame(frame);
+  });
+  socket.on("close", () => end({ type: "ended" }));
+  socket.on("error", (error) => end({ type: "lost", error }));
+  const cursor = after === null ? {} : { last_event_id: after };
+  send({ type: "subscribe", request_id: SUBSCRIBE, session_id: session, ...cursor });
+  return {
+    cut() {
+      isOver = true;
+      socket.terminate();
+    },
+    send,
+  };
+}
+
+export function openEvents(door: Door, { session, dialect, after }: Wish, hears: Hears): Line {
+  const leave = new AbortController();
+  const cursor = after === null ? {} : { "last-event-id": after };
+  const url = `${door.url}/api/v1/sessions/${session}/events?dialect=${dialect}`;
+  const reader = new EventStreamReader();
+  const end = (how: LineEnd): void => {
+    if (!leave.signal.aborted) hears.ended(how);
+  };
+  const take = (frame: Frame): void => {
+    if (leave.signal.aborted) return;
+    if (frame.type === "error") {
+      end({ type: "refused", error: frame });
+      leave.abort();
+    } else hears.frame(frame);
+  };
+  readStream(url, { headers: { ...door.headers, ...cursor }, signal: leave.signal }, (text) => {
+    const messages = reader.push(text);
+    for (const comment of reader.comments.splice(0)) toldBy(comment).forEach(take);
+    for (const message of messages) take(frameOf(message, dialect));
+  }).then(
+    () => end({ type: "ended" }),
+    (error: unknown) => {
+      if (!(error instanceof StreamRefused)) end({ type: "lost", error });
+      else end({ type: "refused", error: { type: "error", ...(JSON.parse(error.body) as object) } });
+    },
+  );
+  return {
+    cut: () => leave.abort(),
+    send: () => {
+      throw new Error("an event stream takes no commands");
+    },
+  };
+}
+
+/** `responses` has no frame for it. */
+function toldBy(comment: string): Frame[] {
+  const [, not, reason] = /^(not )?resumed: (\w+)$/.exec(comment) ?? [];
+  return reason === undefined ? [] : [{ type: "subscribed", resumed: not === undefined, reason }];
+}
+
+function frameOf({ id, data }: StreamMessage, dialect: ScreenName): Frame {
+  const frame = data === DONE ? { type: DONE } : (JSON.parse(data) as Frame);
+  if (id === null) return frame;
+  const isEvent = dialect === "native" && frame.type !== "snapshot";
+  return { ...frame, [isEvent ? "id" : "event_id"]: id };
+}

@@ -1,0 +1,34 @@
+/**
+ * Ends the connections of those who are no longer let in: their key was revoked, or their token has expired. Looks at all of
+ * them every few seconds, with one question to the store. Never ends anybody because the store can't be asked.
+ */
+import type { Keys } from "../../store/ports/access.ts";
+import type { Connection } from "../connection/registry.ts";
+
+const BATCH = 1_000;
+
+export async function endUnwelcome(
+  connections: Iterable<Connection>,
+  keys: Pick<Keys, "live">,
+  now: number,
+): Promise<void> {
+  const used = new Set<string>();
+  const expired: Connection[] = [];
+  for (const connection of connections) {
+    const { expiresAt, key } = connection.caller;
+    if (expiresAt !== null && expiresAt <= now) expired.push(connection);
+    else if (key !== null) used.add(key);
+  }
+  for (const connection of expired) connection.leave("unauthenticated");
+  const dead = await deadOf(keys, [...used]);
+  if (dead.size === 0) return;
+  const revoked = [...connections].filter(({ caller }) => caller.key !== null && dead.has(caller.key));
+  for (const connection of revoked) connection.leave("unauthenticated");
+}
+
+async function deadOf(keys: Pick<Keys, "live">, used: readonly string[]): Promise<Set<string>> {
+  const dead = new Set(used);
+  for (let n = 0; n < used.length; n += BATCH)
+    for (const id of await keys.live(used.slice(n, n + BATCH))) dead.delete(id);
+  return dead;
+}

@@ -1,0 +1,55 @@
+/**
+ * Tickets: a page can't send headers with a socket, so it asks for a ticket first and puts that into the address. Each is
+ * signed, good for half a minute, and opens one socket: what a log of addresses keeps is worth nothing.
+ */
+import { isStoreError } from "../../store/errors.ts";
+import { readSigned, signText } from "../../store/rules/signed-text.ts";
+import { type AuthenticateParts, requireLive } from "./authenticate.ts";
+import type { Caller } from "../caller.ts";
+import { Refused } from "../refused.ts";
+
+const PURPOSE = "ticket";
+
+interface Ticket extends Omit<Caller, "from"> {
+  readonly id: string;
+  readonly goodUntil: number;
+}
+
+export function makeTicket(
+  { from: _, ...caller }: Caller,
+  given: Pick<Ticket, "id" | "goodUntil">,
+  secret: string,
+): string {
+  const ticket: Ticket = { ...caller, ...given };
+  return signText(JSON.stringify(ticket), PURPOSE, secret);
+}
+
+/** Whom it lets in, this once. Throws UNAUTHENTICATED. */
+export async function redeemTicket(parts: AuthenticateParts, text: string, from: string): Promise<Caller> {
+  const { store, secrets, env } = parts;
+  const signed = readSigned(text, PURPOSE, secrets);
+  if (signed === null)
+    throw new Refused("UNAUTHENTICATED", "The ticket was not given by us, or was changed.");
+  const { id, goodUntil, ...caller } = JSON.parse(signed) as Ticket;
+  if (goodUntil <= env.now())
+    throw new Refused("UNAUTHENTICATED", "The ticket has expired. Ask for a new one.");
+  await requireLive(store, caller.key);
+  if (!(await isFirst(parts, caller.tenant, id, goodUntil)))
+    throw new Refused("UNAUTHENTICATED", "The ticket was used before. Ask for a new one.");
+  return { ...caller, from };
+}
+
+async function isFirst(
+  { store }: AuthenticateParts,
+  tenant: string,
+  id: string,
+  until: number,
+): Promise<boolean> {
+  try {
+    return await store.tickets.redeem(tenant, id, until);
+  } catch (error) {
+    // The tenant is gone.
+    if (isStoreError(error, "NOT_FOUND")) return false;
+    throw error;
+  }
+}

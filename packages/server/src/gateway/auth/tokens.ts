@@ -1,0 +1,82 @@
+/**
+ * Short-lived tokens of people, for browsers and apps that must not have a key: JWTs, HS256, signed with one of the
+ * gateway's secrets. A team can sign its own with the same secret. Never reads a database; whether the key behind a token
+ * is still good is asked in authenticate.ts.
+ */
+import { createSecretKey, type KeyObject } from "node:crypto";
+import { errors, jwtVerify, SignJWT } from "jose";
+import { z } from "zod";
+import { isId } from "../../store/rules/arguments.ts";
+import { type Action, ACTIONS } from "./access.ts";
+import type { Caller } from "../caller.ts";
+import { Refused } from "../refused.ts";
+
+/** What a token may be used for when it doesn't say. */
+const OF_A_PERSON: readonly Action[] = ["read", "write", "decide", "share"];
+/** Whoever has a token must not make others, for other people. */
+export const OF_TOKENS: readonly Action[] = ACTIONS.filter((action) => action !== "tokens");
+const ALGORITHM = "HS256";
+
+const id = z.string().refine(isId);
+const claims = z.object({
+  sub: id,
+  tenant: id,
+  exp: z.number(),
+  scopes: z.array(z.string()).optional(),
+  key: id.optional(),
+});
+
+export interface TokenGrant extends Pick<Caller, "tenant" | "user" | "key"> {
+  readonly scopes: readonly string[];
+  /** Milliseconds since 1970; whole seconds count. */
+  readonly expiresAt: number;
+}
+
+export function makeToken(grant: TokenGrant, secret: string, now: number): Promise<string> {
+  const { tenant, user, key, scopes, expiresAt } = grant;
+  return new SignJWT({ tenant, scopes: [...scopes], ...(key === null ? {} : { key }) })
+    .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
+    .setSubject(user)
+    .setIssuedAt(Math.floor(now / 1_000))
+    .setExpirationTime(Math.floor(expiresAt / 1_000))
+    .sign(keyOf(secret));
+}
+
+/** Throws UNAUTHENTICATED, and says whether it is worth asking for a new one. */
+export async function readToken(token: string, secrets: readonly string[], now: number): Promise<TokenGrant> {
+  for (const secret of secrets) {
+    const payload = await verified(token, secret, now);
+    if (payload === null) continue;
+    const read = claims.safeParse(payload);
+    if (!read.success)
+      throw new Refused("UNAUTHENTICATED", "The token must have sub, tenant and exp, and scopes as a list.");
+    const { sub, tenant, exp, scopes = OF_A_PERSON, key = null } = read.data;
+    const allowed = scopes.filter((scope) => OF_TOKENS.some((action) => action === scope));
+    // Without any it would be allowed everything: see access.ts.
+    if (allowed.length === 0) throw new Refused("UNAUTHENTICATED", "The token has no scope that we know.");
+    return { tenant, user: sub, scopes: allowed, key, expiresAt: exp * 1_000 };
+  }
+  throw new Refused("UNAUTHENTICATED", "The token was not signed by us, or was changed. Ask for a new one.");
+}
+
+async function verified(token: string, secret: string, now: number): Promise<unknown> {
+  try {
+    const options = { algorithms: [ALGORITHM], currentDate: new Date(now), requiredClaims: ["exp"] };
+    const { payload } = await jwtVerify(token, keyOf(secret), options);
+    return payload;
+  } catch (error) {
+    if (error instanceof errors.JWTExpired)
+      throw new Refused("UNAUTHENTICATED", "The token has expired. Ask for a new one.");
+    if (error instanceof errors.JOSEError) return null;
+    throw error;
+  }
+}
+
+/** Made once: when thousands come back at once, each of them would import the same secret again. */
+const keys = new Map<string, KeyObject>();
+
+function keyOf(secret: string): KeyObject {
+  const key = keys.get(secret) ?? createSecretKey(secret, "utf8");
+  keys.set(secret, key);
+  return key;
+}

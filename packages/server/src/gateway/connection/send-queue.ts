@@ -1,0 +1,222 @@
+/**
+ * The bounded queue before the transport of one connection, which several may share. Holds references to shared bytes and
+ * never copies any. Never knows what a transport is made of, and has no timer: who owns the connection tells it that the
+ * transport has drained, and asks whether it is stalled.
+ */
+import type { Position } from "@turnstream/protocol";
+import { Backlogs } from "../backlogs.ts";
+import type { Lane, Outlet, OutletEvents, Sent } from "./sink.ts";
+import { ReturnLine } from "../return-line.ts";
+
+export interface Transport {
+  /** Takes all of it. False when it holds enough now, and will say when it has drained. */
+  write(bytes: Uint8Array): boolean;
+  /** How much it holds that the other side has not taken, in bytes. */
+  readonly held: number;
+  /** Ends it, after what it holds. */
+  end(): void;
+  /** Ends it now. */
+  destroy(): void;
+}
+
+interface Waiting {
+  readonly bytes: Uint8Array;
+  /** Whose it is; null for what is nobody's, and outlives a drop. */
+  readonly of: Lane | null;
+  /** Where its client stands before it. */
+  readonly from: Position | null;
+  /** What of it counts for the bound. */
+  readonly counts: number;
+}
+
+/** What may be kept through drops. Who lets more answers pile up isn't reading them. */
+const MAX_KEPT_BYTES = 64 * 1024;
+/** Who has more than this share of the bound waiting is slow; who has less gives way for the sake of others. */
+const SLOW_SHARE = 0.5;
+/** Of every connection that nothing waits for, so that an idle one holds no list. */
+const NOTHING: readonly Waiting[] = [];
+
+export class QueuedOutlet implements Outlet {
+  readonly #transport: Transport;
+  readonly #events: OutletEvents;
+  readonly #maxBytes: number;
+  #waiting: readonly Waiting[] = NOTHING;
+  #waitingBytes = 0;
+  #keptBytes = 0;
+  /** Who has how much waiting; null while nothing does. */
+  #backlogs: Backlogs<Lane> | null = null;
+  /** Those that were dropped, until they are back; null while there are none. */
+  #line: ReturnLine<Lane> | null = null;
+  /** Since when the transport takes nothing; null while it does. */
+  #blockedSince: number | null = null;
+  #isEnding = false;
+  #isOver = false;
+
+  constructor(transport: Transport, events: OutletEvents, maxBytes: number) {
+    this.#transport = transport;
+    this.#events = events;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** What this connection makes us hold, in bytes: queued here, and in its transport. */
+  get held(): number {
+    return this.#waitingBytes + this.#transport.held;
+  }
+
+  /** For one who has the connection to himself. */
+  send(bytes: Uint8Array): Sent {
+    return this.#send(bytes, this.#events, null);
+  }
+
+  /** For one of several. Over the bound, whoever has the most waiting gives way. */
+  sendOf(lane: Lane, bytes: Uint8Array, from: Position | null): Sent {
+    return this.#send(bytes, lane, from);
+  }
+
+  /** It was its turn, or it stands in the line, and it needs nothing any more. */
+  passOf(lane: Lane): void {
+    if (this.#line?.leave(lane) === true) this.#callNext();
+  }
+
+  /**
+   * For answers to commands, which nobody would say again: they outlive a drop. A connection that lets too many of them pile
+   * up is destroyed.
+   */
+  sendKept(bytes: Uint8Array): void {
+    if (this.#isOver || this.#isEnding) return;
+    if (this.#isFree()) {
+      this.#write(bytes);
+      return;
+    }
+    this.#keptBytes += bytes.byteLength;
+    if (this.#keptBytes > MAX_KEPT_BYTES) this.destroy();
+    else this.#wait({ bytes, of: null, from: null, counts: bytes.byteLength });
+  }
+
+  /** For what is only worth saying when nothing else is said. */
+  sendIfFree(bytes: Uint8Array): void {
+    if (!this.#isOver && !this.#isEnding && this.#isFree()) this.#write(bytes);
+  }
+
+  end(): void {
+    if (this.#isOver || this.#isEnding) return;
+    this.#isEnding = true;
+    if (this.#waiting.length === 0) this.#finish();
+  }
+
+  destroy(): void {
+    this.over();
+    this.#transport.destroy();
+  }
+
+  /** The owner says that the transport takes something again. */
+  transportDrained(): void {
+    if (this.#isOver || this.#blockedSince === null) return;
+    this.#blockedSince = null;
+    const had = this.#backlogs?.isEmpty === false;
+    this.#flush();
+    if (this.#waiting.length > 0) return;
+    this.#backlogs = null;
+    if (this.#isEnding) this.#finish();
+    else {
+      if (had) this.#events.flushed();
+      this.#callNext();
+    }
+  }
+
+  /** The owner says that the connection is over; nothing is taken or held from now on. */
+  over(): void {
+    this.#isOver = true;
+    this.#waiting = NOTHING;
+    this.#waitingBytes = 0;
+    this.#backlogs = null;
+    this.#line = null;
+  }
+
+  isStalled(now: number, stalledMs: number): boolean {
+    return this.#blockedSince !== null && now - this.#blockedSince >= stalledMs;
+  }
+
+  #isFree(): boolean {
+    return this.#blockedSince === null && this.#waiting.length === 0;
+  }
+
+  #send(bytes: Uint8Array, of: Lane, from: Position | null): Sent {
+    if (this.#isOver || this.#isEnding || this.#line?.waits(of) === true) return "dropped";
+    if (this.#isFree()) {
+      this.#write(bytes);
+      if (this.#line?.leave(of) === true) this.#callNext();
+      return "written";
+    }
+    // Whose turn it is gets through, once: something larger than the queue never would.
+    const isCalled = this.#line?.leave(of) === true;
+    if (!isCalled && !this.#makeRoom(bytes.byteLength, of, from)) return "dropped";
+    this.#wait({ bytes, of, from, counts: isCalled ? 0 : bytes.byteLength });
+    return "queued";
+  }
+
+  /** @returns false when it was the sender who gave way */
+  #makeRoom(size: number, of: Lane, from: Position | null): boolean {
+    while ((this.#backlogs?.all ?? 0) + size > this.#maxBytes) {
+      const { who, bytes } = this.#backlogs?.most(of, size) ?? { who: of, bytes: size };
+      const first = this.#drop(who);
+      const at = first === undefined ? from : first.from;
+      who.setBack?.(bytes > this.#maxBytes * SLOW_SHARE ? null : at);
+      if (who === of) return false;
+    }
+    return true;
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (!this.#transport.write(bytes)) this.#blockedSince = performance.now();
+  }
+
+  #wait(one: Waiting): void {
+    if (this.#waiting === NOTHING) this.#waiting = [];
+    (this.#waiting as Waiting[]).push(one);
+    this.#waitingBytes += one.bytes.byteLength;
+    this.#backlogs ??= new Backlogs();
+    this.#backlogs.add(one.of, one.counts);
+  }
+
+  #flush(): void {
+    const waiting = this.#waiting;
+    let next = 0;
+    for (; next < waiting.length && this.#blockedSince === null; next++) {
+      const { bytes, of, counts } = waiting[next] as Waiting;
+      this.#waitingBytes -= bytes.byteLength;
+      if (of === null) this.#keptBytes -= bytes.byteLength;
+      this.#backlogs?.add(of, -counts);
+      this.#write(bytes);
+    }
+    this.#waiting = next === waiting.length ? NOTHING : waiting.slice(next);
+  }
+
+  /** All that one has waiting. @returns the first of it */
+  #drop(who: Lane): Waiting | undefined {
+    const first = this.#waiting.find(({ of }) => of === who);
+    if (first !== undefined) {
+      const kept = this.#waiting.filter(({ of }) => of !== who);
+      this.#waiting = kept.length === 0 ? NOTHING : kept;
+      this.#waitingBytes = 0;
+      for (const { bytes } of kept) this.#waitingBytes += bytes.byteLength;
+    }
+    this.#backlogs?.delete(who);
+    this.#line ??= new ReturnLine();
+    this.#line.add(who);
+    return first;
+  }
+
+  /** The next of those who were dropped, once there is room for all that it has missed. */
+  #callNext(): void {
+    if (this.#line === null || this.#isOver || this.#isEnding || !this.#isFree()) return;
+    const next = this.#line.next();
+    if (next !== null) next.drained();
+    else if (this.#line.isEmpty) this.#line = null;
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#transport.end();
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * JSON that ends with a snapshot of a session, written turn by turn and item by item, so that a long one never holds the
+ * event loop. The same JSON as in one go.
+ */
+import { type SessionState, snapshot, type TurnSnapshot } from "@turnstream/protocol";
+import { jsonOf, type Telling } from "./encode.ts";
+import type { Slices } from "../../util/time-slicer.ts";
+
+type Addresses = Pick<Telling, "addressOf">;
+
+const ITEMS_AT_ONCE = 50;
+
+/** `{...head, "snapshot": {...}}`. @param turns how many of the newest turns */
+export async function withSnapshot(
+  { run }: Slices,
+  addresses: Addresses,
+  head: Readonly<Record<string, unknown>>,
+  state: SessionState,
+  turns: number,
+): Promise<string> {
+  const { turns: shown, ...rest } = await run(() => snapshot(state, turns));
+  const texts: string[] = [];
+  for (const turn of shown) texts.push(await turnText(run, addresses, turn));
+  return run(() => filled(jsonOf(addresses, { ...head, snapshot: { ...rest, turns: [] } }), "]}}", texts));
+}
+
+async function turnText(run: Slices["run"], addresses: Addresses, turn: TurnSnapshot): Promise<string> {
+  const { items, ...rest } = turn;
+  const texts: string[] = [];
+  for (let n = 0; n < items.length; n += ITEMS_AT_ONCE) {
+    const some = items.slice(n, n + ITEMS_AT_ONCE);
+    texts.push(await run(() => some.map((item) => jsonOf(addresses, item)).join(",")));
+  }
+  return filled(jsonOf(addresses, { ...rest, items: [] }), "]}", texts);
+}
+
+/** Puts the elements into the empty list with which a JSON text ends. */
+function filled(text: string, ending: string, elements: readonly string[]): string {
+  return text.slice(0, -ending.length) + elements.join(",") + ending;
+}

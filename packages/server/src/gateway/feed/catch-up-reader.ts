@@ -1,0 +1,92 @@
+/**
+ * What a feed has seen after a position. Who comes back asks for what lies before the entries that the feed holds: the gap
+ * is read once and held for the others, who come back with cursors near by. Never follows: see follow-session.ts.
+ */
+import { formatCursor, type Position } from "@turnstream/protocol";
+import type { LogEntry } from "../../log/entry.ts";
+import type { BadCursorReason } from "../../log/log.ts";
+import type { Parts } from "../../session/backend.ts";
+import type { Ref } from "../../store/refs.ts";
+import { archivedEntries } from "../archived-entries.ts";
+import type { Held } from "./entry-buffer.ts";
+import { PAGE_ENTRIES } from "../subscription/replay-page.ts";
+
+/** What of a feed this needs. */
+export interface PastFeed {
+  readonly ref: Ref;
+  readonly parts: Parts;
+  readonly head: Position;
+  /** Null while it doesn't follow the log. */
+  readonly held: Held | null;
+}
+
+/** A longer gap is read by everybody for themselves, page by page. */
+const MAX_GAP = 4_096;
+const GAP_PAGE = 1_000;
+
+export class Past {
+  readonly #feed: PastFeed;
+  #filling: Promise<boolean> | null = null;
+
+  constructor(feed: PastFeed) {
+    this.#feed = feed;
+  }
+
+  /** A page at most; or what is wrong with the position. */
+  async after(position: Position, limit = PAGE_ENTRIES): Promise<readonly LogEntry[] | BadCursorReason> {
+    const { parts, ref } = this.#feed;
+    const known = this.#feed.held?.after(position, limit) ?? (await this.#reachBack(position, limit));
+    if (known !== null) return known;
+    const page = await parts.log.read(ref.session, { after: formatCursor(position), limit });
+    if (page.ok) return page.entries.filter(({ seq }) => seq <= this.#feed.head.seq);
+    if (page.reason !== "missing" && page.reason !== "ahead") return page.reason;
+    // While there is no log, what is archived is a good place.
+    const { archived } = await parts.store.archive.header(ref);
+    return archived === formatCursor(position) ? [] : page.reason;
+  }
+
+  /** The same out of the archive where the log no longer reaches: a turn may be trimmed while somebody reads it. */
+  async knownAfter(position: Position): Promise<readonly LogEntry[] | null> {
+    const entries = await this.after(position);
+    if (typeof entries !== "string") return entries;
+    const { parts, ref, head } = this.#feed;
+    return archivedEntries(parts.store, ref, position, { upTo: head, limit: PAGE_ENTRIES });
+  }
+
+  async #reachBack(position: Position, limit: number): Promise<readonly LogEntry[] | null> {
+    while (true) {
+      const { held } = this.#feed;
+      const known = held?.after(position, limit) ?? null;
+      if (held === null || known !== null || !isNear(held, position)) return known;
+      if (this.#filling !== null) {
+        // What another one reads may be enough.
+        await this.#filling.catch(() => false);
+        continue;
+      }
+      this.#filling = this.#fill(held, position).finally(() => (this.#filling = null));
+      if (!(await this.#filling)) return null;
+    }
+  }
+
+  /** @returns whether what lies between the position and what is held is held now too */
+  async #fill(held: Held, position: Position): Promise<boolean> {
+    const { parts, ref } = this.#feed;
+    const gap: LogEntry[] = [];
+    let last = position;
+    let bytes = 0;
+    while (last.seq < held.base.seq) {
+      const page = await parts.log.read(ref.session, { after: formatCursor(last), limit: GAP_PAGE });
+      const next = page.ok ? page.entries.at(-1) : undefined;
+      if (!page.ok || next === undefined) return false;
+      for (const entry of page.entries) bytes += entry.size;
+      if (bytes > held.room) return false;
+      gap.push(...page.entries);
+      last = next;
+    }
+    return this.#feed.held === held && held.reachBack(position, gap);
+  }
+}
+
+function isNear({ base }: Held, { seq }: Position): boolean {
+  return seq < base.seq && base.seq - seq <= MAX_GAP;
+}

@@ -1,0 +1,84 @@
+/**
+ * The feeds of this process: one for each session that somebody looks at, opened by the first and closed some time after
+ * the last has left, so that one who reconnects finds it as it was.
+ */
+import type { Ref } from "../../store/refs.ts";
+import { Feed } from "./session-feed.ts";
+import type { FeedParts } from "../subscription/feed-context.ts";
+import type { Feeds } from "../subscription/types.ts";
+import { createSlices, type Slices } from "../../util/time-slicer.ts";
+import { silentSince, turnBegun, turnEnded } from "./turn-watch.ts";
+
+export interface FeedsOptions extends Omit<FeedParts, "slices" | "pause"> {
+  /** Of the process, where others have long work too. */
+  readonly slices?: Slices;
+  /** How long a feed stays open for nobody. */
+  readonly graceMs?: number;
+  /** After a silence of so long, what only a running turn needs is dropped. */
+  readonly tidyMs?: number;
+}
+
+const GRACE_MS = 5_000;
+const TIDY_MS = 5_000;
+/** What all feeds may hold to be read again, in bytes. */
+const MAX_BYTES = 256 * 1024 * 1024;
+
+export function createFeeds({ graceMs = GRACE_MS, tidyMs = TIDY_MS, ...options }: FeedsOptions): Feeds {
+  const parts: FeedParts = { slices: createSlices(), ...options, pause };
+  const feeds = new Map<string, Feed>();
+  /** Those that nobody looks at, and when that was seen first. */
+  const idle = new Map<string, number>();
+
+  const sweep = setInterval(
+    () => {
+      const now = performance.now();
+      let bytes = 0;
+      for (const [key, feed] of feeds) {
+        feed.tidy(now, tidyMs);
+        bytes += feed.bytes;
+        // It can all be read again.
+        if (bytes > MAX_BYTES) feed.forget();
+        if (!feed.isIdle) idle.delete(key);
+        else if (!feed.isOver && now - (idle.get(key) ?? now) < graceMs) idle.set(key, idle.get(key) ?? now);
+        else {
+          feed.close();
+          feeds.delete(key);
+          idle.delete(key);
+        }
+      }
+    },
+    Math.max(10, Math.min(graceMs, tidyMs) / 5),
+  ).unref();
+
+  function open(ref: Ref): Feed {
+    const key = `${ref.tenant} ${ref.session}`;
+    const known = feeds.get(key);
+    if (known !== undefined && !known.isOver) return known;
+    const feed = new Feed(ref, parts);
+    feeds.set(key, feed);
+    return feed;
+  }
+
+  return {
+    subscribe: (ref, wish, viewer) => open(ref).subscribe(wish, viewer),
+    turnOf: (ref, message, signal) => turnBegun(open(ref), message, signal),
+    ended: (ref, turn, signal) => turnEnded(open(ref), turn, signal),
+    silentSince: (ref, leastMs) => {
+      const feed = feeds.get(`${ref.tenant} ${ref.session}`);
+      return feed === undefined ? null : silentSince(feed, leastMs);
+    },
+    size: () => ({
+      sessions: feeds.size,
+      bytes: [...feeds.values()].reduce((sum, feed) => sum + feed.bytes, 0),
+    }),
+    close: async () => {
+      clearInterval(sweep);
+      for (const feed of feeds.values()) feed.close();
+      feeds.clear();
+    },
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,162 @@
+/**
+ * The folded state of a session at any position that its log has: from a state that is near, or from what the archive keeps.
+ * Reads what it must, in small pieces, and once for all who ask for the same.
+ */
+import {
+  comparePositions,
+  emptyState,
+  type Event,
+  fold,
+  formatCursor,
+  parseCursor,
+  type Position,
+  type SessionState,
+} from "@turnstream/protocol";
+import type { LogEntry } from "../../log/entry.ts";
+import type { BadCursorReason } from "../../log/log.ts";
+import { readCheckpoint } from "../../session/checkpoint.ts";
+import { foldFrom } from "../../session/history/fold-to.ts";
+import { slimState } from "../../session/history/trim-state.ts";
+import type { Ref } from "../../store/refs.ts";
+import type { FeedParts } from "../subscription/feed-context.ts";
+import type { Held } from "./entry-buffer.ts";
+import { KeptPages } from "../../util/promise-cache.ts";
+import { Story } from "../story.ts";
+
+/** More are folded in pieces. */
+const AT_ONCE = 500;
+const SAME_MS = 1_000;
+
+interface Begun {
+  readonly base: SessionState;
+  readonly head: SessionState;
+}
+
+export class States {
+  readonly #parts: FeedParts;
+  readonly #ref: Ref;
+  #story = new Story();
+  /** The last seq at which something that is over was dropped from a state: only the archive has it then. */
+  #droppedAt = 0;
+  /** As far as is known. */
+  #archivedTo = 0;
+  #begun: Promise<Begun> | null = null;
+  readonly #kept = new KeptPages<SessionState | BadCursorReason>(SAME_MS);
+
+  constructor(parts: FeedParts, ref: Ref) {
+    this.#parts = parts;
+    this.#ref = ref;
+  }
+
+  /** How many are kept. */
+  get size(): number {
+    return this.#story.size + this.#kept.size;
+  }
+
+  /** Whether what states have dropped is archived as it was then. */
+  async isDroppedKept(): Promise<boolean> {
+    const to = this.#droppedAt;
+    if (to <= this.#archivedTo) return true;
+    const { archived } = await this.#parts.store.archive.header(this.#ref);
+    this.#archivedTo = parseCursor(archived)?.seq ?? 0;
+    return to <= this.#archivedTo;
+  }
+
+  /** Folds on where somebody needs every state. */
+  fold(before: SessionState, event: Event): { readonly before: SessionState; readonly after: SessionState } {
+    const from = this.#story.before(before, event);
+    if (from !== before) this.#dropped(before);
+    const after = fold(from, event);
+    this.#story.after(after);
+    return { before: from, after };
+  }
+
+  at(position: Position, held: Held | null): Promise<SessionState | BadCursorReason> {
+    return this.#kept.get(formatCursor(position), performance.now(), () => this.#find(position, held));
+  }
+
+  /** Right before the newest turn began, as of a position. */
+  async lastTurn(head: Position, held: Held | null): Promise<SessionState> {
+    const state = await this.at(head, held);
+    const start = typeof state === "string" ? 0 : (state.turns.last()?.start ?? 0);
+    // Turns that nobody needed the states of have come since then.
+    if ((this.#story.base?.seq ?? start) < start - 1) {
+      this.clear();
+      await this.at(head, held);
+    }
+    return this.#story.base ?? emptyState;
+  }
+
+  /** For a session in which nothing runs. */
+  slim(state: SessionState): SessionState {
+    const slim = slimState(state);
+    if (slim !== state) this.#dropped(state);
+    return slim;
+  }
+
+  clear(): void {
+    // A new one: who is still folding for the old one must not bring back what was of another timeline.
+    this.#story = new Story();
+    this.#begun = null;
+    this.#kept.clear();
+  }
+
+  #dropped({ seq }: Position): void {
+    this.#droppedAt = Math.max(this.#droppedAt, seq);
+  }
+
+  async #find(position: Position, held: Held | null): Promise<SessionState | BadCursorReason> {
+    if (position.seq === 0) return emptyState;
+    const own = this.#story;
+    const begun = own.size > 0 ? null : await (this.#begun ??= this.#begin(own, held?.head ?? position));
+    if (begun !== null && comparePositions(begun.head, position) === 0) return begun.head;
+    const near = own.nearest(position);
+    if (near !== null && comparePositions(near, position) === 0) return near;
+    const between = near === null ? null : (held?.after(near, AT_ONCE) ?? null);
+    if (near !== null && between !== null) {
+      const found = await this.#parts.slices.run(() => foldUpTo(near, between, position));
+      if (found !== null) return found;
+    }
+    // Of a turn before those that are kept: folded from the beginning, for nothing nearer was.
+    const far = begun !== null && comparePositions(begun.base, position) <= 0 ? begun.base : emptyState;
+    return foldFrom(this.#parts, this.#ref, near ?? far, {
+      upTo: position,
+      run: this.#parts.slices.run,
+    });
+  }
+
+  /**
+   * Folds the newest turn once, and keeps some states on the way: all who come back are near to one of them.
+   * @returns where it began, and what came of it
+   */
+  async #begin(own: Story, head: Position): Promise<Begun> {
+    try {
+      const story = new Story();
+      const base = await readCheckpoint(this.#parts, this.#ref);
+      story.begin(base);
+      if (comparePositions(base, head) > 0) return { base, head: base };
+      const found = await foldFrom(this.#parts, this.#ref, base, {
+        upTo: head,
+        run: this.#parts.slices.run,
+        onStep: (before, event, after) => {
+          if (story.before(before, event) !== before) this.#dropped(before);
+          story.after(after);
+        },
+      });
+      if (typeof found === "string") return { base, head: base };
+      if (own.size === 0) own.take(story);
+      return { base, head: found };
+    } finally {
+      if (own === this.#story) this.#begun = null;
+    }
+  }
+}
+
+function foldUpTo(from: SessionState, entries: readonly LogEntry[], position: Position): SessionState | null {
+  let state = from;
+  for (const entry of entries) {
+    if (comparePositions(entry, position) > 0) break;
+    state = fold(state, entry.event);
+  }
+  return comparePositions(state, position) === 0 ? state : null;
+}

@@ -1,0 +1,31 @@
+/** The one table of routes. A test compares it with the docs, and another holds every route to its owner. */
+import type { Route } from "../route.ts";
+import { allowanceRoutes } from "./allowances.ts";
+import { blobRoutes } from "./blobs.ts";
+import { fileRoutes } from "./files.ts";
+import { historyRoutes } from "./history.ts";
+import { interactionRoutes } from "./interactions.ts";
+import { knowledgeRoutes } from "./knowledge.ts";
+import { memoryRoutes } from "./memories.ts";
+import { events } from "./events.ts";
+import { messages } from "./messages.ts";
+import { sessionRoutes } from "./sessions.ts";
+import { shareRoutes } from "./shares.ts";
+import { tokenRoutes } from "./tokens.ts";
+import { turnRoutes } from "./turns.ts";
+
+export const ROUTES: readonly Route[] = [
+  ...tokenRoutes,
+  ...sessionRoutes,
+  messages,
+  events,
+  ...shareRoutes,
+  ...historyRoutes,
+  ...turnRoutes,
+  ...interactionRoutes,
+  ...allowanceRoutes,
+  ...fileRoutes,
+  ...blobRoutes,
+  ...knowledgeRoutes,
+  ...memoryRoutes,
+];

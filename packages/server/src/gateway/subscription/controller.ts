@@ -1,0 +1,156 @@
+/** The shell of one subscription: does what the machine says, with a viewer on one side and a feed on the other. */
+import { type Cursor, formatCursor, type Position, START_CURSOR } from "@turnstream/protocol";
+import type { Telling } from "../encoding/encode.ts";
+import type { Subscription, SubscriptionWish, Viewer } from "./types.ts";
+import type { Sent } from "../connection/sink.ts";
+import type { Standing } from "./replay-page.ts";
+import {
+  type Beginning,
+  newSubscription,
+  startSubscription,
+  type Subscribed,
+  subscription,
+  type SubscriptionInput,
+  type SubscriptionStep,
+} from "./state-machine.ts";
+
+/** What a seat asks of its feed. Answers come as inputs. */
+export interface SeatOwner {
+  begin(seat: Seat, ask: number, how: Beginning): void;
+  read(seat: Seat, ask: number, after: Position): void;
+  /** It takes no live pieces any more. */
+  unjoin(seat: Seat): void;
+  leave(seat: Seat): void;
+  /** Its viewer has thrown, and is let go. */
+  failed(error: unknown): void;
+}
+
+export class Seat implements Subscription {
+  readonly wish: SubscriptionWish;
+  readonly telling: Telling;
+  /** While it catches up: the folded state where it stands, so that the next page goes on from there. */
+  standing: Standing | null = null;
+  /** How often it began anew since it was live. */
+  anews = 0;
+  readonly #owner: SeatOwner;
+  readonly #viewer: Viewer;
+  #state: Subscribed = newSubscription;
+  /** Where a piece has brought it that was written at once; the machine hears of it before anything else. */
+  #passed: Position | null = null;
+
+  constructor(owner: SeatOwner, wish: SubscriptionWish, telling: Telling, viewer: Viewer) {
+    this.#owner = owner;
+    this.wish = wish;
+    this.telling = telling;
+    this.#viewer = viewer;
+  }
+
+  get position(): Cursor {
+    const position = this.#passed ?? this.#state.position;
+    return position === null ? START_CURSOR : formatCursor(position);
+  }
+
+  /** Whether anybody waits for that answer still. */
+  awaits(ask: number): boolean {
+    const { phase, ask: newest } = this.#state;
+    return newest === ask && (phase === "starting" || phase === "catching up");
+  }
+
+  start(): void {
+    this.#take(startSubscription(this.#state));
+  }
+
+  step(input: SubscriptionInput): void {
+    const to = this.#passed;
+    this.#passed = null;
+    if (to !== null)
+      this.#take(subscription(this.#state, { type: "piece", to, sent: "written", over: false }));
+    this.#take(subscription(this.#state, input));
+  }
+
+  /** A live piece. @param bytes null when the dialect says nothing of it */
+  piece(bytes: Uint8Array | null, to: Position, endedTurn: string | null): void {
+    if (this.#state.phase !== "live") return;
+    let sent: Sent | null = null;
+    try {
+      if (bytes !== null) sent = this.#viewer.outlet.send(bytes, this.#passed ?? this.#state.position);
+    } catch (error) {
+      this.#letGo(error);
+      return;
+    }
+    const over = endedTurn !== null && endsWith(this.wish, endedTurn);
+    // Nearly always, for every viewer: many of them come to the same as the last one.
+    if (sent === "written" && !over) this.#passed = to;
+    else this.step({ type: "piece", to, sent, over });
+  }
+
+  flushed(): void {
+    this.step({ type: "flushed" });
+  }
+
+  drained(): void {
+    this.step({ type: "drained" });
+  }
+
+  setBack(at: Position | null): void {
+    this.step({ type: "set back", at });
+  }
+
+  closed(): void {
+    this.step({ type: "closed" });
+    this.#owner.leave(this);
+  }
+
+  #take({ state, effects }: SubscriptionStep): void {
+    const wasLive = this.#state.phase === "live";
+    this.#state = state;
+    if (wasLive && state.phase !== "live") this.#owner.unjoin(this);
+    if (!wasLive && isSettled(state)) this.#viewer.outlet.pass?.();
+    for (const effect of effects) {
+      // The viewer may leave while it is told.
+      if (this.#state.phase === "closed" && state.phase !== "closed") return;
+      try {
+        this.#do(effect);
+      } catch (error) {
+        this.#letGo(error);
+      }
+    }
+  }
+
+  #do(effect: SubscriptionStep["effects"][number]): void {
+    switch (effect.type) {
+      case "begin":
+        this.standing = null;
+        this.#owner.begin(this, effect.ask, effect.how);
+        break;
+      case "tell":
+        this.#viewer.told(effect.told);
+        break;
+      case "send":
+        this.step({ type: "sent", sent: this.#viewer.outlet.send(effect.bytes) });
+        break;
+      case "read":
+        this.#owner.read(this, effect.ask, effect.after);
+        break;
+      case "end":
+        this.#owner.leave(this);
+        this.#viewer.ended(effect.reason);
+    }
+  }
+
+  /** A viewer that throws ends, and nobody else does. */
+  #letGo(error: unknown): void {
+    this.#owner.failed(error);
+    this.step({ type: "end", reason: "unavailable" });
+  }
+}
+
+/** Whether it has caught up, waits, or is over. */
+function isSettled({ phase, waits }: Subscribed): boolean {
+  return phase === "live" || phase === "closed" || waits !== null;
+}
+
+/** Whether that turn's end is what the viewer waits for. */
+export function endsWith({ until, untilIdle = false }: SubscriptionWish, turn: string): boolean {
+  return untilIdle || turn === until;
+}

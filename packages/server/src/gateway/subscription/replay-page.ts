@@ -1,0 +1,89 @@
+/**
+ * A page of a replay: entries that are there already, merged and encoded for one choice, from where a viewer stands.
+ * Pure; short enough to be done in one go.
+ */
+import { type Event, fold, type Position, type SessionState } from "@turnstream/protocol";
+import type { LogEntry } from "../../log/entry.ts";
+import { mergedEvents } from "../merged-events.ts";
+import {
+  attachEncoder,
+  bytesOfFrames,
+  framesOfEvent,
+  needsState,
+  type Remembered,
+  type Telling,
+} from "../encoding/encode.ts";
+
+/** Where a viewer stands, as its dialect has to know it. */
+export interface Standing {
+  readonly state: SessionState;
+  readonly remembered: Remembered;
+}
+
+export interface ReplayPage {
+  readonly to: Position;
+  readonly chunks: readonly Uint8Array[];
+  /** The turn that the viewer waits for ends with it. */
+  readonly over: boolean;
+  readonly standing: Standing | null;
+}
+
+export const PAGE_ENTRIES = 512;
+const PAGE_BYTES = 128 * 1024;
+
+export function standingAt(telling: Telling, state: SessionState): Standing {
+  return { state, remembered: attachEncoder(telling.choice, state) };
+}
+
+/**
+ * @param entries right after where the viewer stands, at least one
+ * @param isLast whether the viewer leaves with the end of this turn
+ */
+export function replayPage(
+  telling: Telling,
+  from: Standing | null,
+  entries: readonly LogEntry[],
+  isLast: (turn: string) => boolean,
+): ReplayPage {
+  const { taken, over } = cut(entries, isLast);
+  const events = mergedEvents(taken);
+  const last = taken.at(-1) as LogEntry;
+  const to = { epoch: last.epoch, seq: last.seq };
+  if (!needsState(telling.choice) || from === null)
+    return { to, chunks: chunksOf(bytesOfFrames(telling, events)), over, standing: null };
+  const frames: object[] = [];
+  let { state, remembered } = from;
+  for (const event of events) {
+    const after = fold(state, event);
+    const encoded = framesOfEvent(telling.choice, remembered, event, state, after);
+    for (const frame of encoded.frames) frames.push(frame);
+    [state, remembered] = [after, encoded.remembered];
+  }
+  return { to, chunks: chunksOf(bytesOfFrames(telling, frames)), over, standing: { state, remembered } };
+}
+
+/** As many as make a page; not beyond the end of the turn that the viewer waits for. */
+function cut(
+  entries: readonly LogEntry[],
+  isLast: (turn: string) => boolean,
+): { taken: readonly LogEntry[]; over: boolean } {
+  let size = 0;
+  for (const [n, entry] of entries.entries()) {
+    size += entry.size;
+    const ended = endOf(entry);
+    if (ended !== null && isLast(ended)) return { taken: entries.slice(0, n + 1), over: true };
+    if (size > PAGE_BYTES || n + 1 === PAGE_ENTRIES) return { taken: entries.slice(0, n + 1), over: false };
+  }
+  return { taken: entries, over: false };
+}
+
+/** The turn that an entry ends; null for nearly all. */
+export function endOf(entry: LogEntry): string | null {
+  if (!entry.mayHold('"turn.end"')) return null;
+  const event: Event = entry.event;
+  return event.type === "turn.end" ? event.turn : null;
+}
+
+function chunksOf(bytes: Uint8Array | null): readonly Uint8Array[] {
+  return bytes === null ? [] : [bytes];
+}

@@ -1,0 +1,240 @@
+/**
+ * One viewer of a session, as a pure machine: what to give its outlet, so that it gets every event after where it began
+ * once and in order, or is told that it begins anew.
+ *
+ *               begun                  at the head
+ *   starting ──────────▶ catching up ──────────────▶ live ─── piece: send
+ *      ▲  ▲                │  ▲  │                   │  │
+ *      │  │ bad position   │  │  │ page: send        │  │ the feed began anew: read on from here
+ *      │  └────────────────┘  └──┴───────────────────│──┘
+ *      │ drained                                     │
+ *      └──────────────── degraded ◀──────────────────┘ dropped, set back (from any state)
+ *
+ * `position` is what the outlet was given, `safe` what its transport has: the first may be lost to a client that is slow,
+ * the second not. While it catches up it takes no pieces, and reads on only when what it was given has left: so it never
+ * fills its own queue, and nobody waits for it. Never reads, sends or waits itself: it says what to do.
+ */
+import type { Position } from "@turnstream/protocol";
+import type { SubscriptionEnd, Told } from "./types.ts";
+import type { Sent } from "../connection/sink.ts";
+
+export interface Subscribed {
+  readonly phase: "starting" | "catching up" | "live" | "degraded" | "closed";
+  readonly position: Position | null;
+  readonly safe: Position | null;
+  /** Which answer is waited for; others are too late. */
+  readonly ask: number;
+  /** What is still to be given to the outlet, to where it brings the client, and whether that is all. */
+  readonly chunks: readonly Uint8Array[];
+  readonly to: Position | null;
+  readonly over: boolean;
+  /** While degraded: for the sake of others on the same connection, and by no fault of its own. */
+  readonly isSetBack: boolean;
+  /** While catching up: until what was given has left, or until there is something to read. */
+  readonly waits: "flush" | "news" | null;
+}
+
+/** How a viewer begins: where it says it was, anew, or where it was when it turned out too slow or was set back. */
+export type Beginning =
+  | { readonly type: "asked" }
+  | { readonly type: "anew" }
+  | { readonly type: "slow" | "set back"; readonly since: Position | null };
+
+export type SubscriptionInput =
+  | {
+      readonly type: "begun";
+      readonly ask: number;
+      /** Null when it goes on as if nothing had been. */
+      readonly told: Told | null;
+      readonly at: Position;
+      readonly chunks: readonly Uint8Array[];
+    }
+  | {
+      readonly type: "page";
+      readonly ask: number;
+      readonly to: Position;
+      readonly chunks: readonly Uint8Array[];
+      readonly over: boolean;
+    }
+  /** It stands where the feed stands: what comes next is a piece. */
+  | { readonly type: "joined"; readonly ask: number }
+  /** There is nothing after its position yet, but the feed isn't there either. */
+  | { readonly type: "nothing"; readonly ask: number }
+  /** Its position is not in the log. */
+  | { readonly type: "bad"; readonly ask: number }
+  | { readonly type: "sent"; readonly sent: Sent }
+  | { readonly type: "piece"; readonly to: Position; readonly sent: Sent | null; readonly over: boolean }
+  | { readonly type: "news" }
+  | { readonly type: "lost" }
+  | { readonly type: "flushed" }
+  | { readonly type: "drained" }
+  /** What was queued is gone. @param at where the client stands, if that is known and near */
+  | { readonly type: "set back"; readonly at: Position | null }
+  | { readonly type: "end"; readonly reason: SubscriptionEnd }
+  | { readonly type: "closed" };
+
+type SubscriptionEffect =
+  | { readonly type: "begin"; readonly ask: number; readonly how: Beginning }
+  | { readonly type: "tell"; readonly told: Told }
+  /** Answered by `sent`, at once. */
+  | { readonly type: "send"; readonly bytes: Uint8Array }
+  | { readonly type: "read"; readonly ask: number; readonly after: Position }
+  | { readonly type: "end"; readonly reason: SubscriptionEnd };
+
+export interface SubscriptionStep {
+  readonly state: Subscribed;
+  readonly effects: readonly SubscriptionEffect[];
+}
+
+const NOTHING: readonly SubscriptionEffect[] = [];
+const NO_CHUNKS: readonly Uint8Array[] = [];
+
+export const newSubscription: Subscribed = {
+  phase: "starting",
+  position: null,
+  safe: null,
+  ask: 0,
+  chunks: NO_CHUNKS,
+  to: null,
+  over: false,
+  isSetBack: false,
+  waits: null,
+};
+
+/** The first step: asks how to begin. */
+export function startSubscription(state: Subscribed): SubscriptionStep {
+  return begin(state, { type: "asked" });
+}
+
+export function subscription(state: Subscribed, input: SubscriptionInput): SubscriptionStep {
+  if (state.phase === "closed") return { state, effects: NOTHING };
+  // An answer to what nobody waits for any more.
+  if ("ask" in input && (input.ask !== state.ask || state.phase === "live" || state.phase === "degraded"))
+    return { state, effects: NOTHING };
+  switch (input.type) {
+    case "begun": {
+      const { told, at: to, chunks } = input;
+      const begun: Subscribed = { ...state, phase: "catching up", chunks, to, over: false };
+      // What was there before is told anew, or is where it goes on from.
+      const from = told?.resumed === false ? { ...begun, position: null, safe: null } : begun;
+      return giveNext(from, told === null ? NOTHING : [{ type: "tell", told }]);
+    }
+    case "page":
+      return giveNext({ ...state, chunks: input.chunks, to: input.to, over: input.over }, NOTHING);
+    case "joined":
+      return { state: { ...state, phase: "live" }, effects: NOTHING };
+    case "nothing":
+      return { state: { ...state, waits: "news" }, effects: NOTHING };
+    case "bad":
+      return begin(state, { type: "anew" });
+    case "sent":
+      return takeSent(state, input.sent);
+    case "piece":
+      return takePiece(state, input);
+    case "news":
+      return state.waits === "news" ? read(state, NOTHING) : { state, effects: NOTHING };
+    case "lost":
+      return state.phase === "live" || state.waits === "news"
+        ? read({ ...state, phase: "catching up" }, NOTHING)
+        : { state, effects: NOTHING };
+    case "flushed":
+      return takeFlushed(state);
+    case "drained":
+      return isSafe(state)
+        ? { state, effects: NOTHING }
+        : begin(state, { type: state.isSetBack ? "set back" : "slow", since: state.safe });
+    case "set back":
+      return setBack(state, input.at);
+    case "end":
+      return end(state, NOTHING, input.reason);
+    case "closed":
+      return { state: { ...state, phase: "closed", chunks: NO_CHUNKS }, effects: NOTHING };
+  }
+}
+
+/** Whether nothing that the outlet was given can be lost by now. */
+function isSafe({ phase, position, safe, waits }: Subscribed): boolean {
+  return phase === "starting" || (phase !== "degraded" && position === safe && waits !== "flush");
+}
+
+function begin(state: Subscribed, how: Beginning): SubscriptionStep {
+  const ask = state.ask + 1;
+  return {
+    state: { ...state, phase: "starting", ask, chunks: NO_CHUNKS, to: null, isSetBack: false, waits: null },
+    effects: [{ type: "begin", ask, how }],
+  };
+}
+
+function read(state: Subscribed, before: readonly SubscriptionEffect[]): SubscriptionStep {
+  const ask = state.ask + 1;
+  // Only what was given to an outlet has a position; who has none begins anew.
+  if (state.position === null) return begin(state, { type: "anew" });
+  return {
+    state: { ...state, ask, waits: null },
+    effects: [...before, { type: "read", ask, after: state.position }],
+  };
+}
+
+function end(
+  state: Subscribed,
+  before: readonly SubscriptionEffect[],
+  reason: SubscriptionEnd,
+): SubscriptionStep {
+  return {
+    state: { ...state, phase: "closed", chunks: NO_CHUNKS },
+    effects: [...before, { type: "end", reason }],
+  };
+}
+
+/** Gives the outlet the next chunk, or goes on once there is none. */
+function giveNext(state: Subscribed, before: readonly SubscriptionEffect[]): SubscriptionStep {
+  const [bytes, ...chunks] = state.chunks;
+  if (bytes !== undefined)
+    return { state: { ...state, chunks, waits: null }, effects: [...before, { type: "send", bytes }] };
+  const { position, to } = state;
+  // With nothing to send, what was safe before is as safe at the new position.
+  const there = to ?? position;
+  const safe = state.safe === position ? there : state.safe;
+  const arrived: Subscribed = { ...state, position: there, safe, to: null };
+  return state.over ? end(arrived, before, "over") : read(arrived, before);
+}
+
+function takeSent(state: Subscribed, sent: Sent): SubscriptionStep {
+  if (sent === "dropped") return degrade(state);
+  const isLast = state.chunks.length === 0;
+  const position = isLast ? (state.to ?? state.position) : state.position;
+  const given: Subscribed = { ...state, position, to: isLast ? null : state.to };
+  if (isLast && state.over) return end(given, NOTHING, "over");
+  if (sent === "queued") return { state: { ...given, waits: "flush" }, effects: NOTHING };
+  return isLast ? read({ ...given, safe: position }, NOTHING) : giveNext(given, NOTHING);
+}
+
+function takePiece(state: Subscribed, input: SubscriptionInput & { type: "piece" }): SubscriptionStep {
+  const { to, sent, over } = input;
+  if (state.phase !== "live") return { state, effects: NOTHING };
+  if (sent === "dropped") return degrade(state);
+  const isSafeStill = sent === "written" || (sent === null && state.safe === state.position);
+  const next: Subscribed = { ...state, position: to, safe: isSafeStill ? to : state.safe };
+  return over ? end(next, NOTHING, "over") : { state: next, effects: NOTHING };
+}
+
+function takeFlushed(state: Subscribed): SubscriptionStep {
+  if (state.phase === "degraded" || state.phase === "starting") return { state, effects: NOTHING };
+  const isLast = state.chunks.length === 0 && state.to === null;
+  const flushed = isLast ? { ...state, safe: state.position } : state;
+  if (state.waits !== "flush") return { state: flushed, effects: NOTHING };
+  return isLast ? read(flushed, NOTHING) : giveNext(flushed, NOTHING);
+}
+
+/** Who begins has lost nothing that it will not be given again. */
+function setBack(state: Subscribed, at: Position | null): SubscriptionStep {
+  if (state.phase === "starting") return { state, effects: NOTHING };
+  return degrade(at === null ? state : { ...state, position: at, safe: at, isSetBack: true });
+}
+
+function degrade(state: Subscribed): SubscriptionStep {
+  return {
+    state: { ...state, phase: "degraded", chunks: NO_CHUNKS, to: null, waits: null },
+    effects: NOTHING,
+  };
+}

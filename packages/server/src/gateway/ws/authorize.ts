@@ -1,0 +1,65 @@
+/**
+ * Who may open a socket, and in which dialect: decided before the upgrade, so that a refusal is an HTTP answer. A page of a
+ * foreign origin never gets in, whatever it has; a ticket is for pages only, so it never comes without an origin.
+ */
+import type { IncomingMessage } from "node:http";
+import { z } from "zod";
+import { requireAction } from "../auth/access.ts";
+import { authenticate } from "../auth/authenticate.ts";
+import type { Caller } from "../caller.ts";
+import { isOurOrigin } from "../http/cors.ts";
+import { nodeHeaders } from "../http/node-request.ts";
+import type { Door } from "../http/handle-request.ts";
+import { Refused } from "../refused.ts";
+import { redeemTicket } from "../auth/tickets.ts";
+
+/** `responses` is told over event streams only. */
+const SOCKET_DIALECTS = ["blocks", "native", "tasks"] as const;
+
+export interface Admitted {
+  readonly caller: Caller;
+  readonly dialect: (typeof SOCKET_DIALECTS)[number];
+}
+
+/** Nothing else: an address ends up in logs, so a key or token in it is refused before anybody gets used to it. */
+const query = z.strictObject({
+  dialect: z.enum(SOCKET_DIALECTS).default("blocks"),
+  ticket: z.string().max(8_000).exactOptional(),
+});
+
+/** @param search of the address. Throws what `errorAnswer` knows. */
+export async function admit(
+  door: Door,
+  incoming: IncomingMessage,
+  { search, from }: { readonly search: URLSearchParams; readonly from: string },
+): Promise<Admitted> {
+  const headers = nodeHeaders(incoming);
+  const origin = headers.get("origin");
+  const { origins, publicUrl } = door;
+  if (origin !== undefined && !isOurOrigin(origin, { origins, publicUrl, host: headers.get("host") }))
+    throw new Refused("FORBIDDEN", "Pages of this origin may not open sockets here.");
+  const { dialect, ticket } = query.parse(Object.fromEntries(search));
+  const caller =
+    ticket === undefined
+      ? await authenticate(door.parts, headers, from)
+      : await byTicket(door, ticket, headers, from);
+  requireAction(caller, "read");
+  return { caller, dialect };
+}
+
+/** Only a page needs one, and a page has an origin: without, it was taken out of somebody's address. */
+async function byTicket(
+  { parts }: Door,
+  ticket: string,
+  headers: ReadonlyMap<string, string>,
+  from: string,
+): Promise<Caller> {
+  if (!headers.has("origin"))
+    throw new Refused(
+      "FORBIDDEN",
+      "A ticket is for pages, and this comes from none: send a token as a header.",
+    );
+  if (headers.has("x-api-key") || headers.has("authorization"))
+    throw new Refused("UNAUTHENTICATED", "Send a ticket, or x-api-key or authorization, not both.");
+  return redeemTicket(parts, ticket, from);
+}

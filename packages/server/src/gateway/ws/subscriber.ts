@@ -1,0 +1,69 @@
+/**
+ * A session as a socket sees it: one of those who share its outlet. Tells the client how its subscription began, and when it
+ * ends though nobody asked.
+ */
+import type { Position } from "@turnstream/protocol";
+import type { SocketReply } from "@turnstream/protocol/schema";
+import type { Subscription, SubscriptionEnd, Told, Viewer } from "../subscription/types.ts";
+import type { Lane, Outlet, Sent } from "../connection/sink.ts";
+import type { QueuedOutlet } from "../connection/send-queue.ts";
+
+/** What a viewer needs of its socket. */
+export interface SocketSide {
+  readonly outlet: QueuedOutlet;
+  reply(reply: SocketReply): void;
+  /** It is over, and not by the client's wish. */
+  forget(viewer: SocketViewer): void;
+}
+
+export class SocketViewer implements Viewer, Lane, Outlet {
+  readonly session: string;
+  /** Null while `subscribe` has not come back. */
+  subscription: Subscription | null = null;
+  readonly #side: SocketSide;
+  /** Told once: what begins anew later, begins by itself. */
+  #request: string | undefined;
+
+  constructor(side: SocketSide, session: string, request: string | undefined) {
+    this.#side = side;
+    this.session = session;
+    this.#request = request;
+  }
+
+  get outlet(): Outlet {
+    return this;
+  }
+
+  send(bytes: Uint8Array, from: Position | null = null): Sent {
+    return this.#side.outlet.sendOf(this, bytes, from);
+  }
+
+  pass(): void {
+    this.#side.outlet.passOf(this);
+  }
+
+  end(): void {
+    this.#side.outlet.end();
+  }
+
+  drained(): void {
+    this.subscription?.drained();
+  }
+
+  setBack(at: Position | null): void {
+    this.subscription?.setBack?.(at);
+  }
+
+  told(told: Told): void {
+    const request = this.#request === undefined ? {} : { request_id: this.#request };
+    this.#request = undefined;
+    this.#side.reply({ type: "subscribed", ...request, session_id: this.session, ...told });
+  }
+
+  ended(reason: SubscriptionEnd): void {
+    this.#side.forget(this);
+    if (reason === "over") return;
+    const request = this.#request === undefined ? {} : { request_id: this.#request };
+    this.#side.reply({ type: "unsubscribed", ...request, session_id: this.session, reason });
+  }
+}

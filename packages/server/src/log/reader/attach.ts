@@ -1,0 +1,278 @@
+/**
+ * The shell of `follow.ts`: subscribes, reads, and hands what comes to one reader, as an async iterable or by calling back.
+ * Holds a bounded number of entries for a reader who is slow, and reads on from the log when it comes back.
+ */
+import { formatCursor, parseCursor, type Position } from "@turnstream/protocol";
+import type { LogEngine, News } from "../engine.ts";
+import type { LogEntry } from "../entry.ts";
+import { isLogError } from "../errors.ts";
+import { follow, type FollowEffect, type Following, type FollowInput, startFollowing } from "./follow.ts";
+import type { AttachOptions, BadCursorReason, Delivery, EndReason, ReadAnswer, ReadRange } from "../log.ts";
+
+export interface AttachSettings {
+  /** How much waits for a slow reader, roughly in bytes, before it is let go and read again later. */
+  readonly maxQueued: number;
+  readonly pageSize: number;
+  /** How long the engine may stay out of reach before the reader is told. */
+  readonly giveUpAfterMs: number;
+  readonly retryEveryMs: number;
+}
+
+const DEFAULTS: AttachSettings = {
+  maxQueued: 1_000_000,
+  pageSize: 500,
+  giveUpAfterMs: 30_000,
+  retryEveryMs: 100,
+};
+
+interface Waiting {
+  resolve(result: IteratorResult<Delivery, undefined>): void;
+  reject(error: unknown): void;
+}
+
+const OVER: IteratorResult<Delivery, undefined> = { done: true, value: undefined };
+
+interface Source extends AttachOptions {
+  readonly engine: LogEngine;
+  readonly read: (session: string, range: ReadRange) => Promise<ReadAnswer>;
+  readonly session: string;
+}
+
+export function attach(source: Source, options: Partial<AttachSettings> = {}): AsyncIterable<Delivery> {
+  return { [Symbol.asyncIterator]: () => new Follower(source, { ...DEFAULTS, ...options }) };
+}
+
+/** Without a promise for every delivery: for who follows thousands of sessions. Fulfilled when it is over. */
+export function listen(
+  source: Source,
+  listener: (delivery: Delivery) => void,
+  options: Partial<AttachSettings> = {},
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const pass = (): void => {
+      try {
+        const isOver = follower.pass(listener);
+        if (isOver) resolve();
+      } catch (error) {
+        void follower.return();
+        reject(error);
+      }
+    };
+    const follower = new Follower(source, { ...DEFAULTS, ...options }, batched(pass));
+    follower.start();
+  });
+}
+
+/** Everything that comes in one tick is one delivery, and one callback is enough for all who listen. */
+function batched(work: () => void): () => void {
+  let isDue = false;
+  const run = (): void => {
+    isDue = false;
+    work();
+  };
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    if (due.push(run) === 1) queueMicrotask(runDue);
+  };
+}
+
+let due: (() => void)[] = [];
+
+function runDue(): void {
+  const all = due;
+  due = [];
+  for (const run of all) run();
+}
+
+/** There is no log, or it ends before the position: it has to begin, or begin anew, right after what is archived. */
+function isBefore(reason: BadCursorReason): boolean {
+  return reason === "missing" || reason === "ahead";
+}
+
+/** By hand and not as a generator: every event to every reader comes through here. */
+class Follower implements AsyncIterator<Delivery, undefined> {
+  readonly #source: Source;
+  readonly #settings: AttachSettings;
+  readonly #floor: Position | null;
+  #state: Following;
+  #phase: "new" | "open" | "over" = "new";
+  #queue: readonly LogEntry[] = [];
+  #queued = 0;
+  #end: EndReason | null = null;
+  #error: unknown = null;
+  /** A read that waits until the reader has taken what is queued. */
+  #deferred: Position | null = null;
+  #waiting: Waiting[] = [];
+  #unsubscribe: (() => void) | null = null;
+  /** Told whenever there may be something to take; null for a reader that asks by itself. */
+  readonly #ready: (() => void) | null;
+
+  constructor(source: Source, settings: AttachSettings, ready: (() => void) | null = null) {
+    this.#source = source;
+    this.#settings = settings;
+    this.#ready = ready;
+    this.#floor = source.floor === undefined ? null : parseCursor(source.floor);
+    this.#state = startFollowing(parseCursor(source.after) ?? { epoch: 0, seq: 0 });
+  }
+
+  next(): Promise<IteratorResult<Delivery, undefined>> {
+    if (this.#phase === "new") this.start();
+    const result = this.#take();
+    if (result !== null) return Promise.resolve(result);
+    if (this.#error !== null) return Promise.reject(this.#error);
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  async return(): Promise<IteratorResult<Delivery, undefined>> {
+    this.#stop();
+    return OVER;
+  }
+
+  /** Hands on what there is. @returns whether that was all; throws what has failed */
+  pass(listener: (delivery: Delivery) => void): boolean {
+    for (let result = this.#take(); result !== null; result = this.#take()) {
+      if (result.done === true) return true;
+      listener(result.value);
+    }
+    if (this.#error !== null) throw this.#error as Error;
+    return false;
+  }
+
+  start(): void {
+    this.#phase = "open";
+    const { signal, after, session, engine } = this.#source;
+    if (signal?.aborted === true) return this.#stop();
+    signal?.addEventListener("abort", this.#stop, { once: true });
+    if (parseCursor(after) === null) return this.#finish("malformed");
+    void this.#persist(async () => {
+      const unsubscribe = await engine.subscribe(session, (news) => this.#hear(news));
+      if (this.#phase === "over") return unsubscribe();
+      this.#unsubscribe = unsubscribe;
+      this.#read(this.#state.last);
+    });
+  }
+
+  readonly #stop = (): void => {
+    this.#leave();
+    this.#answer();
+  };
+
+  #leave(): void {
+    if (this.#phase === "over") return;
+    this.#phase = "over";
+    this.#queue = [];
+    this.#source.signal?.removeEventListener("abort", this.#stop);
+    this.#unsubscribe?.();
+  }
+
+  /** What there is for the reader now; null when it has to wait. */
+  #take(): IteratorResult<Delivery, undefined> | null {
+    if (this.#phase === "over") return this.#error === null ? OVER : null;
+    if (this.#queue.length > 0) {
+      const entries = this.#queue;
+      this.#queue = [];
+      this.#queued = 0;
+      this.#readDeferred();
+      return { done: false, value: { type: "entries", entries } };
+    }
+    if (this.#end === null) return null;
+    this.#leave();
+    return { done: false, value: { type: "end", reason: this.#end } };
+  }
+
+  #answer(): void {
+    if (this.#ready !== null) return this.#ready();
+    while (this.#waiting.length > 0) {
+      const result = this.#take();
+      if (result === null && this.#error === null) return;
+      const waiting = this.#waiting.shift();
+      if (result === null) waiting?.reject(this.#error);
+      else waiting?.resolve(result);
+    }
+  }
+
+  #hear(news: News): void {
+    this.#step(news.type === "removed" ? { type: "over", reason: "removed" } : news);
+  }
+
+  #step(input: FollowInput): void {
+    if (this.#phase === "over") return;
+    const { state, effects } = follow(this.#state, input);
+    this.#state = state;
+    this.#run(effects);
+  }
+
+  #run(effects: readonly FollowEffect[]): void {
+    for (const effect of effects) {
+      if (effect.type === "deliver") this.#deliver(effect.entries);
+      else if (effect.type === "read") this.#read(effect.after);
+      else this.#finish(effect.reason);
+    }
+  }
+
+  #deliver(entries: readonly LogEntry[]): void {
+    this.#queue = this.#queue.length === 0 ? entries : this.#queue.concat(entries);
+    for (const { size } of entries) this.#queued += size;
+    this.#answer();
+    // Too much waits: stop listening, and read on from here once the reader has taken it.
+    if (this.#queued >= this.#settings.maxQueued && this.#state.phase === "live") {
+      this.#step({ type: "suspect" });
+    }
+  }
+
+  #read(after: Position): void {
+    if (this.#queue.length > 0) {
+      this.#deferred = after;
+      return;
+    }
+    void this.#persist(async () => {
+      const page = await this.#source.read(this.#source.session, {
+        after: formatCursor(after),
+        limit: this.#settings.pageSize,
+      });
+      if (page.ok) this.#step({ type: "page", entries: page.entries, more: page.more });
+      else if (isBefore(page.reason) && this.#isFloor(after))
+        this.#step({ type: "page", entries: [], more: false });
+      else this.#step({ type: "over", reason: page.reason });
+    });
+  }
+
+  #readDeferred(): void {
+    const after = this.#deferred;
+    this.#deferred = null;
+    if (after !== null) this.#read(after);
+  }
+
+  #isFloor({ epoch, seq }: Position): boolean {
+    return this.#floor?.epoch === epoch && this.#floor.seq === seq;
+  }
+
+  #finish(reason: EndReason): void {
+    this.#end = reason;
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
+    this.#answer();
+  }
+
+  /** Tries again while the engine can't be reached, up to a limit. */
+  async #persist(work: () => Promise<void>): Promise<void> {
+    const { giveUpAfterMs, retryEveryMs } = this.#settings;
+    const started = performance.now();
+    while (this.#phase !== "over") {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isLogError(error, "UNAVAILABLE")) return this.#fail(error);
+        if (performance.now() - started > giveUpAfterMs)
+          return this.#step({ type: "over", reason: "unavailable" });
+        await new Promise((resolve) => setTimeout(resolve, retryEveryMs));
+      }
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#error = error;
+    this.#stop();
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * One connection to one Redis server, from its opening to its end. It never reconnects: a new connection may
+ * reach another server, so that whatever was known over the old one has to be asked again (`line.ts` opens it).
+ * For the same reason nothing is queued for later: what can't be sent now fails now.
+ */
+import { LogError } from "../../errors.ts";
+import { type Client, connectable, type LinkOptions } from "./client.ts";
+import { SCRIPTS } from "../scripts.ts";
+import { type SubscriptionEvents, Subscriptions } from "./sharded-subscriptions.ts";
+import { inTime } from "./with-timeout.ts";
+
+export class Link {
+  /** Redis's replication id as of the opening. */
+  readonly timeline: string;
+  /** Fulfilled once the connection is gone. */
+  readonly ended: Promise<void>;
+  readonly #client: Client;
+  readonly #subscriptions: Subscriptions;
+  readonly #answer: { readonly ms: number; readonly lacking: string };
+
+  private constructor(client: Client, timeline: string, ended: Promise<void>, patienceMs: number) {
+    this.#client = client;
+    this.#subscriptions = new Subscriptions(client);
+    this.#answer = { ms: patienceMs, lacking: "No answer" };
+    this.timeline = timeline;
+    this.ended = ended;
+  }
+
+  /** Takes no longer than the server may take to answer. */
+  static async open(options: LinkOptions, signal?: AbortSignal): Promise<Link> {
+    const { patienceMs } = options;
+    const client = connectable(options);
+    const ended = new Promise<void>((resolve) => {
+      client.once("end", resolve).once("terminated", resolve);
+      // Each command in flight gets the error itself.
+      client.on("error", () => undefined);
+    });
+    let isGivenUp = false;
+    const giveUp = () => {
+      isGivenUp = true;
+      client.destroy();
+    };
+    // Until then there is no socket that it could destroy.
+    client.on("connect", () => {
+      if (isGivenUp) client.destroy();
+    });
+    client.unref();
+    signal?.addEventListener("abort", giveUp, { once: true });
+    try {
+      signal?.throwIfAborted();
+      const timeline = await inTime(prepare(client), { ms: patienceMs, lacking: "No connection" });
+      client.ref();
+      return new Link(client, timeline, ended, patienceMs);
+    } catch (error) {
+      giveUp();
+      throw unavailable(error);
+    } finally {
+      signal?.removeEventListener("abort", giveUp);
+    }
+  }
+
+  send(args: readonly string[]): Promise<unknown> {
+    return this.#client.sendCommand(args);
+  }
+
+  /** Sends commands so that nothing comes between them. */
+  async together(commands: readonly (readonly string[])[]): Promise<unknown[]> {
+    const multi = this.#client.multi();
+    for (const command of commands) multi.addCommand([...command]);
+    return multi.exec();
+  }
+
+  /** Where news of the channels subscribed over this connection go. */
+  report(events: SubscriptionEvents): void {
+    this.#subscriptions.report(events);
+  }
+
+  /** A server that doesn't answer ends the connection; one that refuses doesn't. */
+  async subscribe(channel: string): Promise<void> {
+    try {
+      await inTime(this.#subscriptions.subscribe(channel), this.#answer);
+    } catch (error) {
+      if (error instanceof LogError) this.destroy();
+      throw error;
+    }
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    await this.#subscriptions.unsubscribe(channel);
+  }
+
+  /** Whether it is still the server it was, alive, and tells us what we subscribed to. Ends the connection if not. */
+  async check(): Promise<void> {
+    try {
+      const answers = Promise.all([this.send(["INFO", "replication"]), this.#subscriptions.isIntact()]);
+      const [info, isIntact] = await inTime(answers, this.#answer);
+      if (isIntact && readTimeline(String(info)) === this.timeline) return;
+    } catch {
+      // Ended below, as it would be for another timeline.
+    }
+    this.destroy();
+  }
+
+  destroy(): void {
+    this.#client.destroy();
+  }
+}
+
+/** Asks who the server is, before anything else is sent, and sees to it that it knows our scripts. */
+async function prepare(client: Client): Promise<string> {
+  await client.connect();
+  const [info] = await Promise.all([
+    client.sendCommand<string>(["INFO", "replication"]),
+    ...SCRIPTS.map(({ source }) => client.sendCommand<string>(["SCRIPT", "LOAD", source])),
+  ]);
+  return readTimeline(info);
+}
+
+/** Enough of the id to tell two apart; every append carries it. */
+const TIMELINE_LENGTH = 12;
+
+/** A replica answers too, but takes no appends: it is no timeline to claim a log on. */
+function readTimeline(info: string): string {
+  const id = /^master_replid:(\w+)/m.exec(info)?.[1]?.slice(0, TIMELINE_LENGTH);
+  const role = /^role:(\w+)/m.exec(info)?.[1];
+  if (id === undefined)
+    throw new LogError("UNAVAILABLE", { detail: "Redis doesn't tell its replication id" });
+  return role === "master" ? id : `${id}-${role}`;
+}
+
+export function unavailable(cause: unknown): LogError {
+  return cause instanceof LogError ? cause : new LogError("UNAVAILABLE", { cause });
+}

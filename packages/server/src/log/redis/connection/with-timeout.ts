@@ -1,0 +1,34 @@
+/** Waiting with an end. Never keeps a process alive, except where told that somebody waits for the outcome. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { LogError } from "../../errors.ts";
+
+export interface TimeLimit {
+  readonly ms: number;
+  /** What can't be had, for the error: "No answer". */
+  readonly lacking: string;
+  /** Somebody waits for it: the process has to stay. */
+  readonly hold?: boolean;
+}
+
+/** A process that stood still counts that as one part only: what came meanwhile is read before the time is up. */
+const PARTS = 4;
+
+export async function inTime<T>(work: Promise<T>, { ms, lacking, hold = false }: TimeLimit): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  let left = PARTS;
+  const late = new Promise<never>((_, reject) => {
+    const fail = () => reject(new LogError("UNAVAILABLE", { detail: `${lacking} in ${ms} ms` }));
+    timer = setInterval(() => --left === 0 && fail(), ms / PARTS);
+    if (!hold) timer.unref();
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Ends early, and in peace, when it is called off. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { ref: false, signal }).catch(() => undefined);
+}

@@ -1,0 +1,43 @@
+/**
+ * The log on Redis (or Valkey), version 7 or later: one server, or the primaries of a Redis Cluster.
+ * Reconnects by itself; after any reconnect it reads again instead of trusting.
+ */
+import type { Log } from "../log.ts";
+import { checkUrls } from "./connection/address.ts";
+import { RedisEngine } from "./engine.ts";
+import { Outages } from "./connection/outage-monitor.ts";
+import { clusterServers, oneServer, type ServerSettings } from "./topology/open-topology.ts";
+import { createStreamLog, type StreamLogOptions } from "../stream-log.ts";
+
+export interface RedisLogOptions extends StreamLogOptions {
+  /** One URL for one server; several for a cluster, any of its servers. */
+  readonly url: string | readonly string[];
+  readonly username?: string;
+  readonly password?: string;
+  /** Begins the name of every key. */
+  readonly prefix?: string;
+  readonly pulseMs?: number;
+  readonly patienceMs?: number;
+  readonly waitMs?: number;
+  readonly reconnectMs?: number;
+}
+
+/** @throws TypeError when `url` is no address of Redis */
+export async function createRedisLog(options: RedisLogOptions): Promise<Log> {
+  checkUrls(options.url);
+  const settings: ServerSettings = {
+    username: options.username,
+    password: options.password,
+    prefix: options.prefix ?? "ts",
+    pulseMs: options.pulseMs ?? 400,
+    patienceMs: options.patienceMs ?? 3_000,
+    waitMs: options.waitMs ?? 5_000,
+    reconnectMs: options.reconnectMs ?? 50,
+    outages: new Outages(() => performance.now()),
+  };
+  const servers =
+    typeof options.url === "string"
+      ? oneServer(options.url, settings)
+      : await clusterServers(options.url, settings);
+  return createStreamLog(new RedisEngine(servers, settings), options);
+}

@@ -1,0 +1,84 @@
+/**
+ * Asks servers of a cluster who keeps what: those we are connected to, and the ones we were given at the start
+ * when too few are left. Waits for the first answer, and a moment for others. Believes nobody (`slot-map.ts` does).
+ */
+import { LogError } from "../../errors.ts";
+import { addressOf, hostOf } from "../connection/address.ts";
+import type { LinkOptions } from "../connection/client.ts";
+import { Link, unavailable } from "../connection/connection.ts";
+import { readView, type View } from "./slot-map.ts";
+import { inTime, pause } from "../connection/with-timeout.ts";
+
+export interface Asked {
+  readonly links: readonly { readonly link: Link; readonly host: string }[];
+  /** How many servers there are, the ones included that we are not connected to. */
+  readonly of: number;
+  /** Rises: where there are too many to ask all, others are asked the next time. */
+  readonly turn: number;
+}
+
+export type AskOptions = Omit<LinkOptions, "url"> & { readonly signal: AbortSignal };
+
+const AT_MOST = 16;
+const GRACE_MS = 300;
+
+/** At least one, or it throws. */
+export async function askViews(
+  { links, of, turn }: Asked,
+  seeds: readonly string[],
+  options: AskOptions,
+): Promise<View[]> {
+  const start = links.length > AT_MOST ? (turn * AT_MOST) % links.length : 0;
+  const some = [...links.slice(start), ...links.slice(0, start)].slice(0, AT_MOST);
+  const work = some.map(({ link, host }) => ask(link, host, options.patienceMs));
+  // Those few may be the ones that are cut off from the others.
+  const areFew = links.length * 2 <= of;
+  if (areFew) work.push(...askSeeds(seeds, options));
+  try {
+    return await answers(work, options.signal);
+  } catch (error) {
+    if (areFew) throw error;
+    return await answers(askSeeds(seeds, options), options.signal);
+  }
+}
+
+function askSeeds(seeds: readonly string[], options: AskOptions): Promise<View>[] {
+  return seeds.map((url) => askAt(url, options));
+}
+
+async function askAt(url: string, options: AskOptions): Promise<View> {
+  const link = await Link.open({ ...options, url }, options.signal);
+  try {
+    return await ask(link, hostOf(addressOf(url)), options.patienceMs);
+  } finally {
+    link.destroy();
+  }
+}
+
+async function ask(link: Link, host: string, patienceMs: number): Promise<View> {
+  const asked = Promise.all([
+    link.send(["CLUSTER", "SLOTS"]),
+    // It only helps where servers disagree; who may not ask it does without.
+    link.send(["CLUSTER", "NODES"]).catch(() => null),
+  ]);
+  const [slots, nodes] = await inTime(asked, { ms: patienceMs, lacking: "No answer" });
+  return readView(slots, nodes, host);
+}
+
+/** What came until a moment after the first one; throws when none did. */
+async function answers(work: readonly Promise<View>[], signal: AbortSignal): Promise<View[]> {
+  const views: View[] = [];
+  const all = Promise.allSettled(work.map(async (view) => views.push(await view)));
+  try {
+    await Promise.any(work);
+  } catch (error) {
+    const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
+    throw first === undefined
+      ? new LogError("UNAVAILABLE", { detail: "No server to ask" })
+      : unavailable(first);
+  }
+  const enough = new AbortController();
+  await Promise.race([all, pause(GRACE_MS, AbortSignal.any([signal, enough.signal]))]);
+  enough.abort();
+  return [...views];
+}

@@ -1,0 +1,46 @@
+/** The servers of a log: one Redis that keeps everything, or a cluster. Never looks into a log. */
+import { Channels } from "./subscriptions.ts";
+import { ClusterServers } from "./cluster.ts";
+import { RedisNode } from "../connection/node.ts";
+import type { RedisServers, ServerSettings } from "./topology.ts";
+
+export type { RedisServers, ServerSettings } from "./topology.ts";
+
+export function oneServer(url: string, settings: ServerSettings): RedisServers {
+  const channels = new Channels({
+    nodeFor: () => node,
+    doubted: () => undefined,
+    waitMs: settings.waitMs,
+  });
+  const node: RedisNode = new RedisNode({ ...settings, url }, channels);
+  node.pulseKey = `${settings.prefix}:pulse`;
+  return {
+    nodeFor: () => node,
+    nodeAt: () => node,
+    subscribe: (channel, listener) => channels.subscribe(channel, listener),
+    refresh: async () => undefined,
+    async close() {
+      channels.close();
+      node.close();
+    },
+  };
+}
+
+export async function clusterServers(
+  urls: readonly string[],
+  settings: ServerSettings,
+): Promise<RedisServers> {
+  const cluster = new ClusterServers(urls, settings);
+  // Looking doesn't keep the process alive, but somebody waits for it here.
+  const held = setInterval(() => undefined, 1_000);
+  try {
+    await cluster.refresh();
+    settings.outages.answered();
+    return cluster;
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  } finally {
+    clearInterval(held);
+  }
+}

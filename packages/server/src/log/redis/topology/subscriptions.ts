@@ -1,0 +1,203 @@
+/**
+ * Who listens to which channel, and over which connection each channel comes: the one place that knows. A channel
+ * belongs to the server that keeps its session and follows it; one that is not subscribed is tried again until it
+ * is, or until nobody wants it any more. Never asks who keeps what, and never waits for a server to move a channel.
+ *
+ * Whoever may have missed something hears `suspect` once news flow again.
+ */
+import type { News } from "../../engine.ts";
+import { LogError } from "../../errors.ts";
+import {
+  type Attempt,
+  type Channel,
+  clearTimer,
+  forget,
+  type Listener,
+  newChannel,
+  tellAll,
+  unsubscribe,
+} from "../channel.ts";
+import type { Link } from "../connection/connection.ts";
+import type { NodeEvents, RedisNode } from "../connection/node.ts";
+import { readNews } from "../script-replies.ts";
+
+export interface ChannelsOptions {
+  nodeFor(channel: string): RedisNode;
+  /** A server sends us away or can't be reached: time to look who keeps what. */
+  doubted(): void;
+  /** How long a subscriber waits. */
+  readonly waitMs: number;
+}
+
+/** Readers who reconnect come back within moments. */
+const LINGER_MS = 1_000;
+const RETRY_MS = 50;
+const MAX_RETRY_MS = 1_000;
+
+const SUSPECT: News = { type: "suspect" };
+
+export class Channels implements NodeEvents {
+  readonly #options: ChannelsOptions;
+  readonly #channels = new Map<string, Channel>();
+  #isClosed = false;
+
+  constructor(options: ChannelsOptions) {
+    this.#options = options;
+  }
+
+  async subscribe(name: string, listener: Listener): Promise<() => void> {
+    if (this.#isClosed) throw closed();
+    const channel = this.#channels.get(name) ?? this.#add(name);
+    clearTimer(channel.lingering);
+    channel.lingering = null;
+    if (channel.link === null) await this.#untilSubscribed(channel, listener);
+    else channel.listeners.add(listener);
+    return () => {
+      if (channel.listeners.delete(listener)) this.#letGoSoon(channel);
+    };
+  }
+
+  /** Takes every channel to the server that keeps it by now. */
+  place(): void {
+    for (const channel of this.#channels.values()) {
+      const owner = this.#options.nodeFor(channel.name);
+      if (owner === channel.node) continue;
+      unsubscribe(channel);
+      channel.node = owner;
+      channel.failures = 0;
+      this.#try(channel);
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const channel of this.#channels.values()) {
+      forget(channel);
+      for (const tell of channel.waiting) tell();
+    }
+    this.#channels.clear();
+  }
+
+  newsOpened(node: RedisNode): void {
+    for (const channel of this.#channels.values()) if (channel.node === node) this.#try(channel);
+  }
+
+  newsLost(link: Link): void {
+    for (const channel of this.#channels.values()) {
+      if (channel.link === link) channel.link = null;
+      if (channel.attempt?.link === link) channel.attempt = null;
+    }
+  }
+
+  heard(link: Link, name: string, message: string): void {
+    const channel = this.#channels.get(name);
+    if (channel?.link !== link) return;
+    tellAll(channel, readOrDoubt(message));
+  }
+
+  moved(link: Link, name: string): void {
+    this.doubted();
+    const channel = this.#channels.get(name);
+    if (channel?.link !== link) return;
+    channel.link = null;
+    this.#tryLater(channel);
+  }
+
+  wiped(node: RedisNode): void {
+    for (const channel of this.#channels.values()) if (channel.node === node) tellAll(channel, SUSPECT);
+  }
+
+  doubted(): void {
+    if (!this.#isClosed) this.#options.doubted();
+  }
+
+  #add(name: string): Channel {
+    const channel = newChannel(name, this.#options.nodeFor(name));
+    this.#channels.set(name, channel);
+    return channel;
+  }
+
+  async #untilSubscribed(channel: Channel, listener: Listener): Promise<void> {
+    const { waitMs } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      const settle = () => {
+        clearTimeout(timer);
+        channel.waiting.delete(settle);
+        if (this.#isClosed) return reject(closed());
+        if (channel.link !== null) {
+          // At once: news may come before the promise is seen to be fulfilled.
+          channel.listeners.add(listener);
+          return resolve();
+        }
+        const detail = `Not subscribed in ${waitMs} ms`;
+        reject(new LogError("UNAVAILABLE", { detail, cause: channel.failure }));
+        this.doubted();
+        this.#letGoSoon(channel);
+      };
+      const timer = setTimeout(settle, waitMs);
+      channel.waiting.add(settle);
+      this.#try(channel);
+    });
+  }
+
+  /** Without a connection there is nothing to do: the next one to open comes back here. */
+  #try(channel: Channel): void {
+    const link = channel.node.news;
+    if (link === null || channel.link !== null || channel.attempt !== null) return;
+    clearTimer(channel.retry);
+    channel.retry = null;
+    const attempt: Attempt = { link };
+    channel.attempt = attempt;
+    link.subscribe(channel.name).then(
+      () => this.#succeeded(channel, attempt),
+      (error: unknown) => this.#failed(channel, attempt, error),
+    );
+  }
+
+  #succeeded(channel: Channel, attempt: Attempt): void {
+    if (channel.attempt !== attempt) return;
+    channel.attempt = null;
+    channel.link = attempt.link;
+    channel.failures = 0;
+    channel.failure = undefined;
+    tellAll(channel, SUSPECT);
+    for (const tell of channel.waiting) tell();
+  }
+
+  #failed(channel: Channel, attempt: Attempt, error: unknown): void {
+    if (channel.attempt !== attempt) return;
+    channel.attempt = null;
+    channel.failure = error;
+    this.doubted();
+    this.#tryLater(channel);
+  }
+
+  #tryLater(channel: Channel): void {
+    clearTimer(channel.retry);
+    const ms = Math.min(RETRY_MS * 2 ** channel.failures++, MAX_RETRY_MS);
+    channel.retry = setTimeout(() => this.#try(channel), ms).unref();
+  }
+
+  #letGoSoon(channel: Channel): void {
+    if (this.#isClosed || channel.listeners.size + channel.waiting.size > 0) return;
+    clearTimer(channel.lingering);
+    channel.lingering = setTimeout(() => {
+      this.#channels.delete(channel.name);
+      unsubscribe(channel);
+      forget(channel);
+    }, LINGER_MS).unref();
+  }
+}
+
+/** Somebody else's words on our channel: whether something was written is for the log to tell. */
+function readOrDoubt(message: string): News {
+  try {
+    return readNews(message);
+  } catch {
+    return SUSPECT;
+  }
+}
+
+function closed(): LogError {
+  return new LogError("UNAVAILABLE", { detail: "The log is closed" });
+}

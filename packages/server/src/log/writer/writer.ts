@@ -1,0 +1,164 @@
+/**
+ * The pen of the writer that holds a session's epoch. Deltas are gathered for a few milliseconds, or until there
+ * is enough; anything else goes at once, with what was gathered before it. One append is under way at a time: what comes
+ * meanwhile makes the next one. Whoever writes faster than the log takes is held up.
+ *
+ * The first refusal ends it: every later call fails with the same error, and nothing is written any more.
+ */
+import type { EventDraft, Position } from "@turnstream/protocol";
+import { isLogError } from "../errors.ts";
+import type { Batch, Log } from "../log.ts";
+import { type BlobSink, fit } from "./oversize.ts";
+import { isDelta, Pending, type PendingBatch } from "./pending-deltas.ts";
+
+export interface WriterOptions {
+  readonly log: Log;
+  readonly session: string;
+  /** As claimed. */
+  readonly writer: string;
+  readonly epoch: number;
+  readonly blobs: BlobSink;
+  readonly newBlobId: () => string;
+  /** How long deltas are gathered. */
+  readonly gatherMs?: number;
+  /** How much is gathered before it goes at once, roughly in characters. */
+  readonly gatherSize?: number;
+  /** How much may wait before `write` makes its caller wait. */
+  readonly maxWaiting?: number;
+  /** How long to try again while the log can't be reached. */
+  readonly patienceMs?: number;
+  readonly retryMs?: number;
+}
+
+export class Writer {
+  readonly #options: Required<WriterOptions>;
+  readonly #pending = new Pending();
+  #counter = 0;
+  /** How many drafts were taken in, and how many of these, from the first on, are in the log. */
+  #accepted = 0;
+  #done = 0;
+  #last: Position | null = null;
+  #inFlight = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #sentAt = 0;
+  #isDue = false;
+  #sending: Promise<void> | null = null;
+  #failure: Error | null = null;
+  #relief: (() => void)[] = [];
+
+  constructor(options: WriterOptions) {
+    this.#options = {
+      gatherMs: 30,
+      gatherSize: 8_192,
+      maxWaiting: 262_144,
+      patienceMs: 20_000,
+      retryMs: 50,
+      ...options,
+    };
+  }
+
+  /** Fulfilled once there is room for more. That the event is in the log is what `flush` tells. */
+  async write(draft: EventDraft): Promise<void> {
+    if (this.#failure !== null) throw this.#failure;
+    this.#pending.add(fit(draft, this.#options.newBlobId));
+    this.#accepted++;
+    if (!isDelta(draft) || this.#pending.size >= this.#options.gatherSize) this.#isDue = true;
+    this.#schedule();
+    while (this.#waiting > this.#options.maxWaiting) {
+      await new Promise<void>((resolve) => this.#relief.push(resolve));
+      if (this.#failure !== null) throw this.#failure;
+    }
+  }
+
+  /** Fulfilled once everything written so far is in the log; tells the last position that this writer wrote. */
+  async flush(): Promise<Position | null> {
+    const accepted = this.#accepted;
+    while (this.#failure === null && this.#done < accepted) {
+      this.#isDue = true;
+      this.#schedule();
+      await this.#sending;
+    }
+    if (this.#failure !== null) throw this.#failure;
+    return this.#last;
+  }
+
+  /** How much waits, roughly in characters: what is gathered, and what is under way. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  get #waiting(): number {
+    return this.#pending.size + this.#inFlight;
+  }
+
+  #schedule(): void {
+    if (this.#sending !== null || this.#pending.isEmpty || this.#failure !== null) return;
+    // After a pause the first delta goes at once: people wait for it.
+    const wait = this.#isDue ? 0 : this.#sentAt + this.#options.gatherMs - performance.now();
+    if (wait <= 0) {
+      if (this.#timer !== null) clearTimeout(this.#timer);
+      this.#timer = null;
+      this.#sending = this.#send();
+    } else {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = null;
+        this.#isDue = true;
+        this.#schedule();
+      }, wait);
+    }
+  }
+
+  async #send(): Promise<void> {
+    const batch = this.#pending.take();
+    const isAll = this.#pending.isEmpty;
+    const accepted = this.#accepted;
+    this.#isDue = !isAll;
+    this.#inFlight = batch.size;
+    this.#sentAt = performance.now();
+    try {
+      await this.#deliver(batch);
+      if (isAll) this.#done = accepted;
+    } catch (error) {
+      this.#failure = error as Error;
+    }
+    this.#inFlight = 0;
+    this.#sending = null;
+    for (const resolve of this.#relief.splice(0)) resolve();
+    this.#schedule();
+  }
+
+  async #deliver({ drafts, blobs }: PendingBatch): Promise<void> {
+    const { log, session, writer, epoch } = this.#options;
+    for (const blob of blobs)
+      await this.#persist(
+        () => this.#options.blobs.put(session, blob),
+        () => true,
+      );
+    const batch: Batch = { writer, epoch, counter: ++this.#counter, events: drafts };
+    let repeat = false;
+    await this.#persist(
+      async () => {
+        const { last } = await log.append(session, { ...batch, repeat });
+        this.#last = { epoch, seq: last };
+      },
+      (error) => {
+        // Nobody knows whether it happened: the log finds out when it is asked again.
+        repeat = true;
+        return isLogError(error, "UNAVAILABLE");
+      },
+    );
+  }
+
+  async #persist(work: () => Promise<void>, mayPass: (error: unknown) => boolean): Promise<void> {
+    const { patienceMs, retryMs } = this.#options;
+    const started = performance.now();
+    while (true) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!mayPass(error) || performance.now() - started > patienceMs) throw error;
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
+    }
+  }
+}

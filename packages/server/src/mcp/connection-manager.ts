@@ -1,0 +1,139 @@
+/**
+ * The way to a server that lasts: connects when it is first needed and again after the connection died, waits longer
+ * each time that fails, and remembers the list of tools until it changes.
+ */
+import { type CallToolResult, SdkHttpError, type Tool } from "@modelcontextprotocol/client";
+import type { SourceHost } from "../runtime/define/tool-source.ts";
+import type { ToolContext } from "../runtime/define/tool.ts";
+import { Connection } from "./connection.ts";
+import { McpError } from "./errors.ts";
+import type { McpServerOptions } from "./options.ts";
+import { Redactor } from "./redact.ts";
+
+const FIRST_REST_MS = 500;
+const LONGEST_REST_MS = 30_000;
+/** For servers that don't say when their list changes. */
+const LIST_AGE_MS = 5 * 60 * 1_000;
+
+export class Line {
+  readonly #options: McpServerOptions;
+  readonly #host: SourceHost;
+  readonly #redactor = new Redactor();
+  #connection: Promise<Connection> | null = null;
+  #tools: { readonly at: number; readonly list: Promise<readonly Tool[]> } | null = null;
+  #failures = 0;
+  #rest: { readonly until: number; readonly error: unknown } | null = null;
+  readonly #closed = new AbortController();
+
+  constructor(options: McpServerOptions, host: SourceHost) {
+    this.#options = options;
+    this.#host = host;
+  }
+
+  async tools(): Promise<readonly Tool[]> {
+    const now = this.#host.env.now();
+    if (this.#tools === null || this.#tools.at < now - LIST_AGE_MS) {
+      const list = this.#list();
+      this.#tools = { at: now, list };
+      list.catch(() => {
+        if (this.#tools?.list === list) this.#tools = null;
+      });
+    }
+    return this.#tools.list;
+  }
+
+  async #list(): Promise<readonly Tool[]> {
+    const connection = await this.#connect();
+    try {
+      return await connection.tools();
+    } catch (error) {
+      connection.retire();
+      throw new McpError("UNAVAILABLE", connection.clean(error));
+    }
+  }
+
+  /** Throws what the model may read. */
+  async call(
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+    context: ToolContext,
+  ): Promise<CallToolResult> {
+    for (let isAgain = false; ; isAgain = true) {
+      const connection = await this.#connect();
+      try {
+        return await connection.call(name, input, context);
+      } catch (error) {
+        context.signal.throwIfAborted();
+        if (isBroken(error)) connection.retire();
+        // Certainly not done, so that it can be done now: the server had forgotten us, or was not there.
+        if (!isAgain && isUndelivered(error)) continue;
+        throw connection.failure(error);
+      }
+    }
+  }
+
+  /** Words of the server, without what was given to it in confidence. */
+  clean(text: string): string {
+    return this.#redactor.clean(text);
+  }
+
+  #connect(): Promise<Connection> {
+    if (this.#closed.signal.aborted) return Promise.reject(new McpError("ENDED", "the worker has left"));
+    if (this.#connection !== null) return this.#connection;
+    const { env } = this.#host;
+    if (this.#rest !== null && this.#rest.until > env.now()) return Promise.reject(this.#rest.error);
+    const forget = (): void => {
+      if (this.#connection === opening) this.#connection = null;
+      this.#tools = null;
+    };
+    const hooks = {
+      env,
+      redactor: this.#redactor,
+      onEnd: forget,
+      onToolsChanged: () => {
+        this.#tools = null;
+      },
+      tell: (error: unknown) => this.#host.onError(error, `the MCP server ${this.#options.name}`),
+    };
+    const opening = Connection.open(this.#options, hooks, this.#closed.signal);
+    this.#connection = opening;
+    void this.#note(opening, forget);
+    return opening;
+  }
+
+  async #note(opening: Promise<Connection>, forget: () => void): Promise<void> {
+    try {
+      await opening;
+      this.#failures = 0;
+      this.#rest = null;
+    } catch (error) {
+      const ms = Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** this.#failures++);
+      this.#rest = { until: this.#host.env.now() + ms, error };
+      forget();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(new McpError("ENDED", "the worker has left"));
+    const connection = await this.#connection?.catch(() => null);
+    this.#connection = null;
+    await connection?.close();
+  }
+}
+
+/** Not a word of the tool, but the end of the way to it. */
+function isBroken(error: unknown): boolean {
+  return (
+    error instanceof SdkHttpError || isRefused(error) || /connection (ended|closed)/i.test(String(error))
+  );
+}
+
+function isUndelivered(error: unknown): boolean {
+  if (!(error instanceof SdkHttpError)) return isRefused(error);
+  return error.status === 404 || (error.status === 400 && /session/i.test(error.message));
+}
+
+function isRefused(error: unknown): boolean {
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
+}

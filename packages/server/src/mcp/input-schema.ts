@@ -1,0 +1,104 @@
+/**
+ * Checks JSON against a server's JSON Schema. Interprets it: nothing of a schema is compiled into code, and its regular
+ * expressions are left to the server, since one of them could hold up the whole worker; references that multiply could as
+ * well, so a check has little time. Pure.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/client";
+import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
+import { cutText, type Json } from "@turnstream/protocol";
+import { withinTime } from "../util/time-limit.ts";
+
+const MAX_DEPTH = 60;
+const PATIENCE_MS = 500;
+/** A server chooses how many things can be wrong at once. */
+const MAX_WORDS = 2_000;
+const NAMED: ReadonlySet<string> = new Set(["properties", "$defs", "definitions", "dependentSchemas"]);
+const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
+
+type Problem = string | null;
+type Check = (value: unknown) => Problem;
+
+/** Throws for a schema that can't be used. */
+export function checkFor(schema: Json): Check {
+  const plain = withoutPatterns(schema, false) as Record<string, unknown>;
+  const validate = validatorFor(plain);
+  return (value) => {
+    try {
+      const result = withinTime(PATIENCE_MS, () => validate(bare(value)));
+      return result.valid ? null : cutText(result.errorMessage ?? "does not fit its schema", MAX_WORDS);
+    } catch {
+      return "it can't be checked against its schema, which is broken or takes too long";
+    }
+  };
+}
+
+/** Without what every object has: a property may be called `constructor`, and the validator looks for it by name. */
+function bare(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(bare);
+  if (typeof value !== "object" || value === null) return value;
+  const copy = Object.create(null) as Record<string, unknown>;
+  for (const [key, inner] of Object.entries(value)) copy[key] = bare(inner);
+  return copy;
+}
+
+function validatorFor(schema: Record<string, unknown>) {
+  try {
+    return new CfWorkerJsonSchemaValidator({ shortcircuit: false }).getValidator(schema);
+  } catch {
+    // A dialect that it doesn't know; they differ in little that tools use.
+    return new CfWorkerJsonSchemaValidator({ shortcircuit: false, draft: "2020-12" }).getValidator(schema);
+  }
+}
+
+/** The input of a tool as a Standard Schema. The check is made when it is needed: most tools are never called. */
+export function inputOf(schema: Json): StandardSchemaV1 {
+  let check: Check | null = null;
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "turnstream-mcp",
+      validate(value) {
+        check ??= checkFor(schema);
+        const problem = check(value);
+        return problem === null ? { value } : { issues: [{ message: problem }] };
+      },
+    },
+  };
+}
+
+/** The same for the client, which checks what a server says is structured. */
+export const safeValidator: jsonSchemaValidator = {
+  getValidator<T>(schema: unknown): JsonSchemaValidator<T> {
+    const check = checkFor(schema as Json);
+    return (value) => {
+      const problem = check(value);
+      return problem === null
+        ? { valid: true, data: value as T, errorMessage: undefined }
+        : { valid: false, data: undefined, errorMessage: problem };
+    };
+  },
+};
+
+/** Whether a schema is nested deeper than anybody needs. Doesn't itself go deeper than that. */
+export function isTooDeep(value: Json, depth = 0): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth > MAX_DEPTH || Object.values(value).some((inner) => isTooDeep(inner, depth + 1));
+}
+
+/** @param isNamed whether the keys are names of properties and not keywords */
+function withoutPatterns(value: Json, isNamed: boolean): Json {
+  if (Array.isArray(value)) return value.map((item) => withoutPatterns(item as Json, false));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value as Readonly<Record<string, Json>>);
+  // Properties that only a pattern allows would be refused without it.
+  const isOpen = !isNamed && Object.hasOwn(value, "patternProperties");
+  return Object.fromEntries(
+    entries.flatMap(([key, inner]) => {
+      if (isNamed) return [[key, withoutPatterns(inner, false)]];
+      if (key === "pattern" || key === "patternProperties") return [];
+      if (isOpen && (key === "additionalProperties" || key === "unevaluatedProperties")) return [];
+      return [[key, DATA.has(key) ? inner : withoutPatterns(inner, NAMED.has(key))]];
+    }),
+  );
+}

@@ -1,0 +1,164 @@
+/**
+ * A model that plays a script, for tests, demos and benches. Which answer it gives follows from the conversation alone and
+ * not from a counter, so after a kill another process goes on at the right place. Never uses a network or randomness.
+ */
+import { setTimeout as sleepFor } from "node:timers/promises";
+
+import { type LanguageModelV4StreamPart, UnsupportedFunctionalityError } from "@ai-sdk/provider";
+
+import type { Model, ModelTool, Prompt } from "./model.ts";
+import { type Action, playAnswer } from "./play-reply.ts";
+import type { Answer } from "./script-parts.ts";
+
+/** What the script is asked. */
+export interface ScriptCall {
+  /** How often the model has answered since the last message of the user; 0 for the first answer. */
+  readonly step: number;
+  /** How many messages of users there are; 1 in the first turn. */
+  readonly turn: number;
+  /** The text of the last message of the user. */
+  readonly text: string;
+  readonly prompt: Prompt;
+  readonly tools: readonly ModelTool[];
+}
+
+/** The answers of a turn in order, the same for every turn; or what to answer to a call. */
+export type Script = readonly Answer[] | ((call: ScriptCall) => Answer);
+
+export interface ScriptedOptions {
+  readonly modelId?: string;
+  /** Waits; rejects when the signal is aborted. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+type CallOptions = Parameters<Model["doStream"]>[0];
+type Part = LanguageModelV4StreamPart;
+
+/** As many parts as are handed over at once: fewer promises, and not all of a long answer in memory. */
+const AT_ONCE = 64;
+
+const systemSleep = (ms: number, signal: AbortSignal) => sleepFor(ms, undefined, { signal });
+
+export function scripted(script: Script, options: ScriptedOptions = {}): Model {
+  const { modelId = "scripted", sleep = systemSleep } = options;
+  /** How often each failure that has a limit has happened. */
+  const happened = new Map<string, number>();
+
+  function isDue(key: string, times: number): boolean {
+    if (times === Infinity) return true;
+    const count = happened.get(key) ?? 0;
+    if (count < times) happened.set(key, count + 1);
+    return count < times;
+  }
+
+  async function doStream(request: CallOptions): Promise<{ stream: ReadableStream<Part> }> {
+    request.abortSignal?.throwIfAborted();
+    const call = readCall(request);
+    const place = `${call.turn}/${call.step}`;
+    const actions = playAnswer(answerOf(script, call), {
+      callId: (index) => `call_${call.turn}_${call.step}_${index}`,
+      isDue: (index, times) => isDue(`${place}/${index}/${call.text}`, times),
+      inputTokens: () => tokensOf(call.prompt),
+    });
+    const stopped = new AbortController();
+    const signal = request.abortSignal
+      ? AbortSignal.any([request.abortSignal, stopped.signal])
+      : stopped.signal;
+
+    // Up to the first output, so that a failure before it rejects the call, as a provider's would.
+    let next = actions.next();
+    while (!next.done && next.value.type === "wait") {
+      await sleep(next.value.ms, signal);
+      next = actions.next();
+    }
+    if (!next.done && next.value.type === "reject") throw next.value.error;
+    return { stream: streamOf(actions, next, { signal, stopped, sleep }) };
+  }
+
+  return {
+    specificationVersion: "v4",
+    provider: "scripted",
+    modelId,
+    supportedUrls: {},
+    doStream,
+    doGenerate: async () => {
+      throw new UnsupportedFunctionalityError({ functionality: "an answer that is not streamed" });
+    },
+  };
+}
+
+interface Playing {
+  readonly signal: AbortSignal;
+  readonly stopped: AbortController;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
+function streamOf(
+  actions: Iterator<Action, void>,
+  first: IteratorResult<Action, void>,
+  { signal, stopped, sleep }: Playing,
+): ReadableStream<Part> {
+  let next = first;
+  const source = {
+    async pull(controller: ReadableStreamDefaultController<Part>) {
+      for (let count = 0; count < AT_ONCE;) {
+        signal.throwIfAborted();
+        if (next.done) return controller.close();
+        const action = next.value;
+        if (action.type === "part") {
+          controller.enqueue(action.part);
+          count++;
+        } else if (action.type === "wait") {
+          await sleep(action.ms, signal);
+        } else if (action.type === "hang") {
+          await untilAborted(signal);
+        } else {
+          // An error makes a stream forget what is not yet read, so it waits for the next pull.
+          if (count > 0) return;
+          throw action.error;
+        }
+        next = actions.next();
+      }
+    },
+    cancel: () => stopped.abort(),
+  };
+  // Without a buffer, a pull means that everything before it has been read.
+  return new ReadableStream(source, { highWaterMark: 0 });
+}
+
+async function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
+
+function answerOf(script: Script, call: ScriptCall): Answer {
+  const answer = typeof script === "function" ? script(call) : script[call.step];
+  if (answer === undefined)
+    throw new Error(`The script has no answer ${call.step + 1}. Add one, or let the last one call no tool.`);
+  return answer;
+}
+
+function readCall({ prompt, tools = [] }: CallOptions): ScriptCall {
+  let step = 0;
+  let turn = 0;
+  let text = "";
+  for (const message of prompt) {
+    if (message.role === "assistant") step++;
+    if (message.role !== "user") continue;
+    turn++;
+    step = 0;
+    text = message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  }
+  return { step, turn, text, prompt, tools: tools.filter((tool) => tool.type === "function") };
+}
+
+/** Roughly as providers count: four characters to a token. */
+function tokensOf(prompt: Prompt): number {
+  let length = 0;
+  for (const { content } of prompt) {
+    if (typeof content === "string") length += content.length;
+    else for (const part of content) length += "text" in part ? part.text.length : 40;
+  }
+  return Math.ceil(length / 4);
+}

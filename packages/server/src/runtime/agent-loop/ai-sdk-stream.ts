@@ -1,0 +1,117 @@
+/**
+ * Tells what `streamText` of the AI SDK streams: prose and calls as a model step, results of tools that it ran by itself
+ * as results. Reads only the parts it knows; an error part ends the turn.
+ */
+import { modelErrorFrom } from "../../models/errors.ts";
+import type { ModelUsage, StreamPart } from "../../models/model.ts";
+import { usageOf } from "../../models/usage.ts";
+import type { AiSdkPart } from "../define/stream-body.ts";
+import { checkLimits } from "./enforce-limits.ts";
+import { TurnFailed } from "../attempt/outcomes.ts";
+import { failed, outputFrom, succeeded } from "../attempt/tool-result.ts";
+import { type RunScope, stepWriterFor } from "../attempt/run-context.ts";
+import { settleOutput } from "../tool-calls/offload-output.ts";
+import { spentBy } from "../attempt/usage.ts";
+import type { StepCall, StepWriter } from "../events/step-writer.ts";
+import { tellResult } from "../tool-calls/write-result.ts";
+
+export class AiSdkReader {
+  readonly #scope: RunScope;
+  #step: StepWriter;
+  /** How many have ended. */
+  #steps = 0;
+  readonly #calls = new Map<string, StepCall>();
+
+  constructor(scope: RunScope) {
+    this.#scope = scope;
+    this.#step = stepWriterFor(scope);
+  }
+
+  async take(part: AiSdkPart): Promise<void> {
+    switch (part.type) {
+      case "text-start":
+      case "text-end":
+      case "reasoning-start":
+      case "reasoning-end":
+      case "tool-input-start":
+      case "tool-input-delta":
+        return this.#step.take(part as unknown as StreamPart);
+      case "text-delta":
+      case "reasoning-delta":
+        return this.#step.take({ ...part, delta: part["text"] ?? part["delta"] } as unknown as StreamPart);
+      case "tool-call":
+        return this.#call(part);
+      case "tool-result":
+        return part["preliminary"] === true ? undefined : this.#output(part);
+      case "tool-error":
+        return this.#result(
+          part,
+          failed(errorText(part["error"]), this.#scope.attempt.parts.words.toolFailed),
+        );
+      case "abort":
+        throw new TurnFailed("SERVER_ERROR", "the body was aborted by itself", { canRetry: true });
+      case "start-step":
+        return checkLimits(this.#scope, this.#steps);
+      case "finish-step":
+        return this.#endStep(part["usage"] as FlatUsage | undefined);
+      case "error":
+        throw modelErrorFrom(part["error"]);
+      default:
+        return;
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#step.finish();
+  }
+
+  async #call(part: AiSdkPart): Promise<void> {
+    const toolCallId = String(part["toolCallId"]);
+    const toolName = String(part["toolName"]);
+    await this.#step.take({
+      type: "tool-call",
+      toolCallId,
+      toolName,
+      input: JSON.stringify(part["input"] ?? {}),
+    });
+    const call = this.#step.lastCall;
+    if (call !== null) this.#calls.set(toolCallId, call);
+  }
+
+  /** References would need a model that is given their ids, and this one is not asked by us. */
+  async #output(part: AiSdkPart): Promise<void> {
+    const call = this.#calls.get(String(part["toolCallId"]));
+    if (call === undefined) return;
+    const output = await settleOutput(this.#scope, call, outputFrom(part["output"]));
+    await this.#result(part, { ...succeeded(output, 0), whole: output.whole });
+  }
+
+  async #result(part: AiSdkPart, fact: ReturnType<typeof failed>): Promise<void> {
+    const id = String(part["toolCallId"]);
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    if (call !== undefined) await tellResult(this.#scope, call, fact);
+  }
+
+  /** The text of a step after which tools ran is not the last one; of the last step it is. */
+  async #endStep(usage: FlatUsage | undefined): Promise<void> {
+    await this.#step.finish();
+    this.#step = stepWriterFor(this.#scope);
+    const { attempt, path, agent } = this.#scope;
+    const used = usageOf(usage === undefined ? null : nested(usage));
+    await attempt.spend(path, `step/${this.#steps++}`, spentBy(agent, agent.name, used));
+  }
+}
+
+interface FlatUsage {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+}
+
+function nested({ inputTokens, outputTokens }: FlatUsage): ModelUsage {
+  return { inputTokens: { total: inputTokens }, outputTokens: { total: outputTokens } } as ModelUsage;
+}
+
+function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

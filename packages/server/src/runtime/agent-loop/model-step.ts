@@ -1,0 +1,131 @@
+/**
+ * One step of a run: asks the model, tells what it says as it comes, and journals what the step amounts to. A failure
+ * that may pass is tried again after a while: in place when nobody has seen anything of it, in a new attempt when
+ * somebody has, because what was told has to be made void. So is an answer that could not be kept, as often as a model
+ * that fails. Never runs a tool.
+ */
+import type { Usage } from "@turnstream/protocol";
+import { askModel } from "../../models/ask-model.ts";
+import { ModelError } from "../../models/errors.ts";
+import type { Model, Prompt } from "../../models/model.ts";
+import { retryDelay } from "../../models/retry.ts";
+import { addUsage, NO_USAGE, usageOf } from "../../models/usage.ts";
+import type { Attempt, Tried } from "../attempt/attempt.ts";
+import { MAIN, type StepFact, stepKey } from "../attempt/journal-entries.ts";
+import { openGroup } from "../events/groups.ts";
+import { checkLimits } from "./enforce-limits.ts";
+import { BrokenOff, TurnFailed } from "../attempt/outcomes.ts";
+import { toolsOf } from "./pinned-agent.ts";
+import { type RunScope, stepWriterFor } from "../attempt/run-context.ts";
+import { spentBy } from "../attempt/usage.ts";
+import type { StepWriter } from "../events/step-writer.ts";
+import { pause } from "../../util/sleep.ts";
+
+/** @param prompt made only when the model has to be asked */
+export async function modelStep(
+  scope: RunScope,
+  n: number,
+  model: Model,
+  prompt: () => Prompt,
+): Promise<StepFact> {
+  const { attempt, path } = scope;
+  const key = stepKey(path, n);
+  const known = attempt.recall(key);
+  if (known !== undefined) return known;
+  checkLimits(scope, n);
+  const { lost } = triedOf(attempt, key);
+  // Asking costs money, and what keeps the answers from being kept may last.
+  if (lost >= scope.agent.retries.tries)
+    throw new TurnFailed("SERVER_ERROR", `${lost} answers could not be kept`, { canRetry: true });
+  const writer = stepWriterFor(scope);
+  try {
+    const usage = await askUntilAnswered(scope, key, model, prompt(), writer);
+    const fact: StepFact = { ...(await writer.finish()), ...spentBy(scope.agent, model.modelId, usage) };
+    await attempt.commitStep(key, fact);
+    attempt.spending.add(path, fact);
+    return fact;
+  } catch (error) {
+    const isModels = error instanceof ModelError || error instanceof BrokenOff;
+    // Whoever was told to stop has lost nothing of its own: another branch has, or a person wants it.
+    if (!isModels && !attempt.signal.aborted)
+      attempt.tries.set(key, { ...triedOf(attempt, key), lost: lost + 1, nextAt: 0 });
+    throw error;
+  }
+}
+
+function triedOf({ tries }: Attempt, key: string): Tried {
+  return tries.get(key) ?? { times: 0, lost: 0, nextAt: 0 };
+}
+
+async function askUntilAnswered(
+  scope: RunScope,
+  key: string,
+  model: Model,
+  prompt: Prompt,
+  writer: StepWriter,
+): Promise<Usage> {
+  const { attempt, agent, pinned } = scope;
+  const { parts, signal } = attempt;
+  let wasted = NO_USAGE;
+  const { tries: maxTries, firstMs } = agent.retries;
+  const before = triedOf(attempt, key);
+  // It broke off after something was shown, and what was shown is void now.
+  if (before.nextAt > 0) await waitForRetry(scope, writer, before, maxTries);
+  while (true) {
+    let usage: Usage | null = null;
+    try {
+      await parts.modelSlots.run(signal, async () => {
+        const tools = toolsOf(pinned);
+        const request = { ...agent.settings, prompt, ...(tools.length === 0 ? {} : { tools }) };
+        for await (const part of askModel(model, request, { signal })) {
+          if (part.type === "finish") usage = usageOf(part.usage);
+          else await writer.take(part);
+        }
+        writer.checkComplete();
+      });
+      return addUsage(wasted, usage ?? { ...NO_USAGE, calls: 1 });
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      const tried = triedOf(attempt, key);
+      const times = tried.times + 1;
+      const delayMs = retryDelay({
+        attempt: times,
+        error,
+        random: randomOf(parts),
+        limits: { maxTries, firstMs },
+      });
+      if (error.usage !== null) wasted = addUsage(wasted, usageOf(error.usage));
+      // Nothing of this step will be journaled, and what it took was spent.
+      if (delayMs === null || writer.hasWritten)
+        await attempt.spend(scope.path, key, spentBy(agent, model.modelId, wasted));
+      if (delayMs === null) throw error;
+      const next = { ...tried, times, nextAt: parts.env.now() + delayMs };
+      attempt.tries.set(key, next);
+      if (writer.hasWritten) throw new BrokenOff(error);
+      await waitForRetry(scope, writer, next, maxTries);
+    }
+  }
+}
+
+function randomOf({ env }: { readonly env: { randomBytes(size: number): Uint8Array } }): number {
+  return (env.randomBytes(1)[0] ?? 0) / 256;
+}
+
+/** Shown as a thought: people see that something is being done, and it is not part of the answer. */
+async function waitForRetry(
+  { attempt, run, path }: RunScope,
+  writer: StepWriter,
+  { times, nextAt }: Tried,
+  tries: number,
+): Promise<void> {
+  const { pen, parts, signal } = attempt;
+  const delayMs = Math.max(0, nextAt - parts.env.now());
+  const group = path === MAIN && pen.turn.mode === "agent" ? openGroup(pen.turn) : null;
+  if (group !== null) await pen.write(group);
+  const place = await pen.start({ type: "thinking.start", run });
+  const text = parts.words.retrying(Math.ceil(delayMs / 1000), times + 1, tries);
+  await pen.write({ type: "thinking.delta", ...place, text });
+  await pen.write({ type: "thinking.end", ...place });
+  writer.adopt(place.block);
+  await pause(delayMs, signal);
+}

@@ -1,0 +1,119 @@
+/** Notes an agent as it is when a turn begins, so that a deploy doesn't change it under a turn that runs. */
+import type { Json } from "@turnstream/protocol";
+import type { JsonSchema, ModelTool } from "../../models/model.ts";
+import type { Attempt } from "../attempt/attempt.ts";
+import { withMemories } from "../prompt/memories.ts";
+import {
+  type Agent,
+  ASK_USER,
+  CALL_AGENT,
+  LOOKUP_ATTACHMENTS,
+  REQUEST_FORM,
+  RESERVED,
+  SHARE_THOUGHT,
+} from "../define/agent.ts";
+import { type PinnedAgent, pinnedKey } from "../attempt/journal-entries.ts";
+import { LOOKUP_DESCRIPTION, LOOKUP_SCHEMA } from "../files/lookup-tool.ts";
+import { filesFor } from "../files/turn-files.ts";
+import { QUESTIONS_SCHEMA } from "../interactions/question.ts";
+import { FORM_SCHEMA } from "../interactions/form-ending-turn.ts";
+
+const TASK: JsonSchema = {
+  type: "object",
+  properties: { task: { type: "string", description: "What to do, with everything it needs to know." } },
+  required: ["task"],
+  additionalProperties: false,
+};
+
+const THOUGHT: JsonSchema = {
+  type: "object",
+  properties: { thought: { type: "string", description: "What to say, in full sentences." } },
+  required: ["thought"],
+  additionalProperties: false,
+};
+
+/** One tool for all sub-agents. */
+function callAgentTool(agents: Agent["agents"]) {
+  const known = Object.entries(agents).map(([name, { description }]) => `${name}: ${description}`);
+  const agent = { type: "string", enum: Object.keys(agents), description: "Which agent." };
+  return {
+    name: CALL_AGENT,
+    description: `Gives a task to another agent and waits for its answer. There are:\n${known.join("\n")}`,
+    input: { ...TASK, properties: { agent, ...TASK.properties }, required: ["agent", "task"] } as Json,
+  };
+}
+
+const LOOKUP = { name: LOOKUP_ATTACHMENTS, description: LOOKUP_DESCRIPTION, input: LOOKUP_SCHEMA as Json };
+
+async function hasAttachments(agent: Agent, attempt: Attempt): Promise<boolean> {
+  const { parts, ref } = attempt;
+  if (agent.model === null) return false;
+  if (agent.attachments || (await filesFor(attempt)).files.length > 0) return true;
+  return (await parts.store.attachments.list(ref, { limit: 1 })).length > 0;
+}
+
+async function pin(agent: Agent, attempt: Attempt): Promise<PinnedAgent> {
+  const { row, parts } = attempt;
+  const { tenant, user, session, message } = row;
+  const { instructions: made } = agent;
+  const said = typeof made === "string" ? made : await made({ tenant, user, session, message });
+  const memories = agent.recallMemories === null ? [] : await parts.store.memories.list({ tenant, user });
+  const instructions = withMemories(said, memories, agent.recallMemories);
+  const tools = Object.entries(agent.tools).map(([name, { description }]) => ({
+    name,
+    description,
+    input: agent.schemas[name] ?? {},
+  }));
+  const isOne = agent.callAgent && Object.keys(agent.agents).length > 0;
+  const each = Object.entries(agent.agents).map(([name, { description }]) => ({
+    name,
+    description,
+    input: TASK as Json,
+  }));
+  const agents = isOne ? [callAgentTool(agent.agents)] : each;
+  const thought = {
+    name: SHARE_THOUGHT,
+    description: "Says something to the person in between, while you go on working.",
+    input: THOUGHT as Json,
+  };
+  const ask = {
+    name: ASK_USER,
+    description: "Asks the person something that you need to know to go on, and waits for the answer.",
+    input: QUESTIONS_SCHEMA as Json,
+  };
+  const form = {
+    name: REQUEST_FORM,
+    description:
+      "Asks the person to fill in a form, for several things at once that you need to know. Your turn ends with it, and what they fill in is the result of this call.",
+    input: FORM_SCHEMA as Json,
+  };
+  const own = [
+    ...tools,
+    ...agents,
+    ...(agent.shareThought ? [thought] : []),
+    ...(agent.askUser ? [ask] : []),
+    ...(agent.requestForms ? [form] : []),
+  ];
+  if (await hasAttachments(agent, attempt)) own.push(LOOKUP);
+  const sourced = await parts.sources.pin(agent, [...RESERVED, ...own.map(({ name }) => name)]);
+  return { agent: agent.name, instructions, tools: [...own, ...sourced] };
+}
+
+/** The definition that this run goes by: the one that was noted first. */
+export async function pinnedFor(attempt: Attempt, path: string, agent: Agent): Promise<PinnedAgent> {
+  const key = pinnedKey(path);
+  const noted = attempt.recall(key);
+  if (noted !== undefined) return noted;
+  const pinned = await pin(agent, attempt);
+  await attempt.note(key, pinned);
+  return pinned;
+}
+
+export function toolsOf({ tools }: PinnedAgent): ModelTool[] {
+  return tools.map(({ name, description, input }) => ({
+    type: "function",
+    name,
+    ...(description === "" ? {} : { description }),
+    inputSchema: input as JsonSchema,
+  }));
+}

@@ -1,0 +1,78 @@
+/**
+ * Archives for the branches of one attempt, one commit at a time: what several branches ask for meanwhile goes into the
+ * next one together. Keeps what it has archived, so that it need not be read again at every step. Never flushes the pen:
+ * who asks has its events in the log.
+ */
+import { comparePositions, type Position, type SessionState } from "@turnstream/protocol";
+import { archiveFrom } from "../../session/archive/archive.ts";
+import type { Parts } from "../../session/backend.ts";
+import type { Ref } from "../../store/refs.ts";
+import type { Store } from "../../store/store.ts";
+import { BeginAgain } from "./outcomes.ts";
+
+type Commit = (tx: Store) => Promise<void>;
+
+interface Wish {
+  readonly commit: Commit;
+  /** What it stands on. */
+  readonly atLeast: Position | null;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Archiver {
+  readonly #parts: Parts;
+  readonly #ref: Ref;
+  #known: SessionState | null = null;
+  #wishes: Wish[] = [];
+  #isBusy = false;
+
+  constructor(parts: Parts, ref: Ref) {
+    this.#parts = parts;
+    this.#ref = ref;
+  }
+
+  /**
+   * Archives what is in the log, and does the rest in the same commit. What fails fails for all who share it.
+   * @param atLeast what has to be archived with it: an acknowledged end of the log can be lost by a failover
+   */
+  archive(commit: Commit, atLeast: Position | null = null): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#wishes.push({ commit, atLeast, resolve, reject });
+      if (!this.#isBusy) void this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true;
+    while (this.#wishes.length > 0) {
+      const due = this.#wishes;
+      this.#wishes = [];
+      try {
+        await this.#commit(due);
+        for (const { resolve } of due) resolve();
+      } catch (error) {
+        for (const { reject } of due) reject(error);
+      }
+    }
+    this.#isBusy = false;
+  }
+
+  async #commit(due: readonly Wish[]): Promise<void> {
+    let isDone = false;
+    const known = this.#known;
+    // Whatever stops it in between: then it is read again.
+    this.#known = null;
+    const positions = due.flatMap(({ atLeast }) => (atLeast === null ? [] : [atLeast]));
+    const atLeast = positions.toSorted(comparePositions).at(-1);
+    const archived = await archiveFrom(this.#parts, this.#ref, known, {
+      ...(atLeast === undefined ? {} : { atLeast }),
+      commit: async (tx) => {
+        for (const { commit } of due) await commit(tx);
+        isDone = true;
+      },
+    });
+    if (!isDone) throw new BeginAgain(`nothing can be archived after ${archived.cursor}`);
+    this.#known = archived.state;
+  }
+}

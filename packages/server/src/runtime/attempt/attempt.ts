@@ -1,0 +1,176 @@
+/**
+ * One attempt at a turn: a claimed epoch, a pen, the journal as it is, and a way to stop all its branches. A worker has at
+ * most one per turn; whoever begins another has made void what this one did not journal. Never decides what to do next.
+ */
+import type { Json, Turn } from "@turnstream/protocol";
+import { EngineError } from "../../engine/errors.ts";
+import type { RunningTurn } from "../../store/ports/running.ts";
+import type { Ref } from "../../store/refs.ts";
+import type { Store } from "../../store/store.ts";
+import { Archiver } from "./archiver.ts";
+import { type FactKey, type Spent, spentKey } from "./journal-entries.ts";
+import type { RuntimeParts } from "./context.ts";
+import { Countdown } from "../../util/pausable-timer.ts";
+import type { Pen } from "../events/turn-writer.ts";
+import { patiently } from "../patiently.ts";
+import { ReferenceIds } from "./reference-pool.ts";
+import { Spending } from "./usage.ts";
+
+/** How often a step was tried in this process, and when to try it again. */
+export interface Tried {
+  /** How often the model failed. */
+  readonly times: number;
+  /** How often it answered, and the answer could not be kept. */
+  readonly lost: number;
+  readonly nextAt: number;
+}
+
+interface NoteOptions {
+  readonly kept?: boolean;
+  /** What else belongs to the commit. */
+  readonly also?: (tx: Store) => Promise<void>;
+}
+
+export interface AttemptOptions {
+  readonly parts: RuntimeParts;
+  readonly row: RunningTurn;
+  readonly epoch: number;
+  readonly pen: Pen;
+  readonly journal: Map<string, Json>;
+  readonly tries: Map<string, Tried>;
+}
+
+interface StepOptions {
+  readonly kept?: boolean;
+  /** What is committed with it. */
+  readonly also?: (tx: Store) => Promise<void>;
+}
+
+export class Attempt {
+  readonly parts: RuntimeParts;
+  readonly row: RunningTurn;
+  readonly ref: Ref;
+  readonly epoch: number;
+  readonly pen: Pen;
+  readonly tries: Map<string, Tried>;
+  readonly spending: Spending;
+  readonly references: ReferenceIds;
+  readonly #journal: Map<string, Json>;
+  readonly #work = new AbortController();
+  readonly #tools = new AbortController();
+  readonly #clock = new Countdown();
+  readonly #archiver: Archiver;
+
+  constructor(options: AttemptOptions) {
+    this.parts = options.parts;
+    this.row = options.row;
+    this.ref = { tenant: options.row.tenant, session: options.row.session };
+    this.epoch = options.epoch;
+    this.pen = options.pen;
+    this.tries = options.tries;
+    this.spending = Spending.from(options.journal);
+    this.references = ReferenceIds.from(options.journal);
+    this.#journal = options.journal;
+    this.#archiver = new Archiver(options.parts, this.ref);
+  }
+
+  get turn(): Turn {
+    return this.pen.turn;
+  }
+
+  /** Aborted when the branches of this attempt have to stop. */
+  get signal(): AbortSignal {
+    return this.#work.signal;
+  }
+
+  /** The same for tools that run; those that can't be run again get a little longer when the worker hands over. */
+  get toolSignal(): AbortSignal {
+    return this.#tools.signal;
+  }
+
+  /** @param graceMs how long tools that can't be run again may go on; Infinity: until they are done */
+  abort(reason: unknown, graceMs = 0): void {
+    if (!this.#work.signal.aborted) this.#work.abort(reason);
+    if (graceMs === 0) this.#tools.abort(reason);
+    else if (graceMs !== Infinity) setTimeout(() => this.#tools.abort(reason), graceMs).unref();
+  }
+
+  /** Time in which a person is waited for doesn't count against the turn's own. */
+  readonly waiting = async <T>(wait: () => Promise<T>): Promise<T> => {
+    this.#clock.pause();
+    try {
+      return await wait();
+    } finally {
+      this.#clock.resume();
+    }
+  };
+
+  /** @param leftMs how long the branches may go on, waiting for people left out */
+  limit(leftMs: number, reason: () => unknown): void {
+    this.#clock.start(leftMs, () => this.abort(reason()));
+  }
+
+  stopClock(): void {
+    this.#clock.stop();
+  }
+
+  /**
+   * Throws once the lease may have run out. A process that was frozen knows that before it commits anything, also where
+   * nobody has taken its turn over yet.
+   */
+  requireLease(): void {
+    if (!this.parts.isFresh()) throw new EngineError("LEFT", `turn ${this.row.turn}`);
+  }
+
+  recall<T>(key: FactKey<T>): T | undefined {
+    return this.#journal.get(key) as T | undefined;
+  }
+
+  /** Journals a fact on its own: before it is told, so that whoever comes next can tell it. */
+  async note<T>(key: FactKey<T>, value: T, { kept = false, also }: NoteOptions = {}): Promise<void> {
+    this.requireLease();
+    const { store } = this.parts;
+    const entry = this.#entry(key, value as Json, kept);
+    await patiently(this.parts, async () => {
+      if (also === undefined) return store.journal.write(this.ref, entry);
+      return store.transaction(async (tx) => {
+        await tx.journal.write(this.ref, entry);
+        await also(tx);
+      });
+    });
+    this.#journal.set(key, value as Json);
+  }
+
+  /** Counts what was spent on something that is no journaled step, so that whoever goes on counts it too. */
+  async spend(path: string, what: string, spent: Spent): Promise<void> {
+    if (spent.usage.calls === 0) return;
+    await this.note(spentKey(path, `${this.epoch}.${what}`), spent);
+    this.spending.add(path, spent);
+  }
+
+  /** Journals a fact in a commit that does more: whoever was superseded can't make it. */
+  async noteIn<T>(tx: Store, key: FactKey<T>, value: T): Promise<void> {
+    await tx.journal.write(this.ref, this.#entry(key, value as Json, false));
+  }
+
+  /** Journals a step that is told already, together with the archive of what it told. */
+  async commitStep<T>(key: FactKey<T>, value: T, options: StepOptions = {}): Promise<void> {
+    const { kept = false, also } = options;
+    await this.archive(async (tx) => {
+      await also?.(tx);
+      await tx.journal.write(this.ref, this.#entry(key, value as Json, kept));
+    });
+    this.#journal.set(key, value as Json);
+  }
+
+  /** Archives what is in the log, and does the rest in the same commit. */
+  async archive(commit: (tx: Store) => Promise<void>): Promise<void> {
+    const told = await this.pen.flush();
+    this.requireLease();
+    await this.#archiver.archive(commit, told);
+  }
+
+  #entry(key: string, value: Json, kept: boolean) {
+    return { turn: this.row.turn, key, value, epoch: this.epoch, kept };
+  }
+}

@@ -1,0 +1,150 @@
+/** What a tool gave, as it is journaled: one side for the model, one for people, each within its bounds. Pure. */
+import { type Artifact, cutText, type Json, MAX_PREVIEW } from "@turnstream/protocol";
+import type { GivenArtifact, ToolOutput } from "../define/tool.ts";
+import type { CallFact, ShownBlock } from "./journal-entries.ts";
+import { readArtifact } from "../given-files.ts";
+import { isObject } from "../../util/json.ts";
+import { readPicture } from "../define/media-input.ts";
+
+const MAX_BLOCKS = 100;
+const MAX_REFERENCES = 100;
+
+/** @param preview what people read; what the model reads when absent */
+export function failed(content: string, preview: string = content, parts = 0): CallFact {
+  return {
+    status: "error",
+    content,
+    pool: [],
+    preview: cutText(preview, MAX_PREVIEW),
+    blocks: [],
+    parts,
+    artifact: null,
+    results: null,
+    whole: null,
+    usage: null,
+    thought: null,
+    form: null,
+  };
+}
+
+/** An output as a fact can hold it. */
+interface SmallOutput {
+  readonly content: Json;
+  readonly blocks?: readonly ShownBlock[];
+  readonly preview?: string;
+  readonly artifact?: Artifact;
+  readonly results?: number;
+}
+
+/** @param parts how many parts of it people have seen already */
+export function succeeded(output: SmallOutput, parts: number): CallFact {
+  const { content, blocks = [], artifact, results } = output;
+  const preview = output.preview ?? (blocks.length > 0 ? textOf(blocks) : asText(content));
+  return {
+    status: "success",
+    content,
+    pool: [],
+    preview: cutText(preview, MAX_PREVIEW),
+    blocks: blocks.slice(0, MAX_BLOCKS),
+    parts,
+    artifact: artifact ?? null,
+    results: results ?? null,
+    whole: null,
+    usage: null,
+    thought: null,
+    form: null,
+  };
+}
+
+export function asText(content: Json): string {
+  return typeof content === "string" ? content : (JSON.stringify(content, null, 1) ?? "");
+}
+
+function textOf(blocks: readonly ShownBlock[]): string {
+  return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+}
+
+/** Whatever a tool returned, as an output. What is not JSON becomes what JSON makes of it. */
+export function outputFrom(returned: unknown): ToolOutput {
+  const plain = toJson(withBase64(returned));
+  if (isOutput(plain)) return plain;
+  return { content: plain };
+}
+
+/** Bytes of pictures and files, which JSON would make a list of numbers. */
+function withBase64(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withBase64);
+  if (typeof value !== "object" || value === null) return value;
+  const { blocks, references, artifact, data, mediaType } = value as Record<string, unknown>;
+  if (data instanceof Uint8Array && mediaType !== undefined)
+    return { ...value, data: Buffer.from(data).toString("base64") };
+  if (blocks === undefined && references === undefined && artifact === undefined) return value;
+  return {
+    ...value,
+    ...(artifact === undefined ? {} : { artifact: withFileBase64(artifact) }),
+    ...(blocks === undefined ? {} : { blocks: withBase64(blocks) }),
+    ...(references === undefined ? {} : { references: withBase64(references) }),
+  };
+}
+
+function withFileBase64(artifact: unknown): unknown {
+  const isGiven = typeof artifact === "object" && artifact !== null && "data" in artifact;
+  return isGiven ? { ...artifact, data: withBase64(artifact.data) } : artifact;
+}
+
+function toJson(value: unknown): Json {
+  if (value === undefined) return "";
+  const text = JSON.stringify(value) as string | undefined;
+  // Functions and symbols are nothing to a model.
+  return text === undefined ? "" : (JSON.parse(text) as Json);
+}
+
+/** An object with `content` and nothing that we don't know is an output; any other object is its own content. */
+const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
+  content: () => true,
+  blocks: (value) => Array.isArray(value) && value.every(isResultBlock),
+  preview: (value) => typeof value === "string",
+  references: (value) => Array.isArray(value) && value.length <= MAX_REFERENCES && value.every(isCitable),
+  artifact: (value) => {
+    readArtifact(value as unknown as GivenArtifact);
+    return true;
+  },
+  results: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
+};
+
+/** Throws for an output with a field that no event could hold. */
+function isOutput(value: Json): value is Json & ToolOutput {
+  if (!isObject(value) || !("content" in value)) return false;
+  const fields = Object.entries(value);
+  if (!fields.every(([key]) => Object.hasOwn(FIELDS, key))) return false;
+  const bad = fields.find(([key, field]) => FIELDS[key]?.(field) === false);
+  if (bad !== undefined)
+    throw new TypeError(`a tool returned \`${bad[0]}\` that is not what ToolOutput says`);
+  return true;
+}
+
+function isResultBlock(value: Json): boolean {
+  if (!isObject(value)) return false;
+  if (value["type"] === "text") return typeof value["text"] === "string";
+  const { type, url, ...data } = value;
+  if (type !== "image") return false;
+  // Says itself what is wrong with it.
+  readPicture((url ?? data) as unknown as Parameters<typeof readPicture>[0]);
+  return true;
+}
+
+const CITABLE: readonly string[] = ["content", "title", "url", "blocks"];
+
+function isCitable(value: Json): boolean {
+  if (!isObject(value) || !("content" in value)) return false;
+  const { title = "", url = "", blocks = [] } = value;
+  if (typeof title !== "string" || typeof url !== "string" || !Array.isArray(blocks)) return false;
+  return blocks.every(isResultBlock) && Object.keys(value).every((key) => CITABLE.includes(key));
+}
+
+/** What is over the limit is cut, and says so: the model then knows that there is more. */
+export function bounded(content: Json, maxChars: number): Json {
+  const text = asText(content);
+  if (text.length <= maxChars) return content;
+  return `${cutText(text, maxChars)}\n[Cut here: ${text.length - maxChars} of ${text.length} characters are left out.]`;
+}

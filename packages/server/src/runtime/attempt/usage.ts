@@ -1,0 +1,61 @@
+/** What a turn has used, by run and by model, and what that costs. Counts only; what was journaled counts again in every attempt. */
+import type { Json, Usage } from "@turnstream/protocol";
+import { addUsage, NO_USAGE } from "../../models/usage.ts";
+import type { Agent } from "../define/agent.ts";
+import { COMPACTED, MAIN, pathOf, type Spent, SPENT_PREFIX, STEP_PREFIX } from "./journal-entries.ts";
+
+const MILLION = 1_000_000;
+
+/** @param agent who asks: its prices are those of the model that it asks */
+export function spentBy({ prices }: Pick<Agent, "prices">, model: string, usage: Usage): Spent {
+  const { input_tokens, output_tokens } = usage;
+  const cost = prices === null ? 0 : (input_tokens * prices.input + output_tokens * prices.output) / MILLION;
+  return { usage, model, cost };
+}
+
+export class Spending {
+  readonly #byRun = new Map<string, Usage>();
+  readonly #byModel = new Map<string, Usage>();
+  readonly #costs = new Map<string, number>();
+
+  /** With what an earlier attempt has journaled. */
+  static from(journal: ReadonlyMap<string, Json>): Spending {
+    const spending = new Spending();
+    for (const [key, value] of journal) {
+      const isOfRun = key.startsWith(STEP_PREFIX) || key.startsWith(SPENT_PREFIX);
+      if (isOfRun || key === COMPACTED) spending.add(isOfRun ? pathOf(key) : MAIN, value as unknown as Spent);
+    }
+    return spending;
+  }
+
+  /** @param path the call that started the run, or `main` */
+  add(path: string, { model, usage, cost = 0 }: Spent): void {
+    this.#byRun.set(path, addUsage(this.of(path), usage));
+    this.#byModel.set(model, addUsage(this.#byModel.get(model) ?? NO_USAGE, usage));
+    this.#costs.set(path, this.costOf(path) + cost);
+  }
+
+  of(path: string): Usage {
+    return this.#byRun.get(path) ?? NO_USAGE;
+  }
+
+  costOf(path: string): number {
+    return this.#costs.get(path) ?? 0;
+  }
+
+  get byRun(): ReadonlyMap<string, Usage> {
+    return this.#byRun;
+  }
+
+  get byModel(): ReadonlyMap<string, Usage> {
+    return this.#byModel;
+  }
+
+  get total(): Usage {
+    return [...this.#byRun.values()].reduce(addUsage, NO_USAGE);
+  }
+
+  get cost(): number {
+    return [...this.#costs.values()].reduce((sum, cost) => sum + cost, 0);
+  }
+}

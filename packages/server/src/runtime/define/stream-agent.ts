@@ -1,0 +1,43 @@
+/**
+ * An agent whose turns are the output of a loop that a team has already. What Turnstream gives it: one log, every dialect,
+ * exact resume for readers, stop, history, one turn at a time.
+ *
+ * What it can't give: going on in the middle. The loop's own steps are not journaled, so when the worker dies the turn
+ * either ends as an error that can be tried again (`rerun: "never"`, the default), or the whole loop runs again and what
+ * it had said is made void (`rerun: "always"`). Its tools run inside the loop: nobody guards them against running twice.
+ *
+ * Of what streamText streams, `steps`, `tokens` and `cost` are checked whenever a step begins. An iterable of events tells
+ * no steps and no usage: it may yield as many events as it has `tokens`.
+ */
+import { type Agent, type AgentOptions, completeAgent } from "./agent.ts";
+import type { Body } from "./stream-body.ts";
+import type { Limits } from "./limits.ts";
+import { checkNames, type NamesOf } from "./check-options.ts";
+
+export interface FromStreamOptions extends Pick<
+  AgentOptions,
+  "name" | "title" | "attachments" | "prices" | "label" | "description"
+> {
+  readonly limits?: Partial<Pick<Limits, "steps" | "tokens" | "cost" | "wallMs">>;
+  /** Returns what `streamText` of the AI SDK returns, or yields events: see BodyEvent. */
+  readonly run: Body["run"];
+  readonly rerun?: "always" | "never";
+}
+
+const NAMES: NamesOf<FromStreamOptions> = {
+  name: true,
+  run: true,
+  rerun: false,
+  title: false,
+  attachments: false,
+  prices: false,
+  label: false,
+  description: false,
+  limits: false,
+};
+
+export function fromStream(given: FromStreamOptions): Agent {
+  checkNames(given, NAMES, "an agent of a stream");
+  const { run, rerun = "never", ...options } = given;
+  return completeAgent(options, null, { run, rerun });
+}

@@ -1,0 +1,178 @@
+/**
+ * How a turn is brought to its end from wherever it stands: what is open is closed, calls without a result get one,
+ * sub-agents end, then the group, the notice, the main run and the turn (W02). Pure: from the folded turn to the
+ * events that are missing, so that whoever goes on after a crash tells the rest, and nothing twice.
+ */
+import {
+  type Block,
+  blocksOf,
+  findRun,
+  isPending,
+  mainRun,
+  mainRunStatus,
+  outlivesTurn,
+  resultOf,
+  type Run,
+  type Turn,
+  type TurnErrorWord,
+  unansweredCalls,
+  type Usage,
+  type Json,
+} from "@turnstream/protocol";
+import { summarise } from "./groups.ts";
+import { MAIN } from "../attempt/journal-entries.ts";
+import type { TurnDraft } from "./turn-writer.ts";
+
+export type End =
+  | { readonly reason: "end_turn" }
+  | { readonly reason: "requires_interaction" }
+  | { readonly reason: "user_stopped"; readonly by: string | null }
+  | {
+      readonly reason: "error";
+      readonly code: TurnErrorWord;
+      readonly text: string;
+      readonly canRetry: boolean;
+      readonly isTransient: boolean;
+      readonly details?: Json;
+    };
+
+export interface ClosingFacts {
+  readonly usage: Usage;
+  readonly durationMs: number;
+  /** What each run has used, by the call that started it, or `main`. */
+  readonly runUsage: ReadonlyMap<string, Usage>;
+  readonly stoppedText: string;
+  /** What a group is called in which nothing was done but think. */
+  readonly thoughtText: string;
+}
+
+/** The next events; empty when the turn has ended. Fold them, then ask again until there are none. */
+export function nextClosing(turn: Turn, end: End, facts: ClosingFacts): TurnDraft[] {
+  if (turn.status !== "running") return [];
+  const main = mainRun(turn);
+  // It may be lost with the log while the end was being committed; and a notice has to stand in a run.
+  if (main === undefined) return [{ type: "run.start", run: MAIN, agent: turn.agent }];
+  const open = nextWithin(turn, main.id, facts.runUsage);
+  if (open.length > 0) return open;
+  if (turn.group !== null) {
+    const { group } = turn;
+    const summary = summarise(turn, group, facts.thoughtText);
+    return [{ type: "group.end", run: main.id, group, index: turn.items.length, summary }];
+  }
+  if (main.status === "running") {
+    const notice = noticeOf(turn, main, end, facts);
+    return [...(notice === null ? [] : [notice]), runEnd(main, mainRunStatus(end.reason), facts.runUsage)];
+  }
+  const { usage } = facts;
+  const used = usage.calls > 0 ? { usage } : {};
+  return [{ type: "turn.end", reason: end.reason, duration_ms: facts.durationMs, ...used }];
+}
+
+/**
+ * The next events that close what is open in a run and in the runs below it; empty when the run itself can end. The
+ * deepest first: a run ends before the result it stands in.
+ */
+export function nextWithin(turn: Turn, root: string, runUsage: ReadonlyMap<string, Usage>): TurnDraft[] {
+  const runs = runsFrom(turn, root);
+  const blocks = blocksOf(turn).filter((block) => runs.some(({ id }) => id === block.run));
+  const prose = blocks.filter((block) => block.end === null && block.kind !== "tool_result");
+  if (prose.length > 0) return prose.flatMap(endBlock);
+  const asked = blocks.filter((block) => "version" in block && isPending(block) && !outlivesTurn(block));
+  if (asked.length > 0) return asked.flatMap(withdraw);
+  const deepest = runs.findLast((run) => run.status === "running");
+  const [call] = deepest === undefined ? [] : unansweredCalls(turn, deepest.id);
+  if (call !== undefined) return cancel(turn, call);
+  return deepest === undefined || deepest.id === root ? [] : [runEnd(deepest, "cancelled", runUsage)];
+}
+
+/** A run and those below it. A run starts after the one it hangs on. */
+export function runsFrom(turn: Turn, root: string): readonly Run[] {
+  const ids = new Set([root]);
+  return turn.runs.filter((run) => {
+    if (run.parent !== null && ids.has(run.parent)) ids.add(run.id);
+    return ids.has(run.id);
+  });
+}
+
+function endBlock(block: Block): TurnDraft[] {
+  const place = { run: block.run, block: block.id, index: block.index };
+  switch (block.kind) {
+    case "thinking":
+      return [{ type: "thinking.end", ...place }];
+    case "text":
+      return [{ type: "text.end", ...place, final: false }];
+    case "tool_call":
+      return [{ type: "tool_call.end", ...place, aborted: true }];
+    case "files":
+      return [{ type: "files.end", ...place, status: "failed", message: "" }];
+    default:
+      return [];
+  }
+}
+
+function withdraw(block: Block): TurnDraft[] {
+  if (!("version" in block) || block.kind === "payment") return [];
+  const place = { run: block.run, block: block.id, index: block.index };
+  const change = { ...place, version: block.version + 1, status: "cancelled" } as const;
+  return [{ type: `${block.kind}.update` as const, ...change }];
+}
+
+function cancel(
+  turn: Turn,
+  call: { run: string; call: string; name: string; label: string; hidden: boolean },
+): TurnDraft[] {
+  const started = resultOf(turn, call.call);
+  const index = started?.index ?? turn.items.length;
+  const place = { run: call.run, block: started?.id ?? `b${index}`, index };
+  const { name, label } = call;
+  const start: TurnDraft = {
+    type: "tool_result.start",
+    ...place,
+    call: call.call,
+    name,
+    label,
+    ...(call.hidden ? { hidden: true } : {}),
+  };
+  const end: TurnDraft = {
+    type: "tool_result.end",
+    ...place,
+    status: "cancelled",
+    preview: "",
+    artifact: null,
+  };
+  return started === undefined ? [start, end] : [end];
+}
+
+function runEnd(
+  run: Run,
+  status: "completed" | "failed" | "cancelled",
+  runUsage: ReadonlyMap<string, Usage>,
+): TurnDraft {
+  const usage = runUsage.get(run.call ?? MAIN);
+  return { type: "run.end", run: run.id, status, ...(usage === undefined ? {} : { usage }) };
+}
+
+function noticeOf(turn: Turn, main: Run, end: End, { stoppedText }: ClosingFacts): TurnDraft | null {
+  if (end.reason === "end_turn" || end.reason === "requires_interaction") return null;
+  const index = turn.items.length;
+  if (blocksOf(turn).at(-1)?.kind === "notice" || findRun(turn, main.id)?.status !== "running") return null;
+  const place = { run: main.id, block: `b${index}`, index };
+  if (end.reason === "user_stopped") {
+    return {
+      type: "notice.stopped",
+      ...place,
+      text: stoppedText,
+      ...(end.by === null ? {} : { by: end.by }),
+    };
+  }
+  const { code, text, canRetry, isTransient, details } = end;
+  return {
+    type: "notice.error",
+    ...place,
+    code,
+    text,
+    can_retry: canRetry,
+    error_type: isTransient ? "transient" : "terminal",
+    ...(details === undefined ? {} : { details }),
+  };
+}

@@ -1,0 +1,283 @@
+/**
+ * Writes one model step as blocks: thinking, text and tool calls as they stream, with the groups around them. At the end
+ * it tells what the step amounts to: the blocks it wrote, the calls it asks for, and its content as the model will
+ * read it again. Never calls a model and never runs a tool.
+ */
+import { type Json, type Turn, unansweredCalls } from "@turnstream/protocol";
+import { ModelError } from "../../models/errors.ts";
+import { parseArguments } from "../../models/tool-schema.ts";
+import type { AssistantContent, StreamPart } from "../../models/model.ts";
+import { closeGroup, openGroup } from "./groups.ts";
+import { objectFrom } from "../../util/json.ts";
+import type { BlockPlace, Pen } from "./turn-writer.ts";
+import type { MarkerScanner } from "./citation-markers.ts";
+
+export interface StepCall {
+  readonly call: string;
+  readonly name: string;
+  /** The arguments; null when they are not JSON. */
+  readonly input: Json;
+  /** What is wrong with the arguments, if they can't even be read. */
+  readonly problem?: string;
+}
+
+export interface WrittenStep {
+  readonly blocks: readonly string[];
+  readonly calls: readonly StepCall[];
+  readonly content: AssistantContent;
+  readonly text: string;
+}
+
+/** How calls of a tool are told. */
+export interface CallDisplay {
+  readonly isHidden: boolean;
+  readonly isOutside: boolean;
+  /** Null when it is made from the input: then the call is told once it is complete. */
+  readonly label: string | null;
+}
+
+export interface StepWriterOptions {
+  readonly pen: Pen;
+  /** Finds the citations of one text; null where there is nothing to cite. */
+  readonly scanner: () => MarkerScanner | null;
+  readonly run: string;
+  readonly isMain: boolean;
+  readonly displayOf: (tool: string) => CallDisplay;
+  readonly labelFor: (tool: string, input: Json) => string;
+  /** What a group is called in which nothing was done but think. */
+  readonly thought: string;
+}
+
+type ProviderData = NonNullable<Extract<StreamPart, { type: "reasoning-end" }>["providerMetadata"]>;
+
+interface OpenProse {
+  readonly kind: "thinking" | "text";
+  readonly id: string;
+  readonly place: BlockPlace;
+  readonly scanner: MarkerScanner | null;
+}
+
+interface OpenCall {
+  readonly id: string;
+  readonly name: string;
+  readonly call: string;
+  /** Null while the call is held back. */
+  place: BlockPlace | null;
+  args: string;
+}
+
+export class StepWriter {
+  readonly #options: StepWriterOptions;
+  readonly #blocks: string[] = [];
+  readonly #calls: StepCall[] = [];
+  readonly #content: AssistantContent = [];
+  readonly #open = new Map<string, OpenCall>();
+  #prose: OpenProse | null = null;
+  /** A text whose end waits until it is known whether it was the last one. */
+  #held: BlockPlace | null = null;
+
+  constructor(options: StepWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Whether people may have seen anything of what the model said. */
+  get hasWritten(): boolean {
+    return this.#content.length > 0 || this.#open.size > 0;
+  }
+
+  /** The call that was completed last. */
+  get lastCall(): StepCall | null {
+    return this.#calls.at(-1) ?? null;
+  }
+
+  get #hasWaitingCalls(): boolean {
+    return unansweredCalls(this.#turn).some((call) => !call.hidden);
+  }
+
+  /** Counts a block among those of this step although another wrote it; it says nothing of the answer. */
+  adopt(block: string): void {
+    this.#blocks.push(block);
+  }
+
+  get #turn(): Turn {
+    return this.#options.pen.turn;
+  }
+
+  async take(part: StreamPart): Promise<void> {
+    switch (part.type) {
+      case "text-delta":
+        return this.#extend("text", part.id, part.delta, part.providerMetadata);
+      case "reasoning-delta":
+        return this.#extend("thinking", part.id, part.delta, part.providerMetadata);
+      case "reasoning-start":
+      case "text-start":
+        return this.#note(part.type === "text-start" ? "text" : "thinking", part.id, part.providerMetadata);
+      case "reasoning-end":
+      case "text-end":
+        this.#note(part.type === "text-end" ? "text" : "thinking", part.id, part.providerMetadata);
+        if (this.#prose?.id === part.id) await this.#endProse();
+        return;
+      case "tool-input-start":
+        if (part.providerExecuted !== true) await this.#startCall(part.id, part.toolName);
+        return;
+      case "tool-input-delta":
+        return this.#extendCall(part.id, part.delta);
+      case "tool-call":
+        if (part.providerExecuted !== true) await this.#endCall(part);
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** Throws for a stream that began a call and never completed it. */
+  checkComplete(): void {
+    if (this.#open.size > 0) throw new ModelError("MALFORMED");
+  }
+
+  /** Ends what is open. A text is final when the step asks for nothing more. */
+  async finish(): Promise<WrittenStep> {
+    await this.#endProse();
+    const isFinal = this.#calls.length === 0 && this.#options.isMain;
+    await this.#release(isFinal);
+    const text = this.#content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+    return { blocks: this.#blocks, calls: this.#calls, content: this.#content, text };
+  }
+
+  async #extend(kind: OpenProse["kind"], id: string, delta: string, data?: ProviderData): Promise<void> {
+    if (delta === "") return this.#note(kind, id, data);
+    const content = this.#contentOf(kind, id, data);
+    content.text += delta;
+    if (this.#prose?.kind !== kind || this.#prose.id !== id) await this.#startProse(kind, id);
+    const prose = this.#prose;
+    if (prose === null) return;
+    if (prose.scanner === null) {
+      await this.#options.pen.write({ type: `${kind}.delta`, ...prose.place, text: delta });
+      return;
+    }
+    const { text, annotations } = prose.scanner.push(delta);
+    if (text === "") return;
+    const cited = annotations.length === 0 ? {} : { annotations };
+    await this.#options.pen.write({ type: "text.delta", ...prose.place, text, ...cited });
+  }
+
+  #note(kind: OpenProse["kind"], id: string, data?: ProviderData): void {
+    // Signatures of thoughts must go back to the model as they came, even where nothing is shown.
+    if (data !== undefined) this.#contentOf(kind, id, data);
+  }
+
+  readonly #texts = new Map<string, { text: string; providerOptions?: ProviderData }>();
+
+  #contentOf(kind: OpenProse["kind"], id: string, data?: ProviderData): { text: string } {
+    const key = `${kind}/${id}`;
+    let content = this.#texts.get(key);
+    if (content === undefined) {
+      const part = { type: kind === "text" ? ("text" as const) : ("reasoning" as const), text: "" };
+      this.#content.push(part);
+      this.#texts.set(key, (content = part));
+    }
+    if (data !== undefined) content.providerOptions = { ...content.providerOptions, ...data };
+    return content;
+  }
+
+  async #startProse(kind: OpenProse["kind"], id: string): Promise<void> {
+    await this.#endProse();
+    // A thought after the text doesn't tell yet whether that was the last one.
+    if (kind === "text") await this.#release(false);
+    const { run, isMain } = this.#options;
+    if (kind === "thinking") {
+      if (isMain && this.#turn.mode === "agent") await this.#mark(openGroup(this.#turn));
+      const place = await this.#begin({ type: "thinking.start", run });
+      this.#prose = { kind, id, place, scanner: null };
+      return;
+    }
+    if (isMain) await this.#mark(closeGroup(this.#turn, this.#options.thought));
+    // While calls wait for their results their group can't end, and in it stand only parts.
+    const isPart = !isMain || this.#turn.group !== null || this.#hasWaitingCalls;
+    const place = await this.#begin({ type: "text.start", run, part: isPart });
+    this.#prose = { kind, id, place, scanner: this.#options.scanner() };
+  }
+
+  async #endProse(): Promise<void> {
+    const prose = this.#prose;
+    if (prose === null) return;
+    this.#prose = null;
+    const rest = prose.scanner?.end() ?? "";
+    if (rest !== "") await this.#options.pen.write({ type: "text.delta", ...prose.place, text: rest });
+    if (prose.kind === "text") this.#held = prose.place;
+    else await this.#options.pen.write({ type: "thinking.end", ...prose.place });
+  }
+
+  async #release(isFinal: boolean): Promise<void> {
+    const held = this.#held;
+    if (held === null) return;
+    this.#held = null;
+    await this.#options.pen.write({ type: "text.end", ...held, final: isFinal });
+  }
+
+  async #startCall(id: string, name: string): Promise<OpenCall> {
+    await this.#endProse();
+    await this.#release(false);
+    const open: OpenCall = { id, name, call: this.#options.pen.newCall(id), place: null, args: "" };
+    this.#open.set(id, open);
+    const { label } = this.#options.displayOf(name);
+    if (label !== null) await this.#showCall(open, label);
+    return open;
+  }
+
+  async #showCall(open: OpenCall, label: string): Promise<BlockPlace> {
+    const { run, isMain, displayOf, thought } = this.#options;
+    const { isHidden, isOutside } = displayOf(open.name);
+    if (isMain && !isHidden)
+      await this.#mark(isOutside ? closeGroup(this.#turn, thought) : openGroup(this.#turn));
+    const { call, name } = open;
+    const hidden = isHidden ? { hidden: true } : {};
+    open.place = await this.#begin({ type: "tool_call.start", run, call, name, label, ...hidden });
+    return open.place;
+  }
+
+  async #extendCall(id: string, delta: string): Promise<void> {
+    const open = this.#open.get(id);
+    if (open === undefined || delta === "") return;
+    open.args += delta;
+    if (open.place !== null) {
+      await this.#options.pen.write({ type: "tool_call.delta", ...open.place, args: delta });
+    }
+  }
+
+  async #endCall(part: Extract<StreamPart, { type: "tool-call" }>): Promise<void> {
+    const open = this.#open.get(part.toolCallId) ?? (await this.#startCall(part.toolCallId, part.toolName));
+    this.#open.delete(part.toolCallId);
+    const parsed = parseArguments(part.input);
+    const input = parsed.ok ? (parsed.value as Json) : null;
+    const isShown = open.place !== null;
+    const place = open.place ?? (await this.#showCall(open, this.#options.labelFor(open.name, input)));
+    // What streamed and is complete needs no second copy.
+    const isStreamed = isShown && open.args !== "" && open.args === part.input && parsed.ok;
+    await this.#options.pen.write({
+      type: "tool_call.end",
+      ...place,
+      ...(isStreamed ? {} : { input: parsed.ok ? input : part.input }),
+    });
+    const { call, name } = open;
+    this.#calls.push({ call, name, input, ...(parsed.ok ? {} : { problem: parsed.problem }) });
+    this.#content.push({
+      type: "tool-call",
+      toolCallId: call,
+      toolName: name,
+      // Providers take nothing else, and a model that wrote something else reads what was wrong with it.
+      input: objectFrom(input),
+      ...(part.providerMetadata === undefined ? {} : { providerOptions: part.providerMetadata }),
+    });
+  }
+
+  async #begin(draft: Parameters<Pen["start"]>[0]): Promise<BlockPlace> {
+    const place = await this.#options.pen.start(draft);
+    this.#blocks.push(place.block);
+    return place;
+  }
+
+  async #mark(draft: ReturnType<typeof openGroup>): Promise<void> {
+    if (draft !== null) await this.#options.pen.write(draft);
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * The bytes of one file: an upload of the same session, or what is found at an address outside. Whatever goes wrong is one
+ * of a few problems, which have words for people and for the model. Never keeps anything.
+ */
+import type { File } from "@turnstream/protocol";
+import { isFetchError, type FetchErrorCode } from "../../safe-fetch/errors.ts";
+import { safeFetch, type SafeResponse } from "../../safe-fetch/safe-fetch.ts";
+import { readUpload, uploadIdOf } from "../../session/blobs/upload.ts";
+import type { Attempt } from "../attempt/attempt.ts";
+
+/** Why a file could not be read. */
+export type FileProblem =
+  | "NOT_ALLOWED"
+  | "NOT_FOUND"
+  | "TOO_LARGE"
+  | "TOO_MANY"
+  | "TIMEOUT"
+  | "UNREACHABLE"
+  | "UNSUPPORTED"
+  | "UNREADABLE";
+
+export class FileError extends Error {
+  readonly problem: FileProblem;
+
+  constructor(problem: FileProblem, cause?: unknown) {
+    super(problem, cause === undefined ? {} : { cause });
+    this.name = "FileError";
+    this.problem = problem;
+  }
+}
+
+export interface Got {
+  readonly name: string;
+  /** As whoever sent it says; "" for nothing. */
+  readonly mediaType: string;
+  readonly charset: string;
+  readonly bytes: Uint8Array;
+}
+
+const BY_CODE: Readonly<Record<FetchErrorCode, FileProblem>> = {
+  BAD_URL: "NOT_ALLOWED",
+  BLOCKED: "NOT_ALLOWED",
+  TOO_LARGE: "TOO_LARGE",
+  TIMEOUT: "TIMEOUT",
+  TOO_MANY_REDIRECTS: "UNREACHABLE",
+  UNREACHABLE: "UNREACHABLE",
+  BAD_RESPONSE: "UNREACHABLE",
+};
+
+interface GetLimits {
+  readonly maxBytes: number;
+  /** Told how large the file is as soon as that is known, or else how much of it has come. Throws when that is too much. */
+  readonly reach: (bytes: number) => void;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Throws a FileError, or the signal's reason. */
+export async function getFile({ parts, ref }: Attempt, file: File, limits: GetLimits): Promise<Got> {
+  const { maxBytes, reach, timeoutMs, signal } = limits;
+  const id = uploadIdOf(file.url);
+  if (id !== null) {
+    const upload = await readUpload(parts, ref, id);
+    if (upload === null) throw new FileError("NOT_FOUND");
+    reach(upload.size);
+    const { name, mediaType } = upload;
+    return { name, mediaType, charset: "", bytes: await joined(upload.body, upload.size, signal) };
+  }
+  try {
+    const { maxBytes: most = Infinity, timeoutMs: longest = Infinity } = parts.fetch;
+    const policy = {
+      ...parts.fetch,
+      maxBytes: Math.min(most, maxBytes),
+      timeoutMs: Math.min(longest, timeoutMs),
+    };
+    const answer = await safeFetch(file.url, { policy, signal });
+    if (answer.status < 200 || answer.status > 299) {
+      answer.cancel();
+      throw new FileError("NOT_FOUND");
+    }
+    const charset = /charset\s*=\s*"?([\w:.-]{1,40})/i.exec(answer.headers["content-type"] ?? "")?.[1] ?? "";
+    const bytes = await fetched(answer, reach);
+    return { name: nameOf(file), mediaType: answer.mediaType, charset, bytes };
+  } catch (error) {
+    throw isFetchError(error) ? new FileError(BY_CODE[error.code], error) : error;
+  }
+}
+
+async function fetched(answer: SafeResponse, reach: GetLimits["reach"]): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let come = 0;
+  try {
+    reach(Number(answer.headers["content-length"] ?? 0) || 0);
+    for await (const chunk of answer.body) {
+      come += chunk.byteLength;
+      reach(come);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    answer.cancel();
+    throw error;
+  }
+  return Buffer.concat(chunks);
+}
+
+async function joined(
+  body: AsyncIterable<Uint8Array>,
+  size: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for await (const chunk of body) {
+    signal.throwIfAborted();
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
+}
+
+const MAX_NAME = 200;
+
+/** What a file is called: as the message says, or by its address. */
+export function nameOf({ name, url }: File): string {
+  const parsed = URL.parse(url);
+  const last = parsed?.pathname.split("/").findLast((part) => part !== "") ?? "";
+  return (name ?? (decoded(last) || parsed?.hostname || "file"))
+    .replaceAll(/[\p{Cc}\u2028\u2029]/gu, " ")
+    .slice(0, MAX_NAME);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * The files that a turn has to read: those of its message, or of the message of the turn that it tries again, with what
+ * was read of them before that one failed or was stopped. Never fetches anything.
+ */
+import { type File, restoreTurn } from "@turnstream/protocol";
+import type { Attempt } from "../attempt/attempt.ts";
+import { type FileFact, fileKey } from "../attempt/journal-entries.ts";
+
+interface FilesToRead {
+  readonly files: readonly File[];
+  readonly known: ReadonlyMap<number, FileFact>;
+}
+
+/** Only the last turn can be tried again: those before it in a chain are the ones right before. */
+const PAGE = 20;
+
+export async function filesFor({ parts, ref, row }: Attempt): Promise<FilesToRead> {
+  const { store } = parts;
+  const chain: string[] = [];
+  let tried = row.retries;
+  let files = row.message?.files ?? [];
+  let before: number | undefined;
+  while (tried !== null) {
+    const page = await store.turns.list(ref, { limit: PAGE, ...(before === undefined ? {} : { before }) });
+    for (const { id, snapshot } of page) {
+      if (id !== tried) continue;
+      const { message, retries } = restoreTurn(snapshot);
+      chain.push(id);
+      files = message?.files ?? [];
+      tried = retries;
+    }
+    before = page.at(-1)?.start;
+    if (page.length < PAGE) break;
+  }
+  const kept = files.length === 0 || chain.length === 0 ? [] : await store.journal.kept(ref, chain);
+  const facts = new Map(kept.map(({ key, value }) => [key, value as unknown as FileFact]));
+  const known = files.flatMap((_, n) => {
+    const fact = facts.get(fileKey(n));
+    return fact === undefined ? [] : [[n, fact] as const];
+  });
+  return { files, known: new Map(known) };
+}

@@ -1,0 +1,186 @@
+/** A call waits for a person's approval: whether it needs one, what is shown, and what follows from the decision. */
+import { blocksOf, cutText, type Action, type ApprovalBlock, type Json } from "@turnstream/protocol";
+import { parseInput } from "../../models/tool-schema.ts";
+import type { ApprovalRequest } from "../../session/interactions/decide-approval.ts";
+import type { Allowance } from "../../store/ports/allowances.ts";
+import type { InteractionChange } from "../../store/ports/interactions.ts";
+import type { Store } from "../../store/store.ts";
+import { neededApproval, type NeededApproval } from "../define/approval.ts";
+import type { Tool } from "../define/tool.ts";
+import { approvalKey, type CallFact, mismatchKey } from "../attempt/journal-entries.ts";
+import { failed } from "../attempt/tool-result.ts";
+import { labelFor, type RunScope } from "../attempt/run-context.ts";
+import type { StepCall } from "../events/step-writer.ts";
+import type { Words } from "../strings.ts";
+import { awaitDecision, requestKey, storedIdOf } from "./await-decision.ts";
+import { digestOf } from "./digest.ts";
+
+export type Approved =
+  | { readonly ok: true; readonly input: unknown }
+  | { readonly ok: false; readonly fact: CallFact };
+
+export async function askApproval(
+  scope: RunScope,
+  call: StepCall,
+  tool: Tool,
+  input: unknown,
+): Promise<Approved> {
+  const needed = await needOf(scope, call, tool, input);
+  if (needed === null) return { ok: true, input };
+  const { attempt } = scope;
+  const block = await tellRequest(scope, call, needed);
+  const { actions, editable, offers_always: always } = block;
+  const request: ApprovalRequest = { actions, editable, always, agent: scope.agent.name };
+  const schema = editable ? schemaOf(scope, call) : undefined;
+  const decided = await awaitDecision(attempt, block, request as unknown as Json, schema);
+  const isAllowed = decided.status === "approved" || decided.status === "edited";
+  if (isAllowed && !(await isAsShown(scope, call, block))) return refuseOther(scope, call);
+  return outcomeOf(scope, call, tool, input, decided);
+}
+
+/** Noted, so that a policy is asked once, and a deploy doesn't change what was asked for. */
+async function needOf(
+  scope: RunScope,
+  call: StepCall,
+  tool: Tool,
+  input: unknown,
+): Promise<NeededApproval | null> {
+  const { attempt } = scope;
+  const key = approvalKey(call.call);
+  const noted = attempt.recall(key);
+  if (noted !== undefined) return noted;
+  if (tool.approval === false) return null;
+  const { tenant, session, turn, user } = attempt.row;
+  const context = { tenant, session, turn, user, call: call.call };
+  const needed = await neededApproval(tool.approval, input, context).catch((error: unknown) => {
+    attempt.parts.onError(error, `the approval policy of the tool ${call.name}`);
+    // A policy that fails lets nothing through, by no rule either.
+    return neededApproval({ always: false }, input, context);
+  });
+  const rule = needed?.always === true ? await ruleFor(scope, call) : null;
+  if (rule === null) await attempt.note(key, needed);
+  else await attempt.note(key, null, { also: (tx) => audit(tx, scope, call, "approval.passed") });
+  return rule === null ? needed : null;
+}
+
+/** What a person has allowed for the rest of the session. */
+function ruleFor({ attempt, agent }: RunScope, { name }: StepCall): Promise<Allowance | null> {
+  return attempt.parts.store.allowances.find(attempt.ref, agent.name, name);
+}
+
+async function audit(
+  tx: Store,
+  { attempt, agent }: RunScope,
+  { call, name }: StepCall,
+  action: string,
+): Promise<void> {
+  const { tenant, session, turn } = attempt.row;
+  const subject = { session, turn, call, agent: agent.name, tool: name };
+  await tx.audit.add(tenant, { actor: null, action, subject });
+}
+
+/** As it was offered to the model. */
+function schemaOf({ pinned }: RunScope, { name }: StepCall): Json | undefined {
+  return pinned.tools.find((offered) => offered.name === name)?.input;
+}
+
+async function tellRequest(scope: RunScope, call: StepCall, needed: NeededApproval): Promise<ApprovalBlock> {
+  const { attempt, run } = scope;
+  const { pen, parts } = attempt;
+  const known = approvalOf(scope, call);
+  if (known !== undefined) return known;
+  const label = labelFor(scope, call.name, call.input);
+  const cut = cutInput(call.input, parts.words);
+  const actions: Action[] = [
+    { name: call.name, input: cut ?? call.input, ...(label === "" ? {} : { label }) },
+  ];
+  await pen.start({
+    type: "approval.request",
+    run,
+    key: requestKey(attempt),
+    call: call.call,
+    actions,
+    // Whoever edits would send back the beginning for the whole.
+    editable: needed.editable && cut === null,
+    timeout_seconds: needed.timeoutSeconds,
+    deadline: parts.env.now() + needed.timeoutSeconds * 1_000,
+    ...(needed.always ? { always: true as const } : {}),
+    digest: digestFor(scope, call),
+  });
+  await pen.flush();
+  const told = approvalOf(scope, call);
+  if (told === undefined) throw new Error(`the approval of ${call.call} was not told`);
+  return told;
+}
+
+/** With what is around them, arguments have to fit one event. */
+const MAX_INPUT_BYTES = 48_000;
+const SHOWN_CHARS = 4_096;
+
+/** How arguments begin that are too large to be shown; null for others. The whole is where the call is told. */
+function cutInput(input: Json, words: Words): string | null {
+  const text = JSON.stringify(input);
+  if (Buffer.byteLength(text) <= MAX_INPUT_BYTES) return null;
+  const shown = cutText(text, SHOWN_CHARS);
+  return `${shown} ${words.cutArguments(shown.length, text.length)}`;
+}
+
+function digestFor({ attempt }: RunScope, { call, name, input }: StepCall): string {
+  const { session, turn } = attempt.row;
+  return digestOf({ session, turn, call, name, input });
+}
+
+/** What is about to run is what people were shown and what was decided on, or it doesn't run. */
+async function isAsShown(scope: RunScope, call: StepCall, block: ApprovalBlock): Promise<boolean> {
+  const { parts, ref, row } = scope.attempt;
+  const decided = await parts.store.interactions.get(ref, storedIdOf(row.turn, block));
+  const digest = digestFor(scope, call);
+  return block.digest === digest && decided?.digest === digest;
+}
+
+async function refuseOther(scope: RunScope, call: StepCall): Promise<Approved> {
+  const { attempt } = scope;
+  const key = mismatchKey(call.call);
+  if (attempt.recall(key) === undefined)
+    await attempt.note(key, true, { also: (tx) => audit(tx, scope, call, "approval.mismatch") });
+  const problem = `The call of ${call.name} was not made: it is not the one that was approved. Call it again, so that it is asked for again.`;
+  return { ok: false, fact: failed(problem, attempt.parts.words.toolFailed) };
+}
+
+function approvalOf({ attempt }: RunScope, { call }: StepCall): ApprovalBlock | undefined {
+  return blocksOf(attempt.turn)
+    .filter((block) => block.kind === "approval")
+    .findLast((block) => block.call === call);
+}
+
+async function outcomeOf(
+  { attempt }: RunScope,
+  call: StepCall,
+  tool: Tool,
+  input: unknown,
+  { status, body, reason }: InteractionChange,
+): Promise<Approved> {
+  const { words } = attempt.parts;
+  const why = reason === null ? "" : ` They said: ${reason}`;
+  switch (status) {
+    case "approved":
+      return { ok: true, input };
+    case "edited": {
+      const [action] = (body as unknown as { actions: readonly Action[] }).actions;
+      const parsed = await parseInput(tool.input, action?.input);
+      if (parsed.ok) return { ok: true, input: parsed.value };
+      const problem = `The person changed the arguments to ones that don't fit the tool: ${parsed.problem}`;
+      return { ok: false, fact: failed(problem, words.toolFailed) };
+    }
+    case "timed_out":
+      return {
+        ok: false,
+        fact: failed(`Nobody approved the call of ${call.name} in time.`, words.notApproved),
+      };
+    default:
+      return {
+        ok: false,
+        fact: failed(`The person rejected the call of ${call.name}.${why}`, words.rejected),
+      };
+  }
+}

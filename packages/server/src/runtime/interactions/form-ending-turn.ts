@@ -1,0 +1,142 @@
+/**
+ * Forms that end the turn: the tool `request_form`, and `requestForm` of a tool's context. The call's outcome notes the
+ * form; once all calls of the step are done it is told outside groups, and committed before anything ends. Never waits.
+ */
+import {
+  type Block,
+  blocksOf,
+  type FormBlock,
+  type FormSchema,
+  MAX_LABEL,
+  outlivesTurn,
+} from "@turnstream/protocol";
+import { FIELD_TYPES } from "@turnstream/protocol/schema";
+import type { JsonSchema } from "../../models/model.ts";
+import type { Attempt } from "../attempt/attempt.ts";
+import { MAX_FIELDS, MAX_OPTIONS, readForm } from "../define/form.ts";
+import { type CallFact, MAIN } from "../attempt/journal-entries.ts";
+import { closeGroup } from "../events/groups.ts";
+import { failed, succeeded } from "../attempt/tool-result.ts";
+import type { RunScope } from "../attempt/run-context.ts";
+import type { StepCall } from "../events/step-writer.ts";
+import { commitRequest } from "./await-decision.ts";
+import { formIdFor } from "./form-id.ts";
+
+const SHORT = { type: "string", maxLength: MAX_LABEL } as const;
+
+export const FORM_SCHEMA: JsonSchema = {
+  type: "object",
+  properties: {
+    title: { ...SHORT, description: "What the form is called." },
+    description: { type: "string", description: "What it is for." },
+    fields: {
+      type: "array",
+      minItems: 1,
+      maxItems: MAX_FIELDS,
+      items: {
+        type: "object",
+        properties: {
+          name: { type: "string", description: "The key of its value, such as email." },
+          label: { ...SHORT, description: "What the person reads." },
+          type: { type: "string", enum: [...FIELD_TYPES] },
+          required: { type: "boolean" },
+          help: { ...SHORT, description: "A hint." },
+          options: {
+            type: "array",
+            maxItems: MAX_OPTIONS,
+            items: { type: "string" },
+            description: "What can be chosen, for select and multiSelect.",
+          },
+          min: { type: "number", description: "Least number, length or count of choices." },
+          max: { type: "number", description: "Greatest number, length or count of choices." },
+        },
+        required: ["name", "label", "type"],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ["title", "fields"],
+  additionalProperties: false,
+};
+
+/** What the model reads if it reads on before the person has filled it in. */
+const SHOWN = "The form is shown to the person. What they fill in will be the result of this call.";
+const ONE_AT_A_TIME = "Only one form can be asked for at a time, and another is. Ask for this one later.";
+
+/** Of the calls of one step, the first that asks for a form; the others can't. */
+export class FormClaim {
+  #call: string | null;
+
+  /** @param call the one that has asked in an earlier attempt */
+  constructor(call: string | null) {
+    this.#call = call;
+  }
+
+  take(call: string): boolean {
+    this.#call ??= call;
+    return this.#call === call;
+  }
+}
+
+/** Thrown by `requestForm` in a tool, to end it there. */
+export class FormWanted extends Error {
+  readonly schema: FormSchema;
+
+  constructor(schema: FormSchema) {
+    super("the tool asks for a form: let this error through");
+    this.name = "FormWanted";
+    this.schema = schema;
+  }
+}
+
+/** The outcome of the tool `request_form`. */
+export function requestForm(scope: RunScope, call: StepCall): CallFact {
+  const read = readForm(call.input);
+  if (!read.ok) return failed(`The form can't be shown: ${read.problem}.`);
+  return formFact(scope, call, read.schema, { preview: "", parts: 0 });
+}
+
+/** @param shown what people read of the call's own result, and how many parts of it they have seen */
+export function formFact(
+  { attempt, formClaim }: RunScope,
+  { call }: StepCall,
+  schema: FormSchema,
+  { preview, parts }: { readonly preview: string; readonly parts: number },
+): CallFact {
+  if (formClaim?.take(call) !== true) return failed(ONE_AT_A_TIME, preview, parts);
+  const form = { form: formIdFor(attempt.row.turn, call), schema };
+  return { ...succeeded({ content: SHOWN, preview }, parts), form };
+}
+
+/** Tells the form of a call, unless it is told, and commits it. */
+export async function tellForm(
+  scope: RunScope,
+  call: StepCall,
+  form: string,
+  schema: FormSchema,
+): Promise<void> {
+  const { attempt, run, path } = scope;
+  const { pen, parts } = attempt;
+  if (formsOf(attempt).every((block) => block.form !== form)) {
+    const group = path === MAIN ? closeGroup(pen.turn, parts.words.thought) : null;
+    const closed = group === null ? null : pen.write(group);
+    const asked = pen.startNow({ type: "form.request", run, form, call: call.call, schema });
+    await Promise.all([closed, asked.written]);
+    await pen.flush();
+  }
+  await commitForms(attempt);
+}
+
+/** Every form that outlives the turn is committed before the turn ends; a repeat changes nothing. */
+export async function commitForms(attempt: Attempt): Promise<void> {
+  const { agent, mode } = attempt.turn;
+  for (const block of formsOf(attempt))
+    await commitRequest(attempt, block, { schema: block.schema, agent, mode });
+}
+
+/** Also one that was filled in before its turn had ended. */
+function formsOf({ turn }: Attempt): FormBlock[] {
+  return blocksOf(turn).filter(
+    (block: Block): block is FormBlock => block.kind === "form" && outlivesTurn(block),
+  );
+}

@@ -1,0 +1,94 @@
+/**
+ * A form that a tool asks for while it runs, as MCP's elicitation does: told inside the open result of its call, and
+ * waited for like an approval. Meanwhile the clocks of the turn and of the tool stand still, and the tool's slot is free.
+ */
+import { blocksOf, type FormBlock, type FormSchema, type Json } from "@turnstream/protocol";
+import type { InteractionChange } from "../../store/ports/interactions.ts";
+import { canonicalJson } from "../../store/rules/canonical-json.ts";
+import type { Attempt } from "../attempt/attempt.ts";
+import type { RunScope } from "../attempt/run-context.ts";
+import type { StepCall } from "../events/step-writer.ts";
+import { awaitDecision } from "./await-decision.ts";
+import { formIdFor } from "./form-id.ts";
+
+export type FormAnswer =
+  | { readonly status: "submitted"; readonly values: Readonly<Record<string, Json>> }
+  | { readonly status: "declined" | "expired" | "cancelled" };
+
+/** A tool may ask again, and when it is run again it asks the same ones in the same order. */
+const asked = new WeakMap<Attempt, Map<string, number>>();
+
+/** Throws the attempt's reason when the turn is stopped or handed over meanwhile. */
+export async function askForm(
+  scope: RunScope,
+  call: StepCall,
+  schema: FormSchema,
+  options: { readonly timeoutSeconds: number },
+): Promise<FormAnswer> {
+  const { attempt, toolClock } = scope;
+  const { parts } = attempt;
+  const block = await tellForm(scope, call, schema, options.timeoutSeconds);
+  toolClock?.pause();
+  try {
+    const decided = await parts.toolSlots.aside(attempt.signal, () =>
+      awaitDecision(attempt, block, { schema: block.schema, waits: true }),
+    );
+    return answerOf(decided);
+  } finally {
+    toolClock?.resume();
+  }
+}
+
+async function tellForm(
+  { attempt, run }: RunScope,
+  { call }: StepCall,
+  schema: FormSchema,
+  timeoutSeconds: number,
+): Promise<FormBlock> {
+  const { pen, parts, row } = attempt;
+  const forms = formsOf(attempt, call);
+  const known = forms[nextOf(attempt, call)];
+  if (known !== undefined && isSame(known.schema, schema)) return known;
+  const form = formIdFor(row.turn, call, forms.length + 1);
+  const { written } = pen.startNow({
+    type: "form.request",
+    run,
+    form,
+    call,
+    schema,
+    waits: true,
+    timeout_seconds: timeoutSeconds,
+    deadline: parts.env.now() + timeoutSeconds * 1_000,
+  });
+  await written;
+  await pen.flush();
+  const told = formsOf(attempt, call).find((block) => block.form === form);
+  if (told === undefined) throw new Error(`the form of ${call} was not told`);
+  return told;
+}
+
+function nextOf(attempt: Attempt, call: string): number {
+  const counts = asked.get(attempt) ?? new Map<string, number>();
+  asked.set(attempt, counts);
+  const n = counts.get(call) ?? 0;
+  counts.set(call, n + 1);
+  return n;
+}
+
+function formsOf({ turn }: Attempt, call: string): FormBlock[] {
+  return blocksOf(turn).filter(
+    (block): block is FormBlock => block.kind === "form" && block.waits && block.call === call,
+  );
+}
+
+function isSame(told: FormSchema, asks: FormSchema): boolean {
+  return canonicalJson(told) === canonicalJson(asks);
+}
+
+function answerOf({ status, body }: InteractionChange): FormAnswer {
+  if (status === "submitted") {
+    const { values } = body as unknown as { readonly values: Readonly<Record<string, Json>> };
+    return { status, values };
+  }
+  return { status: status === "declined" || status === "expired" ? status : "cancelled" };
+}

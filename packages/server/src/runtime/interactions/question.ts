@@ -1,0 +1,151 @@
+/**
+ * The tool by which an agent asks the person: shown as a question outside groups and not as a call, waited for inside the
+ * turn, and answered by its buttons or by a plain message.
+ */
+import {
+  type Answer,
+  blocksOf,
+  cutText,
+  type Json,
+  MAX_LABEL,
+  type Question,
+  type QuestionBlock,
+} from "@turnstream/protocol";
+import type { JsonSchema } from "../../models/model.ts";
+import type { InteractionChange } from "../../store/ports/interactions.ts";
+import type { Attempt } from "../attempt/attempt.ts";
+import { MAIN, type CallFact } from "../attempt/journal-entries.ts";
+import { closeGroup } from "../events/groups.ts";
+import { objectFrom, textField } from "../../util/json.ts";
+import { failed, succeeded } from "../attempt/tool-result.ts";
+import type { RunScope } from "../attempt/run-context.ts";
+import type { StepCall } from "../events/step-writer.ts";
+import { spokenAnswers } from "./format-answers.ts";
+import { awaitDecision, requestKey } from "./await-decision.ts";
+
+const MAX_QUESTIONS = 20;
+const MAX_OPTIONS = 50;
+/** Together, since they are part of one event. */
+const MAX_BYTES = 48_000;
+const MESSAGE_WAITS = "A message of theirs waits, and begins the next turn.";
+const IN_ONE_MESSAGE = "The person answered all questions in one message: see the other answer.";
+
+export const QUESTIONS_SCHEMA: JsonSchema = {
+  type: "object",
+  properties: {
+    questions: {
+      type: "array",
+      minItems: 1,
+      maxItems: MAX_QUESTIONS,
+      items: {
+        type: "object",
+        properties: {
+          question: { type: "string", description: "What to ask, in full." },
+          options: {
+            type: "array",
+            maxItems: MAX_OPTIONS,
+            items: { type: "string" },
+            description: "What can be chosen; none for an open question.",
+          },
+          multiple: { type: "boolean", description: "Whether several may be chosen." },
+          free_text: {
+            type: "boolean",
+            description: "False when only one of the options will do. True when absent.",
+          },
+        },
+        required: ["question"],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ["questions"],
+  additionalProperties: false,
+};
+
+export async function askQuestion(scope: RunScope, call: StepCall): Promise<CallFact> {
+  const { attempt } = scope;
+  const questions = questionsFrom(call.input);
+  if (questions === null)
+    return failed("`questions` has to be a list of at least one question with its text.");
+  if (Buffer.byteLength(JSON.stringify(questions)) > MAX_BYTES)
+    return failed(`The questions have more than ${MAX_BYTES} bytes. Ask less at once, in fewer words.`, "");
+  const block = await tellRequest(scope, call, questions);
+  const decided = await awaitDecision(attempt, block, { questions });
+  const content =
+    decided.status === "answered" ? answersOf(questions, decided) : await unanswered(attempt, decided);
+  return { ...succeeded({ content }, 0), preview: "" };
+}
+
+async function tellRequest(
+  scope: RunScope,
+  call: StepCall,
+  questions: readonly Question[],
+): Promise<QuestionBlock> {
+  const { attempt, run, path } = scope;
+  const { pen, parts } = attempt;
+  const known = questionOf(scope, call);
+  if (known !== undefined) return known;
+  const group = path === MAIN ? closeGroup(pen.turn, parts.words.thought) : null;
+  const closed = group === null ? null : pen.write(group);
+  const key = requestKey(attempt);
+  const asked = pen.startNow({
+    type: "question.request",
+    run,
+    key,
+    call: call.call,
+    questions: [...questions],
+  });
+  await Promise.all([closed, asked.written]);
+  await pen.flush();
+  const told = questionOf(scope, call);
+  if (told === undefined) throw new Error(`the question of ${call.call} was not told`);
+  return told;
+}
+
+function questionOf({ attempt }: RunScope, { call }: StepCall): QuestionBlock | undefined {
+  return blocksOf(attempt.turn)
+    .filter((block) => block.kind === "question")
+    .findLast((block) => block.call === call);
+}
+
+/** As the model wrote them, with ids of our own. Null when there is nothing to ask. */
+function questionsFrom(input: Json): Question[] | null {
+  const list = objectFrom(input)["questions"];
+  if (!Array.isArray(list) || list.length === 0) return null;
+  const questions = (list as readonly Json[])
+    .slice(0, MAX_QUESTIONS)
+    .map((one, n) => questionFrom(one, `q${n + 1}`));
+  return questions.every((question) => question !== null) ? questions : null;
+}
+
+function questionFrom(value: Json, id: string): Question | null {
+  const text = textField(value, "question");
+  const { options = [], multiple = false, free_text = true } = objectFrom(value);
+  if (text === null || !Array.isArray(options)) return null;
+  const labels = (options as readonly Json[]).filter((label): label is string => typeof label === "string");
+  return {
+    id,
+    text,
+    options: labels
+      .slice(0, MAX_OPTIONS)
+      .map((label, n) => ({ id: `o${n + 1}`, label: cutText(label, MAX_LABEL) })),
+    multiple: multiple === true,
+    // Without options there would be no answer at all.
+    free_text: free_text !== false || labels.length === 0,
+  };
+}
+
+/** A model that knows that more comes doesn't ask again. */
+async function unanswered({ parts, ref }: Attempt, { reason }: InteractionChange): Promise<string> {
+  const why = reason === null ? "" : ` They said: ${reason}`;
+  const next = (await parts.store.waiting.list(ref)).length > 0 ? ` ${MESSAGE_WAITS}` : "";
+  return `The person did not answer.${why}${next}`;
+}
+
+/** What the model reads. */
+function answersOf(questions: readonly Question[], { body }: InteractionChange): Json {
+  const { answers } = body as unknown as { readonly answers: readonly Answer[] };
+  const read = spokenAnswers(questions, answers);
+  const left = questions.filter(({ id }) => !answers.some((answer) => answer.question === id));
+  return [...read, ...left.map(({ text }) => ({ question: text, answer: IN_ONE_MESSAGE }))];
+}

@@ -1,0 +1,117 @@
+/**
+ * Sums older turns up when the conversation gets too long for the model. Told as a call and its result, so that people can
+ * open it like any other step. When it can't be done, the conversation is told as it is: a long prompt may still fit.
+ */
+import { cutText, MAX_PREVIEW } from "@turnstream/protocol";
+import { askModel } from "../../models/ask-model.ts";
+import { ModelError } from "../../models/errors.ts";
+import type { Model, Prompt } from "../../models/model.ts";
+import { NO_USAGE, usageOf } from "../../models/usage.ts";
+import { COMPACT } from "../define/agent.ts";
+import { type CompactFact, COMPACTED } from "../attempt/journal-entries.ts";
+import { openGroup } from "../events/groups.ts";
+import type { BlockPlace } from "../events/turn-writer.ts";
+import { toolsOf } from "../agent-loop/pinned-agent.ts";
+import type { RunScope } from "../attempt/run-context.ts";
+import { spentBy } from "../attempt/usage.ts";
+import { estimate } from "./trim-to-budget.ts";
+import { toldMessages } from "./form-continuations.ts";
+import type { Earlier } from "./prior-turns.ts";
+
+const SUMMARY_CHARS = 8_000;
+const ASK =
+  "Sum up the conversation so far for yourself: what the person wants, what was found and decided, names, numbers and open points. Write nothing else.";
+
+/** @param beside what the model is told as well */
+export async function compactIfLong(scope: RunScope, earlier: Earlier, beside: Prompt): Promise<Earlier> {
+  const { attempt, agent, pinned } = scope;
+  const { afterTokens, keepTurns } = agent.compaction;
+  const known = attempt.recall(COMPACTED);
+  if (known !== undefined) return after(earlier, known);
+  const older = earlier.turns.slice(0, Math.max(0, earlier.turns.length - keepTurns));
+  const upTo = older.at(-1)?.turn.number;
+  const model = agent.compaction.model ?? agent.model;
+  if (upTo === undefined || model === null) return earlier;
+  const length = estimate([...beside, ...promptOf(earlier)]) + estimate(toolsOf(pinned));
+  if (length <= afterTokens) return earlier;
+  const fact = await compact(scope, model, { ...earlier, turns: older }, upTo);
+  return fact === null ? earlier : after(earlier, fact);
+}
+
+export function promptOf({ summary, turns }: Earlier): Prompt {
+  const told: Prompt =
+    summary === null
+      ? []
+      : [
+          {
+            role: "user",
+            content: [{ type: "text", text: `What was said before, in short:\n${summary}` }],
+          },
+          { role: "assistant", content: [{ type: "text", text: "I have read it." }] },
+        ];
+  return [...told, ...toldMessages(turns)];
+}
+
+function after(earlier: Earlier, { summary, upTo }: CompactFact): Earlier {
+  return { summary, turns: earlier.turns.filter(({ turn }) => turn.number > upTo) };
+}
+
+async function compact(
+  scope: RunScope,
+  model: Model,
+  earlier: Earlier,
+  upTo: number,
+): Promise<CompactFact | null> {
+  const { attempt, run, path } = scope;
+  const { pen, parts } = attempt;
+  const group = openGroup(pen.turn);
+  if (group !== null) await pen.write(group);
+  const call = `${COMPACT}_${pen.turn.items.length}`;
+  const named = { call, name: COMPACT, label: parts.words.compacted };
+  const asked = await pen.start({ type: "tool_call.start", run, ...named });
+  await pen.write({ type: "tool_call.end", ...asked, input: { turns: earlier.turns.length } });
+  const result = await pen.start({ type: "tool_result.start", run, ...named });
+  try {
+    const { summary, usage } = await ask(scope, model, earlier);
+    await endResult(scope, result, "success", cutText(summary, MAX_PREVIEW));
+    const blocks = [asked.block, result.block];
+    const fact: CompactFact = { summary, upTo, blocks, ...spentBy(scope.agent, model.modelId, usage) };
+    await attempt.commitStep(COMPACTED, fact, { kept: true });
+    attempt.spending.add(path, fact);
+    return fact;
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    parts.onError(error, "summing up a conversation");
+    await endResult(scope, result, "error", "");
+    return null;
+  }
+}
+
+async function ask({ attempt, agent }: RunScope, model: Model, earlier: Earlier) {
+  const { parts, signal } = attempt;
+  const { providerOptions, headers } = agent.settings;
+  const prompt: Prompt = [...promptOf(earlier), { role: "user", content: [{ type: "text", text: ASK }] }];
+  const request = {
+    prompt,
+    ...(providerOptions === undefined ? {} : { providerOptions }),
+    ...(headers === undefined ? {} : { headers }),
+  };
+  let summary = "";
+  let usage = NO_USAGE;
+  await parts.modelSlots.run(signal, async () => {
+    for await (const part of askModel(model, request, { signal })) {
+      if (part.type === "text-delta") summary += part.delta;
+      if (part.type === "finish") usage = usageOf(part.usage);
+    }
+  });
+  return { summary: cutText(summary, SUMMARY_CHARS), usage };
+}
+
+async function endResult(
+  { attempt }: RunScope,
+  place: BlockPlace,
+  status: "success" | "error",
+  preview: string,
+): Promise<void> {
+  await attempt.pen.write({ type: "tool_result.end", ...place, status, preview, artifact: null });
+}

@@ -1,0 +1,184 @@
+/**
+ * What the model is told of the conversation before this turn: the newest turns as they were, and a summary in place of
+ * those that were summed up. Read from the archive, page by page, as far back as needed.
+ */
+import {
+  blocksOf,
+  cutText,
+  isPending,
+  mainRun,
+  restoreTurn,
+  type Turn,
+  type UserMessage,
+} from "@turnstream/protocol";
+import type { ContentPart } from "../../session/history/model-content.ts";
+import type { Ref } from "../../store/refs.ts";
+import type { Store } from "../../store/store.ts";
+import {
+  CALL_PREFIX,
+  callKey,
+  startKey,
+  type CallFact,
+  type CompactFact,
+  COMPACTED,
+  type FileFact,
+  fileKey,
+} from "../attempt/journal-entries.ts";
+import type { Prompt } from "../../models/model.ts";
+import { lastId } from "../attempt/reference-pool.ts";
+import type { FormOutcome } from "./form-result.ts";
+import { goneOn, type ToldTurn } from "./form-continuations.ts";
+import { turnMessages } from "./turn-messages.ts";
+
+interface EarlierTurn extends ToldTurn {
+  /** What can be cited of it, and the last id that it gave: set where the turn that asks tries this one again. */
+  readonly cited: Cited | null;
+}
+
+interface Cited {
+  readonly pool: readonly ContentPart[];
+  readonly lastId: number;
+}
+
+export interface Earlier {
+  /** What is summed up, if anything. */
+  readonly summary: string | null;
+  /** Ascending. */
+  readonly turns: readonly EarlierTurn[];
+}
+
+const PAGE = 50;
+const MAX_TURNS = 500;
+/** Results of the newest turns are told in full, as far as they were kept; older ones in short. */
+const NEWEST = 2;
+const RECENT_CHARS = 20_000;
+const OLDER_CHARS = 1_000;
+/** Of a message that was too long for an event; it was told in full when it came. */
+const MESSAGE_CHARS = 100_000;
+
+type FileOf = (n: number) => FileFact | undefined;
+
+/**
+ * @param before the turn that asks
+ * @param readNow what it has read itself of the files of the turn that it tries again
+ */
+export async function readEarlier(
+  store: Store,
+  ref: Ref,
+  before: Pick<Turn, "id" | "number" | "retries">,
+  readNow: FileOf = () => undefined,
+): Promise<Earlier> {
+  const turns: EarlierTurn[] = [];
+  // By the turn that was tried again: what the one after it has read of its files.
+  const readLater = new Map<string | null, FileOf>([[before.retries, readNow]]);
+  let tried = before.retries;
+  let start: number | undefined;
+  while (turns.length < MAX_TURNS) {
+    const page = await store.turns.list(ref, {
+      limit: PAGE,
+      ...(start === undefined ? {} : { before: start }),
+    });
+    const kept = await store.journal.kept(
+      ref,
+      page.map(({ id }) => id),
+    );
+    const facts = new Map(kept.map(({ turn, key, value }) => [`${turn} ${key}`, value]));
+    for (const record of page) {
+      const turn = await withForms(store, ref, restoreTurn(record.snapshot));
+      if (turn.id === before.id || turn.number >= before.number) continue;
+      const isCitable = turn.id === tried;
+      if (isCitable) tried = turn.retries;
+      const resultChars = isCitable ? Infinity : turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
+      const resultOf = (call: string) =>
+        facts.get(`${turn.id} ${CALL_PREFIX}${call}`) as CallFact | undefined;
+      const fileOf: FileOf = (n) =>
+        (facts.get(`${turn.id} ${fileKey(n)}`) as FileFact | undefined) ?? readLater.get(turn.id)?.(n);
+      readLater.set(turn.retries, fileOf);
+      const hasBegun = (call: string): boolean => facts.has(`${turn.id} ${startKey(call)}`);
+      const message = turn.message === null ? null : await wholeOf(store, ref, turn.message, MESSAGE_CHARS);
+      const options = { resultOf, fileOf, hasBegun, resultChars, isCitable };
+      const messages = turnMessages({ ...turn, message }, options);
+      const gone = await readGone(store, ref, message);
+      turns.push({ turn, messages, gone, cited: isCitable ? citedOf(turn, kept) : null });
+      const compact = facts.get(`${turn.id} ${COMPACTED}`) as unknown as CompactFact | undefined;
+      if (compact !== undefined) {
+        return {
+          summary: compact.summary,
+          turns: joined(turns.filter((t) => t.turn.number > compact.upTo)),
+        };
+      }
+    }
+    start = page.at(-1)?.start;
+    if (page.length < PAGE) break;
+  }
+  return { summary: null, turns: joined(turns) };
+}
+
+/** The main run may go on citing what it was given; ids of all runs are taken. */
+function citedOf(turn: Turn, kept: Awaited<ReturnType<Store["journal"]["kept"]>>): Cited {
+  const main = mainRun(turn)?.id;
+  const own = blocksOf(turn).flatMap((block) =>
+    block.kind === "tool_call" && block.run === main ? [callKey(block.call)] : [],
+  );
+  const facts = kept.filter((entry) => entry.turn === turn.id && entry.key.startsWith(CALL_PREFIX));
+  const poolOf = ({ value }: (typeof facts)[number]) => (value as unknown as CallFact).pool ?? [];
+  return {
+    pool: facts.filter(({ key }) => own.includes(key)).flatMap(poolOf),
+    lastId: Math.max(0, ...facts.map((fact) => lastId({ pool: poolOf(fact) }))),
+  };
+}
+
+/** Ascending; of a turn that was tried again what it said last is left out, for the one after it went on from there. */
+function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
+  const retried = new Set(newestFirst.flatMap(({ turn }) => turn.retries ?? []));
+  return newestFirst
+    .map((one) => (retried.has(one.turn.id) ? { ...one, messages: withoutLast(one.messages) } : one))
+    .toReversed();
+}
+
+/** A form may have been filled in after its turn was archived: the store knows first. */
+export async function withForms(store: Store, ref: Ref, turn: Turn): Promise<Turn> {
+  let { items } = turn;
+  for (const block of blocksOf(turn)) {
+    if (block.kind !== "form" || !isPending(block)) continue;
+    const outcome = await readOutcome(store, ref, block.form);
+    if (outcome !== null) items = items.with(block.index, { ...block, ...outcome });
+  }
+  return items === turn.items ? turn : { ...turn, items };
+}
+
+/** What became of the form that a message goes on from; null when it goes on from none. */
+export async function readGone(store: Store, ref: Ref, message: UserMessage | null): Promise<string | null> {
+  const form = message?.resumes ?? null;
+  return form === null ? null : goneOn(await readOutcome(store, ref, form));
+}
+
+/** Null for a form that isn't there. */
+async function readOutcome(store: Store, ref: Ref, form: string): Promise<FormOutcome | null> {
+  const interaction = await store.interactions.byKey(ref, form);
+  if (interaction?.kind !== "form") return null;
+  const { schema } = interaction.request as unknown as Pick<FormOutcome, "schema">;
+  const change = (await store.interactions.changes(ref, interaction.id)).at(-1);
+  if (change === undefined) return { schema, status: "pending", values: null, reason: null };
+  const { values = null } = (change.body ?? {}) as { readonly values?: FormOutcome["values"] };
+  return { schema, status: change.status as FormOutcome["status"], values, reason: change.reason };
+}
+
+/** What a model said after the last result, or after the message, is what it will say again. */
+export function withoutLast(messages: Prompt): Prompt {
+  return messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
+}
+
+/** A message with all of its text, as far as wanted. */
+export async function wholeOf(
+  store: Store,
+  ref: Ref,
+  message: UserMessage,
+  maxChars = Infinity,
+): Promise<UserMessage> {
+  if (message.whole === null) return message;
+  const blob = await store.blobs.get(ref, message.whole.blob);
+  if (blob === null) return message;
+  const text = Buffer.from(blob.body).toString("utf8");
+  return { ...message, text: text.length <= maxChars ? text : `${cutText(text, maxChars)} [cut]` };
+}

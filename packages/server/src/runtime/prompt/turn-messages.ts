@@ -1,0 +1,189 @@
+/**
+ * An earlier turn as a model reads it: what was asked, what was said, which tools were called and what they gave. Pure:
+ * from the archived turn, and from what was kept of its results for the model. Thoughts are left out, and so is whatever
+ * cites: ids of references begin anew in each turn, and a stale one must not be cited.
+ */
+import {
+  type Block,
+  blocksOf,
+  cutText,
+  type FormBlock,
+  inputOf,
+  labelOf,
+  mainRun,
+  type TextBlock,
+  type ToolCallBlock,
+  type Turn,
+} from "@turnstream/protocol";
+import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/model.ts";
+import type { KeptContent } from "../../session/history/model-content.ts";
+import { COMPACT, SHARE_THOUGHT } from "../define/agent.ts";
+import { formResult, formsOfCall } from "./form-result.ts";
+import type { FileFact } from "../attempt/journal-entries.ts";
+import { fileText } from "../files/describe-file.ts";
+import { objectFrom } from "../../util/json.ts";
+import { markersIn, withoutMarkers } from "../events/citation-markers.ts";
+import { idsOf, modelText, unwrapped } from "../attempt/reference-pool.ts";
+import { asText } from "../attempt/tool-result.ts";
+
+export interface TurnMessagesOptions {
+  /** What a call gave, for the model. */
+  readonly resultOf: (call: string) => KeptContent | undefined;
+  /** Whether a call had begun whose outcome was never noted. */
+  readonly hasBegun: (call: string) => boolean;
+  /** What a file of the message amounted to. */
+  readonly fileOf: (n: number) => FileFact | undefined;
+  /** How much of a result is told again, and of the beginning of a file, in characters. */
+  readonly resultChars: number;
+  /** Whether what it cites can still be cited: by a turn that tries it again. */
+  readonly isCitable: boolean;
+}
+
+export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
+  const prompt: Prompt = [];
+  if (turn.message !== null && !isWordless(turn.message)) prompt.push(userMessage(turn.message, options));
+  const main = mainRun(turn)?.id;
+  let assistant: AssistantContent = [];
+  let calls: Block[] = [];
+  const flush = (): void => {
+    if (assistant.length > 0) prompt.push({ role: "assistant", content: assistant });
+    const results = calls.flatMap((call) =>
+      call.kind === "tool_call" ? [toolResult(turn, call, options)] : [],
+    );
+    if (results.length > 0) prompt.push({ role: "tool", content: results });
+    [assistant, calls] = [[], []];
+  };
+  for (const block of blocksOf(turn)) {
+    // Its summary is told at the beginning of the conversation, and the tool is ours.
+    if (block.run !== main || ("name" in block && block.name === COMPACT)) continue;
+    // What comes after a result is another step, and the model has read the results before it.
+    if (block.kind === "tool_result") continue;
+    const isAfterResults = calls.some(
+      (call) => call.kind === "tool_call" && hasResultBefore(turn, call.call, block.index),
+    );
+    if (isAfterResults) flush();
+    if (block.kind === "text" && block.call === null && block.text !== "")
+      assistant.push({ type: "text", text: textOf(block, options) });
+    if (block.kind === "tool_call") {
+      calls.push(block);
+      const { call, name } = block;
+      assistant.push({
+        type: "tool-call",
+        toolCallId: call,
+        toolName: name,
+        // What was no object, or too long for an event, is left out.
+        input: inputFor(turn, block, options),
+      });
+    }
+    if (block.kind === "notice") assistant.push({ type: "text", text: `[${block.text}]` });
+  }
+  flush();
+  return prompt;
+}
+
+function textOf({ text, annotations }: TextBlock, { isCitable }: TurnMessagesOptions): string {
+  return isCitable ? text : withoutMarkers(text, annotations);
+}
+
+function inputFor(turn: Turn, call: ToolCallBlock, options: TurnMessagesOptions) {
+  const input = objectFrom(call.input ?? inputOf(call));
+  if (call.name !== SHARE_THOUGHT) return input;
+  const told = blocksOf(turn).find((block) => block.kind === "text" && block.call === call.call);
+  return told?.kind === "text" ? { ...input, thought: textOf(told, options) } : input;
+}
+
+/** For a message whose files are not told again. */
+const UNREAD = { fileOf: () => undefined, resultChars: 0 };
+
+export function userMessage(
+  message: NonNullable<Turn["message"]>,
+  { fileOf, resultChars }: Pick<TurnMessagesOptions, "fileOf" | "resultChars"> = UNREAD,
+): Prompt[number] {
+  const files = message.files.map(({ url, name }, n) => {
+    const fact = fileOf(n);
+    return fact === undefined ? `[File: ${name ?? url}]` : fileText(fact, resultChars);
+  });
+  const text = [message.text, ...files].filter((line) => line !== "").join("\n");
+  return { role: "user", content: [{ type: "text", text: text === "" ? "(nothing)" : text }] };
+}
+
+/** It only goes on from a form, and what became of that is told where the form was asked for. */
+export function isWordless({ text, files, resumes }: NonNullable<Turn["message"]>): boolean {
+  return text === "" && files.length === 0 && resumes !== null;
+}
+
+function hasResultBefore(turn: Turn, call: string, index: number): boolean {
+  return blocksOf(turn).some(
+    (block) => block.kind === "tool_result" && block.call === call && block.index < index,
+  );
+}
+
+function toolResult(turn: Turn, call: Extract<Block, { kind: "tool_call" }>, options: TurnMessagesOptions) {
+  return {
+    type: "tool-result" as const,
+    toolCallId: call.call,
+    toolName: call.name,
+    output: outputOf(turn, call, options),
+  };
+}
+
+function outputOf(
+  turn: Turn,
+  call: Extract<Block, { kind: "tool_call" }>,
+  options: TurnMessagesOptions,
+): PromptToolOutput {
+  const { resultOf, hasBegun, resultChars } = options;
+  const kept = resultOf(call.call);
+  const forms = formsOfCall(turn, call.call);
+  if (forms.length > 0) return formOutput(forms, call, kept, options);
+  if (kept === undefined && hasBegun(call.call)) {
+    const value = `${labelOf(call)} was interrupted while it ran. Nobody knows whether it took effect.`;
+    return { type: "error-text", value };
+  }
+  const shown = blocksOf(turn).find((block) => block.kind === "tool_result" && block.call === call.call);
+  const text =
+    kept !== undefined ? keptText(kept, options) : shown?.kind === "tool_result" ? shown.preview : "";
+  const status = kept?.status ?? (shown?.kind === "tool_result" ? shown.status : "cancelled");
+  const isCut = text.length > resultChars;
+  if (
+    kept !== undefined &&
+    typeof kept.content !== "string" &&
+    (kept.pool ?? []).length === 0 &&
+    !isCut &&
+    status === "success"
+  ) {
+    // As it was told when it came: a provider's cache then knows it.
+    return { type: "json", value: kept.content as never };
+  }
+  const value = isCut ? `${cutText(text, resultChars)} [cut, ${text.length} characters]` : text;
+  if (status === "success") return { type: "text", value };
+  return { type: "error-text", value: value === "" ? `${labelOf(call)} was not done.` : value };
+}
+
+function keptText(kept: KeptContent, { isCitable }: TurnMessagesOptions): string {
+  const { pool = [] } = kept;
+  if (pool.length === 0) return asText(kept.content);
+  if (isCitable) return modelText(kept);
+  const ids = idsOf(pool);
+  // What a sub-agent said cites as well.
+  const rest = asText(kept.content);
+  const plain = withoutMarkers(
+    rest,
+    markersIn(rest, (id) => ids.has(id)),
+  );
+  return [unwrapped(pool), plain].filter((text) => text !== "").join("\n");
+}
+
+/** What the person filled in is the result of the call; of a sub-agent's, what it said beside. */
+function formOutput(
+  forms: readonly FormBlock[],
+  { call }: Extract<Block, { kind: "tool_call" }>,
+  kept: KeptContent | undefined,
+  options: TurnMessagesOptions,
+): PromptToolOutput {
+  const [first] = forms;
+  if (first !== undefined && forms.length === 1 && first.call === call)
+    return { type: "json", value: formResult(first) as never };
+  const said = kept === undefined ? {} : { answer: keptText(kept, options) };
+  return { type: "json", value: { ...said, forms: forms.map(formResult) } as never };
+}

@@ -1,0 +1,69 @@
+/** What the runtime says to people who chat, in one place, so that a team can say it in its own words. */
+import type { FileProblem } from "./files/load-file.ts";
+import type { TurnErrorWord } from "@turnstream/protocol";
+
+export interface Words {
+  readonly stopped: string;
+  /** What a group of steps is called in which nothing was done but think. */
+  readonly thought: string;
+  readonly errors: Readonly<Partial<Record<TurnErrorWord, string>>> & { readonly SERVER_ERROR: string };
+  /** For failures that trying again doesn't help. */
+  readonly hopeless: string;
+  readonly toolFailed: string;
+  readonly rejected: string;
+  /** What a tool gave that asks for a form. */
+  readonly formAsked: string;
+  readonly notApproved: string;
+  /** After the beginning of arguments that are too large to be shown for approval. */
+  readonly cutArguments: (shown: number, of: number) => string;
+  readonly limit: (limit: string) => string;
+  readonly retrying: (seconds: number, attempt: number, tries: number) => string;
+  readonly compacted: string;
+  readonly readingFile: (name: string) => string;
+  readonly fileFailed: (name: string, problem: FileProblem) => string;
+  /** Of a file with more text than is kept. */
+  readonly fileCut: (name: string) => string;
+  /** @param cut of how many only the beginning is kept */
+  readonly filesRead: (read: number, of: number, cut: number) => string;
+}
+
+const FILE_PROBLEMS: Readonly<Record<FileProblem, string>> = {
+  NOT_ALLOWED: "this address can't be used",
+  NOT_FOUND: "nothing was found there",
+  TOO_LARGE: "it is too large",
+  TOO_MANY: "these are too many files at once",
+  TIMEOUT: "it took too long",
+  UNREACHABLE: "its server can't be reached",
+  UNSUPPORTED: "files of this kind can't be read",
+  UNREADABLE: "it is damaged or locked",
+};
+
+export const DEFAULT_WORDS: Words = {
+  stopped: "You stopped this answer.",
+  thought: "Thinking",
+  errors: {
+    SERVER_ERROR: "Something went wrong on our side. Please try again.",
+    LLM_ERROR: "The model did not answer. Please try again.",
+    LLM_RATE_LIMITED: "The model is busy right now. Please try again in a moment.",
+    LLM_REFUSED: "The model declined to answer this. Please rephrase it.",
+    CONTEXT_TOO_LONG: "This conversation has become too long for the model. Please start a new one.",
+    OUTCOME_UNKNOWN: "This was interrupted, and it is not known whether it took effect. Please check.",
+  },
+  hopeless: "This can't be answered right now. Whoever runs this service has to look at it.",
+  toolFailed: "This did not work.",
+  rejected: "You rejected this.",
+  formAsked: "This needs a form to be filled in.",
+  notApproved: "Nobody approved this in time.",
+  cutArguments: (shown, of) => `[Cut here: ${shown} of ${of} characters are shown.]`,
+  limit: (limit) => `This answer was ended because it reached its limit (${limit}).`,
+  retrying: (seconds, attempt, tries) =>
+    `The model is not answering. Trying again in ${seconds} s (${attempt} of ${tries}).`,
+  readingFile: (name) => `Reading ${name}`,
+  fileFailed: (name, problem) => `Could not read ${name}: ${FILE_PROBLEMS[problem]}.`,
+  fileCut: (name) => `${name} is very long: only its beginning was read.`,
+  filesRead: (read, of, cut) => {
+    const done = read === of ? `Read ${of} ${of === 1 ? "file" : "files"}` : `Read ${read} of ${of} files`;
+    return cut === 0 ? done : `${done}, ${read === 1 ? "" : `${cut} of them `}only the beginning`;
+  },
+  compacted: "Summed up the conversation so far",
+};

@@ -1,0 +1,67 @@
+/**
+ * Makes what a tool found citable: each item gets an id of the turn, a wrapped form for the model and parts for people.
+ * What doesn't fit into what the model may be given is left out, and that is said. Pure but for the ids.
+ */
+import { cutText, MAX_LABEL, MAX_PREVIEW, type Reference } from "@turnstream/protocol";
+import { type ContentPart, plainText } from "../../session/history/model-content.ts";
+import type { CallFact, ShownBlock } from "../attempt/journal-entries.ts";
+import type { SettledItem } from "./offload-output.ts";
+import { type ReferenceIds, wrap } from "../attempt/reference-pool.ts";
+
+const MAX_URL = 4_096;
+/** Less of an item than this is of no use to a model. */
+const LEAST = 200;
+const MAX_PARTS = 5;
+
+export function withReferences(
+  fact: CallFact,
+  items: readonly SettledItem[],
+  ids: ReferenceIds,
+  maxChars: number,
+): CallFact {
+  if (items.length === 0) return fact;
+  const pool: ContentPart[] = [];
+  const blocks: ShownBlock[] = [];
+  let left = maxChars - plainText(fact.content).length;
+  let given = 0;
+  for (const item of items) {
+    const size = plainText(item.content).length;
+    if (left < Math.min(size, LEAST)) break;
+    const reference = referenceTo(ids.next(), item);
+    const parts = wrap(reference.id, { ...reference, content: item.content }, Math.max(left, LEAST));
+    left -= parts.reduce((sum, { text }) => sum + text.length, 0);
+    pool.push(...parts);
+    blocks.push(...shownOf(item).map((block) => ({ ...block, reference })));
+    given++;
+  }
+  const words = fact.preview === "" ? blocks.flatMap((one) => (one.type === "text" ? one.text : [])) : [];
+  return {
+    ...fact,
+    content: given === items.length ? fact.content : leftOut(fact.content, items.length - given),
+    preview: fact.preview === "" ? cutText(words.join("\n"), MAX_PREVIEW) : fact.preview,
+    pool,
+    blocks: [...fact.blocks, ...blocks],
+  };
+}
+
+function referenceTo(id: number, { title, url }: SettledItem): Reference {
+  return {
+    id,
+    ...(title === undefined || title === "" ? {} : { title: cutText(title, MAX_LABEL) }),
+    // It comes from outside, and people will open it.
+    ...(url !== undefined && /^https?:\/\//i.test(url) && url.length <= MAX_URL ? { url } : {}),
+  };
+}
+
+/** At least one part: people find what is cited by it. */
+function shownOf({ blocks = [], content, title }: SettledItem): readonly ShownBlock[] {
+  if (blocks.length > 0) return blocks.slice(0, MAX_PARTS);
+  const text = cutText(plainText(content), MAX_PREVIEW);
+  return [{ type: "text", text: text === "" ? (title ?? "") : text }];
+}
+
+function leftOut(content: CallFact["content"], count: number): string {
+  const note = `[${count} more items are left out: they don't fit.]`;
+  const text = plainText(content);
+  return text === "" ? note : `${text}\n${note}`;
+}

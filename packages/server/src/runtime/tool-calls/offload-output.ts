@@ -1,0 +1,127 @@
+/**
+ * Brings what is too large for events and facts to safety before an outcome is journaled: large pictures, large artifacts,
+ * files, and the whole of a long result. What is left is small, and says where the rest is.
+ */
+import {
+  type Artifact,
+  artifactPreview,
+  blobAddress,
+  type Json,
+  MAX_PREVIEW,
+  type Whole,
+} from "@turnstream/protocol";
+import { plainText } from "../../session/history/model-content.ts";
+import type { Citable, GivenArtifact, PictureData, ResultBlock, ToolOutput } from "../define/tool.ts";
+import type { ShownBlock } from "../attempt/journal-entries.ts";
+import { readArtifact } from "../given-files.ts";
+import { patiently } from "../patiently.ts";
+import { type LargePicture, readPicture } from "../define/media-input.ts";
+import { asText } from "../attempt/tool-result.ts";
+import type { RunScope } from "../attempt/run-context.ts";
+import type { StepCall } from "../events/step-writer.ts";
+
+export interface SettledItem extends Omit<Citable, "blocks"> {
+  readonly blocks?: readonly ShownBlock[];
+}
+
+export interface SettledOutput extends Omit<ToolOutput, "blocks" | "references" | "artifact"> {
+  readonly artifact?: Artifact;
+  readonly blocks?: readonly ShownBlock[];
+  readonly references?: readonly SettledItem[];
+  readonly whole: Whole | null;
+}
+
+/** As JSON text; an event takes 64 kB with everything in it. */
+const MAX_ARTIFACT = 16_000;
+
+export async function settleOutput(
+  scope: RunScope,
+  call: StepCall,
+  output: ToolOutput,
+): Promise<SettledOutput> {
+  const { artifact, blocks, references, ...rest } = output;
+  const keep = new Keeper(scope, call);
+  return {
+    ...rest,
+    ...(blocks === undefined ? {} : { blocks: await keep.blocks(blocks) }),
+    ...(references === undefined ? {} : { references: await keep.items(references) }),
+    ...(artifact === undefined ? {} : { artifact: await keep.artifact(artifact) }),
+    whole: await keep.whole(output),
+  };
+}
+
+/** Keeps what one call gives, under ids that no other attempt uses. */
+export class Keeper {
+  readonly #scope: RunScope;
+  readonly #prefix: string;
+  #count = 0;
+
+  /** @param of tells the keepers of one call apart */
+  constructor(scope: RunScope, { call }: StepCall, of = "result") {
+    this.#scope = scope;
+    this.#prefix = `${of}.${scope.attempt.row.turn}.${call}.${scope.attempt.epoch}`;
+  }
+
+  /** @returns an address that events can hold */
+  async picture(picture: string | PictureData): Promise<string> {
+    const read = readPicture(picture);
+    return "url" in read ? read.url : this.large(read);
+  }
+
+  async large({ mediaType, body }: LargePicture): Promise<string> {
+    const { blob } = await this.#put(mediaType, body);
+    return blobAddress(blob);
+  }
+
+  async blocks(blocks: readonly ResultBlock[]): Promise<ShownBlock[]> {
+    const shown: ShownBlock[] = [];
+    for (const block of blocks) {
+      if (block.type === "text") shown.push(block);
+      else shown.push({ type: "image", url: await this.picture("url" in block ? block.url : block) });
+    }
+    return shown;
+  }
+
+  async items(items: readonly Citable[]): Promise<SettledItem[]> {
+    const settled: SettledItem[] = [];
+    for (const { blocks, ...item } of items)
+      settled.push({ ...item, ...(blocks === undefined ? {} : { blocks: await this.blocks(blocks) }) });
+    return settled;
+  }
+
+  async artifact(given: GivenArtifact): Promise<Artifact> {
+    const file = readArtifact(given);
+    if (file !== null) return file.artifact((await this.#put(file.mediaType, file.body, file.name)).blob);
+    // What is no file in itself is as it is told.
+    const artifact = given as Artifact;
+    const text = JSON.stringify(artifact.data);
+    if (text.length <= MAX_ARTIFACT) return artifact;
+    const whole = await this.#put("application/json", Buffer.from(text));
+    const data = artifactPreview(artifact);
+    // A preview of wide rows or many lines can be large as well.
+    return { ...artifact, data: JSON.stringify(data).length <= MAX_ARTIFACT ? data : null, whole };
+  }
+
+  /** The whole of a result that is too long to be shown, for people who open it. */
+  async whole({ content, blocks, references }: ToolOutput): Promise<Whole | null> {
+    if (references !== undefined) return this.#wholeOf([...references.map((item) => item.content), content]);
+    if (blocks !== undefined || asText(content).length <= MAX_PREVIEW) return null;
+    if (typeof content === "string") return this.#put("text/plain", Buffer.from(content));
+    return this.#put("application/json", Buffer.from(JSON.stringify(content)));
+  }
+
+  async #wholeOf(contents: readonly Json[]): Promise<Whole | null> {
+    const texts = contents.map(plainText);
+    if (texts.every((text) => text.length <= MAX_PREVIEW)) return null;
+    return this.#put("text/plain", Buffer.from(texts.filter((text) => text !== "").join("\n\n")));
+  }
+
+  async #put(mediaType: string, body: Uint8Array, name?: string): Promise<Whole> {
+    const { attempt } = this.#scope;
+    const { parts, ref } = attempt;
+    const id = `${this.#prefix}.${this.#count++}`;
+    const named = name === undefined ? {} : { name };
+    await patiently(parts, () => parts.store.blobs.put(ref, { id, mediaType, ...named, body }));
+    return { blob: id, size: body.byteLength, media_type: mediaType };
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * What a running tool shows: words and pictures, in the order in which it shows them. Its writing is not waited for: the
+ * tool need not know that a log may be slow. Nothing is shown once the tool is over.
+ */
+import type { GivenArtifact, PictureData } from "../define/tool.ts";
+import { readArtifact } from "../given-files.ts";
+import type { BlockPlace } from "../events/turn-writer.ts";
+import { readPicture } from "../define/media-input.ts";
+import type { RunScope } from "../attempt/run-context.ts";
+import { Keeper } from "./offload-output.ts";
+import type { StepCall } from "../events/step-writer.ts";
+
+/** More than that is not progress but noise. */
+const MAX_PROGRESS = 200;
+const MAX_PICTURES = 100;
+
+export class Shown {
+  readonly #scope: RunScope;
+  readonly #call: StepCall;
+  readonly #place: BlockPlace;
+  readonly #keeper: Keeper;
+  #last: Promise<void> = Promise.resolve();
+  /** Set while a picture is being kept: what comes after it waits. */
+  #queue: Promise<void> | null = null;
+  #picture: string | null = null;
+  #parts = 0;
+  #pictures = 0;
+  #isOver = false;
+  #isDropped = false;
+  artifact: GivenArtifact | null = null;
+
+  constructor(scope: RunScope, call: StepCall, place: BlockPlace) {
+    this.#scope = scope;
+    this.#call = call;
+    this.#place = place;
+    this.#keeper = new Keeper(scope, call, "picture");
+    const block = scope.attempt.turn.items.at(place.index);
+    // A result that stayed open over a takeover has parts already.
+    if (block?.kind === "tool_result") this.#parts = block.parts.length;
+  }
+
+  text(text: string): void {
+    // A tool may be plain JavaScript, and what it shows is not worth failing for.
+    if (this.#isOver || typeof text !== "string" || text === "") return;
+    this.#inOrder(() => this.#part("text", text));
+  }
+
+  picture(picture: string | PictureData): void {
+    if (this.#isOver || this.#pictures++ >= MAX_PICTURES) return;
+    this.#inOrder(() => {
+      const read = readPicture(picture);
+      if ("url" in read) return this.#part("image", read.url);
+      return this.#keeper.large(read).then((url) => this.#part("image", url));
+    });
+  }
+
+  /** Throws for one that can't be shown. */
+  setArtifact(artifact: GivenArtifact): void {
+    const file = readArtifact(artifact);
+    if (this.#isOver) return;
+    if (file === null) this.artifact = artifact;
+    else {
+      const { name, body: data, mediaType } = file;
+      this.artifact = { ...artifact, type: "file", data: { name, data, mediaType } };
+    }
+  }
+
+  /** @returns how many parts were shown */
+  async end(): Promise<number> {
+    this.#isOver = true;
+    while (this.#queue !== null) await this.#queue;
+    this.#endPicture();
+    this.close();
+    await this.#last;
+    return this.#parts;
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#isDropped = true;
+  }
+
+  #inOrder(show: () => void | Promise<void>): void {
+    if (this.#queue === null) {
+      const shown = this.#try(show);
+      if (shown !== null) this.#wait(shown);
+    } else this.#wait(this.#queue.then(() => this.#try(show) ?? undefined));
+  }
+
+  #try(show: () => void | Promise<void>): Promise<void> | null {
+    const failed = (error: unknown): void =>
+      this.#scope.attempt.parts.onError(error, `what the tool ${this.#call.name} shows`);
+    try {
+      return show()?.catch(failed) ?? null;
+    } catch (error) {
+      failed(error);
+      return null;
+    }
+  }
+
+  #wait(shown: Promise<void>): void {
+    const queue = shown.finally(() => {
+      if (this.#queue === queue) this.#queue = null;
+    });
+    this.#queue = queue;
+  }
+
+  #part(media: "text" | "image", data: string): void {
+    if (this.#isDropped || this.#parts >= MAX_PROGRESS) return;
+    const isSame = media === "image" && this.#picture !== null;
+    if (!isSame) this.#endPicture();
+    const part = isSame ? this.#parts - 1 : this.#parts++;
+    if (media === "image") this.#picture = data;
+    this.#write({ part, media, data, done: media === "text" });
+  }
+
+  #endPicture(): void {
+    const data = this.#picture;
+    this.#picture = null;
+    if (data !== null) this.#write({ part: this.#parts - 1, media: "image", data, done: true });
+  }
+
+  #write(delta: { part: number; media: "text" | "image"; data: string; done: boolean }): void {
+    const { pen } = this.#scope.attempt;
+    const written = pen.write({ type: "tool_result.delta", ...this.#place, ...delta });
+    this.#last = settle([this.#last, written]);
+    // Whoever ends the tool hears of it; until then it is nobody's.
+    this.#last.catch(() => {});
+  }
+}
+
+async function settle(writes: readonly Promise<void>[]): Promise<void> {
+  await Promise.all(writes);
+}

@@ -1,0 +1,117 @@
+/**
+ * The tool sources of a worker, opened once each: what they offer, within a few seconds, and their end. A source that
+ * fails or takes too long is told of and offers nothing; it never fails a turn.
+ */
+import { cutText, type Json } from "@turnstream/protocol";
+import type { Agent } from "../define/agent.ts";
+import type { OpenSource, SourceHost, SourceTool, ToolSource } from "../define/tool-source.ts";
+import type { PinnedTool } from "../attempt/journal-entries.ts";
+import { isObject } from "../../util/json.ts";
+import { nameTools } from "../source-names.ts";
+
+const LIST_MS = 5_000;
+const MAX_TOOLS = 1_000;
+const MAX_DESCRIPTION = 8_000;
+/** Of one tool, as JSON. What is larger no model wants to read with every step. */
+const MAX_SCHEMA = 64_000;
+
+export class Sources {
+  readonly #host: SourceHost;
+  readonly #open: ReadonlyMap<ToolSource, OpenSource>;
+
+  constructor(agents: readonly Agent[], host: SourceHost) {
+    this.#host = host;
+    this.#open = new Map([...sourcesOf(agents)].map((source) => [source, source.open(host)]));
+  }
+
+  /** What the source offers; null when it can't say. */
+  async list(source: ToolSource): Promise<Readonly<Record<string, SourceTool>> | null> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no list of tools within ${LIST_MS} ms`)), LIST_MS);
+    });
+    try {
+      const open = this.#open.get(source);
+      if (open === undefined) throw new Error("the source was added after the worker had started");
+      return await Promise.race([open.tools(), late]);
+    } catch (error) {
+      this.#host.onError(error, `the tool source ${source.name}`);
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The tools of all sources of an agent, as they are noted for its run. */
+  async pin(agent: Agent, names: Iterable<string>): Promise<PinnedTool[]> {
+    const taken = new Set(names);
+    const lists = await Promise.all(agent.sources.map((source) => this.list(source)));
+    return agent.sources.flatMap((source, n) => {
+      const offered = Object.entries(lists[n] ?? {}).slice(0, MAX_TOOLS);
+      const usable = offered.filter(([tool, { schema }]) => this.#isUsable(source, tool, schema));
+      const given = nameTools(
+        source.name,
+        usable.map(([tool]) => tool),
+        taken,
+      );
+      return usable.flatMap(([tool, { description, schema, label }], at) => {
+        const name = given[at];
+        if (name === undefined || taken.has(name)) return [];
+        taken.add(name);
+        return [
+          {
+            name,
+            description: cutText(description, MAX_DESCRIPTION),
+            input: schema,
+            source: { name: source.name, tool, label },
+          },
+        ];
+      });
+    });
+  }
+
+  #isUsable(source: ToolSource, tool: string, schema: Json): boolean {
+    const why =
+      !isObject(schema) || schema["type"] !== "object"
+        ? "its input is not an object"
+        : sizeOf(schema) > MAX_SCHEMA
+          ? `the schema of its input has more than ${MAX_SCHEMA} characters`
+          : null;
+    if (why !== null)
+      this.#host.onError(new Error(`left out: ${why}`), `the tool ${tool} of the source ${source.name}`);
+    return why === null;
+  }
+
+  async close(): Promise<void> {
+    const ends = [...this.#open].map(async ([source, open]) => {
+      try {
+        await open.close();
+      } catch (error) {
+        this.#host.onError(error, `closing the tool source ${source.name}`);
+      }
+    });
+    await Promise.all(ends);
+  }
+}
+
+function sizeOf(schema: Json): number {
+  try {
+    return JSON.stringify(schema).length;
+  } catch {
+    // Nested so deep that it can't even be written down.
+    return Infinity;
+  }
+}
+
+function sourcesOf(agents: readonly Agent[]): Set<ToolSource> {
+  const seen = new Set<Agent>();
+  const sources = new Set<ToolSource>();
+  const visit = (agent: Agent): void => {
+    if (seen.has(agent)) return;
+    seen.add(agent);
+    for (const source of agent.sources) sources.add(source);
+    for (const sub of Object.values(agent.agents)) visit(sub);
+  };
+  for (const agent of agents) visit(agent);
+  return sources;
+}

@@ -1,0 +1,133 @@
+/**
+ * Tells the result of a call as far as it is not told: its start, the parts that people see, its end. Reads the folded
+ * turn for what is there, so that it can be done again by whoever goes on.
+ */
+import {
+  callOf,
+  type EventOf,
+  resultOf,
+  runOfCall,
+  type ToolResultBlock,
+  type Whole,
+  type Artifact,
+} from "@turnstream/protocol";
+import { closeGroup } from "../events/groups.ts";
+import { type CallFact, MAIN } from "../attempt/journal-entries.ts";
+import type { BlockPlace } from "../events/turn-writer.ts";
+import { markersIn } from "../events/citation-markers.ts";
+import type { RunScope } from "../attempt/run-context.ts";
+import type { StepCall } from "../events/step-writer.ts";
+
+/** The open result of a call, begun if it has not been. */
+export async function startResult(scope: RunScope, call: StepCall): Promise<BlockPlace> {
+  const { attempt, run, agent } = scope;
+  const { pen } = attempt;
+  const { call: id, name } = call;
+  const known = resultOf(pen.turn, id);
+  if (known !== undefined) return placeOf(known);
+  // As its call was told: by now the code may be another, which would tell it differently.
+  const told = callOf(pen.turn, id);
+  const display = agent.tools[name]?.display;
+  const isHidden = told?.hidden === true || (display?.call === true && !display.result);
+  const hidden = isHidden ? { hidden: true } : {};
+  return pen.start({ type: "tool_result.start", run, call: id, name, label: told?.label ?? "", ...hidden });
+}
+
+export async function tellResult(scope: RunScope, call: StepCall, fact: CallFact): Promise<void> {
+  const { attempt } = scope;
+  const { pen } = attempt;
+  if (fact.thought !== null) await tellThought(scope, call, fact.thought);
+  const known = resultOf(pen.turn, call.call);
+  if (known !== undefined && known.end !== null) return;
+  const place = await startResult(scope, call);
+  await tellBlocks(scope, call, place, fact);
+  const run = runOfCall(pen.turn, call.call);
+  if (run?.status === "running") {
+    const status = fact.status === "success" ? "completed" : "failed";
+    await pen.write({
+      type: "run.end",
+      run: run.id,
+      status,
+      ...(fact.usage === null ? {} : { usage: fact.usage }),
+    });
+  }
+  await pen.write(endOf(place, fact));
+}
+
+function endOf(place: BlockPlace, fact: CallFact) {
+  const { status, preview, artifact, results, whole, usage } = fact;
+  return {
+    type: "tool_result.end",
+    ...place,
+    status,
+    preview,
+    artifact: artifact as Artifact | null,
+    ...(results === null ? {} : { results }),
+    ...(whole === null ? {} : { whole: whole as unknown as Whole }),
+    ...(usage === null ? {} : { usage }),
+  } as const satisfies Omit<EventOf<"tool_result.end">, "v" | "id" | "at" | "turn">;
+}
+
+async function tellBlocks(
+  { attempt }: RunScope,
+  { call }: StepCall,
+  place: BlockPlace,
+  fact: CallFact,
+): Promise<void> {
+  const { pen } = attempt;
+  const told = resultOf(pen.turn, call)?.parts ?? [];
+  const last = told.at(-1);
+  if (last !== undefined && !last.done) {
+    const data = last.media === "text" ? "" : last.data;
+    await pen.write({
+      type: "tool_result.delta",
+      ...place,
+      part: told.length - 1,
+      media: last.media,
+      data,
+      done: true,
+    });
+  }
+  // What was told before may be lost with the log; what comes then takes the next free number.
+  for (let n = Math.max(0, told.length - fact.parts); n < fact.blocks.length; n++) {
+    const block = fact.blocks[n];
+    if (block === undefined) continue;
+    const part = resultOf(pen.turn, call)?.parts.length ?? 0;
+    const [media, data] =
+      block.type === "text" ? (["text", block.text] as const) : (["image", block.url] as const);
+    const { reference } = block;
+    const cited = reference === undefined ? {} : { reference };
+    await pen.write({ type: "tool_result.delta", ...place, part, media, data, ...cited, done: true });
+  }
+}
+
+/** A shared thought stands outside groups, as a text of its own. */
+async function tellThought(
+  { attempt, run, path, pool }: RunScope,
+  { call }: StepCall,
+  thought: string,
+): Promise<void> {
+  const { pen } = attempt;
+  const isTold = pen.turn.items.toArray().some((item) => item?.kind === "text" && item.call === call);
+  if (isTold) return;
+  const group = path === MAIN ? closeGroup(pen.turn, attempt.parts.words.thought) : null;
+  const closed = group === null ? null : pen.write(group);
+  const annotations = markersIn(thought, pool.has);
+  // At once: another thought of the same step may be told at the same time.
+  const { place, written } = pen.startNow({ type: "text.start", run, part: true, call });
+  await Promise.all([
+    closed,
+    written,
+    pen.write({
+      type: "text.delta",
+      ...place,
+      text: thought,
+      ...(annotations.length === 0 ? {} : { annotations }),
+    }),
+    pen.write({ type: "text.end", ...place, final: false }),
+  ]);
+}
+
+function placeOf({ run, id, index }: ToolResultBlock): BlockPlace {
+  return { run, block: id, index };
+}

@@ -1,0 +1,44 @@
+/** The turns that are at work in this process, so that a stop finds them: in an attempt, or waiting for the next one. */
+import type { Attempt } from "../attempt/attempt.ts";
+import type { TurnRef } from "../attempt/job-id.ts";
+import { StopRequested } from "../attempt/outcomes.ts";
+import { pause } from "../../util/sleep.ts";
+
+export class RunningHere {
+  readonly #attempts = new Map<string, Attempt>();
+  readonly #pauses = new Map<string, { readonly turn: string; readonly wake: () => void }>();
+
+  add(attempt: Attempt): void {
+    this.#attempts.set(attempt.ref.session, attempt);
+  }
+
+  delete(attempt: Attempt): void {
+    if (this.#attempts.get(attempt.ref.session) === attempt) this.#attempts.delete(attempt.ref.session);
+  }
+
+  get size(): number {
+    return this.#attempts.size + this.#pauses.size;
+  }
+
+  has(session: string): boolean {
+    return this.#attempts.has(session) || this.#pauses.has(session);
+  }
+
+  stop(session: string, turn: string, by: string | null): void {
+    const attempt = this.#attempts.get(session);
+    if (attempt?.row.turn === turn) attempt.abort(new StopRequested(by));
+    const paused = this.#pauses.get(session);
+    if (paused?.turn === turn) paused.wake();
+  }
+
+  /** Waits before the next attempt, which begins at once when somebody stops the turn: it will then end it. */
+  pause({ session, turn }: TurnRef, ms: number, signal: AbortSignal): Promise<void> {
+    return pause(ms, signal, (wake) => {
+      const paused = { turn, wake };
+      this.#pauses.set(session, paused);
+      return () => {
+        if (this.#pauses.get(session) === paused) this.#pauses.delete(session);
+      };
+    });
+  }
+}

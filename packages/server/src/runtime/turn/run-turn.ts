@@ -1,0 +1,223 @@
+/**
+ * The work of a turn, from one attempt to the next until it has ended. What goes wrong in an attempt is sorted here: some
+ * things end the turn and are told, some begin another attempt, and some mean that it is not ours any more.
+ */
+import { blocksOf, mainRun, outlivesTurn, type Turn } from "@turnstream/protocol";
+import type { Job } from "../../engine/engine.ts";
+import { EngineError } from "../../engine/errors.ts";
+import { isLogError } from "../../log/errors.ts";
+import { isStoreError } from "../../store/errors.ts";
+import type { RunningTurn } from "../../store/ports/running.ts";
+import type { Attempt, Tried } from "../attempt/attempt.ts";
+import { runBody } from "../agent-loop/stream-agent.ts";
+import { claimTurn } from "./begin-attempt.ts";
+import type { End } from "../events/closing-events.ts";
+import type { Words } from "../strings.ts";
+import { buildPrompt } from "../prompt/build-prompt.ts";
+import type { Agent } from "../define/agent.ts";
+import { endTurn } from "./finish-turn.ts";
+import { RuntimeError } from "../errors.ts";
+import { END, MAIN, type PinnedAgent } from "../attempt/journal-entries.ts";
+import { readFiles } from "../files/read-files.ts";
+import { parseJobId, type TurnRef } from "../attempt/job-id.ts";
+import { BeginAgain, BrokenOff, endFor, failure, LimitReached, StopRequested } from "../attempt/outcomes.ts";
+import type { RuntimeParts } from "../attempt/context.ts";
+import { pinnedFor } from "../agent-loop/pinned-agent.ts";
+import { runAgent } from "../agent-loop/run-agent.ts";
+import { mainScope } from "../attempt/run-context.ts";
+import { giveTitle } from "./title.ts";
+import { pause } from "../../util/sleep.ts";
+import type { RunningHere } from "./active-turns.ts";
+
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 10_000;
+/** How long a turn that is done waits for its title. */
+const TITLE_MS = 3_000;
+
+/** @returns when the turn has ended, or is none of ours. Throws only when the job's signal is aborted. */
+export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Job): Promise<void> {
+  const ref = parseJobId(job.id);
+  if (ref === null) return;
+  const tries = new Map<string, Tried>();
+  const { running } = parts.store;
+  let isCounted = false;
+  let row: RunningTurn | null = null;
+  for (let failures = 0; ;) {
+    job.signal.throwIfAborted();
+    let delayMs: number;
+    try {
+      // An attempt that never got hold of the session is the same one still: servers may be away for long.
+      row = isCounted ? await running.get(ref) : await running.attempt(ref, ref.turn);
+      if (row === null || row.turn !== ref.turn) return;
+      // The one before got further.
+      if (!isCounted && row.fruitless === 1) failures = 0;
+      isCounted = true;
+      const attempt = await claimTurn(parts, row, tries);
+      isCounted = false;
+      await finishAttempt(attempt, here, job.signal);
+      return;
+    } catch (error) {
+      if (job.signal.aborted) {
+        if (row !== null && parts.isFresh()) await forgive(parts, row);
+        throw error;
+      }
+      const isExpected = error instanceof BeginAgain;
+      if (!isExpected && !isPassing(error)) parts.onError(error, `turn ${ref.turn}`);
+      // The step counts how often its model breaks off.
+      if (error instanceof BrokenOff) [delayMs, isCounted] = [0, true];
+      else delayMs = retryAfter(failures++, isExpected);
+      // Whoever has lost the lease has lost the turn: to claim it again would be to take it from its new owner.
+      if (!(await stillOurs(parts))) return waitForEnd(job.signal, ref);
+    }
+    await here.pause(ref, delayMs, job.signal);
+  }
+}
+
+/** A worker that leaves is no sign that the turn can't go on: it may wait for a person through any number of deploys. */
+async function forgive(parts: RuntimeParts, row: RunningTurn): Promise<void> {
+  const forgiven = parts.store.running.forgive(row, row);
+  await forgiven.catch((error: unknown) => parts.onError(error, `turn ${row.turn}`));
+}
+
+/** At once, where only what was told has to be told anew; but what keeps it from being kept may last. */
+function retryAfter(failures: number, isExpected: boolean): number {
+  if (isExpected && failures === 0) return 0;
+  return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (isExpected ? failures - 1 : failures));
+}
+
+/** What the outside does to us, and is no mistake in the program. */
+function isPassing(error: unknown): boolean {
+  if (isLogError(error)) return !isLogError(error, "TOO_LARGE", "INVALID");
+  return (
+    isStoreError(error) &&
+    (["FENCED", "CONFLICT", "UNAVAILABLE", "BUSY", "NOT_FOUND"] as string[]).includes(error.code)
+  );
+}
+
+async function stillOurs(parts: RuntimeParts): Promise<boolean> {
+  try {
+    return await parts.confirmLease();
+  } catch {
+    // While nobody can say, nobody else can have taken it over either for long: the attempt itself will tell.
+    return parts.isFresh();
+  }
+}
+
+/** The job must not seem to have ended: it has another owner, or soon will. */
+function waitForEnd(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = (): void =>
+      reject((signal.reason as Error | undefined) ?? new Error(`turn ${turn} was taken over`));
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+}
+
+async function finishAttempt(attempt: Attempt, here: RunningHere, signal: AbortSignal): Promise<void> {
+  const { parts } = attempt;
+  const handOver = (): void => attempt.abort(signal.reason, parts.graceMs);
+  if (signal.aborted) handOver();
+  signal.addEventListener("abort", handOver, { once: true });
+  here.add(attempt);
+  try {
+    const agent = parts.agents.get(attempt.turn.agent);
+    const end = attempt.recall(END) ?? (await workOrEnd(attempt, agent));
+    await endTurn(attempt, end);
+  } finally {
+    signal.removeEventListener("abort", handOver);
+    here.delete(attempt);
+    attempt.pen.putDown();
+    attempt.abort(new BeginAgain("the attempt is over"));
+  }
+}
+
+async function workOrEnd(attempt: Attempt, agent: Agent | undefined): Promise<End> {
+  const told = toldEnd(attempt.turn);
+  if (told !== null) return told;
+  const { parts } = attempt;
+  let end: End;
+  try {
+    await work(attempt, agent);
+    return { reason: doneFor(attempt.turn) };
+  } catch (error) {
+    const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
+    const known = endFor(reason, parts.words);
+    if (known === null && mayPass(reason, attempt)) throw reason;
+    if (!(reason instanceof StopRequested) && !(reason instanceof LimitReached))
+      parts.onError(reason, `turn ${attempt.row.turn}`);
+    end = known ?? failureFor(reason, parts.words);
+  }
+  // From here on the turn only ends, whoever goes on with it.
+  await attempt.note(END, end);
+  return end;
+}
+
+/** What the log won't take, it won't take the next time either. */
+function failureFor(error: unknown, words: Words): End {
+  const canRetry = !isLogError(error, "TOO_LARGE", "INVALID");
+  return failure("SERVER_ERROR", canRetry ? words.errors.SERVER_ERROR : words.hopeless, { canRetry });
+}
+
+/** Whether another attempt can help. */
+function mayPass(error: unknown, { row, parts }: Attempt): boolean {
+  if (isPassing(error) || error instanceof BeginAgain) return row.fruitless < parts.maxAttempts;
+  return error instanceof EngineError;
+}
+
+/** How the turn has ended, or is about to: its main run is over, and with that people know why. */
+function toldEnd(turn: Turn): End | null {
+  if (turn.status !== "running" && turn.status !== "error" && turn.status !== "user_stopped")
+    return { reason: turn.status };
+  const status = mainRun(turn)?.status;
+  if (status === "completed") return { reason: doneFor(turn) };
+  if (status === "cancelled") return { reason: "user_stopped", by: null };
+  return status === "failed" ? failure("SERVER_ERROR", "", { canRetry: false }) : null;
+}
+
+/** A run that has asked for a form made no further step, and neither did those above it. */
+function doneFor(turn: Turn): "end_turn" | "requires_interaction" {
+  const asks = blocksOf(turn).some((block) => "version" in block && outlivesTurn(block));
+  return asks ? "requires_interaction" : "end_turn";
+}
+
+/** For how long anybody was waited for until now: as the clock of an attempt stands still, once for several at a time. */
+function waitedMs(turn: Turn, now: number): number {
+  const waits = blocksOf(turn).flatMap((block) =>
+    "version" in block && !outlivesTurn(block)
+      ? [{ from: block.started_at, to: block.decided_at ?? now }]
+      : [],
+  );
+  let waited = 0;
+  let until = 0;
+  for (const { from, to } of waits.toSorted((a, b) => a.from - b.from)) {
+    waited += Math.max(0, to - Math.max(from, until));
+    until = Math.max(until, to);
+  }
+  return waited;
+}
+
+async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
+  const { parts, row, turn, pen } = attempt;
+  if (mainRun(turn) === undefined) await pen.write({ type: "run.start", run: MAIN, agent: turn.agent });
+  if (row.stop !== null) throw new StopRequested(row.stop.by);
+  if (row.fruitless > parts.maxAttempts)
+    throw new Error(`the turn was begun ${row.fruitless} times without getting any further`);
+  if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
+  const now = parts.env.now();
+  const left = agent.limits.wallMs - (now - row.begunAt) + waitedMs(turn, now);
+  const limit = `${Math.round(agent.limits.wallMs / 1000)} seconds`;
+  if (left <= 0) throw new LimitReached(limit);
+  attempt.limit(left, () => new LimitReached(limit));
+  try {
+    const pinned: PinnedAgent = await pinnedFor(attempt, MAIN, agent);
+    const scope = await mainScope(attempt, agent, pinned);
+    await readFiles(scope);
+    const title = giveTitle(attempt, agent);
+    const prompt = await buildPrompt(scope);
+    if (agent.body === null) await runAgent(scope, prompt);
+    else await runBody(scope, agent.body, prompt);
+    await Promise.race([title, pause(TITLE_MS, attempt.signal)]);
+  } finally {
+    attempt.stopClock();
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * A worker: takes up turns, keeps its lease, looks after what dead workers left, hears stops, and hands everything over
+ * when it is asked to leave. Puts the parts together; what they do is in the rooms they come from.
+ */
+import type { Engine, Work } from "../../engine/engine.ts";
+import { createExecutor, type Executor } from "../../engine/executor.ts";
+import type { Log } from "../../log/log.ts";
+import { claimIdle } from "../../session/lifecycle/claim.ts";
+import { eraseExpired, finishErasures } from "../../session/lifecycle/erase.ts";
+import { relayOutbox } from "../../session/archive/relay-outbox.ts";
+import type { Signals } from "../../signals/signals.ts";
+import type { FetchPolicy } from "../../safe-fetch/policy.ts";
+import { type Env, systemEnv } from "../../util/env.ts";
+import type { Ref } from "../../store/refs.ts";
+import type { Store } from "../../store/store.ts";
+import type { Agent } from "../define/agent.ts";
+import { Dispatch } from "./dispatcher.ts";
+import { DECISIONS_CHANNEL, parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "../../session/signal-channels.ts";
+import { RuntimeError } from "../errors.ts";
+import { DEFAULT_FILE_LIMITS, type FileLimits } from "../define/file-limits.ts";
+import { jobPrefix, parseJobId } from "../attempt/job-id.ts";
+import { Waiters } from "../interactions/decision-waiters.ts";
+import type { RuntimeParts } from "../attempt/context.ts";
+import { Repeated } from "../../util/periodic-task.ts";
+import { Semaphore } from "../../util/semaphore.ts";
+import { Sources } from "../tool-calls/tool-sources.ts";
+import { RunningHere } from "../turn/active-turns.ts";
+import { workOnTurn } from "../turn/run-turn.ts";
+import { DEFAULT_WORDS, type Words } from "../strings.ts";
+
+/** What an engine is made with; it is made by whoever knows which one is wanted. */
+export interface EngineHooks {
+  readonly work: Work;
+  readonly isFresh: () => boolean;
+  readonly onError: (error: unknown, id: string) => void;
+}
+
+export interface WorkerOptions {
+  readonly store: Store;
+  readonly log: Log;
+  readonly signals: Signals;
+  readonly engine: (hooks: EngineHooks) => Engine | Promise<Engine>;
+  /** The first one answers when a message doesn't say who should. */
+  readonly agents: readonly Agent[];
+  /** How long others wait before they take over what this worker left when it died. */
+  readonly ttlMs?: number;
+  /** How many model calls, and how many tools, run at a time. Turns that wait for people don't count. */
+  readonly modelCalls?: number;
+  readonly toolCalls?: number;
+  /** What may be fetched of what people and models name: the public internet, within bounds, when absent. */
+  readonly fetch?: FetchPolicy;
+  /** How much of the files of a message is read. */
+  readonly files?: Partial<FileLimits>;
+  readonly words?: Partial<Words>;
+  /**
+   * How long tools that may not be run again can go on when the worker leaves; after that nobody knows whether they took
+   * effect. The process needs a little longer than that between SIGTERM and its end.
+   */
+  readonly graceMs?: number;
+  /** How many attempts at a turn in a row may come to nothing, such as when it ends its process each time; 50 when absent. */
+  readonly maxAttempts?: number;
+  /** How often to look for what nobody told us of. */
+  readonly sweepMs?: number;
+  /** How often to tidy up: what is old, what was erased, what a dead worker left in the engine. */
+  readonly upkeepMs?: number;
+  /** How long the engine remembers turns that ended. */
+  readonly rememberMs?: number;
+  /** Sessions that nobody has used for so long are erased, whatever waits in them; none when absent. */
+  readonly retentionMs?: number;
+  /**
+   * Told of what should not have happened, with what it is about: a warning of the process when absent. What a tool or a
+   * provider said may be in the error; treat it like a log that only operators read.
+   */
+  readonly onError?: (error: unknown, about: string) => void;
+  /** The lease ran out: others may have this worker's turns. End the process, or make a new worker. */
+  readonly onLost?: () => void;
+  readonly env?: Env;
+}
+
+export interface Worker {
+  readonly executor: string;
+  /** How many turns run here. */
+  readonly running: number;
+  /** Hands over what runs, so that others have it at once, and ends. For SIGTERM. */
+  leave(): Promise<void>;
+}
+
+const TTL_MS = 3_000;
+const SWEEP_MS = 1_000;
+const GRACE_MS = 5_000;
+const UPKEEP_MS = 15_000;
+const REMEMBER_MS = 60 * 60 * 1_000;
+/** How long an upload may take, or be repeated. */
+const UPLOAD_MS = 24 * 60 * 60 * 1_000;
+const BATCH = 1_000;
+const CLOSING_MS = 5_000;
+
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const { store, log, signals, env = systemEnv, ttlMs = TTL_MS } = options;
+  const onError = options.onError ?? warn;
+  const [first] = options.agents;
+  const names = new Set(options.agents.map(({ name }) => name));
+  if (first === undefined || names.size < options.agents.length)
+    throw new RuntimeError("NO_AGENTS", `a worker with the agents ${[...names].join(", ") || "(none)"}`);
+  const here = new RunningHere();
+  let executor: Executor | null = null;
+  const isFresh = (): boolean => executor?.isFresh() ?? true;
+  const engine = await options.engine({
+    work: async (job) => {
+      await workOnTurn(parts, here, job);
+      const ref = parseJobId(job.id);
+      if (ref !== null) dispatch.beginSoon(ref);
+    },
+    isFresh,
+    onError: (error, id) => onError(error, `job ${id}`),
+  });
+  const files = { ...DEFAULT_FILE_LIMITS, ...options.files };
+  const parts: RuntimeParts = {
+    store,
+    log,
+    env,
+    executor: engine.executor,
+    agents: new Map(options.agents.map((agent) => [agent.name, agent])),
+    defaultAgent: first.name,
+    sources: new Sources(options.agents, { env, onError }),
+    modelSlots: new Semaphore(options.modelCalls ?? 1_000),
+    toolSlots: new Semaphore(options.toolCalls ?? 500),
+    fetch: options.fetch ?? {},
+    files,
+    fileSlots: new Semaphore(files.processWidth),
+    waiters: new Waiters(),
+    words: { ...DEFAULT_WORDS, ...options.words },
+    graceMs: options.graceMs ?? GRACE_MS,
+    maxAttempts: options.maxAttempts ?? 50,
+    isFresh,
+    confirmLease: async () => isFresh() && store.leases.renew(engine.executor, ttlMs),
+    onError,
+  };
+  const dispatch = new Dispatch(parts, engine);
+  const sweeps = new Repeated(
+    options.sweepMs ?? SWEEP_MS,
+    env,
+    (error) => onError(error, "a sweep"),
+    async () => {
+      await stopAsked(parts, here);
+      await dispatch.sweep();
+      await relayOutbox(parts, { claim: (ref) => claimIfIdle(parts, ref) });
+    },
+  );
+  const { rememberMs = REMEMBER_MS, retentionMs } = options;
+  const upkeep = new Repeated(
+    options.upkeepMs ?? UPKEEP_MS,
+    env,
+    (error) => onError(error, "upkeep"),
+    async () => {
+      await engine.prune({ olderThanMs: rememberMs, limit: BATCH });
+      // What a process wrote at its very end may have come after its jobs were recovered; nobody has a lease for it then.
+      for (const orphaned of await store.leases.unknown(await engine.executors()))
+        await engine.recover(orphaned);
+      await store.uploads.prune({ olderThanMs: UPLOAD_MS, limit: BATCH });
+      await store.outbox.prune({ olderThanMs: rememberMs, limit: BATCH });
+      if (retentionMs !== undefined) await eraseExpired(parts, retentionMs);
+      await finishErasures(parts, { forget: (session) => engine.forget(jobPrefix(session)) });
+    },
+  );
+  executor = await createExecutor({
+    engine,
+    leases: store.leases,
+    signals,
+    ttlMs,
+    graceMs: parts.graceMs + 1_000,
+    onLost: () => {
+      sweeps.stop();
+      upkeep.stop();
+      options.onLost?.();
+    },
+    onError: (error) => onError(error, "the lease"),
+  });
+  const unlisten = [
+    log.onOutage?.((error) => onError(error, "the log")) ?? (() => undefined),
+    signals.listen(TURNS_CHANNEL, (text) => {
+      const ref = parseRef(text);
+      if (ref !== null) dispatch.beginSoon(ref);
+    }),
+    signals.listen(DECISIONS_CHANNEL, (text) => {
+      const ref = parseRef(text);
+      if (ref !== null) parts.waiters.wake(ref.session);
+    }),
+    signals.listen(STOPS_CHANNEL, (text) => {
+      const ref = parseRef(text);
+      if (ref === null || !here.has(ref.session)) return;
+      stopOne(parts, here, ref).catch((error: unknown) => onError(error, "a stop"));
+    }),
+  ];
+  sweeps.start();
+  upkeep.start();
+  return {
+    executor: engine.executor,
+    get running() {
+      return engine.running;
+    },
+    async leave() {
+      for (const stop of unlisten) stop();
+      const begun = dispatch.close();
+      sweeps.stop();
+      upkeep.stop();
+      await executor?.leave();
+      // A database that is down would hold it up for ever, and what runs is handed over already.
+      await Promise.race([
+        Promise.all([begun, engine.close(), parts.sources.close()]),
+        new Promise((resolve) => setTimeout(resolve, CLOSING_MS).unref()),
+      ]);
+    },
+  };
+}
+
+function warn(error: unknown, about: string): void {
+  process.emitWarning(error instanceof Error ? (error.stack ?? error.message) : String(error), {
+    detail: about,
+  });
+}
+
+async function stopOne({ store }: RuntimeParts, here: RunningHere, ref: Ref): Promise<void> {
+  const row = await store.running.get(ref);
+  if (row !== null && row.stop !== null) here.stop(ref.session, row.turn, row.stop.by);
+}
+
+/** Stops whose signal was lost. */
+async function stopAsked({ store }: RuntimeParts, here: RunningHere): Promise<void> {
+  if (here.size === 0) return;
+  for (const { session, turn, stop } of await store.running.stopping({ limit: BATCH }))
+    here.stop(session, turn, stop?.by ?? null);
+}
+
+/** A log that was lost is made whole by the turn that runs; by us only when none does. */
+async function claimIfIdle(parts: RuntimeParts, ref: Ref): Promise<void> {
+  if ((await parts.store.running.get(ref)) === null) await claimIdle(parts, ref, parts.executor);
+}

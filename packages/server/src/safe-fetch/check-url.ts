@@ -1,0 +1,54 @@
+/**
+ * Which addresses may be fetched, as far as they tell by themselves. A name that passes is checked again by what it
+ * resolves to. Pure.
+ */
+import { isIP } from "node:net";
+import { isPublicAddress } from "./public-address.ts";
+import { FetchError } from "./errors.ts";
+import type { FullPolicy } from "./policy.ts";
+
+const MAX_URL = 8_192;
+
+/** Names that mean something inside, wherever they are looked up. */
+const INSIDE = [
+  "localhost",
+  "localdomain",
+  "local",
+  "internal",
+  "intranet",
+  "lan",
+  "home",
+  "corp",
+  "home.arpa",
+];
+
+export interface CheckedUrl {
+  readonly url: URL;
+  /** Allowed by name: what it resolves to is not checked. */
+  readonly isAllowed: boolean;
+}
+
+/** @param base where a redirect came from */
+export function checkUrl(text: string, policy: FullPolicy, base?: URL): CheckedUrl {
+  const url = parse(text, base);
+  if (url.protocol !== "http:" && url.protocol !== "https:") throw new FetchError("BAD_URL");
+  if (url.username !== "" || url.password !== "" || url.hostname === "") throw new FetchError("BAD_URL");
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const isAllowed = policy.allow.includes(`${url.hostname}:${port}`);
+  if (!isAllowed && !(policy.ports.includes(port) && mayBeOutside(host))) throw new FetchError("BLOCKED");
+  return { url, isAllowed };
+}
+
+function parse(text: string, base: URL | undefined): URL {
+  const url = text.length > MAX_URL ? null : URL.parse(text, base?.href);
+  if (url === null) throw new FetchError("BAD_URL");
+  return url;
+}
+
+function mayBeOutside(host: string): boolean {
+  if (isIP(host) !== 0) return isPublicAddress(host);
+  const name = host.replace(/\.+$/, "").toLowerCase();
+  // Without a dot it is looked up in the search list of this machine.
+  return name.includes(".") && !INSIDE.some((inside) => name === inside || name.endsWith(`.${inside}`));
+}

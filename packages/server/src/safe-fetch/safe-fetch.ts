@@ -1,0 +1,166 @@
+/**
+ * Fetches what somebody else has named: a person, a model, a web page. It stays outside: an address inside is refused
+ * before anything is connected to it, for each redirect anew, by what it resolves to. Bounded in size, time, redirects
+ * and unpacking. Never uses a proxy of the environment, never keeps a connection or a cookie.
+ */
+import { Agent, type Dispatcher } from "undici";
+import { checkUrl, type CheckedUrl } from "./check-url.ts";
+import { FetchError } from "./errors.ts";
+import { guardedLookup } from "./guarded-lookup.ts";
+import { harmless, headersFor } from "./headers.ts";
+import { Life } from "./fetch-lifetime.ts";
+import { type FetchPolicy, fullPolicy, type FullPolicy } from "./policy.ts";
+import { unpack } from "./decompress.ts";
+
+export interface SafeFetchOptions {
+  readonly policy: FetchPolicy;
+  readonly signal: AbortSignal;
+  readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** Less than the policy's, if need be; never more. */
+  readonly maxBytes?: number;
+  /** Asked for each redirect, in addition to the policy. */
+  readonly mayFollow?: (url: string) => boolean;
+}
+
+export interface SafeResponse {
+  readonly status: number;
+  /** Where it was found in the end. */
+  readonly url: string;
+  /** By lower-case name; several of one name are joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the server calls it, without parameters; "" when it doesn't say. */
+  readonly mediaType: string;
+  /** The bytes, unpacked. Reading them throws a FetchError. To be read once, or dropped by `cancel`. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Reads all of the body. */
+  bytes(): Promise<Uint8Array>;
+  cancel(): void;
+}
+
+interface Hop {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array | null;
+}
+
+/** @returns whatever the server answers, also a status that means failure. Throws a FetchError, or the signal's reason. */
+export async function safeFetch(url: string, options: SafeFetchOptions): Promise<SafeResponse> {
+  const policy = fullPolicy(options.policy);
+  const life = new Life(options.signal, policy.timeoutMs);
+  try {
+    let target = checkUrl(url, policy);
+    let hop: Hop = {
+      method: options.method ?? "GET",
+      headers: options.headers ?? {},
+      body: options.body ?? null,
+    };
+    for (let redirects = 0; ; redirects++) {
+      const answer = await request(target, hop, policy, life);
+      const location = redirectOf(answer);
+      if (location === null) {
+        const maxBytes = Math.min(policy.maxBytes, options.maxBytes ?? Infinity);
+        return responseOf(target, answer, hop, maxBytes, life);
+      }
+      life.closeAgent();
+      if (redirects >= policy.maxRedirects) throw new FetchError("TOO_MANY_REDIRECTS");
+      const next = checkUrl(location, policy, target.url);
+      if (options.mayFollow?.(next.url.href) === false) throw new FetchError("BLOCKED");
+      hop = nextHop(hop, answer.statusCode, next.url.origin === target.url.origin);
+      target = next;
+    }
+  } catch (error) {
+    throw life.end(error);
+  }
+}
+
+async function request(
+  { url, isAllowed }: CheckedUrl,
+  { method, headers, body }: Hop,
+  policy: FullPolicy,
+  life: Life,
+): Promise<Dispatcher.ResponseData> {
+  const agent = life.openAgent(
+    new Agent({
+      connect: { lookup: guardedLookup(policy.lookup, isAllowed), timeout: policy.idleMs },
+      headersTimeout: policy.idleMs,
+      bodyTimeout: policy.idleMs,
+      maxHeaderSize: policy.maxHeaderBytes,
+      pipelining: 1,
+      connections: 1,
+      allowH2: false,
+    }),
+  );
+  const answer = await agent.request({
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    method,
+    headers: headersFor(headers, policy.userAgent),
+    body,
+    signal: life.signal,
+  });
+  // Whoever drops the body must not be struck by what happens to it afterwards.
+  answer.body.on("error", () => undefined);
+  return answer;
+}
+
+function redirectOf({ statusCode, headers }: Dispatcher.ResponseData): string | null {
+  const { location } = headers;
+  if (![301, 302, 303, 307, 308].includes(statusCode) || location === undefined) return null;
+  if (typeof location !== "string") throw new FetchError("BAD_RESPONSE");
+  return location;
+}
+
+function nextHop(hop: Hop, status: number, isSameOrigin: boolean): Hop {
+  const turnsToGet = status === 303 || (status < 303 && hop.method === "POST");
+  const next = turnsToGet && hop.method !== "HEAD" ? { ...hop, method: "GET", body: null } : hop;
+  if (isSameOrigin) return next;
+  // It was meant for the server that was named.
+  if (next.body !== null) throw new FetchError("BLOCKED");
+  return { ...next, headers: harmless(next.headers) };
+}
+
+function responseOf(
+  { url }: CheckedUrl,
+  answer: Dispatcher.ResponseData,
+  { method }: Hop,
+  maxBytes: number,
+  life: Life,
+): SafeResponse {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(answer.headers))
+    if (value !== undefined) headers[name] = typeof value === "string" ? value : value.join(", ");
+  const said = Number(headers["content-length"] ?? 0);
+  if (method !== "HEAD" && said > maxBytes) throw new FetchError("TOO_LARGE");
+  const isEmpty = method === "HEAD" || answer.statusCode === 204 || answer.statusCode === 304;
+  const body = whole(life, unpack(answer.body, isEmpty ? "" : (headers["content-encoding"] ?? ""), maxBytes));
+  return {
+    status: answer.statusCode,
+    url: url.href,
+    headers,
+    mediaType: (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "",
+    body,
+    bytes: () => readAll(body),
+    cancel: () => void life.end(),
+  };
+}
+
+async function* whole(life: Life, bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  let failure: { readonly error: unknown } | null = null;
+  try {
+    yield* bytes;
+  } catch (error) {
+    failure = { error };
+  } finally {
+    const told = life.end(failure?.error);
+    if (failure !== null) failure = { error: told };
+  }
+  if (failure !== null) throw failure.error;
+}
+
+async function readAll(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,135 @@
+/**
+ * Uploads of a session: taken and given chunk by chunk, so that a large one never stands in memory as a whole. An address
+ * of an upload means something in its own session only. Never looks inside one.
+ */
+import { StoreError } from "../../store/errors.ts";
+import { MAX_CHUNK_BYTES, type Upload } from "../../store/ports/files.ts";
+import type { Ref } from "../../store/refs.ts";
+import { isId } from "../../store/rules/arguments.ts";
+import type { Parts } from "../backend.ts";
+
+const SCHEME = "turnstream:upload/";
+
+export interface UploadWish {
+  /** The caller's own: an upload that broke off is repeated under the same id. */
+  readonly id: string;
+  readonly name: string;
+  readonly mediaType?: string;
+  readonly body: AsyncIterable<Uint8Array>;
+  readonly by: string | null;
+}
+
+export interface UploadLimits {
+  /** Of one. */
+  readonly bytes: number;
+  /** Of all of one session. */
+  readonly sessionBytes: number;
+}
+
+export const DEFAULT_UPLOAD_LIMITS: UploadLimits = { bytes: 100_000_000, sessionBytes: 1_000_000_000 };
+
+export interface Uploaded {
+  /** For the `upload` of a form's file. */
+  readonly id: string;
+  /** For `content_urls`. */
+  readonly url: string;
+  readonly name: string;
+  readonly mediaType: string;
+  readonly size: number;
+}
+
+/**
+ * Throws TOO_LARGE beyond the limits, NOT_FOUND without the session, CONFLICT when the same id is being uploaded anew
+ * meanwhile. One that is complete is given back as it is, and the body is not read.
+ */
+export async function uploadFile(
+  { store }: Pick<Parts, "store">,
+  ref: Ref,
+  wish: UploadWish,
+  limits: Partial<UploadLimits> = {},
+): Promise<Uploaded> {
+  const { bytes, sessionBytes } = { ...DEFAULT_UPLOAD_LIMITS, ...limits };
+  const { id, name, mediaType = "", body, by } = wish;
+  const begun = await store.uploads.begin(ref, { id, name, mediaType, by });
+  if (begun === "already") {
+    const there = await store.uploads.get(ref, id);
+    if (there === null) throw new StoreError("NOT_FOUND", `upload ${id}`);
+    return uploadedOf(there);
+  }
+  const { attempt, others } = begun;
+  const most = Math.min(bytes, sessionBytes - others);
+  try {
+    let size = 0;
+    for await (const chunk of chunked(body)) {
+      size += chunk.byteLength;
+      if (size > most) throw new StoreError("TOO_LARGE", `upload ${id}`);
+      await store.uploads.add(ref, id, { attempt, bytes: chunk });
+    }
+    return uploadedOf(await store.uploads.complete(ref, id, attempt));
+  } catch (error) {
+    // What is there of it is of no use to anybody; upkeep drops what is left when this fails, too.
+    if (error instanceof StoreError && error.code === "TOO_LARGE")
+      await store.uploads.remove(ref, id).catch(() => false);
+    throw error;
+  }
+}
+
+/** Null when the session has no such upload, or it isn't complete. */
+export async function readUpload(
+  { store }: Pick<Parts, "store">,
+  ref: Ref,
+  id: string,
+): Promise<(Uploaded & { readonly body: AsyncIterable<Uint8Array> }) | null> {
+  // It may come from an address that anybody wrote.
+  if (!isId(id)) return null;
+  const upload = await store.uploads.get(ref, id);
+  if (upload === null || !upload.isComplete) return null;
+  return { ...uploadedOf(upload), body: chunksOf(store, ref, upload) };
+}
+
+/** The id in an address of an upload; null for any other address. */
+export function uploadIdOf(url: string): string | null {
+  if (!url.startsWith(SCHEME)) return null;
+  try {
+    return decodeURIComponent(url.slice(SCHEME.length)) || null;
+  } catch {
+    return null;
+  }
+}
+
+export function uploadUrl(id: string): string {
+  return `${SCHEME}${encodeURIComponent(id)}`;
+}
+
+function uploadedOf({ id, name, mediaType, size }: Upload): Uploaded {
+  return { id, url: uploadUrl(id), name, mediaType, size };
+}
+
+async function* chunksOf(store: Parts["store"], ref: Ref, { id, chunks }: Upload): AsyncIterable<Uint8Array> {
+  for (let n = 0; n < chunks; n++) {
+    const chunk = await store.uploads.chunk(ref, id, n);
+    // Its session was erased while it was being read.
+    if (chunk === null) throw new StoreError("NOT_FOUND", `upload ${id}`);
+    yield chunk;
+  }
+}
+
+/** Chunks of one size: what comes over a network comes in small pieces, and each would be a row. */
+async function* chunked(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  // Filled again once it is stored.
+  const chunk = new Uint8Array(MAX_CHUNK_BYTES);
+  let filled = 0;
+  for await (const bytes of body) {
+    for (let at = 0; at < bytes.byteLength;) {
+      const part = bytes.subarray(at, at + chunk.byteLength - filled);
+      chunk.set(part, filled);
+      filled += part.byteLength;
+      at += part.byteLength;
+      if (filled === chunk.byteLength) {
+        yield chunk;
+        filled = 0;
+      }
+    }
+  }
+  if (filled > 0) yield chunk.subarray(0, filled);
+}

@@ -1,0 +1,62 @@
+/**
+ * The archived part of a session as a folded state, to fold the rest of the log into. Never reads the log.
+ */
+import {
+  emptyState,
+  type Event,
+  fold,
+  restore,
+  SCHEMA_VERSION,
+  type SessionState,
+  snapshot,
+} from "@turnstream/protocol";
+import type { ArchivedWindow } from "../../store/ports/archive.ts";
+import type { Ref } from "../../store/refs.ts";
+import type { Store } from "../../store/store.ts";
+
+const PAGE = 1_000;
+/** Fewer where others wait meanwhile. */
+const POLITE_PAGE = 200;
+
+export async function readArchived(store: Store, ref: Ref, turns: number): Promise<SessionState> {
+  const window = await store.archive.window(ref, turns);
+  if (window.header === null) return emptyState;
+  if (window.v !== SCHEMA_VERSION) return foldArchived(store, ref, { end: window.header.seq, turns });
+  return stateOf(window);
+}
+
+function stateOf({ header, turns, earlier }: ArchivedWindow): SessionState {
+  return restore({ ...emptyState, ...header, v: SCHEMA_VERSION, earlier, turns });
+}
+
+export interface ArchivedFold {
+  /** The seq of an archived position. */
+  readonly end: number;
+  readonly turns: number;
+  /** What is seen of each event. */
+  readonly shown?: (event: Event) => Event;
+  /** Does a piece of the work when there is time for it. */
+  readonly run?: <T>(piece: () => T) => Promise<T>;
+}
+
+/**
+ * A window on the session as it was at an archived position, folded from the events: for what another version
+ * folded, which may lack something, and where what was archived since must not show.
+ */
+export async function foldArchived(
+  store: Store,
+  ref: Ref,
+  { end, turns, shown = (event) => event, run }: ArchivedFold,
+): Promise<SessionState> {
+  const piece = run ?? (async (work) => work());
+  let state = emptyState;
+  while (state.seq < end) {
+    const limit = run === undefined ? PAGE : POLITE_PAGE;
+    const events = await store.archive.events(ref, { after: state.seq, limit });
+    if (events.length === 0) break;
+    await piece(() => {
+      for (const event of events) if (state.seq < end) state = fold(state, shown(event));
+    });
+  }
+  return piece(() => restore(snapshot(state, turns)));
+}

@@ -1,0 +1,69 @@
+/**
+ * What a session amounts to now: the archive, and on top of it what the log holds after the archived position.
+ * The two are read one after the other while archiving, trimming and takeovers go on; where they don't join, both
+ * are read again, a bounded number of times.
+ */
+import { type Cursor, fold, formatCursor, type SessionState } from "@turnstream/protocol";
+import type { BadCursorReason } from "../../log/log.ts";
+import type { Ref } from "../../store/refs.ts";
+import type { TurnRecord } from "../../store/ports/turns.ts";
+import { readArchived } from "./archived-state.ts";
+import type { Parts } from "../backend.ts";
+
+export interface History {
+  /** A window on the newest turns; `earlier` says how many more there are. */
+  readonly state: SessionState;
+  /** Where it stands: attach after this. */
+  readonly cursor: Cursor;
+  /** What of it is archived: a good cursor even while there is no log. */
+  readonly floor: Cursor;
+  /** Why the log could not be joined to the archive; null when it could. The state is then the archive alone. */
+  readonly withoutLog: BadCursorReason | null;
+}
+
+export interface HistoryOptions {
+  readonly turns?: number;
+  /** How often to begin again where archive and log don't join. */
+  readonly tries?: number;
+}
+
+const DEFAULT_TURNS = 20;
+const DEFAULT_TRIES = 5;
+
+export async function readHistory(parts: Parts, ref: Ref, options: HistoryOptions = {}): Promise<History> {
+  const { turns = DEFAULT_TURNS, tries = DEFAULT_TRIES } = options;
+  for (let left = tries; ; left--) {
+    const archived = await readArchived(parts.store, ref, turns);
+    const joined = await foldRest(parts, ref.session, archived);
+    const floor = formatCursor(archived);
+    if (typeof joined !== "string") {
+      return { state: joined, cursor: formatCursor(joined), floor, withoutLog: null };
+    }
+    // Either the archive has moved on meanwhile; or the log is gone, or was lost and nobody has claimed it yet.
+    const { archived: now } = await parts.store.archive.header(ref);
+    if (now === floor || left <= 1) return { state: archived, cursor: floor, floor, withoutLog: joined };
+  }
+}
+
+/** Older turns, newest first. They are archived: a turn leaves the window only after that. */
+export function readOlderTurns(
+  { store }: Pick<Parts, "store">,
+  ref: Ref,
+  page: { readonly before: number; readonly limit: number },
+): Promise<TurnRecord[]> {
+  return store.turns.list(ref, page);
+}
+
+async function foldRest(
+  { log }: Parts,
+  session: string,
+  from: SessionState,
+): Promise<SessionState | BadCursorReason> {
+  let state = from;
+  while (true) {
+    const page = await log.read(session, { after: formatCursor(state) });
+    if (!page.ok) return page.reason;
+    for (const entry of page.entries) state = fold(state, entry.event);
+    if (!page.more) return state;
+  }
+}

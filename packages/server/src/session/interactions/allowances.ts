@@ -1,0 +1,36 @@
+/**
+ * What people have allowed for the rest of a session: seen and taken back. It is given with a decision, in decide.ts. A call
+ * that waits already is not touched by either. Never decides on a call.
+ */
+import type { Allowance } from "../../store/ports/allowances.ts";
+import type { Ref } from "../../store/refs.ts";
+import type { Parts } from "../backend.ts";
+
+/** The oldest first. */
+export function listAllowances({ store }: Pick<Parts, "store">, ref: Ref): Promise<Allowance[]> {
+  return store.allowances.list(ref);
+}
+
+export interface Revocation {
+  readonly agent: string;
+  readonly tool: string;
+  readonly by?: string;
+  /** For the audit: the id of a connection, a key or a device, say. Never a person's address. */
+  readonly from?: string;
+}
+
+/** From the next call on, a person is asked again. False when there was nothing to take back. */
+export function revokeAllowance(
+  { store }: Pick<Parts, "store">,
+  ref: Ref,
+  { agent, tool, by, from }: Revocation,
+): Promise<boolean> {
+  return store.transaction(async (tx) => {
+    if (!(await tx.allowances.remove(ref, agent, tool))) return false;
+    const actor = by === undefined ? null : await tx.people.numberOf(ref.tenant, by);
+    const subject = { session: ref.session, agent, tool };
+    const detail = from === undefined ? {} : { detail: { from } };
+    await tx.audit.add(ref.tenant, { actor, action: "approval.revoked", subject, ...detail });
+    return true;
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * A person answers or dismisses what an agent asks, by the question's own buttons or by a plain message. Committed with its
+ * event, like any decision. Never tells the agent: whoever waits for it looks.
+ */
+import type { Answer, Json, Question } from "@turnstream/protocol";
+import { StoreError } from "../../store/errors.ts";
+import type { ChangeResult, Interaction } from "../../store/ports/interactions.ts";
+import type { NewMessage } from "../../store/ports/waiting.ts";
+import type { Ref } from "../../store/refs.ts";
+import type { Store } from "../../store/store.ts";
+import { changeInteraction, type Decider, deciderOf, type InteractionMove } from "./transition.ts";
+import { deliver } from "../archive/publish-outbox.ts";
+import { findInteraction } from "./find.ts";
+import type { CommandParts } from "../backend.ts";
+import { DECISIONS_CHANNEL, formatRef } from "../signal-channels.ts";
+
+export interface QuestionAnswer extends Decider {
+  readonly key: string;
+  readonly answers: readonly Answer[];
+}
+
+/** Of any number at once one wins. Throws NOT_FOUND, and INVALID for answers that don't fit the questions. */
+export function answerQuestion(parts: CommandParts, ref: Ref, wish: QuestionAnswer): Promise<ChangeResult> {
+  const { key, answers } = wish;
+  return changeQuestion(parts, ref, key, (interaction) => {
+    const problem = problemOf(questionsOf(interaction), answers);
+    if (problem !== null) throw new StoreError("INVALID", `question ${key}: ${problem}`);
+    const fields = { answers: answers as unknown as Json };
+    return { to: "answered", fields, ...deciderOf(wish) };
+  });
+}
+
+export interface Dismissal extends Decider {
+  readonly key: string;
+  /** The agent reads it. */
+  readonly reason?: string;
+}
+
+/** The agent goes on without an answer. Of any number at once one wins. Throws NOT_FOUND. */
+export function dismissQuestion(parts: CommandParts, ref: Ref, wish: Dismissal): Promise<ChangeResult> {
+  const { key, reason } = wish;
+  return changeQuestion(parts, ref, key, () => ({
+    to: "dismissed",
+    ...deciderOf(wish),
+    ...(reason === undefined ? {} : { reason }),
+  }));
+}
+
+async function changeQuestion(
+  parts: CommandParts,
+  ref: Ref,
+  key: string,
+  moveOf: (interaction: Interaction) => InteractionMove,
+): Promise<ChangeResult> {
+  // What was asked never changes, so that it can be looked at before.
+  const interaction = await findInteraction(parts.store, ref, key, "question");
+  const move = moveOf(interaction);
+  const result = await parts.store.transaction((tx) => changeInteraction(tx, ref, interaction, move));
+  await deliver(parts, ref);
+  parts.signals.send(DECISIONS_CHANNEL, formatRef(ref));
+  return result;
+}
+
+/**
+ * What a plain message does to the question that waits the longest, in the transaction in which the message was added:
+ * it is the answer and waits no longer, or it dismisses the question and goes on waiting for its turn. One with files
+ * does that: its turn reads them, and an answer has no place for them.
+ * @returns null when nothing was asked
+ */
+export async function answerByMessage(
+  tx: Store,
+  ref: Ref,
+  message: NewMessage & Pick<Decider, "from">,
+): Promise<"answered" | "dismissed" | null> {
+  const { id, text, files = [], resumes = null } = message;
+  // It goes on with a form, and so is about that.
+  if (resumes !== null) return null;
+  const [question] = await tx.interactions.list(ref, { pending: true, kind: "question", limit: 1 });
+  if (question === undefined) return null;
+  const answers = files.length > 0 ? null : readAnswer(questionsOf(question), text);
+  const result = await changeInteraction(tx, ref, question, {
+    ...(answers === null ? { to: "dismissed" } : { to: "answered", fields: { answers, message: id } }),
+    ...deciderOf(message),
+  });
+  if (!result.won) return null;
+  if (answers === null) return "dismissed";
+  await tx.waiting.remove(ref, id);
+  return "answered";
+}
+
+/** Answers are part of one event, beside its other fields. */
+const MAX_ANSWER_BYTES = 60_000;
+
+/**
+ * A message as an answer; null when it is none. To one question: the option that it names, or its text. To several: its
+ * text, for all of them. A text that no event could hold is none: its turn can read all of it. Pure.
+ */
+export function readAnswer(questions: readonly Question[], text: string): Answer[] | null {
+  const said = text.trim();
+  const [only] = questions;
+  if (said === "" || only === undefined) return null;
+  const named = only.options.filter(({ label }) => label.trim().toLowerCase() === said.toLowerCase());
+  if (questions.length === 1 && named.length === 1)
+    return named.map((option) => ({ question: only.id, selected: [option.id] }));
+  const open = questions.find((question) => question.free_text);
+  if (open === undefined || Buffer.byteLength(JSON.stringify(text)) > MAX_ANSWER_BYTES) return null;
+  return [{ question: open.id, selected: [], text }];
+}
+
+function questionsOf({ request }: Interaction): readonly Question[] {
+  return (request as unknown as { readonly questions: readonly Question[] }).questions;
+}
+
+/** What is wrong with the answers, in words; null when nothing is. Pure. */
+function problemOf(questions: readonly Question[], answers: readonly Answer[]): string | null {
+  const seen = new Set<string>();
+  for (const { question: id, selected, text } of answers) {
+    const question = questions.find((one) => one.id === id);
+    if (question === undefined) return `there is no question ${id}`;
+    if (seen.has(id)) return `question ${id} is answered twice`;
+    seen.add(id);
+    const unknown = selected.find((option) => !question.options.some((one) => one.id === option));
+    if (unknown !== undefined) return `question ${id} has no option ${unknown}`;
+    if (selected.length > 1 && !question.multiple) return `question ${id} takes one choice`;
+    if (text !== undefined && text !== "" && !question.free_text) return `question ${id} takes no text`;
+    if (selected.length === 0 && (text ?? "") === "") return `question ${id} has no answer`;
+  }
+  const missing = questions.find(({ id }) => !seen.has(id));
+  return missing === undefined ? null : `question ${missing.id} is not answered`;
+}

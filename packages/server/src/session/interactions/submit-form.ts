@@ -1,0 +1,233 @@
+/**
+ * A person submits a form or declines it, by a call or by the message that goes on from it. The values are checked by the
+ * same rules as on the client; then one conditional change, its event, the note in the audit, and the message that begins
+ * the next turn are one commit. Never runs a turn.
+ */
+import {
+  checkForm,
+  cutText,
+  FORM_PROBLEMS,
+  type FormProblem,
+  type FormSchema,
+  type Json,
+} from "@turnstream/protocol";
+import { StoreError } from "../../store/errors.ts";
+import type { ChangeResult, Interaction } from "../../store/ports/interactions.ts";
+import type { NewMessage } from "../../store/ports/waiting.ts";
+import type { Ref } from "../../store/refs.ts";
+import { canonicalJson } from "../../store/rules/canonical-json.ts";
+import type { Store } from "../../store/store.ts";
+import { changeInteraction, type Decider, deciderOf } from "./transition.ts";
+import { findInteraction, lookForInteraction } from "./find.ts";
+import { formFiles, settleFiles } from "../form-files.ts";
+import { deliver } from "../archive/publish-outbox.ts";
+import { messageDraft, messageKey } from "../message-event.ts";
+import type { CommandParts } from "../backend.ts";
+import { UnfitError } from "../validation-error.ts";
+import { DECISIONS_CHANNEL, formatRef, TURNS_CHANNEL } from "../signal-channels.ts";
+
+/** What is kept of a form beside where it was told. */
+interface StoredForm {
+  readonly schema: FormSchema;
+  /** Its turn waits for it, and goes on by itself. */
+  readonly waits?: boolean;
+  /** Who goes on from it, where a turn does. */
+  readonly agent?: string;
+  readonly mode?: "agent" | "chat";
+}
+
+interface FormAction extends Decider {
+  /** What the request calls itself: `form_request_id`. */
+  readonly form: string;
+  /**
+   * Whether the next turn begins at once; true when absent. False for a client that sends a message of its own
+   * afterwards.
+   */
+  readonly goOn?: boolean;
+}
+
+export interface FormSubmission extends FormAction {
+  readonly values: Json;
+}
+
+export interface FormRefusal extends FormAction {
+  readonly reason?: string;
+}
+
+/** INVALID, with what is wrong field by field. */
+export class FormError extends UnfitError {
+  readonly problems: readonly FormProblem[];
+
+  constructor(form: string, problems: readonly FormProblem[]) {
+    super(
+      `form ${form}`,
+      problems.map(({ field, problem }) => `${field || "values"}: ${FORM_PROBLEMS[problem]}`).join("; "),
+    );
+    this.name = "FormError";
+    this.problems = problems;
+  }
+}
+
+/** CONFLICT: what was filled in came after the form was decided, or too late, and is not kept. */
+export class FormClosedError extends StoreError {
+  readonly lost: Extract<ChangeResult, { won: false }>;
+
+  constructor(lost: Extract<ChangeResult, { won: false }>) {
+    super("CONFLICT", `form ${lost.current.key}`);
+    this.name = "FormClosedError";
+    this.lost = lost;
+  }
+}
+
+/** Values are part of one event, beside its other fields. */
+const MAX_VALUES_BYTES = 60_000;
+/** Of one message. */
+const MAX_FILES = 100;
+const MAX_REASON = 4_096;
+
+/** Of any number at once one wins. Throws NOT_FOUND, FormError (INVALID) for values that don't fit, and TOO_LARGE. */
+export function submitForm(parts: CommandParts, ref: Ref, wish: FormSubmission): Promise<ChangeResult> {
+  return act(parts, ref, wish, (tx, interaction) =>
+    submit(tx, ref, interaction, wish.values, deciderOf(wish)),
+  );
+}
+
+export function declineForm(parts: CommandParts, ref: Ref, wish: FormRefusal): Promise<ChangeResult> {
+  return act(parts, ref, wish, (tx, interaction) =>
+    decline(tx, ref, interaction, wish.reason, deciderOf(wish)),
+  );
+}
+
+async function act(
+  parts: CommandParts,
+  ref: Ref,
+  { form, by, goOn = true }: FormAction,
+  change: (tx: Store, interaction: Interaction) => Promise<ChangeResult>,
+): Promise<ChangeResult> {
+  const interaction = await findInteraction(parts.store, ref, form, "form");
+  const result = await parts.store.transaction(async (tx) => {
+    const changed = await change(tx, interaction);
+    if (changed.won && goOn && !isWaitedFor(interaction)) await addGoOn(tx, ref, changed, by);
+    return changed;
+  });
+  await deliver(parts, ref);
+  const isWaited = result.won && isWaitedFor(result.interaction);
+  parts.signals.send(isWaited ? DECISIONS_CHANNEL : TURNS_CHANNEL, formatRef(ref));
+  return result;
+}
+
+/** A message with the files that the person put into the form that it submits. */
+export async function withFormFiles<Message extends NewMessage>(
+  store: Store,
+  ref: Ref,
+  message: Message,
+  formValues: Json | undefined,
+): Promise<Message> {
+  if (message.resumes === undefined || message.resumes === null) return message;
+  // It is about to be asked for in a transaction, which is no place to wait.
+  const interaction = await lookForInteraction(store, ref, message.resumes);
+  if (interaction?.kind !== "form" || interaction.status !== "pending" || formValues === undefined)
+    return message;
+  const { schema } = storedForm(interaction);
+  if (checkForm(schema, formValues).length > 0) return message;
+  const { values } = await settleFiles(store, ref, schema, formValues);
+  const files = [...(message.files ?? []), ...formFiles(schema, values)].slice(0, MAX_FILES);
+  return { ...message, files };
+}
+
+interface ResumingMessage extends NewMessage, Pick<Decider, "from"> {
+  readonly resumes: string;
+  readonly formValues: Json | undefined;
+}
+
+/**
+ * What a message that goes on from a form does to it, in the transaction in which the message is added. Throws a
+ * FormClosedError for values that come too late, unless they are the very ones that the form was submitted with.
+ * @returns whether a running turn waits for the form
+ */
+export async function resumeForm(tx: Store, ref: Ref, message: ResumingMessage): Promise<boolean> {
+  const { resumes, formValues, text } = message;
+  const interaction = await tx.interactions.byKey(ref, resumes);
+  if (interaction?.kind !== "form" && interaction?.kind !== "payment")
+    throw new StoreError("NOT_FOUND", `form ${resumes}`);
+  // A payment is its gateway's.
+  if (interaction.kind !== "form") return false;
+  const who = deciderOf(message);
+  if (formValues !== undefined) {
+    const result = await submit(tx, ref, interaction, formValues, who);
+    if (!result.won && !(await isAsSubmitted(tx, ref, result, formValues))) throw new FormClosedError(result);
+    // One that is done is only gone on from.
+  } else if (interaction.status === "pending") await decline(tx, ref, interaction, text, who);
+  return interaction.status === "pending" && isWaitedFor(interaction);
+}
+
+async function isAsSubmitted(
+  tx: Store,
+  ref: Ref,
+  { current, change }: Extract<ChangeResult, { won: false }>,
+  given: Json,
+): Promise<boolean> {
+  if (change?.status !== "submitted") return false;
+  const { values } = await settleFiles(tx, ref, storedForm(current).schema, given);
+  return canonicalJson(values) === canonicalJson((change.body as { readonly values: Json }).values);
+}
+
+async function submit(
+  tx: Store,
+  ref: Ref,
+  interaction: Interaction,
+  given: Json,
+  who: Decider,
+): Promise<ChangeResult> {
+  const { schema } = storedForm(interaction);
+  const unfit = checkForm(schema, given);
+  if (unfit.length > 0) throw new FormError(interaction.key, unfit);
+  const { values, problems } = await settleFiles(tx, ref, schema, given);
+  if (problems.length > 0) throw new FormError(interaction.key, problems);
+  if (Buffer.byteLength(JSON.stringify(values)) > MAX_VALUES_BYTES)
+    throw new StoreError("TOO_LARGE", `the values of form ${interaction.key}`);
+  return changeInteraction(tx, ref, interaction, {
+    to: "submitted",
+    fields: { values },
+    ...who,
+  });
+}
+
+function decline(
+  tx: Store,
+  ref: Ref,
+  interaction: Interaction,
+  reason: string | undefined,
+  who: Decider,
+): Promise<ChangeResult> {
+  return changeInteraction(tx, ref, interaction, {
+    to: "declined",
+    ...(reason === undefined || reason === "" ? {} : { reason: cutText(reason, MAX_REASON) }),
+    ...who,
+  });
+}
+
+/** The message that begins the next turn: without words, and by its id never a second one. */
+async function addGoOn(
+  tx: Store,
+  ref: Ref,
+  { interaction, change }: Extract<ChangeResult, { won: true }>,
+  by: string | undefined,
+): Promise<void> {
+  const { key: form } = interaction;
+  const { agent, mode, schema } = storedForm(interaction);
+  const { values = {} } = change.body as { readonly values?: Json };
+  const files = formFiles(schema, values).slice(0, MAX_FILES);
+  const options = { ...(agent === undefined ? {} : { agent }), ...(mode === undefined ? {} : { mode }) };
+  const message = { id: `after.${form}`, text: "", files, resumes: form, by: by ?? null, options };
+  if ((await tx.waiting.add(ref, message)) !== "added") return;
+  await tx.outbox.add(ref, { key: messageKey("m", message.id), draft: messageDraft(message).draft });
+}
+
+export function storedForm({ request }: Interaction): StoredForm {
+  return request as unknown as StoredForm;
+}
+
+function isWaitedFor(interaction: Interaction): boolean {
+  return storedForm(interaction).waits === true;
+}

@@ -1,0 +1,115 @@
+/**
+ * Creating a session: its row, then its log. Whoever died in between is repeated without harm, by the same call or by
+ * `openSession`. Never starts a turn.
+ */
+import {
+  comparePositions,
+  type Cursor,
+  type EventDraft,
+  parseCursor,
+  START_CURSOR,
+} from "@turnstream/protocol";
+import { isLogError } from "../../log/errors.ts";
+import { type Env, systemEnv } from "../../util/env.ts";
+import { isStoreError, StoreError } from "../../store/errors.ts";
+import type { Session } from "../../store/ports/sessions.ts";
+import type { Actor, Ref } from "../../store/refs.ts";
+import { claimSession, type FirstEvent } from "./claim.ts";
+import type { Parts } from "../backend.ts";
+
+/** Who claims, for people who look into what happened. */
+const BY = "command";
+const IDLE = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
+
+export interface SessionWish {
+  /** With an id of its own, the caller can repeat the call: a session of theirs that is there is given back. */
+  readonly id?: string;
+  readonly title?: string;
+}
+
+/** Throws EXISTS when the id is somebody else's. */
+export async function createSession(
+  parts: Parts,
+  actor: Actor,
+  wish: SessionWish,
+  env: Pick<Env, "id"> = systemEnv,
+): Promise<Session> {
+  const { id = env.id(), title } = wish;
+  const session = await createRow(parts, actor, { id, ...(title === undefined ? {} : { title }) });
+  await openSession(parts, { tenant: actor.tenant, session: id });
+  return session;
+}
+
+async function createRow(
+  { store }: Parts,
+  actor: Actor,
+  wish: SessionWish & { readonly id: string },
+): Promise<Session> {
+  try {
+    return await store.sessions.create(actor, wish);
+  } catch (error) {
+    const there = isStoreError(error, "EXISTS") ? await store.sessions.get(actor, wish.id) : null;
+    if (there === null) throw error;
+    return there;
+  }
+}
+
+/** Begins the log of a session of which there is nothing yet. @returns whether it did; throws NOT_FOUND */
+export async function openSession(parts: Parts, ref: Ref): Promise<boolean> {
+  const session = await parts.store.sessions.find(ref);
+  if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
+  if (session.archived !== START_CURSOR || (await parts.log.head(ref.session)) !== null) return false;
+  const { id, number, title } = session;
+  const event: EventDraft = {
+    type: "session.start",
+    session: id,
+    number,
+    ...(title === null ? {} : { title }),
+  };
+  return claimAlone(parts, ref, session.epoch, { reason: "open", event, last: START_CURSOR });
+}
+
+/**
+ * Makes the log of a session writable in which no turn runs: one that has expired, was lost, or was never begun. Leaves
+ * it to the worker where one runs. @returns whether it did
+ */
+export async function reopenIdle(parts: Parts, ref: Ref): Promise<boolean> {
+  // First its epoch: whoever has taken it over since has a higher one.
+  const session = await parts.store.sessions.find(ref);
+  if (session === null || (await parts.store.running.get(ref)) !== null) return false;
+  const head = await parts.log.head(ref.session);
+  if (head === null && session.archived === START_CURSOR) return openSession(parts, ref);
+  const last = head === null ? session.archived : later(head.last, session.archived);
+  return claimAlone(parts, ref, session.epoch, { reason: "idle", event: IDLE, last });
+}
+
+/**
+ * Only if nobody takes the session over meanwhile: then it is theirs. Once the epoch is given out it has to be claimed, or
+ * nothing would be archived any more; so it comes after whatever somebody has still written who was about to.
+ */
+async function claimAlone(
+  parts: Parts,
+  ref: Ref,
+  ifEpoch: number,
+  claim: FirstEvent & { readonly reason: string },
+): Promise<boolean> {
+  const { reason, event, last } = claim;
+  let isFirst = true;
+  const first = async (): Promise<FirstEvent> => {
+    const head = isFirst ? null : await parts.log.head(ref.session);
+    isFirst = false;
+    return head === null ? { event, last } : { event: IDLE, last: head.last };
+  };
+  try {
+    await claimSession(parts, ref, { by: BY, reason, event: first, ifEpoch });
+    return true;
+  } catch (error) {
+    if (isLogError(error, "OUTBID") || isStoreError(error, "CONFLICT")) return false;
+    throw error;
+  }
+}
+
+function later(a: Cursor, b: Cursor): Cursor {
+  const [one, two] = [parseCursor(a), parseCursor(b)];
+  return one !== null && two !== null && comparePositions(one, two) >= 0 ? a : b;
+}

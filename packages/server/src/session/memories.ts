@@ -1,0 +1,60 @@
+/**
+ * What a person can do with what agents remember of them: read it, put it right, and have it forgotten. Changes are noted
+ * in the audit, without what they are about. Never asks a model.
+ */
+import { StoreError } from "../store/errors.ts";
+import type { Memory, MemoryChange } from "../store/ports/memories.ts";
+import type { Actor } from "../store/refs.ts";
+import type { Store } from "../store/store.ts";
+import type { Parts } from "./backend.ts";
+
+type StorePart = Pick<Parts, "store">;
+
+/** All of them: pinned ones first, then the last changed first. */
+export function listMemories({ store }: StorePart, actor: Actor): Promise<Memory[]> {
+  return store.memories.list(actor);
+}
+
+/** Throws NOT_FOUND, INVALID for an empty text, TOO_LARGE for a long one. */
+export function editMemory(
+  { store }: StorePart,
+  actor: Actor,
+  id: string,
+  change: MemoryChange,
+): Promise<Memory> {
+  return store.transaction(async (tx) => {
+    const changed = await tx.memories.change(actor, id, change);
+    if (changed === null) throw new StoreError("NOT_FOUND", `memory ${id}`);
+    await note(tx, actor, "memory.edit", { memory: id });
+    return changed;
+  });
+}
+
+/** False when it wasn't there. */
+export function eraseMemory({ store }: StorePart, actor: Actor, id: string): Promise<boolean> {
+  return store.transaction(async (tx) => {
+    const wasThere = await tx.memories.remove(actor, id);
+    if (wasThere) await note(tx, actor, "memory.erase", { memory: id });
+    return wasThere;
+  });
+}
+
+/** @returns how many */
+export function eraseMemories({ store }: StorePart, actor: Actor): Promise<number> {
+  return store.transaction(async (tx) => {
+    const count = await tx.memories.removeAll(actor);
+    if (count > 0) await note(tx, actor, "memory.erase_all", {}, { count });
+    return count;
+  });
+}
+
+async function note(
+  tx: Store,
+  { tenant, user }: Actor,
+  action: string,
+  subject: Readonly<Record<string, string>>,
+  detail?: { readonly count: number },
+): Promise<void> {
+  const actor = await tx.people.numberOf(tenant, user);
+  await tx.audit.add(tenant, { actor, action, subject, ...(detail === undefined ? {} : { detail }) });
+}

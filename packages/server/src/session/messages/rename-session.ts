@@ -1,0 +1,25 @@
+/** Gives a session another title, and tells whoever looks at it. Committed in the store first, then brought to the log. */
+import type { Env } from "../../util/env.ts";
+import type { Session } from "../../store/ports/sessions.ts";
+import type { Actor, Ref } from "../../store/refs.ts";
+import { deliver } from "../archive/publish-outbox.ts";
+import type { Parts } from "../backend.ts";
+
+/** Throws NOT_FOUND when it isn't theirs. */
+export async function renameSession(
+  parts: Parts,
+  actor: Actor,
+  ref: Ref,
+  title: string,
+  env: Pick<Env, "id">,
+): Promise<Session> {
+  const key = `rename/${env.id()}`;
+  const renamed = await parts.store.transaction(async (tx) => {
+    const session = await tx.sessions.rename(actor, ref.session, title);
+    // As it is stored: a half character is none there.
+    await tx.outbox.add(ref, { key, draft: { type: "session.update", title: session.title ?? title } });
+    return session;
+  });
+  await deliver(parts, ref);
+  return renamed;
+}

@@ -1,0 +1,26 @@
+/**
+ * Stopping a turn: noted in the store, where its worker finds it however late, then signalled so that it looks at
+ * once. Never stops anything itself.
+ */
+import type { StopReceipt } from "../../store/ports/running.ts";
+import type { Ref } from "../../store/refs.ts";
+import type { CommandParts } from "../backend.ts";
+import { formatRef, STOPS_CHANNEL } from "../signal-channels.ts";
+
+export interface StopWish {
+  /** Without it: whichever runs. */
+  readonly turn?: string;
+  readonly by?: string;
+}
+
+/** The receipt, and which turn it is for; null when it is over. */
+export async function stopTurn(
+  { store, signals }: Pick<CommandParts, "store" | "signals">,
+  ref: Ref,
+  wish: StopWish,
+): Promise<{ readonly receipt: StopReceipt; readonly turn: string | null }> {
+  const stopped = await store.running.requestStop(ref, wish);
+  // Also when somebody had asked before: their signal may be lost.
+  if (stopped.receipt !== "over") signals.send(STOPS_CHANNEL, formatRef(ref));
+  return stopped;
+}

@@ -1,0 +1,115 @@
+/** Uploads in memory. */
+import type { Env } from "../../util/env.ts";
+import { StoreError } from "../errors.ts";
+import {
+  checkChunk,
+  checkUpload,
+  MAX_PRUNED,
+  superseded,
+  type Upload,
+  type Uploads,
+} from "../ports/files.ts";
+import type { Ref } from "../refs.ts";
+import { checkCount, checkDuration, checkLimit } from "../rules/arguments.ts";
+import { requireSession, sessionRow } from "./session-rows.ts";
+import { type MemoryTables, type Rows, table } from "./tables.ts";
+
+interface Row {
+  readonly session: string;
+  readonly upload: Upload;
+  readonly attempt: number;
+}
+
+const UPLOADS = table<Row>("uploads", "session");
+const CHUNKS = table<Uint8Array>("upload_chunks", "session");
+
+export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
+  return {
+    begin: (ref, given) =>
+      tables.run((rows) => {
+        const wanted = checkUpload(given);
+        requireSession(rows, ref);
+        const there = rows.get(UPLOADS, ref.session, wanted.id);
+        if (there?.upload.isComplete === true) return "already";
+        if (there !== undefined) removeChunks(rows, ref, there.upload);
+        const attempt = (there?.attempt ?? 0) + 1;
+        const createdAt = env.now();
+        const upload = { ...wanted, size: 0, chunks: 0, isComplete: false, createdAt };
+        rows.put(UPLOADS, ref.session, wanted.id, { session: ref.session, upload, attempt });
+        const others = rows.of(UPLOADS, ref.session).reduce((sum, row) => sum + row.upload.size, 0);
+        return { attempt, others };
+      }),
+    add: (ref, id, chunk) =>
+      tables.run((rows) => {
+        checkChunk(chunk);
+        const { upload } = open(rows, ref, id, chunk.attempt);
+        rows.put(CHUNKS, ref.session, key(id, upload.chunks), new Uint8Array(chunk.bytes));
+        const size = upload.size + chunk.bytes.byteLength;
+        put(rows, ref, { ...upload, size, chunks: upload.chunks + 1 }, chunk.attempt);
+      }),
+    complete: (ref, id, attempt) =>
+      tables.run((rows) => {
+        checkCount(attempt, "attempt");
+        const { upload } = open(rows, ref, id, attempt);
+        return put(rows, ref, { ...upload, isComplete: true }, attempt);
+      }),
+    get: (ref, id) => tables.run((rows) => find(rows, ref, id)?.upload ?? null),
+    chunk: (ref, id, n) =>
+      tables.run((rows) => {
+        checkCount(n, "n");
+        if (find(rows, ref, id)?.upload.isComplete !== true) return null;
+        return rows.get(CHUNKS, ref.session, key(id, n)) ?? null;
+      }),
+    remove: (ref, id) =>
+      tables.run((rows) => {
+        const row = find(rows, ref, id);
+        if (row === undefined) return false;
+        removeChunks(rows, ref, row.upload);
+        return rows.remove(UPLOADS, ref.session, id);
+      }),
+    prune: (query) =>
+      tables.run((rows) => {
+        const before = env.now() - checkDuration(query.olderThanMs, "olderThanMs");
+        const old = rows
+          .all(UPLOADS)
+          .filter(({ upload }) => !upload.isComplete && upload.createdAt < before)
+          .slice(0, checkLimit(query.limit, MAX_PRUNED));
+        for (const { session, upload } of old) {
+          removeChunks(rows, { session }, upload);
+          rows.remove(UPLOADS, session, upload.id);
+        }
+        return old.length;
+      }),
+  };
+}
+
+/** Their name only: the upload belongs to the session. */
+export function forgetUploader(rows: Rows, session: string, user: string): void {
+  for (const row of rows.of(UPLOADS, session))
+    if (row.upload.by === user)
+      rows.put(UPLOADS, session, row.upload.id, { ...row, upload: { ...row.upload, by: null } });
+}
+
+function key(id: string, n: number): string {
+  return `${n} ${id}`;
+}
+
+function find(rows: Rows, ref: Ref, id: string): Row | undefined {
+  return sessionRow(rows, ref) === undefined ? undefined : rows.get(UPLOADS, ref.session, id);
+}
+
+function open(rows: Rows, ref: Ref, id: string, attempt: number): Row {
+  const row = find(rows, ref, id);
+  if (row === undefined) throw new StoreError("NOT_FOUND", `upload ${id}`);
+  if (row.attempt !== attempt || row.upload.isComplete) throw superseded(id);
+  return row;
+}
+
+function put(rows: Rows, { session }: Ref, upload: Upload, attempt: number): Upload {
+  rows.put(UPLOADS, session, upload.id, { session, upload, attempt });
+  return upload;
+}
+
+function removeChunks(rows: Rows, { session }: Pick<Ref, "session">, { id, chunks }: Upload): void {
+  for (let n = 0; n < chunks; n++) rows.remove(CHUNKS, session, key(id, n));
+}

@@ -1,0 +1,36 @@
+/** What a request under a known key is to do, and what may be kept of it. Pure; both stores go by it. */
+import type { Json } from "@turnstream/protocol";
+import { StoreError } from "../errors.ts";
+import type { Begun, KeptAnswer, RequestKey } from "../ports/idempotency.ts";
+import { checkId } from "./arguments.ts";
+
+const MAX_BYTES = 256 * 1024;
+
+export interface RequestState {
+  readonly digest: string;
+  /** Null while there is no answer. */
+  readonly status: number | null;
+  readonly body: Json | null;
+  readonly isClaimed: boolean;
+}
+
+/** Null when whoever asks may do it. */
+export function judgeRequest(row: RequestState, digest: string): Exclude<Begun, { state: "yours" }> | null {
+  if (row.digest !== digest) return { state: "different" };
+  if (row.status !== null) return { state: "done", answer: { status: row.status, body: row.body } };
+  return row.isClaimed ? { state: "busy" } : null;
+}
+
+export function checkRequest({ route, key }: RequestKey): RequestKey {
+  return { route: checkId(route, "route"), key: checkId(key, "idempotency key") };
+}
+
+/** @returns the body as it is stored */
+export function checkAnswer({ status, body }: KeptAnswer): string {
+  if (!Number.isInteger(status) || status < 100 || status > 599)
+    throw new StoreError("INVALID", "a status must be one of HTTP");
+  const json = JSON.stringify(body) as string | undefined;
+  if (json === undefined) throw new StoreError("INVALID", "an answer must be JSON");
+  if (Buffer.byteLength(json) > MAX_BYTES) throw new StoreError("TOO_LARGE", "answer to a request");
+  return json;
+}

@@ -1,0 +1,108 @@
+/**
+ * How an object of a knowledge base is kept: in lines that can be named, and in pieces of some lines that are found and
+ * ranked. Pure; both stores keep the same pieces. Never reads files.
+ */
+import { createHash } from "node:crypto";
+import type { Json } from "@turnstream/protocol";
+import { StoreError } from "../errors.ts";
+import type { NewKnowledgeObject } from "../ports/knowledge.ts";
+import { canonicalJson } from "./canonical-json.ts";
+import { checkId, checkText } from "./arguments.ts";
+import { wordsOf } from "./search.ts";
+
+export interface Chunk {
+  readonly n: number;
+  /** From 1; both included. */
+  readonly firstLine: number;
+  readonly lastLine: number;
+  readonly text: string;
+  /** Distinct, those of the title included. */
+  readonly words: readonly string[];
+}
+
+export interface CheckedObject {
+  readonly id: string;
+  readonly title: string;
+  readonly url: string | null;
+  /** As JSON. */
+  readonly metadata: string;
+  /** Of all that is kept: the same hash means that nothing has to be done. */
+  readonly hash: string;
+  readonly lines: readonly string[];
+}
+
+const MAX_OBJECT_CHARS = 5_000_000;
+const MAX_LINE = 1_000;
+const MAX_URL = 2_000;
+const MAX_METADATA_BYTES = 16_000;
+const CHUNK_CHARS = 1_200;
+/** From here on a heading or an empty line begins another piece. */
+const ENOUGH_CHARS = 500;
+/** Bumped when pieces or words are made in another way, so that an import makes them anew. */
+const VERSION = 1;
+
+export function checkObject(object: NewKnowledgeObject): CheckedObject {
+  const { id, text, url = null, metadata = null } = object;
+  const title = checkText(object.title, "title");
+  if (text.length > MAX_OBJECT_CHARS) throw new StoreError("TOO_LARGE", `knowledge object ${id}`);
+  if (url !== null && (url.length > MAX_URL || url.includes("\0")))
+    throw new StoreError("INVALID", `the url of knowledge object ${id}`);
+  const json = JSON.stringify(metadata) as string | undefined;
+  if (json === undefined) throw new StoreError("INVALID", `the metadata of knowledge object ${id}`);
+  if (Buffer.byteLength(json) > MAX_METADATA_BYTES)
+    throw new StoreError("TOO_LARGE", `the metadata of knowledge object ${id}`);
+  const lines = linesOf(text);
+  const kept = canonicalJson([VERSION, title, url, JSON.parse(json) as Json, ...lines]);
+  const hash = createHash("sha256").update(kept).digest("hex");
+  return { id: checkId(id, "object id"), title, url, metadata: json, hash, lines };
+}
+
+/** Lines without their ends, none of them longer than MAX_LINE: a longer one goes on in the next. */
+export function linesOf(text: string): string[] {
+  // A column holds no NUL, and UTF-8 no half of a character.
+  const clean = Buffer.from(text.replaceAll("\0", "\ufffd")).toString();
+  const lines = clean.split(/\r\n|[\r\n\f\u2028\u2029]/u).flatMap(wrap);
+  while (lines.at(-1)?.trim() === "") lines.pop();
+  return lines;
+}
+
+function wrap(line: string): string[] {
+  const parts: string[] = [];
+  let rest = line;
+  while (rest.length > MAX_LINE) {
+    const space = rest.lastIndexOf(" ", MAX_LINE);
+    let end = space > MAX_LINE / 2 ? space + 1 : MAX_LINE;
+    // Not through the middle of a character.
+    if (/[\ud800-\udbff]/.test(rest[end - 1] ?? "")) end -= 1;
+    parts.push(rest.slice(0, end).trimEnd());
+    rest = rest.slice(end);
+  }
+  return [...parts, rest];
+}
+
+export function chunksOf({ title, lines }: Pick<CheckedObject, "title" | "lines">): Chunk[] {
+  const titleWords = wordsOf(title);
+  const chunks: Chunk[] = [];
+  let from = 0;
+  let chars = 0;
+  const close = (to: number): void => {
+    const text = lines.slice(from, to).join("\n");
+    if (text.trim() !== "") {
+      const words = [...new Set([...titleWords, ...wordsOf(text)])];
+      chunks.push({ n: chunks.length, firstLine: from + 1, lastLine: to, text, words });
+      [from, chars] = [to, 0];
+    }
+  };
+  for (const [n, line] of lines.entries()) {
+    const isBreak = line.trim() === "" || line.startsWith("#");
+    if (n > from && (chars + line.length > CHUNK_CHARS || (isBreak && chars >= ENOUGH_CHARS))) close(n);
+    chars += line.length + 1;
+  }
+  if (from < lines.length) close(lines.length);
+  return chunks;
+}
+
+/** A word that no text has: it keeps the words of one base apart from those of all others in one index. */
+export function scopeWord(tenant: string, base: string): string {
+  return `~${createHash("sha256").update(`${tenant}\0${base}`).digest("hex").slice(0, 32)}`;
+}

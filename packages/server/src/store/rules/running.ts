@@ -1,0 +1,62 @@
+/** What may be stored of a running turn: names, epochs, and JSON of a size that one row can carry. Pure. */
+import type { Json } from "@turnstream/protocol";
+import { StoreError } from "../errors.ts";
+import type { NewJournalEntry } from "../ports/journal.ts";
+import type { NewTurn } from "../ports/running.ts";
+import { checkCount, checkId } from "./arguments.ts";
+
+const MAX_OPTIONS_BYTES = 64_000;
+/** What is larger belongs into a blob. */
+const MAX_JOURNAL_BYTES = 16 * 1024 * 1024;
+const MAX_KEPT_TURNS = 1_000;
+
+/** @returns the options as JSON; null for none */
+export function checkOptions(options: Json | undefined): string | null {
+  return options === undefined || options === null ? null : checkJson(options, "options", MAX_OPTIONS_BYTES);
+}
+
+export function checkNewTurn({ turn, retries, options }: NewTurn): {
+  readonly turn: string;
+  readonly retries: string | null;
+  readonly options: string | null;
+} {
+  if (retries === undefined && options !== undefined)
+    throw new StoreError("INVALID", "a turn that answers a message has the options of the message");
+  return {
+    turn: checkId(turn, "turn"),
+    retries: retries === undefined ? null : checkId(retries, "retries"),
+    options: checkOptions(options),
+  };
+}
+
+/** @returns the value as JSON */
+export function checkJournalEntry({ key, turn, epoch, value }: NewJournalEntry): string {
+  checkId(key, "journal key");
+  checkId(turn, "turn");
+  checkCount(epoch, "epoch");
+  return checkJson(value, "journal value", MAX_JOURNAL_BYTES);
+}
+
+export function checkKeptTurns(turns: readonly string[]): readonly string[] {
+  if (turns.length <= MAX_KEPT_TURNS) return turns;
+  throw new StoreError("INVALID", `at most ${MAX_KEPT_TURNS} turns`);
+}
+
+/** A stop of no turn in particular, or by nobody in particular, says so by leaving it out. */
+export function checkStop(stop: { readonly turn?: string; readonly by?: string }): {
+  readonly turn: string | null;
+  readonly by: string | null;
+} {
+  return {
+    turn: stop.turn === undefined ? null : checkId(stop.turn, "turn"),
+    by: stop.by === undefined ? null : checkId(stop.by, "by"),
+  };
+}
+
+function checkJson(value: Json, name: string, most: number): string {
+  // Not a string for what isn't JSON at all, such as a function.
+  const json = JSON.stringify(value) as string | undefined;
+  if (json === undefined) throw new StoreError("INVALID", `${name} must be JSON`);
+  if (Buffer.byteLength(json) > most) throw new StoreError("TOO_LARGE", name);
+  return json;
+}

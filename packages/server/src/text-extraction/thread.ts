@@ -1,0 +1,24 @@
+/**
+ * The thread in which one file is read: it may run out of time or memory, and be ended at any moment. Started by
+ * extract.ts; never imported.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+import { fileTypeFromBuffer } from "file-type";
+import type { ThreadAnswer, ThreadTask } from "./extract.ts";
+import { kindOf } from "./file-kind.ts";
+import { piecesOf } from "./chunk-text.ts";
+import { toText } from "./to-text.ts";
+
+const task = workerData as ThreadTask;
+
+async function answer(): Promise<ThreadAnswer> {
+  const { bytes, charset, maxChars } = task;
+  const sniffed = await fileTypeFromBuffer(bytes);
+  const kind = kindOf(bytes, sniffed?.mime ?? null, task);
+  const { title, text, isCut } = await toText(bytes, kind, charset, maxChars);
+  return { ...kind, title, pieces: piecesOf(text), isCut };
+}
+
+const answered = await answer();
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has one parent, and no origin
+parentPort?.postMessage(answered);

@@ -1,0 +1,59 @@
+/**
+ * The text of a file, by libraries that read whatever they are given; each is loaded when it is needed, for every file has
+ * a thread of its own. Never runs elsewhere.
+ */
+import type { HtmlText } from "./html-text.ts";
+import { decode, type FileKind } from "./file-kind.ts";
+
+export interface Read {
+  /** "" when it has none. */
+  readonly title: string;
+  readonly text: string;
+  /** There was more than was wanted. */
+  readonly isCut: boolean;
+}
+
+const NOTHING: Read = { title: "", text: "", isCut: false };
+
+export async function toText(
+  bytes: Uint8Array,
+  { kind }: FileKind,
+  charset: string,
+  maxChars: number,
+): Promise<Read> {
+  if (kind === "pdf") return pdfToText(bytes, maxChars);
+  if (kind !== "text" && kind !== "html") return NOTHING;
+  if (kind === "text") return { title: "", ...cut(firstChars(bytes, charset, maxChars), maxChars) };
+  const { title, text } = await htmlToText(decode(bytes, charset));
+  return { title, ...cut(text, maxChars) };
+}
+
+/** In no encoding has a character more. */
+const MAX_CHAR_BYTES = 4;
+
+/** A little more than is wanted, if there is more: of a very large text the rest is never decoded. */
+function firstChars(bytes: Uint8Array, charset: string, maxChars: number): string {
+  return decode(bytes.subarray(0, (maxChars + 1) * MAX_CHAR_BYTES), charset, bytes.byteLength);
+}
+
+function cut(text: string, maxChars: number): Omit<Read, "title"> {
+  return { text: text.slice(0, maxChars).replaceAll("\r\n", "\n"), isCut: text.length > maxChars };
+}
+
+async function htmlToText(html: string): Promise<HtmlText> {
+  const { htmlText } = await import("./html-text.ts");
+  return htmlText(html, { links: true });
+}
+
+async function pdfToText(bytes: Uint8Array, maxChars: number): Promise<Read> {
+  const { getDocumentProxy } = await import("unpdf");
+  const pdf = await getDocumentProxy(bytes);
+  let text = "";
+  for (let n = 1; n <= pdf.numPages; n++) {
+    const { items } = await (await pdf.getPage(n)).getTextContent();
+    const lines = items.map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : "")).join("");
+    if (lines.trim() !== "") text += `[Page ${n}]\n${lines.trimEnd()}\n\n`;
+    if (text.length > maxChars) return { title: "", text: text.slice(0, maxChars), isCut: true };
+  }
+  return { title: "", text, isCut: false };
+}

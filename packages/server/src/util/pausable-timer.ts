@@ -1,0 +1,42 @@
+/** A timer that stands still while it is paused, by however many. Knows nothing about what it is for. */
+import { LONGEST_TIMER_MS } from "./sleep.ts";
+
+export class Countdown {
+  #leftMs = Infinity;
+  #since = 0;
+  #pauses = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #onEnd: () => void = () => {};
+
+  start(leftMs: number, onEnd: () => void): void {
+    this.#leftMs = leftMs;
+    this.#onEnd = onEnd;
+    this.#run();
+  }
+
+  pause(): void {
+    if (this.#pauses++ === 0) this.#halt();
+  }
+
+  resume(): void {
+    if (--this.#pauses === 0) this.#run();
+  }
+
+  stop(): void {
+    this.#halt();
+    this.#leftMs = Infinity;
+  }
+
+  #run(): void {
+    if (this.#pauses > 0 || this.#leftMs === Infinity || this.#timer !== null) return;
+    this.#since = performance.now();
+    this.#timer = setTimeout(this.#onEnd, Math.min(this.#leftMs, LONGEST_TIMER_MS));
+  }
+
+  #halt(): void {
+    if (this.#timer === null) return;
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - this.#since));
+  }
+}

@@ -1,0 +1,31 @@
+/** The engine in memory passes the contract, and recovers while the other still lives. */
+import { expect, test, vi } from "vitest";
+
+import type { Work } from "../../src/engine/engine.ts";
+import { createInlineEngine, createInlineHub } from "../../src/engine/memory.ts";
+import { describeEngine } from "./engine.contract.ts";
+
+describeEngine("inline", async () => {
+  const hub = createInlineHub();
+  return { open: async (options) => createInlineEngine({ ...options, hub }) };
+});
+
+const soon = { timeout: 30_000 };
+
+test("what a zombie comes to doesn't count once another has recovered its job", async () => {
+  const hub = createInlineHub();
+  let over = false;
+  const work: Work = async () => {
+    await vi.waitUntil(() => over, soon);
+  };
+  const zombie = createInlineEngine({ hub, work });
+  const other = createInlineEngine({ hub, work: () => new Promise(() => undefined) });
+  await zombie.start("s/a");
+  await vi.waitUntil(() => zombie.running === 1, soon);
+  await Promise.resolve();
+  expect(await other.recover(zombie.executor)).toBe(1);
+  over = true;
+  await vi.waitUntil(() => zombie.running === 0, soon);
+  await Promise.resolve();
+  expect(await other.isRunning("s/a")).toBe(true);
+});

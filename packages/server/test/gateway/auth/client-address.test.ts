@@ -1,0 +1,20 @@
+/** Where a client is, by the word of those who are believed. */
+import type { IncomingMessage } from "node:http";
+import { expect, test } from "vitest";
+import { clientAddress, type TrustProxy } from "../../../src/gateway/auth/client-address.ts";
+
+function addressBy(trust: TrustProxy, forwarded?: string): string {
+  const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
+  return clientAddress(trust)({
+    socket: { remoteAddress: "10.0.0.9" },
+    headers,
+  } as unknown as IncomingMessage);
+}
+
+test("nobody is believed by default, and only those who were named otherwise", () => {
+  expect(addressBy(false, "1.2.3.4")).toBe("10.0.0.9");
+  expect(addressBy(true, "1.2.3.4")).toBe("1.2.3.4");
+  expect(addressBy(true)).toBe("10.0.0.9");
+  expect(addressBy("10.0.0.0/8", "6.6.6.6, 1.2.3.4")).toBe("1.2.3.4");
+  expect(addressBy(["192.168.0.1", "loopback"], "1.2.3.4")).toBe("10.0.0.9");
+});

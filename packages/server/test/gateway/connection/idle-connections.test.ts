@@ -1,0 +1,72 @@
+/**
+ * What an idle connection doesn't hold, counted in the heap after a full collection: for there are thousands of them, and what
+ * only a beginning or a command needs must go with it. Never weighs anything; `npm run bench -- gateway` does.
+ */
+import { get, type IncomingMessage, type ServerResponse } from "node:http";
+import { EventEmitter, once } from "node:events";
+import { queryObjects } from "node:v8";
+import { afterEach, expect, test } from "vitest";
+import { nodeRequest } from "../../../src/gateway/http/node-request.ts";
+import { CommandQueue } from "../../../src/gateway/ws/command-queue.ts";
+import { SocketClient } from "../clients.ts";
+import { openServer, type TestServer } from "../test-server.ts";
+
+const MANY = 20;
+
+let server: TestServer;
+const closing: (() => void)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) close();
+  await server.close();
+});
+
+async function newSession(): Promise<string> {
+  return (await server.ask("POST", "/sessions", { body: {} })).json.session_id as string;
+}
+
+/** Without `fetch`, which makes such objects itself. */
+async function openStream(session: string): Promise<void> {
+  const request = get(`${server.url}/api/v1/sessions/${session}/events`, {
+    headers: server.auth,
+    agent: false,
+  });
+  request.on("error", () => undefined);
+  closing.push(() => request.destroy());
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  let text = "";
+  response.on("error", () => undefined);
+  response.on("data", (chunk) => (text += String(chunk)));
+  await expect.poll(() => text, { timeout: 30_000 }).toContain("subscribed");
+}
+
+test("an event stream that has begun holds nothing that could break off its beginning", async () => {
+  server = await openServer();
+  const sessions = await Promise.all(Array.from({ length: MANY }, newSession));
+  const before = queryObjects(AbortController, { format: "count" });
+  await Promise.all(sessions.map(openStream));
+  // One of its session's feed.
+  expect(queryObjects(AbortController, { format: "count" }) - before).toBeLessThanOrEqual(MANY * 1.5);
+});
+
+test("a socket whose commands are done holds no queue for them", async () => {
+  server = await openServer(undefined, { limits: { beatMs: 100 } });
+  const client = await SocketClient.open(server);
+  closing.push(() => client.close());
+  await client.ask({ type: "subscribe", session_id: await newSession() });
+  await expect.poll(() => queryObjects(CommandQueue, { format: "count" }), { timeout: 30_000 }).toBe(0);
+});
+
+test("who asks late whether the client has left is told that it has", async () => {
+  server = await openServer();
+  const outgoing = Object.assign(new EventEmitter(), { destroyed: false, writableFinished: false });
+  const incoming = { method: "GET", headers: {} } as IncomingMessage;
+  const request = () =>
+    nodeRequest(incoming, outgoing as unknown as ServerResponse, { url: "/", from: "here" });
+  const early = request().signal;
+  expect(early.aborted).toBe(false);
+  const late = request();
+  outgoing.destroyed = true;
+  outgoing.emit("close");
+  expect([early.aborted, late.signal.aborted]).toEqual([true, true]);
+});

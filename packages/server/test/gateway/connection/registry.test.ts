@@ -1,0 +1,97 @@
+/** The one timer of all connections: everyone has his turn, a few at a time, and everyone is told when we close. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Caller } from "../../../src/gateway/caller.ts";
+import { type Connection, Connections, type Leaving } from "../../../src/gateway/connection/registry.ts";
+
+const BEAT_MS = 1_000;
+const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
+
+class Fake implements Connection {
+  readonly caller = caller;
+  readonly held = 1;
+  readonly #connections: Connections;
+  beats = 0;
+  left: Leaving | null = null;
+  isDestroyed = false;
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+    connections.add(this);
+  }
+
+  beat(): void {
+    this.beats++;
+  }
+
+  leave(why: Leaving): void {
+    this.left = why;
+    this.#connections.delete(this);
+  }
+
+  destroy(): void {
+    this.isDestroyed = true;
+    this.#connections.delete(this);
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("connections", () => {
+  test("are each visited once a second, a few at a time", () => {
+    const connections = new Connections(() => undefined);
+    const all = Array.from({ length: 1000 }, () => new Fake(connections));
+    vi.advanceTimersByTime(BEAT_MS / 20);
+    expect(all.filter(({ beats }) => beats > 0).length).toBe(50);
+    vi.advanceTimersByTime(BEAT_MS - BEAT_MS / 20);
+    expect(all.every(({ beats }) => beats === 1)).toBe(true);
+    vi.advanceTimersByTime(9 * BEAT_MS);
+    expect(all.every(({ beats }) => beats === 10)).toBe(true);
+  });
+
+  test("that come and go meanwhile neither miss their visit nor keep others from theirs", () => {
+    const connections = new Connections(() => undefined);
+    const all = Array.from({ length: 100 }, () => new Fake(connections));
+    for (let i = 0; i < 200; i++) {
+      vi.advanceTimersByTime(BEAT_MS / 20);
+      const gone = all.splice(i % 50, 1);
+      for (const one of gone) connections.delete(one);
+      all.push(new Fake(connections));
+    }
+    const old = all.slice(0, 20);
+    const before = old.map(({ beats }) => beats);
+    vi.advanceTimersByTime(2 * BEAT_MS);
+    for (const [i, one] of old.entries()) expect(one.beats).toBeGreaterThan(before[i] ?? 0);
+  });
+
+  test("one that fails doesn't keep the others from their visit", () => {
+    const errors: unknown[] = [];
+    const connections = new Connections((error) => errors.push(error));
+    const bad = new Fake(connections);
+    bad.beat = () => {
+      throw new Error("boom");
+    };
+    const good = new Fake(connections);
+    vi.advanceTimersByTime(2 * BEAT_MS);
+    expect(good.beats).toBe(2);
+    expect(errors.length).toBe(2);
+  });
+
+  test("are told to go when we close, cut off if they don't, and refused afterwards", async () => {
+    const connections = new Connections(() => undefined);
+    const polite = new Fake(connections);
+    const stubborn = new Fake(connections);
+    stubborn.leave = () => undefined;
+    const closed = connections.close();
+    await vi.advanceTimersByTimeAsync(3_000);
+    await closed;
+    expect(polite.left).toBe("restart");
+    expect(stubborn.isDestroyed).toBe(true);
+    expect(new Fake(connections).left).toBe("restart");
+    expect(connections.size).toBe(0);
+  });
+});

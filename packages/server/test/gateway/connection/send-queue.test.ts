@@ -1,0 +1,178 @@
+/** The bounded queue before a transport: what it takes, keeps and drops, whatever comes in whatever order. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { QueuedOutlet, type Transport } from "../../../src/gateway/connection/send-queue.ts";
+
+/** A transport that holds up to so many bytes, and passes them on when it is told to. */
+class Pipe implements Transport {
+  readonly arrived: string[] = [];
+  #holds: Uint8Array[] = [];
+  readonly #enough: number;
+  isEnded = false;
+  isDestroyed = false;
+
+  constructor(enough: number) {
+    this.#enough = enough;
+  }
+
+  get held(): number {
+    return this.#holds.reduce((sum, bytes) => sum + bytes.byteLength, 0);
+  }
+
+  write(bytes: Uint8Array): boolean {
+    this.#holds.push(bytes);
+    return this.held < this.#enough;
+  }
+
+  read(): void {
+    this.arrived.push(...this.#holds.map((bytes) => Buffer.from(bytes).toString()));
+    this.#holds = [];
+  }
+
+  end(): void {
+    this.isEnded = true;
+  }
+
+  destroy(): void {
+    this.isDestroyed = true;
+  }
+}
+
+function open({ enough = 10, maxBytes = 20 } = {}) {
+  const pipe = new Pipe(enough);
+  const heard: string[] = [];
+  const outlet = new QueuedOutlet(
+    pipe,
+    {
+      flushed: () => heard.push("flushed"),
+      drained: () => heard.push("drained"),
+      closed: () => heard.push("closed"),
+    },
+    maxBytes,
+  );
+  const read = () => {
+    pipe.read();
+    outlet.transportDrained();
+  };
+  return { pipe, outlet, heard, read };
+}
+
+const bytes = (text: string) => Buffer.from(text);
+
+describe("the queue of a connection", () => {
+  test("lets through while the transport takes it, then queues, then says that all was handed over", () => {
+    const { pipe, outlet, heard, read } = open();
+    expect(outlet.send(bytes("aaaa"))).toBe("written");
+    expect(outlet.send(bytes("bbbbbbbb"))).toBe("written");
+    expect(outlet.send(bytes("c"))).toBe("queued");
+    expect(outlet.send(bytes("d"))).toBe("queued");
+    expect(outlet.held).toBe(14);
+    read();
+    expect(heard).toEqual(["flushed"]);
+    read();
+    expect(pipe.arrived).toEqual(["aaaa", "bbbbbbbb", "c", "d"]);
+    expect(heard).toEqual(["flushed"]);
+  });
+
+  test("over the bound it drops all that waits, takes nothing, and says when it has drained", () => {
+    const { pipe, outlet, heard, read } = open();
+    outlet.send(bytes("full......"));
+    expect(outlet.send(bytes("queued"))).toBe("queued");
+    expect(outlet.send(bytes("fifteen bytes.."))).toBe("dropped");
+    expect(outlet.send(bytes("x"))).toBe("dropped");
+    expect(outlet.held).toBe(10);
+    read();
+    expect(heard).toEqual(["drained"]);
+    expect(outlet.send(bytes("again"))).toBe("written");
+    read();
+    expect(pipe.arrived).toEqual(["full......", "again"]);
+  });
+
+  test("answers outlive a drop, and come before what is said after it", () => {
+    const { pipe, outlet, heard, read } = open();
+    outlet.send(bytes("full......"));
+    outlet.send(bytes("lost"));
+    outlet.sendKept(bytes("an answer that fills"));
+    expect(outlet.send(bytes("lost too.............."))).toBe("dropped");
+    expect(outlet.held, "what is kept is held").toBe(30);
+    read();
+    expect(heard, "the answer has filled the transport again").toEqual([]);
+    read();
+    expect(heard).toEqual(["drained"]);
+    expect(pipe.arrived).toEqual(["full......", "an answer that fills"]);
+    expect(outlet.held).toBe(0);
+  });
+
+  test("who lets answers pile up is cut off", () => {
+    const { pipe, outlet } = open();
+    outlet.send(bytes("full......"));
+    const answer = bytes("y".repeat(1024));
+    for (let i = 0; i < 64; i++) outlet.sendKept(answer);
+    expect(pipe.isDestroyed).toBe(false);
+    outlet.sendKept(answer);
+    expect(pipe.isDestroyed).toBe(true);
+    expect(outlet.send(answer)).toBe("dropped");
+  });
+
+  test("ends after what is queued, and takes nothing more", () => {
+    const { pipe, outlet, read } = open();
+    outlet.send(bytes("full......"));
+    outlet.send(bytes("last"));
+    outlet.end();
+    expect(pipe.isEnded).toBe(false);
+    expect(outlet.send(bytes("late"))).toBe("dropped");
+    read();
+    expect(pipe.isEnded).toBe(true);
+    pipe.read();
+    expect(pipe.arrived).toEqual(["full......", "last"]);
+  });
+
+  test("is stalled once nothing was taken for so long, and not while it waits for nothing", () => {
+    const { outlet, read } = open();
+    const now = performance.now();
+    expect(outlet.isStalled(now + 1e6, 1000)).toBe(false);
+    outlet.send(bytes("full......"));
+    expect(outlet.isStalled(now + 500, 1000)).toBe(false);
+    expect(outlet.isStalled(performance.now() + 1000, 1000)).toBe(true);
+    read();
+    expect(outlet.isStalled(now + 1e6, 1000)).toBe(false);
+  });
+
+  test("nothing is lost that was written or flushed, nothing is out of order, and the bound holds", () => {
+    const step = fc.oneof(
+      { weight: 5, arbitrary: fc.integer({ min: 1, max: 12 }).map((size) => ({ size })) },
+      { weight: 2, arbitrary: fc.constant("read" as const) },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        const { pipe, outlet, heard, read } = open();
+        const safe: number[] = [];
+        let queued: number[] = [];
+        const readAll = (): void => {
+          const before = heard.length;
+          read();
+          for (const word of heard.slice(before)) {
+            if (word === "flushed") safe.push(...queued);
+            queued = [];
+          }
+        };
+        for (const [i, one] of steps.entries()) {
+          if (one === "read") readAll();
+          else {
+            const sent = outlet.send(bytes(String(i).padStart(one.size, "0")));
+            if (sent === "written") safe.push(i);
+            else if (sent === "queued") queued.push(i);
+            else queued = [];
+          }
+          expect(outlet.held - pipe.held).toBeLessThanOrEqual(20);
+        }
+        for (let i = 0; i < 20; i++) readAll();
+        expect(queued, "whatever was queued has had its answer").toEqual([]);
+        const arrived = pipe.arrived.map(Number);
+        expect(arrived).toEqual(arrived.toSorted((a, b) => a - b));
+        expect(new Set(arrived).size).toBe(arrived.length);
+        expect(safe.filter((i) => !arrived.includes(i))).toEqual([]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,188 @@
+/**
+ * Several sessions on one connection, whose other side reads whenever it likes: who has the most waiting gives way, comes
+ * back in turn, and every session is told without a gap and without a repeat, or says that it begins anew.
+ */
+import { emptyState, type Event, fold, restore, type Snapshot } from "@turnstream/protocol";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createFeeds } from "../../../src/gateway/feed/session-feeds.ts";
+import { QueuedOutlet, type Transport } from "../../../src/gateway/connection/send-queue.ts";
+import { type SocketSide, SocketViewer } from "../../../src/gateway/ws/subscriber.ts";
+import { textFrame } from "../../../src/gateway/encoding/ws-frame.ts";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { titles } from "../../log/drafts.ts";
+import { World } from "../../session/session-harness.ts";
+import { choice, type Frame, readFrames } from "../test-subscriber.ts";
+
+const RUNS = 100;
+const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
+const NATIVE = choice("native");
+/** What a connection holds before it says that it is enough. */
+const ENOUGH = 300;
+
+/** The link and the client behind it. */
+class Link implements Transport {
+  readonly frames: Frame[] = [];
+  #holds: Uint8Array[] = [];
+
+  get held(): number {
+    return this.#holds.reduce((sum, bytes) => sum + bytes.byteLength, 0);
+  }
+
+  write(bytes: Uint8Array): boolean {
+    this.#holds.push(bytes);
+    return this.held < ENOUGH;
+  }
+
+  read(): void {
+    for (const bytes of this.#holds) this.frames.push(...readFrames(NATIVE, bytes));
+    this.#holds = [];
+  }
+
+  end(): void {}
+  destroy(): void {
+    throw new Error("too many answers were kept");
+  }
+}
+
+const seen = { setBack: 0, slow: 0 };
+
+class CountedViewer extends SocketViewer {
+  override setBack(at: Parameters<SocketViewer["setBack"]>[0]): void {
+    if (at !== null) seen.setBack++;
+    super.setBack(at);
+  }
+}
+
+class Shared {
+  readonly link = new Link();
+  readonly worlds: World[] = [];
+  readonly outlet: QueuedOutlet;
+  readonly #viewers: SocketViewer[] = [];
+  readonly #parts = { log: createMemoryLog(), store: memoryStore() };
+  readonly feeds = createFeeds({
+    ...this.#parts,
+    limits: { turns: 20 },
+    addressesOf: () => (blob) => blob,
+    onError: (error) => {
+      throw error;
+    },
+  });
+
+  constructor(queueBytes: number) {
+    const flushed = () => {
+      for (const { subscription } of this.#viewers) subscription?.flushed();
+    };
+    this.outlet = new QueuedOutlet(this.link, { flushed, drained: ignore, closed: ignore }, queueBytes);
+  }
+
+  async add(title = ""): Promise<void> {
+    const world = await (await World.make(this.#parts)).start();
+    if (title !== "") await world.append(...titles(title));
+    this.worlds.push(world);
+  }
+
+  subscribe(): void {
+    const side: SocketSide = {
+      outlet: this.outlet,
+      reply: (reply) => this.outlet.sendKept(textFrame(JSON.stringify(reply))),
+      forget: () => undefined,
+    };
+    for (const { ref } of this.worlds) {
+      const viewer = new CountedViewer(side, ref.session, undefined);
+      this.#viewers.push(viewer);
+      viewer.subscription = this.feeds.subscribe(ref, { choice: NATIVE, after: null }, viewer);
+    }
+  }
+
+  read(): void {
+    this.link.read();
+    this.outlet.transportDrained();
+  }
+
+  /** Reads until nothing comes any more. */
+  async readAll(): Promise<void> {
+    for (let quiet = 0, last = -1; quiet < 8;) {
+      await breath();
+      this.read();
+      quiet = this.link.frames.length === last ? quiet + 1 : 0;
+      last = this.link.frames.length;
+    }
+  }
+
+  /** Goes through what came of a session. @returns the title that is shown */
+  follow({ ref }: World): string | null {
+    let state = emptyState;
+    let isAnew = true;
+    for (const { session_id, ...frame } of this.link.frames) {
+      if (session_id !== ref.session) continue;
+      if (frame["type"] === "subscribed") {
+        if (frame["reason"] === "slow") seen.slow++;
+        isAnew = frame["resumed"] === false;
+      } else if (frame["type"] === "snapshot") {
+        if (!isAnew) throw new Error("a snapshot that nobody was told of");
+        state = restore(frame["snapshot"] as Snapshot);
+        isAnew = false;
+      } else {
+        const event = frame as unknown as Event;
+        const seq = Number(event.id.split("-")[1]);
+        if (isAnew || seq !== state.seq + 1) throw new Error(`${event.id} after ${state.seq}`);
+        state = fold(state, event);
+      }
+    }
+    return state.title;
+  }
+}
+
+function ignore(): void {}
+
+function breath(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+test(`${RUNS} runs: what one session loses for the sake of another it is told later, once and in order`, async () => {
+  const step = fc.record({
+    session: fc.nat(3),
+    titles: fc.integer({ min: 1, max: 5 }),
+    reads: fc.nat(3),
+    breathes: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+      const shared = new Shared(1_500);
+      for (let n = 0; n < 4; n++) await shared.add();
+      shared.subscribe();
+      await shared.readAll();
+      let count = 0;
+      for (const { session, titles: many, reads, breathes } of steps) {
+        const world = shared.worlds[session] as World;
+        await world.append(...titles(...Array.from({ length: many }, () => `title ${count++}`)));
+        if (breathes) await breath();
+        if (reads === 0) shared.read();
+        expect(shared.outlet.held - shared.link.held, "the bound, and one that was called").toBeLessThan(
+          3_000,
+        );
+      }
+      await shared.readAll();
+      for (const world of shared.worlds) expect(shared.follow(world)).toBe(world.folded().title);
+      await shared.feeds.close();
+    }),
+    { numRuns: RUNS, seed: SEED },
+  );
+  expect(seen.setBack).toBeGreaterThan(RUNS / 4);
+  expect(seen.slow).toBeGreaterThan(RUNS / 20);
+});
+
+test("a hundred sessions that are larger than the queue come one after the other, and each once or twice", async () => {
+  const shared = new Shared(2_000);
+  for (let n = 0; n < 100; n++) await shared.add(`${n} `.repeat(500));
+  shared.subscribe();
+  await shared.readAll();
+  for (const world of shared.worlds) expect(shared.follow(world)).toBe(world.folded().title);
+  const snapshots = shared.link.frames.filter(({ type }) => type === "snapshot").length;
+  expect(snapshots).toBe(100);
+  const told = shared.link.frames.filter(({ type }) => type === "subscribed").length;
+  expect(told).toBeLessThanOrEqual(200);
+  await shared.feeds.close();
+});

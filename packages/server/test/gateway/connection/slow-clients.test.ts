@@ -1,0 +1,216 @@
+/** Clients that don't read, over real TCP: what is kept for them is bounded, they are told, and nobody else waits. */
+import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
+import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
+import { get, type IncomingMessage } from "node:http";
+import { createSseParser, type EventDraft } from "@turnstream/protocol";
+import { afterEach, describe, expect, test } from "vitest";
+import { World } from "../../session/session-harness.ts";
+import { SocketClient } from "../clients.ts";
+import { memoryParts, openServer, type TestServer } from "../test-server.ts";
+
+const MIB = 1024 * 1024;
+const TEXT = "x".repeat(48 * 1024);
+
+let world: World;
+let server: TestServer;
+const clients: SocketClient[] = [];
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  await server.close();
+  const { log, store } = world.parts;
+  await log.close();
+  await store.close();
+});
+
+async function open(limits = {}): Promise<void> {
+  const parts = memoryParts();
+  world = await (await World.make(parts)).start();
+  server = await openServer(parts, { actor: world.actor, limits: { turns: 3, ...limits } });
+}
+
+async function connect(dialect: string): Promise<SocketClient> {
+  const client = await SocketClient.open(server, { dialect });
+  clients.push(client);
+  await client.ask({ type: "subscribe", session_id: world.ref.session });
+  return client;
+}
+
+let turns = 0;
+
+async function turn(text: string): Promise<void> {
+  const id = `t${++turns}`;
+  const on = { turn: id, run: "main", block: "b0", index: 0 };
+  const events: EventDraft[] = [
+    {
+      type: "turn.start",
+      turn: id,
+      number: turns,
+      message_number: turns,
+      agent: "a",
+      mode: "agent",
+      from_share: false,
+    },
+    { type: "run.start", turn: id, run: "main", agent: "a" },
+    { type: "text.start", ...on, part: false },
+    { type: "text.delta", ...on, text },
+    { type: "text.end", ...on, final: true },
+    { type: "run.end", turn: id, run: "main", status: "completed" },
+    { type: "turn.end", turn: id, reason: "end_turn", duration_ms: 1 },
+  ];
+  await world.append(...events);
+}
+
+/** Tells more than the systems at both ends take, until something is dropped. @returns the most that was held */
+async function overrun(isOver: () => boolean): Promise<number> {
+  let most = 0;
+  for (let n = 0; n < 800 && !isOver(); n++) {
+    await turn(TEXT);
+    // Whoever reads has the time to.
+    await new Promise((resolve) => setImmediate(resolve));
+    most = Math.max(most, server.server.load().mostHeldBytes);
+  }
+  return most;
+}
+
+/** Once nobody is left, or it has taken too long. */
+async function loadInTheEnd(): Promise<object> {
+  const deadline = performance.now() + 30_000;
+  while (server.server.load().connections > 0 && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  return server.server.load();
+}
+
+function isEnd({ type }: Record<string, unknown>): boolean {
+  return ["turn.end", "message_stop", "task.done"].includes(type as string);
+}
+
+describe("a socket that is not read (reliability 11)", () => {
+  test.for(["native", "blocks", "tasks"])("in %s", async (dialect) => {
+    await open();
+    const [fast, slow] = [await connect(dialect), await connect(dialect)];
+    slow.socket.pause();
+    let peak = 0;
+    const most = await overrun(() => {
+      const { mostHeldBytes } = server.server.load();
+      const dropped = mostHeldBytes < peak - 256 * 1024;
+      peak = Math.max(peak, mostHeldBytes);
+      return dropped;
+    });
+    expect(most, "it was clogged").toBeGreaterThan(256 * 1024);
+    expect(most).toBeLessThanOrEqual(MIB);
+    const last = turns;
+    const isLast = (frame: Record<string, unknown>) => JSON.stringify(frame).includes(`"t${last}"`);
+    await fast.until("the last turn", isLast);
+    expect(fast.frames.filter(({ type }) => type === "subscribed").length).toBe(1);
+    slow.socket.resume();
+    const told = await slow.until("slow", ({ type, reason }) => type === "subscribed" && reason === "slow");
+    expect(told).toEqual({
+      type: "subscribed",
+      session_id: world.ref.session,
+      // A client of `blocks` begins anew where more was missed than a window holds.
+      resumed: dialect === "blocks" ? (expect.any(Boolean) as boolean) : dialect === "tasks",
+      reason: "slow",
+      ...(dialect === "native" ? { head: expect.any(String) as string } : {}),
+    });
+    await turn("the end");
+    for (const client of [slow, fast]) {
+      const end = await client.until("the end", (frame) => JSON.stringify(frame).includes("the end"));
+      await client.until("all of it", isEnd, client.frames.indexOf(end));
+    }
+    if (dialect === "native") return;
+    const shown = [fast, slow].map(({ frames }) => {
+      const client = dialect === "blocks" ? new BlocksClient() : new TasksClient();
+      for (const frame of frames) if (frame["type"] !== "subscribed") client.handle(frame);
+      expect(client.problems).toEqual([]);
+      const display = client.display();
+      return Object.fromEntries([`t${last}`, `t${last + 1}`].map((id) => [id, display[id]]));
+    });
+    expect(shown[1]).toEqual(shown[0]);
+  });
+
+  test("that never drains is cut off, and what was kept for it is gone", async () => {
+    await open({ stalledMs: 300, beatMs: 20 });
+    const slow = await connect("native");
+    slow.socket.pause();
+    await overrun(() => server.server.load().mostHeldBytes > 256 * 1024);
+    expect(await loadInTheEnd()).toMatchObject({ connections: 0, heldBytes: 0 });
+  });
+
+  test("still gets the answers to its commands", async () => {
+    await open();
+    const slow = await connect("native");
+    slow.socket.pause();
+    await overrun(() => server.server.load().mostHeldBytes > 128 * 1024);
+    slow.socket.send(JSON.stringify({ type: "stop", session_id: world.ref.session, request_id: "late" }));
+    let peak = 0;
+    await overrun(() => {
+      const { mostHeldBytes } = server.server.load();
+      peak = Math.max(peak, mostHeldBytes);
+      return mostHeldBytes < peak - 256 * 1024;
+    });
+    slow.socket.resume();
+    expect(await slow.until("the answer", ({ request_id }) => request_id === "late")).toMatchObject({
+      type: "ack",
+    });
+  });
+});
+
+describe("an event stream that is not read (reliability 11)", () => {
+  test("and never drains is cut off", async () => {
+    await open({ stalledMs: 300, beatMs: 20 });
+    const path = `/api/v1/sessions/${world.ref.session}/events?dialect=native`;
+    const response = await new Promise<IncomingMessage>((resolve) => {
+      get(`${server.url}${path}`, { headers: server.auth }, resolve);
+    });
+    response.on("error", () => undefined).pause();
+    await overrun(() => server.server.load().mostHeldBytes > 256 * 1024);
+    expect(await loadInTheEnd()).toMatchObject({ connections: 0, heldBytes: 0 });
+    response.destroy();
+  });
+
+  test("is told, and gets what is there now", async () => {
+    await open();
+    const path = `/api/v1/sessions/${world.ref.session}/events?dialect=native`;
+    const response = await new Promise<IncomingMessage>((resolve) => {
+      get(`${server.url}${path}`, { headers: server.auth }, resolve);
+    });
+    await new Promise<void>((resolve) => {
+      let head = "";
+      response.on("data", (bytes: Buffer) => {
+        head += bytes.toString();
+        if (head.includes("event: snapshot")) resolve();
+      });
+    });
+    response.removeAllListeners("data").pause();
+    // It has read to the end, and takes what comes.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    let peak = 0;
+    const most = await overrun(() => {
+      const { mostHeldBytes } = server.server.load();
+      const dropped = mostHeldBytes < peak - 256 * 1024;
+      peak = Math.max(peak, mostHeldBytes);
+      return dropped;
+    });
+    expect(most).toBeGreaterThan(256 * 1024);
+    expect(most).toBeLessThanOrEqual(MIB);
+    const told: string[] = [];
+    const parser = createSseParser(({ event, data }) =>
+      told.push(event === "subscribed" ? data : (event ?? "") + (data.includes("the end") ? " the end" : "")),
+    );
+    const decoder = new TextDecoder();
+    response.on("data", (bytes: Buffer) => parser.push(decoder.decode(bytes, { stream: true }))).resume();
+    const deadline = performance.now() + 30_000;
+    const isTold = (what: string) => told.some((one) => one.includes(what));
+    while (!isTold('"slow"') && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    await turn("the end");
+    while (!isTold("the end") && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    const at = told.findIndex((one) => one.includes('"slow"'));
+    expect(JSON.parse(told[at] ?? "")).toMatchObject({ resumed: false, reason: "slow" });
+    expect(told[at + 1]).toBe("snapshot");
+    expect(isTold("the end")).toBe(true);
+    response.destroy();
+  });
+});

@@ -1,5 +1,0 @@
-/** Both doors, in memory. */
-import { doorsContract } from "./doors.contract.ts";
-
-doorsContract("fastify");
-doorsContract("fetch");

@@ -1,0 +1,134 @@
+/** Deltas that are taken from the log as text say exactly what they say when they are parsed. */
+import { emptyState, type EventDraft, fold, type SessionState } from "@turnstream/protocol";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { framesOfEvent, tellingOf, textOfFrame, textOfSpoken } from "../../../src/gateway/encoding/encode.ts";
+import { type FoldOn, HeadState } from "../../../src/gateway/feed/live-state.ts";
+import { moreOf, saidAtOnce, sayingOf } from "../../../src/gateway/encoding/raw-deltas.ts";
+import { formatLine, LogEntry } from "../../../src/log/entry.ts";
+
+const PLACE = { turn: "t,1", run: 'r"{', block: "b\\", index: 3 };
+const NOTE = [{ type: "citation", url: "https://example.com" }];
+
+function entryOf(draft: object, seq = 7): LogEntry {
+  return new LogEntry(2, seq, formatLine("worker.2:9", draft as EventDraft, 1_800_000_000_000));
+}
+
+function delta(text: string, more: object = {}): object {
+  return { type: "text.delta", ...PLACE, text, ...more };
+}
+
+describe("a block that is being spoken", () => {
+  test("more of it is the JSON of its text, whatever the text is", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (first, next) => {
+        const saying = sayingOf(entryOf(delta(first)));
+        expect(saying).not.toBeNull();
+        expect(saying && moreOf(saying, entryOf(delta(next)))).toBe(JSON.stringify(next));
+      }),
+    );
+  });
+
+  test.for<[string, object]>([
+    ["another block", { ...delta("x"), block: "b2" }],
+    ["another turn", { ...delta("x"), turn: "t2" }],
+    ["thinking", { ...delta("x"), type: "thinking.delta" }],
+    ["its end", { type: "text.end", ...PLACE, final: true }],
+    ["annotations behind the text", delta("x", { annotations: NOTE })],
+    ["annotations that look like text", delta('x","y":"', { annotations: [] })],
+    ["annotations before the text", { type: "text.delta", ...PLACE, annotations: NOTE, text: "x" }],
+    ["another order of fields", { text: "x", type: "text.delta", ...PLACE }],
+    ["a text that is none", { type: "text.delta", ...PLACE, text: 7 }],
+  ])("%s is not more of it", ([, draft]) => {
+    const saying = sayingOf(entryOf(delta("Hello")));
+    expect(saying && moreOf(saying, entryOf(draft))).toBeNull();
+  });
+
+  test.for<[string, object]>([
+    ["one with annotations", delta("x", { annotations: NOTE })],
+    ["a text that is not the last field", { text: "x", type: "text.delta", ...PLACE }],
+    ["the end of a block", { type: "text.end", ...PLACE, final: true }],
+    ["arguments of a call", { type: "tool_call.delta", ...PLACE, args: "x" }],
+  ])("%s begins nothing", ([, draft]) => {
+    expect(sayingOf(entryOf(draft))).toBeNull();
+  });
+
+  test("said at once, it folds to what it folds to one by one", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (texts) => {
+        const entries = spoken(texts);
+        const [first] = entries;
+        const last = entries.at(-1);
+        const saying = first === undefined ? null : sayingOf(first);
+        if (saying === null || last === undefined) throw new Error("it is a delta");
+        const more = entries.map((entry) => moreOf(saying, entry) ?? "");
+        expect(fold(opened(), saidAtOnce(saying, more, last))).toEqual(
+          entries.reduce((state, entry) => fold(state, entry.event), opened()),
+        );
+      }),
+    );
+  });
+
+  test.for(["socket", "sse"] as const)("told from its text, it is the same on a %s", (wire) => {
+    const choice = { dialect: "blocks", wire, includeToolTags: false } as const;
+    const telling = tellingOf(choice, "ses_1", (blob) => blob);
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (texts) => {
+        const entries = spoken(texts);
+        const steps = new HeadState(opened(), foldOn).take(entries, true);
+        expect(steps.slice(1).every((step) => "said" in step)).toBe(true);
+        const told = steps
+          .slice(1)
+          .map((step) => ("said" in step ? textOfSpoken(telling, step.head, step.said, step.cursor) : ""));
+        let state = opened();
+        const plain = entries.flatMap(({ event }) => {
+          const before = state;
+          state = fold(before, event);
+          const { frames } = framesOfEvent(choice, null, event, before, state);
+          return frames.map((frame) => textOfFrame(telling, frame));
+        });
+        expect(told).toEqual(plain.slice(1));
+      }),
+    );
+  });
+});
+
+describe("the session where a feed stands", () => {
+  test("is what it would be if everything had been folded at once, whenever it is looked at", () => {
+    const looks = fc.array(fc.tuple(fc.string(), fc.boolean(), fc.boolean()), { minLength: 1 });
+    fc.assert(
+      fc.property(looks, (deltas) => {
+        const head = new HeadState(opened(), foldOn);
+        let plain = opened();
+        for (const [n, [text, isPlain, isLookedAt]] of deltas.entries()) {
+          const entry = entryOf({ type: "text.delta", ...SPOKEN, text }, n + 5);
+          plain = fold(plain, entry.event);
+          head.take([entry], isPlain);
+          if (isLookedAt) expect(head.state).toEqual(plain);
+        }
+        const ended = entryOf({ type: "text.end", ...SPOKEN, final: true }, deltas.length + 5);
+        head.take([ended], true);
+        expect(head.state).toEqual(fold(plain, ended.event));
+      }),
+    );
+  });
+});
+
+const foldOn: FoldOn = (before, event) => ({ before, after: fold(before, event) });
+const SPOKEN = { turn: "t", run: "r", block: "b", index: 0 };
+
+function spoken(texts: readonly string[]): LogEntry[] {
+  return texts.map((text, n) => entryOf({ type: "text.delta", ...SPOKEN, text }, n + 5));
+}
+
+/** A session in which a block has just begun. */
+function opened(): SessionState {
+  const turn = { turn: "t", number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false };
+  const drafts = [
+    { type: "session.start", session: "s", number: 1 },
+    { type: "turn.start", ...turn },
+    { type: "run.start", turn: "t", run: "r", agent: "a" },
+    { type: "text.start", ...SPOKEN, part: false },
+  ];
+  return drafts.reduce((state, draft, n) => fold(state, entryOf(draft, n + 1).event), emptyState);
+}

@@ -1,0 +1,123 @@
+/** What is told arrives as it was told, whatever is in it: over real event streams, by Node's answers and by web streams. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { formatSse, type SseMessage, toWireJson } from "@turnstream/protocol";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Caller } from "../../../src/gateway/caller.ts";
+import { Connections } from "../../../src/gateway/connection/registry.ts";
+import type { OpenStream } from "../../../src/gateway/http/route.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
+import { textFrame } from "../../../src/gateway/encoding/ws-frame.ts";
+import { answerWithStream } from "../../../src/gateway/sse/transports.ts";
+import { webStream } from "../../../src/gateway/sse/web-stream.ts";
+import { StreamClient } from "../clients.ts";
+
+const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
+const nothing = { flushed() {}, drained() {}, closed() {}, beat() {}, fail() {}, restarts() {} };
+const connections = new Connections(() => undefined);
+
+let open: OpenStream;
+const options = () => ({ caller, connections, limits: DEFAULT_GATEWAY_LIMITS, open, random: () => 0.5 });
+const server = createServer((_request, response) =>
+  answerWithStream(response, { status: 200, headers: {} }, options()),
+);
+
+beforeAll(async () => {
+  await once(server.listen(0, "127.0.0.1"), "listening");
+});
+afterAll(async () => {
+  await connections.close();
+  server.close();
+});
+
+const ways: Record<string, () => Promise<StreamClient>> = {
+  http: () => StreamClient.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`),
+  web: async () => StreamClient.of(new Response(webStream(options(), new AbortController().signal))),
+};
+
+/** Tells each text as the data of one event, and again as the text of a frame. */
+async function told(way: string, texts: readonly string[]): Promise<SseMessage[]> {
+  open = (outlet) => {
+    for (const text of texts)
+      outlet.send(Buffer.from(formatSse({ event: "e", data: toWireJson({ type: "e", text }) })));
+    outlet.end();
+    return nothing;
+  };
+  const stream = await (ways[way] as () => Promise<StreamClient>)();
+  await stream.over();
+  return stream.messages;
+}
+
+const nasty = fc.constantFrom(
+  "\r",
+  "\n",
+  "\r\n",
+  "\0",
+  "\u2028",
+  "\ud800",
+  "\udfff",
+  "data: x",
+  "\n\n",
+  "id: 1-1",
+  ": ",
+  "[DONE]",
+  "\ufeff",
+  "🥾",
+);
+const text = fc
+  .array(fc.oneof(nasty, fc.string({ unit: "binary" })), { maxLength: 8 })
+  .map((parts) => parts.join(""));
+
+describe("any string (reliability 24)", () => {
+  test.for(Object.keys(ways))("round-trips over a real event stream: %s", async (way) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 40 }), async (texts) => {
+        const messages = await told(way, texts);
+        expect(messages.map(({ data }) => (JSON.parse(data) as { text: string }).text)).toEqual(texts);
+        expect(messages.every(({ event, id }) => event === "e" && id === undefined)).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("is one WebSocket text frame, of every length at which the head grows", () => {
+    for (const length of [0, 1, 125, 126, 65_535, 65_536, 70_000]) {
+      const frame = textFrame("é".repeat(Math.floor(length / 2)) + "x".repeat(length % 2));
+      const short = (frame[1] as number) & 0x7f;
+      const [head, size] =
+        short < 126
+          ? [2, short]
+          : short === 126
+            ? [4, frame.readUInt16BE(2)]
+            : [10, Number(frame.readBigUInt64BE(2))];
+      expect([frame[0], head + size, size]).toEqual([0x81, frame.byteLength, length]);
+    }
+  });
+});
+
+describe("a web stream", () => {
+  test("holds little itself, lets who reads slowly catch up, and hears that somebody left", async () => {
+    const heard: string[] = [];
+    const sent: string[] = [];
+    open = (outlet) => {
+      for (let n = 0; n < 40; n++) sent.push(outlet.send(Buffer.alloc(16 * 1024, 120)));
+      return {
+        ...nothing,
+        flushed: () => heard.push("flushed"),
+        drained: () => heard.push("drained"),
+        closed: () => heard.push("closed"),
+      };
+    };
+    const reader = webStream(options(), new AbortController().signal).getReader();
+    expect(sent.filter((one) => one === "written").length).toBeLessThanOrEqual(3);
+    expect(sent.filter((one) => one === "queued").length).toBe(32);
+    expect(sent.at(-1)).toBe("dropped");
+    while (heard.length === 0) await reader.read();
+    expect(heard).toEqual(["drained"]);
+    await reader.cancel();
+    expect(heard).toEqual(["drained", "closed"]);
+    expect(connections.size).toBe(0);
+  });
+});

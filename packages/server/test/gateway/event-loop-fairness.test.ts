@@ -1,0 +1,229 @@
+/** What feeds cost others: long replays leave the event loop to everybody else, and an idle session holds next to nothing. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { EventDraft } from "@turnstream/protocol";
+import { expect, test } from "vitest";
+import { createFeeds } from "../../src/gateway/feed/session-feeds.ts";
+import type { Feeds } from "../../src/gateway/subscription/types.ts";
+import { createMemoryLog } from "../../src/log/memory.ts";
+import type { GatewayParts } from "../../src/gateway/http/route.ts";
+import { createSlices } from "../../src/util/time-slicer.ts";
+import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
+import { archiveSession, trimSession } from "../../src/session/archive/archive.ts";
+import { memoryStore } from "../../src/store/memory/store.ts";
+import { World } from "../session/session-harness.ts";
+import { memoryParts, openServer } from "./test-server.ts";
+import { choice, settled, TestViewer, until } from "./test-subscriber.ts";
+
+function turnOf(turn: string, deltas: number, text: string): EventDraft[] {
+  const start = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
+  const b = { turn, run: turn, block: `${turn}/0`, index: 0 };
+  return [
+    { type: "turn.start", turn, ...start },
+    { type: "run.start", turn, run: turn, agent: "a" },
+    { type: "text.start", ...b, part: false },
+    ...Array.from({ length: deltas }, () => ({ type: "text.delta", ...b, text }) as const),
+    { type: "text.end", ...b, final: true },
+    { type: "run.end", turn, run: turn, status: "completed" },
+    { type: "turn.end", turn, reason: "end_turn", duration_ms: 1 },
+  ];
+}
+
+function feedsOf(world: Pick<World, "parts">, options: { tidyMs?: number } = {}): Feeds {
+  return createFeeds({
+    ...world.parts,
+    ...options,
+    limits: { turns: 20 },
+    addressesOf: () => (blob) => blob,
+    onError: (error) => {
+      throw error;
+    },
+  });
+}
+
+/** Of the processor, between two turns of the event loop, in milliseconds. */
+const MOST_MS = 50;
+
+/**
+ * How much of the processor this thread took in one go at most, in milliseconds: others on the machine don't count. The least
+ * of three times, for the first also compiles, and any may collect garbage; what holds the loop by itself does so every time.
+ */
+async function held(work: () => Promise<void>): Promise<number> {
+  let least = Infinity;
+  for (let n = 0; n < 3 && least >= MOST_MS; n++) least = Math.min(least, await heldOnce(work));
+  return least;
+}
+
+async function heldOnce(work: () => Promise<void>): Promise<number> {
+  const seen = { longest: 0, done: false };
+  const watching = (async () => {
+    let last = process.threadCpuUsage();
+    while (!seen.done) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const { user, system } = process.threadCpuUsage(last);
+      last = process.threadCpuUsage();
+      seen.longest = Math.max(seen.longest, (user + system) / 1_000);
+    }
+  })();
+  await work();
+  seen.done = true;
+  await watching;
+  return seen.longest;
+}
+
+const WAYS = (["native", "blocks", "tasks", "responses"] as const).flatMap((dialect) =>
+  (["0-0", null] as const).map((after) => ({ dialect, after })),
+);
+
+/** The ways to look at it that hold the loop for too long. */
+async function impolite(world: World): Promise<string[]> {
+  const found: string[] = [];
+  const end = world.events.at(-1)?.id;
+  for (const { dialect, after } of WAYS) {
+    const longest = await held(async () => {
+      const feeds = feedsOf(world);
+      const viewer = new TestViewer(choice(dialect, "sse"), { keepsNothing: true });
+      viewer.watch(feeds, world.ref, after);
+      await until(() => viewer.subscription?.position === end, 20_000);
+      viewer.close();
+      await feeds.close();
+    });
+    if (longest >= MOST_MS) found.push(`${dialect} from ${after}: ${longest} ms`);
+  }
+  return found;
+}
+
+test("a session of 10 MB is replayed, and shown anew, without holding the event loop for long", async () => {
+  const world = await (await World.make({ log: createMemoryLog(), store: memoryStore() })).start();
+  for (let n = 0; n < 40; n++) {
+    await world.append(...turnOf(`t${n}`, 50, "x".repeat(5_000)));
+    await archiveSession(world.parts, world.ref);
+  }
+  expect(await impolite(world)).toEqual([]);
+});
+
+/** Some thousand events. */
+async function manyBlocks(blocks: number): Promise<World> {
+  const world = await (await World.make({ log: createMemoryLog(), store: memoryStore() })).start();
+  const [turn, , ...rest] = turnOf("t", 0, "");
+  const ends = rest.slice(-2);
+  await world.append(turn as EventDraft, { type: "run.start", turn: "t", run: "t", agent: "a" });
+  for (let n = 0; n < blocks; n++) {
+    const b = { turn: "t", run: "t", block: `t/${n}`, index: n };
+    const text = { type: "text.delta", ...b, text: "x".repeat(100) } as const;
+    await world.append({ type: "text.start", ...b, part: true }, text, {
+      type: "text.end",
+      ...b,
+      final: false,
+    });
+  }
+  await world.append(...ends);
+  await archiveSession(world.parts, world.ref);
+  return world;
+}
+
+test("nor does a turn of many blocks, nor one that only the archive has", async () => {
+  const world = await manyBlocks(2_000);
+  expect(await impolite(world)).toEqual([]);
+  await trimSession(world.parts, world.ref);
+  for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
+    let viewer = new TestViewer(choice(dialect, "sse"));
+    const longest = await held(async () => {
+      viewer = new TestViewer(choice(dialect, "sse"));
+      const feeds = feedsOf(world);
+      const wish = { choice: choice(dialect, "sse"), after: "0-0", until: "t" };
+      const own = { feeds, slices: createSlices(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
+      const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayParts;
+      viewer.subscription = subscribeToTurn(parts, world.ref, wish, viewer);
+      await until(() => viewer.end !== null, 20_000);
+      await feeds.close();
+    });
+    expect(viewer.end).toBe("over");
+    expect(viewer.frames.length, dialect).toBeGreaterThan(2_000);
+    expect(longest, `${dialect} from the archive`).toBeLessThan(MOST_MS);
+  }
+});
+
+test("a turn from the archive waits for a client that reads slowly, and is all there", async () => {
+  const world = await manyBlocks(300);
+  await trimSession(world.parts, world.ref);
+  const feeds = feedsOf(world);
+  const own = { feeds, slices: createSlices(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
+  const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayParts;
+  const read = async (isSlow: boolean): Promise<readonly unknown[]> => {
+    const viewer = new TestViewer(choice("blocks", "sse"), { maxQueued: 20_000 });
+    if (isSlow) viewer.clog();
+    const wish = { choice: choice("blocks", "sse"), after: "0-0", until: "t" };
+    viewer.subscription = subscribeToTurn(parts, world.ref, wish, viewer);
+    await until(() => {
+      const { length } = viewer.sends;
+      // Each time that something waits: it is read, and nothing more is taken than that.
+      if (isSlow && length > 0) viewer.unclog();
+      if (isSlow) viewer.clog();
+      return viewer.end !== null;
+    });
+    viewer.unclog();
+    expect(viewer.end).toBe("over");
+    expect(viewer.sends.length).toBeGreaterThan(3);
+    expect(viewer.beginnings).toHaveLength(1);
+    return viewer.frames;
+  };
+  expect(await read(true)).toEqual(await read(false));
+  await feeds.close();
+});
+
+test("nor does a shared link to a long session, and it has fewer turns then", async () => {
+  const parts = memoryParts();
+  const world = await (await World.make(parts)).start();
+  for (let n = 0; n < 50; n++) {
+    await world.append(...turnOf(`t${n}`, 50, "x".repeat(5_000)));
+    await archiveSession(parts, world.ref);
+  }
+  const server = await openServer(parts, { actor: world.actor });
+  const { token } = (await server.ask("POST", `/sessions/${world.ref.session}/shares`)).json;
+  const sizes = new Set<number>();
+  const size = async (path: string): Promise<number> => {
+    let bytes = 0;
+    const answer = await fetch(`${server.url}/api/v1${path}`, { headers: server.auth });
+    for await (const chunk of answer.body ?? []) bytes += chunk.byteLength;
+    return bytes;
+  };
+  for (const path of [`/shares/${token}?turns=50`, `/sessions/${world.ref.session}/snapshot?turns=50`]) {
+    const longest = await held(async () => void sizes.add(await size(path)));
+    expect(longest, path).toBeLessThan(MOST_MS);
+  }
+  expect(Math.max(...sizes)).toBeLessThan(2_500_000);
+  const { snapshot } = (await server.ask("GET", `/shares/${token}?turns=50`)).json;
+  expect(snapshot.turns.at(-1).id).toBe("t49");
+  expect(snapshot.turns.length + snapshot.earlier).toBe(50);
+  await server.close();
+});
+
+function fail(error: unknown): void {
+  throw error;
+}
+
+test("an idle session holds next to nothing", async () => {
+  const parts = { log: createMemoryLog(), store: memoryStore() };
+  const feeds = feedsOf({ parts }, { tidyMs: 50 });
+  const viewers: TestViewer[] = [];
+  for (let n = 0; n < 100; n++) {
+    const world = await (await World.make(parts)).start();
+    const viewer = new TestViewer(choice("blocks"), { keepsNothing: true }).watch(feeds, world.ref, null);
+    await settled(viewer);
+    await world.append(...turnOf("t", 50, "x".repeat(1_000)));
+    viewers.push(viewer);
+  }
+  expect(feeds.size().sessions).toBe(100);
+  expect(feeds.size().bytes).toBeGreaterThan(100_000);
+  await until(() => feeds.size().bytes === 0);
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as () => void;
+  gc();
+  const before = process.memoryUsage().heapUsed;
+  await feeds.close();
+  for (const viewer of viewers.splice(0)) viewer.close();
+  gc();
+  // With the viewer of the test and the subscription to the log.
+  expect((before - process.memoryUsage().heapUsed) / 100).toBeLessThan(12_000);
+});

@@ -1,0 +1,262 @@
+/**
+ * A viewer that remembers where the feed stood whenever it was told how it begins, and the rule for what it must have got:
+ * from there on exactly what its dialect says of the log, merged only where a replay may merge.
+ */
+import { coalesce, type Event, type SessionState, snapshot, START_CURSOR } from "@turnstream/protocol";
+import { framesFrom } from "@turnstream/conformance/support/replay.ts";
+import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
+import { responses } from "@turnstream/protocol/responses";
+import { tasks } from "@turnstream/protocol/tasks";
+import type { Choice } from "../../src/gateway/encoding/stream-format.ts";
+import type { Told } from "../../src/gateway/subscription/types.ts";
+import type { Chronicle } from "./log-history.ts";
+import { type Frame, TestViewer } from "./test-subscriber.ts";
+
+export const TURNS = 20;
+
+export class ExactViewer extends TestViewer {
+  readonly choice: Choice;
+  readonly after: string | null;
+  left = false;
+  /** Where the feed stood at each beginning. */
+  readonly heads: string[] = [];
+  readonly #head: () => string;
+
+  constructor(choice: Choice, options: { maxQueued: number; after: string | null; head: () => string }) {
+    super(choice, options);
+    this.choice = choice;
+    this.after = options.after;
+    this.#head = options.head;
+  }
+
+  override told(told: Told): void {
+    this.heads.push(this.#head());
+    super.told(told);
+  }
+}
+
+export interface Counts {
+  viewers: number;
+  frames: number;
+  merged: number;
+  slow: number;
+  anew: number;
+  resumed: number;
+}
+
+/**
+ * Goes through what a viewer got. Throws where it is not exactly that.
+ * @param end where the log ends; everything up to there has come to whoever is still there
+ */
+export function checkExact(
+  viewer: ExactViewer,
+  session: string,
+  chronicle: Chronicle,
+  end: string,
+  counts: Counts,
+): void {
+  const check = new Check(viewer, session, chronicle, counts);
+  counts.viewers++;
+  viewer.beginnings.forEach((told, n) => {
+    const upTo = viewer.beginnings[n + 1]?.after ?? viewer.frames.length;
+    check.begin(told, viewer.heads[n] ?? START_CURSOR);
+    for (const group of groupsOf(viewer.frames.slice(told.after, upTo))) check.take(group);
+  });
+  if (viewer.end !== null) throw new Error(`ended: ${viewer.end}`);
+  if (!viewer.left) check.finish(end);
+}
+
+/** Frames up to each that has a cursor: what is told of one event. */
+function groupsOf(frames: readonly Frame[]): Frame[][] {
+  const groups: Frame[][] = [];
+  let open: Frame[] = [];
+  for (const frame of frames) {
+    open.push(frame);
+    if (cursorOf(frame) === null) continue;
+    groups.push(open);
+    open = [];
+  }
+  if (open.length > 0) throw new Error(`no cursor after ${JSON.stringify(open)}`);
+  return groups;
+}
+
+class Check {
+  readonly #viewer: ExactViewer;
+  readonly #session: string;
+  readonly #chronicle: Chronicle;
+  readonly #counts: Counts;
+  /** Up to where it has been told everything; null while only a beginning can tell. */
+  #at: string | null;
+  #told: Told | null = null;
+  #head = START_CURSOR;
+  #isBegun = false;
+
+  constructor(viewer: ExactViewer, session: string, chronicle: Chronicle, counts: Counts) {
+    this.#viewer = viewer;
+    this.#session = session;
+    this.#chronicle = chronicle;
+    this.#counts = counts;
+    this.#at = viewer.after;
+  }
+
+  begin(told: Told, head: string): void {
+    if (told.resumed && this.#at === null && !this.#isBegun) throw new Error("it goes on, but from where?");
+    // Who goes on has missed nothing since it began, also where there was nothing to tell.
+    if (!told.resumed || this.#at !== null) this.#head = head;
+    if (!told.resumed) this.#at = null;
+    this.#told = told;
+    this.#isBegun = true;
+    if (told.reason === "slow") this.#counts.slow++;
+    if (told.reason === "expired") this.#counts.anew++;
+    if (told.reason === "cursor") this.#counts.resumed++;
+  }
+
+  take(frames: readonly Frame[]): void {
+    const told = this.#told;
+    this.#told = null;
+    this.#counts.frames += frames.length;
+    const cursor = cursorOf(frames.at(-1) as Frame) as string;
+    if (told === null || !this.#beginsWith(told, frames, cursor)) {
+      const from = this.#at ?? this.#beginning(cursor);
+      this.#expect(frames, this.#frames(from, cursor), `${from} to ${cursor}`);
+      if (this.#isMerged(from, cursor)) this.#counts.merged++;
+    }
+    this.#at = cursor;
+  }
+
+  /** It has been told everything up to here. */
+  finish(end: string): void {
+    if (this.#at === null) return this.#started(end);
+    const missing = this.#frames(this.#at, end);
+    if (missing.length > 0) throw new Error(this.#words(`it was not told ${JSON.stringify(missing)}`));
+  }
+
+  /** A beginning that is told in one go, with what is there. */
+  #beginsWith(told: Told, frames: readonly Frame[], cursor: string): boolean {
+    const { dialect } = this.#viewer.choice;
+    const state = this.#chronicle.stateAt(cursor);
+    if (dialect === "native" && !told.resumed) {
+      const event_id = cursor;
+      this.#expect(
+        frames,
+        [{ type: "snapshot", event_id, snapshot: snapshot(state, TURNS) }],
+        `at ${cursor}`,
+      );
+      return true;
+    }
+    if (dialect !== "blocks" || told.reason === "cursor") return false;
+    const since = told.resumed ? this.#stateAt(this.#at).seq : 0;
+    return this.#isSame(frames, resyncBlocks(state, since));
+  }
+
+  /** Where somebody stood who began anew, from what came first: before a turn, or where nothing was going on. */
+  #beginning(cursor: string): string {
+    if (this.#viewer.choice.dialect === "blocks") return START_CURSOR;
+    const before = this.#chronicle.before(cursor);
+    const from = this.#isRunning(before) ? this.#beforeTurn(cursor) : before;
+    // The archive may know of a turn already that begins right where the feed stands.
+    const [first] = this.#between(from, cursor);
+    if (from !== this.#head || first?.type !== "turn.start") this.#started(from);
+    return from;
+  }
+
+  /** Whoever began anew and was told nothing yet has missed nothing up to here. */
+  #started(at: string): void {
+    const head = this.#head;
+    // A wiped log may have gone on from before what was its end then.
+    if (this.#chronicle.between(head, at) === null) return;
+    const { dialect } = this.#viewer.choice;
+    const isWhole =
+      dialect === "native" || (dialect === "blocks" && resyncBlocks(this.#stateAt(head), 0).length > 0);
+    const isTurn = dialect === "tasks" || (dialect === "responses" && this.#isRunning(head));
+    const missing = this.#frames(isTurn ? this.#beforeTurn(head) : head, at);
+    if (isWhole || missing.length > 0)
+      throw new Error(this.#words(`it was never told what is there at ${at}, ${JSON.stringify(missing)}`));
+  }
+
+  #isRunning(cursor: string): boolean {
+    return this.#stateAt(cursor).turns.last()?.status === "running";
+  }
+
+  /** Right before the newest turn began. */
+  #beforeTurn(cursor: string): string {
+    for (let at = cursor; at !== START_CURSOR; at = this.#chronicle.before(at))
+      if (this.#chronicle.eventAt(at).type === "turn.start") return this.#chronicle.before(at);
+    return START_CURSOR;
+  }
+
+  #stateAt(cursor: string | null): SessionState {
+    return this.#chronicle.stateAt(cursor ?? START_CURSOR);
+  }
+
+  #between(from: string, to: string): Event[] {
+    const events = this.#chronicle.between(from, to);
+    if (events === null) throw new Error(this.#words(`${to} does not come after ${from}`));
+    return events;
+  }
+
+  #isMerged(from: string, to: string): boolean {
+    const events = this.#between(from, to);
+    return coalesce(events).length < events.length;
+  }
+
+  #frames(from: string, to: string): readonly object[] {
+    const events = coalesce(this.#between(from, to));
+    const state = this.#stateAt(from);
+    const { dialect, includeToolTags } = this.#viewer.choice;
+    switch (dialect) {
+      case "native":
+        return events;
+      case "blocks":
+        return framesFrom(blocks, state, events);
+      case "tasks":
+        return framesFrom(tasks, state, events);
+      case "responses":
+        return framesFrom(responses, state, events, { include_tool_tags: includeToolTags });
+    }
+  }
+
+  #expect(got: readonly Frame[], expected: readonly object[], where: string): void {
+    if (this.#isSame(got, expected)) return;
+    const [a, b] = [JSON.stringify(got), JSON.stringify(expected.map((one) => this.#onWire(one)))];
+    throw new Error(this.#words(`${where}: got ${a}, not ${b}`));
+  }
+
+  #isSame(got: readonly Frame[], expected: readonly object[]): boolean {
+    return (
+      got.length === expected.length &&
+      got.every((frame, n) => isEqual(frame, this.#onWire(expected[n] as object)))
+    );
+  }
+
+  #onWire(frame: object): Frame {
+    const { choice } = this.#viewer;
+    const isNative = choice.dialect === "native" && "id" in frame;
+    if (choice.wire === "socket" || (frame as Frame)["type"] === "snapshot")
+      return { session_id: this.#session, ...frame };
+    return isNative ? { ...frame, event_id: frame.id } : { ...frame };
+  }
+
+  #words(problem: string): string {
+    const { choice, after, beginnings } = this.#viewer;
+    return `${choice.dialect} over ${choice.wire} after ${after}, ${JSON.stringify(beginnings)}: ${problem}`;
+  }
+}
+
+function cursorOf(frame: Frame): string | null {
+  const cursor = frame["event_id"] ?? (frame["v"] === undefined ? undefined : frame["id"]);
+  return typeof cursor === "string" ? cursor : null;
+}
+
+/** However their fields are ordered. */
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b) || inOrder(a) === inOrder(b);
+}
+
+function inOrder(value: unknown): string {
+  return JSON.stringify(value, (_, one: unknown) =>
+    typeof one === "object" && one !== null && !Array.isArray(one)
+      ? Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : one,
+  );
+}

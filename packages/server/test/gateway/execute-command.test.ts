@@ -1,0 +1,159 @@
+/** Commands do what they say, once, and say in one of the table's words why they don't. */
+import { beforeEach, describe, expect, test } from "vitest";
+import { carryOut, type Command, messageId } from "../../src/gateway/execute-command.ts";
+import type { CommandParts } from "../../src/session/backend.ts";
+import { uploadFile } from "../../src/session/blobs/upload.ts";
+import { DECISIONS_CHANNEL, STOPS_CHANNEL, TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
+import type { Ref } from "../../src/store/refs.ts";
+import { an, ask, newSession } from "./pending-interactions.ts";
+import { memoryParts } from "./test-server.ts";
+
+type Without<T> = T extends unknown ? Omit<T, "session_id"> : never;
+
+describe("a command (W16)", () => {
+  let parts: CommandParts;
+  let ref: Ref;
+  let woken: string[];
+  beforeEach(async () => {
+    parts = memoryParts();
+    await parts.store.tenants.create({ id: an.tenant, name: "Acme" });
+    ref = await newSession(parts);
+    woken = [];
+    for (const channel of [TURNS_CHANNEL, STOPS_CHANNEL, DECISIONS_CHANNEL])
+      parts.signals.listen(channel, () => woken.push(channel));
+  });
+  const run = (command: Without<Command>, options = {}) =>
+    carryOut(parts, an, ref, { ...command, session_id: ref.session }, options);
+
+  test("sends a message with its files and its agent, once, however often it comes", async () => {
+    const send = {
+      type: "send",
+      client_message_id: "m-1",
+      text: "VNM?",
+      content_urls: ["https://x.test/a.pdf"],
+      agent_id: "broker",
+    } as const;
+    const acks = await Promise.all([run(send), run(send), run({ ...send, text: "other" })]);
+    expect(new Set(acks.map((ack) => ack.user_message_id))).toEqual(new Set(["c.m-1"]));
+    expect(await parts.store.waiting.list(ref)).toMatchObject([
+      { id: "c.m-1", text: "VNM?", by: "an", files: [{ url: "https://x.test/a.pdf" }] },
+    ]);
+    expect(await parts.store.running.begin(ref, { turn: "t1" })).toMatchObject({
+      options: { agent: "broker" },
+    });
+    await expect.poll(() => woken).toContain("turns");
+    expect(await run(send)).toEqual({ user_message_id: "c.m-1" });
+    expect(await parts.store.waiting.list(ref)).toEqual([]);
+  });
+
+  test("tells of an upload what people call it, and of another session's nothing", async () => {
+    const body = (async function* () {
+      yield new TextEncoder().encode("a,b");
+    })();
+    const wish = { id: "u-1", name: "q3.csv", mediaType: "text/csv", body, by: "an" };
+    const { url } = await uploadFile(parts, ref, wish);
+    await run({ type: "send", client_message_id: "m", text: "", content_urls: [url, `${url}x`] });
+    const [message] = await parts.store.waiting.list(ref);
+    expect(message?.files).toEqual([
+      { url, name: "q3.csv", media_type: "text/csv", size: 3 },
+      { url: `${url}x` },
+    ]);
+  });
+
+  test("of a client never takes the place of a message of the server's own, however long its id", () => {
+    const long = "x".repeat(256);
+    const ids = ["after.f1", "c.m", long, `${long.slice(1)}y`, messageId(long)].map(messageId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(/^[ch]\..{1,254}$/);
+  });
+
+  test("stops the turn that runs, and only the one that it names", async () => {
+    expect(await run({ type: "stop" })).toEqual({ receipt: "over" });
+    await run({ type: "send", client_message_id: "m", text: "x" });
+    await parts.store.running.begin(ref, { turn: "t1" });
+    expect(await run({ type: "stop", message_id: "t0" })).toEqual({ receipt: "over" });
+    expect(woken).not.toContain("stops");
+    expect(await run({ type: "stop", message_id: "t1" })).toEqual({ receipt: "stopping", message_id: "t1" });
+    expect(await run({ type: "stop" })).toEqual({ receipt: "already", message_id: "t1" });
+    await expect.poll(() => woken).toContain("stops");
+    expect((await parts.store.running.get(ref))?.stop).toMatchObject({ by: "an" });
+  });
+
+  test("decides once; who comes later hears what it is", async () => {
+    const key = await ask(parts, ref, "approval", { digest: "sha256:1" });
+    const decide = { type: "decide", approval_key: key, decision: "approve" } as const;
+    await expect(run({ ...decide, digest: "sha256:2" })).rejects.toMatchObject({
+      word: "INTERACTION_MISMATCH",
+    });
+    expect(await run({ ...decide, digest: "sha256:1", always: true })).toEqual({});
+    await expect.poll(() => woken).toContain("decisions");
+    await expect(run({ ...decide, decision: "reject", reason: "no" })).rejects.toMatchObject({
+      word: "INTERACTION_CLOSED",
+      message: "This approval is approved already, and stays so.",
+    });
+    expect(await parts.store.allowances.list(ref)).toMatchObject([{ tool: "trade", by: "an" }]);
+    expect(await parts.store.interactions.changes(ref, key)).toMatchObject([
+      { status: "approved", by: "an" },
+    ]);
+    const notes = await parts.store.audit.list(an.tenant, { after: 0, limit: 10 });
+    const note = notes.find(({ action }) => action === "approval.approved");
+    expect(JSON.parse(note?.detail ?? "null")).toMatchObject({ from: "test" });
+  });
+
+  test("that comes after the deadline is told so", async () => {
+    const key = await ask(parts, ref, "approval", { deadlineMs: 0 });
+    await expect(
+      run({ type: "decide", approval_key: key, decision: "edit", args: { count: 2 } }),
+    ).rejects.toMatchObject({ word: "INTERACTION_CLOSED", message: expect.stringMatching(/deadline/) });
+  });
+
+  test("edits, answers and dismisses", async () => {
+    const edited = await ask(parts, ref, "approval");
+    await run({ type: "decide", approval_key: edited, decision: "edit", args: { count: 2 } });
+    expect((await parts.store.interactions.get(ref, edited))?.status).toBe("edited");
+    const [answered, dismissed] = [await ask(parts, ref, "question"), await ask(parts, ref, "question")];
+    const answers = [{ question: "meal", selected: ["dinner"] }];
+    await run({ type: "answer", approval_key: answered, answers });
+    await run({ type: "dismiss", approval_key: dismissed, reason: "later" });
+    const rows = await parts.store.interactions.list(ref);
+    expect(rows.map(({ status }) => status)).toEqual(["edited", "answered", "dismissed"]);
+    await expect(run({ type: "answer", approval_key: "nothing", answers })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+  });
+
+  test("submits and declines forms, and goes on only if it should", async () => {
+    const [submitted, declined, silent] = [
+      await ask(parts, ref, "form"),
+      await ask(parts, ref, "form"),
+      await ask(parts, ref, "form"),
+    ];
+    await expect(run({ type: "submit", form_request_id: submitted, values: {} })).rejects.toMatchObject({
+      code: "INVALID",
+    });
+    await run({ type: "submit", form_request_id: submitted, values: { email: "a@x.test" } });
+    await run({ type: "decline", form_request_id: declined, reason: "no" });
+    await run({ type: "decline", form_request_id: silent }, { goOn: false });
+    expect((await parts.store.waiting.list(ref)).map(({ resumes }) => resumes)).toEqual([
+      submitted,
+      declined,
+    ]);
+    const again = run({ type: "decline", form_request_id: submitted });
+    await expect(again).rejects.toMatchObject({ word: "INTERACTION_CLOSED" });
+  });
+
+  test("of a message that goes on from a form submits it", async () => {
+    const form = await ask(parts, ref, "form");
+    const send = { type: "send", client_message_id: "m", text: "Done." } as const;
+    await run({ ...send, resume_form_request_id: form, form_values: { email: "a@x.test" } });
+    expect((await parts.store.interactions.get(ref, form))?.status).toBe("submitted");
+    await expect(
+      run({ ...send, client_message_id: "n", resume_form_request_id: "nothing" }),
+    ).rejects.toMatchObject({ code: "NOT_FOUND" });
+    const late = { resume_form_request_id: form, form_values: { email: "b@x.test" } };
+    await expect(run({ ...send, client_message_id: "o", ...late })).rejects.toMatchObject({
+      word: "INTERACTION_CLOSED",
+      message: expect.stringContaining("submitted already") as string,
+    });
+  });
+});

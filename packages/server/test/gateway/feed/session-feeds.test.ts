@@ -1,0 +1,272 @@
+/** Feeds in memory: beginning, resuming and going on in each dialect, the end of turns and sessions, what waits for turns. */
+import {
+  emptyState,
+  foldAll,
+  restore,
+  type Event,
+  fold,
+  type SessionState,
+  type Snapshot,
+} from "@turnstream/protocol";
+import { blocks } from "@turnstream/protocol/blocks";
+import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
+import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
+import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
+import { expectSame, framesFrom } from "@turnstream/conformance/support/replay.ts";
+import { afterEach, expect, test } from "vitest";
+import { createFeeds } from "../../../src/gateway/feed/session-feeds.ts";
+import type { Feeds } from "../../../src/gateway/subscription/types.ts";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { archiveSession } from "../../../src/session/archive/archive.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { World } from "../../session/session-harness.ts";
+import { choice, type Frame, settled, TestViewer, until } from "../test-subscriber.ts";
+
+const open: Feeds[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((feeds) => feeds.close()));
+});
+
+async function stage(): Promise<{ world: World; feeds: Feeds }> {
+  const world = await World.make({ log: createMemoryLog(), store: memoryStore() });
+  const feeds = createFeeds({
+    ...world.parts,
+    limits: { turns: 20 },
+    addressesOf: () => (blob) => `https://blobs.example/${blob}`,
+    onError: (error) => {
+      throw error;
+    },
+  });
+  open.push(feeds);
+  return { world, feeds };
+}
+
+/** Two turns, the second under way. */
+function talk(): Event[] {
+  const w = new LogWriter().session();
+  for (const turn of ["t1", "t2"]) {
+    w.add({ type: "message.add", message: `m-${turn}`, text: "Hello" });
+    const start = { number: 1, message_number: 1, agent: "main", mode: "agent", from_share: false } as const;
+    w.add({ type: "turn.start", turn, message: `m-${turn}`, ...start });
+    w.add({ type: "run.start", turn, run: turn, agent: "main" });
+    w.add({ type: "text.start", turn, run: turn, block: `${turn}/0`, index: 0, part: false });
+    for (let n = 0; n < 20; n++)
+      w.add({ type: "text.delta", turn, run: turn, block: `${turn}/0`, index: 0, text: ` word${n}` });
+    if (turn === "t2") break;
+    w.add({ type: "text.end", turn, run: turn, block: `${turn}/0`, index: 0, final: true });
+    w.add({ type: "run.end", turn, run: turn, status: "completed" });
+    w.add({ type: "turn.end", turn, reason: "end_turn", duration_ms: 10 });
+  }
+  return w.events;
+}
+
+/** What a native client has made of its frames. */
+function folded(frames: readonly Frame[], from?: SessionState): SessionState {
+  let state = from ?? foldAll([]);
+  for (const frame of frames) {
+    const { session_id: _, ...rest } = frame;
+    if (rest["type"] === "snapshot") state = restore(rest["snapshot"] as Snapshot);
+    else if (rest["type"] !== "subscribed") state = fold(state, rest as unknown as Event);
+  }
+  return state;
+}
+
+test("a fresh native viewer gets a snapshot, then every event once", async () => {
+  const { world, feeds } = await stage();
+  const events = talk();
+  await world.write(events.slice(0, 40));
+  const viewer = new TestViewer(choice("native")).watch(feeds, world.ref, null);
+  await until(() => viewer.frames.length > 0);
+  const head = world.events.at(-1)?.id;
+  await world.write(events.slice(40));
+  const end = world.events.at(-1)?.id;
+  await until(() => viewer.cursor === end);
+  expect(viewer.beginnings).toEqual([{ resumed: false, reason: "fresh", head, after: 0 }]);
+  expect(viewer.frames[0]?.["type"]).toBe("snapshot");
+  expect(viewer.frames.every((frame) => frame["session_id"] === world.ref.session)).toBe(true);
+  const { at: _, ...rest } = JSON.parse(JSON.stringify(folded(viewer.frames))) as Record<string, unknown>;
+  expect(strip(rest)).toEqual(strip(foldAll(world.events)));
+});
+
+test("a fresh viewer of responses begins with the turn that runs, whatever was looked at before", async () => {
+  const { world, feeds } = await stage();
+  const events = talk();
+  const second = events.findIndex((event) => "turn" in event && event.turn === "t2");
+  await world.write(events.slice(0, 12));
+  const native = new TestViewer(choice("native")).watch(feeds, world.ref, null);
+  // So that the feed has states of the first turn, and of nothing after it.
+  const early = new TestViewer(choice("tasks")).watch(feeds, world.ref, null);
+  await until(() => early.frames.length > 0);
+  await settled(early);
+  early.close();
+  await world.write(events.slice(12, second + 6));
+  await until(() => native.cursor === world.events.at(-1)?.id);
+  const viewer = new TestViewer(choice("responses", "sse"));
+  const wish = { choice: choice("responses", "sse"), after: null, untilIdle: true };
+  viewer.subscription = feeds.subscribe(world.ref, wish, viewer);
+  await until(() => viewer.frames.length >= 2);
+  expect(viewer.beginnings).toEqual([{ resumed: false, reason: "fresh", after: 0 }]);
+  expect(viewer.frames).toMatchObject([
+    { type: "response.created", response_id: "t2" },
+    { type: "response.output_text.delta", delta: " word0 word1 word2" },
+  ]);
+  expect(viewer.end).toBeNull();
+});
+
+/** The world remembers events without their times. */
+function strip(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (key, field: unknown) => (/(^at|_at|duration_ms)$/.test(key) ? 0 : field)),
+  );
+}
+
+test("a cursor anywhere in the log goes on right after it, in each dialect", async () => {
+  const { world, feeds } = await stage();
+  const events = talk();
+  await world.write(events);
+  for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
+    const whole = new TestViewer(choice(dialect, dialect === "responses" ? "sse" : "socket"));
+    whole.watch(feeds, world.ref, "0-0");
+    await until(() => whole.frames.length > 0);
+    await settled(whole);
+    for (let k = 0; k < world.events.length; k++) {
+      const cursor = world.events[k]?.id ?? "0-0";
+      const viewer = new TestViewer(choice(dialect, dialect === "responses" ? "sse" : "socket"));
+      viewer.watch(feeds, world.ref, cursor);
+      await until(() => viewer.beginnings.length > 0);
+      await settled(viewer);
+      const head = dialect === "native" ? { head: world.events.at(-1)?.id } : {};
+      expect(viewer.beginnings).toEqual([{ resumed: true, reason: "cursor", ...head, after: 0 }]);
+      if (dialect === "blocks") {
+        const seen = seenUpTo(world, k);
+        const client = new BlocksClient();
+        for (const frame of [...seen, ...viewer.frames]) client.handle(frame);
+        const uncut = new BlocksClient();
+        for (const frame of whole.frames) uncut.handle(frame);
+        expect(client.problems).toEqual([]);
+        expectSame(client.display(), uncut.display());
+      }
+      viewer.close();
+    }
+    whole.close();
+  }
+  expect(new TasksClient().problems).toEqual([]);
+});
+
+/** The frames of a connection that was cut at a position. */
+function seenUpTo(world: World, k: number): Frame[] {
+  return framesFrom(blocks, emptyState, world.events.slice(0, k + 1));
+}
+
+test("bad cursors are told, and answered with what is there", async () => {
+  const { world, feeds } = await stage();
+  await world.write(talk());
+  for (const [cursor, reason] of [
+    ["nonsense", "invalid"],
+    ["-1-5", "invalid"],
+    ["1".repeat(1_000_000), "invalid"],
+    ["999999999-3", "invalid"],
+    ["1-99999", "invalid"],
+  ] as const) {
+    const viewer = new TestViewer(choice("native")).watch(feeds, world.ref, cursor);
+    await until(() => viewer.frames.length > 0, 30_000);
+    const head = world.events.at(-1)?.id;
+    expect(viewer.beginnings).toEqual([{ resumed: false, reason, head, after: 0 }]);
+    expect(viewer.frames[0]?.["type"]).toBe("snapshot");
+    viewer.close();
+  }
+});
+
+test("what is there is made once for all who come with nothing, or with a bad cursor", async () => {
+  const { world, feeds } = await stage();
+  await world.start();
+  await world.append(...talk());
+  for (const dialect of ["native", "blocks"] as const) {
+    const given: Uint8Array[] = [];
+    const told: string[] = [];
+    const send = (bytes: Uint8Array) => {
+      given.push(bytes);
+      return "written" as const;
+    };
+    const viewer = {
+      outlet: { send, end: () => undefined },
+      told: ({ reason }: { reason: string }) => void told.push(reason),
+      ended: () => undefined,
+    };
+    const subscriptions = [null, "9-9", "nonsense", "9-9"].map((after) =>
+      feeds.subscribe(world.ref, { choice: choice(dialect), after }, viewer),
+    );
+    await until(() => given.length >= 4);
+    expect(told.toSorted()).toEqual(["fresh", "invalid", "invalid", "invalid"]);
+    expect(new Set(given).size, "the same bytes, not equal ones").toBe(1);
+    for (const one of subscriptions) one.closed();
+  }
+});
+
+test("a stream of one turn ends right after it; a session that is erased ends them all", async () => {
+  const { world, feeds } = await stage();
+  const events = talk();
+  await world.write(events.slice(0, 20));
+  const one = new TestViewer(choice("responses", "sse")).watch(feeds, world.ref, "0-0", "t1");
+  const all = new TestViewer(choice("blocks")).watch(feeds, world.ref, null);
+  await until(() => all.beginnings.length > 0);
+  await world.write(events.slice(20));
+  await until(() => one.end !== null);
+  expect(one.end).toBe("over");
+  expect(one.frames.at(-1)?.["type"]).toBe("[DONE]");
+  await world.parts.store.sessions.remove(world.ref);
+  await world.parts.log.remove(world.ref.session);
+  await until(() => all.end !== null);
+  expect(all.end).toBe("gone");
+});
+
+test("turns are found by their message before and after they begin, and waited for", async () => {
+  const { world, feeds } = await stage();
+  const events = talk();
+  const signal = AbortSignal.timeout(5_000);
+  await world.write(events.slice(0, 2));
+  const [early, ended] = [feeds.turnOf(world.ref, "m-t1", signal), feeds.ended(world.ref, "t1", signal)];
+  await world.write(events.slice(2));
+  const late = await feeds.turnOf(world.ref, "m-t1", signal);
+  expect(await early).toEqual(late);
+  expect(late).toEqual({ turn: "t1", before: world.events[1]?.id });
+  expect((await ended).turn.status).toBe("end_turn");
+  await expect(feeds.turnOf(world.ref, "nobody", signal)).rejects.toMatchObject({ code: "NOT_FOUND" });
+});
+
+test("a slow viewer is told, and gets what is there now", async () => {
+  const { world, feeds } = await stage();
+  const events = talk();
+  await world.write(events.slice(0, 10));
+  const viewers = (["native", "blocks", "tasks", "responses"] as const).map((dialect) =>
+    new TestViewer(choice(dialect, dialect === "responses" ? "sse" : "socket"), { maxQueued: 300 }).watch(
+      feeds,
+      world.ref,
+      "0-0",
+    ),
+  );
+  for (const viewer of viewers) await settled(viewer);
+  for (const viewer of viewers) viewer.clog();
+  await world.write(events.slice(10));
+  // As at the end of every turn, before the next one begins.
+  await archiveSession(world.parts, world.ref);
+  await until(() => viewers.every((viewer) => viewer.isDropped));
+  for (const viewer of viewers) viewer.unclog();
+  for (const viewer of viewers) await settled(viewer);
+  expect(
+    viewers.map((viewer) => viewer.beginnings.map(({ resumed, reason }) => `${resumed} ${reason}`)),
+  ).toEqual([
+    ["true cursor", "false slow"],
+    ["true cursor", "true slow"],
+    ["true cursor", "true slow"],
+    ["true cursor", "true slow"],
+  ]);
+  const [native, second] = viewers as [TestViewer, TestViewer];
+  expect(strip(folded(native.frames))).toEqual(strip(foldAll(world.events)));
+  const whole = new TestViewer(choice("blocks")).watch(feeds, world.ref, "0-0");
+  await settled(whole);
+  const [slow, uncut] = [new BlocksClient(), new BlocksClient()];
+  for (const frame of second.frames) slow.handle(frame);
+  for (const frame of whole.frames) uncut.handle(frame);
+  expectSame(slow.display(), uncut.display());
+});

@@ -1,0 +1,106 @@
+/** A viewer that can't keep up, in each dialect: in the end it shows what one shows that could. */
+import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
+import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
+import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
+import { decodeAll, expectSame } from "@turnstream/conformance/support/replay.ts";
+import { emptyState, type Event, fold, restore, type Snapshot, snapshot } from "@turnstream/protocol";
+import { responses, type ResponsesFrame } from "@turnstream/protocol/responses";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createFeeds } from "../../../src/gateway/feed/session-feeds.ts";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { World } from "../../session/session-harness.ts";
+import { choice, type Frame, settled, TestViewer } from "../test-subscriber.ts";
+
+const LOGS = Math.min(40, Number(process.env["TURNSTREAM_LOGS"] ?? 40));
+const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
+
+/** What each client makes of its frames. It forgets everything when it is told to. */
+const SHOWN = {
+  native: (viewer: TestViewer) => {
+    let state = emptyState;
+    for (const { session_id: _, ...frame } of viewer.frames)
+      state =
+        frame["type"] === "snapshot"
+          ? restore(frame["snapshot"] as Snapshot)
+          : fold(state, frame as unknown as Event);
+    return snapshot(state);
+  },
+  blocks: (viewer: TestViewer) => {
+    const client = new BlocksClient();
+    for (const frame of kept(viewer)) client.handle(frame);
+    return client.display();
+  },
+  tasks: (viewer: TestViewer) => {
+    const client = new TasksClient();
+    for (const frame of kept(viewer)) client.handle(frame);
+    expect(client.problems).toEqual([]);
+    return client.display();
+  },
+  responses: (viewer: TestViewer) => {
+    const { decoder } = decodeAll(responses, kept(viewer) as unknown as ResponsesFrame[]);
+    const { turns } = snapshot(decoder.state);
+    return turns.map(({ id, status, items }) => ({
+      id,
+      status,
+      text: items.map((item) => (item?.kind === "text" ? item.text : "")).join(""),
+      calls: items.flatMap((item) => (item?.kind === "tool_call" ? [item.call] : [])),
+    }));
+  },
+};
+
+/** After it was told to forget what it has. */
+function kept({ frames, beginnings }: TestViewer): Frame[] {
+  return frames.slice(beginnings.findLast((one) => !one.resumed)?.after ?? 0);
+}
+
+test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one shows that was not`, async () => {
+  const seen = { slow: 0 };
+  await fc.assert(
+    fc.asyncProperty(legalLog(80), fc.array(fc.nat(5), { minLength: 6 }), async (events, moves) => {
+      const world = await World.make({ log: createMemoryLog(), store: memoryStore() });
+      const feeds = createFeeds({
+        ...world.parts,
+        limits: { turns: 20 },
+        addressesOf: () => (blob) => blob,
+        onError: (error) => {
+          throw error;
+        },
+      });
+      const pairs = (["native", "blocks", "tasks", "responses"] as const).map((dialect) => {
+        const of = choice(dialect, dialect === "responses" ? "sse" : "socket");
+        const [slow, quick] = [new TestViewer(of, { maxQueued: 900 }), new TestViewer(of)];
+        for (const viewer of [slow, quick]) viewer.watch(feeds, world.ref, "0-0");
+        return { dialect, slow, quick };
+      });
+      let n = 0;
+      await world.write(events, async () => {
+        const move = moves[n++ % moves.length] ?? 0;
+        const { slow } = pairs[n % pairs.length] as (typeof pairs)[number];
+        if (move === 1 || move === 2) slow.clog();
+        if (move === 3) slow.unclog();
+        if (move === 4) await new Promise((resolve) => setImmediate(resolve));
+      });
+      for (const { slow } of pairs) slow.unclog();
+      for (const { slow, quick } of pairs) await Promise.all([settled(slow), settled(quick)]);
+      for (const { dialect, slow, quick } of pairs) {
+        seen.slow += slow.beginnings.filter(({ reason }) => reason === "slow").length;
+        expectSame(sorted(SHOWN[dialect](slow)), sorted(SHOWN[dialect](quick)));
+      }
+      await feeds.close();
+    }),
+    { numRuns: LOGS, seed: SEED },
+  );
+  expect(seen.slow).toBeGreaterThan(LOGS / 4);
+});
+
+function sorted(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (_, field: unknown) =>
+      typeof field === "object" && field !== null && !Array.isArray(field)
+        ? Object.fromEntries(Object.entries(field).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        : field,
+    ),
+  );
+}

@@ -1,0 +1,115 @@
+/** A turn that only the archive has: whoever comes new sees it all the same, in every dialect, and what comes after it. */
+import type { Door } from "@turnstream/conformance/clients/connections.ts";
+import { Screen } from "@turnstream/conformance/clients/rendered-state.ts";
+import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
+import { framesFrom } from "@turnstream/conformance/support/replay.ts";
+import { emptyState } from "@turnstream/protocol";
+import { blocks } from "@turnstream/protocol/blocks";
+import { tasks } from "@turnstream/protocol/tasks";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createServer, type Server } from "../../../src/gateway/create-server.ts";
+import { archiveSession, trimSession } from "../../../src/session/archive/archive.ts";
+import { realParts } from "../../runtime/real-backend.ts";
+import type { StageParts } from "../../runtime/turn-harness.ts";
+import { plain, World } from "../../session/session-harness.ts";
+
+let parts: StageParts;
+let server: Server;
+const failures: string[] = [];
+
+beforeAll(async () => {
+  parts = await realParts();
+  const { store, log, signals } = parts;
+  server = createServer({
+    store,
+    log,
+    signals,
+    secrets: ["a secret that only this test knows, and nobody else"],
+    onError: (error, about) => failures.push(`${about}: ${String(error)}`),
+  });
+  await server.listen();
+});
+
+afterAll(async () => {
+  await server.close();
+  await parts.signals.close();
+  await parts.log.close();
+  await parts.store.close();
+});
+
+const turn = { turn: "t1" };
+const block = { ...turn, run: "main", block: "b1", index: 0 };
+
+async function begun(): Promise<World> {
+  const world = await (await World.make(parts)).start();
+  const started = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
+  await world.append({ type: "session.update", title: "one" });
+  await world.claim({ type: "turn.start", ...turn, ...started });
+  await world.append({ type: "run.start", ...turn, run: "main", agent: "a" });
+  await world.append({ type: "text.start", ...block, part: false });
+  for (const text of ["so ", "much ", "was "]) await world.append({ type: "text.delta", ...block, text });
+  await archiveSession(parts, world.ref);
+  await trimSession(parts, world.ref);
+  return world;
+}
+
+async function finish(world: World): Promise<void> {
+  await world.append(
+    { type: "text.delta", ...block, text: "said" },
+    { type: "text.end", ...block, final: true },
+    { type: "run.end", ...turn, run: "main", status: "completed" },
+  );
+  await world.append({ type: "turn.end", ...turn, reason: "end_turn", duration_ms: 1 });
+}
+
+function expected(dialect: "blocks" | "tasks", world: World): unknown {
+  const screen = new Screen(dialect);
+  const frames =
+    dialect === "blocks"
+      ? framesFrom(blocks, emptyState, world.events)
+      : framesFrom(tasks, emptyState, world.events);
+  for (const frame of frames) screen.handle({ ...frame });
+  return screen.display();
+}
+
+const DIALECTS = ["blocks", "tasks", "native"] as const;
+
+async function doorOf({ actor }: World): Promise<Door> {
+  const { secret } = await parts.store.keys.create(actor.tenant, { name: "test", scopes: [] });
+  return { url: server.url, headers: { "x-api-key": secret, "x-user-id": actor.user } };
+}
+
+test.each(["while it runs", "once it is over"])("it is all there %s", async (when) => {
+  const world = await begun();
+  const door = await doorOf(world);
+  if (when === "once it is over") {
+    await finish(world);
+    await archiveSession(parts, world.ref);
+    await trimSession(parts, world.ref);
+  }
+  const viewers = DIALECTS.flatMap((dialect) =>
+    (["socket", "sse"] as const).map((wire) =>
+      new Viewer({ session: world.ref.session, dialect, wire }).connect(door),
+    ),
+  );
+  for (const viewer of viewers) await viewer.until("told", () => viewer.screen.told.length > 0);
+  if (when === "while it runs") await finish(world);
+  const end = world.events.at(-1)?.id;
+  for (const viewer of viewers) {
+    await viewer.until("all there", () => viewer.screen.cursor === end);
+    viewer.cut();
+    const { dialect } = viewer.options;
+    const shown = viewer.screen.display();
+    if (dialect === "native") expect(withoutTimes(shown)).toEqual(plain(world.folded()));
+    else if (dialect !== "responses") expect(shown).toEqual(expected(dialect, world));
+    expect(viewer.screen.told).toEqual([{ resumed: false, reason: "fresh" }]);
+    expect(viewer.screen.problems).toEqual([]);
+  }
+  expect(failures).toEqual([]);
+});
+
+/** They are the log's own. */
+function withoutTimes(shown: unknown): unknown {
+  const times = new Set(["at", "started_at", "ended_at", "decided_at"]);
+  return JSON.parse(JSON.stringify(shown, (key, value: unknown) => (times.has(key) ? undefined : value)));
+}

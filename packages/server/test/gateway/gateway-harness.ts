@@ -1,0 +1,62 @@
+/**
+ * A stage with a gateway in front of it, for tests of resources: every answer in JSON is held to what its route says that it
+ * looks like, and every refusal to the one shape.
+ */
+import { errorReply } from "@turnstream/protocol/schema";
+import { createRouter } from "../../src/gateway/http/router.ts";
+import { ROUTES } from "../../src/gateway/http/routes/index.ts";
+import type { ServerOptions } from "../../src/gateway/create-server.ts";
+import { Stage, type StageParts } from "../runtime/turn-harness.ts";
+import { type Asked, openServer, type TestServer, type Told } from "./test-server.ts";
+
+const router = createRouter(ROUTES);
+
+export class Desk {
+  readonly stage: Stage;
+  readonly server: TestServer;
+
+  private constructor(stage: Stage, server: TestServer) {
+    this.stage = stage;
+    this.server = server;
+  }
+
+  static async open(parts: StageParts, options: Partial<ServerOptions> = {}): Promise<Desk> {
+    const stage = await Stage.open(parts);
+    return new Desk(stage, await openServer(parts, { ...options, actor: stage.actor }));
+  }
+
+  async ask(method: string, path: string, asked?: Asked): Promise<Told> {
+    return held(method, path, await this.server.ask(method, path, asked));
+  }
+
+  /** The JSON of an answer that has to be a good one. */
+  async json(method: string, path: string, body?: unknown): Promise<Told["json"]> {
+    const { status, json, text } = await this.ask(method, path, body === undefined ? {} : { body });
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
+    return json;
+  }
+
+  /** Status and word of a refusal. */
+  async refused(method: string, path: string, body?: unknown): Promise<string> {
+    const { status, json, text } = await this.ask(method, path, body === undefined ? {} : { body });
+    if (status < 400) throw new Error(`${method} ${path}: ${status} ${text}`);
+    return `${status} ${json.error}`;
+  }
+
+  async close(): Promise<void> {
+    await this.server.close();
+    await this.stage.close();
+  }
+}
+
+/** Throws when an answer isn't what its route, or the one shape of errors, says. */
+function held(method: string, path: string, told: Told): Told {
+  if (told.status >= 400) {
+    errorReply.parse(told.json);
+    return told;
+  }
+  const found = router.find(method, path.split("?")[0] ?? path);
+  const schema = found.kind === "route" ? found.route.answer : undefined;
+  if (schema !== undefined) schema.parse(told.json);
+  return told;
+}

@@ -1,5 +1,0 @@
-/** History and turns by HTTP, in one process. */
-import { historyContract } from "./history.contract.ts";
-import { memoryParts } from "./server.ts";
-
-historyContract("memory", async () => memoryParts());

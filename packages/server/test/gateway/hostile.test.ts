@@ -1,5 +1,0 @@
-/** Hostile requests to every route, in one process. */
-import { hostileContract } from "./hostile.contract.ts";
-import { memoryParts } from "./server.ts";
-
-hostileContract("memory", async () => memoryParts(), 60);

@@ -1,0 +1,106 @@
+/** The gateway in an app of Hono, and in a plain server of Node: JSON, event streams and who leaves them, files, sockets. */
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Gateway } from "../../../src/gateway/gateway.ts";
+import { say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import type { Ref } from "../../../src/store/refs.ts";
+import { Stage } from "../../runtime/turn-harness.ts";
+import { SocketClient, StreamClient } from "../clients.ts";
+import { honoApp } from "../examples/in-hono.ts";
+import { nodeApp } from "../examples/in-node.ts";
+import { memoryParts } from "../test-server.ts";
+
+let stage: Stage;
+let gateway: Gateway;
+let server: Server;
+let url: string;
+let auth: Record<string, string>;
+let ref: Ref;
+
+const at = (end: string) => `${url}/api/v1/sessions/${ref.session}${end}`;
+
+describe.each([
+  ["an app of Hono", honoApp],
+  ["a plain server of Node", nodeApp],
+])("in %s", (_, appOf) => {
+  beforeEach(async () => {
+    stage = await Stage.open(memoryParts());
+    const model = scripted(({ text }) => [say(`You said ${text}.`)]);
+    await stage.worker([defineAgent({ name: "a", title: false, model })], { ttlMs: 20_000 });
+    const mounted = appOf({ ...stage.parts, secrets: ["s".repeat(32)] }, 0);
+    gateway = mounted.gateway;
+    server = mounted.server as Server;
+    if (!server.listening) await once(server, "listening");
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { secret } = await stage.parts.store.keys.create(stage.actor.tenant, { name: "k", scopes: [] });
+    auth = { "x-api-key": secret, "x-user-id": stage.actor.user };
+    ref = await stage.session();
+  });
+
+  afterEach(async () => {
+    await gateway.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await stage.close();
+  });
+
+  test("JSON, refusals, and the app's own routes", async () => {
+    expect(await (await fetch(url)).text()).toBe("your own routes stay as they are");
+    const made = await fetch(`${url}/api/v1/sessions`, {
+      method: "POST",
+      headers: { ...auth, "content-type": "application/json", "idempotency-key": "once" },
+      body: JSON.stringify({ title: "x" }),
+    });
+    expect([made.status, await made.json()]).toMatchObject([201, { title: "x" }]);
+    const refused = await fetch(`${url}/api/v1/sessions`);
+    expect([refused.status, await refused.json()]).toMatchObject([401, { error: "UNAUTHENTICATED" }]);
+    const deleted = await fetch(at(""), { method: "DELETE", headers: auth });
+    expect([deleted.status, await deleted.text()]).toEqual([204, ""]);
+  });
+
+  test("a message is answered by a stream, piece by piece, to its [DONE]", async () => {
+    const stream = await StreamClient.open(at("/messages"), {
+      method: "POST",
+      headers: { ...auth, "content-type": "application/json" },
+      body: JSON.stringify({ message: "hello", stream: true }),
+    });
+    await stream.over();
+    expect(stream.frames.at(-1)).toMatchObject({ final_text: "You said hello." });
+    expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+    await expect.poll(() => gateway.load().connections).toBe(0);
+  });
+
+  test("who leaves a stream is not told any more", async () => {
+    const complained = vi.spyOn(console, "error");
+    const stream = await StreamClient.open(at("/events?dialect=native"), { headers: auth });
+    await stream.frame("subscribed");
+    expect(gateway.load().connections).toBe(1);
+    stream.leave();
+    await expect.poll(() => gateway.load().connections, { timeout: 30_000 }).toBe(0);
+    // Some time after the last viewer has left, nobody looks at the session.
+    await expect.poll(() => gateway.load().sessions, { timeout: 30_000 }).toBe(0);
+    expect(complained).not.toHaveBeenCalled();
+  });
+
+  test("a file comes whole, and goes whole", async () => {
+    const bytes = Buffer.alloc(3_000_000, "some bytes of a file, ");
+    const headers = { ...auth, "content-type": "text/plain" };
+    const sent = await fetch(at("/files?name=a.txt"), { method: "POST", headers, body: bytes });
+    const { id, size } = (await sent.json()) as { id: string; size: number };
+    expect(size).toBe(bytes.byteLength);
+    const got = await fetch(at(`/files/${id}`), { headers: auth });
+    expect(Buffer.from(await got.arrayBuffer()).equals(bytes)).toBe(true);
+  });
+
+  test("a socket is opened beside it", async () => {
+    const client = await SocketClient.open({ url, auth });
+    expect(await client.ask({ type: "subscribe", session_id: ref.session })).toMatchObject({
+      type: "subscribed",
+    });
+    client.close();
+  });
+});

@@ -1,0 +1,167 @@
+/** The gateway inside somebody else's app, and as a server of its own: what it leaves alone, what it logs, how it feels. */
+import { request as httpRequest } from "node:http";
+import { once } from "node:events";
+import { fastify, type FastifyBaseLogger } from "fastify";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { WebSocket } from "ws";
+import { createGateway } from "../../../src/gateway/gateway.ts";
+import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
+import { LogError } from "../../../src/log/errors.ts";
+import { memoryParts, openServer, type TestServer } from "../test-server.ts";
+
+const SECRET = "s".repeat(32);
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+async function opened(...args: Parameters<typeof openServer>): Promise<TestServer> {
+  const server = await openServer(...args);
+  closing.push(() => server.close());
+  return server;
+}
+
+async function host(prefix?: string) {
+  const parts = memoryParts();
+  await parts.store.tenants.create({ id: "t", name: "T" });
+  const { secret } = await parts.store.keys.create("t", { name: "k", scopes: [] });
+  const gateway = createGateway({ ...parts, secrets: [SECRET] });
+  const app = fastify();
+  app.post("/own", (request, reply) => reply.send({ got: request.body }));
+  app.get("/fails", () => {
+    throw new Error("the host's own words");
+  });
+  await app.register(gateway.plugin, prefix === undefined ? {} : { prefix });
+  closing.push(() => app.close());
+  closing.push(() => gateway.close());
+  const url = await app.listen();
+  return { url, auth: { "x-api-key": secret } };
+}
+
+describe("in an app of Fastify", () => {
+  test("its routes, parsers, errors and 404 stay the app's own", async () => {
+    const { url, auth } = await host();
+    const own = await fetch(`${url}/own`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"a":1}',
+    });
+    expect(await own.json()).toEqual({ got: { a: 1 } });
+    expect(await (await fetch(`${url}/fails`)).json()).toMatchObject({ message: "the host's own words" });
+    expect(await (await fetch(`${url}/none`)).json()).toMatchObject({ error: "Not Found" });
+    expect((await fetch(`${url}/api/v1/sessions`, { headers: auth })).status).toBe(200);
+    expect(await (await fetch(`${url}/api/v1/none`)).json()).toMatchObject({ error: "NOT_FOUND" });
+  });
+
+  test("it can stand under a prefix", async () => {
+    const { url, auth } = await host("/agents");
+    expect((await fetch(`${url}/agents/api/v1/sessions?limit=1`, { headers: auth })).status).toBe(200);
+    const socket = new WebSocket(`${url.replace("http", "ws")}/agents/api/v1/socket`, { headers: auth });
+    await once(socket, "open");
+    socket.terminate();
+  });
+});
+
+test("secrets that could be guessed are refused", () => {
+  expect(() => createGateway({ ...memoryParts(), secrets: [SECRET, "short"] })).toThrow(/at least 32 bytes/);
+});
+
+test.each([
+  [{ turns: 101 }, "limits.turns must be a whole number from 1 to 100"],
+  [{ turns: 0 }, "limits.turns must"],
+  [{ turns: 2.5 }, "limits.turns must"],
+  [{ silenceMs: Infinity }, "limits.silenceMs must be a whole number from 1 to 2147483647"],
+  [{ sweepMs: 2 ** 31 }, "limits.sweepMs must"],
+  [{ beatMs: 1 }, "limits.beatMs must be a whole number from 20"],
+  [{ queueBytes: Number.NaN }, "limits.queueBytes must"],
+  [{ bodyBytes: -1 }, "limits.bodyBytes must"],
+  [{ turns: 20, queueByte: 1 }, "limits.queueByte is no limit of a gateway"],
+])("limits that can't be kept are refused: %j", (limits, words) => {
+  expect(() => createGateway({ ...memoryParts(), secrets: [SECRET], limits })).toThrow(words);
+});
+
+test("no secret is in any log: keys, tokens, tickets and links, by every route (promise 20)", async () => {
+  const lines: string[] = [];
+  const write = (...line: unknown[]) => void lines.push(JSON.stringify(line));
+  const logger = { level: "trace", child: () => logger } as unknown as FastifyBaseLogger;
+  for (const level of ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const)
+    logger[level] = write;
+  const server = await opened(undefined, { logger, origins: ["https://app.example.com"] });
+  const { token } = (await server.ask("POST", "/tokens", { body: { user_id: "u" } })).json;
+  const { session_id: id } = (await server.ask("POST", "/sessions", { body: {} })).json;
+  const share = (await server.ask("POST", `/sessions/${id}/shares`, { body: {} })).json.token;
+  const { ticket } = (await server.ask("POST", "/tickets", { body: {} })).json;
+  const auths = [server.auth, { authorization: `Bearer ${token}` }, { "x-api-key": `${server.key.secret}x` }];
+  for (const { method, path } of ROUTES) {
+    if (path.endsWith("/events")) continue;
+    const filled = path
+      .replace("{session}", id)
+      .replace("{token}", share)
+      .replaceAll(/\{\w+\}/g, "x");
+    // Last, or the others would have nothing to ask for.
+    if (method === "DELETE" && path === "/sessions/{session}") continue;
+    for (const headers of auths)
+      await server.ask(method, `${filled}?ticket=${ticket}&api_key=${server.key.secret}`, { headers });
+  }
+  const ws = `${server.url.replace("http", "ws")}/api/v1/socket`;
+  for (const query of [`?ticket=${ticket}`, `?token=${token}`, `?ticket=${ticket}`]) {
+    const socket = new WebSocket(`${ws}${query}`, { origin: "https://app.example.com" });
+    socket.on("error", () => undefined);
+    await once(socket, "close", { signal: AbortSignal.timeout(300) }).catch(() => socket.terminate());
+  }
+  await server.ask("GET", `/elsewhere?token=${token}`);
+  const all = [...lines, ...server.errors.map(({ error }) => String(error))].join("\n");
+  expect(lines.length).toBeGreaterThan(ROUTES.length);
+  expect(all).toContain("/api/v1/shares/*");
+  for (const secret of [server.key.secret, token, ticket, share, ...server.secrets])
+    expect(all).not.toContain(secret);
+});
+
+async function statusOf(url: string): Promise<number> {
+  return (await fetch(url)).status;
+}
+
+describe("a server of its own", () => {
+  test("says that it lives, and whether it can serve", async () => {
+    const server = await opened();
+    expect(await statusOf(`${server.url}/healthz`)).toBe(200);
+    expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: "ready" });
+    const broken = vi.spyOn(server.parts.log, "head").mockRejectedValue(new LogError("UNAVAILABLE"));
+    await vi.waitFor(async () => expect(await statusOf(`${server.url}/readyz`)).toBe(503), 30_000);
+    expect(await statusOf(`${server.url}/healthz`)).toBe(200);
+    broken.mockRestore();
+    await vi.waitFor(async () => expect(await statusOf(`${server.url}/readyz`)).toBe(200), 30_000);
+  });
+
+  test("answers what is no request in the one shape, and lives on", async () => {
+    const server = await opened();
+    const asked = httpRequest(server.url, { path: "/%zz" });
+    asked.end();
+    const [response] = await once(asked, "response");
+    expect(response.statusCode).toBe(400);
+    response.resume();
+    expect(await (await fetch(`${server.url}/none`)).json()).toMatchObject({
+      error: "NOT_FOUND",
+      code: 10009,
+    });
+    expect(() => new URL(server.server.url)).not.toThrow();
+  });
+
+  test("who closes it is not kept waiting by who is connected", async () => {
+    const server = await openServer();
+    const { session_id: id } = (await server.ask("POST", "/sessions", { body: {} })).json;
+    const socket = new WebSocket(`${server.url.replace("http", "ws")}/api/v1/socket`, {
+      headers: server.auth,
+    });
+    await once(socket, "open");
+    const stream = await fetch(`${server.url}/api/v1/sessions/${id}/events`, { headers: server.auth });
+    const text = stream.text();
+    const closed = once(socket, "close");
+    const started = performance.now();
+    await server.close();
+    expect(performance.now() - started).toBeLessThan(4_000);
+    expect((await closed)[0]).toBe(1012);
+    await text;
+    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow("fetch failed");
+  });
+});

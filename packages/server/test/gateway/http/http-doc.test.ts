@@ -1,0 +1,54 @@
+/** What docs/http.md says of routes, errors and limits is what the code does. Its program is run by the test of all documents. */
+import { readFileSync } from "node:fs";
+import { codeIn, fencesOf, tablesOf } from "@turnstream/conformance/support/markdown.ts";
+import { ERRORS } from "@turnstream/protocol";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { HTTP_STATUS } from "../../../src/gateway/errors.ts";
+import type { Route } from "../../../src/gateway/http/route.ts";
+import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
+
+const page = readFileSync(new URL("../../../../../docs/http.md", import.meta.url), "utf8");
+
+const rowsOf = (name: string) => tablesOf(page, name).flat();
+
+function fieldsOf(schema: z.ZodType | undefined): string {
+  if (schema === undefined) return "-";
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input" });
+  const fields = Object.keys(properties).map((name) => `\`${name}${required.includes(name) ? "" : "?"}\``);
+  return fields.length === 0 ? "-" : fields.join(" ");
+}
+
+function rowOf({ method, path, action, query, body, takesBytes, does }: Route): string {
+  const cells = [
+    `\`${method} ${path}\``,
+    action ?? "-",
+    fieldsOf(query),
+    takesBytes === true ? "bytes" : fieldsOf(body),
+    does,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+test("every route is in the tables of docs/http.md, as it is, and nothing else", () => {
+  const written = rowsOf("route").map((cells) => `| ${cells.join(" | ")} |`);
+  expect(written.toSorted()).toEqual(ROUTES.map(rowOf).toSorted());
+});
+
+test("S09 every error is in the table, with its number and the status that it has over HTTP", () => {
+  const written = rowsOf("error").map(([word, ...rest]) => [...codeIn(word ?? ""), ...rest].join(" "));
+  const real = Object.entries(ERRORS).map(([word, { number, can_retry }]) =>
+    [word, number, HTTP_STATUS[word as keyof typeof ERRORS], can_retry ? "yes" : "no"].join(" "),
+  );
+  expect(written.toSorted()).toEqual(real.toSorted());
+});
+
+test("the routes that a key makes safe to repeat are those that are listed", () => {
+  const listed = codeIn(/is heeded by (.*?)\. /.exec(page)?.[1] ?? "");
+  const real = ROUTES.filter(({ creates = false }) => creates !== false);
+  expect(listed.toSorted()).toEqual(real.map(({ method, path }) => `${method} ${path}`).toSorted());
+});
+
+test("the page has a program with its output, which the test of all documents runs", () => {
+  expect(fencesOf(page).map(({ info }) => info)).toEqual(expect.arrayContaining(["ts", "text"]));
+});

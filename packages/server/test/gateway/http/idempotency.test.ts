@@ -1,0 +1,180 @@
+/** Every POST that makes something makes it once under its `idempotency-key`. Walks the table: a new route has to be listed. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
+import { fail, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { StoreError } from "../../../src/store/errors.ts";
+import type { Ref } from "../../../src/store/refs.ts";
+import { Desk } from "../gateway-harness.ts";
+import { memoryParts } from "../test-server.ts";
+
+/** They change what is there, or let somebody in; repeated, they do no harm. */
+const MAKE_NOTHING = [
+  "POST /tokens",
+  "POST /tickets",
+  "POST /sessions/{session}/stop",
+  "POST /sessions/{session}/turns/{turn}/stop",
+  "POST /sessions/{session}/interactions/{interaction}/decide",
+  "POST /sessions/{session}/interactions/{interaction}/answer",
+  "POST /sessions/{session}/interactions/{interaction}/dismiss",
+  "POST /sessions/{session}/interactions/{interaction}/submit",
+  "POST /sessions/{session}/interactions/{interaction}/decline",
+];
+
+interface Asking {
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+interface Making {
+  /** @returns the path to ask, and what to send */
+  readonly ready: () => Promise<Asking>;
+  /** @returns another request to the same route */
+  readonly other: () => Promise<Asking>;
+  /** How many there are. */
+  readonly count: () => Promise<number>;
+}
+
+let desk: Desk;
+let ref: Ref;
+beforeEach(async () => {
+  desk = await Desk.open(memoryParts());
+  const model = scripted(({ text }) =>
+    text === "fail" ? [fail({ status: 500 }, { times: 1 }), say("now")] : [say("yes")],
+  );
+  const agent = defineAgent({ name: "a", title: false, retries: { tries: 1 }, model });
+  await desk.stage.worker([agent]);
+  ref = await desk.stage.session();
+});
+afterEach(() => desk.close());
+
+const at = (end: string) => `/sessions/${ref.session}${end}`;
+const sessions = async () => (await desk.json("GET", "/sessions")).sessions.length as number;
+const turns = async () => (await desk.stage.state(ref)).turns.length;
+
+const MAKINGS: Readonly<Record<string, Making>> = {
+  "POST /sessions": {
+    ready: async () => ({ path: "/sessions", body: { title: "x" } }),
+    other: async () => ({ path: "/sessions", body: { title: "y" } }),
+    count: sessions,
+  },
+  "POST /sessions/{session}/messages": {
+    ready: async () => ({ path: at("/messages"), body: { message: "hello" } }),
+    other: async () => ({ path: at("/messages"), body: { message: "goodbye" } }),
+    count: turns,
+  },
+  "POST /sessions/{session}/shares": {
+    ready: async () => ({ path: at("/shares") }),
+    other: async () => ({ path: `/sessions/${(await desk.stage.session()).session}/shares` }),
+    count: async () => (await desk.json("GET", at("/shares"))).shares.length,
+  },
+  "POST /shares/{token}/fork": {
+    async ready() {
+      await desk.stage.ask(ref, "hello");
+      const { token } = await desk.json("POST", at("/shares"));
+      return { path: `/shares/${token}/fork` };
+    },
+    other: async () => ({ path: `/shares/${(await desk.json("POST", at("/shares"))).token}/fork` }),
+    count: sessions,
+  },
+  "POST /sessions/{session}/turns/{turn}/retry": {
+    ready: async () => ({ path: at(`/turns/${(await desk.stage.ask(ref, "fail")).id}/retry`) }),
+    other: async () => ({ path: at("/turns/another/retry") }),
+    async count() {
+      await desk.stage.until(ref, 30_000, (state) =>
+        state.turns.last()?.status === "running" ? null : true,
+      );
+      return turns();
+    },
+  },
+  "POST /sessions/{session}/files": {
+    ready: async () => ({ path: at("/files?name=a.json"), body: { any: "bytes" } }),
+    other: async () => ({ path: at("/files?name=a.json"), body: { other: "bytes" } }),
+    // Nobody lists them: the answers are compared.
+    count: async () => 1,
+  },
+  "POST /knowledge/{base}/objects": {
+    ready: async () => ({ path: "/knowledge/huts/objects", body: { objects: [{ id: "a", text: "x" }] } }),
+    other: async () => ({ path: "/knowledge/huts/objects", body: { objects: [{ id: "b", text: "y" }] } }),
+    count: async () => (await desk.json("GET", "/knowledge/huts/objects")).objects.length,
+  },
+};
+
+test("a POST makes something and heeds the key, or is known to make nothing", () => {
+  const posts = ROUTES.filter(({ method }) => method === "POST");
+  const nameOf = ({ method, path }: (typeof posts)[number]) => `${method} ${path}`;
+  const making = posts.filter(({ creates = false }) => creates !== false).map(nameOf);
+  expect(making.toSorted()).toEqual(Object.keys(MAKINGS).toSorted());
+  expect(posts.map(nameOf).toSorted()).toEqual([...making, ...MAKE_NOTHING].toSorted());
+});
+
+test("the same key for other bytes, or for bytes of another name, is a conflict", async () => {
+  const headers = { ...desk.server.auth, "idempotency-key": "file" };
+  const upload = (name: string, body: unknown) =>
+    desk.ask("POST", at(`/files?name=${name}`), { headers, body });
+  expect((await upload("a.json", { some: "bytes" })).status).toBeLessThan(300);
+  expect(await upload("a.json", { more: "bytes, and others" })).toMatchObject({ status: 409 });
+  expect(await upload("b.json", { some: "bytes" })).toMatchObject({ status: 409 });
+});
+
+const MADE = Object.entries(MAKINGS);
+
+function post({ path, body }: Asking, key: string): ReturnType<Desk["ask"]> {
+  const headers = { ...desk.server.auth, "idempotency-key": key };
+  return desk.ask("POST", path, { headers, ...(body === undefined ? {} : { body }) });
+}
+
+test.each(MADE)("%s, asked again and at once, makes one", async (_, { ready, count }) => {
+  const asking = await ready();
+  const [first, second] = await Promise.all([post(asking, "once"), post(asking, "once")]);
+  expect(first.status, first.text).toBeLessThan(300);
+  const many = await count();
+  const third = await post(asking, "once");
+  for (const again of [second, third]) expect([again.status, again.json]).toEqual([first.status, first.json]);
+  expect(await count()).toBe(many);
+  const replayed = [first, second, third].map(({ headers }) => headers.get("idempotency-replayed"));
+  expect(replayed.filter((header) => header === null)).toHaveLength(1);
+  expect(replayed[2]).toBe("true");
+  const other = await post(asking, "other");
+  expect(JSON.stringify(other.json)).not.toBe(JSON.stringify(first.json));
+});
+
+test.each(MADE)("%s, asked for something else under the same key, is a conflict", async (_, making) => {
+  const asking = await making.ready();
+  const other = await making.other();
+  expect((await post(asking, "once")).status).toBeLessThan(300);
+  const many = await making.count();
+  expect(await post(other, "once")).toMatchObject({ status: 409, json: { error: "CONFLICT" } });
+  expect(await making.count()).toBe(many);
+});
+
+test.each(MADE)("%s refuses a key that is none", async (_, { ready, count }) => {
+  const asking = await ready();
+  const many = await count();
+  for (const bad of ["with spaces", "x".repeat(201)])
+    expect(await post(asking, bad)).toMatchObject({ status: 400, json: { error: "BAD_REQUEST" } });
+  expect(await count()).toBe(many);
+});
+
+test("how a message's answer is told is no part of the request: a repeat may have it as a stream", async () => {
+  const body = { message: "hello" };
+  const whole = await post({ path: at("/messages"), body }, "once");
+  const streamed = await post({ path: at("/messages"), body: { ...body, stream: true } }, "once");
+  expect(streamed.headers.get("idempotency-replayed")).toBe("true");
+  expect(streamed.text).toContain(`"response_id":"${whole.json.response_id}"`);
+  expect(await turns()).toBe(1);
+});
+
+test("a share whose answer was lost is found by the repeat", async () => {
+  const { shares } = desk.stage.parts.store;
+  const create = shares.create.bind(shares);
+  vi.spyOn(shares, "create").mockImplementationOnce(async (...asked) => {
+    await create(...asked);
+    throw new StoreError("UNAVAILABLE", "the answer to the commit was lost");
+  });
+  expect((await post({ path: at("/shares") }, "once")).status).toBe(503);
+  const again = await post({ path: at("/shares") }, "once");
+  expect(again.status).toBe(201);
+  expect((await desk.json("GET", at("/shares"))).shares).toEqual([again.json]);
+});

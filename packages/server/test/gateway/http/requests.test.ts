@@ -1,0 +1,139 @@
+/** The pure pieces of the front door: JSON from outside, the table of routes, errors, what may be logged. */
+import { ERRORS, type ErrorWord, FORM_PROBLEMS } from "@turnstream/protocol";
+import { errorReply } from "@turnstream/protocol/schema";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { errorAnswer, HTTP_STATUS } from "../../../src/gateway/errors.ts";
+import { loggedPath } from "../../../src/gateway/http/logged-path.ts";
+import { type Route, route } from "../../../src/gateway/http/route.ts";
+import { createRouter } from "../../../src/gateway/http/router.ts";
+import { readJson } from "../../../src/gateway/untrusted-json.ts";
+import { Refused } from "../../../src/gateway/refused.ts";
+import { LogError } from "../../../src/log/errors.ts";
+import { FormError } from "../../../src/session/interactions/submit-form.ts";
+import { BlobError } from "../../../src/session/blobs/open-blob.ts";
+import { UnfitError } from "../../../src/session/validation-error.ts";
+import { StoreError } from "../../../src/store/errors.ts";
+
+describe("JSON from outside", () => {
+  test("is what it says", () => {
+    for (const text of ["null", "5", '"x"', '{"a":[{"b":null}],"prototype":1,"constructor":2}'])
+      expect(readJson(text)).toEqual(JSON.parse(text));
+    expect(readJson(`${"[".repeat(64)}${"]".repeat(64)}`)).toBeDefined();
+  });
+
+  test.each([
+    "",
+    "{",
+    '{"__proto__":1}',
+    '[{"a":{"__proto__":{}}}]',
+    '{"\\u005f_proto__":1}',
+    `${"[".repeat(65)}${"]".repeat(65)}`,
+    `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
+  ])("is refused: %#", (text) => {
+    expect(() => readJson(text)).toThrow(Refused);
+  });
+});
+
+function made(method: Route["method"], path: string): Route {
+  return route({ method, path, does: "", action: null, handle: async () => ({ status: 204 }) });
+}
+
+describe("the table of routes", () => {
+  const routes = [
+    made("GET", "/sessions"),
+    made("GET", "/sessions/{session}"),
+    made("GET", "/sessions/{session}/turns/last"),
+    made("POST", "/sessions/{session}/turns/{turn}/stop"),
+    made("DELETE", "/sessions/{session}/turns/{turn}"),
+  ];
+  const router = createRouter(routes);
+
+  test("is found by method and path, a fixed word before a parameter", () => {
+    expect(router.find("GET", "/sessions")).toMatchObject({ route: routes[0], params: {} });
+    expect(router.find("HEAD", "/chats/7")).toMatchObject({ route: routes[1], params: { session: "7" } });
+    expect(router.find("GET", "/chats/a%2Fb")).toMatchObject({ params: { session: "a/b" } });
+    expect(router.find("GET", "/sessions/s/turns/last")).toMatchObject({ route: routes[2] });
+    expect(router.find("POST", "/sessions/s/turns/last/stop")).toMatchObject({
+      params: { session: "s", turn: "last" },
+    });
+    for (const path of [
+      "",
+      "/",
+      "/chat",
+      "/sessions/",
+      "/sessions//turns/last",
+      "/sessionsx",
+      "/sessions/s/x",
+    ])
+      expect(router.find("GET", path), path).toEqual({ kind: "none" });
+    expect(router.find("GET", "/sessions/%")).toEqual({ kind: "bad" });
+    expect(router.find("PUT", "/sessions/s")).toEqual({
+      kind: "method",
+      allowed: ["GET", "HEAD", "OPTIONS"],
+    });
+  });
+
+  test("says each thing once", () => {
+    expect(() => createRouter([...routes, made("GET", "/sessions/{session}")])).toThrow(/two routes/);
+    expect(() => createRouter([...routes, made("GET", "/sessions/{id}/x")])).toThrow(/another route calls/);
+  });
+});
+
+describe("whatever was thrown", () => {
+  test("has a status for every word, and fits the shape", () => {
+    for (const word of Object.keys(ERRORS) as ErrorWord[]) {
+      const { status, reply, isOurs } = errorAnswer(new Refused(word, "words"));
+      expect([status, isOurs]).toEqual([HTTP_STATUS[word], false]);
+      expect(errorReply.parse(reply)).toEqual({
+        error: word,
+        code: ERRORS[word].number,
+        message: "words",
+        can_retry: ERRORS[word].can_retry,
+      });
+    }
+  });
+
+  test.each([
+    [new StoreError("NOT_FOUND", "session s"), 404, "NOT_FOUND", false],
+    [new StoreError("EXISTS", "session s"), 409, "CONFLICT", false],
+    [new StoreError("INVALID", "title"), 400, "BAD_REQUEST", false],
+    [new StoreError("TOO_LARGE", "blob"), 413, "TOO_LARGE", false],
+    [new StoreError("UNAVAILABLE", "sessions.get"), 503, "SERVER_ERROR", true],
+    [new StoreError("BUSY", "sessions.get"), 503, "SERVER_ERROR", true],
+    [new StoreError("NOT_MIGRATED", "sessions.get"), 503, "SERVER_ERROR", true],
+    [new StoreError("INTERNAL", "sessions.get"), 500, "SERVER_ERROR", true],
+    [new LogError("UNAVAILABLE"), 503, "SERVER_ERROR", true],
+    [new LogError("TOO_LARGE"), 413, "TOO_LARGE", false],
+    [new LogError("INVALID"), 500, "SERVER_ERROR", true],
+    [new BlobError("BAD_ADDRESS"), 400, "BAD_REQUEST", false],
+    [new BlobError("GONE"), 404, "NOT_FOUND", false],
+    [new TypeError("x is not a function"), 500, "SERVER_ERROR", true],
+    ["a string", 500, "SERVER_ERROR", true],
+  ])("%s", (error, status, word, isOurs) => {
+    const answer = errorAnswer(error);
+    expect(answer).toMatchObject({ status, isOurs, reply: { error: word } });
+    if (isOurs && error instanceof Error) expect(answer.reply.message).not.toContain(error.message);
+  });
+
+  test("tells a person what doesn't fit, without ids and the store's own words", () => {
+    const { reply } = errorAnswer(new UnfitError("approval s_1", "seats: 0 is not more than 0"));
+    expect(reply).toMatchObject({ error: "BAD_REQUEST", message: "seats: 0 is not more than 0" });
+    const form = errorAnswer(new FormError("s_2", [{ field: "email", problem: "required" }]));
+    expect(form.reply.message).toBe(`email: ${FORM_PROBLEMS.required}`);
+  });
+
+  test("says where a body is wrong, and never what was sent", () => {
+    const { error } = z.strictObject({ a: z.object({ b: z.int() }) }).safeParse({ a: { b: "hunter2" } });
+    const { reply } = errorAnswer(error);
+    expect(reply.message).toMatch(/^a[.]b: /);
+    expect(reply.message).not.toContain("hunter2");
+  });
+});
+
+test("what lets somebody in is left out of an address that is logged", () => {
+  expect(loggedPath("/api/v1/socket?ticket=x&dialect=blocks")).toBe("/api/v1/socket");
+  expect(loggedPath("/api/v1/blobs/secret.sig")).toBe("/api/v1/blobs/*");
+  expect(loggedPath("/x/api/v1/shares/secret/fork?a\nb")).toBe("/x/api/v1/shares/*/fork");
+  expect(loggedPath("/api/v1/sessions/s/shares/id")).toBe("/api/v1/sessions/s/shares/*");
+});

@@ -1,0 +1,71 @@
+/** Sessions in which something waits for a person, put there without an agent. */
+import type { Json } from "@turnstream/protocol";
+import type { Caller } from "../../src/gateway/caller.ts";
+import { createSession } from "../../src/session/lifecycle/create.ts";
+import type { CommandParts } from "../../src/session/backend.ts";
+import type { InteractionRequest } from "../../src/store/ports/interactions.ts";
+import type { Actor, Ref } from "../../src/store/refs.ts";
+
+export const an: Caller = {
+  tenant: "acme",
+  user: "an",
+  scopes: [],
+  key: null,
+  expiresAt: null,
+  from: "test",
+};
+
+export async function newSession(parts: CommandParts, caller: Actor = an): Promise<Ref> {
+  const { id } = await createSession(parts, caller, {});
+  return { tenant: caller.tenant, session: id };
+}
+
+const REQUESTS: Readonly<Record<"approval" | "question" | "form", Json>> = {
+  approval: {
+    actions: [{ name: "trade", label: "Trade", input: { count: 1 } }],
+    editable: true,
+    always: true,
+    agent: "broker",
+  },
+  question: {
+    questions: [
+      {
+        id: "meal",
+        text: "Which meal?",
+        options: [{ id: "dinner", label: "Dinner" }],
+        multiple: false,
+        free_text: false,
+      },
+    ],
+  },
+  form: {
+    schema: {
+      id: "contact",
+      title: "Contact",
+      fields: [{ name: "email", label: "E-mail", type: "text", required: true }],
+    },
+    agent: "guide",
+  },
+};
+
+/** @returns what commands call it */
+export async function ask(
+  { store }: CommandParts,
+  ref: Ref,
+  kind: keyof typeof REQUESTS,
+  more: Partial<InteractionRequest> = {},
+): Promise<string> {
+  const { length } = await store.interactions.list(ref);
+  const key = `${kind}-${length}`;
+  await store.interactions.request(ref, {
+    id: key,
+    kind,
+    turn: "t1",
+    run: "main",
+    block: `b${length}`,
+    index: length,
+    request: REQUESTS[kind],
+    ...more,
+  });
+  return key;
+}

@@ -1,5 +1,0 @@
-/** Resources by HTTP, in one process. */
-import { resourcesContract } from "./resources.contract.ts";
-import { memoryParts } from "./server.ts";
-
-resourcesContract("memory", async () => memoryParts());

@@ -1,0 +1,449 @@
+/** Event streams over real connections: posted messages as in 002, following a session, and how streams begin and end. */
+import { afterEach, describe, expect, test } from "vitest";
+import { postMessageReply, responsesFrameSchema } from "@turnstream/protocol/schema";
+import { createGateway } from "../../../src/gateway/gateway.ts";
+import { call, fail, say, wait } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import type { Ref } from "../../../src/store/refs.ts";
+import { Stage } from "../../runtime/turn-harness.ts";
+import { StreamClient } from "../clients.ts";
+import { memoryParts, openServer, type TestServer } from "../test-server.ts";
+
+let stage: Stage;
+let server: TestServer;
+const streams: StreamClient[] = [];
+/** Two texts, as one. */
+const SLOW = "It\n\n took a while.";
+
+const agent = defineAgent({
+  name: "a",
+  model: scripted(({ text, step }) => {
+    if (text === "slow") return [say("It"), wait(300), say(" took a while.")];
+    if (text === "slower") return [say("It"), wait(1_000), say(" took a while.")];
+    if (text === "silent") return [say("Hm"), wait(60_000)];
+    if (text === "fail") return [fail({ status: 400 })];
+    if (text === "book" && step === 0) return [call("book", { beds: 2 })];
+    if (text === "ask" && step === 0)
+      return [
+        call("ask_user_question", { questions: [{ question: "Which day?", options: ["Sat", "Sun"] }] }),
+      ];
+    // In one piece: on a slow machine several would not be gathered into one frame, which is what tests look for.
+    return [say(`You said ${text}.`, { chunk: 1_000 })];
+  }),
+  tools: { book: tool({ approval: true, run: () => "booked" }) },
+  askUser: true,
+});
+
+async function open(options: Parameters<typeof openServer>[1] = {}): Promise<Ref> {
+  stage = await Stage.open(memoryParts());
+  // A busy machine must not make the one worker look dead.
+  await stage.worker([agent], { ttlMs: 20_000 });
+  server = await openServer(stage.parts, { actor: stage.actor, ...options });
+  return stage.session();
+}
+
+const address = (ref: Ref, rest: string) => `${server.url}/api/v1/sessions/${ref.session}/${rest}`;
+
+async function follow(ref: Ref, rest: string, headers: Record<string, string> = {}): Promise<StreamClient> {
+  const stream = await StreamClient.open(address(ref, rest), { headers: { ...server.auth, ...headers } });
+  streams.push(stream);
+  return stream;
+}
+
+async function post(ref: Ref, body: object, headers: Record<string, string> = {}): Promise<StreamClient> {
+  const stream = await StreamClient.open(address(ref, "messages"), {
+    method: "POST",
+    headers: { ...server.auth, ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ stream: true, ...body }),
+  });
+  streams.push(stream);
+  return stream;
+}
+
+const whole = (ref: Ref, body: object) =>
+  server.ask("POST", `/sessions/${ref.session}/messages`, { body: { stream: false, ...body } });
+
+afterEach(async () => {
+  for (const stream of streams.splice(0)) stream.leave();
+  await server.close();
+  await stage.close();
+});
+
+describe("a posted message", () => {
+  test("S01 S02: is answered by a stream of its turn that ends with [DONE]", async () => {
+    const ref = await open();
+    const stream = await post(ref, { message: "hello" });
+    expect(stream.response.status).toBe(200);
+    expect(Object.fromEntries(stream.response.headers)).toMatchObject({
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    });
+    await stream.over();
+    expect(stream.text.startsWith(": open\n\n")).toBe(true);
+    expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+    for (const frame of stream.frames) expect(responsesFrameSchema.safeParse(frame).error).toBeUndefined();
+    expect(stream.messages.slice(0, -1).map(({ event }) => event)).toEqual(
+      stream.frames.map(({ type }) => type as string),
+    );
+    expect(stream.frames[0]).toMatchObject({ type: "response.created" });
+    expect(stream.frames.at(-1)).toMatchObject({
+      type: "response.output_text.completed",
+      final_text: "You said hello.",
+    });
+  });
+
+  test("S01: without stream the answer is one object with the same end state", async () => {
+    const ref = await open();
+    const streamed = await post(ref, { message: "hello" });
+    await streamed.over();
+    const { final_text, chat_id } = streamed.frames.at(-1) ?? {};
+    const { status, json } = await whole(ref, { message: "hello" });
+    expect(status).toBe(200);
+    expect(postMessageReply.safeParse(json).error).toBeUndefined();
+    expect(json).toMatchObject({ status: "completed", final_text, chat_id, interactions: [] });
+  });
+
+  test("S01: has to wait behind another turn, and gets its own", async () => {
+    const ref = await open({ limits: { keepAliveMs: 60, beatMs: 20 } });
+    const first = await post(ref, { message: "slower" });
+    await first.frame("response.output_text.delta");
+    const [second, third] = [await post(ref, { message: "two" }), whole(ref, { message: "three" })];
+    await second.over();
+    expect(second.comments.filter((text) => text.includes("keep-alive")).length).toBeGreaterThan(0);
+    expect(second.frames.filter(({ type }) => type === "response.created").length).toBe(1);
+    expect(second.frames.at(-1)).toMatchObject({ final_text: "You said two." });
+    expect((await third).json).toMatchObject({ status: "completed", final_text: "You said three." });
+    expect(first.frames.at(-1)).toMatchObject({ final_text: SLOW });
+  });
+
+  test.for([
+    { by: "client_message_id", body: { client_message_id: "m-1" }, headers: {} },
+    { by: "idempotency-key", body: {}, headers: { "idempotency-key": "k-1" } },
+  ])("sent again under the same $by attaches to the same turn", async ({ body, headers }) => {
+    const ref = await open();
+    const first = await post(ref, { message: "slow", ...body }, headers);
+    await first.frame("response.output_text.delta");
+    first.leave();
+    const again = await post(ref, { message: "slow", ...body }, headers);
+    await again.over();
+    const later = await post(ref, { message: "slow", ...body }, headers);
+    await later.over();
+    for (const { frames } of [again, later])
+      expect([frames[0]?.["response_id"], frames.at(-1)?.["final_text"]]).toEqual([
+        first.frames[0]?.["response_id"],
+        SLOW,
+      ]);
+    expect((await stage.state(ref)).turns.length).toBe(1);
+  });
+
+  test("sent again when the log holds the turn no longer, it is still answered", async () => {
+    const ref = await open();
+    const body = { message: "hello", client_message_id: "m-1" };
+    const first = await post(ref, body);
+    await first.over();
+    await stage.ended(ref, () => true);
+    const { archived } = await stage.parts.store.archive.header(ref);
+    expect(await stage.parts.log.trim(ref.session, archived)).toBe(true);
+    // Another process: it has seen nothing of it.
+    await server.close();
+    server = await openServer(stage.parts, { actor: stage.actor });
+    const again = await post(ref, body);
+    await again.over();
+    expect(again.frames.map(({ type }) => type as string)).toEqual(
+      first.frames.map(({ type }) => type as string),
+    );
+    expect(again.frames.at(-1)).toEqual(first.frames.at(-1));
+    expect(again.messages.at(-1)).toEqual(first.messages.at(-1));
+    expect((await whole(ref, body)).json).toMatchObject({
+      status: "completed",
+      final_text: "You said hello.",
+    });
+    await stage.ask(ref, "next");
+    const later = await post(ref, body);
+    await later.over();
+    expect(later.frames.at(-1)).toEqual(first.frames.at(-1));
+  });
+
+  test("S01: is answered in the same way by the plain handler, for whatever server calls it", async () => {
+    const ref = await open();
+    const gateway = createGateway({ ...stage.parts, secrets: server.secrets });
+    const headers = { ...server.auth, "content-type": "application/json" };
+    const ask = (body: object) =>
+      gateway.handle(
+        new Request(address(ref, "messages"), { method: "POST", headers, body: JSON.stringify(body) }),
+      );
+    const response = await ask({ message: "hello", stream: true });
+    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+    const stream = StreamClient.of(response);
+    await stream.over();
+    expect(stream.frames.at(-1)).toMatchObject({ final_text: "You said hello." });
+    expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+    expect(await (await ask({ message: "hello" })).json()).toMatchObject({ final_text: "You said hello." });
+    const left = await ask({ message: "slow", stream: true });
+    await left.body?.cancel();
+    expect((await stage.ended(ref, ({ number }) => number === 3)).status).toBe("end_turn");
+    expect(gateway.load()).toMatchObject({ connections: 0 });
+    await gateway.close();
+  });
+
+  test("that is withdrawn while it waits ends its stream with the reason", async () => {
+    const ref = await open();
+    await (await post(ref, { message: "slow" })).frame("response.output_text.delta");
+    const waiting = await post(ref, { message: "two", client_message_id: "w" });
+    const [{ id } = { id: "" }] = await stage.parts.store.waiting.list(ref);
+    expect((await server.ask("DELETE", `/sessions/${ref.session}/messages/${id}`)).status).toBeLessThan(300);
+    await waiting.over();
+    expect(waiting.frames).toMatchObject([{ type: "response.error", error: "NOT_FOUND" }]);
+    expect(waiting.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+  });
+
+  test("leaving doesn't stop the turn", async () => {
+    const ref = await open();
+    const stream = await post(ref, { message: "slow" });
+    await stream.frame("response.output_text.delta");
+    const impatient = new AbortController();
+    const left = fetch(address(ref, "messages"), {
+      method: "POST",
+      headers: { ...server.auth, "content-type": "application/json" },
+      body: JSON.stringify({ message: "two" }),
+      signal: impatient.signal,
+    });
+    setTimeout(() => impatient.abort(), 50);
+    await expect(left).rejects.toThrow(/abort/i);
+    stream.leave();
+    expect((await stage.ended(ref, ({ number }) => number === 1)).status).toBe("end_turn");
+    expect((await stage.ended(ref, ({ number }) => number === 2)).status).toBe("end_turn");
+    expect(server.errors).toEqual([]);
+  });
+
+  test("S01: a person must act: the stream goes on, the whole answer says so at once", async () => {
+    const ref = await open();
+    const stream = await post(ref, { message: "book", client_message_id: "b" });
+    const asked = await stream.frame("response.interaction_request");
+    const { json } = await whole(ref, { message: "book", client_message_id: "b" });
+    expect(postMessageReply.safeParse(json).error).toBeUndefined();
+    expect(json).toMatchObject({ status: "requires_interaction", interactions: [asked] });
+    expect(stream.isOver).toBe(false);
+    const { approval_key } = asked as { approval_key: string };
+    await server.ask("POST", `/sessions/${ref.session}/interactions/${approval_key}/decide`, {
+      body: { decision: "approve" },
+    });
+    await stream.over();
+    expect(stream.frames.at(-1)).toMatchObject({ final_text: "You said book." });
+    const after = await whole(ref, { message: "book", client_message_id: "b" });
+    expect(after.json).toMatchObject({ status: "completed", interactions: [] });
+  });
+
+  test("S01: the whole answer says so however many forms wait", async () => {
+    const ref = await open();
+    const form = { kind: "form", run: "main", block: "b1", index: 1, request: {} } as const;
+    for (let n = 0; n < 101; n += 1)
+      await stage.parts.store.interactions.request(ref, { ...form, id: `f${n}`, turn: `t${n}` });
+    const { json } = await whole(ref, { message: "book" });
+    expect(json).toMatchObject({ status: "requires_interaction" });
+  });
+
+  test("that answers a question begins no turn: its answer is the rest of the turn that asked", async () => {
+    const ref = await open();
+    const first = await post(ref, { message: "ask" });
+    await first.frame("response.interaction_request");
+    const answer = await post(ref, { message: "Sun", client_message_id: "a" });
+    await answer.over();
+    expect(answer.frames[0]).toMatchObject({ type: "response.interaction_update", status: "answered" });
+    expect(answer.frames.at(-1)).toMatchObject({ final_text: "You said ask." });
+    expect(answer.frames[0]?.["response_id"]).toBe(first.frames[0]?.["response_id"]);
+    await first.over();
+    const again = await whole(ref, { message: "Sun", client_message_id: "a" });
+    expect(again.json).toMatchObject({ status: "completed", final_text: "You said ask." });
+    expect((await stage.state(ref)).turns.length).toBe(1);
+  });
+
+  test("S02 S09: a turn that fails ends its stream with the error and [DONE], and is an HTTP error when whole", async () => {
+    const ref = await open();
+    const stream = await post(ref, { message: "fail" });
+    await stream.over();
+    const error = stream.frames.at(-1);
+    expect(error).toMatchObject({ type: "response.error", error: expect.any(String) as string });
+    expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+    const { status, json } = await whole(ref, { message: "fail" });
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(json).toMatchObject({ error: error?.["error"] as string, code: error?.["code"] as number });
+  });
+
+  test("what is wrong with it is said before a stream begins", async () => {
+    const ref = await open();
+    for (const [body, error] of [
+      [{ message: "" }, "BAD_REQUEST"],
+      [{ message: "x", more: 1 }, "BAD_REQUEST"],
+      [{ message: "x", resume_form_request_id: "nothing" }, "NOT_FOUND"],
+    ] as const) {
+      const { status, json } = await whole(ref, { ...body, stream: true });
+      expect([status, json.error]).toEqual([error === "NOT_FOUND" ? 404 : 400, error]);
+    }
+  });
+});
+
+describe("following a session", () => {
+  test.for(["native", "blocks", "tasks"])(
+    "in %s says how it began, and stays for the next turn",
+    async (dialect) => {
+      const ref = await open();
+      await stage.ask(ref, "before");
+      const stream = await follow(ref, `events?dialect=${dialect}`);
+      expect(await stream.frame("subscribed")).toEqual({
+        type: "subscribed",
+        session_id: ref.session,
+        resumed: false,
+        reason: "fresh",
+        ...(dialect === "native" ? { head: (await stage.events(ref)).at(-1)?.id } : {}),
+      });
+      expect(stream.messages[0]?.event).toBe("subscribed");
+      for (const text of ["one", "two"]) {
+        await stage.ask(ref, text);
+        await stream.until(text, ({ data }) => data.includes(`You said ${text}.`));
+      }
+      const { id = "" } = stream.messages.findLast(({ id: cursor }) => cursor !== undefined) ?? {};
+      expect(id).toMatch(/^\d+-\d+$/);
+      stream.leave();
+      await stage.ask(ref, "three");
+      const again = await follow(ref, `events?dialect=${dialect}`, { "last-event-id": id });
+      expect(await again.frame("subscribed")).toMatchObject({ resumed: true, reason: "cursor" });
+      await again.until("three", ({ data }) => data.includes("You said three."));
+      expect(again.text).not.toContain("You said two.");
+    },
+  );
+
+  test("S10: in responses goes to the end of the turn; with nothing to tell it is done at once", async () => {
+    const ref = await open();
+    const posted = await post(ref, { message: "slow" });
+    await posted.frame("response.output_text.delta");
+    const { id: cursor = "" } = posted.messages.findLast(({ id }) => id !== undefined) ?? {};
+    posted.leave();
+    const rest = await follow(ref, `events?dialect=responses&after=${cursor}`);
+    await rest.over();
+    expect(rest.comments).toContain("resumed: cursor");
+    expect(rest.frames.at(-1)).toMatchObject({ final_text: SLOW });
+    const { data, id: end = "" } = rest.messages.at(-1) ?? {};
+    expect(data).toBe("[DONE]");
+    await stage.ended(ref, () => true);
+    const nothing = await follow(ref, "events?dialect=responses", { "last-event-id": end });
+    await nothing.over();
+    expect(nothing.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+    const fresh = await follow(ref, "events?dialect=responses");
+    await fresh.over();
+    expect(fresh.messages.map(({ data: text }) => text)).toEqual(["[DONE]"]);
+    await stage.parts.log.trim(ref.session, end);
+    for (const [lost, code] of [
+      ["1-1", 10015],
+      ["nonsense", 10014],
+    ] as const) {
+      const nowhere = await follow(ref, `events?dialect=responses&after=${lost}`);
+      await nowhere.over();
+      expect(nowhere.frames).toMatchObject([{ type: "response.error", code }]);
+      expect(nowhere.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+    }
+  });
+
+  test("goes by the header where the address has a cursor too: who reconnects sends both", async () => {
+    const ref = await open();
+    await stage.ask(ref, "one");
+    const first = await follow(ref, "events?dialect=native&after=0-0");
+    await first.until("all", ({ event }) => event === "turn.end");
+    const { id = "" } = first.messages.at(-1) ?? {};
+    first.leave();
+    await stage.ask(ref, "two");
+    const again = await follow(ref, "events?dialect=native&after=0-0", { "last-event-id": id });
+    await again.until("all", ({ event }) => event === "turn.end");
+    expect(again.messages.filter(({ event }) => event === "turn.start")).toHaveLength(1);
+    again.leave();
+  });
+
+  test("refuses unknown dialects", async () => {
+    const ref = await open();
+    for (const rest of ["events?dialect=klingon", "events?dialect=native&dialect=blocks"]) {
+      const { status, json } = await server.ask("GET", `/sessions/${ref.session}/${rest}`, {
+        headers: server.auth,
+      });
+      expect([status, json.error]).toEqual([400, "BAD_REQUEST"]);
+    }
+  });
+
+  test.for(["native", "blocks", "tasks", "responses"])(
+    "S10: 180 s without an event end a stream of %s with one error; comments don't count",
+    async (dialect) => {
+      const ref = await open({ limits: { silenceMs: 1_000, beatMs: 20, keepAliveMs: 50 } });
+      await stage.send(ref, "silent");
+      await stage.until(ref, 30_000, (state) => (state.turns.length > 0 ? true : null));
+      const stream = await follow(ref, `events?dialect=${dialect}`);
+      await stream.over();
+      expect(stream.comments.filter((text) => text.includes("keep-alive")).length).toBeGreaterThan(0);
+      const errors = stream.frames.filter(({ code }) => code === 10013);
+      const number = (await stage.parts.store.sessions.find(ref))?.number;
+      expect(errors).toMatchObject(
+        dialect === "responses"
+          ? [{ type: "response.error", chat_id: number, error: "STREAM_TIMEOUT", can_retry: true }]
+          : [{ type: "error", error: "STREAM_TIMEOUT", can_retry: true }],
+      );
+      if (dialect === "responses") expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+      expect((await stage.state(ref)).turns.last()?.status, "the turn goes on").toBe("running");
+      await stage.stop(ref);
+    },
+  );
+
+  test("S10: a turn that waits for a person is not silent", async () => {
+    const ref = await open({ limits: { silenceMs: 3_000, beatMs: 20 } });
+    await stage.send(ref, "book");
+    const stream = await follow(ref, "events?dialect=blocks");
+    await stream.until("asked", ({ data }) => data.includes("approval_key"));
+    await new Promise((resolve) => setTimeout(resolve, 3_500));
+    expect(stream.isOver).toBe(false);
+  });
+
+  test("a session that is deleted ends its streams with the reason", async () => {
+    const ref = await open();
+    const stream = await follow(ref, "events");
+    await stream.frame("subscribed");
+    await server.ask("DELETE", `/sessions/${ref.session}`);
+    await stream.over();
+    expect(stream.frames.at(-1)).toMatchObject({ type: "error", error: "NOT_FOUND" });
+  });
+
+  test("a server that goes down says when to come back", async () => {
+    const ref = await open();
+    const stream = await follow(ref, "events");
+    await stream.frame("subscribed");
+    await server.server.close();
+    await stream.over();
+    expect(stream.retries.length).toBe(1);
+    expect(stream.retries[0]).toBeGreaterThanOrEqual(500);
+    expect(stream.retries[0]).toBeLessThanOrEqual(3_000);
+    expect(stream.frames.at(-1)).toMatchObject({ type: "subscribed" });
+  });
+
+  test.each(["posted", "followed", "waiting"])(
+    "S02: a stream of responses that is %s when the server goes down ends with [DONE] too",
+    async (how) => {
+      const ref = await open();
+      const first = await post(ref, { message: "silent" });
+      await first.frame("response.output_text.delta");
+      const stream =
+        how === "posted"
+          ? first
+          : how === "followed"
+            ? await follow(ref, "events?dialect=responses")
+            : await post(ref, { message: "behind it" });
+      if (how === "followed") await stream.frame("response.output_text.delta");
+      await server.server.close();
+      await stream.over();
+      expect(stream.retries).toHaveLength(1);
+      const number = (await stage.parts.store.sessions.find(ref))?.number;
+      const error = { type: "response.error", chat_id: number, error: "STREAM_CLOSED", can_retry: true };
+      expect(stream.frames.at(-1)).toMatchObject(error);
+      expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
+      expect((await stage.state(ref)).turns.last()?.status, "the turn goes on").toBe("running");
+    },
+  );
+});

@@ -1,0 +1,310 @@
+/**
+ * The seam between replay and live, under every order that the scheduler can think of: viewers come at any cursor, are slow,
+ * drain and leave, while the log is written, claimed, archived and trimmed, loses its newest entries or all of them. Every
+ * viewer gets exactly the log after where it began, or is told that it begins anew.
+ */
+import { comparePositions, emptyState, formatCursor, START_CURSOR } from "@turnstream/protocol";
+import fc, { type Scheduler } from "fast-check";
+import { expect, test } from "vitest";
+import type { Choice, DialectName } from "../../../src/gateway/encoding/stream-format.ts";
+import { Feed } from "../../../src/gateway/feed/session-feed.ts";
+import { isLogError } from "../../../src/log/errors.ts";
+import { createStreamLog } from "../../../src/log/stream-log.ts";
+import { archiveSession, trimSession } from "../../../src/session/archive/archive.ts";
+import { isStoreError } from "../../../src/store/errors.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { ScheduledEngine } from "../../log/scheduled-engine.ts";
+import { World } from "../../session/session-harness.ts";
+import { Chronicle } from "../log-history.ts";
+import { checkExact, type Counts, ExactViewer, TURNS } from "../exact-subscriber.ts";
+import { longTurn, say, takeoverOf } from "../generated-turns.ts";
+import { choice, type TestViewer } from "../test-subscriber.ts";
+
+const RUNS = Number(process.env["TURNSTREAM_INTERLEAVINGS"] ?? 10_000);
+/** 100,000 of them end within half an hour. */
+const LONG_MS = Math.max(600_000, RUNS * 18);
+const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
+
+type Command =
+  | { readonly do: "say"; readonly which: readonly number[] }
+  | { readonly do: "claim" | "archive" | "reconnect" | "wipe" }
+  | { readonly do: "clog" | "unclog" | "leave"; readonly who: number }
+  | { readonly do: "fail over"; readonly lose: number }
+  | {
+      readonly do: "view";
+      readonly choice: Choice;
+      readonly back: number | null;
+      readonly outlet: { readonly maxQueued: number; readonly isClogged: boolean };
+    };
+
+const speech = fc.record({
+  do: fc.constant("say" as const),
+  which: fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 6 }),
+});
+const view = fc.record({
+  do: fc.constant("view" as const),
+  choice: fc.constantFrom(
+    choice("native"),
+    choice("native", "sse"),
+    choice("blocks"),
+    choice("blocks", "sse"),
+    choice("tasks"),
+    choice("tasks", "sse"),
+    choice("responses", "sse"),
+    { ...choice("responses", "sse"), includeToolTags: true },
+  ),
+  back: fc.option(fc.nat(12), { freq: 3 }),
+  outlet: fc.record({
+    maxQueued: fc.constantFrom(150, 150, 1_500),
+    isClogged: fc.integer({ min: 0, max: 3 }).map((n) => n === 3),
+  }),
+});
+const plain = (...names: ("claim" | "archive" | "reconnect" | "wipe")[]) =>
+  names.map((name) => fc.constant<Command>({ do: name }));
+const ofOne = (...names: ("clog" | "unclog" | "leave")[]) =>
+  names.map((name) => fc.record({ do: fc.constant(name), who: fc.nat(2) }));
+const calm = [
+  speech,
+  speech,
+  speech,
+  speech,
+  view,
+  view,
+  ...ofOne("clog", "clog", "clog", "unclog"),
+  ...plain("claim", "archive"),
+];
+const rough = [
+  ...calm,
+  ...plain("wipe", "reconnect"),
+  ...ofOne("leave"),
+  fc.record({ do: fc.constant("fail over" as const), lose: fc.integer({ min: 0, max: 3 }) }),
+];
+
+function ofMood(mood: "calm" | "rough", commands: fc.Arbitrary<Command>[]) {
+  const step = fc.record({ command: fc.oneof(...commands), steps: fc.oneof(fc.nat(2), fc.nat(20)) });
+  return fc.record({
+    mood: fc.constant(mood),
+    /** There is so much already that it is told in several pieces. */
+    isLong: fc.integer({ min: 0, max: 29 }).map((n) => n === 29),
+    commands: fc.array(step, { minLength: 3, maxLength: 14 }),
+  });
+}
+
+const seen: Record<DialectName, Counts> = {
+  native: noCounts(),
+  blocks: noCounts(),
+  tasks: noCounts(),
+  responses: noCounts(),
+};
+
+function noCounts(): Counts {
+  return { viewers: 0, frames: 0, merged: 0, slow: 0, anew: 0, resumed: 0 };
+}
+
+class Play {
+  readonly engine: ScheduledEngine;
+  readonly world: World;
+  readonly feed: Feed;
+  readonly viewers: ExactViewer[] = [];
+  readonly chronicle: Chronicle;
+  /** What the writer takes the session to be. */
+  #state = emptyState;
+  #saying: Promise<void> = Promise.resolve();
+  #count = 0;
+
+  private constructor(engine: ScheduledEngine, world: World, scheduler: Scheduler) {
+    this.engine = engine;
+    this.world = world;
+    this.chronicle = new Chronicle(engine);
+    this.#lookUp();
+    const wait = async (): Promise<void> => void (await scheduler.schedule(Promise.resolve("slice")));
+    this.feed = new Feed(world.ref, {
+      ...world.parts,
+      limits: { turns: TURNS },
+      addressesOf: () => (blob) => blob,
+      slices: { run: async (piece) => wait().then(piece) },
+      pause: wait,
+      onError: (error) => {
+        throw error;
+      },
+    });
+  }
+
+  static async make(scheduler: Scheduler): Promise<Play> {
+    const engine = new ScheduledEngine(scheduler);
+    const log = createStreamLog(engine, { now: () => 1, pageSize: 3, maxQueued: 600 });
+    const world = await World.make({ log, store: memoryStore() });
+    await engine.watch(world.ref.session);
+    await engine.inner.subscribe(world.ref.session, () => undefined);
+    const starting = world.start();
+    await idle(scheduler);
+    await starting;
+    return new Play(engine, world, scheduler);
+  }
+
+  async run(command: Command): Promise<void> {
+    const { world, engine } = this;
+    switch (command.do) {
+      case "say":
+        // A writer is one: what it says comes in order.
+        this.#saying = this.#saying.then(() =>
+          this.#try(async () => {
+            await world.append(...say(this.#state, command.which, () => this.#count++));
+            this.#lookUp();
+          }),
+        );
+        return this.#saying;
+      case "claim":
+        return this.#try(async () => {
+          await world.claim(takeoverOf(this.#state));
+          this.#lookUp();
+        });
+      case "archive":
+        return this.#try(async () => {
+          await archiveSession(world.parts, world.ref);
+          await trimSession(world.parts, world.ref);
+        });
+      case "view": {
+        const { choice: of, back, outlet } = command;
+        const { maxQueued, isClogged } = outlet;
+        const after = back === null ? null : (world.events.at(-1 - back)?.id ?? START_CURSOR);
+        const head = () => formatCursor(this.feed.head);
+        const viewer = new ExactViewer(of, { maxQueued, after, head });
+        if (isClogged) viewer.clog();
+        viewer.subscription = this.feed.subscribe({ choice: of, after }, viewer);
+        this.viewers.push(viewer);
+        return;
+      }
+      case "clog":
+        return this.#viewer(command.who)?.clog();
+      case "unclog":
+        return this.#viewer(command.who)?.unclog();
+      case "leave": {
+        const viewer = this.#viewer(command.who);
+        if (viewer === undefined) return;
+        viewer.left = true;
+        return viewer.close();
+      }
+      case "reconnect":
+        return engine.reconnect();
+      case "fail over":
+        engine.inner.failOver({ [world.ref.session]: command.lose });
+        return engine.reconnect();
+      case "wipe":
+        engine.inner.wipe();
+    }
+  }
+
+  #viewer(who: number): ExactViewer | undefined {
+    return this.viewers.at(-1 - (who % Math.max(1, this.viewers.length)));
+  }
+
+  /** An answer may be later than that to a newer claim. */
+  #lookUp(): void {
+    const state = this.chronicle.stateAt(this.world.events.at(-1)?.id ?? START_CURSOR);
+    if (comparePositions(state, this.#state) > 0) this.#state = state;
+  }
+
+  /** What a log refuses after a loss is for its writer to mend, with the next claim. */
+  async #try(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!isLogError(error) && !isStoreError(error)) throw error;
+    }
+  }
+
+  async check(): Promise<void> {
+    const { parts, ref } = this.world;
+    const head = await this.engine.inner.head(ref.session);
+    const end = head === null ? (await parts.store.archive.header(ref)).archived : formatCursor(head.last);
+    for (const viewer of this.viewers)
+      checkExact(viewer, ref.session, this.chronicle, end, seen[viewer.choice.dialect]);
+  }
+}
+
+const MANY_STEPS = 5_000;
+
+/** Everything that is under way, to its end; false when there is none. */
+async function rests(scheduler: Scheduler): Promise<boolean> {
+  for (let steps = 0; ; steps++) {
+    // What follows from the last step may take a while to show.
+    for (let n = 0; n < 40 && scheduler.count() === 0; n++) await Promise.resolve();
+    if (scheduler.count() === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (scheduler.count() === 0) return true;
+    if (steps > MANY_STEPS) return false;
+    await scheduler.waitOne();
+  }
+}
+
+async function idle(scheduler: Scheduler): Promise<void> {
+  if (!(await rests(scheduler))) throw new Error("it never comes to rest");
+}
+
+test(
+  `${RUNS} interleavings: every viewer gets exactly the log, or is told that it begins anew`,
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.oneof(ofMood("calm", calm), ofMood("rough", rough)),
+        async (scheduler, { commands, mood, isLong }) => {
+          const play = await Play.make(scheduler);
+          const before = isLong ? play.run({ do: "say", which: longTurn(40) }) : undefined;
+          if (isLong) await idle(scheduler);
+          await before;
+          const running: Promise<void>[] = [];
+          for (const { command, steps } of commands) {
+            running.push(play.run(command));
+            for (let n = 0; n < steps && scheduler.count() > 0; n++) await scheduler.waitOne();
+          }
+          // Where an archived entry was lost, viewers begin again and again, with pauses, until somebody mends it.
+          const settle = mood === "calm" ? idle : rests;
+          await settle(scheduler);
+          await Promise.all(running);
+          for (const viewer of play.viewers) viewer.unclog();
+          await settle(scheduler);
+          // Nobody waits for something that has come already.
+          if (mood === "calm") await play.check();
+          // Somebody mends what was lost.
+          const ending = play.run({ do: "claim" });
+          await idle(scheduler);
+          await ending;
+          const last = play.run({ do: "say", which: [0, 1] });
+          await idle(scheduler);
+          await last;
+          await play.check();
+          const isWhole = mood === "calm" && !commands.some(({ command }) => command.do === "archive");
+          if (isWhole) for (const viewer of play.viewers) notAnew(viewer);
+          play.feed.close();
+          await idle(scheduler);
+        },
+      ),
+      { numRuns: RUNS, seed: SEED },
+    );
+    const all = Object.values(seen);
+    const sum = (what: keyof Counts): number => all.reduce((so, counts) => so + counts[what], 0);
+    const words = (["viewers", "frames", "merged", "slow", "anew", "resumed"] as const).map(
+      (what) => `${what} ${sum(what)}`,
+    );
+    console.log(`${RUNS} interleavings: ${words.join(", ")}`);
+    const share = RUNS / 100_000;
+    expect(sum("viewers")).toBeGreaterThan(100_000 * share);
+    expect(sum("frames")).toBeGreaterThan(200_000 * share);
+    expect(sum("slow")).toBeGreaterThan(1_000 * share);
+    expect(sum("anew")).toBeGreaterThan(1_000 * share);
+    expect(sum("resumed")).toBeGreaterThan(10_000 * share);
+    for (const counts of all) {
+      expect(counts.viewers).toBeGreaterThan(20_000 * share);
+      expect(counts.frames).toBeGreaterThan(50_000 * share);
+      expect(counts.merged).toBeGreaterThan(1_000 * share);
+      expect(counts.slow).toBeGreaterThan(10 * share);
+    }
+  },
+  LONG_MS,
+);
+
+/** Where nothing was lost or trimmed, only who was slow begins again. */
+function notAnew(viewer: TestViewer): void {
+  for (const { reason } of viewer.beginnings.slice(1)) expect(reason).toBe("slow");
+}

@@ -1,0 +1,259 @@
+/**
+ * Promise 5 over real connections: a cursor that the log can't go on from gets an explicit answer within a second, over
+ * sockets, in the header of event streams and in their address. Nobody is left waiting, and nobody gets what isn't theirs.
+ */
+import { randomUUID } from "node:crypto";
+import { EventStreamReader, type StreamMessage } from "@turnstream/conformance/clients/event-stream.ts";
+import type { Door } from "@turnstream/conformance/clients/connections.ts";
+import type { Frame } from "@turnstream/conformance/clients/rendered-state.ts";
+import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createServer, type Server } from "../../../src/gateway/create-server.ts";
+import { archiveSession, trimSession } from "../../../src/session/archive/archive.ts";
+import type { Actor } from "../../../src/store/refs.ts";
+import { realParts } from "../../runtime/real-backend.ts";
+import type { StageParts } from "../../runtime/turn-harness.ts";
+import { World } from "../../session/session-harness.ts";
+import { TIMED } from "../../timed-test.ts";
+
+const WITHIN_MS = 1_000;
+
+let parts: StageParts;
+let server: Server;
+/** Nothing is written into them while others look. */
+let mine: Opened;
+let foreign: Opened;
+const failures: string[] = [];
+
+beforeAll(async () => {
+  parts = await realParts();
+  const { store, log, signals } = parts;
+  server = createServer({
+    store,
+    log,
+    signals,
+    secrets: ["a secret that only this test knows, and nobody else"],
+    onError: (error, about) => failures.push(`${about}: ${String(error)}`),
+  });
+  await server.listen();
+  [mine, foreign] = [await session(), await session()];
+});
+
+afterAll(async () => {
+  await server.close();
+  await parts.signals.close();
+  await parts.log.close();
+  await parts.store.close();
+});
+
+async function doorOf({ tenant, user }: Actor): Promise<Door> {
+  const { secret } = await parts.store.keys.create(tenant, { name: "test", scopes: [] });
+  return { url: server.url, headers: { "x-api-key": secret, "x-user-id": user } };
+}
+
+const QUESTIONS = [{ id: "day", text: "Which day?", options: [], multiple: false, free_text: true }];
+const title = (text: string) => ({ type: "session.update", title: text }) as const;
+
+interface Opened {
+  readonly world: World;
+  readonly door: Door;
+}
+
+const turn = { turn: "t1" };
+const place = { ...turn, run: "main" };
+
+/** A session of two epochs; of the first nothing is left in the log. A turn of the second runs, and waits for a person. */
+async function session(): Promise<Opened> {
+  const world = await (await World.make(parts)).start();
+  await world.append(title("one"), title("two"));
+  await archiveSession(parts, world.ref);
+  await trimSession(parts, world.ref);
+  await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
+  const started = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
+  await world.append(title("three"), { type: "turn.start", ...turn, ...started });
+  const [text, asked] = [
+    { ...place, block: "b1", index: 0 },
+    { ...place, block: "b2", index: 1 },
+  ];
+  await world.append(
+    { type: "run.start", ...place, agent: "a" },
+    { type: "text.start", ...text, part: false },
+    { type: "text.delta", ...text, text: "some " },
+    { type: "text.delta", ...text, text: "words" },
+    { type: "text.end", ...text, final: false },
+    { type: "question.request", ...asked, key: "k1", call: "c1", questions: QUESTIONS, timeout_seconds: 300 },
+    title("four"),
+  );
+  return { world, door: await doorOf(world.actor) };
+}
+
+const at = (world: World, n: number): string => world.events.at(n)?.id ?? "";
+
+/** What is wrong with it, and the cursor. */
+const CURSORS: readonly (readonly [string, (world: World, other: World) => string])[] = [
+  ["trimmed", (world) => at(world, 1)],
+  ["from before everything that is kept", () => "0-0"],
+  ["ahead", (world) => at(world, -1).replace(/\d+$/, (seq) => String(Number(seq) + 1_000))],
+  ["of an epoch to come", (world) => at(world, -1).replace(/^\d+/, (epoch) => String(Number(epoch) + 7))],
+  ["of a timeline that was lost", (world) => at(world, -1).replace(/^\d+/, "1")],
+  ["of another session", (_, other) => at(other, -1)],
+  ["a word", () => "yesterday"],
+  ["negative", () => "-1--1"],
+  ["2^64", () => "18446744073709551616-18446744073709551616"],
+  ["16 digits", () => "1-9999999999999999"],
+  ["with a leading zero", () => "01-2"],
+  ["with a space", () => "1-2 "],
+];
+
+/** Those that can't stand in a header, or would change its meaning. */
+const NOT_IN_HEADERS: readonly (readonly [string, string])[] = [
+  ["with CRLF", "1-2\r\nx-user-id: somebody-else"],
+  ["with LF", "1-2\n"],
+  ["with NUL", "1-2\0"],
+  ["in other digits", "١-٢"],
+  ["of 1 MB", "9".repeat(1_000_000)],
+];
+
+/** Nothing but these is an answer. */
+const ANEW = new Set(["expired", "invalid"]);
+
+async function answerOf(viewer: Viewer): Promise<{ anew: boolean; error: string | null; ms: number }> {
+  const started = performance.now();
+  const isAnswered = () => viewer.screen.told.length > 0 || viewer.end !== null;
+  await viewer.until("answered", isAnswered, 30_000);
+  const ms = performance.now() - started;
+  const [told] = viewer.screen.told;
+  const refused = viewer.end?.type === "refused" ? viewer.end.error : null;
+  if (viewer.end !== null && refused === null) throw new Error(`lost: ${JSON.stringify(viewer.end)}`);
+  return {
+    anew: told !== undefined && !told.resumed && ANEW.has(told.reason),
+    error: refused === null ? null : String(refused["error"]),
+    ms,
+  };
+}
+
+const WIRES = [
+  ["blocks", "socket"],
+  ["tasks", "socket"],
+  ["native", "socket"],
+  ["blocks", "sse"],
+  ["tasks", "sse"],
+  ["native", "sse"],
+  ["responses", "sse"],
+] as const;
+
+describe.each(CURSORS)("a cursor that is %s", (_, make) => {
+  test.each(WIRES)("is answered in %s over %s, and the state comes anew", TIMED, async (dialect, wire) => {
+    const { world, door } = mine;
+    const { world: other } = foreign;
+    const viewer = new Viewer({ session: world.ref.session, dialect, wire });
+    viewer.connect(door, make(world, other));
+    const { anew, error, ms } = await answerOf(viewer);
+    expect(ms).toBeLessThan(WITHIN_MS);
+    // A socket refuses what is no cursor at all; whatever is one begins anew.
+    expect(anew || error === "BAD_REQUEST").toBe(true);
+    if (anew && dialect === "native")
+      await viewer.until("all there", () => viewer.screen.cursor === at(world, -1), WITHIN_MS);
+    // Its streams begin nowhere but with the turn that runs.
+    if (dialect === "responses")
+      await viewer.until("all there", () => viewer.screen.cursor === at(world, -1), WITHIN_MS);
+    viewer.cut();
+    if (dialect === "responses")
+      expect(viewer.screen.display()).toMatchObject({
+        output: "some words",
+        interactions: [{ type: "response.interaction_request", approval_key: "k1" }],
+      });
+    expect(viewer.screen.problems).toEqual([]);
+  });
+
+  test("is answered in the address of an event stream", TIMED, async () => {
+    const { world, door } = mine;
+    const { world: other } = foreign;
+    const answer = await firstOf(door, world, make(world, other));
+    expect(answer).toBe("anew");
+  });
+});
+
+describe.each(NOT_IN_HEADERS)("a cursor %s", (_, cursor) => {
+  test("is refused over a socket", TIMED, async () => {
+    const { world, door } = mine;
+    const viewer = new Viewer({ session: world.ref.session, dialect: "blocks", wire: "socket" });
+    viewer.connect(door, cursor);
+    const { anew, error, ms } = await answerOf(viewer);
+    expect(anew).toBe(false);
+    expect(["BAD_REQUEST", "TOO_LARGE"]).toContain(error);
+    expect(ms).toBeLessThan(WITHIN_MS);
+    viewer.cut();
+  });
+
+  test("is answered in the address of an event stream", TIMED, async () => {
+    const { world, door } = mine;
+    const started = performance.now();
+    const answer = await firstOf(door, world, cursor);
+    // What is too long for an address is refused before anybody reads it.
+    expect(answer).toBe(cursor.length > 10_000 ? "refused" : "anew");
+    expect(performance.now() - started).toBeLessThan(WITHIN_MS);
+  });
+});
+
+/** Of an event stream with the cursor in its address. */
+async function firstOf({ url, headers }: Door, { ref }: World, after: string): Promise<"anew" | "refused"> {
+  const query = new URLSearchParams({ dialect: "native", after }).toString();
+  const leave = new AbortController();
+  const signal = AbortSignal.any([leave.signal, AbortSignal.timeout(WITHIN_MS)]);
+  const response = await fetch(`${url}/api/v1/sessions/${ref.session}/events?${query}`, { headers, signal });
+  if (!response.ok) {
+    expect(response.status).toBeGreaterThanOrEqual(400);
+    expect(response.status).toBeLessThan(500);
+    await response.body?.cancel();
+    return "refused";
+  }
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  const messages = new EventStreamReader();
+  let first: StreamMessage | undefined;
+  while (first === undefined)
+    [first] = messages.push(decoder.decode((await reader?.read())?.value as Uint8Array, { stream: true }));
+  leave.abort();
+  const frame = JSON.parse(first.data) as Frame;
+  expect(frame).toMatchObject({ type: "subscribed", resumed: false });
+  expect(ANEW).toContain(frame["reason"]);
+  return "anew";
+}
+
+describe("a session of somebody else", () => {
+  test.each(WIRES)(
+    "is not there for another tenant or person, in %s over %s",
+    TIMED,
+    async (dialect, wire) => {
+      const { world } = mine;
+      const { world: other, door } = foreign;
+      const neighbour = await doorOf({ tenant: world.actor.tenant, user: `user-${randomUUID()}` });
+      for (const stranger of [door, neighbour])
+        for (const cursor of [null, at(world, -1), at(other, -1)]) {
+          const viewer = new Viewer({ session: world.ref.session, dialect, wire });
+          viewer.connect(stranger, cursor);
+          const { error, ms } = await answerOf(viewer);
+          expect(error).toBe("NOT_FOUND");
+          expect(ms).toBeLessThan(WITHIN_MS);
+          expect(viewer.screen.frames).toEqual([]);
+          viewer.cut();
+        }
+    },
+  );
+});
+
+test("a good cursor goes on", async () => {
+  const { world, door } = mine;
+  for (const [dialect, wire] of WIRES) {
+    const viewer = new Viewer({ session: world.ref.session, dialect, wire });
+    viewer.connect(door, at(world, -2));
+    await viewer.until("told", () => viewer.screen.told.length > 0, WITHIN_MS);
+    expect(viewer.screen.told).toEqual([{ resumed: true, reason: "cursor" }]);
+    viewer.cut();
+  }
+});
+
+test("none of it was an error of the gateway", () => {
+  expect(failures).toEqual([]);
+});

@@ -1,0 +1,40 @@
+/** Merging entries by their text gives what merging their events gives. */
+import { coalesce, type EventDraft } from "@turnstream/protocol";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { mergedEvents } from "../../../src/gateway/merged-events.ts";
+import { formatLine, LogEntry } from "../../../src/log/entry.ts";
+
+const NOTE = [{ type: "citation", url: "https://example.com" }];
+
+const draft = fc.record({
+  type: fc.constantFrom("text.delta", "thinking.delta", "text.end"),
+  block: fc.constantFrom("b1", "b1", "b1", "b2"),
+  text: fc.oneof(fc.string({ unit: "binary" }), fc.constant("x".repeat(3_000))),
+  hasNote: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+  /** Now and then something is missing, or another epoch begins. */
+  step: fc.constantFrom("next", "next", "next", "next", "next", "next", "gap", "epoch"),
+});
+
+test("whatever the entries are, a gap or a new epoch between them included", () => {
+  fc.assert(
+    fc.property(fc.array(draft, { maxLength: 40 }), (drafts) => {
+      let [epoch, seq] = [1, 0];
+      const make = () =>
+        drafts.map(({ type, block, text, hasNote, step }, n) => {
+          if (step === "epoch") epoch++;
+          seq += step === "gap" ? 2 : 1;
+          const place = { type, turn: "t", run: "t", block, index: 0 };
+          const said = type === "text.end" ? { final: true } : { text };
+          const noted = hasNote && type === "text.delta" ? { annotations: NOTE } : {};
+          const event = { ...place, ...said, ...noted } as unknown as EventDraft;
+          return new LogEntry(epoch, seq, formatLine("w:1", event, 1_000 + n));
+        });
+      const entries = make();
+      const expected = coalesce(entries.map(({ event }) => event));
+      for (const entry of entries) entry.rest();
+      expect(mergedEvents(entries)).toEqual(expected);
+    }),
+    { numRuns: 500 },
+  );
+});

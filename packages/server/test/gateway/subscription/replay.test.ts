@@ -1,0 +1,103 @@
+/** Replays through the pure machines: from every position, over both wires, exactly what the dialect says comes after it. */
+import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
+import { expectSame, resumeFrames, statesOf } from "@turnstream/conformance/support/replay.ts";
+import {
+  blobAddress,
+  coalesce,
+  emptyState,
+  type Event,
+  parseCursor,
+  type SessionState,
+  withAddresses,
+} from "@turnstream/protocol";
+import { blocks } from "@turnstream/protocol/blocks";
+import { responses } from "@turnstream/protocol/responses";
+import { tasks } from "@turnstream/protocol/tasks";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Choice, DialectName } from "../../../src/gateway/encoding/stream-format.ts";
+import { needsState, tellingOf } from "../../../src/gateway/encoding/encode.ts";
+import { replayPage, standingAt } from "../../../src/gateway/subscription/replay-page.ts";
+import { LogEntry } from "../../../src/log/entry.ts";
+import { slimState } from "../../../src/session/history/trim-state.ts";
+import { choice, type Frame, readFrames } from "../test-subscriber.ts";
+
+const LOGS = Number(process.env["TURNSTREAM_LOGS"] ?? 30);
+/** 600 of them, with more than 1,000 turns, end within half an hour. */
+const LONG_MS = Math.max(600_000, LOGS * 3_000);
+const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
+
+function entryOf({ id, ...rest }: Event): LogEntry {
+  const { epoch, seq } = parseCursor(id) ?? { epoch: 0, seq: 0 };
+  return new LogEntry(epoch, seq, `w:0 ${JSON.stringify(rest)}`);
+}
+
+/** The state as a feed has it: folded from right before the turn began. */
+function slimStates(states: readonly SessionState[], events: readonly Event[]): SessionState[] {
+  let base = emptyState;
+  return states.map((state, k) => {
+    if (events[k]?.type === "turn.start") base = slimState(state);
+    return base.seq === state.seq ? base : state;
+  });
+}
+
+function frames(of: Choice, state: SessionState, events: readonly Event[]): Frame[] {
+  if (events.length === 0) return [];
+  const telling = tellingOf(of, "s", blobAddress);
+  const from = needsState(of) ? standingAt(telling, state) : null;
+  const page = replayPage(telling, from, events.map(entryOf), () => false);
+  return page.chunks.flatMap((bytes) => readFrames(of, bytes));
+}
+
+/** What the wire adds or moves. */
+function bare({ session_id, ...frame }: Frame): Frame {
+  const isOwn = ["message_start", "session_title", "task.created"].includes(frame["type"] as string);
+  return isOwn && session_id !== "s" ? { ...frame, session_id } : frame;
+}
+
+const TOLD: Readonly<Record<DialectName, (states: SessionState[], events: Event[], k: number) => object[]>> =
+  {
+    native: (_, events, k) => coalesce(events.slice(k)),
+    blocks: (states, events, k) => resumeFrames(blocks, states, events, k),
+    tasks: (states, events, k) => resumeFrames(tasks, states, events, k),
+    responses: (states, events, k) => resumeFrames(responses, states, events, k),
+  };
+
+test(
+  `at every position of ${LOGS} logs, a replay of each dialect and wire is what the dialect says`,
+  () => {
+    let turns = 0;
+    fc.assert(
+      fc.property(legalLog(100), (events) => {
+        turns += events.filter(({ type }) => type === "turn.start").length;
+        const states = statesOf(events);
+        const slim = slimStates(states, events);
+        for (let k = 0; k <= events.length; k++)
+          for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
+            const of = choice(dialect, dialect === "responses" || k % 3 === 0 ? "sse" : "socket");
+            const got = frames(of, slim[k] ?? emptyState, events.slice(k));
+            const expected = withAddresses(TOLD[dialect](states, events, k), blobAddress).map((frame) =>
+              withoutSession(frame as Frame),
+            );
+            expect(got.map(bare).map(sorted)).toHaveLength(expected.length);
+            expectSame(got.map(bare).map(withoutSession).map(sorted), expected.map(sorted));
+          }
+      }),
+      { numRuns: LOGS, seed: SEED },
+    );
+    console.log(`${LOGS} logs, ${turns} turns`);
+    expect(turns).toBeGreaterThan(LOGS);
+  },
+  LONG_MS,
+);
+
+function withoutSession({ session_id: _, ...frame }: Frame): Frame {
+  return frame;
+}
+
+function sorted(frame: Frame): Frame {
+  // A native event over SSE has its cursor as its id too.
+  const { event_id, ...rest } = frame;
+  const all = rest["id"] === event_id || event_id === undefined ? rest : frame;
+  return Object.fromEntries(Object.entries(all).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

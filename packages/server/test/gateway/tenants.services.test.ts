@@ -1,5 +1,0 @@
-/** Who gets at what, on PostgreSQL and Redis. */
-import { realParts } from "../runtime/real-parts.ts";
-import { tenantsContract } from "./tenants.contract.ts";
-
-tenantsContract("real", realParts);

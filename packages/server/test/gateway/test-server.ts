@@ -1,0 +1,96 @@
+/**
+ * A gateway to test against, as a real server on a free port: on memory or on real parts, with a new tenant, a key for it,
+ * and whoever asks named by a header. Every suite that needs a gateway uses this one.
+ */
+import { randomBytes, randomUUID } from "node:crypto";
+import { createServer, type Server, type ServerOptions } from "../../src/gateway/create-server.ts";
+import { createMemoryLog } from "../../src/log/memory.ts";
+import { createMemorySignals } from "../../src/signals/memory.ts";
+import { memoryStore } from "../../src/store/memory/store.ts";
+import type { Actor } from "../../src/store/refs.ts";
+import type { StageParts } from "../runtime/turn-harness.ts";
+
+export function memoryParts(): StageParts {
+  return { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+}
+
+export interface Asked {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Told {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Null when it isn't JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into whatever was answered
+  readonly json: any;
+}
+
+export interface TestServer {
+  readonly server: Server;
+  readonly url: string;
+  readonly parts: StageParts;
+  readonly secrets: readonly [string, ...string[]];
+  /** Who asks when nothing else is said. */
+  readonly actor: Actor;
+  readonly key: { readonly id: string; readonly secret: string };
+  /** The headers that let the actor in. */
+  readonly auth: Readonly<Record<string, string>>;
+  readonly errors: { error: unknown; about: string }[];
+  /** @param path behind `/api/v1` */
+  ask(method: string, path: string, asked?: Asked): Promise<Told>;
+  /** Closes the server, and the parts unless they are somebody else's. */
+  close(): Promise<void>;
+}
+
+/** @param given parts of the caller's own (which stay open), such as those of a Stage; in memory when absent */
+export async function openServer(
+  given?: StageParts,
+  options: Partial<ServerOptions> & { readonly actor?: Actor } = {},
+): Promise<TestServer> {
+  const parts = given ?? memoryParts();
+  const { actor = { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` }, ...rest } = options;
+  if ((await parts.store.tenants.get(actor.tenant)) === null)
+    await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
+  const { key, secret } = await parts.store.keys.create(actor.tenant, { name: "test", scopes: [] });
+  const secrets: [string, ...string[]] = [randomBytes(32).toString("hex")];
+  const errors: { error: unknown; about: string }[] = [];
+  const { store, log, signals } = parts;
+  const onError = (error: unknown, about: string) => errors.push({ error, about });
+  const server = createServer({ store, log, signals, secrets, onError, ...rest });
+  const url = await server.listen();
+  const auth = { "x-api-key": secret, "x-user-id": actor.user };
+  return {
+    server,
+    url,
+    parts,
+    secrets,
+    actor,
+    key: { id: key.id, secret },
+    auth,
+    errors,
+    ask: async (method, path, { body, headers = auth } = {}) =>
+      told(await fetch(`${url}/api/v1${path}`, { method, ...init(body, headers) })),
+    async close() {
+      await server.close();
+      if (given !== undefined) return;
+      await signals.close();
+      await log.close();
+      await store.close();
+    },
+  };
+}
+
+function init(body: unknown, headers: Readonly<Record<string, string>>): RequestInit {
+  if (body === undefined) return { headers: { ...headers } };
+  return { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) };
+}
+
+export async function told(response: Response): Promise<Told> {
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+  const json: unknown = isJson && text !== "" ? JSON.parse(text) : null;
+  return { status: response.status, headers: response.headers, text, json };
+}

@@ -1,0 +1,167 @@
+/**
+ * A viewer for the tests of feeds: an outlet with a bounded queue that can be clogged, and what came out of it as frames.
+ * Knows the wire, not the dialects.
+ */
+import { createSseParser, type SseMessage } from "@turnstream/protocol";
+import type { Choice } from "../../src/gateway/encoding/stream-format.ts";
+import type { Feeds, Subscription, SubscriptionEnd, Told, Viewer } from "../../src/gateway/subscription/types.ts";
+import type { Outlet, Sent } from "../../src/gateway/connection/sink.ts";
+import type { Ref } from "../../src/store/refs.ts";
+
+export type Frame = Record<string, unknown>;
+
+export function choice(dialect: Choice["dialect"], wire: Choice["wire"] = "socket"): Choice {
+  return { dialect, wire, includeToolTags: false };
+}
+
+export class TestViewer implements Viewer {
+  readonly beginnings: (Told & { readonly after: number })[] = [];
+  readonly frames: Frame[] = [];
+  /** How the frames lay in the bytes. */
+  readonly sends: number[] = [];
+  end: SubscriptionEnd | null = null;
+  subscription: Subscription | null = null;
+  readonly outlet: Outlet;
+  readonly #choice: Choice;
+  readonly #maxQueued: number;
+  readonly #keepsNothing: boolean;
+  #clogged = false;
+  #dropped = false;
+  /** Bytes, and words about how it begins among them, which are never dropped. */
+  #queue: (Uint8Array | (() => void))[] = [];
+
+  constructor(of: Choice, options: { maxQueued?: number; keepsNothing?: boolean } = {}) {
+    this.#choice = of;
+    this.#maxQueued = options.maxQueued ?? 64 * 1024;
+    this.#keepsNothing = options.keepsNothing ?? false;
+    this.outlet = { send: (bytes) => this.#send(bytes), end: () => undefined };
+  }
+
+  watch(feeds: Feeds, ref: Ref, after: string | null, untilTurn?: string): this {
+    const wish = { choice: this.#choice, after, ...(untilTurn === undefined ? {} : { until: untilTurn }) };
+    this.subscription = feeds.subscribe(ref, wish, this);
+    return this;
+  }
+
+  told(told: Told): void {
+    const note = () => void this.beginnings.push({ ...told, after: this.frames.length });
+    if (this.#queue.length > 0) this.#queue.push(note);
+    else note();
+  }
+
+  ended(reason: SubscriptionEnd): void {
+    this.end = reason;
+  }
+
+  /** The last cursor that the client has seen. */
+  get cursor(): string | null {
+    const frame = this.frames.findLast((one) => cursorOf(one) !== null);
+    return frame === undefined ? null : cursorOf(frame);
+  }
+
+  clog(): void {
+    this.#clogged = true;
+  }
+
+  unclog(): void {
+    this.#clogged = false;
+    const queue = this.#queue;
+    this.#queue = [];
+    for (const one of queue) {
+      if (typeof one === "function") one();
+      else this.#read(one);
+    }
+    if (this.#dropped) {
+      this.#dropped = false;
+      this.subscription?.drained();
+      return;
+    }
+    if (queue.length > 0) this.subscription?.flushed();
+  }
+
+  get isDropped(): boolean {
+    return this.#dropped;
+  }
+
+  close(): void {
+    this.subscription?.closed();
+  }
+
+  #send(bytes: Uint8Array): Sent {
+    this.sends.push(bytes.length);
+    if (this.#dropped) return "dropped";
+    if (!this.#clogged) {
+      this.#read(bytes);
+      return "written";
+    }
+    const queued = this.#queue.reduce((sum, one) => sum + (typeof one === "function" ? 0 : one.length), 0);
+    if (this.#queue.length > 0 && queued + bytes.length > this.#maxQueued) {
+      this.#queue = this.#queue.filter((one) => typeof one === "function");
+      this.#dropped = true;
+      return "dropped";
+    }
+    this.#queue.push(bytes);
+    return "queued";
+  }
+
+  #read(bytes: Uint8Array): void {
+    if (this.#keepsNothing) return;
+    this.frames.push(...readFrames(this.#choice, bytes));
+  }
+}
+
+export function readFrames({ wire }: Choice, bytes: Uint8Array): Frame[] {
+  return wire === "sse" ? readSse(bytes) : readSocket(Buffer.from(bytes));
+}
+
+function cursorOf(frame: Frame): string | null {
+  const cursor = frame["event_id"] ?? (frame["v"] === undefined ? undefined : frame["id"]);
+  return typeof cursor === "string" ? cursor : null;
+}
+
+/** Whole WebSocket text frames of a server: not masked, not in pieces. */
+function readSocket(bytes: Buffer): Frame[] {
+  const frames: Frame[] = [];
+  for (let at = 0; at < bytes.length;) {
+    if (bytes[at] !== 0x81) throw new Error(`not a text frame at ${at}`);
+    let length = bytes[at + 1] as number;
+    at += 2;
+    if (length === 126) {
+      length = bytes.readUInt16BE(at);
+      at += 2;
+    } else if (length === 127) {
+      length = Number(bytes.readBigUInt64BE(at));
+      at += 8;
+    }
+    frames.push(JSON.parse(bytes.toString("utf8", at, at + length)) as Frame);
+    at += length;
+  }
+  return frames;
+}
+
+function readSse(bytes: Uint8Array): Frame[] {
+  const frames: Frame[] = [];
+  createSseParser(({ data, id }: SseMessage) => {
+    const cursor = id === undefined ? {} : { event_id: id };
+    if (data === "[DONE]") frames.push({ type: "[DONE]", ...cursor });
+    else frames.push({ ...(JSON.parse(data) as Frame), ...cursor });
+  }).push(Buffer.from(bytes).toString());
+  return frames;
+}
+
+export async function until(test: () => boolean, patienceMs = 30_000): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  while (!test()) {
+    if (performance.now() > deadline) throw new Error("not within the time");
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Until nothing has come for some rounds of the event loop. */
+export async function settled(viewer: TestViewer): Promise<void> {
+  for (let quiet = 0, last = -1; quiet < 5;) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    quiet = viewer.sends.length === last ? quiet + 1 : 0;
+    last = viewer.sends.length;
+  }
+}

@@ -1,0 +1,5 @@
+/** Both doors, in memory. */
+import { doorsContract } from "./transports.contract.ts";
+
+doorsContract("fastify");
+doorsContract("fetch");

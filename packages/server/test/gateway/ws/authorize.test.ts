@@ -1,0 +1,225 @@
+/** Who may open a socket, and for how long: origins, tickets, refusals, and the end of whoever is no longer let in. */
+import { once } from "node:events";
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { errorReply } from "@turnstream/protocol/schema";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { WebSocket } from "ws";
+import { isOurOrigin } from "../../../src/gateway/http/cors.ts";
+import { openServer, type TestServer } from "../test-server.ts";
+
+const PAGE = "https://app.example.com";
+
+let server: TestServer;
+let now = Date.now();
+beforeAll(async () => {
+  const env = {
+    now: () => now,
+    id: () => crypto.randomUUID(),
+    randomBytes: (size: number) => new Uint8Array(size),
+  };
+  server = await openServer(undefined, { origins: [PAGE], env, limits: { sweepMs: 50 } });
+});
+afterAll(() => server.close());
+
+interface Upgraded {
+  readonly status: number;
+  readonly word: string | null;
+  readonly type: string | undefined;
+  readonly socket: WebSocket;
+}
+
+async function upgrade(query = "", headers: Record<string, string> = server.auth): Promise<Upgraded> {
+  const socket = new WebSocket(`${server.url.replace("http", "ws")}/api/v1/socket${query}`, { headers });
+  socket.on("error", () => undefined);
+  return new Promise((resolve) => {
+    socket.once("open", () => resolve({ status: 101, word: null, type: undefined, socket }));
+    socket.once("unexpected-response", (_request: ClientRequest, response: IncomingMessage) => {
+      let text = "";
+      response.on("data", (data: Buffer) => (text += data.toString()));
+      response.on("end", () => {
+        const { error } = errorReply.parse(JSON.parse(text));
+        const type = response.headers["content-type"];
+        resolve({ status: response.statusCode ?? 0, word: error, type, socket });
+      });
+    });
+  });
+}
+
+async function ticket(headers: Record<string, string> = server.auth): Promise<string> {
+  const given = (await server.ask("POST", "/tickets", { headers, body: {} })).json;
+  // The server's own time, by which a page corrects deadlines.
+  expect(given.expires_at - given.now).toBe(30_000);
+  return given.ticket as string;
+}
+
+describe("a socket", () => {
+  test("is opened by a key or a token in headers, in a dialect that sockets have", async () => {
+    const { token } = (await server.ask("POST", "/tokens", { body: { user_id: "u" } })).json;
+    for (const headers of [server.auth, { authorization: `Bearer ${token}` }])
+      for (const query of ["", "?dialect=blocks", "?dialect=native", "?dialect=tasks"]) {
+        const { status, socket } = await upgrade(query, headers);
+        expect(status, query).toBe(101);
+        socket.terminate();
+      }
+    for (const query of ["?dialect=responses", "?dialect=", "?token=x", "?x-api-key=x", "?api_key=x"])
+      expect(await upgrade(query), query).toMatchObject({ status: 400, word: "BAD_REQUEST" });
+  });
+
+  test("is refused by an HTTP answer in the one shape", async () => {
+    const { status, word, type } = await upgrade("", {});
+    expect([status, word, type]).toEqual([401, "UNAUTHENTICATED", "application/json; charset=utf-8"]);
+  });
+
+  test("needs a scope", async () => {
+    const { secret } = await server.parts.store.keys.create(server.actor.tenant, {
+      name: "w",
+      scopes: ["write"],
+    });
+    expect(await upgrade("", { "x-api-key": secret })).toMatchObject({ status: 403, word: "FORBIDDEN" });
+  });
+
+  test("of a foreign page is refused, whatever it has (promise 21)", async () => {
+    const foreign = [
+      "https://evil.example",
+      "null",
+      `${PAGE}.evil.example`,
+      "https://evil-app.example.com",
+      "",
+      "x",
+    ];
+    for (const origin of [...foreign, "http://app.example.com", `${PAGE}:444`, `${PAGE}/`, "file://"]) {
+      expect(await upgrade("", { ...server.auth, origin }), origin).toMatchObject({ status: 403 });
+      expect(await upgrade(`?ticket=${await ticket()}`, { origin }), origin).toMatchObject({ status: 403 });
+    }
+    // No page leaves its origin out, so no ticket comes without.
+    expect(await upgrade(`?ticket=${await ticket()}`, {})).toMatchObject({ status: 403 });
+    for (const origin of [PAGE, server.url]) {
+      const { status, socket } = await upgrade(`?ticket=${await ticket()}`, { origin });
+      expect(status, origin).toBe(101);
+      socket.terminate();
+    }
+  });
+
+  test("elsewhere is refused, and nothing hangs", async () => {
+    const asked = httpRequest(`${server.url}/other`, {
+      headers: { connection: "Upgrade", upgrade: "websocket" },
+    });
+    asked.end();
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    expect(response.statusCode).toBe(404);
+    response.resume();
+  });
+});
+
+describe("a ticket (promise 20)", () => {
+  const origin = PAGE;
+
+  test("opens one socket, for whoever asked for it", async () => {
+    const { token } = (await server.ask("POST", "/tokens", { body: { user_id: server.actor.user } })).json;
+    const text = await ticket({ authorization: `Bearer ${token}` });
+    const first = await upgrade(`?ticket=${text}`, { origin });
+    expect(first.status).toBe(101);
+    const { session_id } = (await server.ask("POST", "/sessions", { body: {} })).json;
+    first.socket.send(JSON.stringify({ type: "subscribe", session_id }));
+    const [data] = (await once(first.socket, "message")) as [Buffer];
+    expect(JSON.parse(data.toString())).toMatchObject({ type: "subscribed", session_id });
+    first.socket.terminate();
+    expect(await upgrade(`?ticket=${text}`, { origin })).toMatchObject({ status: 401 });
+  });
+
+  test("of ten who try at once, one gets in", async () => {
+    const text = await ticket();
+    const all = await Promise.all(Array.from({ length: 10 }, () => upgrade(`?ticket=${text}`, { origin })));
+    expect(all.filter(({ status }) => status === 101)).toHaveLength(1);
+    for (const { socket } of all) socket.terminate();
+  });
+
+  test("is good for half a minute, unchanged, alone, and while its key is", async () => {
+    const text = await ticket();
+    expect(await upgrade(`?ticket=${text}`, { ...server.auth, origin })).toMatchObject({ status: 401 });
+    expect(await upgrade(`?ticket=${text}x`, { origin })).toMatchObject({ status: 401 });
+    expect(await upgrade("?ticket=", { origin })).toMatchObject({ status: 401 });
+    now += 30_000;
+    expect(await upgrade(`?ticket=${text}`, { origin })).toMatchObject({ status: 401 });
+    const { key, secret } = await server.parts.store.keys.create(server.actor.tenant, {
+      name: "k",
+      scopes: [],
+    });
+    const late = await ticket({ "x-api-key": secret });
+    await server.parts.store.keys.revoke(server.actor.tenant, key.id);
+    expect(await upgrade(`?ticket=${late}`, { origin })).toMatchObject({ status: 401 });
+  });
+});
+
+async function openBoth(headers: Record<string, string>) {
+  const asked = { ...headers, "x-user-id": server.actor.user };
+  const { session_id } = (await server.ask("POST", "/sessions", { headers: asked, body: {} })).json;
+  const { socket } = await upgrade("", asked);
+  const url = `${server.url}/api/v1/sessions/${session_id}/events`;
+  const stream = await fetch(url, { headers: asked });
+  expect(stream.status).toBe(200);
+  return { socket, ended: stream.text() };
+}
+
+describe("whoever is no longer let in", () => {
+  test("loses socket and stream when the key is revoked, and others don't (promise 19)", async () => {
+    const { key, secret } = await server.parts.store.keys.create(server.actor.tenant, {
+      name: "k",
+      scopes: [],
+    });
+    const { socket, ended } = await openBoth({ "x-api-key": secret });
+    const { socket: other } = await upgrade();
+    await server.parts.store.keys.revoke(server.actor.tenant, key.id);
+    const [code] = (await once(socket, "close")) as [number];
+    expect(code).toBe(4401);
+    await ended;
+    expect(other.readyState).toBe(WebSocket.OPEN);
+    other.terminate();
+  });
+
+  test("loses them when the token has expired", async () => {
+    const { token } = (
+      await server.ask("POST", "/tokens", { body: { user_id: server.actor.user, seconds: 60 } })
+    ).json;
+    const { socket, ended } = await openBoth({ authorization: `Bearer ${token}` });
+    now += 50_000;
+    await sleep(200);
+    expect(socket.readyState).toBe(WebSocket.OPEN);
+    now += 10_000;
+    const [code] = (await once(socket, "close")) as [number];
+    expect(code).toBe(4401);
+    await ended;
+  });
+
+  test("stays when the store can't be asked", async () => {
+    const { keys } = server.parts.store;
+    const { socket } = await upgrade();
+    const broken = vi.spyOn(keys, "live").mockRejectedValue(new Error("no store"));
+    const told = () => server.errors.map(({ about }) => about);
+    await expect.poll(told).toContain("asking which keys are still good");
+    await sleep(200);
+    broken.mockRestore();
+    expect(socket.readyState).toBe(WebSocket.OPEN);
+    socket.terminate();
+  });
+});
+
+test("an origin is ours by name, or by being where we are", () => {
+  const here = { origins: [PAGE], host: "chat.example.com", publicUrl: undefined };
+  expect(isOurOrigin("https://chat.example.com", here)).toBe(true);
+  expect(isOurOrigin("https://chat.example.com:8443", here)).toBe(false);
+  expect(isOurOrigin("https://chat.example.com", { ...here, host: undefined })).toBe(false);
+  for (const odd of [
+    "https://chat.example.com/",
+    "https://me@chat.example.com",
+    "https://chat.example.com?x",
+    "ws://chat.example.com",
+  ])
+    expect(isOurOrigin(odd, here), odd).toBe(false);
+  // Behind a proxy it is the public name that counts, whatever the proxy sends as the host.
+  const proxied = { ...here, host: "10.0.0.5:3000", publicUrl: "https://chat.example.com/agents" };
+  expect(isOurOrigin("https://chat.example.com", proxied)).toBe(true);
+  expect(isOurOrigin("http://10.0.0.5:3000", proxied)).toBe(false);
+  expect(isOurOrigin("http://chat.example.com", proxied)).toBe(false);
+});

@@ -1,0 +1,194 @@
+/** Connections that mean ill, byte by byte: whatever they send, the process lives, holds little, and answers the others. */
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { errorReply } from "@turnstream/protocol/schema";
+import { createGateway } from "../../../src/gateway/gateway.ts";
+import { readBody } from "../../../src/gateway/http/read-body.ts";
+import { createSession } from "../../../src/session/lifecycle/create.ts";
+import { SocketClient } from "../clients.ts";
+import { openServer, type TestServer } from "../test-server.ts";
+
+let server: TestServer;
+const sockets: Socket[] = [];
+
+beforeEach(async () => {
+  server = await openServer();
+});
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await server.close();
+});
+
+function open(): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1", () => resolve(socket));
+    socket.on("error", () => undefined);
+    sockets.push(socket);
+  });
+}
+
+function head(line: string, headers: Readonly<Record<string, string>>): string {
+  const all = { host: new URL(server.url).host, ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${line} HTTP/1.1\r\n${lines.join("")}\r\n`;
+}
+
+/** @returns all that came until the text was in it */
+async function answerTo(request: string, until: string): Promise<string> {
+  const socket = await open();
+  let text = "";
+  socket.on("data", (data) => (text += data.toString("latin1")));
+  socket.write(request, "latin1");
+  await expect.poll(() => text).toContain(until);
+  return text;
+}
+
+const UPGRADE = {
+  connection: "Upgrade",
+  upgrade: "websocket",
+  "sec-websocket-version": "13",
+  "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+};
+
+const PING = 0x9;
+const LONG = "y".repeat(100_000);
+
+/** Masked with zeros; of at most 125 bytes. */
+function frame(kind: number, payload: string): Buffer {
+  const start = Buffer.from([0x80 | kind, 0x80 | payload.length, 0, 0, 0, 0]);
+  return Buffer.concat([start, Buffer.from(payload)]);
+}
+
+describe("at the door", () => {
+  test.for(["/nowhere", "/api/v1/socket", "/api/v1/socket?ticket=x"])(
+    "who asks for a socket at %s and is gone at once ends nothing",
+    async (path) => {
+      for (let n = 0; n < 50; n++) {
+        const socket = await open();
+        socket.write(head(`GET ${path}`, UPGRADE));
+        socket.resetAndDestroy();
+      }
+      // An error that nobody listens to comes a little later, and fails the run.
+      await sleep(50);
+      expect((await server.ask("GET", "/sessions")).status).toBe(200);
+    },
+  );
+
+  test.for([
+    { what: "no HTTP at all", line: "hello? what is", headers: {}, status: 400, error: "BAD_REQUEST" },
+    { what: "a bad header", line: "GET /x", headers: { "a b": "c" }, status: 400, error: "BAD_REQUEST" },
+    {
+      what: "a bad length",
+      line: "POST /x",
+      headers: { "content-length": "-1" },
+      status: 400,
+      error: "BAD_REQUEST",
+    },
+    { what: "a long header", line: "GET /x", headers: { x: LONG }, status: 431, error: "TOO_LARGE" },
+    { what: "a long address", line: `GET /${LONG}`, headers: {}, status: 431, error: "TOO_LARGE" },
+  ])("$what is answered in the one shape of errors", async ({ line, headers, status, error }) => {
+    const text = await answerTo(head(line, headers), "can_retry");
+    const [lines = "", body = ""] = text.split("\r\n\r\n");
+    expect(lines).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(lines).toContain("content-type: application/json");
+    expect(errorReply.parse(JSON.parse(body))).toMatchObject({ error });
+    expect(server.errors).toEqual([]);
+  });
+
+  test("who offers HTTP/2 with a request gets the request answered", async () => {
+    const offer = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABk" };
+    const text = await answerTo(head("GET /api/v1/sessions", { ...server.auth, ...offer }), "\r\n\r\n");
+    expect(text).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  test.for(["///", "a b", "\u00ff", "application/json, text/plain", "text/plain"])(
+    "a body that calls itself %j is refused, and is no fault of ours",
+    async (type) => {
+      const headers = { ...server.auth, "content-type": type, "content-length": "2" };
+      const text = await answerTo(`${head("POST /api/v1/sessions", headers)}{}`, "can_retry");
+      expect(text).toMatch(/^HTTP\/1.1 400 [^]*"BAD_REQUEST"/);
+      expect(server.errors).toEqual([]);
+    },
+  );
+});
+
+test("a file that breaks off on its way is no fault of ours", async () => {
+  const { id } = await createSession(server.parts, server.actor, {});
+  const headers = { ...server.auth, "content-length": "1000000" };
+  for (let n = 0; n < 5; n++) {
+    const socket = await open();
+    socket.write(`${head(`POST /api/v1/sessions/${id}/files?name=x`, headers)}some of it`);
+    await sleep(50);
+    socket.destroy();
+  }
+  await sleep(200);
+  expect(server.errors).toEqual([]);
+});
+
+test("a body that comes byte by byte is kept as its bytes, not as a list of pieces", async () => {
+  const given = JSON.stringify({ text: "\u00e9".repeat(500), more: [1, 2, 3] });
+  const piece = new Uint8Array(1);
+  async function* body() {
+    for (const byte of Buffer.from(given)) {
+      // Whoever keeps the pieces has the last one many times.
+      piece[0] = byte;
+      yield piece;
+    }
+  }
+  const size = Buffer.byteLength(given);
+  expect(await readBody({ headers: new Map(), body: body() }, size)).toEqual(JSON.parse(given));
+  await expect(readBody({ headers: new Map(), body: body() }, size - 1)).rejects.toThrow("at most");
+});
+
+describe("over a socket", () => {
+  test("pings of one who doesn't read are not all answered, and the newest is when they read", async () => {
+    const socket = await open();
+    socket.write(head("GET /api/v1/socket", { ...server.auth, ...UPGRADE }));
+    await expect.poll(() => server.server.load().connections).toBe(1);
+    const pings = Buffer.concat(Array.from({ length: 2_000 }, () => frame(PING, "x".repeat(125))));
+    let most = 0;
+    // More than the system's own buffers take, however late the server comes to read them.
+    for (let n = 0; n < 120 || (most === 0 && n < 2_000); n++) {
+      socket.write(pings);
+      await sleep(2);
+      most = Math.max(most, server.server.load().mostHeldBytes);
+    }
+    socket.write(frame(PING, "the last one"));
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(512 * 1024);
+    let tail = "";
+    socket.on("data", (data) => (tail = (tail + data.toString("latin1")).slice(-100)));
+    await expect.poll(() => tail).toContain("the last one");
+  });
+
+  test("what is nested deeper than a body may be is refused", async () => {
+    const { id } = await createSession(server.parts, server.actor, {});
+    const client = await SocketClient.open(server);
+    const values = { x: JSON.parse(`${"[".repeat(100)}${"]".repeat(100)}`) as unknown };
+    const submit = { type: "submit", session_id: id, form_request_id: "f" };
+    expect(await client.ask({ ...submit, values })).toMatchObject({
+      error: "BAD_REQUEST",
+      message: expect.stringContaining("64 deep") as string,
+    });
+    expect(await client.ask({ ...submit, values: {} })).toMatchObject({ error: "NOT_FOUND" });
+    client.close();
+  });
+});
+
+test("a stream of the plain handler ends with its request, though nobody reads or cancels it", async () => {
+  const { store, log, signals } = server.parts;
+  const gateway = createGateway({ store, log, signals, secrets: server.secrets });
+  const { id } = await createSession(server.parts, server.actor, {});
+  const url = `http://x.test/api/v1/sessions/${id}/events`;
+  const left = new AbortController();
+  const request = () => new Request(url, { headers: { ...server.auth }, signal: left.signal });
+  await gateway.handle(request());
+  expect(gateway.load().connections).toBe(1);
+  left.abort();
+  await expect.poll(() => gateway.load().connections).toBe(0);
+  await gateway.handle(request());
+  await expect.poll(() => gateway.load().connections).toBe(0);
+  await gateway.close();
+});

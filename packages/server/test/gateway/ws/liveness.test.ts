@@ -1,0 +1,142 @@
+/** Signs of life, and the rule of 180 seconds: on a clock of our own for the real times, and on real links that go silent. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import fc from "fast-check";
+import { startProxy } from "@turnstream/services/proxy.ts";
+import { afterEach, describe, expect, test } from "vitest";
+import { createGateway } from "../../../src/gateway/gateway.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
+import { lifeOf } from "../../../src/gateway/ws/liveness.ts";
+import { isSilentTooLong } from "../../../src/gateway/sse/idle-timeout.ts";
+import { SocketClient } from "../clients.ts";
+import { openServer, type TestServer } from "../test-server.ts";
+
+const { pingMs, pongMs, beatMs, silenceMs, keepAliveMs } = DEFAULT_GATEWAY_LIMITS;
+
+/** Beats of a socket, each a little late, until it is given up. @returns when that was, and when it was asked */
+function play(
+  lateness: readonly number[],
+  bytesAt: readonly number[],
+  answersAfter: number | null,
+): { readonly dead: number; readonly asked: readonly number[] } {
+  let heardAt = 0;
+  let askedAt: number | null = null;
+  const asked: number[] = [];
+  const bytes = [...bytesAt];
+  for (let beat = 1; ; beat++) {
+    const now = beat * beatMs + (lateness[beat % lateness.length] ?? 0);
+    if (now > 600_000) return { dead: Infinity, asked };
+    if (bytes.some((at) => at <= now)) {
+      for (let n = bytes.length - 1; n >= 0; n--) if ((bytes[n] as number) <= now) bytes.splice(n, 1);
+      [heardAt, askedAt] = [now, null];
+    }
+    const life = lifeOf({ heardAt, askedAt }, now, { pingMs, pongMs, beatMs });
+    if (life === "dead") return { dead: now, asked };
+    if (life === "ask") {
+      askedAt = now;
+      asked.push(now);
+      if (answersAfter !== null) bytes.push(now + answersAfter);
+    }
+  }
+}
+
+describe("a socket (reliability 12)", () => {
+  const late = fc.array(fc.integer({ min: 0, max: 900 }), { minLength: 1, maxLength: 30 });
+
+  test("that is gone is given up within 35 s of its last sign, and never before it could have answered", () => {
+    fc.assert(
+      fc.property(
+        late,
+        fc.array(fc.integer({ min: 0, max: 120_000 }), { maxLength: 20 }),
+        (lateness, signs) => {
+          const last = Math.max(0, ...signs);
+          const { dead, asked } = play(lateness, signs, null);
+          expect(dead - last).toBeLessThanOrEqual(35_000);
+          expect(dead - (asked.at(-1) ?? Infinity)).toBeGreaterThanOrEqual(pongMs);
+        },
+      ),
+    );
+  });
+
+  test("that answers in time is never given up, and is asked at least every 25 s", () => {
+    fc.assert(
+      fc.property(late, fc.integer({ min: 0, max: 8_000 }), (lateness, answersAfter) => {
+        const { dead, asked } = play(lateness, [], answersAfter);
+        expect(dead).toBe(Infinity);
+        for (const [n, at] of asked.entries())
+          expect(at - ((asked[n - 1] ?? -answersAfter) + answersAfter)).toBeLessThanOrEqual(pingMs);
+      }),
+    );
+  });
+});
+
+/** Events of a turn, and when it waits for a person; a beat each second. @returns when the stream is ended */
+function ended(
+  events: readonly number[],
+  waits: readonly (readonly [number, number])[],
+  openedAt = 0,
+): number {
+  for (let now = openedAt; now <= 1_000_000; now += beatMs) {
+    const isWaiting = waits.some(([from, to]) => now >= from && now < to);
+    const last = Math.max(0, ...events.filter((at) => at <= now));
+    if (isSilentTooLong({ silentSince: isWaiting ? null : last, openedAt }, now, silenceMs)) return now;
+  }
+  return Infinity;
+}
+
+describe("the rule of 180 seconds (reliability 13)", () => {
+  test("S10: ends a stream 180 s after the last event; what keeps it alive is no event", () => {
+    expect(keepAliveMs).toBeLessThan(silenceMs);
+    expect(ended([0], [])).toBe(180_000);
+    expect(ended([0, 60_000, 100_000], [])).toBe(280_000);
+    expect(ended([0, 179_000], [])).toBe(359_000);
+  });
+
+  test("S10: waiting for a person is not silence, and its end is an event", () => {
+    expect(ended([0, 10_000, 700_000], [[10_000, 700_000]])).toBe(880_000);
+  });
+
+  test("S10: who comes late to a silent turn has waited no longer than it was there", () => {
+    expect(ended([0], [], 170_000)).toBe(350_000);
+  });
+});
+
+describe("over a real link (reliability 12)", () => {
+  let server: TestServer;
+  afterEach(() => server.close());
+
+  test("a half-open socket is given up in time, and one that only listens is not", async () => {
+    server = await openServer();
+    const { parts, secrets } = server;
+    const gateway = createGateway({ ...parts, secrets, limits: { pingMs: 500, pongMs: 4_000, beatMs: 20 } });
+    const http = createServer().on("upgrade", (...upgrade) => gateway.upgrade(...upgrade));
+    const open = new Set<Socket>();
+    http.on("connection", (socket) => {
+      open.add(socket);
+      socket.on("close", () => open.delete(socket));
+    });
+    await once(http.listen(0, "127.0.0.1"), "listening");
+    const to = { host: "127.0.0.1", port: (http.address() as AddressInfo).port };
+    const proxy = await startProxy({ to });
+    try {
+      const listener = await SocketClient.open(server, { at: `http://${to.host}:${to.port}` });
+      const gone = await SocketClient.open(server, { at: `http://${proxy.host}:${proxy.port}` });
+      expect([listener.socket.readyState, gone.socket.readyState, open.size]).toEqual([1, 1, 2]);
+      proxy.blackhole();
+      const since = performance.now();
+      // By the limits it takes some seconds; by what TCP does alone, a quarter of an hour.
+      while (open.size > 1 && performance.now() - since < 60_000)
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(open.size).toBe(1);
+      // Pinged a second time meanwhile, and again.
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      expect(open.size, "it answers pings by itself").toBe(1);
+      listener.close();
+    } finally {
+      await gateway.close();
+      await proxy.close();
+      http.close();
+    }
+  });
+});

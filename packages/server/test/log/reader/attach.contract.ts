@@ -1,0 +1,173 @@
+/** The contract of following a log. */
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Log } from "../../../src/log/log.ts";
+import { Reader, readAll, takeover, title, titles, begun } from "../drafts.ts";
+
+export function attachContract(opened: () => Log): void {
+  let log: Log;
+  beforeAll(() => {
+    log = opened();
+  });
+
+  describe.for(["attach", "listen"] as const)("%s", (way) => {
+    test("replays, then goes on live, and ends when asked", async () => {
+      const session = await begun(log);
+      await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b") });
+      const reader = new Reader(log, session, { after: "7-1" }, way);
+      await reader.until(({ entries }) => entries.length === 2);
+      await log.append(session, { writer: "w1", epoch: 7, counter: 2, events: titles("c") });
+      await log.append(session, { writer: "w1", epoch: 7, counter: 3, events: titles("d", "e") });
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "0-0" });
+      await log.append(session, { writer: "w2", epoch: 8, counter: 1, events: titles("f") });
+      await reader.until(({ entries }) => entries.length === 7);
+      expect(reader.said).toEqual(["a", "b", "c", "d", "e", "turn.takeover", "f"]);
+      expect(reader.cursors.at(-1)).toBe("8-8");
+      await reader.stop();
+      expect(reader.end).toBeNull();
+      await log.append(session, { writer: "w2", epoch: 8, counter: 2, events: titles("g") });
+      expect(reader.entries).toHaveLength(7);
+    });
+
+    test("gives many readers from every cursor the same, while writers write", async () => {
+      const session = await begun(log);
+      const work = { done: false };
+      const writing = (async () => {
+        for (let n = 1; n <= 150; n++) {
+          if (n % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+          await log.append(session, {
+            writer: "w1",
+            epoch: 7,
+            counter: n,
+            events: titles(...Array.from({ length: (n % 3) + 1 }, (_, m) => `${n}.${m}`)),
+          });
+        }
+        work.done = true;
+      })();
+      const readers: [Reader, number][] = [];
+      while (!work.done) {
+        const head = await log.head(session);
+        const seq = Math.ceil((Number(head?.last.split("-")[1]) || 1) * ((readers.length % 5) / 4)) || 1;
+        readers.push([new Reader(log, session, { after: `7-${seq}` }, way), seq]);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      await writing;
+      const all = await readAll(log, session);
+      for (const [reader, seq] of readers) {
+        await reader.until(({ entries }) => entries.length >= all.length - seq);
+        expect(reader.cursors).toEqual(all.slice(seq).map((entry) => entry.cursor));
+        await reader.stop();
+      }
+      expect(readers.length).toBeGreaterThan(0);
+    });
+
+    test("waits at the archived position until a log begins there", async () => {
+      const session = randomUUID();
+      const reader = new Reader(log, session, { after: "7-20", floor: "7-20" }, way);
+      const other = new Reader(log, session, { after: "7-19", floor: "7-20" }, way);
+      await other.until(({ end }) => end === "missing");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await log.claim(session, { epoch: 8, writer: "w1", event: takeover(), floor: "7-20" });
+      await reader.until(({ entries }) => entries.length === 1);
+      expect(reader.cursors).toEqual(["8-21"]);
+      await reader.stop();
+    });
+
+    test("waits at the archived position while the log ends before it", async () => {
+      const session = await begun(log);
+      const reader = new Reader(log, session, { after: "7-20", floor: "7-20" }, way);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(reader.end).toBeNull();
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "7-20" });
+      await reader.until(({ entries }) => entries.length === 1);
+      expect(reader.cursors).toEqual(["8-21"]);
+      await reader.stop();
+    });
+
+    test("tells everybody when the log is deleted", async () => {
+      const session = await begun(log);
+      const readers = [
+        new Reader(log, session, { after: "0-0" }, way),
+        new Reader(log, session, { after: "7-1" }, way),
+      ];
+      await readers[0]?.until(({ entries }) => entries.length === 1);
+      await log.remove(session);
+      for (const reader of readers) await reader.until(({ end }) => end === "removed" || end === "missing");
+      expect(await log.head(session)).toBeNull();
+      expect(await log.read(session, { after: "7-1" })).toEqual({ ok: false, reason: "missing" });
+    });
+
+    test("can come and go on one session many times", async () => {
+      const session = await begun(log);
+      for (let n = 0; n < 30; n++) {
+        const reader = new Reader(log, session, { after: "0-0" }, way);
+        if (n % 3 === 0) await reader.until(({ entries }) => entries.length > 0);
+        await log.append(session, { writer: "w1", epoch: 7, counter: n + 1, events: [title(`${n}`)] });
+        if (n % 2 === 0) await reader.until(({ entries }) => entries.length === n + 2);
+        await reader.stop();
+        expect(reader.end).toBeNull();
+      }
+    });
+  });
+
+  describe("a reader that asks", () => {
+    test("holds little for a slow reader, who still misses nothing", async () => {
+      const session = await begun(log);
+      const aborted = new AbortController();
+      const stream = log.attach(session, { after: "7-1", signal: aborted.signal })[Symbol.asyncIterator]();
+      const first = stream.next();
+      await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
+      await first;
+      for (let n = 2; n <= 12; n++) {
+        await log.append(session, {
+          writer: "w1",
+          epoch: 7,
+          counter: n,
+          events: titles(...Array.from({ length: 500 }, (_, m) => `${n}.${m}`.padEnd(1_000))),
+        });
+      }
+      let seq = 2;
+      let most = 0;
+      while (seq < 2 + 11 * 500) {
+        const { value } = await stream.next();
+        if (value?.type !== "entries") throw new Error("ended");
+        most = Math.max(most, value.entries.length);
+        for (const entry of value.entries) expect(entry.seq).toBe(++seq);
+      }
+      // About a megabyte, and the batch that went over it.
+      expect(most).toBeLessThanOrEqual(1_500);
+      aborted.abort();
+      expect(await stream.next()).toEqual({ done: true, value: undefined });
+    });
+  });
+
+  describe("a reader that is called back", () => {
+    test("is over with what its listener throws", async () => {
+      const session = await begun(log);
+      const listening = log.listen(session, { after: "7-1" }, () => {
+        throw new Error("of its own");
+      });
+      await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
+      await expect(listening).rejects.toThrow("of its own");
+    });
+
+    test("hands on in one piece what comes in one tick", async () => {
+      const session = await begun(log);
+      const stopped = new AbortController();
+      const sizes: number[] = [];
+      const listening = log.listen(session, { after: "7-1", signal: stopped.signal }, (delivery) => {
+        if (delivery.type === "entries") sizes.push(delivery.entries.length);
+      });
+      const total = () => sizes.reduce((sum, size) => sum + size, 0);
+      const append = (counter: number) =>
+        log.append(session, { writer: "w1", epoch: 7, counter, events: titles(`${counter}`) });
+      await append(1);
+      while (total() < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+      await Promise.all(Array.from({ length: 100 }, async (_, n) => append(n + 2)));
+      while (total() < 101) await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(sizes.length).toBeLessThan(60);
+      stopped.abort();
+      await listening;
+    });
+  });
+}

@@ -1,0 +1,98 @@
+/** Single steps of the machine that follows a log, for the cases that hardly ever come about by chance. */
+import { expect, test } from "vitest";
+import type { LiveBatch } from "../../../src/log/engine.ts";
+import { LogEntry } from "../../../src/log/entry.ts";
+import { follow, type FollowEffect, type FollowInput, startFollowing } from "../../../src/log/reader/follow.ts";
+
+const at = (cursor: string) => {
+  const [epoch, seq] = cursor.split("-").map(Number);
+  return { epoch: epoch ?? 0, seq: seq ?? 0 };
+};
+const entry = (cursor: string) => new LogEntry(at(cursor).epoch, at(cursor).seq, "w:1 {}");
+const page = (...cursors: string[]): FollowInput => ({
+  type: "page",
+  entries: cursors.map(entry),
+  more: false,
+});
+const written = (before: string | null, ...cursors: string[]): FollowInput => {
+  const batch: LiveBatch = { before: before === null ? null : at(before), entries: cursors.map(entry) };
+  return { type: "written", batch };
+};
+const suspect: FollowInput = { type: "suspect" };
+
+function told(effect: FollowEffect): string[] {
+  if (effect.type === "deliver") return effect.entries.map(({ cursor }) => cursor);
+  return [effect.type === "read" ? `read ${effect.after.epoch}-${effect.after.seq}` : `end ${effect.reason}`];
+}
+
+/** What the machine says to do after each input, for a reader that begins after a cursor. */
+function play(after: string, ...inputs: FollowInput[]): string[][] {
+  let state = startFollowing(at(after));
+  return inputs.map((input) => {
+    const step = follow(state, input);
+    state = step.state;
+    return step.effects.flatMap(told);
+  });
+}
+
+test("news that came while reading follow the page, each entry once", () => {
+  const steps = play(
+    "1-1",
+    written(null, "1-2", "1-3"),
+    written(null, "1-4"),
+    page("1-2"),
+    written(null, "1-5"),
+  );
+  expect(steps).toEqual([[], [], ["1-2", "1-3", "1-4"], ["1-5"]]);
+});
+
+test("a claim joins only the position that it says it followed", () => {
+  expect(play("1-5", page(), written("1-5", "2-6"))).toEqual([[], ["2-6"]]);
+  // The same seq, but of a log that was lost and written anew.
+  expect(play("1-5", page(), written("2-5", "3-6"))).toEqual([[], ["read 1-5"]]);
+  expect(play("1-5", page(), written("1-3", "2-4"))).toEqual([[], ["read 1-5"]]);
+  expect(play("1-5", page(), written(null, "2-6"))).toEqual([[], ["read 1-5"]]);
+});
+
+test("a hole in the news is read, whether it shows live or among what was held", () => {
+  expect(play("1-1", page(), written(null, "1-3"), page("1-2", "1-3"), written(null, "1-4"))).toEqual([
+    [],
+    ["read 1-1"],
+    ["1-2", "1-3"],
+    ["1-4"],
+  ]);
+  expect(play("1-1", written(null, "1-3"), page(), page("1-2", "1-3"))).toEqual([
+    [],
+    ["read 1-1"],
+    ["1-2", "1-3"],
+  ]);
+});
+
+test("what was told before is not told again, in part or as a whole", () => {
+  expect(play("1-3", page(), written(null, "1-2", "1-3"), written(null, "1-3", "1-4"))).toEqual([
+    [],
+    [],
+    ["1-4"],
+  ]);
+  expect(play("2-3", page(), written(null, "1-4"))).toEqual([[], []]);
+});
+
+test("a doubt makes it read again, and forgets what came before the doubt", () => {
+  expect(play("1-1", page(), suspect, page("1-2"))).toEqual([[], ["read 1-1"], ["1-2"]]);
+  expect(play("1-1", written(null, "1-2"), suspect, page(), page())).toEqual([[], [], ["read 1-1"], []]);
+});
+
+test("more news than it holds are let go and read", () => {
+  const many = Array.from({ length: 6_000 }, (_, n) => written(null, `1-${n + 2}`));
+  const [effects] = play("1-1", ...many, page("1-2")).slice(-1);
+  expect(effects).toEqual(["1-2", "read 1-2"]);
+});
+
+test("after the end nothing happens any more", () => {
+  expect(play("1-1", { type: "over", reason: "lost" }, page("1-2"), suspect, written(null, "1-2"))).toEqual([
+    ["end lost"],
+    [],
+    [],
+    [],
+  ]);
+});

@@ -1,0 +1,162 @@
+/** The contract of reading a log: pages, trimming, expiry, and an answer for every bad cursor. */
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { BadCursorReason, Log } from "../../../src/log/log.ts";
+import { Reader, readAll, said, takeover, titles, begun } from "../drafts.ts";
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+export function readContract(opened: () => Log): void {
+  let log: Log;
+  beforeAll(() => {
+    log = opened();
+  });
+
+  describe("read and trim", () => {
+    test("pages through everything, each entry once", async () => {
+      const session = await begun(log);
+      for (let n = 0; n < 25; n++) {
+        await log.append(session, {
+          writer: "w1",
+          epoch: 7,
+          counter: n + 1,
+          events: titles(...Array.from({ length: 10 }, (_, m) => `${n}.${m}`)),
+        });
+      }
+      const entries = await readAll(log, session);
+      expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 251 }, (_, n) => n + 1));
+      const page = await log.read(session, { after: "7-100", limit: 3 });
+      expect(page.ok && page.more && page.entries.map(({ seq }) => seq)).toEqual([101, 102, 103]);
+      const rest = await log.read(session, { after: "7-248", limit: 3 });
+      expect(rest.ok && !rest.more && rest.entries.length).toBe(3);
+      expect(await log.read(session, { after: "7-251" })).toEqual({
+        ok: true,
+        epoch: 7,
+        entries: [],
+        more: false,
+      });
+    });
+
+    test("keeps the boundary as a good cursor, also when nothing is left, and counts on", async () => {
+      const session = await begun(log);
+      await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c") });
+      expect(await log.trim(session, "7-2")).toBe(true);
+      expect((await readAll(log, session, "7-2")).map(said)).toEqual(["b", "c"]);
+      expect(await log.read(session, { after: "7-1" })).toEqual({ ok: false, reason: "trimmed" });
+      expect(await log.trim(session, "7-4")).toBe(true);
+      expect(await log.trim(session, "7-4")).toBe(true);
+      expect(await log.trim(session, "7-2")).toBe(false);
+      expect(await log.trim(session, "7-9")).toBe(false);
+      expect(await log.read(session, { after: "7-4" })).toEqual({
+        ok: true,
+        epoch: 7,
+        entries: [],
+        more: false,
+      });
+      expect(await log.head(session)).toEqual({ epoch: 7, last: "7-4", base: "7-4" });
+      expect(
+        (await log.append(session, { writer: "w1", epoch: 7, counter: 2, events: titles("d") })).last,
+      ).toBe(5);
+      expect(
+        (await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "7-4" })).last,
+      ).toBe(6);
+      expect((await readAll(log, session, "7-4")).map((entry) => entry.cursor)).toEqual(["7-5", "8-6"]);
+    });
+
+    test("expires only what is archived, and not once somebody writes, with an epoch or without", async () => {
+      const own = { writer: "w1", epoch: 7 };
+      /** A session that somebody has written to in time; tried anew when the machine stood still for so long that nobody could. */
+      const kept = async (write: (session: string) => Promise<unknown>): Promise<string> => {
+        for (;;) {
+          const session = await begun(log);
+          await log.append(session, { ...own, counter: 1, events: titles("a") });
+          expect(await log.expire(session, "7-1", 50)).toBe(false);
+          const since = performance.now();
+          expect(await log.expire(session, "7-2", 150)).toBe(true);
+          const refused: unknown = await write(session).then(
+            () => null,
+            (caught: unknown) => caught,
+          );
+          if (refused === null) return session;
+          if (performance.now() - since < 150) throw refused;
+        }
+      };
+      const sessions = [
+        await kept((session) => log.append(session, { writer: "g", counter: 1, events: titles("b") })),
+        await kept((session) => log.append(session, { ...own, counter: 2, events: titles("b") })),
+      ];
+      await pause(300);
+      for (const session of sessions) expect(await readAll(log, session)).toHaveLength(3);
+      // A claim makes a log that is gone anew: it is seen by what is before it.
+      let claimed = "";
+      let length = 0;
+      while (length < 3) {
+        const since = performance.now();
+        claimed = await kept((session) =>
+          log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "0-0" }),
+        );
+        const isInTime = performance.now() - since < 150;
+        await pause(300);
+        length = (await readAll(log, claimed)).length;
+        if (isInTime) expect(length).toBe(3);
+      }
+      expect(await log.expire(claimed, "8-3", 1)).toBe(true);
+      await expect.poll(() => log.head(claimed), { timeout: 30_000 }).toBeNull();
+    });
+  });
+
+  describe("bad cursors", () => {
+    const cases: [name: string, cursor: string, reason: BadCursorReason | null][] = [
+      ["a word", "garbage", "malformed"],
+      ["nothing", "", "malformed"],
+      ["half a cursor", "7-", "malformed"],
+      ["a leading zero", "07-1", "malformed"],
+      ["a negative one", "-1-1", "malformed"],
+      ["one with CR LF", "7-5\r\n", "malformed"],
+      ["one with NUL", "7-5\0", "malformed"],
+      ["an epoch of 2^64", "18446744073709551616-1", "malformed"],
+      ["a seq of 2^64", "7-18446744073709551616", "malformed"],
+      ["a megabyte", "7".repeat(1_000_000), "malformed"],
+      ["the start", "0-0", "trimmed"],
+      ["one before the trim", "7-2", "trimmed"],
+      ["one of an epoch before", "6-4", "trimmed"],
+      ["one after the end", "9-9", "ahead"],
+      ["one of an epoch to come", "99-1", "ahead"],
+      ["one that its epoch never reached", "7-6", "lost"],
+      ["one of an epoch that never was", "8-5", "lost"],
+      ["one of another session", "7-99", "lost"],
+      ["the boundary", "7-3", null],
+      ["one that is there", "9-6", null],
+      ["the last one", "9-8", null],
+    ];
+    test.for(cases)("%s is answered by read and by attach", async ([, cursor, reason]) => {
+      const session = await begun(log);
+      await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c", "d") });
+      await log.claim(session, { epoch: 9, writer: "w2", event: takeover(), floor: "7-3" });
+      await log.append(session, { writer: "w2", epoch: 9, counter: 1, events: titles("e", "f") });
+      await log.trim(session, "7-3");
+      const left = ["7-4", "7-5", "9-6", "9-7", "9-8"];
+      const answer = await log.read(session, { after: cursor });
+      const reader = new Reader(log, session, { after: cursor });
+      if (reason === null) {
+        const after = left.slice(left.indexOf(cursor) + 1);
+        expect(answer.ok && answer.entries.map((entry) => entry.cursor)).toEqual(after);
+        await reader.until(({ entries }) => entries.length >= after.length);
+        expect(reader.cursors).toEqual(after);
+      } else {
+        expect(answer).toEqual({ ok: false, reason });
+        await reader.until(({ end }) => end !== null, 30_000);
+        expect(reader.end).toBe(reason);
+      }
+      await reader.stop();
+    });
+
+    test("without a log every cursor is answered as missing", async () => {
+      const session = randomUUID();
+      expect(await log.read(session, { after: "7-1" })).toEqual({ ok: false, reason: "missing" });
+      const reader = new Reader(log, session, { after: "7-1" });
+      await reader.until(({ end }) => end === "missing", 30_000);
+      await reader.stop();
+    });
+  });
+}

@@ -1,0 +1,94 @@
+/** A primary of a Redis Cluster dies and its replica takes over, with a writer and a reader on it. */
+import { type RedisCluster, startRedisCluster } from "@turnstream/services/redis-cluster.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { isLogError } from "../../../src/log/errors.ts";
+import type { Log } from "../../../src/log/log.ts";
+import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
+import { sessionOn } from "./cluster-slots.ts";
+import { Reader, readAll, said, sessionStart, takeover, titles } from "../drafts.ts";
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+let cluster: RedisCluster;
+let log: Log;
+/** How long it took after each failover until all went on. */
+const tookMs: number[] = [];
+beforeAll(async () => {
+  cluster = await startRedisCluster({ replicas: true });
+  log = await createRedisLog({ url: cluster.nodes.map(({ url }) => url), pulseMs: 100, patienceMs: 1_000 });
+});
+afterAll(async () => {
+  await log.close();
+  await cluster.stop();
+});
+
+/** As a worker does: a new epoch for every try, since the last one may have been taken. */
+async function claimAnew(session: string): Promise<number> {
+  for (let epoch = 2; ; epoch++) {
+    try {
+      await log.claim(session, { epoch, writer: `w${epoch}`, event: takeover(), floor: "0-0" });
+      return epoch;
+    } catch (error) {
+      if (!isLogError(error, "UNAVAILABLE", "OUTBID")) throw error;
+      await pause(20);
+    }
+  }
+}
+
+test("a killed primary: readers and writers go on with its replica, without being told by anybody", async () => {
+  const [dying, other] = cluster.nodes;
+  if (!dying || !other) throw new Error("a cluster has three nodes");
+  const session = await sessionOn(cluster, dying, "failing");
+  const elsewhere = await sessionOn(cluster, other, "elsewhere");
+  for (const name of [session, elsewhere]) {
+    await log.claim(name, { epoch: 1, writer: "w1", event: sessionStart(name), floor: "0-0" });
+  }
+  const readers = [session, elsewhere].map((name) => new Reader(log, name, { after: "0-0" }));
+  for (const reader of readers) await reader.until(({ entries }) => entries.length === 1);
+  await cluster.waitForReplicas();
+
+  const promoted = cluster.failover(0);
+  const claimed = claimAnew(session);
+  const replica = await promoted;
+  const promotedAt = performance.now();
+  const epoch = await claimed;
+  await log.append(session, { writer: `w${epoch}`, epoch, counter: 1, events: titles("after") });
+  await readers[0]?.until(({ said: texts }) => texts.at(-1) === "after", 30_000);
+  tookMs.push(performance.now() - promotedAt);
+  expect(readers[0]?.said).toEqual((await readAll(log, session)).map(said));
+  await log.append(session, { writer: `w${epoch}`, epoch, counter: 2, events: titles("live") });
+  await readers[0]?.until(({ said: texts }) => texts.at(-1) === "live", 30_000);
+
+  await log.append(elsewhere, { writer: "w1", epoch: 1, counter: 1, events: titles("undisturbed") });
+  await readers[1]?.until(({ entries }) => entries.length === 2);
+
+  // The replica has a pulse of its own by now.
+  await replica.command("FLUSHALL");
+  await readers[0]?.until(({ end }) => end === "missing", 30_000);
+  for (const reader of readers) await reader.stop();
+});
+
+test("one who comes while nobody keeps the session is served as soon as somebody does", async () => {
+  const [, dying] = cluster.nodes;
+  if (!dying) throw new Error("a cluster has three nodes");
+  const session = await sessionOn(cluster, dying, "late");
+  await log.claim(session, { epoch: 1, writer: "w1", event: sessionStart(session), floor: "0-0" });
+  await cluster.waitForReplicas();
+  const promoted = cluster.failover(1);
+  await pause(300);
+  const reader = new Reader(log, session, { after: "0-0" });
+  await promoted;
+  const promotedAt = performance.now();
+  await reader.until(({ entries }) => entries.length === 1, 30_000);
+  const epoch = await claimAnew(session);
+  await log.append(session, { writer: `w${epoch}`, epoch, counter: 1, events: titles("live") });
+  await reader.until(({ said: texts }) => texts.at(-1) === "live", 30_000);
+  tookMs.push(performance.now() - promotedAt);
+  expect(reader.said).toEqual((await readAll(log, session)).map(said));
+  await reader.stop();
+});
+
+test("they go on within three seconds, unless the machine stood still both times", () => {
+  expect(tookMs).toHaveLength(2);
+  expect(Math.min(...tookMs)).toBeLessThan(3_000);
+});

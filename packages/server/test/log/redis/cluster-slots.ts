@@ -1,0 +1,55 @@
+/** Slots of a cluster for the tests: who keeps one, sessions of a server, and moving one in the usual steps. */
+import type { RedisCluster } from "@turnstream/services/redis-cluster.ts";
+import type { RedisServer } from "@turnstream/services/redis.ts";
+import { slotOf } from "../../../src/log/redis/slot.ts";
+
+export const slotOfSession = (session: string): number => slotOf(`ts:{${session}}`);
+
+/** A server has it for good, and may be dead when it is needed. */
+const ids = new Map<RedisServer, string>();
+
+export async function idOf(node: RedisServer): Promise<string> {
+  const id = ids.get(node) ?? String(await node.command("CLUSTER", "MYID"));
+  ids.set(node, id);
+  return id;
+}
+
+async function portOf(asked: RedisServer, slot: number): Promise<number | undefined> {
+  const ranges = (await asked.command("CLUSTER", "SLOTS")) as [number, number, [string, number]][];
+  return ranges.find(([from, to]) => from <= slot && slot <= to)?.[2][1];
+}
+
+/** Who keeps it, as one that is alive says, and the others. */
+export async function ownerOf(
+  { nodes }: RedisCluster,
+  slot: number,
+): Promise<[RedisServer, RedisServer, RedisServer]> {
+  const asked = nodes.find(({ isRunning }) => isRunning);
+  const port = asked && (await portOf(asked, slot));
+  const owner = nodes.find((node) => node.port === port);
+  const [other, third] = nodes.filter((node) => node !== owner);
+  if (!owner || !other || !third) throw new Error("nobody owns the slot");
+  return [owner, other, third];
+}
+
+/** A name that is kept there. */
+export async function sessionOn(cluster: RedisCluster, node: RedisServer, like: string): Promise<string> {
+  for (let n = 0; ; n++) {
+    const session = `${like}-${n}`;
+    if ((await ownerOf(cluster, slotOfSession(session)))[0] === node) return session;
+  }
+}
+
+/** Its keys are at the other server, but nobody has been told. */
+export async function carrySlot(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
+  await to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", await idOf(from));
+  await from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", await idOf(to));
+  const keys = (await from.command("CLUSTER", "GETKEYSINSLOT", slot, 100)) as string[];
+  if (keys.length > 0) await from.command("MIGRATE", "127.0.0.1", to.port, "", 0, 5_000, "KEYS", ...keys);
+}
+
+/** Tells servers, in this order, who keeps the slot from now on. */
+export async function tellOwner(slot: number, owner: RedisServer, ...told: RedisServer[]): Promise<void> {
+  const id = await idOf(owner);
+  for (const node of told) await node.command("CLUSTER", "SETSLOT", slot, "NODE", id);
+}

@@ -1,0 +1,171 @@
+/** Slots of a Redis Cluster move in awkward moments: whoever listens goes on, and nobody else is disturbed. */
+import { createClient } from "@redis/client";
+import { type RedisCluster, startRedisCluster } from "@turnstream/services/redis-cluster.ts";
+import type { RedisServer } from "@turnstream/services/redis.ts";
+import { afterEach, afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Log } from "../../../src/log/log.ts";
+import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
+import { Link } from "../../../src/log/redis/connection/connection.ts";
+import { slotOf } from "../../../src/log/redis/slot.ts";
+import { carrySlot, idOf, ownerOf, sessionOn, slotOfSession, tellOwner } from "./cluster-slots.ts";
+import { Reader, sessionStart, takeover, titles } from "../drafts.ts";
+
+const ALL = ["session.start", "turn.takeover", "live"];
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+let cluster: RedisCluster;
+/** Of the readers. */
+let log: Log;
+/** Of the writers, who have heard of every move. */
+let direct: Log;
+let first: RedisServer;
+let second: RedisServer;
+let third: RedisServer;
+
+beforeAll(async () => {
+  cluster = await startRedisCluster({ config: { "cluster-require-full-coverage": "no" } });
+  [first, second, third] = cluster.nodes as [RedisServer, RedisServer, RedisServer];
+});
+afterAll(() => cluster.stop());
+beforeEach(async () => {
+  const url = cluster.nodes.map((node) => node.url);
+  log = await createRedisLog({ url, pulseMs: 100, patienceMs: 1_000, waitMs: 1_500 });
+  direct = await createRedisLog({ url, patienceMs: 30_000, waitMs: 30_000 });
+});
+afterEach(async () => {
+  await Promise.all([log.close(), direct.close()]);
+});
+
+async function begin(session: string): Promise<Reader> {
+  await direct.claim(session, { epoch: 1, writer: "w1", event: sessionStart(session), floor: "0-0" });
+  const reader = new Reader(log, session, { after: "0-0" });
+  await reader.until(({ entries }) => entries.length === 1);
+  await pause(50);
+  return reader;
+}
+
+/** What the reader has got, once somebody has written on. */
+async function goOn(session: string, reader: Reader): Promise<string[]> {
+  await direct.claim(session, { epoch: 2, writer: "w2", event: takeover(), floor: "0-0" });
+  await reader.until(({ entries }) => entries.length === 2, 30_000);
+  await direct.append(session, { writer: "w2", epoch: 2, counter: 1, events: titles("live") });
+  await reader.until(({ entries }) => entries.length === 3, 30_000);
+  await reader.stop();
+  return reader.said;
+}
+
+async function connectionsTo(node: RedisServer): Promise<number> {
+  const stats = String(await node.command("INFO", "stats"));
+  return Number(/total_connections_received:(\d+)/.exec(stats)?.[1]);
+}
+
+test("while the connection for news is down: the rest of the server's sessions are heard too", async () => {
+  const moved = await sessionOn(cluster, second, "moved");
+  const slot = slotOfSession(moved);
+  const staying = await sessionOn(cluster, second, "staying");
+  const readers = [await begin(moved), await begin(staying)];
+  const admin = createClient({ url: second.url, RESP: 2 });
+  await admin.connect();
+  await carrySlot(slot, second, third);
+  const id = await idOf(third);
+  await admin.sendCommand(["CONFIG", "SET", "maxclients", "1"]);
+  await admin.sendCommand(["CLIENT", "KILL", "TYPE", "pubsub"]);
+  await pause(200);
+  await admin.sendCommand(["CLUSTER", "SETSLOT", String(slot), "NODE", id]);
+  await tellOwner(slot, third, third, first);
+  await admin.sendCommand(["CONFIG", "SET", "maxclients", "10000"]);
+  admin.destroy();
+  for (const [n, session] of [moved, staying].entries()) {
+    expect(await goOn(session, readers[n] as Reader)).toEqual(ALL);
+  }
+  // Who had to wait may have come back in between: somebody who comes back for ever would be seen every time.
+  const more = async () => {
+    const before = await connectionsTo(second);
+    await pause(500);
+    return (await connectionsTo(second)) - before;
+  };
+  await expect.poll(more).toBeLessThan(3);
+});
+
+test("with servers that have not heard of it: tried again until the one who keeps it is found", async () => {
+  const session = await sessionOn(cluster, second, "stale");
+  const slot = slotOfSession(session);
+  const reader = await begin(session);
+  await carrySlot(slot, second, third);
+  // Not in the usual order: for a while those who keep it point to each other.
+  await tellOwner(slot, third, second);
+  await pause(400);
+  await tellOwner(slot, third, third);
+  await pause(200);
+  await tellOwner(slot, third, first);
+  expect(await goOn(session, reader)).toEqual(ALL);
+});
+
+test("from a server with a higher epoch to one with a lower, and back again", async () => {
+  const session = await sessionOn(cluster, third, "back");
+  const slot = slotOfSession(session);
+  const reader = await begin(session);
+  await carrySlot(slot, third, first);
+  await tellOwner(slot, first, first, third);
+  await pause(150);
+  await carrySlot(slot, first, third);
+  await tellOwner(slot, third, third, first);
+  expect(await goOn(session, reader)).toEqual(ALL);
+});
+
+test("while an answer is awaited, which hides it from us: the connection is found wanting", async () => {
+  const session = await sessionOn(cluster, second, "hidden");
+  const slot = String(slotOfSession(session));
+  const link = await Link.open({ url: second.url, patienceMs: 30_000 });
+  const moved: string[] = [];
+  link.report({ heard: () => undefined, moved: (channel) => moved.push(channel) });
+  let hasEnded = false;
+  void link.ended.then(() => (hasEnded = true));
+  await Promise.all([`ts:{${session}}`, `other:{${session}}`].map((channel) => link.subscribe(channel)));
+  await link.check();
+  await link.unsubscribe(`other:{${session}}`);
+  await link.check();
+  expect(hasEnded).toBe(false);
+  await link.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(third)]);
+  await link.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(second)]);
+  await link.check();
+  await expect.poll(() => hasEnded || moved.length > 0).toBe(true);
+  link.destroy();
+});
+
+test("with the key in it by which a wipe is noticed", async () => {
+  let n = 0;
+  while ((await ownerOf(cluster, slotOf(`ts:pulse:{${n}}`)))[0] !== first) n++;
+  const slot = slotOf(`ts:pulse:{${n}}`);
+  const reader = await begin(await sessionOn(cluster, first, "wiped"));
+  await carrySlot(slot, first, second);
+  await tellOwner(slot, second, second, first, third);
+  await expect.poll(() => first.command("KEYS", "ts:pulse:*"), { timeout: 30_000 }).toHaveLength(1);
+  await pause(300);
+  expect(reader.end).toBeNull();
+  await first.command("FLUSHALL");
+  await reader.until(({ end }) => end === "missing", 30_000);
+});
+
+test("to a server that dies: sessions of the others are served, and readers of it go on when it is back", async () => {
+  const [lost, other] = [
+    await sessionOn(cluster, second, "lost"),
+    await sessionOn(cluster, second, "served"),
+  ];
+  const [slot, otherSlot] = [slotOfSession(lost), slotOfSession(other)];
+  const reader = await begin(lost);
+  const otherReader = await begin(other);
+  await carrySlot(slot, second, third);
+  await third.kill();
+  await tellOwner(slot, third, first, second);
+  const early = new Reader(log, lost, { after: "1-1" });
+  await carrySlot(otherSlot, second, first);
+  await tellOwner(otherSlot, first, first, second);
+  expect(await direct.head(other)).toMatchObject({ last: "1-1" });
+  expect(await goOn(other, otherReader)).toEqual(ALL);
+  await early.stop();
+  await third.restart();
+  await tellOwner(slot, third, third);
+  await cluster.waitUntilWhole();
+  expect(await goOn(lost, reader)).toEqual(ALL);
+});

@@ -1,0 +1,13 @@
+/** The contract of the log on one Redis and on a Redis Cluster. */
+import { freshPrefix, sharedClusterNodes, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
+import { logContract } from "../log.contract.ts";
+
+/** A machine that stands still is not what this is about. */
+const patienceMs = 30_000;
+
+logContract("Redis", () => createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix(), patienceMs }));
+
+logContract("Redis Cluster", () =>
+  createRedisLog({ url: sharedClusterNodes().map(({ url }) => url), prefix: freshPrefix(), patienceMs }),
+);

@@ -1,0 +1,51 @@
+/** A Redis that isn't there from the start: who starts a gateway or a worker on it is told, and nobody waits for long. */
+import { freePort } from "@turnstream/services/free-port.ts";
+import { startRedis } from "@turnstream/services/redis.ts";
+import { expect, test } from "vitest";
+import { isLogError } from "../../../src/log/errors.ts";
+import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
+import { createGateway } from "../../../src/gateway/gateway.ts";
+import { createInlineEngine, createInlineHub } from "../../../src/engine/memory.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { keepWorker } from "../../../src/runtime/worker/supervise.ts";
+import { memoryParts } from "../../gateway/test-server.ts";
+
+test("the gateway's and the worker's onError name it once, without the password", async () => {
+  const port = await freePort();
+  const log = await createRedisLog({ url: `redis://user:canary@127.0.0.1:${port}` });
+  const parts = { ...memoryParts(), log };
+  const told: string[] = [];
+  const onError = (error: unknown) => told.push(String(error));
+  const gateway = createGateway({ ...parts, secrets: ["s".repeat(32)], onError });
+  const hub = createInlineHub();
+  const worker = await keepWorker({
+    ...parts,
+    engine: async (hooks) => createInlineEngine({ ...hooks, hub }),
+    agents: [defineAgent({ name: "a", model: scripted(() => []) })],
+    onError,
+  });
+  const outages = () => told.filter((words) => words.includes(`Redis at 127.0.0.1:${port} can't be reached`));
+  await expect.poll(outages).toHaveLength(2);
+  expect(told.join("\n")).not.toContain("canary");
+  await worker.leave();
+  await gateway.close();
+  await log.close();
+});
+
+test("a read fails after one wait, as long as no server was ever there; then it is patient", async () => {
+  const WAIT_MS = 600;
+  const away = await createRedisLog({ url: `redis://127.0.0.1:${await freePort()}`, waitMs: WAIT_MS });
+  const redis = await startRedis();
+  const lost = await createRedisLog({ url: redis.url, waitMs: WAIT_MS });
+  expect(await lost.head("s")).toBeNull();
+  await redis.stop();
+  const begun = performance.now();
+  const waited = async (work: Promise<unknown>) => {
+    await expect(work).rejects.toSatisfy((error) => isLogError(error, "UNAVAILABLE"));
+    return performance.now() - begun;
+  };
+  const [early, late] = await Promise.all([waited(away.head("s")), waited(lost.head("s"))]);
+  expect(late / early).toBeGreaterThan(2);
+  await Promise.all([away.close(), lost.close()]);
+});

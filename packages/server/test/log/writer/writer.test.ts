@@ -1,0 +1,309 @@
+/** The writer on the memory log: what it joins, when it sends, how it holds up its caller, and how it ends. */
+import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
+import {
+  emptyState,
+  type Event,
+  type EventDraft,
+  fold,
+  foldAll,
+  legal,
+  type SessionState,
+} from "@turnstream/protocol";
+import fc from "fast-check";
+import { afterEach, expect, test, vi } from "vitest";
+import type { EngineAppend } from "../../../src/log/engine.ts";
+import { LogError } from "../../../src/log/errors.ts";
+import type { Log } from "../../../src/log/log.ts";
+import { MemoryEngine } from "../../../src/log/memory.ts";
+import type { Blob } from "../../../src/log/writer/oversize.ts";
+import { createStreamLog } from "../../../src/log/stream-log.ts";
+import { Writer, type WriterOptions } from "../../../src/log/writer/writer.ts";
+import { readAll, sessionStart, takeover } from "../drafts.ts";
+
+class Desk {
+  readonly engine: MemoryEngine;
+  readonly log: Log;
+  readonly blobs = new Map<string, Blob>();
+  readonly #pens: Partial<WriterOptions>;
+
+  constructor(engine = new MemoryEngine(), pens: Partial<WriterOptions> = {}) {
+    this.engine = engine;
+    this.log = createStreamLog(engine);
+    this.#pens = pens;
+  }
+
+  async writer(): Promise<Writer> {
+    await this.log.claim("s", { epoch: 1, writer: "w", event: sessionStart("s"), floor: "0-0" });
+    let ids = 0;
+    return new Writer({
+      log: this.log,
+      session: "s",
+      writer: "w",
+      epoch: 1,
+      newBlobId: () => `blob_${++ids}`,
+      blobs: { put: async (_, blob) => void this.blobs.set(blob.id, blob) },
+      ...this.#pens,
+    });
+  }
+
+  async events(): Promise<Event[]> {
+    return (await readAll(this.log, "s")).map((entry) => entry.event);
+  }
+}
+
+const block = { turn: "t", run: "r", block: "b", index: 0 };
+const delta = (text: string, of: object = {}): EventDraft => ({ type: "text.delta", ...block, ...of, text });
+const cited = (n: number) => delta("[^1]", { annotations: [{ reference: 1, start: n * 4, end: n * 4 + 4 }] });
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+afterEach(() => void vi.useRealTimers());
+
+/** What a state says, without where in the log and when it was said. */
+function content(state: SessionState): unknown {
+  const positions = new Set([
+    "seq",
+    "epoch",
+    "start",
+    "changed",
+    "at",
+    "started_at",
+    "ended_at",
+    "decided_at",
+    "parsed",
+  ]);
+  return JSON.parse(
+    JSON.stringify(state, (key, value: unknown) => {
+      if (positions.has(key)) return undefined;
+      return key === "end" ? value !== null : value;
+    }),
+  );
+}
+
+test("what is written folds to what was meant, and is legal, however it was joined", async () => {
+  await fc.assert(
+    fc.asyncProperty(legalLog(120), fc.array(fc.nat(5), { minLength: 1 }), async (log, pauses) => {
+      const end = log.findIndex((event) => event.type === "turn.takeover");
+      const events = end < 0 ? log : log.slice(0, end);
+      const desk = new Desk(new MemoryEngine(), { gatherMs: 1, gatherSize: 300 });
+      const writer = await desk.writer();
+      for (const [n, { v: _v, id: _id, at: _at, first: _first, ...draft }] of events.slice(1).entries()) {
+        await writer.write(draft);
+        if (pauses[n % pauses.length] === 5) await new Promise(setImmediate);
+      }
+      await writer.flush();
+      const written = await desk.events();
+      let state = fold(emptyState, written[0] as Event);
+      for (const event of written.slice(1)) {
+        expect(legal(state, event)).toBeNull();
+        state = fold(state, event);
+      }
+      const [first, ...rest] = events;
+      const meant = foldAll([{ ...first, session: "s", number: 1 } as Event, ...rest]);
+      expect(content(state)).toEqual(content(meant));
+    }),
+    { numRuns: Number(process.env["TURNSTREAM_LOGS"] ?? 300) },
+  );
+});
+
+test("deltas are gathered, each block's own; the first goes at once, the rest after a few milliseconds", async () => {
+  vi.useFakeTimers();
+  // Long after the last one, which there never was.
+  await vi.advanceTimersByTimeAsync(1_000);
+  const desk = new Desk();
+  const writer = await desk.writer();
+  await writer.write(delta("a"));
+  await vi.advanceTimersByTimeAsync(5);
+  expect(await desk.events()).toHaveLength(2);
+  for (let n = 0; n < 50; n++) {
+    await writer.write(delta("b"));
+    await writer.write(delta("c", { block: "other" }));
+  }
+  await vi.advanceTimersByTimeAsync(5);
+  expect(await desk.events()).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(60);
+  expect((await desk.events()).slice(2).map((event) => "text" in event && event.text)).toEqual([
+    "b".repeat(50),
+    "c".repeat(50),
+  ]);
+});
+
+test("anything but a delta goes at once, after what was gathered; nothing is moved past it", async () => {
+  const desk = new Desk(new MemoryEngine(), { gatherMs: 10_000 });
+  const writer = await desk.writer();
+  for (const text of ["a", "b", "c"]) await writer.write(delta(text));
+  await writer.write({ type: "text.end", ...block, final: true });
+  await writer.write(delta("late", { block: "b2" }));
+  await writer.write(delta("x", { block: "b" }));
+  expect(await writer.flush()).toEqual({ epoch: 1, seq: (await desk.events()).length });
+  const said = (await desk.events()).slice(1).map((event) => ("text" in event ? event.text : event.type));
+  expect(said.join("")).toBe("abctext.endlatex");
+});
+
+test("who writes faster than the log takes is held up, and memory stays bounded", async () => {
+  const slow = new (class extends MemoryEngine {
+    override async append(session: string, append: EngineAppend) {
+      await pause(2);
+      return super.append(session, append);
+    }
+  })();
+  const desk = new Desk(slow, { maxWaiting: 20_000, gatherSize: 1_000 });
+  const writer = await desk.writer();
+  let most = 0;
+  for (let n = 0; n < 2_000; n++) {
+    await writer.write(delta("x".repeat(90), { block: `b${n}` }));
+    most = Math.max(most, writer.waiting);
+  }
+  await writer.flush();
+  expect(most).toBeGreaterThan(5_000);
+  expect(most).toBeLessThan(21_000);
+  expect(await desk.events()).toHaveLength(2_001);
+});
+
+test("an append that may have happened is sent again and happens once", async () => {
+  let calls = 0;
+  const unsure = new (class extends MemoryEngine {
+    override async append(session: string, append: EngineAppend) {
+      calls++;
+      if (calls % 3 === 1) throw new LogError("UNAVAILABLE");
+      const outcome = await super.append(session, append);
+      if (calls % 3 === 2) throw new LogError("UNAVAILABLE");
+      return outcome;
+    }
+  })();
+  const desk = new Desk(unsure, { retryMs: 1 });
+  const writer = await desk.writer();
+  for (let n = 0; n < 20; n++) {
+    await writer.write({ type: "session.update", title: `${n}` });
+    await writer.flush();
+  }
+  const titles = (await desk.events())
+    .slice(1)
+    .map((event) => event.type === "session.update" && event.title);
+  expect(titles).toEqual(Array.from({ length: 20 }, (_, n) => `${n}`));
+  expect(calls).toBe(60);
+});
+
+test("the first refusal ends it", async () => {
+  const desk = new Desk();
+  const writer = await desk.writer();
+  await writer.write(delta("a"));
+  await writer.flush();
+  await desk.log.claim("s", { epoch: 2, writer: "w2", event: takeover(), floor: "0-0" });
+  await writer.write({ type: "session.update", title: "late" });
+  await expect(writer.flush()).rejects.toMatchObject({ code: "FENCED", epoch: 2 });
+  await expect(writer.write(delta("b"))).rejects.toMatchObject({ code: "FENCED" });
+  expect((await desk.events()).map(({ id }) => id)).toEqual(["1-1", "1-2", "2-3"]);
+  const impatient = new Desk(
+    new (class extends MemoryEngine {
+      override async append(): Promise<never> {
+        throw new LogError("UNAVAILABLE");
+      }
+    })(),
+    { patienceMs: 20, retryMs: 1 },
+  );
+  const other = await impatient.writer();
+  await other.write(delta("a"));
+  await expect(other.flush()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+});
+
+test("what is too large goes into a blob before its event, or is cut into several", async () => {
+  const engine = new (class extends MemoryEngine {
+    override async append(session: string, append: EngineAppend) {
+      for (const [, id] of append.lines.join().matchAll(/"blob":"(\w+)"/g))
+        expect([...desk.blobs.keys()]).toContain(id);
+      return super.append(session, append);
+    }
+  })();
+  const desk = new Desk(engine);
+  const writer = await desk.writer();
+  const long = "𝄞 ünïcode \u0000\u0001".repeat(20_000);
+  const records = Array.from({ length: 5_000 }, (_, n) => ({ n, name: `record ${n}` }));
+  await writer.write({ type: "message.add", message: "m1", text: long });
+  await writer.write(delta(long, { annotations: [{ reference: 1, start: 3, end: long.length }] }));
+  await writer.write({ type: "tool_call.end", ...block, input: { records } });
+  await writer.write({
+    type: "tool_result.end",
+    ...block,
+    status: "success",
+    preview: "5,000 records",
+    artifact: { type: "table", data: records },
+  });
+  await writer.flush();
+  const events = await desk.events();
+  for (const event of events) expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(65_536);
+
+  const [message] = events.filter((event) => event.type === "message.add");
+  expect(message?.text.length).toBeGreaterThan(4_000);
+  expect(long.startsWith(message?.text ?? "?")).toBe(true);
+  const stored = desk.blobs.get(message?.whole?.blob ?? "");
+  expect(Buffer.from(stored?.body ?? []).toString()).toBe(long);
+  expect(message?.whole).toEqual({
+    blob: stored?.id,
+    size: Buffer.byteLength(long),
+    media_type: "text/plain",
+  });
+
+  const deltas = events.filter((event) => event.type === "text.delta");
+  expect(deltas.map(({ text }) => text).join("")).toBe(long);
+  for (const { text } of deltas) expect(Buffer.from(text).toString()).toBe(text);
+  expect(deltas.map(({ annotations }) => annotations?.length ?? 0)).toEqual([
+    ...deltas.slice(1).map(() => 0),
+    1,
+  ]);
+
+  const [call] = events.filter((event) => event.type === "tool_call.end");
+  expect(JSON.parse(Buffer.from(desk.blobs.get(call?.whole?.blob ?? "")?.body ?? []).toString())).toEqual({
+    records,
+  });
+  const [result] = events.filter((event) => event.type === "tool_result.end");
+  expect(result?.artifact?.whole?.size).toBe(Buffer.byteLength(JSON.stringify(records)));
+  expect(result?.artifact?.data).toBe(JSON.stringify(records).slice(0, 4096));
+
+  const schema = { id: "f", title: "t", description: "x".repeat(70_000), fields: [] };
+  await expect(writer.write({ type: "form.request", ...block, form: "f1", schema })).rejects.toMatchObject({
+    code: "TOO_LARGE",
+  });
+});
+
+test("takes very long deltas and very many citations in pieces that the log takes", async () => {
+  const stalled = new (class extends MemoryEngine {
+    override async append(session: string, append: EngineAppend) {
+      await pause(20);
+      return super.append(session, append);
+    }
+  })();
+  const desk = new Desk(stalled);
+  const writer = await desk.writer();
+  const part = { part: 0, media: "text", done: true } as const;
+  await writer.write({ type: "tool_result.delta", ...block, ...part, data: "x".repeat(5_000_000) });
+  for (let n = 0; n < 2_000; n++) await writer.write(cited(n));
+  await writer.flush();
+  const events = await desk.events();
+  const results = events.flatMap((event) => (event.type === "tool_result.delta" ? [event] : []));
+  expect(results.map(({ data }) => data).join("")).toHaveLength(5_000_000);
+  expect(results.map(({ done }) => done)).toEqual([...results.slice(1).map(() => false), true]);
+  const notes = events.flatMap((event) => (event.type === "text.delta" ? (event.annotations ?? []) : []));
+  expect(notes.map(({ start }) => start)).toEqual(Array.from({ length: 2_000 }, (_, n) => n * 4));
+});
+
+test("a flush waits for what was written before it, not for what others write", async () => {
+  const desk = new Desk();
+  const writer = await desk.writer();
+  const busy = { is: true };
+  const others = (async () => {
+    while (busy.is) {
+      await writer.write(delta("x"));
+      await new Promise(setImmediate);
+    }
+  })();
+  for (let n = 0; n < 20; n++) {
+    await writer.write({ type: "session.update", title: `${n}` });
+    await writer.flush();
+    const titles = (await desk.events()).flatMap((event) =>
+      event.type === "session.update" ? [event.title] : [],
+    );
+    expect(titles.at(-1)).toBe(`${n}`);
+  }
+  busy.is = false;
+  await others;
+});

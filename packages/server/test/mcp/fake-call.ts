@@ -1,0 +1,45 @@
+/** An agent that makes the calls it is told to, one per step, and notes what the model was given. */
+import { call, say } from "../../src/models/script-parts.ts";
+import { type ScriptCall, scripted } from "../../src/models/scripted-model.ts";
+import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
+import type { ToolSource } from "../../src/runtime/define/tool-source.ts";
+
+export type Wanted = readonly [name: string, input?: Record<string, unknown>];
+
+export class Caller {
+  readonly agent: Agent;
+  readonly steps: ScriptCall[] = [];
+
+  constructor(
+    source: ToolSource,
+    calls: readonly Wanted[] | ((step: ScriptCall) => Wanted),
+    limits: { toolMs?: number } = {},
+  ) {
+    this.agent = defineAgent({
+      name: "caller",
+      model: scripted((step) => {
+        this.steps.push(step);
+        const wanted =
+          typeof calls === "function" ? (step.step === 0 ? calls(step) : undefined) : calls[step.step];
+        return wanted === undefined ? [say("done")] : [call(wanted[0], wanted[1] ?? {})];
+      }),
+      sources: [source],
+      limits,
+    });
+  }
+
+  get offered(): string[] {
+    return this.steps[0]?.tools.map(({ name }) => name) ?? [];
+  }
+
+  /** What the model read, result by result. */
+  get results(): unknown[] {
+    return (this.steps.at(-1)?.prompt ?? []).flatMap((message) =>
+      message.role === "tool"
+        ? message.content.flatMap((part) =>
+            part.type === "tool-result" && "value" in part.output ? [part.output.value] : [],
+          )
+        : [],
+    );
+  }
+}

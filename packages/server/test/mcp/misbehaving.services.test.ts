@@ -1,0 +1,193 @@
+/** Servers that are silent, broken, slow, hostile or large: the turn goes on, the worker stays clean. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { blocksOf } from "@turnstream/protocol";
+import { createMemoryLog } from "../../src/log/memory.ts";
+import type { McpServerOptions } from "../../src/mcp/options.ts";
+import { mcpServer } from "../../src/mcp/server.ts";
+import { createMemorySignals } from "../../src/signals/memory.ts";
+import { memoryStore } from "../../src/store/memory/store.ts";
+import { outline, Stage } from "../runtime/turn-harness.ts";
+import { Caller, type Wanted } from "./fake-call.ts";
+import { everythingStdio, oddStdio } from "./everything.ts";
+import { TIMED } from "../timed-test.ts";
+
+let stage: Stage;
+let folder: string;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "odd-"));
+  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+});
+afterEach(async () => {
+  await stage.close();
+  rmSync(folder, { recursive: true });
+});
+
+const pidFile = (): string => join(folder, "pids");
+const pids = (): number[] => readFileSync(pidFile(), "utf8").trim().split("\n").map(Number);
+const toldWords = (): string => stage.errors.map(({ error }) => String(error)).join("\n");
+
+function odd(env: Record<string, string> = {}, more: Partial<McpServerOptions> = {}) {
+  return { name: "odd", ...oddStdio({ ODD_PIDS: pidFile(), ...env }), ...more };
+}
+
+async function play(options: McpServerOptions, calls: readonly Wanted[], limits: { toolMs?: number } = {}) {
+  const caller = new Caller(mcpServer(options), calls, limits);
+  const worker = await stage.worker([caller.agent]);
+  const ref = await stage.session();
+  const turn = await stage.ask(ref, "go");
+  return { caller, turn, ref, worker };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe("a server", () => {
+  it.each(["silent", "silent-list"])("that is %s offers nothing, and the turn goes on", async (mode) => {
+    const { caller, turn } = await play(odd({ ODD_MODE: mode }), []);
+    expect(caller.offered).toEqual([]);
+    expect(turn.status).toBe("end_turn");
+    expect(toldWords()).toContain("no list of tools within 5000 ms");
+  });
+
+  it("that can't be started is told of, and not started anew by every turn", async () => {
+    const { caller, ref } = await play({ name: "odd", command: "no-such-command-here" }, []);
+    await stage.ask(ref, "again");
+    expect(caller.offered).toEqual([]);
+    expect(toldWords()).toMatch(/UNAVAILABLE: .*ENOENT/);
+  });
+
+  it("that never answers a call is given up after the tool's time, and hears of it", async () => {
+    const { caller } = await play(odd(), [["odd_hang"], ["odd_heard"]], { toolMs: 3_000 });
+    expect(caller.results[0]).toBe("The tool took longer than 3 s and was stopped.");
+    expect(caller.results[1]).toContain("notifications/cancelled");
+  });
+
+  it("that writes garbage is told of within bounds, and its answer still counts", async () => {
+    const { caller } = await play(odd(), [["odd_garbage"], ["odd_ok"]]);
+    expect(caller.results).toEqual(["after the garbage", "ok"]);
+    expect(stage.errors.length).toBeGreaterThan(0);
+    expect(stage.errors.length).toBeLessThanOrEqual(20);
+  });
+
+  it("that dies in a call gives an error result; the next call has a new one", async () => {
+    const { caller, turn } = await play(odd(), [["odd_pid"], ["odd_die"], ["odd_pid"]]);
+    expect(turn.status).toBe("end_turn");
+    expect(String(caller.results[1])).toMatch(/connection closed/i);
+    expect([caller.results[0], caller.results[2]]).toEqual(pids().map(String));
+    expect(toldWords()).toContain("the end");
+    expect(toldWords().length).toBeLessThan(10_000);
+  });
+
+  it("is one process for all turns of a worker, and ends with it, however it clings to life", async () => {
+    const { ref, worker } = await play(odd({ ODD_MODE: "stubborn" }), [["odd_ok"]]);
+    await stage.ask(ref, "again");
+    const [pid = 0, ...others] = pids();
+    expect(others).toEqual([]);
+    expect(isAlive(pid)).toBe(true);
+    await worker.leave();
+    await stage.until(ref, 30_000, () => (isAlive(pid) ? null : true));
+  });
+
+  it("that says that its list has changed is asked again", async () => {
+    const { caller, ref } = await play(odd(), [["odd_grow"]]);
+    expect(caller.offered).not.toContain("odd_grown-1");
+    await stage.ask(ref, "again");
+    expect(caller.steps.at(-1)?.tools.map(({ name }) => name)).toContain("odd_grown-1");
+  });
+
+  it("has its secrets and the worker's to itself", async () => {
+    process.env["WORKER_SECRET"] = "of-the-worker-only";
+    const secret = "hush-hush-1234";
+    const { caller } = await play(odd({ ODD_SECRET: secret }), [["odd_leak"], ["odd_die"]]);
+    expect(caller.results[0]).toBe("the secret is [redacted]");
+    expect(toldWords()).not.toContain(secret);
+    await stage.close();
+    stage = await Stage.open({
+      log: createMemoryLog(),
+      store: memoryStore(),
+      signals: createMemorySignals(),
+    });
+    const env = { GIVEN: "yes" };
+    const everything = await play({ name: "ev", ...everythingStdio, env }, [["ev_get-env"]]);
+    const given = JSON.parse(String(everything.caller.results[0])) as Record<string, string>;
+    expect(given["GIVEN"]).toBe("yes");
+    expect(Object.keys(given).toSorted()).toEqual(
+      Object.keys(given)
+        .filter((name) => ["GIVEN", "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"].includes(name))
+        .toSorted(),
+    );
+    delete process.env["WORKER_SECRET"];
+  });
+
+  it("can send what it likes: it stays data", async () => {
+    const { caller, turn } = await play(odd(), [["odd_hostile"], ["odd_broken"]]);
+    const result = blocksOf(turn).find((block) => block.kind === "tool_result");
+    expect(result?.parts.every(({ media }) => media === "text")).toBe(true);
+    expect(result?.parts.map(({ data }) => data)).toContain("for the person only");
+    expect(String(caller.results[0])).toContain("for the model only");
+    expect(String(caller.results[0])).not.toContain("for the person only");
+    expect(outline(turn)).toContain("result odd_broken error This did not work.");
+    expect(result?.label).toMatch(/^Odd hostile !+$/);
+    expect(result?.label.length).toBeLessThanOrEqual(100);
+  });
+
+  it("can send a picture that no event takes: it is kept beside them", async () => {
+    const { caller, turn } = await play(odd(), [["odd_photo"]]);
+    const result = blocksOf(turn).find((block) => block.kind === "tool_result");
+    expect(result?.parts.map(({ media }) => media)).toEqual(["image"]);
+    expect(result?.parts[0]?.data).toMatch(/^turnstream:/);
+    expect(caller.results[0]).toBe("[A picture, image/jpeg, 300000 bytes. The person sees it.]");
+  });
+
+  it("is told of when the options name a tool that it doesn't have, and offers what was chosen", async () => {
+    const { caller } = await play(odd({}, { include: ["ok", "pid", "okay"], exclude: ["pid"] }), []);
+    expect(caller.offered).toEqual(["odd_ok"]);
+    expect(stage.errors.map(({ about }) => about)).toEqual(["the tool okay of the MCP server odd"]);
+  });
+
+  it("can have hundreds of tools, on several pages", TIMED, async () => {
+    const began = performance.now();
+    const { caller } = await play(odd({ ODD_TOOLS: "300" }), [
+      ["odd_tool-299", { id: "x" }],
+      ["odd_tool-7", { id: 7 }],
+    ]);
+    const chars = JSON.stringify(caller.steps[0]?.tools).length;
+    expect(caller.offered).toHaveLength(300);
+    expect(caller.results[0]).toBe("grown tool");
+    expect(String(caller.results[1])).toMatch(/don't fit/);
+    expect(chars).toBeGreaterThan(100_000);
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
+});
+
+describe("a server that asks", () => {
+  it("for an address to be opened is refused, with a reason", async () => {
+    const { caller } = await play(odd(), [["odd_ask-url"]]);
+    expect(String(caller.results[0])).toMatch(/does not support|not supported/i);
+  });
+
+  it("outside of a call is declined", async () => {
+    const { caller, ref } = await play(odd(), [["odd_ask-later"], ["odd_heard"]]);
+    // It asks some time after its answer.
+    await expect
+      .poll(async () => {
+        await stage.ask(ref, "again");
+        return String(caller.results.at(-1));
+      })
+      .toContain('later {"action":"decline"}');
+  });
+
+  it("for what no form can ask is declined", async () => {
+    const { caller, turn } = await play(odd(), [["odd_ask-odd"]]);
+    expect(caller.results[0]).toMatch(/decline|refused/);
+    expect(outline(turn)).not.toContain("form");
+  });
+});

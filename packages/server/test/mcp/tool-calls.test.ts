@@ -1,0 +1,210 @@
+/** The rules of the MCP room that need no server: results, schemas, secrets, and whose question it is. */
+import { describe, expect, it } from "vitest";
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { Json } from "@turnstream/protocol";
+import { cleanLine } from "../../src/mcp/clean-text.ts";
+import { mcpServer } from "../../src/mcp/server.ts";
+import { Redactor } from "../../src/mcp/redact.ts";
+import { errorOf, outputOf } from "../../src/mcp/tool-output.ts";
+import { RunningCalls } from "../../src/mcp/running-call.ts";
+import { checkFor, isTooDeep } from "../../src/mcp/input-schema.ts";
+import type { ToolContext } from "../../src/runtime/define/tool.ts";
+import { systemEnv } from "../../src/util/env.ts";
+
+const output = (content: CallToolResult["content"], more: Partial<CallToolResult> = {}) =>
+  outputOf({ content, ...more });
+
+const image = (data: string, mimeType: string) => output([{ type: "image", data, mimeType }]);
+
+describe("a result", () => {
+  it("of words alone is words", () => {
+    expect(
+      output([
+        { type: "text", text: "a" },
+        { type: "text", text: "b" },
+      ]),
+    ).toEqual({ content: "a\n\nb" });
+    expect(output([])).toEqual({ content: "" });
+  });
+
+  it("that is structured is that, and not its text again", () => {
+    const structuredContent = { a: [1, 2] };
+    expect(output([{ type: "text", text: '{ "a": [1, 2] }' }], { structuredContent })).toEqual({
+      content: { a: [1, 2] },
+    });
+    expect(output([{ type: "text", text: "note" }], { structuredContent })).toEqual({
+      content: { text: "note", structured: { a: [1, 2] } },
+    });
+  });
+
+  it("shows pictures of kinds that can't run anything, and names the others", () => {
+    expect(image("iVBORw==", "image/png")).toEqual({
+      content: "[A picture, image/png, 4 bytes. The person sees it.]",
+      blocks: [{ type: "image", data: "iVBORw==", mediaType: "image/png" }],
+    });
+    expect(image("PHN2Zz4=", "image/svg+xml").content).toMatch(/can't be shown/);
+    expect(image("A".repeat(30_000_000), "image/png").content).toMatch(/too large/);
+    expect(image('" onload="x', "image/png").content).toMatch(/can't be shown/);
+  });
+
+  it("tells of files and sounds what they are", () => {
+    expect(
+      output([
+        { type: "resource", resource: { uri: "x://1", blob: "AAAA", mimeType: "application/zip" } },
+        { type: "resource", resource: { uri: "x://2", text: "inside" } },
+        { type: "resource_link", uri: "x://3", name: "three", description: "Third." },
+        { type: "audio", data: "AAAA", mimeType: "audio/wav" },
+      ]).content,
+    ).toBe(
+      [
+        "[File x://1, application/zip, 3 bytes. Its content is not shown.]",
+        "[x://2]\ninside",
+        "[three: x://3] Third.",
+        "[Sound, audio/wav, 3 bytes. It can't be played here.]",
+      ].join("\n\n"),
+    );
+  });
+
+  it("that is an error is bounded, and says something", () => {
+    expect(errorOf({ content: [], isError: true })).toBe("The tool failed and did not say why.");
+    expect(errorOf({ content: [{ type: "text", text: "x".repeat(100_000) }] }).length).toBe(8_000);
+  });
+});
+
+/** Every definition needs the next one twice. */
+const doubling = (last: Json): Json => ({
+  type: "object",
+  properties: { a: { $ref: "#/$defs/d0" } },
+  $defs: {
+    ...Object.fromEntries(
+      Array.from({ length: 40 }, (_, n) => [
+        `d${n}`,
+        { allOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] },
+      ]),
+    ),
+    d40: last,
+  },
+});
+
+describe("a server's schema", () => {
+  it("is checked, references and all, but for its regular expressions", () => {
+    const check = checkFor({
+      $schema: "http://json-schema.org/draft-07/schema#",
+      type: "object",
+      properties: { n: { $ref: "#/definitions/n" }, pattern: { type: "string", pattern: "^(a+)+$" } },
+      definitions: { n: { type: "integer", minimum: 1 } },
+      required: ["n"],
+      additionalProperties: false,
+    });
+    expect(check({ n: 1, pattern: `${"a".repeat(50)}!` })).toBeNull();
+    expect(check({ n: 0 })).toMatch(/minimum|less/i);
+    expect(check({ n: 1, more: 1 })).not.toBeNull();
+  });
+
+  it("doesn't refuse what only a pattern would have allowed", () => {
+    const check = checkFor({
+      type: "object",
+      patternProperties: { "^x": { type: "number" } },
+      additionalProperties: false,
+    });
+    expect(check({ xy: 1 })).toBeNull();
+  });
+
+  it("of a dialect that nobody knows is checked as far as it goes", () => {
+    const check = checkFor({ $schema: "https://x.test/own", type: "object", required: ["a"] });
+    expect(check({})).not.toBeNull();
+    expect(check({ a: 1 })).toBeNull();
+  });
+
+  it.each([
+    ["references that multiply", doubling({})],
+    ["problems that multiply", doubling({ type: "number" })],
+    ["a reference to itself", { properties: { a: { $ref: "#/properties/a" } } }],
+    [
+      "a pattern among what is not read",
+      { properties: { a: { $ref: "#/examples/0" } }, examples: [{ pattern: "^(x+x+)+y$" }] },
+    ],
+  ])("doesn't hold up the worker, nor fill its log: %s", (_, schema) => {
+    const begun = process.threadCpuUsage();
+    const problem = checkFor(schema)({ a: "x".repeat(40) });
+    // Of the processor: others on the machine don't count.
+    expect(process.threadCpuUsage(begun).user / 1_000).toBeLessThan(2_000);
+    expect(problem).toMatch(/can't be checked/);
+  });
+
+  it("says of many problems what fits into few words", () => {
+    const properties = Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`p${n}`, false]));
+    const value = Object.fromEntries(Object.keys(properties).map((key) => [key, 1]));
+    expect(checkFor({ properties })(value)?.length).toBeLessThanOrEqual(2_000);
+  });
+
+  it("that is nested without end is seen", () => {
+    let deep: object = {};
+    for (let n = 0; n < 10_000; n++) deep = { items: deep };
+    expect(isTooDeep(deep as never)).toBe(true);
+    expect(isTooDeep({ properties: { a: { type: "string" } } })).toBe(false);
+  });
+});
+
+describe("words", () => {
+  it("lose their secrets, the longest first", () => {
+    const redactor = new Redactor();
+    redactor.add("Bearer sesame-open");
+    redactor.add("yes");
+    expect(redactor.clean("401 for Bearer sesame-open, sesame-open, yes")).toBe(
+      "401 for [redacted], [redacted], yes",
+    );
+  });
+
+  it("lose what is not seen or turns the line", () => {
+    expect(cleanLine("a\u0000b\u202ec\n\u200bd", 5)).toBe("a b c");
+  });
+});
+
+const contextOf = (turn: string, signal = new AbortController().signal) =>
+  ({ tenant: "t", session: "s", turn, signal }) as ToolContext;
+const never = () => new Promise<never>(() => {});
+
+describe("who a server's question is for", () => {
+  it("is clear over HTTP, where each call has a stream of its own", async () => {
+    const calls = new RunningCalls(systemEnv, true);
+    void calls.run(contextOf("one"), never);
+    await calls.run(contextOf("two"), async () => {
+      await Promise.resolve();
+      expect(calls.asking()?.context.turn).toBe("two");
+    });
+    expect(calls.asking()).toBeNull();
+  });
+
+  it("is clear over stdio only while one turn has calls", () => {
+    const calls = new RunningCalls(systemEnv, false);
+    expect(calls.asking()).toBeNull();
+    void calls.run(contextOf("one"), never);
+    void calls.run(contextOf("one"), never);
+    expect(calls.asking()?.context.turn).toBe("one");
+    void calls.run(contextOf("two"), never);
+    expect(calls.asking()).toBeNull();
+  });
+
+  it("is not clear for a while after a call was given up", async () => {
+    let now = 0;
+    const calls = new RunningCalls({ ...systemEnv, now: () => now }, false);
+    await calls.run(contextOf("one", AbortSignal.abort()), () => Promise.resolve());
+    void calls.run(contextOf("two"), never);
+    expect(calls.asking()).toBeNull();
+    now = 11 * 60 * 1_000;
+    expect(calls.asking()?.context.turn).toBe("two");
+  });
+});
+
+describe("the options of a server", () => {
+  it.each([
+    { name: "", command: "x" },
+    { name: "a", command: "" },
+    { name: "a", url: "file:///x" },
+    { name: "a", url: "nonsense" },
+    { name: "a", command: "x", timeoutMs: 0 },
+  ])("are refused where they can't work: %o", (options) => {
+    expect(() => mcpServer(options)).toThrow(/^BAD_OPTIONS/);
+  });
+});

@@ -1,0 +1,169 @@
+/** Asking a model: what it throws, and that it leaves nothing open, however the answer or the reading ends. */
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { describe, expect, test } from "vitest";
+
+import { askModel } from "../../src/models/ask-model.ts";
+import { ModelError } from "../../src/models/errors.ts";
+import type { FinishReason, Model } from "../../src/models/model.ts";
+import { say } from "../../src/models/script-parts.ts";
+import { scripted } from "../../src/models/scripted-model.ts";
+import { hear, hello, textOf } from "./read-parts.ts";
+
+type Options = Parameters<Model["doStream"]>[0];
+
+function modelOf(doStream: (options: Options) => ReadableStream | Promise<ReadableStream>): Model {
+  return { ...scripted([]), doStream: async (options) => ({ stream: await doStream(options) }) };
+}
+
+const usage = {
+  inputTokens: { total: 3, noCache: 3, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 5, text: 5, reasoning: 0 },
+};
+const finish = (unified: FinishReason): LanguageModelV4StreamPart => ({
+  type: "finish",
+  finishReason: { unified, raw: unified },
+  usage,
+});
+const playing = (...parts: unknown[]): Model => modelOf(() => ReadableStream.from(parts));
+
+interface Watched {
+  readonly model: Model;
+  readonly seen: { signal?: AbortSignal; isCancelled: boolean };
+}
+
+/** Says one word, then nothing. Deaf to the signal, as a bad provider would be. */
+function deaf(): Watched {
+  const seen: Watched["seen"] = { isCancelled: false };
+  const model = modelOf(({ abortSignal }) => {
+    if (abortSignal) seen.signal = abortSignal;
+    return new ReadableStream({
+      start(controller) {
+        controller.enqueue({ type: "text-start", id: "0" });
+        controller.enqueue({ type: "text-delta", id: "0", delta: "a" });
+      },
+      cancel() {
+        seen.isCancelled = true;
+      },
+    });
+  });
+  return { model, seen };
+}
+
+describe("whatever goes wrong is a ModelError:", () => {
+  const broken: [string, Model, Partial<ModelError>][] = [
+    ["a rejected call", modelOf(() => Promise.reject(new Error("no"))), { reason: "UNKNOWN" }],
+    [
+      "a provider that throws at once",
+      {
+        ...scripted([]),
+        doStream() {
+          throw new TypeError("fetch failed");
+        },
+      },
+      { reason: "UNREACHABLE", isRetryable: true },
+    ],
+    ["a stream that just ends", playing(), { reason: "BROKEN_OFF", isRetryable: true }],
+    ["an error part", playing({ type: "error", error: "overloaded_error" }), { reason: "OVERLOADED" }],
+    ["a finish after an interruption", playing(finish("interrupted")), { reason: "BROKEN_OFF", usage }],
+    ["a finish with an error", playing(finish("error")), { reason: "PROVIDER_FAILED", usage }],
+    ["a refusal", playing(finish("content-filter")), { code: "LLM_REFUSED", isRetryable: false, usage }],
+    [
+      "a delta without a start",
+      playing({ type: "text-delta", id: "0", delta: "x" }),
+      { reason: "MALFORMED" },
+    ],
+    ["an end without a start", playing({ type: "reasoning-end", id: "0" }), { reason: "MALFORMED" }],
+    [
+      "a block that starts twice",
+      playing({ type: "tool-input-start", id: "0" }, { type: "tool-input-start", id: "0" }),
+      { reason: "MALFORMED" },
+    ],
+    ["a part that is none", playing(17, finish("stop")), { code: "LLM_ERROR" }],
+    ["nothing at all for a long time", modelOf(() => new Promise(() => {})), { reason: "SILENT" }],
+    ["nothing more for a long time", deaf().model, { reason: "SILENT", isRetryable: true }],
+  ];
+  test.each(broken)("%s", async (_, model, expected) => {
+    const { error } = await hear(model, {}, { idleMs: 30 });
+    expect(error).toBeInstanceOf(ModelError);
+    expect(error).toMatchObject(expected);
+  });
+});
+
+test("signs of life are not passed on, but count as life", async () => {
+  const model = modelOf(() =>
+    ReadableStream.from(
+      (async function* () {
+        for (let count = 0; count < 12; count++) {
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          yield { type: "ping" };
+        }
+        yield finish("stop");
+      })(),
+    ),
+  );
+  const { parts, error } = await hear(model, {}, { idleMs: 400 });
+  expect(error).toBeNull();
+  expect(parts).toEqual([finish("stop")]);
+});
+
+test("whoever reads slowly is not taken for a silent model", async () => {
+  const parts: string[] = [];
+  const signal = new AbortController().signal;
+  for await (const part of askModel(scripted([[say("ab")]]), { prompt: hello }, { signal, idleMs: 20 })) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    parts.push(part.type);
+  }
+  expect(parts).toEqual(["stream-start", "text-start", "text-delta", "text-end", "finish"]);
+});
+
+describe("nothing stays open", () => {
+  test("when the reader stops", async () => {
+    const { model, seen } = deaf();
+    for await (const part of askModel(model, { prompt: hello }, { signal: new AbortController().signal }))
+      if (part.type === "text-delta") break;
+    expect(seen).toMatchObject({ isCancelled: true, signal: { aborted: true } });
+  });
+
+  test("when the signal is aborted, and its reason is what is thrown", async () => {
+    const { model, seen } = deaf();
+    const stop = new AbortController();
+    const reason = { why: "stopped by the user" };
+    setTimeout(() => stop.abort(reason), 10);
+    const { parts, error } = await hear(model, {}, { signal: stop.signal });
+    expect(textOf(parts)).toBe("a");
+    expect(error).toBe(reason);
+    expect(seen).toMatchObject({ isCancelled: true, signal: { aborted: true } });
+  });
+
+  test("when the signal was aborted before, nobody is even asked", async () => {
+    const { model, seen } = deaf();
+    const { error } = await hear(model, {}, { signal: AbortSignal.abort("before") });
+    expect(error).toBe("before");
+    expect(seen.signal).toBeUndefined();
+  });
+
+  test("when the signal is aborted before a deaf provider comes with its stream", async () => {
+    let isCancelled = false;
+    const late = new ReadableStream({ cancel: () => void (isCancelled = true) });
+    const model = modelOf(() => new Promise((resolve) => setTimeout(resolve, 40, late)));
+    const stop = new AbortController();
+    setTimeout(() => stop.abort("early"), 5);
+    expect((await hear(model, {}, { signal: stop.signal })).error).toBe("early");
+    expect(isCancelled).toBe(false);
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    expect(isCancelled).toBe(true);
+  });
+
+  test("of the signal's listeners, after a thousand calls", async () => {
+    const stop = new AbortController();
+    let listeners = 0;
+    const { signal } = stop;
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
+    signal.addEventListener = (...args: Parameters<typeof add>) => (listeners++, add(...args));
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => (listeners--, remove(...args));
+    const model = scripted([[say("a")]]);
+    for (let count = 0; count < 1000; count++) expect((await hear(model, {}, { signal })).error).toBeNull();
+    expect(listeners).toBe(0);
+  });
+});

@@ -1,0 +1,166 @@
+/** The model that plays a script: the right answer at the right place, in the right pieces, and every way to fail. */
+import { describe, expect, test } from "vitest";
+
+import type { Prompt } from "../../src/models/model.ts";
+import {
+  type Answer,
+  breakOff,
+  call,
+  fail,
+  finish,
+  hang,
+  say,
+  think,
+  wait,
+} from "../../src/models/script-parts.ts";
+import { scripted } from "../../src/models/scripted-model.ts";
+import { callsOf, hear, hello, textOf } from "./read-parts.ts";
+
+const answered: Prompt = [
+  ...hello,
+  { role: "assistant", content: [{ type: "tool-call", toolCallId: "c", toolName: "look", input: {} }] },
+  {
+    role: "tool",
+    content: [
+      { type: "tool-result", toolCallId: "c", toolName: "look", output: { type: "text", value: "x" } },
+    ],
+  },
+];
+
+describe("which answer", () => {
+  const model = scripted([[call("look")], [say("second")]]);
+
+  test("follows from the conversation and not from how often it was asked", async () => {
+    for (let times = 0; times < 3; times++) {
+      expect(callsOf((await hear(model)).parts)).toEqual([{ id: "call_1_0_0", name: "look", input: {} }]);
+      expect(textOf((await hear(model, { prompt: answered })).parts)).toBe("second");
+    }
+  });
+
+  test("begins anew after another message of the user", async () => {
+    const { parts } = await hear(model, { prompt: [...answered, ...hello] });
+    expect(callsOf(parts)).toEqual([{ id: "call_2_0_0", name: "look", input: {} }]);
+  });
+
+  test("a function decides it from what was asked", async () => {
+    const echo = scripted(({ text, step, turn }) => [say(`${text} ${step} ${turn}`)]);
+    expect(textOf((await hear(echo, { prompt: answered })).parts)).toBe("Hello 1 1");
+  });
+
+  test("one that the script lacks is an error that says so", async () => {
+    const { error } = await hear(scripted([]));
+    expect(error).toMatchObject({ code: "LLM_ERROR", isRetryable: false });
+    expect((error as Error).cause).toMatchObject({ message: expect.stringContaining("no answer 1") });
+  });
+});
+
+describe("an answer", () => {
+  test("comes as parts that start, go on and end, with what it used", async () => {
+    const model = scripted([
+      [think("hm", { signature: "sig" }), say("abcdef"), call("look", { a: 1 }, { id: "c1", chunks: 2 })],
+    ]);
+    const { parts, error } = await hear(model);
+    expect(error).toBeNull();
+    expect(parts).toEqual([
+      { type: "stream-start", warnings: [] },
+      { type: "reasoning-start", id: "0" },
+      { type: "reasoning-delta", id: "0", delta: "hm" },
+      { type: "reasoning-end", id: "0", providerMetadata: { scripted: { signature: "sig" } } },
+      { type: "text-start", id: "1" },
+      { type: "text-delta", id: "1", delta: "abcd" },
+      { type: "text-delta", id: "1", delta: "ef" },
+      { type: "text-end", id: "1" },
+      { type: "tool-input-start", id: "c1", toolName: "look" },
+      { type: "tool-input-delta", id: "c1", delta: '{"a"' },
+      { type: "tool-input-delta", id: "c1", delta: ":1}" },
+      { type: "tool-input-end", id: "c1" },
+      { type: "tool-call", toolCallId: "c1", toolName: "look", input: '{"a":1}' },
+      {
+        type: "finish",
+        finishReason: { unified: "tool-calls", raw: "tool-calls" },
+        usage: {
+          inputTokens: { total: 2, noCache: 2, cacheRead: 0, cacheWrite: 0 },
+          outputTokens: { total: 5, text: 4, reasoning: 1 },
+        },
+      },
+    ]);
+  });
+
+  test("never cuts a character in two", async () => {
+    const { parts } = await hear(scripted([[say("a😀b😀😀", { chunk: 1 })]]));
+    const deltas = parts.flatMap((part) => (part.type === "text-delta" ? [part.delta] : []));
+    expect(deltas).toEqual(["a", "😀", "b", "😀", "😀"]);
+  });
+
+  test("finishes as it says", async () => {
+    const model = scripted([[say("x"), finish({ reason: "length", inputTokens: 7, outputTokens: 9 })]]);
+    const { parts } = await hear(model);
+    expect(parts.at(-1)).toMatchObject({
+      finishReason: { unified: "length" },
+      usage: { inputTokens: { total: 7 }, outputTokens: { total: 9 } },
+    });
+  });
+
+  test("is paced by the timer it is given", async () => {
+    const waits: number[] = [];
+    const model = scripted([[wait(500), say("abcdef", { paceMs: 20 }), call("t", {}, { paceMs: 7 })]], {
+      sleep: async (ms) => waits.push(ms),
+    });
+    expect(textOf((await hear(model)).parts)).toBe("abcdef");
+    expect(waits).toEqual([500, 20, 20, 7]);
+  });
+
+  test("of many parts comes whole and in order", async () => {
+    const text = Array.from({ length: 5000 }, (_, index) => String(index)).join(" ");
+    expect(textOf((await hear(scripted([[say(text, { chunk: 1 })]]))).parts)).toBe(text);
+  });
+});
+
+function failing(): Answer {
+  return [fail({ status: 500 }, { times: 2 }), say("ok"), breakOff({ times: 1 })];
+}
+
+describe("failures", () => {
+  test("at the start reject the call, with what the provider would say", async () => {
+    const { parts, error } = await hear(scripted([[fail({ status: 429, retryAfterMs: 1500 }), say("x")]]));
+    expect(parts).toEqual([]);
+    expect(error).toMatchObject({
+      code: "LLM_RATE_LIMITED",
+      isRetryable: true,
+      retryAfterMs: 1500,
+      status: 429,
+    });
+  });
+
+  test("later are in the stream, after everything before them", async () => {
+    const { parts, error } = await hear(scripted([[say("abcdefgh"), fail({ status: 529 })]]));
+    expect(textOf(parts)).toBe("abcdefgh");
+    expect(error).toMatchObject({ code: "LLM_RATE_LIMITED", status: 529, isRetryable: true });
+  });
+
+  test("a broken connection loses nothing that came before", async () => {
+    for (const text of ["", "abcd", "x".repeat(1000)]) {
+      const { parts, error } = await hear(scripted([[say(text), breakOff(), say("never")]]));
+      expect(textOf(parts)).toBe(text);
+      expect(error).toMatchObject({ code: "LLM_ERROR", reason: "UNREACHABLE", isRetryable: true });
+    }
+  });
+
+  test("happen only as often as they are meant to, also where a function makes them anew", async () => {
+    for (const model of [scripted([failing()]), scripted(failing)]) {
+      const errors: unknown[] = [];
+      for (let asked = 0; asked < 4; asked++) errors.push((await hear(model)).error);
+      expect(errors.slice(0, 3)).toMatchObject([{ status: 500 }, { status: 500 }, { reason: "UNREACHABLE" }]);
+      expect(errors[3]).toBeNull();
+    }
+  });
+
+  test("hanging ends with the signal, or when nobody reads any more", async () => {
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(new Error("enough")), 20);
+    const { parts, error } = await hear(scripted([[say("ab"), hang()]]), {}, { signal: stop.signal });
+    expect(textOf(parts)).toBe("ab");
+    expect(error).toMatchObject({ message: "enough" });
+    expect((await hear(scripted([[hang()]]), {}, { idleMs: 20 })).error).toMatchObject({ reason: "SILENT" });
+  });
+});

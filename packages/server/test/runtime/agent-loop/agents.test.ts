@@ -1,0 +1,470 @@
+/** What agents and tools can say about themselves, and what becomes of it in a turn. In memory. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { blocksOf, type Turn } from "@turnstream/protocol";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import type { Prompt } from "../../../src/models/model.ts";
+import { call, fail, finish, say, think } from "../../../src/models/script-parts.ts";
+import { scripted, type Script } from "../../../src/models/scripted-model.ts";
+import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { systemEnv } from "../../../src/util/env.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+});
+afterEach(() => stage.close());
+
+async function play(script: Script, options: Partial<AgentOptions> = {}, text = "go"): Promise<Turn> {
+  await stage.worker([defineAgent({ name: "a", model: scripted(script), ...options })]);
+  return stage.ask(await stage.session(), text);
+}
+
+const nothing = z.object({});
+
+describe("a tool", () => {
+  it("has two sides: one for the model, one for people", async () => {
+    let read: Prompt = [];
+    const look = tool({
+      input: nothing,
+      run: () => ({
+        content: { secret: 42 },
+        blocks: [
+          { type: "text", text: "Found it" },
+          { type: "image", url: "https://files.example/a.png" },
+        ],
+        artifact: { type: "table", data: { columns: ["a"], rows: [[1]] } },
+        results: 1,
+      }),
+    });
+    const script: Script = ({ step, prompt }) => {
+      if (step === 0) return [call("look")];
+      read = prompt;
+      return [say("ok")];
+    };
+    const turn = await play(script, { tools: { look } });
+    expect(JSON.stringify(read.at(-1))).toContain('"secret":42');
+    const result = blocksOf(turn).find((block) => block.kind === "tool_result");
+    expect(result).toMatchObject({
+      preview: "Found it",
+      results: 1,
+      artifact: { type: "table", data: { columns: ["a"], rows: [[1]] } },
+      parts: [
+        { media: "text", data: "Found it", done: true },
+        { media: "image", data: "https://files.example/a.png", done: true },
+      ],
+    });
+    expect(JSON.stringify(turn)).not.toContain("secret");
+  });
+
+  it("shows progress and pictures while it runs, and knows where it is", async () => {
+    const seen: unknown[] = [];
+    const draw = tool({
+      input: nothing,
+      run: (_, context) => {
+        seen.push(
+          context.tenant,
+          context.user,
+          context.session.startsWith("s-"),
+          context.idempotencyKey.length > 0,
+        );
+        context.progress("sketching");
+        context.image("https://files.example/1.png");
+        context.image("https://files.example/2.png");
+        context.progress("done");
+        context.artifact({ type: "file", data: { name: "x", url: "https://files.example/x" } });
+        return "drawn";
+      },
+    });
+    const turn = await play([[call("draw")], [say("ok")]], { tools: { draw } });
+    expect(seen).toEqual([stage.actor.tenant, stage.actor.user, true, true]);
+    const result = blocksOf(turn).find((block) => block.kind === "tool_result");
+    expect(
+      result?.kind === "tool_result" &&
+        result.parts.map(({ media, data, pictures }) => [media, data, pictures]),
+    ).toEqual([
+      ["text", "sketching", 0],
+      ["image", "https://files.example/2.png", 3],
+      ["text", "done", 0],
+    ]);
+    expect(result).toMatchObject({ artifact: { type: "file" }, preview: "drawn" });
+  });
+
+  it("gets what its schema makes of the arguments, and the model hears when they don't fit", async () => {
+    const got: unknown[] = [];
+    const add = tool({
+      input: z.object({ n: z.number(), unit: z.string().default("kg") }),
+      run: (input) => void got.push(input),
+    });
+    const turn = await play(
+      [
+        [call("add", { n: "three" })],
+        [call("add", {}, { raw: '{"n": ' })],
+        [call("missing", {})],
+        [call("add", { n: 3 })],
+        [say("ok")],
+      ],
+      { tools: { add } },
+    );
+    expect(got).toEqual([{ n: 3, unit: "kg" }]);
+    const results = blocksOf(turn).flatMap((block) => (block.kind === "tool_result" ? [block] : []));
+    expect(results.map(({ status }) => status)).toEqual(["error", "error", "error", "success"]);
+    expect(results[0]?.preview).toContain("n");
+    expect(results[1]?.preview).toContain("JSON");
+    expect(results[2]?.preview).toContain("missing");
+  });
+
+  it("is stopped when its time is up, and its late words are not heard", async () => {
+    let late: (() => void) | null = null;
+    const slow = tool({
+      input: nothing,
+      timeoutMs: 30,
+      run: (_, context) =>
+        new Promise(() => {
+          late = () => context.progress("too late");
+        }),
+    });
+    const turn = await play([[call("slow")], [say("ok")]], { tools: { slow } });
+    expect(outline(turn)).toContain("result slow error The tool took longer than 0 s and was stopped.");
+    (late as (() => void) | null)?.();
+    expect(stage.errors).toEqual([]);
+  });
+
+  it("can be hidden, stand outside groups, or have a label from its input", async () => {
+    const quiet = tool({ input: nothing, display: { call: false }, run: () => "q" });
+    const loud = tool({
+      input: z.object({ of: z.string() }),
+      label: ({ of }) => `Chart of ${of}`,
+      display: { outside: true },
+      run: () => "l",
+    });
+    const turn = await play(
+      [
+        [think("hm"), call("quiet")],
+        [call("loud", { of: "rain" }, { chunks: 3 })],
+        [call("quiet")],
+        [say("ok")],
+      ],
+      { tools: { quiet, loud } },
+    );
+    expect(outline(turn)).toEqual([
+      "(",
+      "thinking hm",
+      "call hidden quiet {}",
+      "result hidden quiet success q",
+      ") Thinking",
+      'call loud {"of":"rain"}',
+      "result loud success l",
+      "call hidden quiet {}",
+      "result hidden quiet success q",
+      "text final ok",
+    ]);
+    const labels = blocksOf(turn).flatMap((block) => (block.kind === "tool_call" ? [block.label] : []));
+    expect(labels).toEqual(["", "Chart of rain", ""]);
+  });
+
+  it("has a long result cut for the model and kept whole for people", async () => {
+    let read = "";
+    const long = tool({ input: nothing, run: () => "x".repeat(10_000) });
+    const script: Script = ({ step, prompt }) => {
+      if (step === 0) return [call("long")];
+      read = JSON.stringify(prompt.at(-1));
+      return [say("ok")];
+    };
+    await stage.worker([
+      defineAgent({ name: "a", model: scripted(script), tools: { long }, limits: { resultChars: 100 } }),
+    ]);
+    const ref = await stage.session();
+    const turn = await stage.ask(ref, "go");
+    expect(read).toContain("9900 of 10000 characters are left out");
+    const result = blocksOf(turn).find((block) => block.kind === "tool_result");
+    const whole = result?.kind === "tool_result" ? result.whole : null;
+    expect(whole?.size).toBe(10_000);
+    const blob = await stage.parts.store.blobs.get(ref, whole?.blob ?? "");
+    expect(Buffer.from(blob?.body ?? "").toString()).toBe("x".repeat(10_000));
+  });
+});
+
+describe("a tool that misbehaves", () => {
+  const odd: [string, unknown][] = [
+    ["blocks", { content: 1, blocks: [{ type: "video" }] }],
+    ["results", { content: 1, results: 1.5 }],
+    ["artifact", { content: 1, artifact: "x" }],
+    ["references", { content: 1, references: [{ title: "no content" }] }],
+    ["picture", { content: 1, blocks: [{ type: "image", url: "javascript:alert(1)" }] }],
+  ];
+  it.each(odd)("is an error result: bad %s", async (_, returned) => {
+    const turn = await play([[call("odd")], [say("ok")]], { tools: { odd: tool({ run: () => returned }) } });
+    expect(outline(turn)).toContain("result odd error This did not work.");
+    expect(turn.status).toBe("end_turn");
+  });
+
+  it("says nothing to people that it doesn't mean to", async () => {
+    let read = "";
+    const secret = tool({
+      run: () => {
+        throw new Error("can't reach postgres://admin:hunter2@db");
+      },
+    });
+    const turn = await play(
+      ({ step, prompt }) => {
+        read = JSON.stringify(prompt.at(-1));
+        return step === 0 ? [call("secret")] : [say("ok")];
+      },
+      { tools: { secret } },
+    );
+    expect(JSON.stringify(turn)).not.toContain("hunter2");
+    expect(read).toContain("hunter2");
+    expect(stage.errors).toHaveLength(1);
+  });
+});
+
+describe("limits", () => {
+  const more = tool({ input: nothing, run: () => "more" });
+  const cases: [string, Partial<AgentOptions>][] = [
+    ["steps", { limits: { steps: 3 } }],
+    ["tokens", { limits: { tokens: 50 } }],
+    ["cost", { limits: { cost: 0.001 }, prices: { input: 100, output: 100 } }],
+    ["time", { limits: { wallMs: 120 } }],
+  ];
+  it.each(cases)("end a turn that goes on and on: %s", async (_, options) => {
+    const slow = tool({
+      input: nothing,
+      run: async () => new Promise((resolve) => setTimeout(() => resolve("more"), 20)),
+    });
+    const turn = await play(() => [call("more"), finish({ inputTokens: 10, outputTokens: 5 })], {
+      tools: { more: options.limits?.wallMs === undefined ? more : slow },
+      ...options,
+    });
+    expect(turn.status).toBe("error");
+    expect(blocksOf(turn).at(-1)).toMatchObject({ error: { code: "LIMIT_REACHED", can_retry: false } });
+  });
+
+  it("bound how deep sub-agents go", async () => {
+    let agent = defineAgent({ name: "deepest", model: scripted([[say("bottom")]]) });
+    for (let n = 0; n < 3; n++) {
+      agent = defineAgent({
+        name: `level${n}`,
+        model: scripted([[call("next", { task: "go on" }, { id: `c${n}` })], [say(`end of ${n}`)]]),
+        agents: { next: agent },
+        // Only what the main agent says counts.
+        ...(n === 2 ? { limits: { depth: 2 } } : {}),
+      });
+    }
+    await stage.worker([agent]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(turn.status).toBe("end_turn");
+    expect(outline(turn).filter((line) => line.includes("error"))).toEqual([
+      "r2: result next error Sub-agents may not go deeper than 2 here.",
+    ]);
+  });
+});
+
+const loop = (limits: AgentOptions["limits"]) =>
+  defineAgent({
+    name: "loop",
+    model: scripted(() => [call("again"), finish({ inputTokens: 100, outputTokens: 100 })]),
+    tools: { again: tool({ run: () => "again" }) },
+    ...(limits === undefined ? {} : { limits }),
+  });
+
+describe("a sub-agent", () => {
+  it("that fails is an error for the agent that called it, and closes what it had open", async () => {
+    const helper = defineAgent({
+      name: "helper",
+      label: "Helper",
+      retries: { tries: 1 },
+      tools: { hang: tool({ run: () => "hung" }) },
+      model: scripted(({ text, step }) => {
+        if (text === "good") return [say("fine")];
+        return step === 0 ? [call("hang"), call("hang")] : [say("half of"), fail({ status: 400 })];
+      }),
+    });
+    const turn = await play(
+      [
+        [call("helper", { task: "good" }, { id: "g" }), call("helper", { task: "bad" }, { id: "b" })],
+        [say("ok")],
+      ],
+      { agents: { helper } },
+    );
+    expect(turn.status).toBe("end_turn");
+    expect(outline(turn).filter((line) => line.startsWith("result"))).toEqual([
+      "result helper success fine",
+      expect.stringMatching(/^result helper error Helper could not finish/),
+    ]);
+    expect(turn.runs.map(({ status }) => status)).toEqual(["completed", "completed", "failed"]);
+  });
+
+  it("has limits of its own, and the main agent's hold for all", async () => {
+    const own = await play([[call("loop", { task: "x" })], [say("ok")]], {
+      agents: { loop: loop({ steps: 3 }) },
+    });
+    expect(own.status).toBe("end_turn");
+    expect(own.usage?.calls).toBe(5);
+    await stage.close();
+    stage = await Stage.open({
+      log: createMemoryLog(),
+      store: memoryStore(),
+      signals: createMemorySignals(),
+    });
+    const all = await play([[call("loop", { task: "x" })], [say("ok")]], {
+      agents: { loop: loop(undefined) },
+      limits: { tokens: 1_000 },
+    });
+    expect(blocksOf(all).at(-1)).toMatchObject({ error: { code: "LIMIT_REACHED" } });
+    expect(all.usage?.total_tokens).toBeLessThan(1_300);
+  });
+});
+
+const tradeOnce: Script = ({ prompt }) =>
+  prompt.at(-1)?.role === "tool" ? [fail({ status: 500 }, { times: 1 }), say("traded")] : [call("trade")];
+
+describe("a conversation", () => {
+  it("is told to the model again, with what tools gave it", async () => {
+    const prompts: Prompt[] = [];
+    const look = tool({
+      input: nothing,
+      run: () => ({ content: "for the model only", preview: "for people" }),
+    });
+    const script: Script = ({ step, turn, prompt }) => {
+      prompts.push(prompt);
+      return turn === 1 && step === 0 ? [say("Looking."), call("look")] : [say(`answer ${turn}`)];
+    };
+    await stage.worker([
+      defineAgent({ name: "a", model: scripted(script), tools: { look }, instructions: "Be kind." }),
+    ]);
+    const ref = await stage.session();
+    await stage.ask(ref, "one");
+    await stage.ask(ref, "two");
+    const text = JSON.stringify(prompts.at(-1));
+    expect(prompts.at(-1)?.map(({ role }) => role)).toEqual([
+      "system",
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "user",
+    ]);
+    for (const part of ["Be kind.", "one", "Looking.", "for the model only", "answer 1", "two"])
+      expect(text).toContain(part);
+    expect(text).not.toContain("for people");
+  });
+
+  it("is summed up when it gets long, as a step that people can open", async () => {
+    const prompts: Prompt[] = [];
+    const script: Script = ({ prompt, text }) => {
+      prompts.push(prompt);
+      return text.startsWith("Sum up") ? [say("They like tea.")] : [say(`long answer ${"x".repeat(400)}`)];
+    };
+    const agent = defineAgent({
+      name: "a",
+      model: scripted(script),
+      compaction: { afterTokens: 300, keepTurns: 1 },
+    });
+    await stage.worker([agent]);
+    const ref = await stage.session();
+    for (const text of ["one", "two", "three"]) await stage.ask(ref, text);
+    const turn = await stage.ask(ref, "four");
+    expect(outline(turn).slice(0, 4)).toEqual([
+      "(",
+      'call compact_history {"turns":2}',
+      "result compact_history success They like tea.",
+      ") Summed up the conversation so far",
+    ]);
+    const last = JSON.stringify(prompts.at(-1));
+    expect(last).toContain("They like tea.");
+    expect(last).not.toContain('"one"');
+    expect(last).toContain('"three"');
+    expect(turn.usage?.calls).toBe(2);
+  });
+
+  it("gets its title from the first words, or from a model, or not at all", async () => {
+    const titles = async (title: AgentOptions["title"], text: string): Promise<string | null> => {
+      await stage.worker([
+        defineAgent({ name: "a", model: scripted([[say("ok")]]), ...(title === undefined ? {} : { title }) }),
+      ]);
+      const ref = await stage.session();
+      await stage.ask(ref, text);
+      return (await stage.state(ref)).title;
+    };
+    // One worker at a time: they have agents of the same name.
+    expect(await titles(undefined, `Where is ${"the station ".repeat(10)}\nsecond line`)).toMatch(
+      /^Where is the .*…$/,
+    );
+    await stage.close();
+    stage = await Stage.open({
+      log: createMemoryLog(),
+      store: memoryStore(),
+      signals: createMemorySignals(),
+    });
+    expect(await titles({ model: scripted([[say("A fine title")]]) }, "hello")).toBe("A fine title");
+    await stage.close();
+    stage = await Stage.open({
+      log: createMemoryLog(),
+      store: memoryStore(),
+      signals: createMemorySignals(),
+    });
+    expect(await titles(false, "hello")).toBeNull();
+  });
+
+  it("can try a failed turn again, and once only at a time", async () => {
+    const prompts: Prompt[] = [];
+    const script: Script = ({ prompt }) => {
+      prompts.push(prompt);
+      return [fail({ status: 500 }, { times: 1 }), say("now it works")];
+    };
+    await stage.worker([defineAgent({ name: "a", model: scripted(script), retries: { tries: 1 } })]);
+    const ref = await stage.session();
+    const failed = await stage.ask(ref, "please");
+    expect(failed.status).toBe("error");
+    const tries = await Promise.all([1, 2, 3].map(() => retryTurn(stage.parts, ref, failed.id, systemEnv)));
+    expect(tries.filter(({ receipt }) => receipt === "retrying")).toHaveLength(1);
+    const turn = await stage.ended(ref, ({ retries }) => retries === failed.id);
+    expect(turn.status).toBe("end_turn");
+    expect(JSON.stringify(prompts.at(-1))).toContain("please");
+    expect(prompts.at(-1)).toHaveLength(1);
+    await expect(retryTurn(stage.parts, ref, failed.id, systemEnv)).rejects.toMatchObject({
+      code: "CONFLICT",
+    });
+  });
+
+  it("doesn't do again what a failed turn had done when it is tried again", async () => {
+    const trades: string[] = [];
+    const trade = tool({ run: (_, { idempotencyKey }) => void trades.push(idempotencyKey) });
+    await stage.worker([
+      defineAgent({ name: "a", model: scripted(tradeOnce), tools: { trade }, retries: { tries: 1 } }),
+    ]);
+    const ref = await stage.session();
+    const failed = await stage.ask(ref, "trade");
+    expect(failed.status).toBe("error");
+    await retryTurn(stage.parts, ref, failed.id);
+    const turn = await stage.ended(ref, ({ retries }) => retries === failed.id);
+    expect(outline(turn)).toEqual(["text final traded"]);
+    expect(trades).toHaveLength(1);
+  });
+
+  it("keeps a long message whole for later turns", async () => {
+    const prompts: Prompt[] = [];
+    const script: Script = ({ prompt }) => {
+      prompts.push(prompt);
+      return [say("ok")];
+    };
+    await stage.worker([defineAgent({ name: "a", model: scripted(script) })]);
+    const ref = await stage.session();
+    await stage.ask(ref, `${"word ".repeat(15_000)}the end`);
+    await stage.ask(ref, "and?");
+    for (const prompt of prompts) expect(JSON.stringify(prompt)).toContain("the end");
+  });
+
+  it("counts what a tenant has used, once", async () => {
+    const turn = await play([[say("ok"), finish({ inputTokens: 7, outputTokens: 3 })]]);
+    expect(turn.usage).toEqual({ input_tokens: 7, output_tokens: 3, total_tokens: 10, calls: 1 });
+    const [day] = await stage.parts.store.usage.list(stage.actor.tenant, "2000-01-01", "2999-01-01");
+    expect(day).toMatchObject({ turns: 1, total_tokens: 10, model: "scripted" });
+  });
+});

@@ -1,0 +1,175 @@
+/** Whole turns through @ai-sdk/openai and @ai-sdk/anthropic, over real HTTP, against servers that play the providers. */
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import type { Reply } from "@turnstream/services/model-server.ts";
+import { startAnthropicServer } from "@turnstream/services/anthropic-server.ts";
+import { startOpenaiServer } from "@turnstream/services/openai-server.ts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import type { Model } from "../../../src/models/model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+let stage: Stage;
+const servers: { close(): Promise<void> }[] = [];
+beforeEach(async () => {
+  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+});
+afterEach(async () => {
+  await stage.close();
+  for (const server of servers.splice(0)) await server.close();
+});
+
+interface Provider {
+  readonly model: Model;
+  readonly requests: readonly { readonly body: Readonly<Record<string, unknown>> }[];
+}
+
+const providers: readonly [string, (replies: readonly Reply[]) => Promise<Provider>][] = [
+  [
+    "OpenAI, responses",
+    async (replies) => {
+      const server = await startOpenaiServer((_, index) => replies[index] ?? { status: 418 });
+      servers.push(server);
+      const model = createOpenAI({ baseURL: server.baseUrl, apiKey: "secret-key" })("gpt-test");
+      return { model, requests: server.requests };
+    },
+  ],
+  [
+    "OpenAI, chat",
+    async (replies) => {
+      const server = await startOpenaiServer((_, index) => replies[index] ?? { status: 418 });
+      servers.push(server);
+      const model = createOpenAI({ baseURL: server.baseUrl, apiKey: "secret-key" }).chat("gpt-test");
+      return { model, requests: server.requests };
+    },
+  ],
+  [
+    "Anthropic",
+    async (replies) => {
+      const server = await startAnthropicServer((_, index) => replies[index] ?? { status: 418 });
+      servers.push(server);
+      const model = createAnthropic({ baseURL: server.baseUrl, apiKey: "secret-key" })("claude-test");
+      return { model, requests: server.requests };
+    },
+  ],
+];
+
+const weather = tool({
+  description: "The weather in a city",
+  input: z.object({ city: z.string() }),
+  run: ({ city }) => ({ content: { city, sky: "blue" }, preview: `${city}: blue` }),
+});
+
+const usage = { input: 11, output: 7 };
+const calls: Reply = {
+  parts: [
+    { type: "call", id: "call_a", name: "weather", input: '{"city":"Paris"}' },
+    { type: "call", id: "call_b", name: "weather", input: '{"city":"Lyon"}' },
+  ],
+  usage,
+};
+const answer: Reply = { parts: [{ type: "text", text: "Blue in both." }], usage };
+const told = [
+  "(",
+  'call weather {"city":"Paris"}',
+  'call weather {"city":"Lyon"}',
+  "result weather success Paris: blue",
+  "result weather success Lyon: blue",
+  ") Weather",
+  "text final Blue in both.",
+];
+
+const isContent = (line: string): boolean => !/^(thinking|[()])/.test(line);
+
+describe.each(providers)("a turn through %s", (_, open) => {
+  async function play(replies: readonly Reply[]) {
+    const { model, requests } = await open(replies);
+    const agent = defineAgent({
+      name: "a",
+      model,
+      tools: { weather },
+      instructions: "Be brief.",
+      retries: { tries: 3, firstMs: 5 },
+    });
+    await stage.worker([agent]);
+    const ref = await stage.session();
+    const turn = await stage.ask(ref, "Weather?");
+    return { turn, requests, ref };
+  }
+
+  it("calls tools and sends their results back", async () => {
+    const { turn, requests } = await play([calls, answer]);
+    expect(outline(turn)).toEqual(told);
+    expect(turn.usage).toEqual({ input_tokens: 22, output_tokens: 14, total_tokens: 36, calls: 2 });
+    expect(requests).toHaveLength(2);
+    const [first, second] = requests.map(({ body }) => JSON.stringify(body));
+    for (const part of ["Be brief.", "Weather?", "The weather in a city", '"city"'])
+      expect(first).toContain(part);
+    for (const part of ["call_a", "call_b", "sky", "blue", "Lyon"]) expect(second).toContain(part);
+  });
+
+  const faults: [string, Reply][] = [
+    [
+      "is rate-limited",
+      {
+        status: 429,
+        headers: { "retry-after-ms": "5" },
+        error: { type: "rate_limit_error", message: "slow" },
+      },
+    ],
+    ["is overloaded", { status: 529, error: { type: "overloaded_error", message: "busy" } }],
+    [
+      "breaks off in the middle",
+      { ...answer, cutAfterBytes: 400, parts: [{ type: "text", text: "wrong ".repeat(50) }] },
+    ],
+    ["sends garbage", { ...answer, at: { event: 3, do: "garbage" } }],
+    ["ends too soon", { ...answer, at: { event: 3, do: "end" } }],
+  ];
+  it.each(faults)("goes on when the provider %s", async (__, fault) => {
+    const { turn } = await play([calls, fault, answer]);
+    // What is said of the retry stands in a group of its own, or in the one that is open.
+    expect(outline(turn).filter(isContent)).toEqual(told.filter(isContent));
+    expect(turn.status).toBe("end_turn");
+  });
+
+  it("reads a stream that comes one byte at a time", async () => {
+    const { turn } = await play([
+      { ...calls, isBytewise: true },
+      { ...answer, isBytewise: true },
+    ]);
+    expect(outline(turn)).toEqual(told);
+  });
+
+  it("ends with words and without secrets when the provider stays away", async () => {
+    const broken: Reply = { status: 500, error: { type: "api_error", message: "key secret-key is bad" } };
+    const { turn, ref } = await play([broken, broken, broken]);
+    expect(turn.status).toBe("error");
+    expect(outline(turn).at(-1)).toBe("notice error LLM_ERROR");
+    expect(JSON.stringify(await stage.events(ref))).not.toContain("secret-key");
+  });
+});
+
+it("gives a thought back to Anthropic as it came", async () => {
+  const server = await startAnthropicServer((_, index) =>
+    index === 0
+      ? {
+          parts: [{ type: "thinking", text: "Hm, Paris.", signature: "sig-1" }, ...(calls.parts ?? [])],
+          usage,
+        }
+      : answer,
+  );
+  servers.push(server);
+  const model = createAnthropic({ baseURL: server.baseUrl, apiKey: "k" })("claude-test");
+  const settings = { providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1_024 } } } };
+  await stage.worker([defineAgent({ name: "a", model, tools: { weather }, settings })]);
+  const turn = await stage.ask(await stage.session(), "Weather?");
+  expect(outline(turn).slice(0, 2)).toEqual(["(", "thinking Hm, Paris."]);
+  const body = JSON.stringify(server.requests[1]?.body);
+  expect(body).toContain("sig-1");
+  expect(body).toContain("Hm, Paris.");
+});

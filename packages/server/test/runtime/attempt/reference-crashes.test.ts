@@ -1,0 +1,119 @@
+/**
+ * A worker dies at every point at which something of a turn with references is written, and another one goes on: no id is
+ * given twice or changed, every model reads the ids that people see, and what is cited stands where the marker is.
+ */
+import { type Block, blocksOf, type Turn } from "@turnstream/protocol";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted, type ScriptCall } from "../../../src/models/scripted-model.ts";
+import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { doomedTurn } from "../crashing-turn.ts";
+
+/** What a model says of all that it was given: the word of each item, and the id under which it was given. */
+function cite({ prompt }: ScriptCall): string {
+  const text = prompt.flatMap((message) =>
+    message.role === "tool"
+      ? message.content.flatMap((part) =>
+          part.type === "tool-result" ? [String((part.output as { value?: unknown }).value)] : [],
+        )
+      : [],
+  );
+  const given = [...text.join("\n").matchAll(/ID: (\d+)\nAbout (\S+)\n/g)];
+  return given.map(([, id, word]) => `${word}[^${id}]`).join(" ");
+}
+
+function cast(): Agent {
+  const search = tool({
+    rerun: "always",
+    input: z.object({ for: z.array(z.string()) }),
+    run: ({ for: words }, context) => {
+      context.image({ data: new Uint8Array(30_000), mediaType: "image/png" });
+      return { content: "", references: words.map((word) => ({ content: `About ${word}` })) };
+    },
+  });
+  const once = tool({
+    rerun: "never",
+    input: z.object({ for: z.array(z.string()) }),
+    run: (input, context) => search.run(input, context),
+  });
+  const helper = defineAgent({
+    name: "helper",
+    tools: { search, once },
+    model: scripted((ask) =>
+      ask.step === 0
+        ? [
+            call("search", { for: [`${ask.text}1`, `${ask.text}2`] }, { id: `s-${ask.text}` }),
+            call("once", { for: [`${ask.text}3`] }, { id: `o-${ask.text}` }),
+          ]
+        : [say(cite(ask), { chunk: 3 })],
+    ),
+  });
+  const model = scripted((ask) => {
+    if (ask.step === 0)
+      return [call("search", { for: ["a"] }), call("helper", { task: "x" }), call("helper", { task: "y" })];
+    if (ask.step === 1) return [call("search", { for: ["b"] })];
+    return [say(cite(ask), { chunk: 3 })];
+  });
+  return defineAgent({ name: "main", model, tools: { search }, agents: { helper }, title: false });
+}
+
+async function play(death: { after: number; isDone: boolean }) {
+  const { stage, ref, message, died, mortality } = await doomedTurn(cast, death);
+  const turn = await stage.ended(ref, (one) => one.message?.id === message);
+  const events = await stage.events(ref);
+  await stage.close();
+  return { turn, events, calls: mortality.calls, died };
+}
+
+function ofKind<K extends Block["kind"]>(turn: Turn, kind: K) {
+  return blocksOf(turn).filter((block): block is Extract<Block, { kind: K }> => block.kind === kind);
+}
+
+function check({ turn, events }: Awaited<ReturnType<typeof play>>, what: string): void {
+  expect(turn.status, what).toBe("end_turn");
+  // Told once, and in all that was ever told an id meant one thing.
+  const meaning = new Map<number, string>();
+  for (const event of events) {
+    if (event.type !== "tool_result.delta" || event.reference === undefined) continue;
+    expect(meaning.get(event.reference.id) ?? event.data, `${what}: id ${event.reference.id}`).toBe(
+      event.data,
+    );
+    meaning.set(event.reference.id, event.data);
+  }
+  const shown = ofKind(turn, "tool_result")
+    .flatMap(({ parts }) => parts)
+    .flatMap(({ data, reference }) => (reference === null ? [] : [{ id: reference.id, data }]));
+  expect(new Set(shown.map(({ id }) => id)).size, what).toBe(shown.length);
+  const words = new Map(shown.map(({ id, data }) => [id, data.replace("About ", "")]));
+  for (const { text, annotations } of ofKind(turn, "text")) {
+    const markers = [...text.matchAll(/(\S+)\[\^(\d+)\]/g)];
+    expect(annotations.length, `${what}: ${text}`).toBe(markers.length);
+    for (const { reference, start, end } of annotations)
+      expect(
+        text.slice(0, end).endsWith(`${words.get(reference)}[^${reference}]`) && text[start] === "[",
+        what,
+      ).toBe(true);
+  }
+  const answer = ofKind(turn, "text").find((block) => block.final);
+  // Everything but what a tool that may not run again has taken with it.
+  expect(answer?.annotations.length, `${what}: ${answer?.text}`).toBe(shown.length);
+  expect(shown.length, what).toBeGreaterThanOrEqual(6);
+}
+
+it("T07 references survive a worker that dies at any point", async () => {
+  const whole = await play({ after: Infinity, isDone: false });
+  check(whole, "no death");
+  expect(ofKind(whole.turn, "text").find((block) => block.final)?.annotations).toHaveLength(8);
+  expect(whole.calls).toBeGreaterThan(20);
+  let takeovers = 0;
+  for (let after = 0; after < whole.calls; after++) {
+    for (const isDone of [false, true]) {
+      const one = await play({ after, isDone });
+      check(one, `death after ${after} calls at ${one.died.join()}, ${isDone ? "done" : "not done"}`);
+      takeovers += one.events.filter((event) => event.type === "turn.takeover").length;
+    }
+  }
+  expect(takeovers).toBeGreaterThan(whole.calls);
+});

@@ -1,0 +1,176 @@
+/** What turns use up and cost: whose prices count, what counts although it came to nothing, and what stops. In memory. */
+import { stepCountIs, streamText, tool as aiTool } from "ai";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { Turn } from "@turnstream/protocol";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { breakOff, call, finish, hang, say } from "../../../src/models/script-parts.ts";
+import { scripted, type Script } from "../../../src/models/scripted-model.ts";
+import { type Agent, type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { fromStream, type FromStreamOptions } from "../../../src/runtime/define/stream-agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+});
+afterEach(() => stage.close());
+
+/** Nobody dies here: on a busy machine a short lease would only be lost. */
+const worker = (agents: readonly Agent[]) => stage.worker(agents, { ttlMs: 60_000 });
+const used = (inputTokens: number, outputTokens = 0) => finish({ inputTokens, outputTokens });
+const LIMIT = "notice error LIMIT_REACHED";
+
+async function counted() {
+  return stage.parts.store.usage.list(stage.actor.tenant, "2000-01-01", "2999-01-01");
+}
+
+const priced = (prices: AgentOptions["prices"]) => (prices === undefined ? {} : { prices });
+const DEAR = { input: 100, output: 100 };
+const CHEAP = { input: 0.01, output: 0.01 };
+
+async function play(root: AgentOptions["prices"], sub: AgentOptions["prices"]): Promise<Turn> {
+  const helper = defineAgent({
+    name: "helper",
+    model: scripted([[say("x"), used(10_000)]]),
+    ...priced(sub),
+  });
+  const main = defineAgent({
+    name: "a",
+    model: scripted([
+      [call("helper", { task: "t" }), used(10)],
+      [say("done"), used(10)],
+    ]),
+    limits: { cost: 0.5 },
+    agents: { helper },
+    ...priced(root),
+  });
+  await worker([main]);
+  return stage.ask(await stage.session(), "go");
+}
+
+describe("what a turn costs", () => {
+  it("is counted at the prices of the agent that makes the step", async () => {
+    expect(outline(await play(DEAR, CHEAP)).at(-1)).toBe("text final done");
+  });
+
+  it.each([
+    ["a cheap one", CHEAP],
+    ["one without prices", undefined],
+  ])("is bounded when %s calls a dear sub-agent", async (_, root) => {
+    expect(outline(await play(root, DEAR)).at(-1)).toBe(LIMIT);
+  });
+
+  it("is counted again by whoever goes on", async () => {
+    const model = scripted([
+      [call("wait"), used(6_000)],
+      [say("done"), used(10)],
+    ]);
+    const options = { name: "a", model, prices: DEAR, limits: { cost: 0.5 } };
+    const wait = tool({ rerun: "always", run: () => new Promise(() => {}) });
+    const first = await worker([defineAgent({ ...options, tools: { wait } })]);
+    const ref = await stage.session();
+    await stage.send(ref, "go");
+    await stage.until(ref, 10_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    const left = first.leave();
+    const quick = tool({ rerun: "always", run: () => "ok" });
+    await worker([defineAgent({ ...options, tools: { wait: quick } })]);
+    await left;
+    expect(outline(await stage.ended(ref, () => true)).at(-1)).toBe(LIMIT);
+  });
+});
+
+describe("what a turn has used", () => {
+  it("counts a step that failed after something of it was shown", async () => {
+    let asked = 0;
+    const script: Script = () =>
+      asked++ === 0
+        ? [say("half"), finish({ reason: "error", inputTokens: 5_000, outputTokens: 1 })]
+        : [say("ok"), used(7, 3)];
+    await worker([defineAgent({ name: "a", model: scripted(script), retries: { firstMs: 1 } })]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(turn.usage).toMatchObject({ input_tokens: 5_007, output_tokens: 4, calls: 2 });
+    expect(await counted()).toMatchObject([{ turns: 1, calls: 2, input_tokens: 5_007 }]);
+  });
+
+  it("counts a sub-agent that failed, and the title, also after a takeover", async () => {
+    const broken: Script = [[say("half"), finish({ reason: "error", inputTokens: 500 })]];
+    const helper = defineAgent({ name: "helper", model: scripted(broken), retries: { tries: 1 } });
+    const title = { model: scripted(() => [say("A title"), used(40)]) };
+    const main = (second: readonly ReturnType<typeof say>[]) =>
+      defineAgent({
+        name: "a",
+        model: scripted([
+          [call("helper", { task: "t" }), used(3)],
+          [...second, used(2)],
+        ]),
+        agents: { helper },
+        title,
+      });
+    const first = await worker([main([hang()])]);
+    const ref = await stage.session();
+    await stage.send(ref, "go");
+    await stage.until(ref, 10_000, (state) =>
+      state.title !== null && state.turns.last()?.runs.some(({ status }) => status === "failed") === true
+        ? true
+        : null,
+    );
+    const left = first.leave();
+    await worker([main([say("done")])]);
+    await left;
+    const turn = await stage.ended(ref, () => true);
+    expect(turn.usage).toMatchObject({ input_tokens: 545, calls: 4 });
+  });
+
+  it("counts a turn that asked no model as a turn", async () => {
+    await worker([fromStream({ name: "quiet", run: async function* () {} })]);
+    await stage.ask(await stage.session(), "go");
+    expect(await counted()).toMatchObject([{ model: "quiet", turns: 1, calls: 0 }]);
+  });
+});
+
+const own = (steps: number, options: Partial<FromStreamOptions>, last = [say("done"), used(1_000)]) =>
+  fromStream({
+    name: "own",
+    run: ({ prompt, signal }) =>
+      streamText({
+        model: scripted(({ step }) => (step < steps ? [call("look"), used(1_000)] : last)),
+        messages: prompt,
+        abortSignal: signal,
+        maxRetries: 0,
+        onError: () => {},
+        stopWhen: stepCountIs(20),
+        tools: { look: aiTool({ inputSchema: z.object({}), execute: async () => "x" }) },
+      }),
+    ...options,
+  });
+
+describe("the limits of a loop that a team brings along", () => {
+  it.each([
+    ["steps", { limits: { steps: 2 } }, 2],
+    ["tokens", { limits: { tokens: 2_500 } }, 3],
+    ["cost", { limits: { cost: 0.25 }, prices: { input: 100, output: 100 } }, 3],
+  ])("are held when a step begins: %s", async (_, options, calls) => {
+    await worker([own(9, options)]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(outline(turn).at(-1)).toBe(LIMIT);
+    expect(turn.usage?.calls).toBe(calls);
+  });
+
+  it("leave a loop alone that ends with its last step", async () => {
+    await worker([own(2, { limits: { steps: 3, tokens: 3_000 } })]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(turn.status).toBe("end_turn");
+    expect(turn.usage?.calls).toBe(3);
+  });
+
+  it("count what a loop used that broke off", async () => {
+    await worker([own(2, {}, [say("half"), breakOff()])]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(turn.status).toBe("error");
+    expect(turn.usage).toMatchObject({ input_tokens: 2_000, calls: 2 });
+  });
+});

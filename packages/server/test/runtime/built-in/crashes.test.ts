@@ -1,0 +1,79 @@
+/**
+ * A worker dies at every point of a turn that remembers something and calls services: a request that may not be made
+ * again is made once at the most, also when a person made it one by an edit; the memory is there once.
+ */
+import { expect, it } from "vitest";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { builtInTools } from "../../../src/runtime/built-in/tools.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
+import { type LocalServer, localServer } from "./local-server.ts";
+import { doomedTurn } from "../crashing-turn.ts";
+import { outline } from "../turn-harness.ts";
+
+function agentFor({ origin }: LocalServer) {
+  const allow = [
+    { origin, paths: ["/keyed"], methods: ["POST"] as const, idempotencyHeader: "idempotency-key" },
+    { origin, methods: ["GET", "POST"] as const },
+  ];
+  const { memory, http_request } = builtInTools({ memory: true, httpRequest: { allow } });
+  const url = (path: string) => ({ url: `${origin}${path}` });
+  const asked = { ...http_request, approval: { editable: true } };
+  return defineAgent({
+    name: "a",
+    title: false,
+    tools: { memory: memory, http_request: http_request, asked },
+    model: scripted([
+      [
+        call("memory", { action: "save", text: "Likes herons." }),
+        call("http_request", { ...url("/once"), method: "POST" }),
+        call("http_request", { ...url("/keyed"), method: "POST" }),
+        call("asked", { ...url("/edited"), method: "GET" }),
+      ],
+      [say("done")],
+    ]),
+  });
+}
+
+async function play(death: { after: number; isDone: boolean }) {
+  const server = await localServer((_, response) => void response.end("ok"));
+  const agent = agentFor(server);
+  const { parts, stage, ref, died, mortality } = await doomedTurn(() => agent, death);
+  const person = setInterval(() => {
+    parts.signals.send("executors", "somebody");
+    void (async () => {
+      const input = { url: `${server.origin}/edited`, method: "POST" };
+      for (const { key } of await parts.store.interactions.list(ref, { pending: true }))
+        await decideApproval(parts, ref, { key, decision: "edit", input, by: stage.actor.user });
+    })();
+  }, 15);
+  const turn = await stage.ended(ref, () => true);
+  clearInterval(person);
+  const memories = await parts.store.memories.list(stage.actor);
+  await stage.close();
+  await server[Symbol.asyncDispose]();
+  return { turn, memories, asked: server.asked, died, calls: mortality.calls };
+}
+
+it("S11: http_request and memory do nothing twice that must not be", async () => {
+  const whole = await play({ after: Infinity, isDone: false });
+  expect(whole.asked.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
+    "POST /edited",
+    "POST /keyed",
+    "POST /once",
+  ]);
+  for (let after = 2; after < whole.calls; after++) {
+    const { turn, memories, asked, died } = await play({ after, isDone: after % 2 === 0 });
+    const what = `death after ${after} calls at ${died.join()}`;
+    expect(outline(turn).at(-1), what).toBe("text final done");
+    expect(
+      memories.map(({ text }) => text),
+      what,
+    ).toEqual(["Likes herons."]);
+    const keyed = asked.filter(({ path }) => path === "/keyed");
+    expect(new Set(keyed.map(({ headers }) => headers["idempotency-key"])).size, what).toBe(1);
+    for (const path of ["/once", "/edited"])
+      expect(asked.filter((one) => one.path === path).length, `${path}, ${what}`).toBeLessThanOrEqual(1);
+  }
+});

@@ -1,0 +1,391 @@
+/** The built-in tools that work on the store, on the stage: what they do, and what they can't reach. */
+import { afterEach, describe, expect, it } from "vitest";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { builtInTools } from "../../../src/runtime/built-in/tools.ts";
+import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
+import { eraseMemories, eraseMemory, editMemory, listMemories } from "../../../src/session/memories.ts";
+import { eraseUser } from "../../../src/session/lifecycle/erase.ts";
+import { submitForm } from "../../../src/session/interactions/submit-form.ts";
+import { sendMessage } from "../../../src/session/messages/send.ts";
+import { forkShare } from "../../../src/store/fork/fork-share.ts";
+import { outline, Stage, type StageParts } from "../turn-harness.ts";
+import { caller } from "./tool-caller.ts";
+
+function helper(name: string): Agent {
+  return defineAgent({
+    name,
+    label: `The ${name}`,
+    description: `knows ${name}`,
+    model: scripted(({ text }) => [say(`${name}: ${text}`)]),
+  });
+}
+
+const turnsIn = (text = ""): number[] => JSON.parse(text).turns.map(({ turn }: { turn: number }) => turn);
+const textIn = (text = ""): string => JSON.parse(text).text;
+
+export function storageContract(makeParts: () => Promise<StageParts>): void {
+  let stage: Stage;
+  const open = async (): Promise<Stage> => (stage = await Stage.open(await makeParts()));
+  afterEach(() => stage.close());
+
+  /** A worker for one agent; made anew for each agent, so that a test can have several. */
+  const play = async (agents: readonly Agent[]): Promise<Stage> => {
+    const s = await open();
+    await s.worker(agents);
+    return s;
+  };
+
+  describe("memory", () => {
+    it("S11: memory saves, lists, searches and forgets, over sessions; people see how many, not what", async () => {
+      const tools = builtInTools({ memory: true });
+      const first = caller([
+        ["memory", { action: "save", text: "Thích cà phê sữa đá." }],
+        ["memory", { action: "save", text: "Lives in Đà Nẵng." }],
+      ]);
+      const second = caller([
+        ["memory", { action: "list" }],
+        ["memory", { action: "search", query: "ca phe" }],
+        ["memory", (told) => ({ action: "forget", id: /"id":"(\w+)"/.exec(told.at(-1)?.text ?? "")?.[1] })],
+        ["memory", { action: "list" }],
+        ["memory", { action: "forget", id: "nothing" }],
+        ["memory", { action: "save" }],
+      ]);
+      const s = await play([
+        defineAgent({ name: "first", model: first.model, tools }),
+        defineAgent({ name: "second", model: second.model, tools }),
+      ]);
+      const one = await s.ask(await s.session(), "remember", { agent: "first" });
+      expect(outline(one).filter((line) => line.startsWith("result"))).toEqual([
+        "result memory success Remembered.",
+        "result memory success Remembered.",
+      ]);
+      const two = await s.ask(await s.session(), "recall", { agent: "second" });
+      const [listed, found, forgotten, left, nothing, empty] = second.last.told;
+      expect(JSON.parse(listed?.text ?? "")).toMatchObject({ total: 2 });
+      expect(JSON.parse(found?.text ?? "").memories).toMatchObject([{ text: "Thích cà phê sữa đá." }]);
+      expect(forgotten?.text).toBe("Forgotten.");
+      expect(JSON.parse(left?.text ?? "").memories).toMatchObject([{ text: "Lives in Đà Nẵng." }]);
+      expect(nothing?.text).toBe("There is no memory with this id.");
+      expect(empty).toMatchObject({ isError: true });
+      expect(JSON.stringify(two)).not.toContain("Nẵng");
+      expect(outline(two)[2]).toBe("result memory success 2 memories");
+    });
+
+    it("S11: memory is nobody else's: another person, another tenant, a fork of the session", async () => {
+      const tools = builtInTools({ memory: true });
+      const { model, last } = caller((text) =>
+        text === "save"
+          ? [
+              ["memory", { action: "save", text: "The secret is kumquat." }],
+              ["memory", { action: "list" }],
+            ]
+          : [
+              ["memory", { action: "list" }],
+              ["memory", { action: "search", query: "secret" }],
+            ],
+      );
+      const s = await play([defineAgent({ name: "a", model, tools, recallMemories: true })]);
+      const ref = await s.session();
+      await s.ask(ref, "save");
+      const share = await s.parts.store.shares.create(s.actor, ref.session);
+      const binh = { tenant: s.actor.tenant, user: "binh" };
+      const fork = await forkShare(s.parts.store, binh, share.id, { id: `${ref.session}-fork` });
+      const others = [
+        { actor: binh, session: fork.id },
+        { actor: binh, session: null },
+        { actor: { tenant: `${s.actor.tenant}-2`, user: s.actor.user }, session: null },
+      ];
+      await s.parts.store.tenants.create({ id: `${s.actor.tenant}-2`, name: "Another" });
+      for (const { actor, session } of others) {
+        const other = s.as(actor);
+        const theirs = session === null ? await other.session() : { tenant: actor.tenant, session };
+        if (session !== null) await other.reopen(theirs);
+        const turn = await other.ask(theirs, "look");
+        expect(last.told.map(({ text }) => JSON.parse(text).total)).toEqual([0, 0]);
+        expect(last.system).not.toContain("kumquat");
+        expect(JSON.stringify(turn)).not.toContain("kumquat");
+      }
+    });
+
+    it("S11: what is remembered is part of the instructions, bounded, as it was when the turn began", async () => {
+      const { model, last } = caller((text) =>
+        text === "save" ? [["memory", { action: "save", text: "a new one" }]] : [],
+      );
+      const s = await play([
+        defineAgent({
+          name: "a",
+          model,
+          instructions: "Be kind.",
+          tools: builtInTools({ memory: true }),
+          recallMemories: { entries: 3, chars: 60 },
+        }),
+      ]);
+      for (let n = 0; n < 5; n++) {
+        await s.parts.store.memories.save(s.actor, { id: `m${n}`, text: `fact\n${n}`, pinned: n === 0 });
+        await new Promise((resolve) => setTimeout(resolve, 3));
+      }
+      const ref = await s.session();
+      await s.ask(ref, "save");
+      expect(last.system).toMatch(/^Be kind[.]\n\n.*\n- fact 0\n- fact 4\n- fact 3$/s);
+      await s.ask(ref, "again");
+      expect(last.system).toMatch(/- fact 0\n- a new one\n- fact 4$/);
+    });
+
+    it("S11: the person reads, edits and erases all of it, and the audit knows", async () => {
+      const s = await open();
+      const { store } = s.parts;
+      for (const id of ["a", "b", "c"]) await store.memories.save(s.actor, { id, text: id });
+      const other = { ...s.actor, user: "binh" };
+      expect(await eraseMemory(s.parts, other, "a")).toBe(false);
+      await expect(editMemory(s.parts, other, "a", { text: "x" })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+      expect(await editMemory(s.parts, s.actor, "a", { text: "A", pinned: true })).toMatchObject({
+        text: "A",
+      });
+      expect((await listMemories(s.parts, s.actor)).map(({ text }) => text)[0]).toBe("A");
+      expect(await eraseMemory(s.parts, s.actor, "b")).toBe(true);
+      expect(await eraseMemories(s.parts, s.actor)).toBe(2);
+      const audit = await store.audit.list(s.actor.tenant, { after: 0, limit: 10 });
+      expect(audit.map(({ action }) => action)).toEqual(["memory.edit", "memory.erase", "memory.erase_all"]);
+      await store.memories.save(s.actor, { id: "d", text: "d" });
+      await eraseUser(s.parts, s.actor.tenant, s.actor.user);
+      expect(await listMemories(s.parts, s.actor)).toEqual([]);
+    });
+  });
+
+  describe("lookup_history", () => {
+    it("S11: lookup_history finds and reads earlier turns of its own session only", async () => {
+      const looker = caller([
+        ["lookup_history", { query: "heron" }],
+        ["lookup_history", { turn: 2 }],
+        ["lookup_history", { limit: 2 }],
+        ["lookup_history", { limit: 2, before: 3 }],
+        ["lookup_history", { turn: 99 }],
+        ["lookup_history", { turn: 2, offset: 12 }],
+      ]);
+      const talker = scripted(({ text }) => [say(`You said: ${text}`)]);
+      const s = await play([
+        defineAgent({ name: "talk", model: talker, title: false }),
+        defineAgent({ name: "look", model: looker.model, tools: builtInTools({ lookupHistory: true }) }),
+      ]);
+      const other = await s.session();
+      await s.ask(other, "A heron of another session");
+      const ref = await s.session();
+      for (const text of ["One", "A grey heron ate frogs", "Three", "Herons again"]) await s.ask(ref, text);
+      await s.ask(ref, "what about the heron?", { agent: "look" });
+      const [found, read, newest, page, missing, rest] = looker.last.told.map(({ text }) => text);
+      expect(
+        JSON.parse(found ?? "")
+          .turns.map(({ turn }: { turn: number }) => turn)
+          .toSorted(),
+      ).toEqual([2, 4]);
+      expect(found).not.toContain("another session");
+      expect(JSON.parse(read ?? "").text).toBe(
+        "Person: A grey heron ate frogs\nAgent: You said: A grey heron ate frogs",
+      );
+      expect(JSON.parse(newest ?? "").turns.map(({ turn }: { turn: number }) => turn)).toEqual([4, 3]);
+      expect(JSON.parse(page ?? "").turns.map(({ turn }: { turn: number }) => turn)).toEqual([2, 1]);
+      expect(missing).toBe("There is no turn 99 before this one.");
+      expect(JSON.parse(rest ?? "").text).toMatch(/^ey heron ate frogs/);
+    });
+
+    it("S11: lookup_history finds what people filled in, answered and decided", async () => {
+      const looker = caller([
+        ["lookup_history", { query: "zebra" }],
+        ["lookup_history", { query: "ultramarine" }],
+        ["lookup_history", { query: "too expensive" }],
+        ["lookup_history", { turn: 1 }],
+        ["lookup_history", { turn: 2 }],
+        ["lookup_history", { turn: 3 }],
+      ]);
+      const form = { title: "Who", fields: [{ name: "email", label: "Email", type: "text" }] };
+      const order = tool({ label: "Ordering", approval: true, run: () => "ordered" });
+      const s = await play([
+        defineAgent({
+          name: "form",
+          title: false,
+          requestForms: true,
+          model: scripted([[call("request_form", form)], [say("Thanks.")]]),
+        }),
+        defineAgent({
+          name: "question",
+          askUser: true,
+          model: scripted([
+            [call("ask_user_question", { questions: [{ question: "Colour?" }] })],
+            [say("ok")],
+          ]),
+        }),
+        defineAgent({ name: "order", tools: { order }, model: scripted([[call("order")], [say("ok")]]) }),
+        defineAgent({ name: "look", model: looker.model, tools: builtInTools({ lookupHistory: true }) }),
+      ]);
+      const ref = await s.session();
+      const asked = () =>
+        s.until(ref, 40_000, async () => {
+          const [one] = await s.parts.store.interactions.list(ref, { pending: true });
+          return one ?? null;
+        });
+      const by = s.actor.user;
+      await s.ask(ref, "begin", { agent: "form" });
+      // After its turn was archived.
+      await submitForm(s.parts, ref, {
+        form: (await asked()).key,
+        values: { email: "zebra@example.org" },
+        by,
+        goOn: false,
+      });
+      await s.send(ref, "next", { agent: "question" });
+      await asked();
+      await sendMessage(s.parts, ref, { id: "m-answer", text: "ultramarine", by });
+      await s.ended(ref, ({ number }) => number === 2);
+      await s.send(ref, "and now", { agent: "order" });
+      const { key } = await asked();
+      await decideApproval(s.parts, ref, { key, decision: "reject", reason: "too expensive", by });
+      await s.ended(ref, ({ number }) => number === 3);
+      await s.ask(ref, "look", { agent: "look" });
+      const told = looker.last.told.map(({ text }) => text);
+      expect(told.slice(0, 3).map(turnsIn)).toEqual([[1], [2], [3]]);
+      expect(textIn(told[3])).toContain('Form "Who": submitted\nPerson filled in Email: zebra@example.org');
+      expect(textIn(told[4])).toContain("Question: Colour?\nPerson answered: ultramarine");
+      expect(textIn(told[5])).toContain("Approval of Ordering {}: rejected, because: too expensive");
+    });
+
+    it("S11: a long turn is read in pieces", async () => {
+      const long = "word ".repeat(5_000).trim();
+      const looker = caller([
+        ["lookup_history", { turn: 1 }],
+        ["lookup_history", (told) => ({ turn: 1, offset: JSON.parse(told[0]?.text ?? "").next_offset })],
+        ["lookup_history", (told) => ({ turn: 1, offset: JSON.parse(told[1]?.text ?? "").next_offset })],
+      ]);
+      const s = await play([
+        defineAgent({ name: "talk", model: scripted([[say("ok")]]) }),
+        defineAgent({ name: "look", model: looker.model, tools: builtInTools({ lookupHistory: true }) }),
+      ]);
+      const ref = await s.session();
+      await s.ask(ref, long);
+      await s.ask(ref, "look", { agent: "look" });
+      const pieces = looker.last.told.map(({ text }) => JSON.parse(text).text as string);
+      expect(pieces.join("")).toBe(`Person: ${long}\nAgent: ok`);
+      expect(pieces.every((piece) => piece.length <= 10_000)).toBe(true);
+    });
+  });
+
+  describe("knowledge", () => {
+    it("S11: retrieve_context_objs and get_context_obj_lines find and read, to be cited", async () => {
+      const { model, last } = caller([
+        ["retrieve_context_objs", { query: "營業時間" }],
+        ["get_context_obj_lines", { object: "hours.md", from: 2, to: 3 }],
+        ["get_context_obj_lines", { object: "hours.md", from: 90 }],
+        ["get_context_obj_lines", { object: "none.md" }],
+        ["retrieve_context_objs", { query: "heron" }],
+      ]);
+      const tools = builtInTools({ knowledge: { bases: ["help"] } });
+      const s = await play([defineAgent({ name: "a", model, tools })]);
+      const { knowledge } = s.parts.store;
+      const { tenant } = s.actor;
+      const url = "https://example.com/hours";
+      await knowledge.put(tenant, "help", {
+        id: "hours.md",
+        title: "Hours",
+        url,
+        text: "# 營業時間\n週一至週五\n週末休息",
+      });
+      await knowledge.put(tenant, "help", { id: "other.md", title: "Other", text: "退款政策" });
+      await knowledge.put(tenant, "secret", { id: "none.md", title: "Secret", text: "heron 營業時間" });
+      const turn = await s.ask(await s.session(), "go");
+      const [found, lines, beyond, missing, nothing] = last.told;
+      expect(found?.text).toContain("Object: hours.md");
+      expect(found?.text).toContain("Lines: 1-3");
+      expect(found?.text).not.toContain("退款");
+      expect(found?.text).not.toContain("Secret");
+      expect(lines?.text).toContain("2: 週一至週五\n3: 週末休息");
+      expect(beyond).toMatchObject({ isError: true, text: "It has 3 lines." });
+      expect(missing).toMatchObject({ isError: true });
+      expect(nothing?.text).toContain("Nothing was found");
+      expect(outline(turn).filter((line) => line.startsWith("result"))).toEqual([
+        "result retrieve_context_objs success 1 passage",
+        "result get_context_obj_lines success Hours, 2-3",
+        "result get_context_obj_lines error No such lines.",
+        "result get_context_obj_lines error There is no such object.",
+        "result retrieve_context_objs success Nothing found",
+      ]);
+    });
+
+    it("S11: of two bases with an object of the same name, the one that is meant is read", async () => {
+      const { model, last } = caller([
+        ["get_context_obj_lines", { object: "a", base: "two" }],
+        ["get_context_obj_lines", { object: "a" }],
+      ]);
+      const tools = builtInTools({ knowledge: { bases: ["one", "two"] } });
+      const s = await play([defineAgent({ name: "a", model, tools })]);
+      for (const base of ["one", "two"])
+        await s.parts.store.knowledge.put(s.actor.tenant, base, { id: "a", title: base, text: `of ${base}` });
+      await s.ask(await s.session(), "go");
+      expect(last.told[0]?.text).toContain("1: of two");
+      expect(last.told[1]?.text).toContain("1: of one");
+    });
+
+    it("S11: the knowledge of another tenant is out of reach, whatever the model asks for", async () => {
+      const { model, last } = caller([
+        ["retrieve_context_objs", { query: "heron" }],
+        ["get_context_obj_lines", { object: "a", base: "help" }],
+        ["get_context_obj_lines", { object: "b", base: "private" }],
+      ]);
+      const tools = builtInTools({
+        knowledge: { bases: ({ user }) => (user === "boss" ? ["private"] : ["help"]) },
+      });
+      const s = await play([defineAgent({ name: "a", model, tools })]);
+      const other = `${s.actor.tenant}-2`;
+      await s.parts.store.tenants.create({ id: other, name: "Another" });
+      await s.parts.store.knowledge.put(other, "help", { id: "a", title: "A", text: "a heron" });
+      await s.parts.store.knowledge.put(s.actor.tenant, "private", { id: "b", title: "B", text: "a heron" });
+      await s.ask(await s.session(), "go");
+      expect(last.told.map(({ isError }) => isError)).toEqual([false, true, true]);
+      expect(last.told[0]?.text).toContain("Nothing was found");
+    });
+  });
+
+  describe("call_agent", () => {
+    it("S11: call_agent calls a sub-agent by its name, shown like any other", async () => {
+      const { model, last } = caller([
+        ["call_agent", { agent: "birds", task: "herons" }],
+        ["call_agent", { agent: "nobody", task: "x" }],
+        ["call_agent", { agent: "__proto__", task: "x" }],
+        ["call_agent", { agent: "trees" }],
+        ["trees", { task: "oaks" }],
+      ]);
+      const agents = { birds: helper("birds"), trees: helper("trees") };
+      const s = await play([defineAgent({ name: "a", model, agents, callAgent: true })]);
+      const turn = await s.ask(await s.session(), "go");
+      expect(last.tools).toEqual(["call_agent"]);
+      expect(last.told.map(({ text }) => text)).toEqual([
+        "birds: herons",
+        "There is no such agent. Call one of these: birds, trees.",
+        "There is no such agent. Call one of these: birds, trees.",
+        "`task` is missing.",
+        "There is no tool trees.",
+      ]);
+      expect(turn.runs.map(({ agent, status }) => `${agent} ${status}`)).toEqual([
+        "a completed",
+        "birds completed",
+      ]);
+      const called = turn.items.toArray().find((item) => item?.kind === "tool_call");
+      expect(called).toMatchObject({ name: "call_agent", label: "The birds" });
+      expect(outline(turn).slice(1, 4)).toEqual([
+        'call call_agent {"agent":"birds","task":"herons"}',
+        "result call_agent success birds: herons",
+        "r1: text part birds: herons",
+      ]);
+      expect(() =>
+        defineAgent({
+          name: "a",
+          model,
+          tools: { call_agent: builtInTools({ memory: true })["memory"] },
+        }),
+      ).toThrow(/reserved/);
+    });
+  });
+}

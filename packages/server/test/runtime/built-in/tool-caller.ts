@@ -1,0 +1,59 @@
+/** A model that calls tools one after the other, and what it was told of each. */
+import type { Prompt } from "../../../src/models/model.ts";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+
+export interface Told {
+  readonly tool: string;
+  readonly isError: boolean;
+  /** As text, whatever its form. */
+  readonly text: string;
+}
+
+/** The results in a prompt, in the order of their calls. */
+function toldIn(prompt: Prompt): Told[] {
+  return prompt.flatMap((message) =>
+    message.role === "tool"
+      ? message.content.flatMap((part) => {
+          if (part.type !== "tool-result") return [];
+          const { output, toolName } = part;
+          return [{ tool: toolName, isError: output.type.startsWith("error"), text: textOf(output) }];
+        })
+      : [],
+  );
+}
+
+function textOf(output: { readonly type: string; readonly value?: unknown }): string {
+  if (output.type === "content")
+    return (output.value as readonly { text?: string }[]).map(({ text = "" }) => text).join("\n");
+  return typeof output.value === "string" ? output.value : JSON.stringify(output.value);
+}
+
+type Call = readonly [tool: string, input: object | ((told: readonly Told[]) => object)];
+
+/**
+ * Makes the calls that the newest message's script says, each in a step of its own.
+ * @returns the model, and what it was told last
+ */
+export function caller(calls: readonly Call[] | ((text: string) => readonly Call[])) {
+  const last: { told: readonly Told[]; system: string; tools: readonly string[] } = {
+    told: [],
+    system: "",
+    tools: [],
+  };
+  const model = scripted(({ step, text, prompt, tools }) => {
+    const ofTurn = prompt.slice(prompt.findLastIndex(({ role }) => role === "user"));
+    const told = toldIn(ofTurn);
+    const [first] = prompt;
+    Object.assign(last, {
+      told,
+      system: first?.role === "system" ? first.content : "",
+      tools: tools.map(({ name }) => name),
+    });
+    const next = (typeof calls === "function" ? calls(text) : calls)[step];
+    if (next === undefined) return [say("done")];
+    const [tool, input] = next;
+    return [call(tool, typeof input === "function" ? input(told) : input)];
+  });
+  return { model, last };
+}

@@ -1,0 +1,434 @@
+/** The built-in tools that go outside, on the stage, against real HTTP servers on this machine. */
+import { createOpenAI } from "@ai-sdk/openai";
+import { blocksOf } from "@turnstream/protocol";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { builtInTools, type BuiltInOptions } from "../../../src/runtime/built-in/tools.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import type { WorkerOptions } from "../../../src/runtime/worker/worker.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { makePdf } from "../../text-extraction/make-pdf.ts";
+import { outline, Stage } from "../turn-harness.ts";
+import { openaiImages } from "./examples/openai-images.ts";
+import { tavilySearch } from "./examples/tavily-search.ts";
+import { vectorSearch } from "./examples/vector-search.ts";
+import { type LocalServer, localServer } from "./local-server.ts";
+import { caller } from "./tool-caller.ts";
+
+let stage: Stage;
+const servers: LocalServer[] = [];
+const openStage = () =>
+  Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+beforeEach(async () => {
+  stage = await openStage();
+});
+afterEach(async () => {
+  await stage.close();
+  for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
+});
+
+async function serve(...args: Parameters<typeof localServer>): Promise<LocalServer> {
+  const server = await localServer(...args);
+  servers.push(server);
+  return server;
+}
+
+type Calls = Parameters<typeof caller>[0];
+
+async function play(options: BuiltInOptions, calls: Calls, worker: Partial<WorkerOptions> = {}) {
+  const { model, last } = caller(calls);
+  await stage.worker([defineAgent({ name: "a", model, tools: builtInTools(options) })], worker);
+  const turn = await stage.ask(await stage.session(), "go");
+  return { turn, told: last.told, results: outline(turn).filter((line) => line.startsWith("result")) };
+}
+
+describe("http_request", () => {
+  it("S11: http_request calls what is named, with headers that the model never sees", async () => {
+    // It answers with what it was asked, keys and all.
+    const service = await serve(({ method, path, headers }, response) => {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ method, path, headers, key: headers.authorization?.split(" ")[1] }));
+    });
+    const { turn, told, results } = await play(
+      {
+        httpRequest: {
+          allow: [
+            {
+              origin: service.origin,
+              methods: ["GET", "POST"],
+              paths: ["/v1"],
+              headers: ({ user }) => ({
+                authorization: "Bearer canary-key",
+                "x-user": user,
+                accept: "application/json",
+              }),
+              idempotencyHeader: "idempotency-key",
+            },
+          ],
+        },
+      },
+      [
+        ["http_request", { url: `${service.origin}/v1/orders?id=7` }],
+        ["http_request", { url: `${service.origin}/v1/orders`, method: "POST", body: '{"x":1}' }],
+        ["http_request", { url: `${service.origin}/admin` }],
+        ["http_request", { url: `${service.origin}/v1/orders`, method: "DELETE" }],
+        ["http_request", { url: "http://169.254.169.254/latest/meta-data" }],
+      ],
+    );
+    expect(told.map(({ isError }) => isError)).toEqual([false, false, true, true, true]);
+    expect(JSON.parse(told[0]?.text ?? "")).toMatchObject({
+      status: 200,
+      body: expect.stringContaining('"accept":"application/json"') as string,
+    });
+    expect(service.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "GET /v1/orders?id=7",
+      "POST /v1/orders",
+    ]);
+    expect(service.asked[1]?.body).toBe('{"x":1}');
+    expect(service.asked[1]?.headers).toMatchObject({
+      authorization: "Bearer canary-key",
+      "x-user": stage.actor.user,
+    });
+    expect(service.asked[1]?.headers["idempotency-key"]).toContain(turn.id);
+    expect(JSON.stringify([told, turn])).not.toContain("canary");
+    expect(told[0]?.text).toContain("[redacted]");
+    // No header that was set is told, also where its name doesn't say that it is a key.
+    expect(JSON.stringify([told, blocksOf(turn)])).not.toContain(stage.actor.user);
+    expect(results.slice(0, 3)).toEqual([
+      `result http_request success GET ${service.place}: 200`,
+      `result http_request success POST ${service.place}: 200`,
+      "result http_request error This address may not be called.",
+    ]);
+  });
+
+  it("S11: http_request follows redirects within the list only, and bounds what it takes", async () => {
+    const elsewhere = await serve((_, response) => void response.end("secret"));
+    const service = await serve(({ path }, response) => {
+      if (path === "/out") response.writeHead(302, { location: `${elsewhere.origin}/x` }).end();
+      else if (path === "/in") response.writeHead(302, { location: "/end" }).end();
+      else if (path === "/big") response.end("x".repeat(2_000));
+      else if (path === "/bytes") response.setHeader("content-type", "image/png").end(Buffer.from([1, 2, 3]));
+      else if (path !== "/slow") response.writeHead(404, { "content-type": "text/plain" }).end("the end");
+    });
+    const { told } = await play(
+      {
+        httpRequest: { allow: [{ origin: service.origin }], maxBytes: 1_000, timeoutMs: 3_000 },
+        // It could be reached; it isn't on the list.
+        fetch: { allow: [elsewhere.place] },
+      },
+      ["/out", "/in", "/big", "/bytes", "/slow"].map(
+        (path) => ["http_request", { url: `${service.origin}${path}` }] as const,
+      ),
+    );
+    expect(elsewhere.asked).toEqual([]);
+    expect(told.map(({ text }) => text.slice(0, 40))).toEqual([
+      expect.stringContaining("BLOCKED"),
+      '{"status":404,"type":"text/plain","body"',
+      expect.stringContaining("TOO_LARGE"),
+      expect.stringContaining('{"status":200,"type":"image/png","body":'),
+      expect.stringContaining("TIMEOUT"),
+    ]);
+    expect(told[3]?.text).toContain("3 bytes that are no text");
+  });
+
+  it("S11: a request that changes something is not made again unless the service knows it again", () => {
+    const rules = [{ origin: "https://a.example", methods: ["GET", "POST"] as const }];
+    const keyed = [{ origin: "https://a.example", methods: ["POST"] as const, idempotencyHeader: "x-key" }];
+    const rerun = (allow: typeof rules | typeof keyed, method: string) =>
+      builtInTools({ httpRequest: { allow } })["http_request"]?.rerun({ url: "https://a.example/", method });
+    expect([rerun(rules, "GET"), rerun(rules, "POST"), rerun(keyed, "POST")]).toEqual([
+      "always",
+      "never",
+      "always",
+    ]);
+    expect(() => builtInTools({ httpRequest: { allow: [{ origin: "a.example" }] } })).toThrow(/no origin/);
+  });
+});
+
+describe("fetch_web_content", () => {
+  it("S11: fetch_web_content gives the readable text of a page, to be cited, in pieces", async () => {
+    const site = await serve(({ path }, response) => {
+      if (path === "/long") response.setHeader("content-type", "text/plain").end("word ".repeat(100));
+      else if (path === "/bytes") response.setHeader("content-type", "application/zip").end("PK");
+      else if (path === "/gone") response.writeHead(404).end();
+      else
+        response
+          .setHeader("content-type", "text/html; charset=utf-8")
+          .end("<title>Trang chủ</title><nav>menu</nav><h1>Hà Nội</h1><script>evil()</script><p>Thủ đô.</p>");
+    });
+    const url = (path: string) => ({ url: `${site.origin}${path}` });
+    const { told, turn } = await play({ fetchWebContent: { chars: 300 }, fetch: { allow: [site.place] } }, [
+      ["fetch_web_content", url("/")],
+      ["fetch_web_content", url("/long")],
+      ["fetch_web_content", { ...url("/long"), offset: 300 }],
+      ["fetch_web_content", { ...url("/long"), offset: 3_000 }],
+      ["fetch_web_content", url("/bytes")],
+      ["fetch_web_content", url("/gone")],
+    ]);
+    expect(told[0]?.text).toContain("# Hà Nội\n\nThủ đô.");
+    expect(told[0]?.text).not.toMatch(/evil|menu/);
+    expect(told[0]?.text).toContain("<referencable-item>\nID: 1");
+    expect(told[1]?.text).toContain("200 more characters: go on with offset 300.");
+    expect(told[2]?.text).toContain("This is the end of it.");
+    expect(told.map(({ isError }) => isError)).toEqual([false, false, false, true, true, true]);
+    const results = turn.items.toArray().filter((item) => item?.kind === "tool_result");
+    expect(results[0]).toMatchObject({
+      preview: "Trang chủ",
+      parts: [{ data: "Trang chủ", reference: { id: 1 } }],
+    });
+  });
+
+  it("S11: fetch_web_content says when a page has more text than it reads", async () => {
+    const site = await serve((_, response) => {
+      response.setHeader("content-type", "text/plain").end("word ".repeat(100));
+    });
+    const { told, results } = await play(
+      { fetchWebContent: true, fetch: { allow: [site.place] } },
+      [["fetch_web_content", { url: site.origin }]],
+      { files: { chars: 300 } },
+    );
+    expect(told[0]?.text).toContain("The page goes on, and no more of it can be read here.");
+    expect(told[0]?.text).not.toContain("the end of it");
+    expect(results[0]).toContain("(only its beginning)");
+  });
+
+  it("S11: fetch_web_content reads PDF too, and what is damaged or no text is told as such", async () => {
+    const bodies: Record<string, [type: string, body: Uint8Array | string]> = {
+      "/report": ["application/pdf", makePdf([["Revenue 42"], ["Page two"]])],
+      "/unnamed": ["application/octet-stream", "<!doctype html><title>T</title><p>Found.</p>"],
+      "/links": ["text/html", '<section>See <a href="https://x.example/">this</a>'],
+      "/broken": ["application/pdf", "%PDF-1.7\nnothing"],
+      "/picture": ["text/html", Buffer.from("89504e470d0a1a0a0000000d4948445200", "hex")],
+    };
+    const site = await serve(({ path }, response) => {
+      const [type, body] = bodies[path] ?? ["", ""];
+      response.setHeader("content-type", type).end(body);
+    });
+    const { told } = await play(
+      { fetchWebContent: true, fetch: { allow: [site.place] } },
+      Object.keys(bodies).map((path) => ["fetch_web_content", { url: `${site.origin}${path}` }] as const),
+    );
+    expect(told.map(({ isError }) => isError)).toEqual([false, false, false, true, true]);
+    expect(told[0]?.text).toContain("[Page 1]\nRevenue 42\n\n[Page 2]\nPage two");
+    expect(told[1]?.text).toContain("Found.");
+    expect(told[2]?.text).toContain("See this [https://x.example/]");
+    expect(told[3]?.text).toContain("damaged");
+    expect(told[4]?.text).toContain("is image/png, which can't be read as text");
+  });
+
+  it("S11: the tools that fetch keep to the worker's policy, unless they have their own", async () => {
+    const site = await serve(({ path }, response) => {
+      response.setHeader("content-type", "text/plain").end(path === "/large" ? "x".repeat(2_000) : "hello");
+    });
+    const urls = ["/", "/large"].map((path) => ({ url: `${site.origin}${path}` }));
+    const calls = urls.flatMap((url) => [
+      ["fetch_web_content", url] as const,
+      ["http_request", url] as const,
+    ]);
+    const httpRequest = { allow: [{ origin: site.origin }] };
+    const worker = { fetch: { allow: [site.place], maxBytes: 1_000 } };
+    const byWorker = await play({ fetchWebContent: true, httpRequest }, calls, worker);
+    expect(byWorker.told.map(({ text }) => text)).toEqual([
+      expect.stringContaining("hello"),
+      expect.stringContaining("hello"),
+      expect.stringContaining("TOO_LARGE"),
+      expect.stringContaining("TOO_LARGE"),
+    ]);
+    await stage.close();
+    stage = await openStage();
+    const own = await play({ fetchWebContent: true, httpRequest, fetch: {} }, calls, worker);
+    expect(own.told.map(({ text }) => text.slice(0, 20))).toEqual([
+      expect.stringContaining("BLOCKED"),
+      expect.stringContaining("status"),
+      expect.stringContaining("BLOCKED"),
+      expect.stringContaining("status"),
+    ]);
+  });
+
+  it("S11: fetch_web_content stays outside", async () => {
+    const inside = await serve((_, response) => void response.end("secret"));
+    const { told } = await play(
+      { fetchWebContent: { mayFetch: ({ hostname }) => hostname !== "example.com" } },
+      [
+        ["fetch_web_content", { url: `${inside.origin}/` }],
+        ["fetch_web_content", { url: inside.origin.replace("127.0.0.1", "localhost") }],
+        ["fetch_web_content", { url: "file:///etc/passwd" }],
+        ["fetch_web_content", { url: "https://example.com/" }],
+      ],
+    );
+    expect(told.map(({ isError }) => isError)).toEqual([true, true, true, true]);
+    expect(inside.asked).toEqual([]);
+  });
+});
+
+describe("search_web", () => {
+  it("S11: search_web on a real provider's wire gives pages that can be cited", async () => {
+    const tavily = await serve(({ path, headers, body }, response) => {
+      if (headers.authorization !== "Bearer tvly-key" || path !== "/search")
+        return void response.writeHead(401).end();
+      const { query, max_results: most } = JSON.parse(body) as { query: string; max_results: number };
+      if (query === "fail") return void response.writeHead(500).end();
+      const results = [
+        { url: "https://example.com/heron", title: "Herons", content: `About ${query}`, score: 0.9 },
+        { url: "javascript:alert(1)", title: "Bad", content: "bad" },
+        ...Array.from({ length: 30 }, (_, n) => ({
+          url: `https://example.com/${n}`,
+          title: "",
+          content: "x".repeat(9_000),
+        })),
+      ].slice(0, most + 5);
+      response
+        .setHeader("content-type", "application/json")
+        .end(JSON.stringify({ query, results, response_time: 0.1 }));
+    });
+    const searchWeb = tavilySearch({ apiKey: "tvly-key", baseUrl: tavily.origin });
+    const { told, results } = await play({ searchWeb }, [
+      ["search_web", { query: "grey herons", limit: 3 }],
+      ["search_web", { query: "fail" }],
+    ]);
+    expect(told[0]?.text).toContain("Herons\nhttps://example.com/heron\n\nAbout grey herons");
+    expect(told[0]?.text).toContain("ID: 3");
+    expect(told[0]?.text).not.toMatch(/javascript|ID: 4/);
+    expect(told[0]?.text.length).toBeLessThan(3 * 4_500);
+    expect(told[1]).toMatchObject({
+      isError: true,
+      text: "The search failed: the search service answered with 500",
+    });
+    expect(results).toEqual([
+      "result search_web success 3 pages",
+      "result search_web error The search failed.",
+    ]);
+  });
+});
+
+describe("generate_image", () => {
+  it("S11: generate_image on a real provider's wire shows the picture while it becomes clearer", async () => {
+    const pictures = ["UklGRgAAAABXRUJQ", "UklGRgEAAABXRUJQ", "UklGRgIAAABXRUJQ"];
+    const openai = await serve((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const item = { id: "ig_1", type: "image_generation_call", status: "in_progress" };
+      const base = { id: "resp_1", object: "response", created_at: 1, model: "gpt-5" };
+      const events = [
+        { type: "response.created", response: base },
+        { type: "response.output_item.added", output_index: 0, item },
+        ...pictures.slice(0, 2).map((partial_image_b64, n) => ({
+          type: "response.image_generation_call.partial_image",
+          item_id: "ig_1",
+          output_index: 0,
+          partial_image_index: n,
+          partial_image_b64,
+        })),
+        {
+          type: "response.output_item.done",
+          output_index: 0,
+          item: { ...item, status: "completed", result: pictures[2] },
+        },
+        {
+          type: "response.completed",
+          response: { ...base, usage: { input_tokens: 10, output_tokens: 20, total_tokens: 30 } },
+        },
+      ];
+      for (const event of events) response.write(`data: ${JSON.stringify(event)}\n\n`);
+      response.end("data: [DONE]\n\n");
+    });
+    const provider = createOpenAI({ apiKey: "key", baseURL: `${openai.origin}/v1` });
+    const ref = await stage.session();
+    const { model, last } = caller([["generate_image", { prompt: "a heron", shape: "wide" }]]);
+    const tools = builtInTools({ generateImage: openaiImages(provider) });
+    await stage.worker([defineAgent({ name: "a", model, tools })]);
+    const turn = await stage.ask(ref, "draw");
+    expect(stage.errors).toEqual([]);
+    expect(last.told).toMatchObject([
+      { isError: false, text: expect.stringContaining("shown to the person") },
+    ]);
+    const [asked] = openai.asked;
+    expect(asked?.path).toBe("/v1/responses");
+    expect(JSON.parse(asked?.body ?? "")).toMatchObject({
+      tools: [{ type: "image_generation", partial_images: 2, size: "1536x1024" }],
+    });
+    expect(asked?.headers["idempotency-key"]).toContain(turn.id);
+    const shown = (await stage.events(ref)).flatMap((event) =>
+      event.type === "tool_result.delta" && event.media === "image" ? [event.data] : [],
+    );
+    expect(
+      shown
+        .map((data) => data.replace(/^data:image\/webp;base64,/, ""))
+        .filter((d, n, all) => d !== all[n - 1]),
+    ).toEqual(pictures);
+    const result = turn.items.toArray().find((item) => item?.kind === "tool_result");
+    expect(result).toMatchObject({ parts: [{ media: "image", done: true }] });
+  });
+
+  it("S11: generate_image refuses what is no picture, and a service that fails", async () => {
+    const kinds: Record<string, () => AsyncIterable<{ data: string; mediaType: string }>> = {
+      svg: async function* () {
+        yield { data: "PHN2Zz4=", mediaType: "image/svg+xml" };
+      },
+      none: async function* () {},
+      broken: async function* () {
+        yield { data: "UklG", mediaType: "image/webp" };
+        throw new Error("the service broke off");
+      },
+    };
+    const generateImage = { generate: ({ prompt }: { prompt: string }) => (kinds[prompt] as () => never)() };
+    const { told } = await play(
+      { generateImage },
+      Object.keys(kinds).map((prompt) => ["generate_image", { prompt }] as const),
+    );
+    expect(told.map(({ isError }) => isError)).toEqual([true, true, true]);
+    expect(told[2]?.text).toBe("the service broke off");
+  });
+});
+
+describe("a vector search", () => {
+  it("S11: what a search gives of a base that was not named is left out", async () => {
+    const hit = { object: "o", title: "T", url: null, firstLine: 1, lastLine: 1, score: 1 };
+    const search = {
+      search: async () => [
+        { ...hit, base: "secret", text: "kumquat" },
+        { ...hit, base: "help", text: "heron" },
+      ],
+    };
+    const { told } = await play({ knowledge: { bases: ["help"], search } }, [
+      ["retrieve_context_objs", { query: "x" }],
+    ]);
+    expect(told[0]?.text).toContain("heron");
+    expect(told[0]?.text).not.toContain("kumquat");
+  });
+
+  it("S11: retrieve_context_objs takes another search, which can't go beyond its bases", async () => {
+    const service = await serve(({ body }, response) => {
+      const { input } = JSON.parse(body) as { input: string | string[] };
+      const embedding = String(input).includes("bird") ? [1, 0] : [0, 1];
+      response
+        .setHeader("content-type", "application/json")
+        .end(
+          JSON.stringify({ object: "list", data: [{ index: 0, embedding }], usage: { prompt_tokens: 1 } }),
+        );
+    });
+    const { store } = stage.parts;
+    const { tenant } = stage.actor;
+    await store.knowledge.put(tenant, "help", { id: "w", title: "Words", text: "a bird by its word" });
+    const piece = {
+      object: "v",
+      title: "Herons",
+      url: null,
+      firstLine: 1,
+      lastLine: 2,
+      text: "Herons wade.",
+    };
+    const pieces = [
+      { ...piece, tenant, base: "help", vector: [1, 0.1] },
+      { ...piece, tenant: "another", base: "help", text: "another tenant's", vector: [1, 0] },
+      { ...piece, tenant, base: "secret", text: "another base's", vector: [1, 0] },
+    ];
+    const provider = createOpenAI({ apiKey: "key", baseURL: `${service.origin}/v1` });
+    const search = vectorSearch(provider.embedding("text-embedding-3-small"), pieces, store);
+    const { told } = await play({ knowledge: { bases: ["help"], search } }, [
+      ["retrieve_context_objs", { query: "bird" }],
+    ]);
+    expect(told[0]?.text).toMatch(/Herons wade[.].*a bird by its word/s);
+    expect(told[0]?.text).not.toContain("another");
+  });
+});

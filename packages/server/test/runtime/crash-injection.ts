@@ -1,0 +1,120 @@
+/**
+ * Parts that die at a chosen moment, as a process does: from one call on, nothing that is asked of them is ever answered.
+ * The call at which they die has either happened or not. Their lease runs out at that moment and not before, so that nobody
+ * has to wait for it, and no slow machine makes them lose it while they live.
+ */
+import type { StageParts } from "./turn-harness.ts";
+
+export interface Death {
+  /** How many calls are answered. */
+  readonly after: number;
+  /** Whether the call after that still happens, without an answer. */
+  readonly isDone: boolean;
+}
+
+export class Mortality {
+  #calls = 0;
+  #isDead = false;
+  readonly #death: Death;
+  readonly #onDeath: (call: string) => void;
+  readonly #heirs: (() => Promise<void>)[] = [];
+
+  constructor(death: Death, onDeath: (call: string) => void = () => {}) {
+    this.#death = death;
+    this.#onDeath = onDeath;
+  }
+
+  get calls(): number {
+    return this.#calls;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** To be done when it is dead, and what it had asked for has happened. */
+  afterwards(run: () => Promise<void>): void {
+    this.#heirs.push(run);
+  }
+
+  async around(name: string, call: () => Promise<unknown>): Promise<unknown> {
+    if (this.#isDead) return never();
+    if (this.#calls++ < this.#death.after) {
+      const result = await call();
+      return this.#isDead ? never() : result;
+    }
+    this.#isDead = true;
+    this.#onDeath(name);
+    if (this.#death.isDone) await call().catch(() => {});
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const run of this.#heirs) await run();
+    return never();
+  }
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
+
+/** What only looks is answered without counting: dying there is dying before the next thing that matters. */
+const COUNTED = new Set([
+  "log.append",
+  "log.claim",
+  "epochs.next",
+  "journal.write",
+  "journal.read",
+  "archive.write",
+  "running.attempt",
+  "running.begin",
+  "running.end",
+  "outbox.add",
+  "outbox.delivered",
+  "transaction",
+]);
+
+export function mortalParts(parts: StageParts, mortality: Mortality): StageParts {
+  const { log, store, signals } = parts;
+  const take: typeof store.leases.take = (executor, ttlMs) => {
+    mortality.afterwards(async () => {
+      await store.leases.leave(executor);
+      signals.send("executors", executor);
+    });
+    return store.leases.take(executor, ttlMs);
+  };
+  const wrap = <T extends object>(port: string, target: T): T =>
+    new Proxy(target, {
+      get(of, key) {
+        const value: unknown = Reflect.get(of, key);
+        if (typeof value === "object" && value !== null && port === "") return wrap(String(key), value);
+        if (typeof value !== "function") return value;
+        const name = port === "" ? String(key) : `${port}.${String(key)}`;
+        return (...args: unknown[]) => {
+          const call = (): Promise<unknown> => Reflect.apply(value, of, args) as Promise<unknown>;
+          if (name === "close") return call();
+          if (COUNTED.has(name)) return mortality.around(name, call);
+          return mortality.isDead ? never() : call();
+        };
+      },
+    });
+  return {
+    log: new Proxy(log, {
+      get(of, key) {
+        const value: unknown = Reflect.get(of, key);
+        if (typeof value !== "function" || key === "attach") return value;
+        const name = `log.${String(key)}`;
+        return (...args: unknown[]) => {
+          const call = (): Promise<unknown> => Reflect.apply(value, of, args) as Promise<unknown>;
+          if (COUNTED.has(name)) return mortality.around(name, call);
+          return mortality.isDead ? never() : call();
+        };
+      },
+    }),
+    store: wrap("", { ...store, leases: { ...store.leases, take } }),
+    signals: {
+      send: (channel, text) => (mortality.isDead ? undefined : signals.send(channel, text)),
+      listen: (channel, listener) =>
+        signals.listen(channel, (text) => (mortality.isDead ? undefined : listener(text))),
+      close: () => signals.close(),
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** Options of agents and tools that are misspelt or left out are refused when the program starts, in words that help. */
+import { expect, test } from "vitest";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { fromStream, type FromStreamOptions } from "../../../src/runtime/define/stream-agent.ts";
+import { nearestName } from "../../../src/runtime/define/check-options.ts";
+import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
+
+const run = () => "done";
+const base = { name: "a", model: scripted([]) };
+
+/** As a program in JavaScript would have it. */
+const asTool = (options: object) => () => tool(options as ToolOptions);
+const asAgent = (options: object) => () => defineAgent(options as AgentOptions);
+const asStream = (options: object) => () => fromStream(options as FromStreamOptions);
+
+test.each<[words: string, define: () => unknown]>([
+  ["`execute` of a tool is not known here (there are run, input,", asTool({ execute: run })],
+  ["`inputSchema` of a tool is not known here (did you mean `input`?)", asTool({ inputSchema: {}, run })],
+  ["`run` of a tool is missing", asTool({})],
+  [
+    "`editible` of `approval` of a tool is not known here (did you mean `editable`?)",
+    asTool({ run, approval: { editible: true } }),
+  ],
+  ["did you mean `result`?", asTool({ run, display: { results: false } })],
+  ["`subagents` of an agent is not known here (did you mean `agents`?)", asAgent({ ...base, subagents: {} })],
+  ["`model` of an agent is missing", asAgent({ name: "a" })],
+  ["`step` of `limits` of the agent a is not known here", asAgent({ ...base, limits: { step: 1 } })],
+  ["`output` of `prices` of the agent a is missing", asAgent({ ...base, prices: { input: 1 } })],
+  ["did you mean `tries`?", asAgent({ ...base, retries: { maxTries: 1 } })],
+  ["`tools` of an agent of a stream is not known here", asStream({ name: "a", run, tools: {} })],
+])("says: %s", (words, define) => {
+  expect(define).toThrow(
+    expect.objectContaining({ code: "BAD_AGENT", message: expect.stringContaining(words) }),
+  );
+});
+
+test("what is there, and what is undefined, passes", () => {
+  const options = { run, later: undefined, display: { call: false }, approval: { always: false } };
+  expect(asTool(options)().display.call).toBe(false);
+  // A tool can be taken and changed.
+  expect(tool({ ...tool({ run, timeoutMs: 5 }), label: "x" } as ToolOptions).timeoutMs).toBe(5);
+  expect(asAgent({ ...base, title: false, recallMemories: true, limits: { steps: 3 } })().limits.steps).toBe(
+    3,
+  );
+});
+
+test("the nearest name is the one with the fewest other letters, and none is better than a wild guess", () => {
+  const known = ["tools", "tokens", "title"];
+  expect(nearestName("toolz", known)).toBe("tools");
+  expect(nearestName("Tokens", known)).toBe("tokens");
+  expect(nearestName("execute", known)).toBeNull();
+});

@@ -1,0 +1,149 @@
+/** A team's own loop as the body of a turn: the AI SDK's streamText, or any iterable of events. In memory. */
+import { stepCountIs, streamText, tool as aiTool } from "ai";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { breakOff, call, say, think } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import type { BodyEvent } from "../../../src/runtime/define/stream-body.ts";
+import { fromStream } from "../../../src/runtime/define/stream-agent.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+});
+afterEach(() => stage.close());
+
+async function* good(): AsyncGenerator<BodyEvent> {
+  yield { type: "thinking.start", block: "t" };
+  yield { type: "thinking.delta", block: "t", text: "hm" };
+  yield { type: "thinking.end", block: "t" };
+  yield { type: "text.start", block: "a", part: false };
+  yield { type: "text.delta", block: "a", text: "Hello" };
+  yield { type: "text.end", block: "a", final: true };
+}
+async function* bad(): AsyncGenerator<BodyEvent> {
+  yield { type: "text.start", block: "a", part: false };
+  yield { type: "text.start", block: "b", part: false };
+}
+
+describe("fromStream", () => {
+  it("tells what streamText of the AI SDK streams, tools included", async () => {
+    const model = scripted([
+      [think("Let me look."), call("look", { at: "sky" }, { chunks: 3 }), call("look", { at: "sea" })],
+      [say("Blue, "), call("look", { at: "nothing" })],
+      [say("all of it.")],
+    ]);
+    const agent = fromStream({
+      name: "own",
+      run: ({ prompt, signal }) =>
+        streamText({
+          model,
+          messages: prompt,
+          abortSignal: signal,
+          stopWhen: stepCountIs(5),
+          tools: {
+            look: aiTool({
+              inputSchema: z.object({ at: z.string() }),
+              execute: async ({ at }) => {
+                if (at === "nothing") throw new Error("nothing there");
+                return `${at} is blue`;
+              },
+            }),
+          },
+        }),
+    });
+    await stage.worker([agent]);
+    const turn = await stage.ask(await stage.session(), "What colour?");
+    expect(turn.status).toBe("end_turn");
+    expect(outline(turn)).toEqual([
+      "(",
+      "thinking Let me look.",
+      'call look {"at":"sky"}',
+      'call look {"at":"sea"}',
+      "result look success sky is blue",
+      "result look success sea is blue",
+      ") Look",
+      "text Blue, ",
+      "(",
+      'call look {"at":"nothing"}',
+      "result look error This did not work.",
+      ") Look",
+      "text final all of it.",
+    ]);
+    expect(turn.usage?.calls).toBe(3);
+  });
+
+  it("ends with an error when the stream has one, and stops when a person says so", async () => {
+    const broken = fromStream({
+      name: "broken",
+      run: ({ prompt }) =>
+        streamText({
+          model: scripted([[say("half"), breakOff()]]),
+          messages: prompt,
+          maxRetries: 0,
+          onError: () => {},
+        }),
+    });
+    const slow = fromStream({
+      name: "slow",
+      run: ({ prompt, signal }) =>
+        streamText({
+          model: scripted([[say("a long story ".repeat(100), { paceMs: 5 })]]),
+          messages: prompt,
+          abortSignal: signal,
+        }),
+    });
+    await stage.worker([broken, slow]);
+    const failed = await stage.ask(await stage.session(), "go");
+    expect(failed.status).toBe("error");
+    expect(outline(failed)).toEqual(["text half", "notice error LLM_ERROR"]);
+    const ref = await stage.session();
+    await stage.send(ref, "go", { agent: "slow" });
+    await stage.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    await stage.stop(ref);
+    const stopped = await stage.ended(ref, () => true);
+    expect(stopped.status).toBe("user_stopped");
+  });
+
+  it("takes events, and holds them to the rules", async () => {
+    await stage.worker([fromStream({ name: "good", run: good }), fromStream({ name: "bad", run: bad })]);
+    const ref = await stage.session();
+    expect(outline(await stage.ask(ref, "go"))).toEqual(["thinking hm", "text final Hello"]);
+    const failed = await stage.ask(ref, "go", { agent: "bad" });
+    expect(outline(failed)).toEqual(["text ", "notice error SERVER_ERROR"]);
+  });
+
+  it("is not resumed in the middle: it ends as an error, or runs as a whole once more", async () => {
+    let runs = 0;
+    async function* once(): AsyncGenerator<BodyEvent> {
+      runs++;
+      yield { type: "text.start", block: "a", part: false };
+      yield { type: "text.delta", block: "a", text: `run ${runs}` };
+      if (runs % 2 === 1) await new Promise(() => {});
+      yield { type: "text.end", block: "a", final: true };
+    }
+    const agents = [
+      fromStream({ name: "never", run: once }),
+      fromStream({ name: "always", run: once, rerun: "always" }),
+    ];
+    for (const agent of ["never", "always"]) {
+      runs = 0;
+      const first = await stage.worker(agents);
+      const ref = await stage.session();
+      await stage.send(ref, "go", { agent });
+      await stage.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+      const second = await stage.worker(agents);
+      await first.leave();
+      const turn = await stage.ended(ref, () => true);
+      expect(turn.status).toBe(agent === "always" ? "end_turn" : "error");
+      expect(outline(turn)).toEqual(
+        agent === "always" ? ["text final run 2"] : ["notice error SERVER_ERROR"],
+      );
+      await second.leave();
+    }
+  });
+});

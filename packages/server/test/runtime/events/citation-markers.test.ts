@@ -1,0 +1,118 @@
+/** Citations are found while text streams, the same ones however it is cut, and nothing else is taken for one. */
+import type { Annotation, Json } from "@turnstream/protocol";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { ReferenceIds } from "../../../src/runtime/attempt/reference-pool.ts";
+import { MarkerScanner, markersIn, withoutMarkers } from "../../../src/runtime/events/citation-markers.ts";
+
+const isGiven = (id: number): boolean => [1, 2, 12, 999_999_999].includes(id);
+
+function scan(pieces: readonly string[]) {
+  const scanner = new MarkerScanner(isGiven);
+  const texts: string[] = [];
+  const annotations: Annotation[] = [];
+  let held = 0;
+  for (const piece of pieces) {
+    const scanned = scanner.push(piece);
+    texts.push(scanned.text);
+    // A writer may tell only what the text it has told holds.
+    for (const { end } of scanned.annotations) expect(end).toBeLessThanOrEqual(texts.join("").length);
+    annotations.push(...scanned.annotations);
+    const told = texts.join("").length;
+    held = Math.max(held, pieces.slice(0, texts.length).join("").length - told);
+  }
+  texts.push(scanner.end());
+  return { text: texts.join(""), annotations, held };
+}
+
+test("T07 ids go on from a journal, also from entries that are older than references", () => {
+  const pool = [{ type: "text", text: "x", id: 7 }];
+  const journal = new Map<string, Json>([
+    ["call/old", { status: "success", content: "x" }],
+    ["call/new", { status: "success", content: "x", pool }],
+    ["step/main/0", { text: "x" }],
+  ]);
+  expect(ReferenceIds.from(journal).next()).toBe(8);
+});
+
+describe("T07 markers in streamed text", () => {
+  test("001's answer is cited where the marker stands, in UTF-16 units", () => {
+    const text = "The weather in Paris is sunny with a temperature of 15C.[^1]";
+    expect(markersIn(text, isGiven)).toEqual([{ reference: 1, start: 56, end: 60 }]);
+    expect(markersIn("👢🥾[^1]", isGiven)).toEqual([{ reference: 1, start: 4, end: 8 }]);
+  });
+
+  const none = [
+    "[^0]",
+    "[^01]",
+    "[^3]",
+    "[^999999999999]",
+    "[^ 1]",
+    "[^1",
+    "[^1 ]",
+    "[1]",
+    "[^]",
+    "[^x]",
+    "^1]",
+    "[^-1]",
+    "[^1.0]",
+    "[^１]",
+  ];
+  it.each(none)("%s is text", (text) => {
+    expect(scan(text.split(""))).toMatchObject({ text, annotations: [] });
+  });
+
+  it.each([
+    ["[^[^1]", [2, 6]],
+    ["[[^12]]", [1, 6]],
+    ["[^1][^2]", [0, 4, 4, 8]],
+    ["[^12[^1]", [4, 8]],
+    ["[^999999999]", [0, 12]],
+  ] as const)("%s has its markers", (text, places) => {
+    const found = scan(text.split("")).annotations.flatMap(({ start, end }) => [start, end]);
+    expect(found).toEqual([...places]);
+  });
+
+  test("however it is cut, the same citations; nothing is lost; at most eleven characters wait", () => {
+    const bit = fc.constantFrom(
+      "[",
+      "^",
+      "]",
+      "1",
+      "2",
+      "0",
+      "9",
+      " ",
+      "a",
+      "👢",
+      "[^1]",
+      "[^12]",
+      "[^",
+      "[^999999999",
+    );
+    fc.assert(
+      fc.property(fc.array(bit, { maxLength: 40 }), fc.array(fc.nat(5), { maxLength: 60 }), (bits, cuts) => {
+        const text = bits.join("");
+        const pieces: string[] = [];
+        let rest = text;
+        for (const cut of cuts) {
+          pieces.push(rest.slice(0, cut));
+          rest = rest.slice(cut);
+        }
+        const scanned = scan([...pieces, rest]);
+        expect(scanned.text).toBe(text);
+        expect(scanned.annotations).toEqual(markersIn(text, isGiven));
+        expect(scanned.held).toBeLessThanOrEqual(11);
+        expect(scanned.annotations.every(({ start, end }) => text.slice(start, end).startsWith("[^"))).toBe(
+          true,
+        );
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test("without its markers a text says the same", () => {
+    const text = "Sunny[^1], warm.[^12] [^3]";
+    expect(withoutMarkers(text, markersIn(text, isGiven))).toBe("Sunny, warm. [^3]");
+  });
+});

@@ -1,5 +1,0 @@
-/** Files that come with a message, on PostgreSQL, Redis and DBOS. */
-import { filesContract } from "./files.contract.ts";
-import { realParts } from "./real-parts.ts";
-
-filesContract(realParts);

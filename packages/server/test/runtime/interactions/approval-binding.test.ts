@@ -1,0 +1,81 @@
+/** What was approved is what runs: a call that changed after it was shown is not run, whatever was decided. */
+import { afterEach, expect, test } from "vitest";
+import { z } from "zod";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import type { OpenStore } from "../../../src/store/store.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const trades: number[] = [];
+function broker(): Agent {
+  const trade = tool({
+    input: z.object({ count: z.number() }),
+    approval: { editable: true },
+    run: ({ count }) => {
+      trades.push(count);
+      return "traded";
+    },
+  });
+  const model = scripted([[call("trade", { count: 5 })], [say("done")]]);
+  return defineAgent({ name: "broker", model, tools: { trade }, title: false });
+}
+
+/** A store that reads the journal, or the requests, as somebody has changed them. */
+function altered(what: "journal" | "request"): { store: OpenStore; alter: () => void } {
+  const plain = memoryStore();
+  let isAltered = false;
+  const other = <T>(value: T, from: string, to: string): T =>
+    isAltered ? (JSON.parse(JSON.stringify(value).replaceAll(from, to)) as T) : value;
+  const journal: OpenStore["journal"] = {
+    ...plain.journal,
+    read: async (...of) => other(await plain.journal.read(...of), '"count":5', '"count":500'),
+  };
+  const interactions: OpenStore["interactions"] = {
+    ...plain.interactions,
+    get: async (...of) => other(await plain.interactions.get(...of), '"sha256:', '"sha256:0'),
+  };
+  const changed = what === "journal" ? { journal } : { interactions };
+  return { store: { ...plain, ...changed }, alter: () => (isAltered = true) };
+}
+
+test.each([
+  ["journal", "approve"],
+  ["journal", "edit"],
+  ["request", "approve"],
+] as const)("W13 a call whose %s was changed is not run: %s", async (what, decision) => {
+  const { store, alter } = altered(what);
+  stage = await Stage.open({ log: createMemoryLog(), store, signals: createMemorySignals() });
+  trades.length = 0;
+  const ref = await stage.session();
+  const first = await stage.worker([broker()]);
+  await stage.send(ref, "trade");
+  const [asked] = await stage.until(ref, 40_000, async () => {
+    const rows = await store.interactions.list(ref, { pending: true });
+    return rows.length > 0 ? rows : null;
+  });
+  await first.leave();
+  alter();
+  const edit = decision === "edit" ? { input: { count: 6 } } : {};
+  const wish = { key: asked?.key ?? "", digest: asked?.digest ?? "", decision, ...edit };
+  expect(await decideApproval(stage.parts, ref, wish)).toMatchObject({ won: true });
+  await stage.worker([broker()]);
+  const turn = await stage.ended(ref, () => true);
+  expect(trades).toEqual([]);
+  expect(outline(turn)).toContain("result trade error This did not work.");
+  expect(outline(turn).at(-1)).toBe("text final done");
+  const audit = await store.audit.list(ref.tenant, { after: 0, limit: 10 });
+  expect(audit.at(-1)).toMatchObject({
+    action: "approval.mismatch",
+    actor: null,
+    subject: expect.stringContaining(asked?.call ?? "") as string,
+  });
+});

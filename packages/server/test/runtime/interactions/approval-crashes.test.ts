@@ -1,0 +1,67 @@
+/**
+ * A worker dies at every point of a turn in which a person is asked, and the person decides at some time: the tool runs
+ * once, or not at all when it was rejected, and every event is legal.
+ */
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { blocksOf } from "@turnstream/protocol";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
+import { doomedTurn } from "../crashing-turn.ts";
+import { outline } from "../turn-harness.ts";
+
+async function play(death: { after: number; isDone: boolean }, decision: "approve" | "reject") {
+  const runs: string[] = [];
+  const trade = tool({
+    input: z.object({ n: z.number() }),
+    approval: true,
+    run: (_, { idempotencyKey }) => {
+      runs.push(idempotencyKey);
+      return "traded";
+    },
+  });
+  const agent = defineAgent({
+    name: "a",
+    model: scripted([[call("trade", { n: 1 }), call("trade", { n: 2 })], [say("done")]]),
+    tools: { trade },
+    title: false,
+  });
+  const { parts, stage, ref, died, mortality } = await doomedTurn(() => agent, death);
+  const person = setInterval(() => {
+    parts.signals.send("executors", "somebody");
+    void (async () => {
+      const asked = await parts.store.interactions.list(ref, { pending: true });
+      for (const { key } of asked) await decideApproval(parts, ref, { key, decision, by: stage.actor.user });
+    })();
+  }, 15);
+  const turn = await stage.ended(ref, () => true);
+  clearInterval(person);
+  return { turn, runs, died, calls: mortality.calls, stage };
+}
+
+it("runs what was approved once, and what was rejected never", async () => {
+  for (const decision of ["approve", "reject"] as const) {
+    const whole = await play({ after: Infinity, isDone: false }, decision);
+    await whole.stage.close();
+    expect(whole.calls).toBeGreaterThan(15);
+    for (let after = 2; after < whole.calls; after++) {
+      const one = await play({ after, isDone: after % 2 === 0 }, decision);
+      const what = `${decision}, death after ${after} calls at ${one.died.join()}`;
+      expect(new Set(one.runs).size, what).toBe(one.runs.length);
+      expect(one.turn.status, what).toBe("end_turn");
+      expect(outline(one.turn).at(-1), what).toBe("text final done");
+      const approvals = blocksOf(one.turn).flatMap((block) =>
+        block.kind === "approval" ? [block.status] : [],
+      );
+      expect(approvals, what).toEqual(
+        decision === "approve" ? ["approved", "approved"] : ["rejected", "rejected"],
+      );
+      if (decision === "reject") expect(one.runs, what).toEqual([]);
+      expect(one.stage.errors, what).toEqual([]);
+      await one.stage.close();
+    }
+  }
+});

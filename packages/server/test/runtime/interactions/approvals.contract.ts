@@ -1,0 +1,431 @@
+/** Approvals: a call waits for a person, and exactly one decision wins, whoever dies meanwhile. */
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type ApprovalBlock, blocksOf, type Json, type Turn } from "@turnstream/protocol";
+import { call, say, think } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
+import type { Approval } from "../../../src/runtime/define/approval.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { listAllowances, revokeAllowance } from "../../../src/session/interactions/allowances.ts";
+import { decideApproval, type Decision } from "../../../src/session/interactions/decide-approval.ts";
+import type { Ref } from "../../../src/store/refs.ts";
+import { systemEnv } from "../../../src/util/env.ts";
+import { outline, Stage, type StageParts } from "../turn-harness.ts";
+
+type Trade = { symbol: string; count: number };
+
+function brokenPolicy(): never {
+  throw new Error("no policy today");
+}
+
+export function approvalContract(makeParts: () => Promise<StageParts>): void {
+  let stage: Stage;
+  let trades: Trade[];
+  const open = async (): Promise<void> => {
+    stage = await Stage.open(await makeParts());
+    trades = [];
+  };
+  function broker(approval: Approval<Trade>, calls = 1): Agent {
+    const trade = tool({
+      label: "Trading",
+      // What can't be said as JSON Schema is for the worker to check.
+      input: z.object({
+        symbol: z.string().refine((symbol) => symbol !== "bad"),
+        count: z.int().positive(),
+      }),
+      approval,
+      run: (input) => {
+        trades.push(input);
+        return `traded ${input.count} ${input.symbol}`;
+      },
+    });
+    const wanted = Array.from({ length: calls }, (_, n) => call("trade", { symbol: "VNM", count: n + 1 }));
+    return defineAgent({
+      name: "broker",
+      model: scripted([[think("hm"), ...wanted], [say("done")]]),
+      tools: { trade },
+    });
+  }
+
+  const waiting = (ref: Ref, count = 1): Promise<readonly ApprovalBlock[]> =>
+    stage.until(ref, 40_000, async (state) => {
+      const asked = approvalsOf(state.turns.last()).filter(({ status }) => status === "pending");
+      const rows = await stage.parts.store.interactions.list(ref, { pending: true });
+      return asked.length === count && rows.length === count ? asked : null;
+    });
+  const decide = (ref: Ref, key: string, decision: Partial<Decision> = {}) =>
+    decideApproval(stage.parts, ref, { key, decision: "approve", by: stage.actor.user, ...decision });
+
+  describe("an approval", () => {
+    afterEach(() => stage.close());
+
+    it("is waited for inside its group, and then the tool runs", async () => {
+      await open();
+      await stage.worker([broker(true)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(asked).toMatchObject({ timeout_seconds: 300, editable: false });
+      expect(asked?.actions).toEqual([
+        { name: "trade", label: "Trading", input: { symbol: "VNM", count: 1 } },
+      ]);
+      expect(trades).toEqual([]);
+      const decided = await decide(ref, asked?.key ?? "", { digest: asked?.digest ?? "" });
+      expect(decided.won).toBe(true);
+      const turn = await stage.ended(ref, () => true);
+      expect(outline(turn)).toEqual([
+        "(",
+        "thinking hm",
+        'call trade {"symbol":"VNM","count":1}',
+        "approval",
+        "result trade success traded 1 VNM",
+        ") Trading",
+        "text final done",
+      ]);
+      expect(approvalsOf(turn)[0]).toMatchObject({ status: "approved", by: stage.actor.user });
+      expect(trades).toEqual([{ symbol: "VNM", count: 1 }]);
+    });
+
+    it.each([
+      [{ symbol: "FPT", count: 7 }, "result trade success traded 7 FPT"],
+      [{ symbol: "bad", count: 1 }, "result trade error This did not work."],
+    ] as const)(
+      "can change the arguments, which the tool's schema still has to like: %o",
+      async (input, line) => {
+        await open();
+        await stage.worker([broker({ editable: true })]);
+        const ref = await stage.session();
+        await stage.send(ref, "trade");
+        const [asked] = await waiting(ref);
+        await decide(ref, asked?.key ?? "", { decision: "edit", input });
+        const turn = await stage.ended(ref, () => true);
+        expect(outline(turn)).toContain(line);
+        expect(approvalsOf(turn)[0]?.status).toBe("edited");
+      },
+    );
+
+    it("W13 refuses an edit that the tool's schema refuses, when it is decided, and still waits", async () => {
+      await open();
+      await stage.worker([broker({ editable: true })]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      const key = asked?.key ?? "";
+      const bad: readonly (readonly [Json, string])[] = [
+        [{ symbol: "FPT", count: "7" }, "count: "],
+        [{ symbol: "FPT", count: -1 }, "count: "],
+        [{ symbol: "FPT", count: 1, more: true }, "more: "],
+        [JSON.parse('{"symbol":"FPT","count":1,"__proto__":{"a":1}}') as Json, "__proto__: "],
+        [["FPT", 7], "an object"],
+        [{ symbol: "F".repeat(40_000), count: 1 }, "bytes"],
+      ];
+      for (const [input, words] of bad)
+        await expect(decide(ref, key, { decision: "edit", input })).rejects.toMatchObject({
+          code: "INVALID",
+          message: expect.stringContaining(words) as string,
+        });
+      expect((await waiting(ref))[0]?.key).toBe(key);
+      await decide(ref, key, { decision: "edit", input: { symbol: "FPT", count: 7 } });
+      await stage.ended(ref, () => true);
+      expect(trades).toEqual([{ symbol: "FPT", count: 7 }]);
+    });
+
+    it("refuses edits where there may be none, and decisions on something else", async () => {
+      await open();
+      await stage.worker([broker(true)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      const key = asked?.key ?? "";
+      await expect(decide(ref, key, { decision: "edit", input: {} })).rejects.toMatchObject({
+        code: "INVALID",
+      });
+      await expect(decide(ref, "nothing")).rejects.toMatchObject({ code: "NOT_FOUND" });
+      expect(await decide(ref, key, { digest: "sha256:other" })).toMatchObject({ won: false, why: "digest" });
+      await decide(ref, key, { decision: "reject", reason: "too many" });
+      const turn = await stage.ended(ref, () => true);
+      expect(outline(turn)).toContain("result trade error You rejected this.");
+      expect(turn.status).toBe("end_turn");
+      expect(trades).toEqual([]);
+    });
+
+    it("is timed out by the database's clock, which a worker whose own is ahead doesn't ask again and again", async () => {
+      await open();
+      const { store } = stage.parts;
+      let tried = 0;
+      const transaction: typeof store.transaction = (work) =>
+        store.transaction((tx) => {
+          const change: typeof tx.interactions.change = (ref, wish) => {
+            if (wish.to === "timed_out") tried++;
+            return tx.interactions.change(ref, wish);
+          };
+          return work({ ...tx, interactions: { ...tx.interactions, change } });
+        });
+      const aheadMs = 2_900;
+      const env = { ...systemEnv, now: () => systemEnv.now() + aheadMs };
+      await stage.worker([broker({ timeoutSeconds: 3 })], { env, store: { ...store, transaction } });
+      // A machine that stops for three seconds leaves no time that is too early: then once more.
+      do {
+        tried = 0;
+        const turn = await stage.ask(await stage.session(), "trade");
+        expect(approvalsOf(turn)[0]?.status).toBe("timed_out");
+        // Once too early, once in time, and once more for timers that ring a moment before their time.
+        expect(tried).toBeLessThanOrEqual(4);
+      } while (tried < 2);
+    });
+
+    it("counts as rejected when nobody decides in time", async () => {
+      await open();
+      await stage.worker([broker({ timeoutSeconds: 1 })]);
+      const ref = await stage.session();
+      const turn = await stage.ask(ref, "trade");
+      expect(approvalsOf(turn)[0]?.status).toBe("timed_out");
+      expect(outline(turn)).toContain("result trade error Nobody approved this in time.");
+      expect(trades).toEqual([]);
+    });
+
+    it.each([
+      ["as they come", "Writing"],
+      ["at once", () => "Writing it"],
+    ] as const)(
+      "W13 of large arguments, told %s, shows how they begin and binds the whole",
+      async (_, label) => {
+        await open();
+        const texts: string[] = [];
+        const write = tool({
+          label,
+          input: z.object({ text: z.string() }),
+          approval: { editable: true },
+          run: ({ text }) => {
+            texts.push(text);
+            return "written";
+          },
+        });
+        const text = "word ".repeat(14_000);
+        const model = scripted([[call("write", { text })], [say("done")]]);
+        await stage.worker([defineAgent({ name: "writer", model, tools: { write } })]);
+        const ref = await stage.session();
+        await stage.send(ref, "write");
+        const [asked] = await waiting(ref);
+        const { key = "", digest } = asked ?? {};
+        const shown = asked?.actions[0]?.input;
+        expect(shown).toMatch(/^\{"text":"word .* \[Cut here: 4096 of 70011 characters are shown\.\]$/);
+        expect(asked?.editable).toBe(false);
+        await expect(decide(ref, key, { decision: "edit", input: { text: "x" } })).rejects.toMatchObject({
+          code: "INVALID",
+        });
+        // The whole is where the call is told: piece by piece as it came, or at once as a blob.
+        const running = (await stage.state(ref)).turns.last();
+        const told = running === undefined ? [] : blocksOf(running);
+        const [block] = told.filter((one) => one.kind === "tool_call");
+        const { whole = null, args = "" } = block ?? {};
+        const blob = whole === null ? null : await stage.parts.store.blobs.get(ref, whole.blob);
+        expect(blob === null).toBe(typeof label === "string");
+        expect(JSON.parse(blob === null ? args : Buffer.from(blob.body).toString())).toEqual({ text });
+        expect(await decide(ref, key, { digest: digest ?? "" })).toMatchObject({ won: true });
+        expect(outline(await stage.ended(ref, () => true)).at(-1)).toBe("text final done");
+        expect(texts).toEqual([text]);
+      },
+    );
+
+    it("is asked for only where the policy says so", async () => {
+      await open();
+      await stage.worker([broker(({ count }) => count > 1, 2)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(asked?.actions[0]?.input).toMatchObject({ count: 2 });
+      await decide(ref, asked?.key ?? "");
+      await stage.ended(ref, () => true);
+      expect(trades.toSorted((a, b) => a.count - b.count)).toEqual([
+        { symbol: "VNM", count: 1 },
+        { symbol: "VNM", count: 2 },
+      ]);
+    });
+
+    it("is asked for when the policy fails", async () => {
+      await open();
+      await stage.worker([broker(brokenPolicy)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(trades).toEqual([]);
+      await decide(ref, asked?.key ?? "");
+      await stage.ended(ref, () => true);
+      expect(trades).toHaveLength(1);
+      expect(stage.errors).toHaveLength(1);
+    });
+
+    it("waits side by side with others, each routed to its own call", async () => {
+      await open();
+      await stage.worker([broker(true, 3)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const asked = await waiting(ref, 3);
+      const byCount = new Map(
+        asked.map(({ actions, key }) => [(actions[0]?.input as Trade | undefined)?.count, key]),
+      );
+      await decide(ref, byCount.get(2) ?? "", { decision: "reject" });
+      await decide(ref, byCount.get(3) ?? "");
+      await decide(ref, byCount.get(1) ?? "", { decision: "reject" });
+      const turn = await stage.ended(ref, () => true);
+      expect(trades).toEqual([{ symbol: "VNM", count: 3 }]);
+      expect(turn.status).toBe("end_turn");
+    });
+
+    it("can be given for the rest of the session, seen, and taken back", async () => {
+      await open();
+      await stage.worker([broker(true)]);
+      const ref = await stage.session();
+      const other = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(asked?.offers_always).toBe(true);
+      const always = { decision: "approve", always: true } as const;
+      expect(await decide(ref, asked?.key ?? "", always)).toMatchObject({ won: true });
+      const turn = await stage.ended(ref, () => true);
+      expect(approvalsOf(turn)[0]).toMatchObject({ status: "approved", always: true });
+      expect(await listAllowances(stage.parts, ref)).toMatchObject([
+        { agent: "broker", tool: "trade", by: stage.actor.user },
+      ]);
+      // The next call asks nobody; in another session it does.
+      const passed = await stage.ask(ref, "trade");
+      expect(approvalsOf(passed)).toEqual([]);
+      expect(trades).toHaveLength(2);
+      await stage.send(other, "trade");
+      await decide(other, (await waiting(other))[0]?.key ?? "", { decision: "reject" });
+      const rule = { agent: "broker", tool: "trade" };
+      const { user } = stage.actor;
+      expect(await revokeAllowance(stage.parts, ref, { ...rule, by: user, from: "device-1" })).toBe(true);
+      expect(await revokeAllowance(stage.parts, ref, rule)).toBe(false);
+      expect(await listAllowances(stage.parts, ref)).toEqual([]);
+      await stage.send(ref, "trade");
+      const [again] = await waiting(ref);
+      await decide(ref, again?.key ?? "", { decision: "reject" });
+      await stage.ended(ref, (one) => one.number === 3);
+      expect(trades).toHaveLength(2);
+      const audit = await stage.parts.store.audit.list(stage.actor.tenant, { after: 0, limit: 100 });
+      expect(audit.map(({ action }) => action).filter((action) => action !== "approval.rejected")).toEqual([
+        "approval.approved",
+        "approval.always",
+        "approval.passed",
+        "approval.revoked",
+      ]);
+      expect(audit.find(({ action }) => action === "approval.revoked")?.detail).toBe('{"from":"device-1"}');
+    });
+
+    it("is audited: who decided what, when and from where", async () => {
+      await open();
+      await stage.worker([broker(true)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      const { tenant, user } = stage.actor;
+      await decide(ref, asked?.key ?? "", { decision: "reject", by: user, from: "key:phone-7" });
+      const { store } = stage.parts;
+      const [row] = await store.audit.list(tenant, { after: 0, limit: 100 });
+      expect(row).toMatchObject({
+        action: "approval.rejected",
+        actor: await store.people.numberOf(tenant, user),
+        subject: expect.stringContaining(ref.session),
+        detail: '{"from":"key:phone-7","version":1}',
+      });
+      expect(Number(row?.at)).toBeGreaterThan(0);
+    });
+
+    it("is not given for good by a policy that doesn't say so, nor with another decision", async () => {
+      await open();
+      await stage.worker([broker(() => true)]);
+      const ref = await stage.session();
+      await stage.parts.store.allowances.add(ref, { agent: "broker", tool: "trade" });
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(asked?.offers_always).toBe(false);
+      const key = asked?.key ?? "";
+      for (const decision of ["approve", "reject"] as const)
+        await expect(decide(ref, key, { decision, always: true })).rejects.toMatchObject({ code: "INVALID" });
+      await decide(ref, key, { decision: "reject" });
+      await stage.ended(ref, () => true);
+      expect(trades).toEqual([]);
+    });
+
+    it("is passed by a rule where a policy says that it may, and not by one that fails", async () => {
+      await open();
+      await stage.worker([broker(({ count }) => (count > 1 ? brokenPolicy() : { always: true }), 2)]);
+      const ref = await stage.session();
+      await stage.parts.store.allowances.add(ref, { agent: "broker", tool: "trade" });
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      expect(asked?.actions[0]?.input).toMatchObject({ count: 2 });
+      await decide(ref, asked?.key ?? "", { decision: "reject" });
+      await stage.ended(ref, () => true);
+      expect(trades).toEqual([{ symbol: "VNM", count: 1 }]);
+    });
+
+    it("of calls that wait already is still asked for when one of them is allowed for good", async () => {
+      await open();
+      await stage.worker([broker(true, 2)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [first, second] = await waiting(ref, 2);
+      await decide(ref, first?.key ?? "", { always: true });
+      expect((await waiting(ref))[0]?.key).toBe(second?.key);
+      await decide(ref, second?.key ?? "", { decision: "reject" });
+      await stage.ended(ref, () => true);
+      expect(trades).toHaveLength(1);
+    });
+
+    it("is withdrawn by a stop, and nothing runs after that", async () => {
+      await open();
+      await stage.worker([broker(true)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      await stage.stop(ref);
+      const turn = await stage.ended(ref, () => true);
+      expect(turn.status).toBe("user_stopped");
+      expect(approvalsOf(turn)[0]?.status).toBe("cancelled");
+      expect(await decide(ref, asked?.key ?? "")).toMatchObject({ won: false, why: "status" });
+      expect(trades).toEqual([]);
+    });
+
+    it("survives its worker, and runs the tool once", async () => {
+      await open();
+      const first = await stage.worker([broker(true)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      await first.leave();
+      const decided = await decide(ref, asked?.key ?? "");
+      expect(decided.won).toBe(true);
+      await stage.worker([broker(true)]);
+      const turn = await stage.ended(ref, () => true);
+      expect(outline(turn)).toContain("result trade success traded 1 VNM");
+      expect(approvalsOf(turn)).toHaveLength(1);
+      expect(trades).toHaveLength(1);
+    });
+
+    it("has one winner of many", async () => {
+      await open();
+      await stage.worker([broker(true)]);
+      const ref = await stage.session();
+      await stage.send(ref, "trade");
+      const [asked] = await waiting(ref);
+      const wishes = ["approve", "reject"] as const;
+      const results = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          decide(ref, asked?.key ?? "", { decision: wishes[n % 2] ?? "reject" }),
+        ),
+      );
+      expect(results.filter(({ won }) => won)).toHaveLength(1);
+      const turn = await stage.ended(ref, () => true);
+      expect(trades).toHaveLength(approvalsOf(turn)[0]?.status === "approved" ? 1 : 0);
+    });
+  });
+}
+
+function approvalsOf(turn: Turn | undefined): ApprovalBlock[] {
+  if (turn === undefined) return [];
+  return blocksOf(turn).filter((block): block is ApprovalBlock => block.kind === "approval");
+}

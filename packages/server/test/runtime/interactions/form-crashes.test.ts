@@ -1,0 +1,76 @@
+/**
+ * A worker dies at every point of two turns, the first of which asks for a form: it is asked for once, in the log and in
+ * the store alike, and what the person fills in begins one more turn, which reads it.
+ */
+import { expect, it } from "vitest";
+import { blocksOf } from "@turnstream/protocol";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { submitForm } from "../../../src/session/interactions/submit-form.ts";
+import { doomedTurn } from "../crashing-turn.ts";
+import { outline } from "../turn-harness.ts";
+
+const FORM = { title: "Contact", fields: [{ name: "email", label: "E-mail", type: "email" }] } as const;
+
+function cast(by: "model" | "tool" | "sub-agent"): Agent {
+  const look = tool({ rerun: "always", run: () => "seen" });
+  const desk = tool({ rerun: "always", run: (_, context) => context.requestForm(FORM as never) });
+  const asks = by === "tool" ? call("desk") : call("request_form", FORM);
+  const clerk = defineAgent({
+    name: "clerk",
+    model: scripted([[asks, call("look")], [say("never")]]),
+    tools: { look },
+    requestForms: true,
+  });
+  const model = scripted(({ prompt }) => {
+    if (JSON.stringify(prompt).includes("an@example.org")) return [say("thanks")];
+    return by === "sub-agent" ? [call("clerk", { task: "ask" }), call("look")] : [call("look"), asks];
+  });
+  const tools = { look, desk };
+  return defineAgent({ name: "a", model, tools, agents: { clerk }, requestForms: true, title: false });
+}
+
+async function play(by: Parameters<typeof cast>[0], death: { after: number; isDone: boolean }) {
+  const { parts, stage, ref, died, mortality } = await doomedTurn(() => cast(by), death);
+  const values = { email: "an@example.org" };
+  const person = setInterval(() => {
+    parts.signals.send("executors", "somebody");
+    void (async () => {
+      // As soon as the form can be submitted, even before its turn has ended.
+      for (const { key } of await parts.store.interactions.list(ref, { pending: true }))
+        await submitForm(parts, ref, { form: key, values, by: stage.actor.user });
+    })();
+  }, 15);
+  await stage.ended(ref, ({ number }) => number === 2);
+  clearInterval(person);
+  return { state: await stage.state(ref), died, calls: mortality.calls, stage, ref };
+}
+
+it.each(["model", "tool", "sub-agent"] as const)(
+  "a form of a %s is asked for once and gone on from once, whoever dies when",
+  async (by) => {
+    const whole = await play(by, { after: Infinity, isDone: false });
+    await whole.stage.close();
+    expect(whole.calls).toBeGreaterThan(12);
+    for (let after = 2; after < whole.calls; after++) {
+      const one = await play(by, { after, isDone: after % 2 === 0 });
+      const what = `death after ${after} calls at ${one.died.join()}`;
+      const [first, second] = one.state.turns.toArray();
+      expect(one.state.turns.length, what).toBe(2);
+      if (first === undefined || second === undefined) throw new Error(what);
+      const forms = blocksOf(first).filter((block) => block.kind === "form");
+      expect(
+        forms.map(({ status }) => status),
+        what,
+      ).toEqual(["submitted"]);
+      expect(first.status, what).toBe("requires_interaction");
+      expect(second.resumes, what).toBe(forms[0]?.form);
+      expect(outline(second), what).toEqual(["text final thanks"]);
+      expect(await one.stage.parts.store.interactions.list(one.ref), what).toHaveLength(1);
+      expect(one.stage.errors, what).toEqual([]);
+      await one.stage.close();
+    }
+  },
+);

@@ -1,0 +1,143 @@
+/** Forms that a tool asks for while it runs: told inside its open result, waited for, decided once. */
+import { afterEach, describe, expect, it } from "vitest";
+import { blocksOf, type FormBlock, type FormSchema } from "@turnstream/protocol";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { hostOf } from "../../../src/runtime/tool-calls/tool-host.ts";
+import { askForm } from "../../../src/runtime/interactions/form-in-tool.ts";
+import { declineForm, submitForm } from "../../../src/session/interactions/submit-form.ts";
+import type { Ref } from "../../../src/store/refs.ts";
+import { outline, Stage, type StageParts } from "../turn-harness.ts";
+
+const schema: FormSchema = {
+  id: "login",
+  title: "Who are you?",
+  fields: [{ name: "email", label: "Email", type: "email", required: true }],
+};
+
+function agentThat(options: {
+  timeoutSeconds?: number;
+  timeoutMs?: number;
+  rerun?: "always" | "never";
+  times?: number;
+}): Agent {
+  const { timeoutSeconds = 60, timeoutMs = 60_000, rerun = "never", times = 1 } = options;
+  const look = tool({
+    label: "Looking",
+    rerun,
+    timeoutMs,
+    run: async (_, context) => {
+      const { scope, call: own } = hostOf(context);
+      const answers = [];
+      for (let n = 0; n < times; n++) answers.push(await askForm(scope, own, schema, { timeoutSeconds }));
+      return answers;
+    },
+  });
+  const model = scripted([[call("look")], [say("done")]]);
+  return defineAgent({ name: "a", model, tools: { look }, title: false });
+}
+
+export function formInsideContract(makeParts: () => Promise<StageParts>): void {
+  let stage: Stage;
+  const open = async (): Promise<void> => {
+    stage = await Stage.open(await makeParts());
+  };
+
+  const waiting = (ref: Ref, nth = 0): Promise<FormBlock> =>
+    stage.until(ref, 40_000, async (state) => {
+      const turn = state.turns.last();
+      const form = turn === undefined ? undefined : formsOf(blocksOf(turn))[nth];
+      const rows = await stage.parts.store.interactions.list(ref, { pending: true });
+      return form?.status === "pending" && rows.length > 0 ? form : null;
+    });
+  const values = { email: "an@example.org" };
+
+  describe("a form inside a turn", () => {
+    afterEach(() => stage.close());
+
+    it("stands in its tool's open result, and its turn goes on with the values", async () => {
+      await open();
+      // Neither the tool's time nor its slot is used up by a person who takes longer.
+      await stage.worker([agentThat({ timeoutMs: 1_000, times: 2 })], { toolCalls: 1 });
+      const ref = await stage.session();
+      await stage.send(ref, "go");
+      const first = await waiting(ref);
+      expect(first).toMatchObject({ waits: true, timeout_seconds: 60, schema });
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      const { form } = first;
+      await expect(submitForm(stage.parts, ref, { form, values: {} })).rejects.toMatchObject({
+        code: "INVALID",
+        problems: [{ field: "email", problem: "required" }],
+      });
+      const by = stage.actor.user;
+      const many = await Promise.all([
+        submitForm(stage.parts, ref, { form, values, by }),
+        declineForm(stage.parts, ref, { form, by }),
+        submitForm(stage.parts, ref, { form, values, by }),
+      ]);
+      expect(many.filter(({ won }) => won)).toHaveLength(1);
+      const second = await waiting(ref, 1);
+      expect(second.form).not.toBe(form);
+      await declineForm(stage.parts, ref, { form: second.form, by, reason: "no" });
+      const turn = await stage.ended(ref, () => true);
+      expect(turn.status).toBe("end_turn");
+      expect(outline(turn)[3]).toBe("form");
+      expect(outline(turn).find((line) => line.startsWith("result"))).toContain('"declined"');
+      // It goes on in its turn: no message begins another.
+      expect((await stage.state(ref)).turns.length).toBe(1);
+      expect(await stage.parts.store.waiting.list(ref)).toEqual([]);
+    });
+
+    it("expires by itself", async () => {
+      await open();
+      await stage.worker([agentThat({ timeoutSeconds: 0 })]);
+      const ref = await stage.session();
+      const expired = await stage.ask(ref, "go");
+      expect(formsOf(blocksOf(expired))[0]).toMatchObject({ status: "expired", by: null });
+      expect(expired.status).toBe("end_turn");
+    });
+
+    it("is withdrawn by a stop", async () => {
+      await open();
+      await stage.worker([agentThat({})]);
+      const ref = await stage.session();
+      await stage.send(ref, "go");
+      const { form } = await waiting(ref);
+      await stage.stop(ref);
+      const turn = await stage.ended(ref, () => true);
+      expect(turn.status).toBe("user_stopped");
+      expect(formsOf(blocksOf(turn))[0]?.status).toBe("cancelled");
+      expect(await submitForm(stage.parts, ref, { form, values })).toMatchObject({
+        won: false,
+        current: { status: "cancelled" },
+      });
+    });
+
+    it.each([
+      ["always", "submitted"],
+      ["never", "cancelled"],
+    ] as const)("survives its worker where the tool may run again: %s", async (rerun, status) => {
+      await open();
+      const agent = agentThat({ rerun });
+      const first = await stage.worker([agent], { graceMs: 0 });
+      const ref = await stage.session();
+      await stage.send(ref, "go");
+      const { form } = await waiting(ref);
+      await first.leave();
+      await stage.worker([agent]);
+      if (rerun === "always") {
+        await stage.until(ref, 40_000, (state) => (state.turns.last()?.status === "running" ? true : null));
+        await submitForm(stage.parts, ref, { form, values });
+      }
+      const turn = await stage.ended(ref, () => true);
+      expect(turn.status).toBe("end_turn");
+      expect(formsOf(blocksOf(turn)).map((block) => [block.form, block.status])).toEqual([[form, status]]);
+    });
+  });
+}
+
+function formsOf(blocks: ReturnType<typeof blocksOf>): FormBlock[] {
+  return blocks.filter((block) => block.kind === "form");
+}

@@ -1,0 +1,339 @@
+/** Forms that end their turn: asked by the model or by a tool, filled in afterwards, gone on from in the next turn. */
+import { afterEach, describe, expect, it } from "vitest";
+import { blocksOf, type FormBlock, type Turn } from "@turnstream/protocol";
+import type { Prompt } from "../../../src/models/model.ts";
+import { call, say, type ScriptPart, think } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { declineForm, submitForm } from "../../../src/session/interactions/submit-form.ts";
+import { sendMessage } from "../../../src/session/messages/send.ts";
+import type { Ref } from "../../../src/store/refs.ts";
+import { outline, Stage, type StageParts } from "../turn-harness.ts";
+
+const FORM = {
+  title: "Contact",
+  fields: [
+    { name: "email", label: "Your e-mail", type: "email", required: true },
+    { name: "topic", label: "What about", type: "select", options: ["Beds", "Food"] },
+  ],
+} as const;
+const values = { email: "an@example.org", topic: "Food" };
+
+export function formContract(makeParts: () => Promise<StageParts>): void {
+  let stage: Stage;
+  let prompts: Prompt[];
+  const open = async (): Promise<void> => {
+    stage = await Stage.open(await makeParts());
+    prompts = [];
+  };
+  const look = tool({ label: "Looking", rerun: "always", run: () => "free beds" });
+  const desk = tool({
+    label: "Opening the desk",
+    rerun: "always",
+    run: (_, context) => context.requestForm(FORM as never),
+  });
+
+  /** Says `first` in its first turn, and "thanks" in the ones after. */
+  function guide(first: readonly ScriptPart[], more: { agents?: Record<string, Agent> } = {}): Agent {
+    const model = scripted(({ prompt }) => {
+      prompts.push(prompt);
+      const isNew = !prompt.some(({ role }) => role === "assistant");
+      return isNew ? first : [say("thanks")];
+    });
+    return defineAgent({
+      name: "guide",
+      model,
+      tools: { look, desk },
+      requestForms: true,
+      askUser: true,
+      title: false,
+      ...more,
+    });
+  }
+
+  const asked = async (ref: Ref): Promise<{ turn: Turn; form: string }> => {
+    const turn = await stage.ask(ref, "write to them");
+    const [block] = formsOf(turn);
+    if (block === undefined) throw new Error(outline(turn).join("\n"));
+    return { turn, form: block.form };
+  };
+  const next = (ref: Ref): Promise<Turn> => stage.ended(ref, (turn) => turn.number === 2);
+
+  describe("S07 a form", () => {
+    afterEach(() => stage.close());
+
+    it("ends the turn outside groups, after everything else of its step", async () => {
+      await open();
+      await stage.worker([guide([think("hm"), call("request_form", FORM), call("look")])]);
+      const ref = await stage.session();
+      const { turn, form } = await asked(ref);
+      expect(turn.status).toBe("requires_interaction");
+      expect(outline(turn).map((line) => line.replace(/ \{.*/, ""))).toEqual([
+        "(",
+        "thinking hm",
+        "call hidden request_form",
+        "call look",
+        "result look success free beds",
+        "result hidden request_form success ",
+        ") Looking",
+        "form",
+      ]);
+      expect(formsOf(turn)[0]?.schema).toEqual({
+        id: "contact",
+        title: "Contact",
+        fields: [
+          { name: "email", label: "Your e-mail", type: "email", required: true },
+          {
+            name: "topic",
+            label: "What about",
+            type: "select",
+            required: false,
+            options: [
+              { value: "Beds", label: "Beds" },
+              { value: "Food", label: "Food" },
+            ],
+          },
+        ],
+      });
+      expect(await stage.parts.store.interactions.byKey(ref, form)).toMatchObject({ status: "pending" });
+      expect(prompts).toHaveLength(1);
+    });
+
+    it("is submitted once, and the next turn goes on from its values", async () => {
+      await open();
+      await stage.worker([
+        guide([call("request_form", FORM)]),
+        defineAgent({ name: "z", model: scripted([]) }),
+      ]);
+      const ref = await stage.session();
+      const { form } = await asked(ref);
+      const by = stage.actor.user;
+      await expect(
+        submitForm(stage.parts, ref, { form, values: { email: "nobody", more: 1 }, by }),
+      ).rejects.toMatchObject({
+        code: "INVALID",
+        problems: [
+          { field: "email", problem: "not_an_email" },
+          { field: "more", problem: "unknown_field" },
+        ],
+      });
+      const results = await Promise.all([
+        submitForm(stage.parts, ref, { form, values, by }),
+        submitForm(stage.parts, ref, { form, values, by }),
+      ]);
+      expect(results.filter(({ won }) => won)).toHaveLength(1);
+      const turn = await next(ref);
+      expect(turn).toMatchObject({ resumes: form, status: "end_turn" });
+      expect(turn.message).toMatchObject({ text: "", resumes: form });
+      expect(outline(turn)).toEqual(["text final thanks"]);
+      // Straight on from the result: nobody has said anything.
+      const read = prompts[1] ?? [];
+      expect(read.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
+      for (const part of ["Your e-mail", "an@example.org", "What about", "Food"])
+        expect(JSON.stringify(read.at(-1))).toContain(part);
+      const state = await stage.state(ref);
+      expect(formsOf(state.turns.at(0))[0]).toMatchObject({ status: "submitted", values, by });
+      expect(state.turns.length).toBe(2);
+    });
+
+    it("is declined, by the call or in words", async () => {
+      await open();
+      await stage.worker([guide([call("request_form", FORM)])]);
+      const ref = await stage.session();
+      const { form } = await asked(ref);
+      await declineForm(stage.parts, ref, { form, by: stage.actor.user, reason: "too long" });
+      await next(ref);
+      expect(JSON.stringify(prompts[1])).toContain("declined");
+      expect(JSON.stringify(prompts[1])).toContain("too long");
+      const other = await stage.session();
+      const second = await asked(other);
+      const message = { id: "m1", text: "Just call me", resumes: second.form, by: stage.actor.user };
+      await sendMessage(stage.parts, other, message);
+      const turn = await next(other);
+      expect(turn.message?.text).toBe("Just call me");
+      const [block] = formsOf((await stage.state(other)).turns.at(0));
+      expect(block).toMatchObject({ status: "declined", reason: "Just call me" });
+      expect(prompts.at(-1)?.at(-1)?.role).toBe("user");
+    });
+
+    it("is submitted by the next message, and only gone on from once it is done", async () => {
+      await open();
+      await stage.worker([guide([call("request_form", FORM)])]);
+      const ref = await stage.session();
+      const { form } = await asked(ref);
+      const message = { id: "m1", text: "There you are", resumes: form, by: stage.actor.user };
+      await expect(
+        sendMessage(stage.parts, ref, { ...message, formValues: { email: "" } }),
+      ).rejects.toMatchObject({ problems: [{ field: "email", problem: "required" }] });
+      await expect(sendMessage(stage.parts, ref, { ...message, resumes: "other" })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+      expect(await sendMessage(stage.parts, ref, { ...message, formValues: values })).toBe("sent");
+      const turn = await next(ref);
+      expect(turn).toMatchObject({ resumes: form });
+      expect(formsOf((await stage.state(ref)).turns.at(0))[0]).toMatchObject({ status: "submitted", values });
+      await sendMessage(stage.parts, ref, { ...message, id: "m2", text: "And again" });
+      const third = await stage.ended(ref, ({ number }) => number === 3);
+      expect(third).toMatchObject({ resumes: form });
+    });
+
+    it("takes no values once it is done, and then the message isn't sent either", async () => {
+      await open();
+      const ref = await stage.session();
+      const guideWorker = await stage.worker([guide([call("request_form", FORM)])]);
+      const { form } = await asked(ref);
+      await guideWorker.leave();
+      const { parts, actor } = stage;
+      const message = { text: "There you are", resumes: form, by: actor.user };
+      const late = (id: string, given: object) =>
+        sendMessage(parts, ref, { ...message, id, formValues: { ...given } });
+      await submitForm(parts, ref, { form, values, goOn: false });
+      await expect(late("m1", { ...values, topic: "Beds" })).rejects.toMatchObject({
+        name: "FormClosedError",
+        code: "CONFLICT",
+        lost: { current: { status: "submitted" } },
+      });
+      expect(await parts.store.waiting.list(ref)).toEqual([]);
+      // Nothing is lost of the very same ones, nor in a repeat.
+      expect(await late("m1", values)).toBe("sent");
+      expect(await late("m1", { ...values, topic: "Beds" })).toBe("already");
+      expect((await parts.store.waiting.list(ref)).map(({ id }) => id)).toEqual(["m1"]);
+    });
+
+    it("is not filled in yet, says the result while something else is asked", async () => {
+      await open();
+      await stage.worker([guide([call("request_form", FORM)])]);
+      const ref = await stage.session();
+      const { form } = await asked(ref);
+      await stage.ask(ref, "what is the weather?");
+      expect(JSON.stringify(prompts[1])).toContain("has not filled it in");
+      await submitForm(stage.parts, ref, { form, values });
+      await stage.ended(ref, ({ number }) => number === 3);
+      // Not the last thing it has read any more, so it is told why it goes on.
+      expect(prompts[2]?.at(-1)).toMatchObject({ role: "user" });
+      expect(JSON.stringify(prompts[2]?.at(-1))).toContain("an@example.org");
+    });
+
+    it("is asked one at a time, by a tool as well", async () => {
+      await open();
+      await stage.worker([guide([call("desk"), call("desk"), call("request_form", FORM), call("look")])]);
+      const ref = await stage.session();
+      const { turn, form } = await asked(ref);
+      expect(formsOf(turn)).toHaveLength(1);
+      const results = blocksOf(turn).filter((block) => block.kind === "tool_result");
+      expect(results.map(({ status }) => status).toSorted()).toEqual([
+        "error",
+        "error",
+        "success",
+        "success",
+      ]);
+      await submitForm(stage.parts, ref, { form, values });
+      await next(ref);
+      expect(JSON.stringify(prompts[1])).toContain("one form can be asked for at a time");
+      expect(JSON.stringify(prompts[1])).toContain("an@example.org");
+    });
+
+    it("is said to be dealt with when another was asked for since, now and in later turns", async () => {
+      await open();
+      const model = scripted(({ prompt, text }) => {
+        prompts.push(prompt);
+        if (text.startsWith("ask")) return [call("request_form", { ...FORM, title: text })];
+        return [say("thanks")];
+      });
+      await stage.worker([defineAgent({ name: "guide", model, requestForms: true, title: false })]);
+      const ref = await stage.session();
+      const [first] = formsOf(await stage.ask(ref, "ask A"));
+      await stage.ask(ref, "ask B");
+      await submitForm(stage.parts, ref, { form: first?.form ?? "", values });
+      await stage.ended(ref, (turn) => turn.number === 3);
+      await stage.ask(ref, "bye");
+      for (const [prompt, place] of [
+        [prompts[2], -1],
+        [prompts[3], -3],
+      ] as const) {
+        expect(prompt?.at(place)?.role).toBe("user");
+        expect(JSON.stringify(prompt?.at(place))).toContain("ask A");
+        expect(JSON.stringify(prompt?.at(place))).toContain("an@example.org");
+      }
+    });
+
+    it.each(["", "Here you are"])("is known when its turn was summed up before, after %j", async (words) => {
+      await open();
+      const model = scripted(({ prompt, text }) => {
+        prompts.push(prompt);
+        if (text.startsWith("Sum up")) return [say("A form waits.")];
+        if (text === "ask") return [call("request_form", FORM)];
+        return [say(`long answer ${"x".repeat(2_000)}`)];
+      });
+      const compaction = { afterTokens: 500, keepTurns: 1 };
+      await stage.worker([
+        defineAgent({ name: "guide", model, requestForms: true, title: false, compaction }),
+      ]);
+      const ref = await stage.session();
+      const [block] = formsOf(await stage.ask(ref, "ask"));
+      for (const text of ["one", "two", "three"]) await stage.ask(ref, text);
+      const form = block?.form ?? "";
+      if (words === "") await submitForm(stage.parts, ref, { form, values });
+      else await sendMessage(stage.parts, ref, { id: "m", text: words, resumes: form, formValues: values });
+      await stage.ended(ref, (turn) => turn.number === 5);
+      expect(JSON.stringify(prompts.at(-1))).toContain("an@example.org");
+      await stage.ask(ref, "bye");
+      expect(JSON.stringify(prompts.at(-1))).toContain("an@example.org");
+    });
+
+    it("of a sub-agent ends the turn too, and its siblings finish", async () => {
+      await open();
+      const clerk = defineAgent({
+        name: "clerk",
+        model: scripted([[call("request_form", FORM)], [say("never said")]]),
+        requestForms: true,
+      });
+      const walker = defineAgent({
+        name: "walker",
+        model: scripted([[call("look")], [say("walked")]]),
+        tools: { look },
+      });
+      const calls = [call("clerk", { task: "ask" }), call("walker", { task: "walk" })];
+      await stage.worker([guide(calls, { agents: { clerk, walker } })]);
+      const ref = await stage.session();
+      const { turn, form } = await asked(ref);
+      expect(turn.status).toBe("requires_interaction");
+      expect(turn.runs.map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
+      expect(outline(turn)).toContain("result walker success walked");
+      expect(prompts).toHaveLength(1);
+      await submitForm(stage.parts, ref, { form, values });
+      await next(ref);
+      expect(JSON.stringify(prompts[1]?.at(-1))).toContain("an@example.org");
+    });
+
+    it("that can't be shown is an error that the model reads, and the turn goes on", async () => {
+      await open();
+      const bad = [
+        {},
+        { title: "x", fields: [] },
+        { title: "x", fields: [{ name: "a", label: "A", type: "color" }] },
+        { title: "x", fields: [{ name: "__proto__", label: "A", type: "text" }] },
+        { title: "x", fields: [{ name: "a", label: "A", type: "select" }] },
+        { title: "x", fields: [{ name: "a", label: "A", type: "number", min: 5, max: 3 }] },
+        {
+          title: "x",
+          fields: [
+            { name: "a", label: "A", type: "text" },
+            { name: "a", label: "B", type: "text" },
+          ],
+        },
+      ];
+      await stage.worker([guide(bad.map((form) => call("request_form", form)))]);
+      const ref = await stage.session();
+      const turn = await stage.ask(ref, "go");
+      expect(turn.status).toBe("end_turn");
+      expect(formsOf(turn)).toEqual([]);
+      expect(JSON.stringify(prompts[1]).split("The form can't be shown").length - 1).toBe(bad.length);
+    });
+  });
+}
+
+function formsOf(turn: Turn | undefined): FormBlock[] {
+  return turn === undefined ? [] : blocksOf(turn).filter((block) => block.kind === "form");
+}

@@ -1,0 +1,140 @@
+/** What people are asked outlives more than a worker: a log that is lost meanwhile, and a wait beyond the turn's own time. */
+import { afterEach, describe, expect, it } from "vitest";
+import { blocksOf, type FormSchema, isPending } from "@turnstream/protocol";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { hostOf } from "../../../src/runtime/tool-calls/tool-host.ts";
+import { askForm } from "../../../src/runtime/interactions/form-in-tool.ts";
+import { answerQuestion } from "../../../src/session/interactions/answer-question.ts";
+import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
+import { submitForm } from "../../../src/session/interactions/submit-form.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import type { Ref } from "../../../src/store/refs.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+const schema: FormSchema = {
+  id: "login",
+  title: "Who are you?",
+  fields: [{ name: "email", label: "Email", type: "email", required: true }],
+};
+const KINDS = ["approval", "question", "form"] as const;
+type Kind = (typeof KINDS)[number];
+
+/** Asks `times` times, one after the other; beside the first a tool has a result while the person is waited for. */
+function agentThatAsks(kind: Kind, { times = 1, wallMs = 60_000 } = {}): Agent {
+  const look = tool({
+    rerun: "always",
+    // Told after what is asked beside it; once it is journaled, before.
+    approval: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return false;
+    },
+    run: () => "seen",
+  });
+  const act = tool({ approval: true, rerun: "always", run: () => "acted" });
+  const login = tool({
+    rerun: "always",
+    run: async (_, context) => {
+      const { scope, call: own } = hostOf(context);
+      return (await askForm(scope, own, schema, { timeoutSeconds: 600 })).status;
+    },
+  });
+  const ask = {
+    approval: call("act"),
+    question: call("ask_user_question", { questions: [{ question: "Which?" }] }),
+    form: call("login"),
+  }[kind];
+  const steps = Array.from({ length: times }, () => [ask, call("look")]);
+  return defineAgent({
+    name: "a",
+    model: scripted([...steps, [say("done")]]),
+    tools: { look, act, login },
+    askUser: true,
+    title: false,
+    limits: { wallMs },
+  });
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("what people are asked", () => {
+  let stage: Stage;
+  afterEach(() => stage.close());
+  const open = async (): Promise<Ref> => {
+    stage = await Stage.open({
+      log: createMemoryLog(),
+      store: memoryStore(),
+      signals: createMemorySignals(),
+    });
+    return stage.session();
+  };
+  /** The nth that was asked, once it waits in the log and in the store. */
+  const asked = (ref: Ref, nth = 0): Promise<string> =>
+    stage.until(ref, 30_000, async (state) => {
+      const turn = state.turns.last();
+      const block = turn === undefined ? undefined : blocksOf(turn).filter((one) => "version" in one)[nth];
+      if (block === undefined || !("version" in block) || !isPending(block)) return null;
+      const [row] = await stage.parts.store.interactions.list(ref, { pending: true });
+      return row?.key ?? null;
+    });
+  const decide = async (ref: Ref, kind: Kind, key: string): Promise<boolean> => {
+    const { parts } = stage;
+    const result =
+      kind === "approval"
+        ? await decideApproval(parts, ref, { key, decision: "approve" })
+        : kind === "question"
+          ? await answerQuestion(parts, ref, { key, answers: [{ question: "q1", selected: [], text: "x" }] })
+          : await submitForm(parts, ref, { form: key, values: { email: "an@example.org" } });
+    return result.won;
+  };
+
+  it.each(KINDS.flatMap((kind) => [true, false].map((isDecidedFirst) => ({ kind, isDecidedFirst }))))(
+    "outlives the log: $kind, decided before its worker knows: $isDecidedFirst",
+    async ({ kind, isDecidedFirst }) => {
+      const ref = await open();
+      const first = await stage.worker([agentThatAsks(kind)]);
+      await stage.send(ref, "go");
+      const key = await asked(ref);
+      await pause(120);
+      await stage.parts.log.remove(ref.session);
+      if (!isDecidedFirst) await first.leave();
+      if (isDecidedFirst) expect(await decide(ref, kind, key)).toBe(true);
+      if (!isDecidedFirst) {
+        await stage.worker([agentThatAsks(kind)]);
+        await asked(ref);
+        expect(await decide(ref, kind, key)).toBe(true);
+      }
+      const turn = await stage.ended(ref, () => true, 30_000);
+      expect(outline(turn).at(-1)).toBe("text final done");
+      const blocks = blocksOf(turn).filter((block) => "version" in block);
+      expect(blocks.map((block) => isPending(block))).toEqual([false]);
+      if (kind === "form") expect(outline(turn)).toContain("result login success submitted");
+      expect(stage.errors).toEqual([]);
+    },
+  );
+
+  it.each(KINDS)("outlives its worker beyond the turn's own time: %s", async (kind) => {
+    const ref = await open();
+    const agent = agentThatAsks(kind, { wallMs: 1_500, times: 2 });
+    const first = await stage.worker([agent]);
+    await stage.send(ref, "go");
+    const key = await asked(ref);
+    await pause(1_600);
+    await first.leave();
+    const second = await stage.worker([agent]);
+    await pause(100);
+    expect(await decide(ref, kind, key)).toBe(true);
+    const next = await asked(ref, 1);
+    await pause(1_600);
+    await second.leave();
+    await stage.worker([agent]);
+    await pause(100);
+    expect(await decide(ref, kind, next)).toBe(true);
+    const turn = await stage.ended(ref, () => true, 30_000);
+    expect(outline(turn).at(-1)).toBe("text final done");
+  });
+});

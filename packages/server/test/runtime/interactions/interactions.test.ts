@@ -1,0 +1,22 @@
+/** What people are asked in a turn, in one process. */
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { approvalContract } from "./approvals.contract.ts";
+import { atOnceContract } from "../tool-calls/parallel-calls.contract.ts";
+import { formContract } from "./forms.contract.ts";
+import { formInsideContract } from "./forms-in-tools.contract.ts";
+import { questionContract } from "./questions.contract.ts";
+import type { StageParts } from "../turn-harness.ts";
+
+const parts = async (): Promise<StageParts> => ({
+  log: createMemoryLog(),
+  store: memoryStore(),
+  signals: createMemorySignals(),
+});
+
+approvalContract(parts);
+questionContract(parts);
+formContract(parts);
+formInsideContract(parts);
+atOnceContract(parts);

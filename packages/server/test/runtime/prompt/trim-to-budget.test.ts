@@ -1,0 +1,85 @@
+/** What becomes of a prompt that gets too long in the middle of a turn. Pure, but for one turn in memory. */
+import { describe, expect, it } from "vitest";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import type { Prompt } from "../../../src/models/model.ts";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { estimate, fitted } from "../../../src/runtime/prompt/trim-to-budget.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { Stage } from "../turn-harness.ts";
+
+const LONG = 8_000;
+
+function promptOf(steps: number): Prompt {
+  const start: Prompt = [
+    { role: "system", content: "Be kind." },
+    { role: "user", content: [{ type: "text", text: "go" }] },
+  ];
+  for (let n = 0; n < steps; n++) {
+    const id = `c${n}`;
+    const value = `result ${n} ${"x".repeat(LONG)}`;
+    const output =
+      n % 2 === 0 ? { type: "text" as const, value } : { type: "json" as const, value: { value } };
+    start.push(
+      { role: "assistant", content: [{ type: "tool-call", toolCallId: id, toolName: "look", input: {} }] },
+      { role: "tool", content: [{ type: "tool-result", toolCallId: id, toolName: "look", output }] },
+    );
+  }
+  return start;
+}
+
+const upTo = (n: number) => Array.from({ length: n }, (_, step) => step);
+
+const isCut = (message: Prompt[number] | undefined): boolean => JSON.stringify(message).includes("[cut, ");
+
+describe("a prompt that gets too long in a turn", () => {
+  it("is left alone while it fits", () => {
+    const prompt = promptOf(3);
+    expect(fitted(prompt, 2, estimate(prompt))).toEqual(prompt);
+  });
+
+  it("has the results of older steps shortened, eight at a time, and the newest as they were", () => {
+    const prompt = promptOf(20);
+    const cutOf = (tokens: number) =>
+      fitted(prompt, 2, tokens).flatMap((message, at) => (isCut(message) ? [(at - 3) / 2] : []));
+    expect(cutOf(estimate(prompt) - 1)).toEqual(upTo(8));
+    expect(cutOf(estimate(prompt) - 9 * (LONG / 4))).toEqual(upTo(16));
+    expect(cutOf(1)).toEqual(upTo(18));
+  });
+
+  it("keeps what was shortened so while more steps come, and what was told before the turn", () => {
+    const tokens = estimate(promptOf(10));
+    const before = fitted(promptOf(12), 2, tokens);
+    const after = fitted(promptOf(13), 2, tokens);
+    expect(before.some(isCut)).toBe(true);
+    expect(after.slice(0, 18)).toEqual(before.slice(0, 18));
+    expect(fitted(promptOf(12), 2 + 24, tokens).some(isCut)).toBe(false);
+  });
+
+  it("is what the model reads in a turn of many steps", async () => {
+    const stage = await Stage.open({
+      log: createMemoryLog(),
+      store: memoryStore(),
+      signals: createMemorySignals(),
+    });
+    try {
+      const prompts: Prompt[] = [];
+      const look = tool({ rerun: "always", run: () => "x".repeat(LONG) });
+      const model = scripted(({ step, prompt }) => {
+        prompts.push(prompt);
+        return step < 12 ? [call("look")] : [say("done")];
+      });
+      const agent = defineAgent({ name: "a", model, tools: { look }, compaction: { afterTokens: 15_000 } });
+      await stage.worker([agent], { ttlMs: 60_000 });
+      const turn = await stage.ask(await stage.session(), "go");
+      expect(turn.status).toBe("end_turn");
+      expect(Math.max(...prompts.map(estimate))).toBeLessThan(15_000);
+      expect(prompts.at(-1)?.filter(isCut)).toHaveLength(8);
+    } finally {
+      await stage.close();
+    }
+  });
+});

@@ -1,5 +1,0 @@
-/** Turns on real Redis and PostgreSQL, with DBOS as the engine. */
-import { realParts } from "./real-parts.ts";
-import { turnContract } from "./turns.contract.ts";
-
-turnContract(realParts);

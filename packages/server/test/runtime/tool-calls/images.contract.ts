@@ -1,0 +1,248 @@
+/**
+ * Pictures, artifacts and long results that no event takes: kept beside the log, told by a stable address, and loaded by a
+ * browser through an address that is signed on delivery.
+ */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  blobAddress,
+  blobsIn,
+  blocksOf,
+  type Event,
+  type Json,
+  type Turn,
+  withAddresses,
+} from "@turnstream/protocol";
+import { readEvent } from "@turnstream/protocol/schema";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { blobAddresses } from "../../../src/session/blobs/blob-url.ts";
+import { BlobError, openBlob } from "../../../src/session/blobs/open-blob.ts";
+import { signBlob } from "../../../src/store/rules/blob-token.ts";
+import type { Ref } from "../../../src/store/refs.ts";
+import { Stage, type StageParts } from "../turn-harness.ts";
+
+const SECRETS = ["new", "old"];
+const LARGE = 100_000;
+const bytes = (fill: number): Uint8Array => new Uint8Array(LARGE).fill(fill);
+const REPORT = { name: "báo cáo.csv", data: new Uint8Array(LARGE).fill(65), mediaType: "text/csv" };
+const ROWS = Array.from({ length: 3_000 }, (_, n) => [n, `row ${n}`]);
+
+/** Serves blobs as a gateway will. */
+async function serve(stage: Stage, now: () => number): Promise<{ server: Server; base: string }> {
+  const server = createServer((request, response) => {
+    openBlob(stage.parts, (request.url ?? "").slice("/blobs/".length), { secrets: SECRETS, now: now() }).then(
+      ({ body, headers }) => response.writeHead(200, headers).end(body),
+      (error: unknown) => response.writeHead(error instanceof BlobError ? 404 : 500).end(String(error)),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { server, base: `http://127.0.0.1:${(server.address() as AddressInfo).port}/blobs/` };
+}
+
+export function picturesContract(name: string, open: () => Promise<StageParts>): void {
+  describe(`${name}: what is kept beside the log`, () => {
+    let stage: Stage;
+    let server: Server;
+    let base = "";
+    let ref: Ref;
+    let turn: Turn;
+    let events: Event[];
+    const NOW = 1_800_000_000_000;
+    let now = NOW;
+
+    beforeAll(async () => {
+      stage = await Stage.open(await open());
+      ({ server, base } = await serve(stage, () => now));
+      const draw = tool({
+        rerun: "always",
+        run: (_, context) => {
+          context.progress("sketching");
+          context.image({ data: bytes(1), mediaType: "image/png" });
+          context.image("https://files.example/half.png");
+          context.image(`data:image/png;base64,${Buffer.from(bytes(2)).toString("base64")}`);
+          context.progress("done");
+          return {
+            content: "w".repeat(10_000),
+            blocks: [
+              { type: "image", data: bytes(3), mediaType: "image/webp" },
+              { type: "image", data: "AAAA", mediaType: "image/png" },
+            ],
+            references: [
+              { content: "cat", blocks: [{ type: "image", data: bytes(4), mediaType: "image/svg+xml" }] },
+            ],
+            artifact: { type: "table", data: { columns: ["n", "row"], rows: ROWS } },
+          };
+        },
+      });
+      const page = tool({ rerun: "always", run: () => ({ content: `<script>${"x".repeat(9_000)}` }) });
+      const bad = tool({
+        rerun: "always",
+        run: (_, context) => context.artifact({ type: "table", data: { columns: ["a"], rows: [[1, 2]] } }),
+      });
+      const report = tool({
+        rerun: "always",
+        run: () => ({ content: "made", artifact: { type: "file", title: "Report", data: REPORT } }),
+      });
+      const early = tool({
+        rerun: "always",
+        run: (_, context) => {
+          const data = new TextEncoder().encode("<script>first</script>");
+          context.artifact({ type: "file", data: { name: "page.html", data, mediaType: "text/html" } });
+          data.fill(0);
+          return "made";
+        },
+      });
+      const badFile = tool({
+        rerun: "always",
+        run: () => ({
+          content: "",
+          artifact: { type: "file", data: { name: "x", data: "no base64!", mediaType: "a/b" } },
+        }),
+      });
+      const tools = { draw, page, bad, report, early, badFile };
+      const first = ["draw", "page", "bad", "report", "early"].map((of) => call(of));
+      const model = scripted([first, [call("badFile")], [say("ok[^1]")]]);
+      await stage.worker([defineAgent({ name: "a", model, tools, title: false })], { ttlMs: 10_000 });
+      ref = await stage.session();
+      turn = await stage.ask(ref, "go");
+      events = await stage.events(ref);
+    });
+    afterAll(async () => {
+      await new Promise((resolve) => server.close(resolve));
+      await stage.close();
+    });
+
+    const resultOf = (of: string) =>
+      blocksOf(turn).flatMap((block) =>
+        block.kind === "tool_result" && block.name === of ? [block] : [],
+      )[0];
+    const deliver = <T>(value: T, secret = "new"): T =>
+      withAddresses(value, blobAddresses(ref, { base, secret, now }));
+
+    it("T05 partial pictures come in their order, each whole, the last one final", () => {
+      const pictures = events.flatMap((event) =>
+        event.type === "tool_result.delta" && event.media === "image" && event.part === 1
+          ? [[event.data.split("/")[0], event.done]]
+          : [],
+      );
+      expect(pictures).toEqual([
+        ["turnstream:blob", false],
+        ["https:", false],
+        ["turnstream:blob", false],
+        ["turnstream:blob", true],
+      ]);
+      const shown = resultOf("draw")?.parts.map(({ media, data }) => `${media} ${data.slice(0, 15)}`);
+      expect(shown).toEqual([
+        "text sketching",
+        "image turnstream:blob",
+        "text done",
+        "image turnstream:blob",
+        "image data:image/png;",
+        "image turnstream:blob",
+      ]);
+      expect(resultOf("draw")?.parts.at(-1)?.reference).toEqual({ id: 1 });
+      for (const event of events) expect(JSON.stringify(event).length).toBeLessThan(40_000);
+    });
+
+    it("T05 a file that a tool gives is kept, and saved by its name", async () => {
+      const { artifact, preview } = deliver(resultOf("report")) ?? {};
+      expect(preview).toBe("made");
+      expect(artifact).toEqual({
+        type: "file",
+        title: "Report",
+        data: {
+          name: "báo cáo.csv",
+          url: expect.stringContaining(base) as string,
+          media_type: "text/csv",
+          size: LARGE,
+        },
+      });
+      const answer = await fetch((artifact as unknown as { data: { url: string } }).data.url);
+      expect(answer.headers.get("content-disposition")).toBe(
+        "attachment; filename=\"download\"; filename*=UTF-8''b%C3%A1o%20c%C3%A1o.csv",
+      );
+      expect(Buffer.from(await answer.arrayBuffer()).equals(Buffer.from(REPORT.data))).toBe(true);
+      const [page = ""] = blobsIn(resultOf("early"));
+      const saved = await fetch(deliver({ url: blobAddress(page) }).url);
+      expect(saved.headers.get("content-disposition")).toBe('attachment; filename="page.html"');
+      expect(saved.headers.get("content-type")).toBe("application/octet-stream");
+      expect(await saved.text()).toBe("<script>first</script>");
+      expect(resultOf("badFile")).toMatchObject({ status: "error", artifact: null });
+      expect(stage.errors.map(({ error }) => String(error)).join()).toContain(
+        "artifact.data.data has to be base64",
+      );
+    });
+
+    it("T05 an image element can load it: signed on delivery, shown and never run", async () => {
+      const [, , last] = blobsIn(resultOf("draw")?.parts);
+      expect(last).toBeDefined();
+      const part = deliver(resultOf("draw"))?.parts[1];
+      expect(part?.data.startsWith(base)).toBe(true);
+      const answer = await fetch(part?.data ?? "");
+      expect(Object.fromEntries(answer.headers)).toMatchObject({
+        "content-type": "image/png",
+        "content-disposition": "inline",
+        "x-content-type-options": "nosniff",
+        "cross-origin-resource-policy": "cross-origin",
+        "content-security-policy": "default-src 'none'; sandbox",
+      });
+      expect(Buffer.from(await answer.arrayBuffer()).equals(Buffer.from(bytes(2)))).toBe(true);
+    });
+
+    it("what a browser could run is only saved", async () => {
+      const svg = deliver(resultOf("draw"))?.parts.at(-1)?.data ?? "";
+      expect((await fetch(svg)).headers.get("content-disposition")).toMatch(/^attachment/);
+      const html = deliver(resultOf("page"))?.whole?.url ?? "";
+      const answer = await fetch(html);
+      expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+      expect(answer.headers.get("content-disposition")).toMatch(/^attachment/);
+      const { store } = stage.parts;
+      await store.blobs.put(ref, { id: "h", mediaType: "text/html", body: Buffer.from("<script>") });
+      const page = await fetch(`${base}${signBlob({ ...ref, blob: "h", expires: now + 1_000 }, "old")}`);
+      expect(page.headers.get("content-type")).toBe("application/octet-stream");
+    });
+
+    it("W07 a large artifact keeps a beginning, and the whole is where it says; a wrong one names its field", async () => {
+      const artifact = deliver(resultOf("draw"))?.artifact;
+      expect(artifact?.data).toEqual({ columns: ["n", "row"], rows: ROWS.slice(0, 20), total: 3_000 });
+      const whole = (await (await fetch(artifact?.whole?.url ?? "")).json()) as { rows: Json };
+      expect(whole.rows).toEqual(ROWS);
+      expect(resultOf("bad")?.status).toBe("error");
+      expect(String(stage.errors[0]?.error)).toContain("artifact.data.rows[0] has 2 cells");
+    });
+
+    it("live and replay are the same but for the signature, and that is the same for a while", () => {
+      for (const event of events) expect(readEvent(deliver(event))).toMatchObject({ ok: true });
+      const [first, again] = [deliver(events), deliver(events)];
+      expect(again).toEqual(first);
+      now = NOW + 24 * 60 * 60 * 1_000;
+      expect(deliver(events)).not.toEqual(first);
+      now = NOW;
+      expect(JSON.stringify(events)).not.toContain(base);
+    });
+
+    it("an address that is old, changed, of another secret, session or tenant opens nothing", async () => {
+      const [blob = ""] = blobsIn(events);
+      const grant = { ...ref, blob, expires: now + 1_000 };
+      const code = async (token: string, at = now): Promise<string> =>
+        openBlob(stage.parts, token, { secrets: SECRETS, now: at }).then(
+          () => "opened",
+          (error: unknown) => (error instanceof BlobError ? error.code : String(error)),
+        );
+      expect(await code(signBlob(grant, "new"))).toBe("opened");
+      expect(await code(signBlob(grant, "old"))).toBe("opened");
+      expect(await code(signBlob(grant, "new"), now + 999)).toBe("opened");
+      expect(await code(signBlob(grant, "new"), now + 1_000)).toBe("EXPIRED");
+      expect(await code(signBlob(grant, "other"))).toBe("BAD_ADDRESS");
+      expect(await code(`x${signBlob(grant, "new")}`)).toBe("BAD_ADDRESS");
+      const other = await stage.session();
+      expect(await code(signBlob({ ...grant, session: other.session }, "new"))).toBe("GONE");
+      expect(await code(signBlob({ ...grant, tenant: "t" }, "new"))).toBe("GONE");
+      expect(await code(signBlob({ ...grant, blob: "none" }, "new"))).toBe("GONE");
+    });
+  });
+}

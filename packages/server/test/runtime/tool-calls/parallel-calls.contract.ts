@@ -1,0 +1,148 @@
+/** People and programs that react the moment they are told, and forms whose fields are files. */
+import { afterEach, describe, expect, it } from "vitest";
+import { blocksOf, type Event } from "@turnstream/protocol";
+import type { Prompt } from "../../../src/models/model.ts";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { answerQuestion } from "../../../src/session/interactions/answer-question.ts";
+import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
+import { saveFormDraft } from "../../../src/session/interactions/form-drafts.ts";
+import { FormError, submitForm } from "../../../src/session/interactions/submit-form.ts";
+import { sendMessage } from "../../../src/session/messages/send.ts";
+import { uploadFile } from "../../../src/session/blobs/upload.ts";
+import type { Ref } from "../../../src/store/refs.ts";
+import { Stage, type StageParts } from "../turn-harness.ts";
+
+const CV = { title: "CV", fields: [{ name: "cv", label: "CV", type: "file", required: true }] } as const;
+
+export function atOnceContract(makeParts: () => Promise<StageParts>): void {
+  let stage: Stage;
+
+  const trade = tool({ rerun: "always", approval: true, run: () => "traded" });
+  const apply = tool({ rerun: "always", run: (_, context) => context.requestForm(CV) });
+
+  /** Reacts to the first event of the type, in the same breath. */
+  async function react(
+    ref: Ref,
+    type: Event["type"],
+    reaction: (event: Event) => Promise<unknown>,
+  ): Promise<void> {
+    const done = new AbortController();
+    for await (const delivery of stage.parts.log.attach(ref.session, { after: "0-0", signal: done.signal }))
+      for (const { event } of delivery.type === "entries" ? delivery.entries : [])
+        if (event.type === type && !done.signal.aborted) {
+          await reaction(event);
+          done.abort();
+        }
+  }
+
+  /** A turn that asked for a file, and an upload of its session. */
+  async function asked(): Promise<{ ref: Ref; form: string; prompts: Prompt[] }> {
+    stage = await Stage.open(await makeParts());
+    const prompts: Prompt[] = [];
+    const model = scripted(({ prompt, turn, step }) => {
+      prompts.push(prompt);
+      return turn === 1 && step === 0 ? [call("apply")] : [say("thanks")];
+    });
+    await stage.worker([defineAgent({ name: "a", model, tools: { apply }, title: false })]);
+    const ref = await stage.session();
+    const turn = await stage.ask(ref, "apply");
+    const form = blocksOf(turn).find((block) => block.kind === "form")?.form ?? "";
+    const body = (async function* () {
+      yield new TextEncoder().encode("ten years of bread");
+    })();
+    await uploadFile(stage.parts, ref, { id: "u-1", name: "cv.md", body, by: null });
+    return { ref, form, prompts };
+  }
+
+  describe("who reacts at once", () => {
+    afterEach(() => stage.close());
+
+    it("decides on an approval that was told a moment ago", async () => {
+      stage = await Stage.open(await makeParts());
+      const model = scripted([[call("trade")], [say("done")]]);
+      await stage.worker([defineAgent({ name: "a", model, tools: { trade }, title: false })]);
+      const ref = await stage.session();
+      const message = await stage.send(ref, "buy");
+      await react(ref, "approval.request", async (event) => {
+        const { key } = event as Extract<Event, { type: "approval.request" }>;
+        expect(await decideApproval(stage.parts, ref, { key, decision: "approve" })).toMatchObject({
+          won: true,
+        });
+      });
+      const turn = await stage.ended(ref, (one) => one.message?.id === message);
+      expect(turn.status).toBe("end_turn");
+    });
+
+    it("answers a question that was told a moment ago", async () => {
+      stage = await Stage.open(await makeParts());
+      const model = scripted([
+        [call("ask_user_question", { questions: [{ question: "Which?" }] })],
+        [say("ok")],
+      ]);
+      await stage.worker([defineAgent({ name: "a", model, askUser: true, title: false })]);
+      const ref = await stage.session();
+      await stage.send(ref, "ask");
+      await react(ref, "question.request", async (event) => {
+        const { key } = event as Extract<Event, { type: "question.request" }>;
+        const answers = [{ question: "q1", selected: [], text: "this" }];
+        expect(await answerQuestion(stage.parts, ref, { key, answers })).toMatchObject({ won: true });
+      });
+    });
+
+    it("fills in a form that was told a moment ago, and is told soon of one that never was", async () => {
+      stage = await Stage.open(await makeParts());
+      const model = scripted([[call("apply")], [say("thanks")]]);
+      await stage.worker([defineAgent({ name: "a", model, tools: { apply }, title: false })]);
+      const ref = await stage.session();
+      await stage.send(ref, "apply");
+      await react(ref, "form.request", async (event) => {
+        const { form } = event as Extract<Event, { type: "form.request" }>;
+        await saveFormDraft(stage.parts, ref, { form, values: {} });
+      });
+      await expect(saveFormDraft(stage.parts, ref, { form: "f-404", values: {} })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+    });
+  });
+
+  describe("files of a form", () => {
+    afterEach(() => stage.close());
+
+    const values = { cv: { upload: "u-1", name: "cv.md" } };
+
+    it("are uploads of the session, and what is none is refused", async () => {
+      const { ref, form } = await asked();
+      const refused = submitForm(stage.parts, ref, {
+        form,
+        values: { cv: { upload: "u-2", name: "cv.md" } },
+      });
+      await expect(refused).rejects.toThrow(FormError);
+      await expect(refused).rejects.toMatchObject({ problems: [{ field: "cv", problem: "not_uploaded" }] });
+    });
+
+    it("are read before the model goes on", async () => {
+      const { ref, form, prompts } = await asked();
+      await submitForm(stage.parts, ref, { form, values });
+      await stage.ended(ref, ({ message }) => message?.resumes === form);
+      expect(JSON.stringify(prompts.at(-1))).toContain("ten years of bread");
+    });
+
+    it("are called what the upload is called, whatever the client says", async () => {
+      const { ref, form } = await asked();
+      const lie = { upload: "u-1", name: "salary.pdf", media_type: "application/pdf", size: 1 };
+      const result = await submitForm(stage.parts, ref, { form, values: { cv: lie } });
+      expect(result).toMatchObject({ won: true, change: { body: { values: { cv: { name: "cv.md" } } } } });
+      expect(JSON.stringify(result)).not.toContain("pdf");
+    });
+
+    it("are read when a message submits it, beside its own", async () => {
+      const { ref, form, prompts } = await asked();
+      await sendMessage(stage.parts, ref, { id: "m-2", text: "here", resumes: form, formValues: values });
+      await stage.ended(ref, ({ message }) => message?.id === "m-2");
+      expect(JSON.stringify(prompts.at(-1))).toContain("ten years of bread");
+    });
+  });
+}

@@ -1,0 +1,202 @@
+/** Tools that come from a source: noted when a run begins, found again at every call, and never the death of a turn. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { type ScriptCall, scripted } from "../../../src/models/scripted-model.ts";
+import { type Agent, type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
+import type { SourceTool, ToolSource } from "../../../src/runtime/define/tool-source.ts";
+import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+const INPUT = z.object({ text: z.string() });
+type Offer = Partial<ToolOptions<typeof INPUT>> & { schema?: SourceTool["schema"] };
+
+function offer({ schema, ...options }: Offer = {}): SourceTool {
+  const made = tool({ input: INPUT, run: ({ text }) => `said ${text}`, ...options });
+  const plain = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
+  return { ...made, label: "Saying", schema: schema ?? plain };
+}
+
+class FakeSource implements ToolSource {
+  readonly name: string;
+  offers: () => Promise<Record<string, SourceTool>>;
+  opened = 0;
+  closed = 0;
+
+  constructor(name: string, offers: Record<string, SourceTool>) {
+    this.name = name;
+    this.offers = () => Promise.resolve(offers);
+  }
+
+  open() {
+    this.opened++;
+    return {
+      tools: () => this.offers(),
+      close: async () => {
+        this.closed++;
+      },
+    };
+  }
+}
+
+describe("a tool source", () => {
+  let stage: Stage;
+  let asked: ScriptCall[];
+  beforeEach(async () => {
+    const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+    stage = await Stage.open(parts);
+    asked = [];
+  });
+  afterEach(() => stage.close());
+
+  const agentWith = (sources: readonly ToolSource[], more: Partial<AgentOptions> = {}): Agent =>
+    defineAgent({
+      name: "helper",
+      model: scripted((step) => {
+        asked.push(step);
+        return step.step === 0 ? [call("echo_say", { text: "hi" })] : [say("done")];
+      }),
+      sources,
+      ...more,
+    });
+  const toolsOffered = (n = 0): string[] => (asked[n]?.tools ?? []).map(({ name }) => name);
+
+  it("offers its tools to the model beside the agent's own, and they run", async () => {
+    const own = tool({ run: () => "own" });
+    await stage.worker([agentWith([new FakeSource("echo", { say: offer() })], { tools: { own } })]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(toolsOffered()).toEqual(["own", "echo_say"]);
+    expect(outline(turn)).toEqual([
+      "(",
+      'call echo_say {"text":"hi"}',
+      "result echo_say success said hi",
+      ") Saying",
+      "text final done",
+    ]);
+  });
+
+  it("gives the model its schema as it is", async () => {
+    const schema = { type: "object", properties: { any: { type: "object", additionalProperties: true } } };
+    await stage.worker([agentWith([new FakeSource("echo", { say: offer({ schema }) })])]);
+    await stage.ask(await stage.session(), "go");
+    expect(asked[0]?.tools?.[0]).toMatchObject({ inputSchema: schema });
+  });
+
+  it("has its input checked before a call", async () => {
+    const input = z.object({ text: z.string().max(1) });
+    await stage.worker([agentWith([new FakeSource("echo", { say: offer({ input }) })])]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(outline(turn)[2]).toMatch(/^result echo_say error The arguments don't fit the tool echo_say/);
+  });
+
+  it("that has lost a tool since the run began gives an error result", async () => {
+    const source = new FakeSource("echo", { say: offer() });
+    let lists = 0;
+    const offers = source.offers;
+    source.offers = () => (lists++ === 0 ? offers() : Promise.resolve({}));
+    await stage.worker([agentWith([source])]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(outline(turn).at(-1)).toBe("text final done");
+    expect(JSON.stringify(asked[1]?.prompt)).toContain("There is no tool echo_say any more.");
+  });
+
+  it("that died since the run began gives an error result, and the turn goes on", async () => {
+    const source = new FakeSource("echo", { say: offer() });
+    let lists = 0;
+    const offers = source.offers;
+    source.offers = () => (lists++ === 0 ? offers() : Promise.reject(new Error("gone")));
+    await stage.worker([agentWith([source])]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(outline(turn)).toContain("result echo_say error This did not work.");
+    expect(turn.status).toBe("end_turn");
+    expect(stage.errors.map(({ about }) => about)).toContain("the tool source echo");
+  });
+
+  it("that can't list in time offers nothing, is told of, and the turn goes on", async () => {
+    const silent = new FakeSource("silent", {});
+    silent.offers = () => new Promise(() => {});
+    await stage.worker([agentWith([silent, new FakeSource("echo", { say: offer() })])]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(toolsOffered()).toEqual(["echo_say"]);
+    expect(turn.status).toBe("end_turn");
+    expect(stage.errors).toEqual([
+      { error: new Error("no list of tools within 5000 ms"), about: "the tool source silent" },
+    ]);
+  });
+
+  it("loses a tool whose input no model could be told", async () => {
+    const schema = { type: "object", properties: { x: { enum: Array(20_000).fill("long") } } };
+    const source = new FakeSource("echo", {
+      say: offer(),
+      odd: offer({ schema: true }),
+      huge: offer({ schema }),
+    });
+    await stage.worker([agentWith([source])]);
+    await stage.ask(await stage.session(), "go");
+    expect(toolsOffered()).toEqual(["echo_say"]);
+    expect(stage.errors.map(({ about }) => about)).toEqual([
+      "the tool odd of the source echo",
+      "the tool huge of the source echo",
+    ]);
+  });
+
+  it("serves sub-agents too, is opened once by a worker, and closed with it", async () => {
+    const source = new FakeSource("echo", { say: offer() });
+    const sub = agentWith([source], { name: "sub" });
+    const main = defineAgent({
+      name: "main",
+      model: scripted([[call("sub", { task: "say hi" })], [say("all done")]]),
+      sources: [source],
+      agents: { sub },
+    });
+    const worker = await stage.worker([main, sub]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(outline(turn)).toContain("r1: result echo_say success said hi");
+    expect([source.opened, source.closed]).toEqual([1, 0]);
+    await worker.leave();
+    expect(source.closed).toBe(1);
+  });
+
+  it("is refused with a name that no tool name could begin with, or given twice", () => {
+    expect(() => agentWith([new FakeSource("1st", {})])).toThrow(/BAD|letter followed by up to 31/);
+    expect(() => agentWith([new FakeSource("a", {}), new FakeSource("a", {})])).toThrow(/two sources/);
+  });
+});
+
+describe("a turn that goes on after its worker died", () => {
+  it("offers the same tools, and doesn't run again what was begun, whatever became of the source", async () => {
+    const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+    const stage = await Stage.open(parts);
+    const asked: ScriptCall[] = [];
+    const source = new FakeSource("echo", { say: offer({ run: () => new Promise(() => {}) }) });
+    const agent = defineAgent({
+      name: "helper",
+      model: scripted((step) => {
+        asked.push(step);
+        return step.step === 0 ? [call("echo_say", { text: "hi" })] : [say("done")];
+      }),
+      sources: [source],
+    });
+    try {
+      const first = await stage.worker([agent], { graceMs: 50 });
+      const ref = await stage.session();
+      await stage.send(ref, "go");
+      await stage.until(ref, 30_000, (state) =>
+        JSON.stringify(state.turns.last()?.items.toArray() ?? []).includes("tool_result") ? true : null,
+      );
+      source.offers = () => Promise.reject(new Error("gone for good"));
+      await first.leave();
+      await stage.worker([agent]);
+      const turn = await stage.ended(ref, () => true);
+      expect(outline(turn).find((line) => line.startsWith("result"))).toMatch(
+        /^result echo_say error This was interrupted/,
+      );
+      expect(asked.at(-1)?.tools).toEqual(asked[0]?.tools);
+    } finally {
+      await stage.close();
+    }
+  });
+});

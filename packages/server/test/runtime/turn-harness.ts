@@ -1,0 +1,208 @@
+/**
+ * A place to play turns in: log, store, signals and a worker, in memory or on real servers. Reads everything that was
+ * written, and holds all of it to the rules: an illegal event anywhere fails the test that caused it.
+ */
+import { randomUUID } from "node:crypto";
+import {
+  type Block,
+  emptyState,
+  type Event,
+  fold,
+  legal,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+import { createInlineEngine, createInlineHub, type InlineHub } from "../../src/engine/memory.ts";
+import type { Log } from "../../src/log/log.ts";
+import type { Agent } from "../../src/runtime/define/agent.ts";
+import { startWorker, type Worker, type WorkerOptions } from "../../src/runtime/worker/worker.ts";
+import { createSession, openSession } from "../../src/session/lifecycle/create.ts";
+import { sendMessage } from "../../src/session/messages/send.ts";
+import { stopTurn } from "../../src/session/messages/stop-turn.ts";
+import type { Signals } from "../../src/signals/signals.ts";
+import { systemEnv } from "../../src/util/env.ts";
+import type { Actor, Ref } from "../../src/store/refs.ts";
+import type { OpenStore } from "../../src/store/store.ts";
+
+export interface StageParts {
+  readonly log: Log;
+  readonly store: OpenStore;
+  readonly signals: Signals;
+  /** In memory when absent. */
+  readonly engine?: WorkerOptions["engine"];
+}
+
+export class Stage {
+  readonly parts: StageParts;
+  readonly hub: InlineHub = createInlineHub();
+  readonly actor: Actor;
+  readonly errors: { error: unknown; about: string }[] = [];
+  readonly #workers: Worker[] = [];
+  readonly #doomed = new Set<object>();
+
+  private constructor(parts: StageParts, actor: Actor) {
+    this.parts = parts;
+    this.actor = actor;
+  }
+
+  static async open(parts: StageParts): Promise<Stage> {
+    const actor = { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` };
+    await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
+    return new Stage(parts, actor);
+  }
+
+  /** The same stage for another person. */
+  as(actor: Actor): Stage {
+    return new Stage(this.parts, actor);
+  }
+
+  /** Makes the log of a session that only the store has, such as a fork. */
+  async reopen(ref: Ref): Promise<void> {
+    await openSession(this.parts, ref);
+  }
+
+  async worker(agents: readonly Agent[], options: Partial<WorkerOptions> = {}): Promise<Worker> {
+    const { store, log, signals } = this.parts;
+    const worker = await startWorker({
+      store,
+      log,
+      signals,
+      engine: this.parts.engine ?? ((hooks) => createInlineEngine({ ...hooks, hub: this.hub })),
+      agents,
+      sweepMs: 100,
+      // Long: on a machine that stops for seconds a short lease would only be lost. Whoever is to die says how soon it's missed.
+      ttlMs: 60_000,
+      onError: (error, about) => this.errors.push({ error, about }),
+      ...options,
+    });
+    if (!this.#doomed.has(options)) this.#workers.push(worker);
+    return worker;
+  }
+
+  /** A worker that will die: nobody can ask it to leave. */
+  doomed(agents: readonly Agent[], options: Partial<WorkerOptions>): Promise<Worker> {
+    this.#doomed.add(options);
+    return this.worker(agents, options);
+  }
+
+  async session(): Promise<Ref> {
+    const session = await createSession(this.parts, this.actor, { id: `s-${randomUUID()}` }, systemEnv);
+    return { tenant: this.actor.tenant, session: session.id };
+  }
+
+  async send(
+    ref: Ref,
+    text: string,
+    options: { agent?: string; mode?: "agent" | "chat" } = {},
+  ): Promise<string> {
+    const id = `m-${randomUUID()}`;
+    await sendMessage(this.parts, ref, { id, text, by: this.actor.user, options });
+    return id;
+  }
+
+  stop(ref: Ref, turn?: string) {
+    return stopTurn(this.parts, ref, { by: this.actor.user, ...(turn === undefined ? {} : { turn }) });
+  }
+
+  /** Sends, and waits until that turn has ended. */
+  async ask(
+    ref: Ref,
+    text: string,
+    options: { agent?: string; mode?: "agent" | "chat" } = {},
+  ): Promise<Turn> {
+    const message = await this.send(ref, text, options);
+    return this.ended(ref, (turn) => turn.message?.id === message);
+  }
+
+  /** The turn that passes, once it has ended and its worker is done with it. */
+  async ended(ref: Ref, test: (turn: Turn) => boolean, patienceMs = 120_000): Promise<Turn> {
+    return this.until(ref, patienceMs, async (state) => {
+      const turn = state.turns.findLast(test);
+      if (turn === undefined || turn.status === "running") return null;
+      const running = await this.parts.store.running.get(ref);
+      return running?.turn === turn.id ? null : turn;
+    });
+  }
+
+  async until<T>(
+    ref: Ref,
+    patienceMs: number,
+    look: (state: SessionState) => Promise<T | null> | T | null,
+  ): Promise<T> {
+    const deadline = performance.now() + patienceMs;
+    while (true) {
+      const state = await this.state(ref);
+      const found = await look(state);
+      if (found !== null) return found;
+      if (performance.now() > deadline) {
+        throw new Error(`not within ${patienceMs} ms: ${JSON.stringify(this.errors.map(String))}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  /** Everything ever written that is still there, from the archive and the log. */
+  async events(ref: Ref): Promise<Event[]> {
+    const { store, log } = this.parts;
+    const events: Event[] = [];
+    for (let after = 0; ;) {
+      const page = await store.archive.events(ref, { after, limit: 500 });
+      if (page.length === 0) break;
+      events.push(...page);
+      after = Number(page.at(-1)?.id.split("-")[1]);
+    }
+    for (let after = events.at(-1)?.id ?? "0-0"; ;) {
+      const page = await log.read(ref.session, { after });
+      if (!page.ok || page.entries.length === 0) break;
+      events.push(...page.entries.map((entry) => entry.event));
+      after = page.entries.at(-1)?.cursor ?? after;
+    }
+    return events;
+  }
+
+  /** The fold of all that was written, each event held to the rules. */
+  async state(ref: Ref): Promise<SessionState> {
+    let state = emptyState;
+    for (const event of await this.events(ref)) {
+      const wrong = legal(state, event);
+      if (wrong !== null) throw new Error(`${wrong.rule} ${wrong.message}: ${JSON.stringify(event)}`);
+      state = fold(state, event);
+    }
+    return state;
+  }
+
+  async close(): Promise<void> {
+    for (const worker of this.#workers) await worker.leave();
+    await this.parts.signals.close();
+    await this.parts.log.close();
+    await this.parts.store.close();
+  }
+}
+
+/** The blocks of a turn in short: what a person would see of it. */
+export function outline(turn: Turn): string[] {
+  return turn.items.toArray().flatMap((item) => {
+    if (item === null || item.kind === "superseded") return [];
+    if (item.kind === "group_start") return ["("];
+    if (item.kind === "group_end") return [`) ${item.summary}`.trim()];
+    return [lineOf(item)];
+  });
+}
+
+function lineOf(block: Block): string {
+  const run = block.run === "main" ? "" : `${block.run}: `;
+  switch (block.kind) {
+    case "thinking":
+      return `${run}thinking ${block.text}`;
+    case "text":
+      return `${run}text${block.part ? " part" : ""}${block.final ? " final" : ""} ${block.text}`;
+    case "tool_call":
+      return `${run}call${block.hidden ? " hidden" : ""} ${block.name} ${JSON.stringify(block.input)}`;
+    case "tool_result":
+      return `${run}result${block.hidden ? " hidden" : ""} ${block.name} ${block.status} ${block.preview}`;
+    case "notice":
+      return `${run}notice ${block.notice} ${block.error?.code ?? ""}`.trim();
+    default:
+      return `${run}${block.kind}`;
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * The pure halves of ending and taking over, held to the rules over generated logs: wherever a turn stands, closing it
+ * writes a legal rest, and making void what was not journaled is a legal takeover that nothing half-written survives.
+ */
+import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
+import {
+  blocksOf,
+  type Event,
+  fold,
+  foldAll,
+  legal,
+  mainRun,
+  SCHEMA_VERSION,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { type End, nextClosing } from "../../../src/runtime/events/closing-events.ts";
+import { supersede } from "../../../src/runtime/turn/supersede.ts";
+import { NO_USAGE } from "../../../src/models/usage.ts";
+
+const RUNS = Math.min(2_000, Number(process.env["TURNSTREAM_LOGS"] ?? Infinity));
+const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
+
+const FACTS = {
+  usage: NO_USAGE,
+  durationMs: 5,
+  runUsage: new Map(),
+  stoppedText: "Stopped.",
+  thoughtText: "Thinking",
+};
+const ENDS: readonly End[] = [
+  { reason: "user_stopped", by: "linh" },
+  { reason: "user_stopped", by: null },
+  { reason: "error", code: "LLM_ERROR", text: "No.", canRetry: true, isTransient: true },
+];
+
+function write(state: SessionState, draft: object, epoch = state.epoch): SessionState {
+  const event = { v: SCHEMA_VERSION, at: 1, ...draft, id: `${epoch}-${state.seq + 1}` } as Event;
+  const wrong = legal(state, event);
+  if (wrong !== null) throw new Error(`${wrong.rule} ${wrong.message}: ${JSON.stringify(event)}`);
+  return fold(state, event);
+}
+
+/** Cut somewhere, with a turn that runs, has its main run, and is not at its notice yet. */
+function runningAt(log: readonly Event[], cut: number): { state: SessionState; turn: Turn } | null {
+  const state = foldAll(log.slice(0, cut % (log.length + 1)));
+  const turn = state.turns.last();
+  if (turn?.status !== "running" || mainRun(turn)?.status !== "running") return null;
+  return blocksOf(turn).at(-1)?.kind === "notice" ? null : { state, turn };
+}
+
+it("closing a turn wherever it stands is legal, and says once why it ended", () => {
+  let [tried, withRuns, withCalls, withGroups] = [0, 0, 0, 0];
+  fc.assert(
+    fc.property(legalLog(120), fc.nat(), fc.nat(ENDS.length - 1), (log, cut, n) => {
+      const end = ENDS[n] as End;
+      const at = runningAt(log, cut);
+      if (at === null) return;
+      tried++;
+      if (at.turn.runs.some((run) => run.parent !== null && run.status === "running")) withRuns++;
+      if (at.turn.open > 0) withCalls++;
+      if (at.turn.group !== null) withGroups++;
+      let { state } = at;
+      for (let round = 0; round < 1_000; round++) {
+        const turn = state.turns.last() as Turn;
+        const drafts = nextClosing(turn, end, FACTS);
+        if (drafts.length === 0) break;
+        for (const draft of drafts) state = write(state, { ...draft, turn: turn.id });
+      }
+      const turn = state.turns.last() as Turn;
+      expect(turn.status).toBe(end.reason);
+      expect(blocksOf(turn).filter(({ kind }) => kind === "notice")).toHaveLength(1);
+      expect(turn.runs.every((run) => run.status !== "running")).toBe(true);
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+  for (const count of [tried, withRuns, withCalls, withGroups]) expect(count).toBeGreaterThan(RUNS / 100);
+});
+
+it("a takeover of what was not journaled is legal, keeps what was, and can be closed", () => {
+  let [tried, voids, runsVoid, groupsVoid] = [0, 0, 0, 0];
+  fc.assert(
+    fc.property(legalLog(120), fc.nat(), fc.nat(), (log, cut, from) => {
+      const at = runningAt(log, cut);
+      if (at === null) return;
+      const { state, turn } = at;
+      const { kept, keptCalls } = journaledAt(turn, from % (turn.items.length + 1));
+      const gone = supersede(turn, kept, keptCalls);
+      tried++;
+      voids += gone.blocks.length;
+      runsVoid += gone.runs.length;
+      groupsVoid += gone.groups.length;
+      let next = write(state, { type: "turn.takeover", turn: turn.id, ...gone }, state.epoch + 1);
+      const left = blocksOf(next.turns.last() as Turn);
+      for (const id of kept) expect(left.some((block) => block.id === id)).toBe(true);
+      expect(left.filter((block) => block.end === null).every(({ kind }) => kind === "tool_result")).toBe(
+        true,
+      );
+      for (let round = 0; round < 1_000; round++) {
+        const now = next.turns.last() as Turn;
+        const drafts = nextClosing(now, ENDS[0] as End, FACTS);
+        if (drafts.length === 0) break;
+        for (const draft of drafts) next = write(next, { ...draft, turn: turn.id });
+      }
+      expect(next.turns.last()?.status).toBe("user_stopped");
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+  for (const count of [tried, voids, runsVoid, groupsVoid]) expect(count).toBeGreaterThan(RUNS / 100);
+});
+
+/**
+ * What a journal could hold of a turn: everything up to a place, as far as it has ended. What a person was asked is
+ * committed with its call, and a run that has ended was journaled to its end.
+ */
+function journaledAt(turn: Turn, from: number): { kept: Set<string>; keptCalls: Set<string> } {
+  const all = blocksOf(turn);
+  const over = new Set(turn.runs.filter(({ status }) => status !== "running").map(({ id }) => id));
+  const last = Math.max(
+    from,
+    ...all.filter((block) => "version" in block || over.has(block.run)).map(({ index }) => index + 1),
+  );
+  const before = all.filter((block) => block.index < last && block.end !== null);
+  const callsKept = new Set(before.flatMap((block) => (block.kind === "tool_call" ? [block.call] : [])));
+  const keptCalls = new Set(
+    all.flatMap((block) => (block.kind === "tool_result" && block.index < last ? [block.call] : [])),
+  );
+  const hangs = (block: (typeof all)[number]): boolean =>
+    "call" in block && block.call !== null && block.kind !== "tool_call" && !callsKept.has(block.call);
+  return { kept: new Set(before.filter((block) => !hangs(block)).map(({ id }) => id)), keptCalls };
+}

@@ -1,0 +1,190 @@
+/**
+ * A worker dies at every point of a rich turn at which something is written, before it has happened and after, and another
+ * one goes on: the turn ends well, every event is legal, nothing that forbids it runs twice, and the answer is the same.
+ */
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { blocksOf, type Turn } from "@turnstream/protocol";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { call, say, think } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { Mortality, mortalParts } from "../crash-injection.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+/** Two parallel sub-agents, both kinds of tools, a shared thought, groups, text between steps. */
+function cast(effects: string[]): Agent {
+  const note = (rerun: "always" | "never") =>
+    tool({
+      rerun,
+      input: z.object({ what: z.string() }),
+      run: ({ what }, context) => {
+        effects.push(`${rerun} ${context.idempotencyKey} ${what}`);
+        context.progress(`doing ${what}`);
+        return { content: `did ${what}`, blocks: [{ type: "text", text: `${what} done` }] };
+      },
+    });
+  const helper = defineAgent({
+    name: "helper",
+    label: "Helper",
+    tools: { look: note("always"), act: note("never") },
+    model: scripted(({ step, text }) => {
+      if (step === 0) return [think(`about ${text}`), call("look", { what: text }, { id: `look-${text}` })];
+      if (step === 1) return [call("act", { what: text }, { id: `act-${text}` })];
+      return [say(`${text} is fine`)];
+    }),
+  });
+  const model = scripted([
+    [think("First."), call("look", { what: "a" }), call("act", { what: "b" })],
+    [call("share_thought", { thought: "Going on." }), call("share_thought", { thought: "And on." })],
+    [say("Let me ask."), call("helper", { task: "x" }), call("helper", { task: "y" })],
+    [think("Last."), say("All is fine.")],
+  ]);
+  const tools = { look: note("always"), act: note("never") };
+  return defineAgent({ name: "main", model, tools, agents: { helper }, shareThought: true });
+}
+
+async function play(deaths: readonly { after: number; isDone: boolean }[], { isStopped = false } = {}) {
+  const effects: string[] = [];
+  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+  const stage = await Stage.open(parts);
+  const ref = await stage.session();
+  const mortalities: Mortality[] = [];
+  const died: string[] = [];
+  for (const death of deaths) {
+    const mortality = new Mortality(death, (name) => {
+      died.push(name);
+      if (isStopped) void stage.stop(ref);
+    });
+    mortalities.push(mortality);
+    const mortal = mortalParts(parts, mortality);
+    const { log, store, signals } = mortal;
+    const options = { log, store, signals, sweepMs: 20, onError: () => {} };
+    await stage.doomed([cast(effects)], options);
+  }
+  const message = await stage.send(ref, "Do it");
+  await stage.worker([cast(effects)], { sweepMs: 20 });
+  const turn = await stage.ended(ref, (one) => one.message?.id === message);
+  const left = await parts.store.journal.read(ref, turn.id);
+  const events = await stage.events(ref);
+  return { turn, effects, calls: mortalities.map(({ calls }) => calls), died, left, events, stage };
+}
+
+function check({ turn, effects, left, stage }: Awaited<ReturnType<typeof play>>, what: string): void {
+  const never = effects.filter((effect) => effect.startsWith("never"));
+  expect(new Set(never).size, `${what}: ${never.join(", ")}`).toBe(never.length);
+  expect(turn.status, what).toBe("end_turn");
+  expect(outline(turn).at(-1), what).toBe("text final All is fine.");
+  expect(summaryOf(turn), what).toEqual([
+    "call act",
+    "call act",
+    "call act",
+    "call helper",
+    "call helper",
+    "call look",
+    "call look",
+    "call look",
+    "call share_thought",
+    "call share_thought",
+    "text Let me ask.",
+    "text part And on.",
+    "text part Going on.",
+    "text part x is fine",
+    "text part y is fine",
+  ]);
+  // Neither of the two got what the other was asked for.
+  const asked = blocksOf(turn).flatMap((block) =>
+    block.kind === "tool_call" && block.name === "helper" ? [block] : [],
+  );
+  for (const { call: id, input } of asked) {
+    const result = blocksOf(turn).find((block) => block.kind === "tool_result" && block.call === id);
+    const { task } = input as { task: string };
+    expect(result, what).toMatchObject({ status: "success", preview: `${task} is fine` });
+    const run = turn.runs.find((one) => one.call === id && one.status === "completed")?.id;
+    for (const block of blocksOf(turn))
+      if (block.run === run) expect(JSON.stringify(block), what).toContain(task);
+  }
+  expect(turn.usage?.calls, what).toBeGreaterThanOrEqual(10);
+  expect(
+    left.every(({ key }) => /^(call|start)\//.test(key)),
+    what,
+  ).toBe(true);
+  expect(
+    stage.errors.map(({ error }) => String(error)),
+    what,
+  ).toEqual([]);
+}
+
+function summaryOf(turn: Turn): string[] {
+  const lines = outline(turn).map((line) => line.replace(/^r\d+: /, ""));
+  return lines
+    .filter((line) => /^(call|text)/.test(line) && !line.includes("final"))
+    .map((line) => line.replace(" hidden", "").replace(/ \{.*/, ""))
+    .toSorted();
+}
+
+it("a worker can die at every point of a turn", async () => {
+  const whole = await play([{ after: Infinity, isDone: false }]);
+  check(whole, "no death");
+  await whole.stage.close();
+  const [total = 0] = whole.calls;
+  expect(total).toBeGreaterThan(40);
+  let takeovers = 0;
+  for (let after = 0; after < total; after++) {
+    for (const isDone of [false, true]) {
+      const one = await play([{ after, isDone }]);
+      check(one, `death after ${after} calls at ${one.died.join()}, ${isDone ? "done" : "not done"}`);
+      takeovers += one.events.filter((event) => event.type === "turn.takeover").length;
+      await one.stage.close();
+    }
+  }
+  expect(takeovers).toBeGreaterThan(total);
+});
+
+it("and the one that goes on can die as well", async () => {
+  const random = seeded(Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115));
+  for (let round = 0; round < 25; round++) {
+    // A turn has more calls than that: the first one dies for sure.
+    const deaths = Array.from({ length: 3 }, () => ({
+      after: Math.floor(random() * 40),
+      isDone: random() < 0.5,
+    }));
+    const one = await play(deaths);
+    check(one, JSON.stringify(deaths));
+    expect(one.died.length, "somebody died").toBeGreaterThan(0);
+    await one.stage.close();
+  }
+});
+
+it("a turn that is stopped when its worker dies ends as stopped, or as it had ended", async () => {
+  let stopped = 0;
+  for (let after = 2; after < 48; after++) {
+    const one = await play([{ after, isDone: after % 2 === 0 }], { isStopped: true });
+    const what = `death after ${after} calls at ${one.died.join()}`;
+    expect(["user_stopped", "end_turn"], what).toContain(one.turn.status);
+    if (one.turn.status === "user_stopped") {
+      stopped++;
+      expect(
+        outline(one.turn).filter((line) => line.startsWith("notice")),
+        what,
+      ).toEqual(["notice stopped"]);
+    }
+    const never = one.effects.filter((effect) => effect.startsWith("never"));
+    expect(new Set(never).size, what).toBe(never.length);
+    expect(one.stage.errors, what).toEqual([]);
+    await one.stage.close();
+  }
+  expect(stopped).toBeGreaterThan(20);
+});
+
+/** The same numbers for the same seed. */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

@@ -1,0 +1,306 @@
+/** Rare courses of a turn that once went wrong, or easily could. In memory. */
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { blocksOf } from "@turnstream/protocol";
+import { LogError } from "../../../src/log/errors.ts";
+import type { Batch, Log } from "../../../src/log/log.ts";
+import { createMemoryLog, MemoryEngine } from "../../../src/log/memory.ts";
+import { createStreamLog } from "../../../src/log/stream-log.ts";
+import type { Prompt } from "../../../src/models/model.ts";
+import { breakOff, call, say, think } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { fromStream } from "../../../src/runtime/define/stream-agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { StoreError } from "../../../src/store/errors.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+let stage: Stage;
+const open = async (log: Log = createMemoryLog()): Promise<Stage> =>
+  (stage = await Stage.open({ log, store: memoryStore(), signals: createMemorySignals() }));
+afterEach(() => stage.close());
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const look = tool({ rerun: "always", run: () => "seen" });
+
+/** Loses its end, as a failover does. */
+class LossyEngine extends MemoryEngine {
+  lose(session: string, count: number): void {
+    const stream = this.streams.get(session);
+    this.timeline++;
+    stream?.entries.splice(stream.entries.length - count, count);
+  }
+}
+
+describe("the log loses its acknowledged end before it is archived", () => {
+  it.each(["tool_call.end", "text.end", "turn.end"])("with a %s", async (type) => {
+    const engine = new LossyEngine();
+    await open(createStreamLog(engine, {}));
+    let isLost = false;
+    const { log } = stage.parts;
+    const lossy: Log = Object.assign(Object.create(log) as Log, {
+      append: async (session: string, batch: Batch) => {
+        const appended = await log.append(session, batch);
+        if (!isLost && batch.events.at(-1)?.type === type) {
+          isLost = true;
+          engine.lose(session, batch.events.length);
+        }
+        return appended;
+      },
+    });
+    const model = scripted([[call("look")], [say("done")]]);
+    await stage.worker([defineAgent({ name: "a", model, tools: { look } })], { log: lossy });
+    const ref = await stage.session();
+    const turn = await stage.ask(ref, "go");
+    expect(isLost).toBe(true);
+    expect(outline(turn)).toEqual([
+      "(",
+      "call look {}",
+      "result look success seen",
+      ") Look",
+      "text final done",
+    ]);
+    expect((await stage.ask(ref, "again")).status).toBe("end_turn");
+  });
+});
+
+it("what the log won't take ends the turn, and nobody is told to try again", async () => {
+  await open();
+  const { log } = stage.parts;
+  const strict: Log = Object.assign(Object.create(log) as Log, {
+    append: async (session: string, batch: Batch) => {
+      if (batch.events.some((event) => event.type === "text.delta")) throw new LogError("TOO_LARGE");
+      return log.append(session, batch);
+    },
+  });
+  await stage.worker([defineAgent({ name: "a", model: scripted([[say("much")]]) })], { log: strict });
+  const turn = await stage.ask(await stage.session(), "go");
+  expect(turn.status).toBe("error");
+  expect(blocksOf(turn).at(-1)).toMatchObject({ error: { code: "SERVER_ERROR", can_retry: false } });
+});
+
+describe("branches", () => {
+  it("whose models give the same ids to their calls keep them apart", async () => {
+    await open();
+    const helper = defineAgent({
+      name: "helper",
+      model: scripted(({ step, text }) =>
+        step === 0 ? [call("ask", { of: text }, { id: "call_0" })] : [say(text)],
+      ),
+      tools: {
+        ask: tool({
+          input: z.object({ of: z.string() }),
+          // Such a label holds the call back until its input is known.
+          label: ({ of }) => `Asking ${of}`,
+          run: async ({ of }) => {
+            await pause(5);
+            return `secret of ${of}`;
+          },
+        }),
+      },
+    });
+    const model = scripted([
+      [call("helper", { task: "A" }, { id: "call_0" }), call("helper", { task: "B" }, { id: "call_0" })],
+      [say("ok")],
+    ]);
+    await stage.worker([defineAgent({ name: "a", model, agents: { helper } })]);
+    const turn = await stage.ask(await stage.session(), "go");
+    const results = outline(turn).filter((line) => line.includes("result ask"));
+    expect(results.map((line) => line.replace(/^r\d: /, "")).toSorted()).toEqual([
+      "result ask success secret of A",
+      "result ask success secret of B",
+    ]);
+  });
+
+  it("wait for a tool that may not be run again when another of them begins anew", async () => {
+    await open();
+    let runs = 0;
+    const pay = tool({
+      run: async () => {
+        runs++;
+        await pause(80);
+        return "paid";
+      },
+    });
+    const helper = defineAgent({
+      name: "helper",
+      retries: { firstMs: 5 },
+      model: scripted([[say("half"), breakOff({ times: 1 })]]),
+    });
+    const model = scripted([[call("pay"), call("helper", { task: "x" })], [say("ok")]]);
+    await stage.worker([defineAgent({ name: "a", model, tools: { pay }, agents: { helper } })]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(runs).toBe(1);
+    expect(outline(turn)).toContain("result pay success paid");
+    expect(outline(turn)).toContain("result helper success half");
+  });
+});
+
+describe("a tool that may not be run again", () => {
+  it("and was stopped while it ran is not told to the model as not done", async () => {
+    await open();
+    const prompts: Prompt[] = [];
+    const pay = tool({ run: () => new Promise(() => {}) });
+    const model = scripted(({ prompt, turn }) => {
+      prompts.push(prompt);
+      return turn === 1 ? [call("pay")] : [say("ok")];
+    });
+    await stage.worker([defineAgent({ name: "a", model, tools: { pay } })]);
+    const ref = await stage.session();
+    await stage.send(ref, "pay");
+    await stage.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    await stage.stop(ref);
+    await stage.ended(ref, () => true);
+    await stage.ask(ref, "did it?");
+    expect(JSON.stringify(prompts.at(-1))).toContain("Nobody knows whether it took effect");
+  });
+
+  it("keeps its outcome while the database is away for a moment", async () => {
+    await open();
+    const { store } = stage.parts;
+    let failures = 3;
+    const shaky = {
+      ...store,
+      journal: {
+        ...store.journal,
+        write: (...args: Parameters<typeof store.journal.write>) => {
+          if (args[1].key.startsWith("call/") && failures-- > 0)
+            return Promise.reject(new StoreError("UNAVAILABLE", "the database"));
+          return store.journal.write(...args);
+        },
+      },
+    };
+    let runs = 0;
+    const pay = tool({ run: () => `paid ${++runs}` });
+    const model = scripted([[call("pay")], [say("ok")]]);
+    await stage.worker([defineAgent({ name: "a", model, tools: { pay } })], { store: shaky });
+    const turn = await stage.ask(await stage.session(), "pay");
+    expect(outline(turn)).toContain("result pay success paid 1");
+    expect(runs).toBe(1);
+  });
+});
+
+// oxlint-disable-next-line require-yield
+async function* fails(): AsyncGenerator<never> {
+  throw new StoreError("NOT_FOUND", "session of their own");
+}
+
+describe("a worker that is frozen", () => {
+  it("right before it is given its epoch takes nothing from the one that has the turn by then", async () => {
+    await open();
+    const { store } = stage.parts;
+    const gate = new AbortController();
+    const awake = new Promise<void>((resolve) =>
+      gate.signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
+    let isFrozen = false;
+    const frozen = {
+      ...store,
+      epochs: {
+        ...store.epochs,
+        next: async (...args: Parameters<typeof store.epochs.next>) => {
+          isFrozen = true;
+          await awake;
+          return store.epochs.next(...args);
+        },
+      },
+      // Its lease runs out meanwhile.
+      leases: { ...store.leases, renew: () => awake.then(() => false) },
+    };
+    const agent = defineAgent({ name: "a", model: scripted([[say("one "), say("answer", { paceMs: 20 })]]) });
+    await stage.doomed([agent], { store: frozen, ttlMs: 200, onError: () => {} });
+    const ref = await stage.session();
+    await stage.send(ref, "go");
+    await stage.until(ref, 30_000, () => (isFrozen ? true : null));
+    // It looks for the frozen one every two seconds.
+    await stage.worker([agent], { ttlMs: 6_000 });
+    await stage.until(ref, 40_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+    gate.abort();
+    const turn = await stage.ended(ref, () => true);
+    expect(turn.status).toBe("end_turn");
+    expect((await stage.events(ref)).filter(({ type }) => type === "turn.takeover")).toEqual([]);
+  });
+});
+
+describe("odd streams", () => {
+  it("what is no picture is not shown, and fails nothing", async () => {
+    await open();
+    let runs = 0;
+    const draw = tool({
+      rerun: "always",
+      run: (_, context) => {
+        runs++;
+        context.image("javascript:alert(1)");
+        context.image({ data: "no base64!", mediaType: "image/png" });
+        context.image({ data: "AAAA", mediaType: "text/html" });
+        return "drawn";
+      },
+    });
+    await stage.worker([
+      defineAgent({ name: "a", model: scripted([[call("draw")], [say("ok")]]), tools: { draw } }),
+    ]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(outline(turn)).toContain("result draw success drawn");
+    expect(blocksOf(turn).flatMap((block) => (block.kind === "tool_result" ? block.parts : []))).toEqual([]);
+    expect(stage.errors).toHaveLength(3);
+    expect(runs).toBe(1);
+  });
+
+  it("a text is the last one although a thought comes after it", async () => {
+    await open();
+    await stage.worker([
+      defineAgent({ name: "a", model: scripted([[say("the answer"), think("well done")]]) }),
+    ]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(outline(turn)).toContain("text final the answer");
+  });
+
+  it("a body that throws an error of the store fails its turn, and the next one begins", async () => {
+    await open();
+    const body = fromStream({
+      name: "a",
+      run: fails,
+    });
+    await stage.worker([body]);
+    const ref = await stage.session();
+    for (const text of ["one", "two"]) expect((await stage.ask(ref, text)).status).toBe("error");
+  });
+
+  it("arguments that are no object are not sent back as they are", async () => {
+    await open();
+    const prompts: Prompt[] = [];
+    const model = scripted(({ prompt, step, turn }) => {
+      prompts.push(prompt);
+      return step === 0 && turn === 1
+        ? [call("look", {}, { raw: "[1, 2]" }), call("look", {}, { raw: "{bad" })]
+        : [say("ok")];
+    });
+    await stage.worker([defineAgent({ name: "a", model, tools: { look } })]);
+    const ref = await stage.session();
+    await stage.ask(ref, "go");
+    await stage.ask(ref, "and?");
+    for (const prompt of prompts.slice(1)) {
+      const calls = prompt
+        .flatMap((message) => (message.role === "assistant" ? message.content : []))
+        .flatMap((part) => (part.type === "tool-call" ? [part.input] : []));
+      expect(calls).toEqual([{}, {}]);
+    }
+  });
+
+  it("two thoughts of one step stand one after the other", async () => {
+    await open();
+    const model = scripted([
+      [call("share_thought", { thought: "one" }), call("share_thought", { thought: "two" })],
+      [say("ok")],
+    ]);
+    await stage.worker([defineAgent({ name: "a", model, shareThought: true })]);
+    const turn = await stage.ask(await stage.session(), "go");
+    expect(blocksOf(turn).flatMap((block) => (block.kind === "text" ? [block.text] : []))).toEqual([
+      "one",
+      "two",
+      "ok",
+    ]);
+  });
+});

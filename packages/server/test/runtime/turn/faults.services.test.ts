@@ -1,0 +1,173 @@
+/** What a running turn makes of servers that fail under it, and what is left of a session that is erased. */
+import { randomUUID } from "node:crypto";
+import { startPostgres } from "@turnstream/services/postgres.ts";
+import { startRedis } from "@turnstream/services/redis.ts";
+import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import pg from "pg";
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createDbosEngine } from "../../../src/engine/dbos.ts";
+import { call, say, think } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import { jobPrefix } from "../../../src/runtime/attempt/job-id.ts";
+import { keepWorker } from "../../../src/runtime/worker/supervise.ts";
+import { eraseSession, finishErasures } from "../../../src/session/lifecycle/erase.ts";
+import type { Ref } from "../../../src/store/refs.ts";
+import { partsOn } from "../real-backend.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+const count = tool({
+  rerun: "always",
+  input: z.object({ n: z.number() }),
+  run: async ({ n }) => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return `counted ${n}`;
+  },
+});
+
+const model = scripted([
+  [think("a thought that takes a while ".repeat(3), { paceMs: 8 }), call("count", { n: 1 })],
+  [say("in between, some text ".repeat(3), { paceMs: 8 }), call("count", { n: 2 })],
+  [say("the end, at last, of a long answer", { paceMs: 8 })],
+]);
+const agent = defineAgent({ name: "a", model, tools: { count } });
+const told = [
+  "(",
+  `thinking ${"a thought that takes a while ".repeat(3)}`,
+  'call count {"n":1}',
+  "result count success counted 1",
+  ") Count",
+  `text ${"in between, some text ".repeat(3)}`,
+  "(",
+  'call count {"n":2}',
+  "result count success counted 2",
+  ") Count",
+  "text final the end, at last, of a long answer",
+];
+
+/** Waits until the turn has got that far. */
+async function reached(stage: Stage, ref: Ref, items: number): Promise<void> {
+  await stage.until(ref, 40_000, (state) => ((state.turns.last()?.items.length ?? 0) >= items ? true : null));
+}
+
+describe("a running turn", () => {
+  it.each([2, 4, 7, 9])(
+    "ends well when Redis is wiped after %i items",
+    { timeout: 120_000 },
+    async (items) => {
+      const redis = await startRedis();
+      cleanups.push(() => redis.stop());
+      const stage = await Stage.open(await partsOn(redis.url, await freshDatabaseUrl()));
+      cleanups.push(() => stage.close());
+      await stage.worker([agent]);
+      const ref = await stage.session();
+      await stage.send(ref, "go");
+      await reached(stage, ref, items);
+      await redis.command("FLUSHALL");
+      const turn = await stage.ended(ref, () => true, 60_000);
+      expect(turn.status).toBe("end_turn");
+      expect(outline(turn)).toEqual(told);
+    },
+  );
+
+  it("ends well when Redis is killed and comes back", { timeout: 120_000 }, async () => {
+    const redis = await startRedis();
+    cleanups.push(() => redis.stop());
+    const stage = await Stage.open(await partsOn(redis.url, await freshDatabaseUrl()));
+    cleanups.push(() => stage.close());
+    await stage.worker([agent]);
+    const ref = await stage.session();
+    await stage.send(ref, "go");
+    await reached(stage, ref, 5);
+    await redis.kill();
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await redis.restart();
+    const turn = await stage.ended(ref, () => true, 60_000);
+    expect(outline(turn)).toEqual(told);
+  });
+
+  it.each([200, 5_000])(
+    "ends well when PostgreSQL is away for %i ms",
+    { timeout: 120_000 },
+    async (awayMs) => {
+      const postgres = await startPostgres();
+      cleanups.push(() => postgres.stop());
+      const parts = await partsOn(
+        sharedRedisUrl(),
+        await postgres.createDatabase(`t_${randomUUID().slice(0, 8)}`),
+      );
+      const stage = await Stage.open(parts);
+      cleanups.push(() => stage.close());
+      const { store, log, signals, engine } = parts;
+      if (engine === undefined) throw new Error("no engine");
+      let losses = 0;
+      const onLost = (): void => void losses++;
+      const worker = await keepWorker({ store, log, signals, engine, agents: [agent], ttlMs: 2_000, onLost });
+      cleanups.push(() => worker.leave());
+      const ref = await stage.session();
+      await stage.send(ref, "go");
+      await reached(stage, ref, 5);
+      await postgres.kill();
+      await new Promise((resolve) => setTimeout(resolve, awayMs));
+      await postgres.restart();
+      const turn = await stage.ended(ref, () => true, 60_000);
+      expect(outline(turn)).toEqual(told);
+      if (awayMs > 2_000) expect(losses).toBeGreaterThan(0);
+    },
+  );
+});
+
+describe("an erased session", () => {
+  it("leaves nothing in any table of the store or the engine", { timeout: 120_000 }, async () => {
+    const databaseUrl = await freshDatabaseUrl();
+    const stage = await Stage.open(await partsOn(sharedRedisUrl(), databaseUrl));
+    cleanups.push(() => stage.close());
+    let forget: ((session: string) => Promise<unknown>) | null = null;
+    const worker = await stage.worker([agent], {
+      engine: async (hooks) => {
+        const engine = await createDbosEngine({ ...hooks, databaseUrl });
+        forget = (session) => engine.forget(jobPrefix(session));
+        return engine;
+      },
+    });
+    const [ended, running] = [await stage.session(), await stage.session()];
+    await stage.ask(ended, "canary-message");
+    await stage.send(running, "canary-message");
+    await reached(stage, running, 5);
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    cleanups.push(() => client.end());
+    const needles = [ended.session, running.session, "canary-message"];
+    expect((await search(client, needles)).length).toBeGreaterThan(5);
+    for (const ref of [ended, running]) await eraseSession(stage.parts, ref);
+    await expect.poll(() => worker.running, { timeout: 30_000 }).toBe(0);
+    // What the worker's upkeep does once a minute.
+    await finishErasures(stage.parts, { graceMs: 0, ...(forget === null ? {} : { forget }) });
+    expect(await search(client, needles)).toEqual([]);
+  });
+});
+
+/** Every table and column of every schema that is not PostgreSQL's own. */
+async function search(client: pg.Client, needles: readonly string[]): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema')`,
+  );
+  const hits: string[] = [];
+  for (const { name } of rows) {
+    for (const needle of needles) {
+      const found = await client.query(`select from ${name} t where strpos(t::text, $1) > 0 limit 1`, [
+        needle,
+      ]);
+      if (found.rowCount !== 0) hits.push(`${name}: ${needle}`);
+    }
+  }
+  return hits;
+}

@@ -1,0 +1,221 @@
+/** What a turn does, from a message to its end, on whatever store, log and engine. */
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { breakOff, call, fail, say, think, wait } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool, ToolError } from "../../../src/runtime/define/tool.ts";
+import { outline, Stage, type StageParts } from "../turn-harness.ts";
+import { TIMED } from "../../timed-test.ts";
+
+const greet = tool({
+  label: "Greeting",
+  input: z.object({ name: z.string() }),
+  run: ({ name }) => `Hello ${name}`,
+});
+
+export function turnContract(makeParts: () => Promise<StageParts>): void {
+  let stage: Stage;
+  const open = async (): Promise<Stage> => (stage = await Stage.open(await makeParts()));
+  afterEach(() => stage.close());
+
+  describe("a turn", () => {
+    it("thinks, calls a tool and answers", async () => {
+      const s = await open();
+      const model = scripted([
+        [think("A name."), call("greet", { name: "Ada" }, { chunks: 3 })],
+        [say("Done: Hello Ada")],
+      ]);
+      await s.worker([defineAgent({ name: "a", model, tools: { greet } })]);
+      const ref = await s.session();
+      const turn = await s.ask(ref, "Greet Ada");
+      expect(outline(turn)).toEqual([
+        "(",
+        "thinking A name.",
+        'call greet {"name":"Ada"}',
+        "result greet success Hello Ada",
+        ") Greeting",
+        "text final Done: Hello Ada",
+      ]);
+      expect(turn.status).toBe("end_turn");
+      expect(turn.usage?.calls).toBe(2);
+      expect(s.errors).toEqual([]);
+      expect((await s.state(ref)).title).toBe("Greet Ada");
+      const left = await s.parts.store.journal.read(ref, turn.id);
+      expect(left.map(({ key }) => key.split("/")[0])).toEqual(["start", "call"]);
+    });
+
+    it("runs calls side by side and tells each result", async () => {
+      const s = await open();
+      const model = scripted([
+        [call("slow", { ms: 60 }), call("slow", { ms: 10 }), call("slow", { ms: -1 })],
+        [say("ok")],
+      ]);
+      const slow = tool({
+        input: z.object({ ms: z.number() }),
+        run: async ({ ms }) => {
+          if (ms < 0) throw new ToolError("no such time", "times are positive");
+          await new Promise((resolve) => setTimeout(resolve, ms));
+          return { content: { ms }, blocks: [{ type: "text", text: `${ms} ms` }] };
+        },
+      });
+      await s.worker([defineAgent({ name: "a", model, tools: { slow } })]);
+      const turn = await s.ask(await s.session(), "go");
+      const lines = outline(turn);
+      // In whichever order they begin.
+      expect(lines.filter((line) => line.startsWith("result")).toSorted()).toEqual([
+        "result slow error no such time",
+        "result slow success 10 ms",
+        "result slow success 60 ms",
+      ]);
+      expect(turn.status).toBe("end_turn");
+    });
+
+    it("answers waiting messages one after the other", async () => {
+      const s = await open();
+      const model = scripted(({ text }) => [wait(20), say(`You said ${text}`)]);
+      await s.worker([defineAgent({ name: "a", model })]);
+      const ref = await s.session();
+      const ids = [await s.send(ref, "one"), await s.send(ref, "two"), await s.send(ref, "three")];
+      await s.ended(ref, (turn) => turn.message?.id === ids[2]);
+      const { turns } = await s.state(ref);
+      expect(turns.toArray().map((turn) => outline(turn))).toEqual([
+        ["text final You said one"],
+        ["text final You said two"],
+        ["text final You said three"],
+      ]);
+      expect(turns.toArray().map((turn) => turn.number)).toEqual([1, 2, 3]);
+    });
+
+    it("runs sub-agents side by side inside their calls", async () => {
+      const s = await open();
+      const helper = defineAgent({
+        name: "helper",
+        label: "Helper",
+        model: scripted(({ text }) => [think("hm"), say(`about ${text}`, { paceMs: 1 })]),
+      });
+      const model = scripted([
+        [call("helper", { task: "x" }), call("helper", { task: "y" })],
+        [say("both done")],
+      ]);
+      await s.worker([defineAgent({ name: "a", model, agents: { helper } })]);
+      const turn = await s.ask(await s.session(), "go");
+      expect(turn.runs.map(({ agent, status }) => `${agent} ${status}`)).toEqual([
+        "a completed",
+        "helper completed",
+        "helper completed",
+      ]);
+      expect(outline(turn).filter((line) => line.startsWith("result"))).toEqual([
+        "result helper success about x",
+        "result helper success about y",
+      ]);
+      expect(turn.usage?.calls).toBe(4);
+    });
+
+    it("shares a thought outside groups", async () => {
+      const s = await open();
+      const model = scripted([
+        [think("first"), call("greet", { name: "A" })],
+        [call("share_thought", { thought: "So far so good." })],
+        [call("greet", { name: "B" })],
+        [say("end")],
+      ]);
+      await s.worker([defineAgent({ name: "a", model, tools: { greet }, shareThought: true })]);
+      const turn = await s.ask(await s.session(), "go");
+      expect(outline(turn)).toEqual([
+        "(",
+        "thinking first",
+        'call greet {"name":"A"}',
+        "result greet success Hello A",
+        'call hidden share_thought {"thought":"So far so good."}',
+        ") Greeting",
+        "text part So far so good.",
+        "result hidden share_thought success ",
+        "(",
+        'call greet {"name":"B"}',
+        "result greet success Hello B",
+        ") Greeting",
+        "text final end",
+      ]);
+    });
+
+    it("tries a model again that is busy, and shows it", async () => {
+      const s = await open();
+      const model = scripted([[fail({ status: 429, retryAfterMs: 20 }, { times: 2 }), say("at last")]]);
+      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 5 } })]);
+      const turn = await s.ask(await s.session(), "go");
+      expect(turn.status).toBe("end_turn");
+      expect(outline(turn).filter((line) => line.startsWith("thinking"))).toHaveLength(2);
+      expect(outline(turn).at(-1)).toBe("text final at last");
+    });
+
+    it("makes void what a model said before it broke off", async () => {
+      const s = await open();
+      const model = scripted([[say("half of it"), breakOff({ times: 2 })]]);
+      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 5 } })]);
+      const ref = await s.session();
+      const turn = await s.ask(ref, "go");
+      expect(outline(turn).at(-1)).toBe("text final half of it");
+      expect(outline(turn).filter((line) => line.includes("half"))).toHaveLength(1);
+      const takeovers = (await s.events(ref)).filter((event) => event.type === "turn.takeover");
+      expect(takeovers).toHaveLength(2);
+    });
+
+    it("ends with an error that can be tried again when the model stays away", async () => {
+      const s = await open();
+      const model = scripted([[fail({ status: 529 }, { times: 3 }), say("there")]]);
+      await s.worker([defineAgent({ name: "a", model, retries: { tries: 3, firstMs: 1 } })]);
+      const ref = await s.session();
+      const turn = await s.ask(ref, "go");
+      expect(turn.status).toBe("error");
+      expect(outline(turn).at(-1)).toBe("notice error LLM_RATE_LIMITED");
+    });
+
+    it("stops at once while it waits to try a broken model again", TIMED, async () => {
+      const s = await open();
+      const model = scripted([[say("half"), breakOff()]]);
+      // Whatever else could end it takes longer than anybody waits here.
+      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 600_000 } })], {
+        sweepMs: 600_000,
+      });
+      const ref = await s.session();
+      await s.send(ref, "go");
+      await s.until(ref, 30_000, (state) => ((state.turns.last()?.items.length ?? 0) > 0 ? true : null));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await s.stop(ref);
+      const turn = await s.ended(ref, () => true);
+      expect(outline(turn).at(-1)).toBe("notice stopped");
+      expect(outline(turn).join()).not.toContain("half");
+    });
+
+    it("stops with everything closed", TIMED, async () => {
+      const s = await open();
+      const model = scripted([
+        [call("stuck", {}), call("helper", { task: "x" }), call("greet", { name: "Z" })],
+        [say("never")],
+      ]);
+      const stuck = tool({ input: z.object({}), run: () => new Promise<string>(() => {}) });
+      const helper = defineAgent({
+        name: "helper",
+        model: scripted([[call("stuck", {}), say("and ", { paceMs: 5 })], [say("no")]]),
+        tools: { stuck },
+      });
+      const agent = defineAgent({ name: "a", model, tools: { stuck, greet }, agents: { helper } });
+      await s.worker([agent], { sweepMs: 600_000, graceMs: 600_000 });
+      const ref = await s.session();
+      await s.send(ref, "go");
+      await s.until(ref, 30_000, (state) => {
+        const turn = state.turns.last();
+        return (turn?.open ?? 0) >= 3 && turn?.runs.length === 2 ? true : null;
+      });
+      expect((await s.stop(ref)).receipt).toBe("stopping");
+      expect((await s.stop(ref)).receipt).not.toBe("stopping");
+      const turn = await s.ended(ref, () => true);
+      expect(turn.status).toBe("user_stopped");
+      expect(outline(turn).at(-1)).toBe("notice stopped");
+      expect(outline(turn).filter((line) => line.includes("result stuck cancelled"))).toHaveLength(2);
+      expect(outline(turn)).toContain("result greet success Hello Z");
+      expect(turn.runs.map((run) => run.status)).toEqual(["cancelled", "cancelled"]);
+    });
+  });
+}

@@ -1,0 +1,118 @@
+/** Turns that go on under other code than they began with: what was told stands, and what follows fits it. In memory. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { blocksOf, pendingIn, resultOf } from "@turnstream/protocol";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { call, say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
+import { DEFAULT_WORDS } from "../../../src/runtime/strings.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+});
+afterEach(() => stage.close());
+
+/** Nobody dies here: on a busy machine a short lease would only be lost. */
+const TTL_MS = 60_000;
+
+/** Never done: whoever runs it is replaced meanwhile. */
+const stuck = (options: Partial<ToolOptions> = {}) =>
+  tool({ rerun: "always", run: () => new Promise(() => {}), ...options });
+const quick = (options: Partial<ToolOptions> = {}) => tool({ rerun: "always", run: () => "new", ...options });
+
+/** Plays a turn under the old code until a tool runs or a person is asked, and then to its end under the new one. */
+async function deploy(name: string, before: Partial<AgentOptions>, after: Partial<AgentOptions>) {
+  const model = scripted([[call(name, { task: "t" })], [say("done")]]);
+  const old = await stage.worker([defineAgent({ name: "a", model, ...before })], {
+    graceMs: 1,
+    ttlMs: TTL_MS,
+  });
+  const ref = await stage.session();
+  await stage.send(ref, "go");
+  await stage.until(ref, 30_000, (state) => {
+    const turn = state.turns.last();
+    const isAsked = turn !== undefined && pendingIn(turn).length > 0;
+    const calls = turn === undefined ? [] : blocksOf(turn).filter((block) => block.kind === "tool_call");
+    const last = calls.at(-1);
+    const runs = last !== undefined && !(name in (before.agents ?? {}) && last.name === name);
+    return isAsked || (runs && turn !== undefined && resultOf(turn, last.call) !== undefined) ? true : null;
+  });
+  const left = old.leave();
+  await stage.worker([defineAgent({ name: "a", model, ...after })], { ttlMs: TTL_MS });
+  await left;
+  const turn = await stage.ended(ref, () => true);
+  expect(turn.status).toBe("end_turn");
+  return { ref, turn, lines: outline(turn).filter((line) => !/^[()]/.test(line)) };
+}
+
+const sub = (work: ReturnType<typeof tool>) =>
+  defineAgent({ name: "sub", model: scripted([[call("work")], [say("sub done")]]), tools: { work } });
+
+describe("29 a deploy in the middle of a call", () => {
+  it("keeps the result of a hidden call hidden when its tool is gone", async () => {
+    const before = { tools: { secret: stuck({ display: { call: false } }) } };
+    const { lines } = await deploy("secret", before, {});
+    expect(lines).toEqual([
+      expect.stringContaining("call hidden secret"),
+      "result hidden secret error There is no tool secret any more.",
+      "text final done",
+    ]);
+  });
+
+  it("keeps it hidden when the tool shows its calls now", async () => {
+    const before = { tools: { secret: stuck({ display: { call: false } }) } };
+    const { lines } = await deploy("secret", before, { tools: { secret: quick() } });
+    expect(lines).toContain("result hidden secret success new");
+  });
+
+  it("shows the result of a shown call when the tool hides its calls now", async () => {
+    const after = { tools: { open: quick({ display: { call: false, result: false } }) } };
+    const { lines } = await deploy("open", { tools: { open: stuck() } }, after);
+    expect(lines).toContain("result open success new");
+  });
+
+  it("runs no sub-agent under a call that was told as a hidden tool", async () => {
+    const before = { tools: { secret: stuck({ display: { call: false } }) } };
+    const { lines } = await deploy("secret", before, { agents: { secret: sub(quick()) } });
+    expect(lines).toContain("result hidden secret error There is no tool secret any more.");
+  });
+
+  it("ends the run of a sub-agent that is gone, and what is open in it", async () => {
+    const { turn, lines } = await deploy("sub", { agents: { sub: sub(stuck()) } }, {});
+    expect(turn.runs.map(({ status }) => status)).toEqual(["completed", "failed"]);
+    expect(lines).toContain("r1: result work cancelled ");
+    expect(lines).toContain("result sub error There is no tool sub any more.");
+  });
+
+  it("ends it as well when a tool has taken its name", async () => {
+    const { turn, lines } = await deploy(
+      "sub",
+      { agents: { sub: sub(stuck()) } },
+      { tools: { sub: quick() } },
+    );
+    expect(turn.runs.map(({ status }) => status)).toEqual(["completed", "failed"]);
+    expect(lines).toContain("result sub error There is no tool sub any more.");
+  });
+
+  it("withdraws what a sub-agent asks that is gone", async () => {
+    const asks = stuck({ approval: true });
+    const { ref, turn } = await deploy("sub", { agents: { sub: sub(asks) } }, {});
+    expect(blocksOf(turn).filter((block) => block.kind === "approval")).toMatchObject([
+      { status: "cancelled" },
+    ]);
+    expect(await stage.parts.store.interactions.list(ref, {})).toMatchObject([{ status: "cancelled" }]);
+  });
+
+  it.each([
+    ["gone", {}],
+    ["a sub-agent", { agents: { pay: sub(quick()) } }],
+  ])("says that the outcome is unknown of a tool that ran and is %s now", async (_, after) => {
+    const { lines } = await deploy("pay", { tools: { pay: stuck({ rerun: "never" }) } }, after);
+    expect(lines).toContain(`result pay error ${DEFAULT_WORDS.errors.OUTCOME_UNKNOWN}`);
+  });
+});

@@ -1,0 +1,33 @@
+/** A worker that leaves uses nothing any more that it was given. */
+import { expect, test } from "vitest";
+import { Dispatch } from "../../../src/runtime/worker/dispatcher.ts";
+import { systemEnv } from "../../../src/util/env.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+
+const ref = { tenant: "acme", session: "s" };
+
+function slowStore() {
+  const looks: (() => void)[] = [];
+  const { running, ...store } = memoryStore();
+  const begin = () => new Promise<null>((resolve) => looks.push(() => resolve(null)));
+  return { looks, store: { ...store, running: { ...running, begin, get: async () => null } } };
+}
+
+test("who closes waits for what is being begun, and begins nothing after it", async () => {
+  const { looks, store } = slowStore();
+  const errors: unknown[] = [];
+  const dispatch = new Dispatch(
+    { store, env: systemEnv, onError: (error) => errors.push(error) },
+    { start: async () => true },
+  );
+  dispatch.beginSoon(ref);
+  let isClosed = false;
+  const closed = dispatch.close().then(() => (isClosed = true));
+  await new Promise(setImmediate);
+  expect(isClosed).toBe(false);
+  dispatch.beginSoon(ref);
+  expect(looks).toHaveLength(1);
+  looks[0]?.();
+  await closed;
+  expect(errors).toEqual([]);
+});

@@ -1,0 +1,41 @@
+/** What a worker erases by itself: nothing, unless it is told for how long sessions are kept. In memory. */
+import { expect, it, vi } from "vitest";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { say } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import { systemEnv } from "../../../src/util/env.ts";
+import { Stage } from "../turn-harness.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+it("25 a worker with a retention erases the sessions that are older, and no others", async () => {
+  let now = 0;
+  const store = memoryStore({ ...systemEnv, now: () => systemEnv.now() + now });
+  const log = createMemoryLog();
+  const stage = await Stage.open({ log, store, signals: createMemorySignals() });
+  try {
+    const agent = defineAgent({ name: "a", model: scripted([[say("ok")]]), title: false });
+    const prune = vi.spyOn(store.outbox, "prune");
+    const tidy = { ttlMs: 400 * DAY_MS, upkeepMs: 10 };
+    const keeps = await stage.worker([agent], tidy);
+    const old = await stage.session();
+    await stage.ask(old, "go");
+    now = 31 * DAY_MS;
+    const fresh = await stage.session();
+    await stage.ask(fresh, "go");
+    const before = prune.mock.calls.length;
+    await vi.waitUntil(() => prune.mock.calls.length > before + 2, { timeout: 30_000 });
+    expect(await store.sessions.find(old)).not.toBeNull();
+    await keeps.leave();
+    await stage.worker([agent], { ...tidy, retentionMs: 30 * DAY_MS });
+    await vi.waitUntil(async () => (await store.sessions.find(old)) === null, { timeout: 30_000 });
+    await vi.waitUntil(async () => (await log.head(old.session)) === null, { timeout: 30_000 });
+    expect(await store.sessions.find(fresh)).not.toBeNull();
+    expect(await log.head(fresh.session)).not.toBeNull();
+  } finally {
+    await stage.close();
+  }
+});

@@ -1,0 +1,118 @@
+/** What a turn says can't be kept at once, or for a while: it goes on, and the model isn't asked without end. In memory. */
+import { afterEach, describe, expect, it } from "vitest";
+import { parseCursor } from "@turnstream/protocol";
+import { createMemoryLog } from "../../../src/log/memory.ts";
+import { breakOff, say, think } from "../../../src/models/script-parts.ts";
+import { scripted } from "../../../src/models/scripted-model.ts";
+import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { createMemorySignals } from "../../../src/signals/memory.ts";
+import type { Ref } from "../../../src/store/refs.ts";
+import { memoryStore } from "../../../src/store/memory/store.ts";
+import type { OpenStore, Store } from "../../../src/store/store.ts";
+import { outline, Stage } from "../turn-harness.ts";
+
+let stage: Stage;
+const open = async (): Promise<Stage> =>
+  (stage = await Stage.open({
+    log: createMemoryLog(),
+    store: memoryStore(),
+    signals: createMemorySignals(),
+  }));
+afterEach(() => stage.close());
+
+/** So much is told at once that a short lease would run out meanwhile. */
+const PATIENT = { ttlMs: 60_000 };
+const WITHIN = { timeout: 40_000, interval: 50 };
+const isIdle = async (ref: Ref): Promise<boolean> => (await stage.parts.store.running.get(ref)) === null;
+
+/** More than a page of the log, however quickly it comes: only deltas are merged. */
+const LONG = Array.from({ length: 400 }, (_, n) => [think(`thought ${n}`), say(`word ${n}`)]).flat();
+
+describe("a step of more than 2,000 events", () => {
+  it("breaks off, and the turn goes on", async () => {
+    await open();
+    let asked = 0;
+    const model = scripted(() => (++asked === 1 ? [...LONG, breakOff()] : [say("done")]));
+    await stage.worker([defineAgent({ name: "a", model, retries: { firstMs: 1 } })], PATIENT);
+    const ref = await stage.session();
+    await stage.send(ref, "go");
+    await expect.poll(() => isIdle(ref), WITHIN).toBe(true);
+    const turn = await stage.ended(ref, () => true);
+    expect((await stage.events(ref)).length).toBeGreaterThan(2_000);
+    expect(turn.status).toBe("end_turn");
+    expect(outline(turn).at(-1)).toBe("text final done");
+    expect(asked).toBe(2);
+    expect((await stage.ask(ref, "again")).status).toBe("end_turn");
+  });
+
+  it("is handed over, and the turn goes on", async () => {
+    await open();
+    let asked = 0;
+    const model = scripted(() =>
+      ++asked === 1 ? [...LONG, say("slow", { paceMs: 60_000 })] : [say("done")],
+    );
+    const agents = [defineAgent({ name: "a", model })];
+    const first = await stage.worker(agents, PATIENT);
+    const ref = await stage.session();
+    await stage.send(ref, "go");
+    const length = async () => parseCursor((await stage.parts.log.head(ref.session))?.last)?.seq ?? 0;
+    await expect.poll(length, WITHIN).toBeGreaterThan(2_000);
+    await stage.worker(agents, PATIENT);
+    await first.leave();
+    await expect.poll(() => isIdle(ref), WITHIN).toBe(true);
+    const turn = await stage.ended(ref, () => true);
+    expect(turn.status).toBe("end_turn");
+    expect(asked).toBe(2);
+  });
+});
+
+/** Where the archive takes nothing until it is told to. */
+function closedArchive(store: OpenStore): { readonly store: OpenStore; refused: number; open: boolean } {
+  const wrap = <S extends Store>(inner: S): S => ({
+    ...inner,
+    archive: {
+      ...inner.archive,
+      write: async (ref, batch) => {
+        if (gate.open) return inner.archive.write(ref, batch);
+        gate.refused++;
+        return { behind: batch.epoch + 1 };
+      },
+    },
+    transaction: (work) => inner.transaction((tx) => work(wrap(tx))),
+  });
+  const gate = { store: wrap(store), refused: 0, open: false };
+  return gate;
+}
+
+describe("nothing can be kept", () => {
+  it("so the model is asked as often as it may fail, and the turn ends when it can", async () => {
+    await open();
+    let asked = 0;
+    const model = scripted(() => {
+      asked++;
+      return [say("an answer")];
+    });
+    const gate = closedArchive(stage.parts.store);
+    await stage.worker([defineAgent({ name: "a", model, retries: { tries: 3, firstMs: 1 } })], {
+      store: gate.store,
+    });
+    const ref = await stage.session();
+    await stage.send(ref, "go");
+    const { running, journal } = stage.parts.store;
+    const isEnding = async () => {
+      const row = await running.get(ref);
+      return row !== null && (await journal.read(ref, row.turn)).some(({ key }) => key === "end");
+    };
+    await expect.poll(isEnding, WITHIN).toBe(true);
+    const before = gate.refused;
+    // It goes on trying to end, ever more slowly, and asks nobody.
+    await expect.poll(() => gate.refused, WITHIN).toBeGreaterThan(before + 1);
+    expect(asked).toBe(3);
+    gate.open = true;
+    const turn = await stage.ended(ref, () => true);
+    expect(turn).toMatchObject({ status: "error" });
+    expect(outline(turn)).toEqual(["notice error SERVER_ERROR"]);
+    expect((await stage.ask(ref, "again")).status).toBe("end_turn");
+    expect(asked).toBe(4);
+  });
+});

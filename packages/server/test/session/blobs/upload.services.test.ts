@@ -1,0 +1,119 @@
+/** Uploads on a real PostgreSQL: a large one goes in and out in bounded memory, and what breaks off can be repeated. */
+import { createHash } from "node:crypto";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { readUpload, uploadFile, uploadIdOf } from "../../../src/session/blobs/upload.ts";
+import { newSession } from "../../store/harness.ts";
+import { type PostgresHarness, postgresHarness } from "../../store/postgres-harness.ts";
+
+let harness: PostgresHarness;
+
+beforeAll(async () => {
+  harness = await postgresHarness();
+});
+afterAll(() => harness.store.close());
+
+const PART = 64_000;
+
+/** Bytes that no compression makes smaller, in the pieces in which a network brings them. */
+async function* body(size: number, digest = createHash("sha256")): AsyncIterable<Uint8Array> {
+  let state = 1;
+  for (let left = size; left > 0; left -= PART) {
+    const part = new Uint8Array(Math.min(PART, left));
+    for (let n = 0; n < part.length; n++)
+      part[n] = (state = (state * 1_103_515_245 + 12_345) & 0x7fffffff) >> 16;
+    digest.update(part);
+    yield part;
+  }
+}
+
+const wish = (id: string, size: number) => ({ id, name: id, by: null, body: body(size) });
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+function taken(): number {
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** The most memory that was held meanwhile, over what there was before; what nobody holds any more doesn't count. */
+async function peakOf(work: () => Promise<void>): Promise<number> {
+  const before = taken();
+  let peak = 0;
+  const timer = setInterval(() => (peak = Math.max(peak, taken() - before)), 500);
+  await work();
+  clearInterval(timer);
+  return peak;
+}
+
+test("100 MB go in and out, and never stand in memory", { timeout: 180_000 }, async () => {
+  const { ref } = await newSession(harness.store);
+  const size = 100_000_000;
+  const [sent, got] = [createHash("sha256"), createHash("sha256")];
+  const up = await peakOf(async () => {
+    const big = { id: "big", name: "big.bin", body: body(size, sent), by: "an" };
+    expect(await uploadFile(harness, ref, big)).toMatchObject({ url: "turnstream:upload/big", size });
+  });
+  let read = 0;
+  const down = await peakOf(async () => {
+    for await (const chunk of (await readUpload(harness, ref, "big"))?.body ?? []) {
+      got.update(chunk);
+      read += chunk.byteLength;
+    }
+  });
+  expect(read).toBe(size);
+  expect(got.digest("hex")).toBe(sent.digest("hex"));
+  console.info(
+    `100 MB: ${Math.round(up / 1e6)} MB of memory going in, ${Math.round(down / 1e6)} MB going out`,
+  );
+  // As a whole it would be 100 MB, and three times that on its way out of the driver, which reads bytes as text.
+  expect(up).toBeLessThan(90_000_000);
+  expect(down).toBeLessThan(90_000_000);
+});
+
+async function* broken(): AsyncIterable<Uint8Array> {
+  yield new Uint8Array(2_000_000);
+  throw new Error("connection lost");
+}
+
+test("one that breaks off leaves nothing to read, and is repeated under the same id", async () => {
+  const { ref } = await newSession(harness.store);
+  const again = { id: "u", name: "a.txt", mediaType: "text/plain", by: null };
+  await expect(uploadFile(harness, ref, { ...again, body: broken() })).rejects.toThrow("connection lost");
+  expect(await readUpload(harness, ref, "u")).toBeNull();
+  const done = await uploadFile(harness, ref, { ...again, body: body(10) });
+  expect(done.size).toBe(10);
+  // A repeated call gives the same, and reads nothing.
+  expect(await uploadFile(harness, ref, { ...again, body: broken() })).toEqual(done);
+});
+
+test("what is over a limit is refused and dropped", async () => {
+  const { ref } = await newSession(harness.store);
+  const limits = { bytes: 3_000_000, sessionBytes: 4_000_000 };
+  await expect(uploadFile(harness, ref, wish("a", 3_000_001), limits)).rejects.toMatchObject({
+    code: "TOO_LARGE",
+  });
+  expect(await harness.store.uploads.get(ref, "a")).toBeNull();
+  await uploadFile(harness, ref, wish("b", 3_000_000), limits);
+  await expect(uploadFile(harness, ref, wish("c", 1_000_001), limits)).rejects.toMatchObject({
+    code: "TOO_LARGE",
+  });
+  expect((await uploadFile(harness, ref, wish("d", 1_000_000), limits)).size).toBe(1_000_000);
+  expect((await uploadFile(harness, ref, wish("e", 0), limits)).size).toBe(0);
+});
+
+test("an address names one upload, whatever its id is made of", () => {
+  expect(uploadIdOf("turnstream:upload/a%2Fb")).toBe("a/b");
+  for (const url of [
+    "https://example.com/",
+    "turnstream:upload/",
+    "turnstream:upload/%zz",
+    "turnstream:other/a",
+  ])
+    expect(uploadIdOf(url)).toBeNull();
+});

@@ -1,0 +1,78 @@
+/** What edited arguments are held to before they are committed. */
+import type { Json } from "@turnstream/protocol";
+import { describe, expect, test } from "vitest";
+import { problemOfEdit } from "../../../src/session/interactions/validate-edit.ts";
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    symbol: { type: "string", maxLength: 5 },
+    count: { type: "integer", minimum: 1 },
+    legs: { type: "array", items: { type: "object", properties: { price: { type: "number" } } } },
+  },
+  required: ["symbol"],
+  additionalProperties: false,
+};
+const json = (text: string) => JSON.parse(text) as Json;
+
+describe("edited arguments", () => {
+  test("pass when they fit", () => {
+    expect(problemOfEdit({ symbol: "FPT", count: 2, legs: [{ price: 1.5 }] }, SCHEMA)).toBeNull();
+    expect(problemOfEdit({ anything: 1 }, { type: "object" })).toBeNull();
+    expect(problemOfEdit({ anything: 1 }, null)).toBeNull();
+  });
+
+  test.each([
+    [{ symbol: "FPT", count: "2" }, "count: "],
+    [{ symbol: "FPT", count: 0 }, "count: "],
+    [{ symbol: "TOO LONG" }, "symbol: "],
+    [{ symbol: "FPT", legs: [{ price: 1 }, { price: "x" }] }, "legs.1.price: "],
+    [{ symbol: "FPT", more: 1 }, "more: "],
+    [{ count: 1 }, "the arguments: "],
+  ])("W13 15 are refused with the place where they don't: %j", (input, place) => {
+    expect(problemOfEdit(input, SCHEMA)).toContain(place);
+  });
+
+  test.each([
+    [0, "count: 0 is not more than 0"],
+    [-1, "count: -1 is not more than 0"],
+    [9, "count: 9 is greater than or equal to 9"],
+  ])("W13 bounds that are not reached themselves are told as such: %j", (count, words) => {
+    const schema = { properties: { count: { exclusiveMinimum: 0, exclusiveMaximum: 9 } } };
+    expect(problemOfEdit({ count }, schema)).toBe(words);
+  });
+
+  test.each([
+    ["[1]", "an object"],
+    ["null", "an object"],
+    ['"FPT"', "an object"],
+    ['{"__proto__":{"admin":true}}', "__proto__"],
+    ['{"a":[{"b":{"constructor":1}}]}', "a.0.b.constructor"],
+    ['{"a":{"prototype":1}}', "a.prototype"],
+    [`{"a":${"[".repeat(150)}${"]".repeat(150)}}`, "100 levels"],
+    [JSON.stringify({ a: "x".repeat(40_000) }), "32768 bytes"],
+  ])("W13 are refused whatever the schema says: %.40s", (text, words) => {
+    expect(problemOfEdit(json(text), {})).toContain(words);
+    expect(problemOfEdit(json(text), null)).toContain(words);
+  });
+
+  const doubling = Object.fromEntries(
+    Array.from({ length: 40 }, (_, n) => [
+      `d${n}`,
+      { allOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] },
+    ]),
+  );
+  test.each([
+    ["a pattern that never ends", { properties: { a: { pattern: "^(x+x+)+y$" } } }],
+    ["references that multiply", { $ref: "#/$defs/d0", $defs: { ...doubling, d40: {} } }],
+    ["a reference to itself", { $ref: "#" }],
+    ["a reference to nothing", { $ref: "#/$defs/gone" }],
+    ["a reference to elsewhere", { $ref: "https://schemas.example/a.json" }],
+    ["a pattern that is none", { properties: { a: { pattern: "(" } } }],
+  ])("are refused, soon, where the schema is hostile or broken: %s", (_, schema) => {
+    const begun = process.threadCpuUsage();
+    expect(problemOfEdit({ a: "x".repeat(40) }, schema)).toContain("can't be checked");
+    // Of the processor: others on the machine don't count.
+    expect(process.threadCpuUsage(begun).user / 1_000).toBeLessThan(2_000);
+  });
+});

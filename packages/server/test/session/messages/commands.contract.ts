@@ -1,0 +1,219 @@
+/** What gateways and workers ask of a session, as tests that run on memory and on real servers. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LogError } from "../../../src/log/errors.ts";
+import type { Signals } from "../../../src/signals/signals.ts";
+import { archiveSession } from "../../../src/session/archive/archive.ts";
+import { claimSession } from "../../../src/session/lifecycle/claim.ts";
+import { createSession, openSession } from "../../../src/session/lifecycle/create.ts";
+import { readHistory } from "../../../src/session/history/read-history.ts";
+import { sendMessage, withdrawMessage } from "../../../src/session/messages/send.ts";
+import { stopTurn } from "../../../src/session/messages/stop-turn.ts";
+import { parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "../../../src/session/signal-channels.ts";
+import { systemEnv } from "../../../src/util/env.ts";
+import type { Actor, Ref } from "../../../src/store/refs.ts";
+import { readAll } from "../../log/drafts.ts";
+import { connect } from "../../signals/signals.contract.ts";
+import type { TestParts } from "../session-harness.ts";
+
+interface TestCommandParts extends TestParts {
+  readonly signals: Signals;
+}
+
+export function commandsContract(name: string, makeParts: () => Promise<TestCommandParts>): void {
+  describe(`commands on ${name}`, () => {
+    let parts: TestCommandParts;
+    const woken: string[] = [];
+    beforeAll(async () => {
+      parts = await makeParts();
+      for (const channel of [TURNS_CHANNEL, STOPS_CHANNEL]) {
+        parts.signals.listen(channel, (text) => woken.push(`${channel} ${parseRef(text)?.session}`));
+        await connect(parts.signals, parts.signals, channel);
+      }
+    });
+    afterAll(async () => {
+      await Promise.all([parts.log.close(), parts.store.close(), parts.signals.close()]);
+    });
+
+    async function newActor(): Promise<Actor> {
+      const actor = { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` };
+      await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
+      return actor;
+    }
+
+    async function created(): Promise<Ref> {
+      const actor = await newActor();
+      const { id } = await createSession(parts, actor, {}, systemEnv);
+      return { tenant: actor.tenant, session: id };
+    }
+
+    const told = async (ref: Ref, after?: string) =>
+      (await readAll(parts.log, ref.session, after)).map(({ event }) =>
+        "message" in event ? `${event.type} ${event.message}` : event.type,
+      );
+
+    test("a session is created with its log, once, however often it is asked for", async () => {
+      const actor = await newActor();
+      const wish = { id: `s-${randomUUID()}`, title: "Stocks" };
+      const ref = { tenant: actor.tenant, session: wish.id };
+      const all = await Promise.all(
+        Array.from({ length: 5 }, () => createSession(parts, actor, wish, systemEnv)),
+      );
+      expect(new Set(all.map(({ number }) => number)).size).toBe(1);
+      expect(await told(ref)).toEqual(["session.start"]);
+      const { state } = await readHistory(parts, ref);
+      expect(state).toMatchObject({ session: wish.id, title: "Stocks", number: all[0]?.number });
+      const other = { ...actor, user: "else" };
+      await expect(createSession(parts, other, wish, systemEnv)).rejects.toMatchObject({ code: "EXISTS" });
+      expect(await openSession(parts, ref)).toBe(false);
+      // Its log has expired: it is not begun a second time. Nobody who was too late is in the archive's way.
+      expect(await archiveSession(parts, ref)).toMatchObject({ isWaiting: false, events: 1 });
+      await parts.log.remove(ref.session);
+      expect(await openSession(parts, ref)).toBe(false);
+      await expect(openSession(parts, { ...ref, tenant: "else" })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+    });
+
+    test("a session whose creator died before its log was begun is begun by whoever comes", async () => {
+      const actor = await newActor();
+      const id = `s-${randomUUID()}`;
+      const ref = { tenant: actor.tenant, session: id };
+      await parts.store.sessions.create(actor, { id });
+      expect(await sendMessage(parts, ref, { id: "m", text: "Hello" })).toBe("sent");
+      expect(await told(ref)).toEqual(["session.start", "message.add m"]);
+      expect(await openSession(parts, ref)).toBe(false);
+    });
+
+    test("a message waits, is in the log, and wakes somebody; repeated, it changes nothing", async () => {
+      const ref = await created();
+      const message = {
+        id: "m1",
+        text: "VNM?",
+        by: "an",
+        files: [{ url: "https://x.test/a" }],
+        options: { a: 1 },
+      };
+      expect(await sendMessage(parts, ref, message)).toBe("sent");
+      await expect.poll(() => woken).toContain(`turns ${ref.session}`);
+      expect(await sendMessage(parts, ref, { ...message, text: "other" })).toBe("already");
+      await Promise.all([1, 2, 3].map(() => sendMessage(parts, ref, { id: "strange id/漢", text: "x" })));
+      expect(await told(ref)).toEqual(["session.start", "message.add m1", "message.add strange id/漢"]);
+      const { state } = await readHistory(parts, ref);
+      const { options: _, ...shown } = message;
+      expect(state.waiting[0]).toMatchObject(shown);
+      const begun = await parts.store.running.begin(ref, { turn: "t" });
+      expect(begun).toMatchObject({ message: shown, options: { a: 1 } });
+      await expect(sendMessage(parts, { ...ref, tenant: "else" }, message)).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+    });
+
+    test("a message of any length is sent; a long one is kept whole elsewhere", async () => {
+      const ref = await created();
+      // Around where an event is full, and far beyond.
+      for (const length of [63_000, 63_900, 64_100, 64_900, 64_990, 65_100, 66_000, 400_000]) {
+        const text = "x".repeat(length);
+        expect(await sendMessage(parts, ref, { id: `m${length}`, text })).toBe("sent");
+      }
+      const { state } = await readHistory(parts, ref);
+      const messages = [...state.waiting];
+      expect(messages).toHaveLength(8);
+      expect(messages[0]).toMatchObject({ whole: null });
+      const long = messages.at(-1);
+      expect(long?.whole).toMatchObject({ size: 400_000, media_type: "text/plain" });
+      expect(long?.text.length).toBeLessThan(5_000);
+      const blob = await parts.store.blobs.get(ref, long?.whole?.blob ?? "");
+      expect(blob?.body.byteLength).toBe(400_000);
+      const [waiting] = (await parts.store.waiting.list(ref)).slice(-1);
+      expect(waiting).toMatchObject({ id: "m400000", text: long?.text, whole: long?.whole });
+      const again = { id: "m400000", text: "x".repeat(400_000) };
+      expect(await sendMessage(parts, ref, again)).toBe("already");
+    });
+
+    test("a message in a session whose log has expired or was lost claims it anew", async () => {
+      const ref = await created();
+      const { cursor } = await archiveSession(parts, ref);
+      await parts.log.remove(ref.session);
+      const texts = ["a", "b", "c"];
+      await Promise.all(texts.map((id) => sendMessage(parts, ref, { id, text: id })));
+      await sendMessage(parts, ref, { id: "d", text: "d" });
+      expect(await archiveSession(parts, ref)).toMatchObject({ isWaiting: false });
+      const events = await told(ref, cursor);
+      expect(events[0]).toBe("turn.takeover");
+      expect(events.filter((event) => event.startsWith("message.add")).toSorted()).toEqual(
+        [...texts, "d"].map((id) => `message.add ${id}`),
+      );
+    });
+
+    test("a log that is missing while a turn runs is left to the turn's worker", async () => {
+      const ref = await created();
+      await sendMessage(parts, ref, { id: "m1", text: "x" });
+      await archiveSession(parts, ref);
+      await parts.store.running.begin(ref, { turn: "t" });
+      await parts.log.remove(ref.session);
+      expect(await sendMessage(parts, ref, { id: "m2", text: "x" })).toBe("sent");
+      expect(await parts.log.head(ref.session)).toBeNull();
+      expect((await parts.store.outbox.undelivered(ref, 10)).map(({ key }) => key)).toEqual(["m/m2"]);
+      expect(await parts.store.waiting.list(ref)).toHaveLength(1);
+    });
+
+    test("a message is sent although the log can't be reached", async () => {
+      const ref = await created();
+      const log = { ...parts.log, append: () => Promise.reject(new LogError("UNAVAILABLE")) };
+      expect(await sendMessage({ ...parts, log }, ref, { id: "m", text: "x" })).toBe("sent");
+      expect(await sendMessage(parts, ref, { id: "m", text: "x" })).toBe("already");
+      expect(await told(ref)).toEqual(["session.start", "message.add m"]);
+    });
+
+    test("a message can be withdrawn until a turn has it", async () => {
+      const ref = await created();
+      for (const id of ["a", "b"]) await sendMessage(parts, ref, { id, text: id });
+      expect(await withdrawMessage(parts, ref, "b")).toBe(true);
+      expect(await withdrawMessage(parts, ref, "b")).toBe(false);
+      expect(await withdrawMessage(parts, ref, "none")).toBe(false);
+      await parts.store.running.begin(ref, { turn: "t" });
+      expect(await withdrawMessage(parts, ref, "a")).toBe(false);
+      expect((await told(ref)).slice(1)).toEqual(["message.add a", "message.add b", "message.remove b"]);
+      expect(await sendMessage(parts, ref, { id: "b", text: "again" })).toBe("already");
+      await expect(withdrawMessage(parts, { ...ref, tenant: "else" }, "a")).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+    });
+
+    test("a stop is noted, answered with a receipt, and wakes somebody", async () => {
+      const ref = await created();
+      const over = { receipt: "over", turn: null };
+      expect(await stopTurn(parts, ref, {})).toEqual(over);
+      await sendMessage(parts, ref, { id: "m", text: "x" });
+      await parts.store.running.begin(ref, { turn: "t" });
+      expect(await stopTurn(parts, ref, { turn: "other" })).toEqual(over);
+      expect(await stopTurn(parts, ref, { turn: "t", by: "an" })).toEqual({ receipt: "stopping", turn: "t" });
+      expect(await stopTurn(parts, ref, { by: "binh" })).toEqual({ receipt: "already", turn: "t" });
+      await expect.poll(() => woken.filter((line) => line === `stops ${ref.session}`)).toHaveLength(2);
+      expect((await parts.store.running.get(ref))?.stop).toMatchObject({ by: "an" });
+    });
+
+    test("a claim that finds more than it has read is told so", async () => {
+      const ref = await created();
+      let made = 0;
+      const event = async () => {
+        const last = (await parts.log.head(ref.session))?.last ?? "";
+        // The writer before writes until the last moment.
+        if (made++ < 2) await sendMessage(parts, ref, { id: `m${made}`, text: "x" });
+        return {
+          event: { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] },
+          last,
+        } as const;
+      };
+      await claimSession(parts, ref, { by: "test", reason: "test", event });
+      expect(made).toBe(3);
+      expect(await told(ref)).toEqual(["session.start", "message.add m1", "message.add m2", "turn.takeover"]);
+    });
+
+    test("what isn't a session's name wakes nobody", () => {
+      for (const text of ["", "x", "null", "[]", '{"tenant":1,"session":"s"}', '{"tenant":"t"}'])
+        expect(parseRef(text)).toBeNull();
+    });
+  });
+}

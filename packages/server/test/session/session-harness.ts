@@ -1,0 +1,107 @@
+/**
+ * A session with a log and a store, for the tests of what joins the two: writes legal logs into it, remembers
+ * everything that was written, and compares states with the fold of that.
+ */
+import { randomUUID } from "node:crypto";
+import {
+  emptyState,
+  type Event,
+  type EventDraft,
+  fold,
+  type SessionState,
+  snapshot,
+} from "@turnstream/protocol";
+import type { Log } from "../../src/log/log.ts";
+import { claimSession, type Claimed } from "../../src/session/lifecycle/claim.ts";
+import type { Actor, Ref } from "../../src/store/refs.ts";
+import type { OpenStore } from "../../src/store/store.ts";
+
+export interface TestParts {
+  readonly log: Log;
+  readonly store: OpenStore;
+}
+
+export type MakeParts = () => Promise<TestParts>;
+
+export class World {
+  readonly parts: TestParts;
+  readonly actor: Actor;
+  readonly ref: Ref;
+  /** Everything written, as the log numbered it. */
+  readonly events: Event[] = [];
+  #claimed: Claimed | null = null;
+  #counter = 0;
+
+  private constructor(parts: TestParts, actor: Actor, ref: Ref) {
+    this.parts = parts;
+    this.actor = actor;
+    this.ref = ref;
+  }
+
+  /** @param of whose session it is; somebody new when absent */
+  static async make(parts: TestParts, of?: Actor): Promise<World> {
+    const actor = of ?? { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` };
+    const session = `s-${randomUUID()}`;
+    if (of === undefined) await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
+    await parts.store.sessions.create(actor, { id: session });
+    return new World(parts, actor, { tenant: actor.tenant, session });
+  }
+
+  /** Begins the log. */
+  async start(): Promise<this> {
+    await this.claim({ type: "session.start", session: this.ref.session, number: 1 });
+    return this;
+  }
+
+  async claim(event: EventDraft): Promise<void> {
+    this.#claimed = await claimSession(this.parts, this.ref, { by: "test", reason: "test", event });
+    this.#counter = 0;
+    this.#remember(this.#claimed.cursor, event);
+  }
+
+  async append(...drafts: EventDraft[]): Promise<void> {
+    if (this.#claimed === null) throw new Error("nobody has claimed the log");
+    const { writer, epoch } = this.#claimed;
+    const { first } = await this.parts.log.append(this.ref.session, {
+      writer,
+      epoch,
+      counter: ++this.#counter,
+      events: drafts,
+    });
+    for (const [n, draft] of drafts.entries()) this.#remember(`${epoch}-${first + n}`, draft);
+  }
+
+  /** Writes a legal log event by event; takeovers become claims. */
+  async write(events: readonly Event[], between: () => Promise<void> = async () => undefined): Promise<void> {
+    for (const { v: _v, id: _id, at: _at, first: _first, ...rest } of events) {
+      const draft = rest as EventDraft;
+      if (draft.type === "session.start") await this.start();
+      else if (draft.type === "turn.takeover") await this.claim(draft);
+      else await this.append(draft);
+      await between();
+    }
+  }
+
+  #remember(id: string, draft: EventDraft): void {
+    this.events.push({ v: 2, id, at: 0, ...draft });
+  }
+
+  /** The fold of everything written up to a state's position. */
+  folded(seq = Infinity): SessionState {
+    let state = emptyState;
+    for (const event of this.events) {
+      if (state.seq >= seq) break;
+      state = fold(state, event);
+    }
+    return state;
+  }
+}
+
+/** A state as plain data, without times: those are the log's own. */
+export function plain(state: SessionState, turns = Infinity): unknown {
+  return JSON.parse(
+    JSON.stringify(snapshot(state, turns), (key, value: unknown) =>
+      key === "at" || key === "started_at" || key === "ended_at" || key === "decided_at" ? undefined : value,
+    ),
+  );
+}

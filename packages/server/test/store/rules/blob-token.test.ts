@@ -1,0 +1,42 @@
+/** Addresses of blobs: only what was signed with a known secret is read, and the same one is given for a while. */
+import { expect, test } from "vitest";
+import { blobAddresses, expiryAt } from "../../../src/session/blobs/blob-url.ts";
+import { readBlobToken, signBlob } from "../../../src/store/rules/blob-token.ts";
+import { signShare } from "../../../src/store/rules/share-token.ts";
+
+const GRANT = { tenant: "t", session: "s", blob: "ü \u{1f600}/[1]", expires: 1_000 };
+
+test("a token is read with any of the secrets that are good", () => {
+  const token = signBlob(GRANT, "old");
+  expect(token).toMatch(/^[\w-]+[.][\w-]{43}$/);
+  expect(readBlobToken(token, ["new", "old"])).toEqual(GRANT);
+  for (const secrets of [["new"], [], [""]]) expect(readBlobToken(token, secrets)).toBeNull();
+  expect(() => signBlob(GRANT, "")).toThrow(RangeError);
+});
+
+test("a changed character makes it void, and a signature made for a share is none", () => {
+  const token = signBlob(GRANT, "secret");
+  for (let n = 0; n < token.length; n += 1)
+    for (const other of ["A", "B", "_", ".", "\n"]) {
+      const changed = token.slice(0, n) + other + token.slice(n + 1);
+      if (changed !== token) expect(readBlobToken(changed, ["secret"]), changed).toBeNull();
+    }
+  const share = signShare(JSON.stringify(["t", "s", "b", 9e15]), "secret");
+  for (const junk of ["", ".", "a.b", `${token}=`, ` ${token}`, share, "x".repeat(1_000_000)])
+    expect(readBlobToken(junk, ["secret"])).toBeNull();
+});
+
+test("the same address is given for half its life, and each is good for its whole life at least", () => {
+  const life = 60_000;
+  const given = new Set<string>();
+  for (let now = 1_000_000; now < 1_300_000; now += 500) {
+    const expires = expiryAt(now, life);
+    expect(expires - now).toBeGreaterThan(life);
+    expect(expires - now).toBeLessThanOrEqual(life * 1.5);
+    given.add(
+      blobAddresses({ tenant: "t", session: "s" }, { base: "/", secret: "x", now, lifeMs: life })("b"),
+    );
+  }
+  // Five minutes, in steps of thirty seconds.
+  expect(given.size).toBeLessThanOrEqual(11);
+});

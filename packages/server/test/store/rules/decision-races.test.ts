@@ -1,0 +1,111 @@
+/**
+ * One decision per approval in the pure rules: approve, edit, reject, time-out and stop in any order, around the deadline,
+ * with a worker whose clock is wrong; and a tool that runs only after a decision that lets it.
+ */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Decidable, refusalOf, type Wish } from "../../../src/store/rules/interactions.ts";
+
+const DEADLINE = 300_000;
+const DIGEST = "sha256:shown";
+const PEOPLE = ["approved", "edited", "rejected"];
+
+interface Try {
+  readonly to: string;
+  /** When it reaches the database, by the database's clock: no rule knows another one. */
+  readonly at: number;
+  readonly digest: string | undefined;
+}
+
+const moment = fc.oneof(
+  fc.constantFrom(0, 299_999, 300_000, 300_001),
+  fc.integer({ min: DEADLINE - 5, max: DEADLINE + 5 }),
+  fc.integer({ min: 0, max: 2 * DEADLINE }),
+);
+const oneTry: fc.Arbitrary<Try> = fc.record({
+  to: fc.constantFrom(...PEOPLE, ...PEOPLE, "cancelled"),
+  at: moment,
+  digest: fc.constantFrom(undefined, DIGEST, DIGEST, "sha256:other"),
+});
+
+const EARLY_MS = 100;
+
+/** A worker tries to time it out when its own clock says so, and again a little later while that was too early. */
+function timeOuts(skew: number): Try[] {
+  const tries: Try[] = [];
+  for (let at = DEADLINE - skew; ; at += EARLY_MS) {
+    tries.push({ to: "timed_out", at, digest: undefined });
+    if (at >= DEADLINE) return tries;
+  }
+}
+
+/** What the store does with tries in the order in which they reach it. */
+function playAll(tries: readonly Try[]): { wins: Try[]; last: Decidable; runs: number } {
+  let now: Decidable = {
+    kind: "approval",
+    status: "pending",
+    version: 0,
+    digest: DIGEST,
+    deadline: DEADLINE,
+  };
+  const wins: Try[] = [];
+  let runs = 0;
+  for (const one of tries) {
+    const wish: Wish = { to: one.to, ...(one.digest === undefined ? {} : { expectDigest: one.digest }) };
+    if (refusalOf(now, wish, one.at) !== null) continue;
+    wins.push(one);
+    now = { ...now, status: one.to, version: now.version + 1 };
+    // The worker that waits looks at the status, and at nothing else.
+    if (now.status === "approved" || now.status === "edited") runs++;
+  }
+  return { wins, last: now, runs };
+}
+
+/** What is wrong with how it went; null when nothing is. Not by `expect`, which takes its time a million times. */
+function wrongIn({ wins, last, runs }: ReturnType<typeof playAll>): string | null {
+  const [winner] = wins;
+  if (wins.length !== 1 || winner === undefined || last.version !== 1) return `${wins.length} winners`;
+  const { to, at, digest } = winner;
+  if (runs !== (to === "approved" || to === "edited" ? 1 : 0)) return `${runs} runs after ${to}`;
+  if (digest !== undefined && digest !== DIGEST) return "decided on something else";
+  if (PEOPLE.includes(to) && at >= DEADLINE) return "decided too late";
+  return to === "timed_out" && at < DEADLINE ? "timed out too early" : null;
+}
+
+test("W13 one decision wins of any that race, in time and on what was shown, and no tool runs after a refusal", () => {
+  const won: Record<string, number> = {};
+  let atTheEdge = 0;
+  fc.assert(
+    fc.property(
+      fc.array(oneTry, { maxLength: 8 }),
+      fc.integer({ min: -2_000, max: 2_000 }),
+      (people, skew) => {
+        const tries = [...people, ...timeOuts(skew)].toSorted((a, b) => a.at - b.at);
+        const played = playAll(tries);
+        const wrong = wrongIn(played);
+        if (wrong !== null) throw new Error(wrong);
+        const to = played.last.status;
+        won[to] = (won[to] ?? 0) + 1;
+        if (Math.abs((played.wins[0]?.at ?? 0) - DEADLINE) <= 1) atTheEdge++;
+      },
+    ),
+    { numRuns: 100_000 },
+  );
+  for (const to of [...PEOPLE, "timed_out", "cancelled"]) expect(won[to]).toBeGreaterThan(5_000);
+  expect(atTheEdge).toBeGreaterThan(1_000);
+});
+
+test.each([
+  ["approved", 299_999, true],
+  ["approved", 300_001, false],
+  ["edited", 299_999, true],
+  ["edited", 300_001, false],
+  ["rejected", 299_999, true],
+  ["rejected", 300_001, false],
+  ["timed_out", 299_999, false],
+  ["timed_out", 300_001, true],
+  ["cancelled", 299_999, true],
+  ["cancelled", 300_001, true],
+])("W13 %s at %i ms of 300 s: %s", (to, at, wins) => {
+  expect(playAll([{ to, at, digest: DIGEST }]).wins).toHaveLength(wins ? 1 : 0);
+});

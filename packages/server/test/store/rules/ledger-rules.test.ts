@@ -1,0 +1,166 @@
+/** The pure rules of the ledger: decisions, payments, keys, and the form that hashes are made over. */
+import { createHash } from "node:crypto";
+
+import { type Json, TRANSITIONS } from "@turnstream/protocol";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { hashKey, keyIdOf, makeKey, sameHash } from "../../../src/store/rules/api-key.ts";
+import { canonicalJson } from "../../../src/store/rules/canonical-json.ts";
+import {
+  type Decidable,
+  INTERACTION_KINDS,
+  refusalOf,
+  sourcesOf,
+} from "../../../src/store/rules/interactions.ts";
+import { judge, type Payable, type PaymentStatus, type Word } from "../../../src/store/rules/payments.ts";
+
+describe("decisions", () => {
+  const kind = fc.constantFrom(...INTERACTION_KINDS.filter((name) => name !== "payment"));
+  const status = fc.constantFrom(
+    ...new Set(
+      Object.values(TRANSITIONS).flatMap((from) => [...Object.keys(from), ...Object.values(from).flat()]),
+    ),
+  );
+  const wish = fc.record({ to: status, at: fc.nat(20), version: fc.option(fc.nat(2), { nil: null }) });
+
+  test("of any number of wishes in any order, one is final", () => {
+    let decided = 0;
+    fc.assert(
+      fc.property(
+        kind,
+        fc.option(fc.nat(20), { nil: null }),
+        fc.array(wish, { maxLength: 12 }),
+        (of, deadline, wishes) => {
+          let current: Decidable = { kind: of, status: "pending", version: 0, digest: null, deadline };
+          let wins = 0;
+          for (const { to, at, version } of wishes.toSorted((a, b) => a.at - b.at)) {
+            const asked = version === null ? { to } : { to, expectVersion: version };
+            const why = refusalOf(current, asked, at);
+            if (why !== null) continue;
+            const passed = deadline !== null && deadline <= at;
+            const late = to === "timed_out" || to === "expired";
+            // Not `expect`, which would take most of the time.
+            if (!sourcesOf(of, to).includes(current.status)) throw new Error("not a transition");
+            if (to !== "cancelled" && late !== passed) throw new Error("not in time");
+            current = { ...current, status: to, version: current.version + 1 };
+            wins += 1;
+          }
+          if (wins > 1) throw new Error("two winners");
+          decided += wins;
+        },
+      ),
+      { numRuns: 100_000 },
+    );
+    expect(decided).toBeGreaterThan(30_000);
+  });
+
+  test("the very moment of the deadline is after it", () => {
+    const at: Decidable = {
+      kind: "approval",
+      status: "pending",
+      version: 0,
+      digest: null,
+      deadline: 300_000,
+    };
+    expect(refusalOf(at, { to: "approved" }, 299_999)).toBeNull();
+    expect(refusalOf(at, { to: "timed_out" }, 299_999)).toBe("early");
+    expect(refusalOf(at, { to: "approved" }, 300_000)).toBe("late");
+    expect(refusalOf(at, { to: "timed_out" }, 300_000)).toBeNull();
+  });
+
+  test("names that every object has are no statuses", () => {
+    for (const name of ["constructor", "__proto__", "toString"]) {
+      const odd: Decidable = { kind: "form", status: name, version: 0, digest: null, deadline: null };
+      expect(refusalOf(odd, { to: "submitted" }, 0)).toBe("status");
+      expect(refusalOf({ ...odd, status: "pending" }, { to: name }, 0)).toBe("status");
+    }
+  });
+});
+
+describe("payments", () => {
+  const money = { amount: 100, currency: "TWD" };
+  const word: fc.Arbitrary<Word> = fc.record(
+    {
+      to: fc.constantFrom("processing", "succeeded", "failed", "cancelled", "expired"),
+      paid: fc.record({
+        amount: fc.constantFrom(100, 100, 99),
+        currency: fc.constantFrom("TWD", "TWD", "USD"),
+      }),
+      gateway: fc.constantFrom("a", "a", "b"),
+    },
+    { requiredKeys: ["to"] },
+  );
+
+  test("whatever is said in whatever order: forward only, paid at most once, never another amount", () => {
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 20 }), (words) => {
+        let order: Payable = { ...money, gateway: "a", status: "pending" };
+        const path: PaymentStatus[] = ["pending"];
+        for (const said of words) {
+          const verdict = judge(order, said);
+          const wrong =
+            (said.paid ?? money).amount !== 100 ||
+            (said.paid ?? money).currency !== "TWD" ||
+            (said.gateway ?? "a") !== "a";
+          expect(verdict.outcome === "mismatch").toBe(wrong);
+          if (verdict.outcome !== "won") continue;
+          expect(verdict.steps.at(-1)).toBe(said.to);
+          path.push(...verdict.steps);
+          order = { ...order, status: said.to };
+        }
+        for (const [at, status] of path.slice(1).entries()) {
+          expect(TRANSITIONS.payment[path[at] ?? ""]).toContain(status);
+        }
+        expect(path.filter((status) => status === "succeeded").length).toBeLessThanOrEqual(1);
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+});
+
+describe("keys", () => {
+  test("are made of the bytes given, and are nobody else's", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 44, maxLength: 44 }), (random) => {
+        const { id, secret, hash } = makeKey(random);
+        expect(keyIdOf(secret)).toBe(id);
+        expect(sameHash(hash, createHash("sha256").update(secret).digest())).toBe(true);
+        expect(sameHash(hash, hashKey(`${secret}x`))).toBe(false);
+        expect(sameHash(hash, hash.subarray(1))).toBe(false);
+      }),
+    );
+    expect(() => makeKey(new Uint8Array(43))).toThrow(RangeError);
+  });
+
+  test("are told from anything else", () => {
+    for (const text of [
+      undefined,
+      null,
+      7,
+      {},
+      "",
+      "ts__",
+      `ts_${"a".repeat(24)}_`,
+      `sk_${"a".repeat(68)}`,
+    ]) {
+      expect(keyIdOf(text)).toBeNull();
+    }
+    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => keyIdOf(text) === null));
+  });
+});
+
+describe("canonical JSON", () => {
+  test("is JSON of the same value, whatever the order of keys", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+        const text = canonicalJson(value as Json);
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+        expect(canonicalJson(JSON.parse(text) as Json)).toBe(text);
+      }),
+    );
+    expect(canonicalJson({ b: 1, a: { d: null, c: [] } })).toBe(
+      canonicalJson({ a: { c: [], d: null }, b: 1 }),
+    );
+  });
+});

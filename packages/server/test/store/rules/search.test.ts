@@ -1,0 +1,71 @@
+/** Words and their ranks: pure, for text of any language. */
+import { describe, expect, test } from "vitest";
+import fc from "fast-check";
+
+import { chunksOf, linesOf } from "../../../src/store/rules/knowledge.ts";
+import { snippetOf } from "../../../src/store/rules/search-rank.ts";
+import { matches, MAX_TERMS, termsOf, wordsOf } from "../../../src/store/rules/search.ts";
+
+describe("words", () => {
+  test.each([
+    ["Hà Nội, Đà Nẵng!", ["ha", "noi", "da", "nang"]],
+    ["營業時間", ["營業", "業時", "時間", "間"]],
+    ["iPhone15手機 ＡＢＣ", ["iphone15", "手機", "機", "abc"]],
+    ["がぎ", ["がぎ", "ぎ"]],
+    ["ภาษาไทย", ["ภา", "าษ", "ษา", "าไ", "ไท", "ทย", "ย"]],
+    ["한국어 검색", ["한국어", "검색"]],
+    ["naïve Straße Łódź", ["naive", "strasse", "lodz"]],
+    ["' & | ! ~ :* ()", []],
+  ])("of %s", (text, words) => {
+    expect(wordsOf(text)).toEqual(words);
+  });
+
+  test("of a query are few, distinct, and begin longer ones", () => {
+    expect(termsOf("Invoices invoice 2024 of class")).toEqual([
+      { word: "invoice", isPrefix: true },
+      { word: "2024", isPrefix: false },
+      { word: "of", isPrefix: false },
+      { word: "class", isPrefix: true },
+    ]);
+    expect(termsOf("間")).toEqual([{ word: "間", isPrefix: true }]);
+    expect(termsOf(Array.from({ length: 100 }, (_, n) => `w${n}`).join(" "))).toHaveLength(MAX_TERMS);
+  });
+
+  test("any word of a text finds that text, and no word needs quoting", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
+        const words = wordsOf(text);
+        expect(words.every((word) => /^[\p{L}\p{M}\p{N}]+$/u.test(word))).toBe(true);
+        for (const term of termsOf(text)) expect(words.some((word) => matches(term, word))).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("pieces", () => {
+  test("hold every line once, in order, and none is long", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "binary", maxLength: 3_000 }), { maxLength: 60 }), (parts) => {
+        const lines = linesOf(parts.join("\n"));
+        const chunks = chunksOf({ title: "t", lines });
+        expect(chunks.flatMap(({ text }) => text.split("\n"))).toEqual(lines);
+        let next = 1;
+        for (const { firstLine, lastLine } of chunks) {
+          expect(firstLine).toBe(next);
+          next = lastLine + 1;
+        }
+        expect(next).toBe(lines.length + 1);
+        expect(lines.every((line) => line.length <= 1_000)).toBe(true);
+        expect(chunks.every(({ text }) => text.length <= 4_000)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("the snippet is where the words are", () => {
+    const text = `${"Nothing here. ".repeat(50)}The heron eats frogs. ${"More. ".repeat(50)}`;
+    expect(snippetOf(termsOf("heron frogs"), text, 60)).toMatch(/^The heron eats frogs[.]/);
+    expect(snippetOf(termsOf("heron"), text, 60).length).toBeLessThanOrEqual(60);
+  });
+});

@@ -1,0 +1,232 @@
+/**
+ * The person of a story over real connections to a gateway: the question is a POST of 002, and everybody else looks over
+ * sockets and event streams, in every dialect at once. What the person decides goes over the socket and over HTTP in turns.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { isDeepStrictEqual } from "node:util";
+import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
+import {
+  EventStreamReader,
+  readStream,
+  type StreamMessage,
+} from "@turnstream/conformance/clients/event-stream.ts";
+import type { Door } from "@turnstream/conformance/clients/connections.ts";
+import type { Frame, ScreenName } from "@turnstream/conformance/clients/rendered-state.ts";
+import { SseReader } from "@turnstream/conformance/clients/sse-reader.ts";
+import { Viewer, type ViewerOptions } from "@turnstream/conformance/clients/viewer.ts";
+import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
+import { type SessionState, START_CURSOR } from "@turnstream/protocol";
+import type { History } from "@turnstream/protocol/blocks";
+import type { Ref } from "../../src/store/refs.ts";
+import type { Stage } from "../runtime/turn-harness.ts";
+import { PATIENCE_MS } from "./follow-log.ts";
+import type { Hands, Reload } from "./driver.ts";
+import { rest, RestRefused } from "./http-client.ts";
+
+const KINDS: readonly Pick<ViewerOptions, "dialect" | "wire">[] = [
+  { dialect: "blocks", wire: "socket" },
+  { dialect: "tasks", wire: "socket" },
+  { dialect: "native", wire: "socket" },
+  { dialect: "blocks", wire: "sse" },
+  { dialect: "tasks", wire: "sse" },
+  { dialect: "native", wire: "sse" },
+  { dialect: "responses", wire: "sse" },
+];
+
+/** What came in answer to a POST of 002. */
+export interface Asked {
+  readonly by: "fetch" | "python";
+  readonly messages: readonly Frame[];
+  /** What the reader of 002 made of it. */
+  readonly reader: SseReader;
+}
+
+const PYTHON = new URL("../../../../conformance/clients/python/read_sse.py", import.meta.url).pathname;
+
+export class WireHands implements Hands {
+  /** One for every dialect and wire. */
+  readonly viewers: Viewer[] = [];
+  /** One for every message that was posted. */
+  readonly asked: Promise<Asked>[] = [];
+  readonly #stage: Stage;
+  readonly #door: Door;
+  readonly #served: (url: string) => string;
+  readonly #asks: Asked["by"];
+  #chat = 0;
+  #decisions = 0;
+
+  /** @param asks who posts the question */
+  constructor(stage: Stage, door: Door, served: (url: string) => string, asks: Asked["by"]) {
+    this.#stage = stage;
+    this.#door = door;
+    this.#served = served;
+    this.#asks = asks;
+  }
+
+  viewer(dialect: ScreenName, wire: ViewerOptions["wire"]): Viewer {
+    const found = this.viewers.find(({ options }) => options.dialect === dialect && options.wire === wire);
+    if (found === undefined) throw new Error(`nobody looks at ${dialect} over ${wire}`);
+    return found;
+  }
+
+  async watch({ session }: Ref): Promise<void> {
+    const found = await rest<{ chat_id: number }>(this.#door, "GET", `/sessions/${session}`);
+    this.#chat = found.chat_id;
+    for (const kind of KINDS) this.viewers.push(new Viewer({ session, ...kind }));
+    for (const viewer of this.viewers) {
+      if (viewer.options.dialect === "responses") continue;
+      viewer.connect(this.#door);
+      await viewer.until("subscribed", () => viewer.screen.told.length > 0);
+    }
+  }
+
+  async ask(ref: Ref, { ask: message, agent, files = [] }: Story): Promise<string> {
+    const content_urls = files.map(({ url }) => this.#served(url));
+    this.#post({ message, agent_id: agent.name, ...(files.length === 0 ? {} : { content_urls }) });
+    return this.#stage.until(ref, PATIENCE_MS, ({ turns }) => turns.at(0)?.message?.id ?? null);
+  }
+
+  async stop({ session }: Ref): Promise<void> {
+    if (this.#decisions++ % 2 === 0) await this.#command({ type: "stop" });
+    else await rest(this.#door, "POST", `/sessions/${session}/stop`, {});
+  }
+
+  /** By what history says is pending. A request is told before it is committed. */
+  async choose(ref: Ref, _state: SessionState, choice: Choice): Promise<void> {
+    const { pending_approval } = await this.#history(ref);
+    const approval_key = pending_approval?.["approval_key"] as string;
+    const { store } = this.#stage.parts;
+    await this.#stage.until(ref, PATIENCE_MS, () => store.interactions.byKey(ref, approval_key));
+    const { input, ...rest_ } = { input: undefined, ...choice };
+    const body = { ...rest_, ...(input === undefined ? {} : { args: input }) };
+    const type = "answers" in choice ? "answer" : "decide";
+    if (this.#decisions++ % 2 === 0) await this.#command({ type, approval_key, ...body });
+    else
+      await rest(this.#door, "POST", `/sessions/${ref.session}/interactions/${approval_key}/${type}`, body);
+  }
+
+  /** As 002 says: the form is submitted, then a message goes on from it. A reload shows what was filled in so far. */
+  async fillIn(ref: Ref, { draft, bad, finally: then }: StoryForm): Promise<void> {
+    const history = await this.#history(ref);
+    const [asked] = history.pending;
+    const form = String(asked?.["form_request_id"]);
+    const at = `/sessions/${ref.session}/interactions/${form}`;
+    await rest(this.#door, "PUT", `${at}/draft`, { values: draft });
+    const kept = await rest<{ draft: { values: unknown } | null }>(this.#door, "GET", `${at}/draft`);
+    const shown = { status: history.agent_status, asked: asked?.type, draft: kept.draft?.values };
+    if (!isDeepStrictEqual(shown, { status: "idle", asked: "form_request", draft }))
+      throw new Error(`a reload shows ${JSON.stringify(shown)}`);
+    const refused = await rest(this.#door, "POST", `${at}/submit`, { values: bad }).catch(
+      (error: unknown) => error,
+    );
+    if (!(refused instanceof RestRefused)) throw new Error("the bad values were taken");
+    if ("decline" in then)
+      await this.#command({ type: "decline", form_request_id: form, reason: then.decline });
+    else {
+      await rest(this.#door, "POST", `${at}/submit`, { values: then.submit, go_on: false });
+      const { agent } = (await this.#stage.state(ref)).turns.last() ?? {};
+      this.#post({ message: then.message, agent_id: agent, resume_form_request_id: form });
+    }
+  }
+
+  async reload(ref: Ref, at: Moment, turns: number): Promise<() => Promise<Reload>> {
+    const history = await this.#history(ref);
+    // 002 follows an answer that is under way; when none is, there is nothing to follow.
+    const follower = this.viewer("responses", "sse");
+    if (follower.connects === 0) follower.connect(this.#door, START_CURSOR);
+    return async () => {
+      const viewer = new Viewer({ session: ref.session, dialect: "blocks", wire: "socket" });
+      const client = new BlocksClient();
+      client.load(history);
+      viewer.connect(this.#door, history.last_event_id);
+      // A form ends the turn, and the one after it begins later.
+      const over = () => viewer.screen.frames.filter(({ type }) => type === "message_stop").length;
+      const before = history.messages.length === 0 ? 0 : endedBefore(history);
+      await viewer.until("over", () => before + over() >= turns, 2 * PATIENCE_MS);
+      viewer.cut();
+      if (!viewer.screen.told.every(({ resumed }) => resumed)) client.problems.push("not resumed");
+      for (const { session_id: _, ...frame } of viewer.screen.frames) client.handle(frame);
+      return { at, history, client };
+    };
+  }
+
+  /** Until everybody has seen the end of so many turns; then they leave. */
+  async leave(turns: number): Promise<void> {
+    for (const viewer of this.viewers) {
+      const { dialect } = viewer.options;
+      const ends = () => viewer.screen.frames.filter((frame) => isEnd(dialect, frame)).length;
+      while (ends() < turns) {
+        await viewer.until(`over ${turns} times`, () => ends() >= turns || viewer.end !== null);
+        if (viewer.end !== null && ends() < turns) viewer.connect(this.#door);
+      }
+      viewer.cut();
+    }
+  }
+
+  async #history({ session }: Ref): Promise<History> {
+    return rest<History>(this.#door, "GET", `/sessions/${session}/history`);
+  }
+
+  async #command(command: Frame): Promise<void> {
+    const reply = await this.viewer("blocks", "socket").command(command);
+    if (reply.type !== "ack") throw new Error(`${command.type} was refused: ${JSON.stringify(reply)}`);
+  }
+
+  #post(body: object): void {
+    const url = `${this.#door.url}/api/v1/chats/${this.#chat}/messages`;
+    const wish = { ...body, stream: true };
+    const { headers } = this.#door;
+    this.asked.push(
+      this.#asks === "python" ? askByPython(url, headers, wish) : askByFetch(url, headers, wish),
+    );
+  }
+}
+
+function endedBefore({ messages, agent_status }: History): number {
+  const turns = new Set(messages.flatMap(({ message_id }) => (message_id === null ? [] : [message_id])));
+  return agent_status === "running" ? turns.size - 1 : turns.size;
+}
+
+function isEnd(dialect: ScreenName, { type, task_id, stop_reason }: Frame): boolean {
+  if (dialect === "tasks") return type === "task.done" && task_id !== undefined && stop_reason !== undefined;
+  return type === { blocks: "message_stop", native: "turn.end", responses: "[DONE]" }[dialect];
+}
+
+async function askByFetch(url: string, headers: Door["headers"], wish: object): Promise<Asked> {
+  const reader = new SseReader();
+  const messages = new EventStreamReader();
+  const heard: StreamMessage[] = [];
+  await readStream(
+    url,
+    {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify(wish),
+      signal: AbortSignal.timeout(2 * PATIENCE_MS),
+    },
+    (piece) => {
+      reader.push(piece);
+      heard.push(...messages.push(piece));
+    },
+  );
+  return {
+    by: "fetch",
+    reader,
+    messages: heard.map(({ data }) => (data === "[DONE]" ? { type: data } : (JSON.parse(data) as Frame))),
+  };
+}
+
+async function askByPython(url: string, headers: Door["headers"], body: object): Promise<Asked> {
+  const child = spawn("python3", [PYTHON], { stdio: ["pipe", "pipe", "pipe"] });
+  child.stdin.end(JSON.stringify({ url, headers, body }));
+  const [said, failed] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  if (child.exitCode !== 0) throw new Error(`python3 failed: ${failed}`);
+  const lines = said.split("\n").filter((line) => line !== "");
+  const messages = lines.map((line) => JSON.parse(line) as Frame);
+  const reader = new SseReader();
+  for (const { event_id: _, ...frame } of messages)
+    reader.push(`data: ${frame.type === "[DONE]" ? frame.type : JSON.stringify(frame)}\n\n`);
+  return { by: "python", messages, reader };
+}

@@ -1,0 +1,172 @@
+/**
+ * The stories once more, through a gateway: asked, decided and watched over real connections only, in every dialect at
+ * once on the same turn, by clients that know nothing but the documents. Held against the same written frames.
+ */
+import type { Door } from "@turnstream/conformance/clients/connections.ts";
+import type { Frame } from "@turnstream/conformance/clients/rendered-state.ts";
+import { ownIds, STORIES, writtenEnd, writtenFrames } from "@turnstream/conformance/stories/index.ts";
+import { normalise } from "@turnstream/conformance/stories/normalise.ts";
+import type { Story } from "@turnstream/conformance/stories/story.ts";
+import { snapshot } from "@turnstream/protocol";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createServer, type Server } from "../../src/gateway/create-server.ts";
+import { Theatre } from "./story-environment.ts";
+import { play, type Played } from "./run-story.ts";
+import { type Asked, WireHands } from "./network-driver.ts";
+
+/** Of these the question is posted by Python. */
+const BY_PYTHON = new Set(["vnm-stock", "market-overview", "paris-citations", "contact-form"]);
+
+interface Watched {
+  readonly story: Story;
+  readonly hands: WireHands;
+  readonly played: Played;
+  readonly asked: readonly Asked[];
+}
+
+let theatre: Theatre;
+let server: Server;
+const watched = new Map<string, Watched>();
+const failures: string[] = [];
+
+beforeAll(async () => {
+  theatre = await Theatre.open();
+  const { stage } = theatre;
+  const { store, log, signals } = stage.parts;
+  server = createServer({
+    store,
+    log,
+    signals,
+    secrets: ["a secret that only this test knows, and nobody else"],
+    onError: (error, about) => failures.push(`${about}: ${String(error)}`),
+  });
+  const { secret } = await store.keys.create(stage.actor.tenant, { name: "stories", scopes: [] });
+  const door: Door = {
+    url: await server.listen(),
+    headers: { "x-api-key": secret, "x-user-id": stage.actor.user },
+  };
+  for (const story of STORIES) {
+    const hands = new WireHands(stage, door, theatre.served, BY_PYTHON.has(story.name) ? "python" : "fetch");
+    const played = await play(stage, story, theatre.gatesOf(story), hands);
+    await hands.leave(played.state.turns.length);
+    watched.set(story.name, { story, hands, played, asked: await Promise.all(hands.asked) });
+  }
+});
+
+afterAll(async () => {
+  await server.close();
+  await theatre.close();
+});
+
+function watchedOf({ name }: Story): Watched {
+  const found = watched.get(name);
+  if (found === undefined) throw new Error(`${name} was not played`);
+  return found;
+}
+
+/** These have it of their own; on all others it is only there to tell sessions apart. */
+const NAMES_SESSION = new Set(["message_start", "session_title", "task.created"]);
+
+function bare({ session_id, ...frame }: Frame): Frame {
+  return NAMES_SESSION.has(frame.type) ? { ...frame, session_id } : frame;
+}
+
+function normalOf(story: Story, frames: readonly Frame[]) {
+  return normalise(frames.map(bare), ownIds(story), theatre.addressesOf(story));
+}
+
+describe.each(STORIES)("$name", (story) => {
+  test.each([
+    ["blocks", "socket"],
+    ["blocks", "sse"],
+    ["tasks", "socket"],
+    ["tasks", "sse"],
+    ["responses", "sse"],
+  ] as const)("W01 W16 T01 S02 is told as it is written down, in %s over %s", (dialect, wire) => {
+    const { screen } = watchedOf(story).hands.viewer(dialect, wire);
+    expect(screen.problems).toEqual([]);
+    const normal = normalOf(story, screen.frames);
+    expect(normal.frames).toEqual(writtenFrames(story, dialect));
+    const end = normal.rename(screen.display()) as object;
+    expect(end).toMatchObject(writtenEnd(story)[dialect] as object);
+  });
+
+  test("S01 S02 S05 S07 is the answer to the POST of 002, and ends with [DONE]", () => {
+    const { asked } = watchedOf(story);
+    const told = asked.flatMap(({ messages }) => messages);
+    const written = responsesOf(writtenFrames(story, "responses")).slice(0, asked.length);
+    expect(normalOf(story, told).frames).toEqual(written.flat());
+    for (const { reader, messages } of asked) {
+      expect(reader.problems).toEqual([]);
+      expect(reader.done).toBe(true);
+      expect(messages.filter(({ type }) => type === "[DONE]")).toHaveLength(1);
+      expect(messages.at(-1)?.type).toBe("[DONE]");
+    }
+  });
+
+  test.each(["socket", "sse"] as const)("H03 native events over %s fold to the log", (wire) => {
+    const { hands, played } = watchedOf(story);
+    const { screen } = hands.viewer("native", wire);
+    expect(screen.problems).toEqual([]);
+    const whole = JSON.parse(JSON.stringify(snapshot(played.state))) as unknown;
+    expect(screen.display()).toEqual(whole);
+  });
+
+  test("H01 H02 H03 H04 a page that is reloaded in the middle ends as one that never was", () => {
+    const { hands, played } = watchedOf(story);
+    expect(played.reloads.map(({ at }) => at).toSorted()).toEqual(story.reloadAt.toSorted());
+    const uncut = hands.viewer("blocks", "socket").screen.display();
+    for (const { history, client } of played.reloads) {
+      expect(history.agent_status).toBe("running");
+      expect(client.problems).toEqual([]);
+      expect(withoutUser(client.display())).toEqual(withoutUser(uncut));
+    }
+  });
+
+  test("W16 every frame of a socket names its session, and everybody was told how they began", () => {
+    const { hands, played } = watchedOf(story);
+    for (const { options, screen } of hands.viewers) {
+      const isLate = options.dialect === "responses";
+      const told = isLate ? { resumed: true, reason: "cursor" } : { resumed: false, reason: "fresh" };
+      expect(new Set(screen.told.map((each) => JSON.stringify(each)))).toEqual(
+        new Set([JSON.stringify(told)]),
+      );
+    }
+    const sockets = hands.viewers.filter(({ options }) => options.wire === "socket");
+    const named = sockets.flatMap(({ screen }) => screen.frames.map((frame) => frame["session_id"]));
+    expect(new Set(named)).toEqual(new Set([played.ref.session]));
+  });
+});
+
+test("U09 Python's standard library has read some of them", () => {
+  const by = [...watched.values()].flatMap(({ asked }) => asked.map((each) => each.by));
+  expect(by.filter((who) => who === "python").length).toBeGreaterThanOrEqual(BY_PYTHON.size);
+  expect(by).toContain("fetch");
+});
+
+test("the gateway met no error", () => {
+  expect(failures).toEqual([]);
+});
+
+/** What is told after a response and before the next belongs to none, but for a title, which normalise puts last. */
+function responsesOf(frames: readonly Frame[]): Frame[][] {
+  const found: Frame[][] = [];
+  let isOpen = false;
+  for (const frame of frames) {
+    if (frame.type === "response.created") found.push([]);
+    isOpen ||= frame.type === "response.created";
+    if (isOpen || frame.type === "response.chat.title.updated") found.at(-1)?.push(frame);
+    if (frame.type === "[DONE]") isOpen = false;
+  }
+  return found;
+}
+
+/** The person's own words stand in history and not in the stream. */
+function withoutUser(display: unknown): unknown {
+  const shown = display as Record<string, { items: readonly { type: string }[] }>;
+  return Object.entries(shown).map(([id, { items, ...rest }]) => ({
+    id,
+    ...rest,
+    items: items.filter(({ type }) => type !== "user"),
+  }));
+}

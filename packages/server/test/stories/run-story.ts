@@ -1,0 +1,84 @@
+/**
+ * Plays a story on a stage that has its agents: asks, follows the log to the end of the turn, opens the gates of the story,
+ * stops the turn and reloads clients when it says so. Every event is held to the rules as it comes. How the person acts is
+ * given by `hands`.
+ */
+import type { Moment, Story } from "@turnstream/conformance/stories/story.ts";
+import {
+  emptyState,
+  type Event,
+  findRun,
+  fold,
+  legal,
+  type SessionState,
+  START_CURSOR,
+} from "@turnstream/protocol";
+import { readEvent } from "@turnstream/protocol/schema";
+import type { Ref } from "../../src/store/refs.ts";
+import type { Stage } from "../runtime/turn-harness.ts";
+import type { Gates } from "./story-agents.ts";
+import { eventsAfter } from "./follow-log.ts";
+import type { Hands, Reload } from "./driver.ts";
+
+export interface Played<Seen = Reload> {
+  readonly ref: Ref;
+  /** As they came from the log, live. */
+  readonly events: readonly Event[];
+  readonly state: SessionState;
+  readonly reloads: readonly Seen[];
+}
+
+export async function play<Seen = Reload>(
+  stage: Stage,
+  story: Story,
+  gates: Gates,
+  hands: Hands<Seen>,
+): Promise<Played<Seen>> {
+  const ref = await stage.session();
+  const events: Event[] = [];
+  const reloads: Promise<Seen>[] = [];
+  const due = new Set<Moment>([...story.reloadAt, ...(story.stopAt === undefined ? [] : [story.stopAt])]);
+  const turns = story.form === undefined ? 1 : 2;
+  let state = emptyState;
+  await hands.watch(ref, story);
+  const asked = hands.ask(ref, story);
+  for await (const event of eventsAfter(stage, ref, START_CURSOR, hands.patienceMs)) {
+    check(state, event);
+    state = fold(state, event);
+    events.push(event);
+    const moment = momentOf(state, event);
+    if (moment !== null && due.delete(moment)) {
+      if (story.reloadAt.includes(moment)) {
+        const goOn = await hands.reload(ref, moment, turns);
+        reloads.push(goOn());
+      }
+      if (story.stopAt === moment) await hands.stop(ref);
+    }
+    const choice = moment === null ? undefined : story.choices?.[moment];
+    if (choice !== undefined) await hands.choose(ref, state, choice);
+    if (moment !== null) gates.open(moment);
+    if (event.type !== "turn.end") continue;
+    if (story.form === undefined || state.turns.length > 1) break;
+    await stage.ended(ref, () => true);
+    await hands.fillIn(ref, story.form);
+  }
+  const message = await asked;
+  await stage.ended(ref, (turn) => turn.message?.id === message);
+  await stage.ended(ref, (turn) => turn.id === state.turns.last()?.id);
+  return { ref, events, state, reloads: await Promise.all(reloads) };
+}
+
+function check(state: SessionState, event: Event): void {
+  const read = readEvent(event);
+  const wrong = legal(state, event);
+  if (!read.ok) throw new Error(`${event.type}: ${read.message}`);
+  if (wrong !== null) throw new Error(`${wrong.rule} ${wrong.message}: ${JSON.stringify(event)}`);
+}
+
+function momentOf(state: SessionState, event: Event): Moment | null {
+  const turn = state.turns.last();
+  if (turn === undefined || !("block" in event)) return null;
+  const block = turn.items.at(event.index);
+  const of = block !== undefined && block !== null && "call" in block ? block.call : null;
+  return `${event.type} ${of ?? findRun(turn, event.run)?.call ?? "main"}`;
+}

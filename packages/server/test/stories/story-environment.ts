@@ -1,0 +1,78 @@
+/** Everything that the stories need, on PostgreSQL, Redis and DBOS: a stage, one worker with all their agents, their files. */
+import { STORIES } from "@turnstream/conformance/stories/index.ts";
+import type { Story } from "@turnstream/conformance/stories/story.ts";
+import type { Prompt } from "../../src/models/model.ts";
+import { DEFAULT_WORDS } from "../../src/runtime/strings.ts";
+import { makePdf } from "../text-extraction/make-pdf.ts";
+import { listen, type Listener } from "../safe-fetch/listeners.ts";
+import { realParts } from "../runtime/real-backend.ts";
+import { Stage, type StageParts } from "../runtime/turn-harness.ts";
+import { agentOf, Gates } from "./story-agents.ts";
+
+/** As 000 and 004 say it. */
+const WORDS = {
+  stopped: "Người dùng đã dừng cuộc trò chuyện. Gửi tin nhắn mới để tiếp tục",
+  thought: "Suy nghĩ",
+  rejected: "Bạn đã từ chối việc này.",
+  notApproved: "Không ai cho phép kịp.",
+  readingFile: (name: string) => `Đang đọc ${name}`,
+  filesRead: (read: number) => `Processed ${read} file`,
+  errors: { ...DEFAULT_WORDS.errors, LLM_ERROR: "Đã xảy ra lỗi. Vui lòng thử lại." },
+};
+
+/** The files of the stories, by path. */
+const files = new Map(
+  STORIES.flatMap((story) => story.files ?? []).map(({ url, pages }) => [new URL(url).pathname, pages]),
+);
+
+export class Theatre {
+  readonly stage: Stage;
+  readonly gates: ReadonlyMap<Story, Gates>;
+  /** Every prompt that a model of the story was given, by the story's name. */
+  readonly heard = new Map<string, Prompt[]>();
+  readonly #site: Listener;
+
+  private constructor(stage: Stage, site: Listener, newGates: (story: Story) => Gates) {
+    this.stage = stage;
+    this.gates = new Map(STORIES.map((story) => [story, newGates(story)]));
+    this.#site = site;
+  }
+
+  /** @param given parts of the caller's own; fresh ones when absent */
+  static async open(
+    newGates: (story: Story) => Gates = () => new Gates(),
+    given?: StageParts,
+  ): Promise<Theatre> {
+    const stage = await Stage.open(given ?? (await realParts()));
+    const site = await listen("127.0.0.1", ({ url = "" }, response) => {
+      response.end(makePdf(files.get(url) ?? []));
+    });
+    const theatre = new Theatre(stage, site, newGates);
+    const agents = [...theatre.gates].map(([story, gates]) => {
+      const prompts: Prompt[] = [];
+      theatre.heard.set(story.name, prompts);
+      return agentOf(story, gates, prompts);
+    });
+    await stage.worker(agents, { words: WORDS, ttlMs: 10_000, fetch: { allow: [site.name] } });
+    return theatre;
+  }
+
+  /** Where a file of a story is found. */
+  served = (url: string): string => `${this.#site.url}${new URL(url).pathname}`;
+
+  /** Those addresses back to what they are in the story. */
+  addressesOf({ files: own = [] }: Story): Map<string, string> {
+    return new Map(own.map(({ url }) => [this.served(url), url]));
+  }
+
+  gatesOf(story: Story): Gates {
+    const gates = this.gates.get(story);
+    if (gates === undefined) throw new Error(`there is no story ${story.name}`);
+    return gates;
+  }
+
+  async close(): Promise<void> {
+    await this.stage.close();
+    await this.#site.close();
+  }
+}

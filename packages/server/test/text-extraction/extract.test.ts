@@ -1,0 +1,194 @@
+/** Reading the text of files, good ones and such as were made to harm whoever reads them. */
+import { gzipSync } from "node:zlib";
+
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { extract, ExtractError, type ExtractLimits, type FileBytes } from "../../src/text-extraction/extract.ts";
+import { PIECE_CHARS, piecesOf } from "../../src/text-extraction/chunk-text.ts";
+import { makePdf, makePdfBomb } from "./make-pdf.ts";
+
+const LIMITS: ExtractLimits = { maxChars: 1_000_000, timeoutMs: 20_000, memoryMb: 128 };
+const idle = new AbortController().signal;
+
+function read(
+  bytes: Uint8Array | string,
+  file: Partial<FileBytes> = {},
+  limits: Partial<ExtractLimits> = {},
+) {
+  const given = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
+  const whole = { name: "f", mediaType: "", charset: "", ...file, bytes: new Uint8Array(given) };
+  return extract(whole, { ...LIMITS, ...limits }, idle);
+}
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => "read",
+    (error: unknown) => (error instanceof ExtractError ? error.code : String(error)),
+  );
+}
+
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+test("W12: of a text of 100 MB only as much is decoded as is kept, to the last whole character", async () => {
+  const bytes = Buffer.alloc(100_000_000, "ữ");
+  // Not enough memory for all of it as text.
+  const { pieces, isCut, mediaType } = await read(bytes, {}, { maxChars: 1_000_000, memoryMb: 128 });
+  expect([mediaType, isCut]).toEqual(["text/plain", true]);
+  const text = pieces.join("");
+  expect(text.length).toBe(1_000_000);
+  expect(text.replaceAll("ữ", "")).toBe("");
+  const { isCut: isJustFull } = await read("ữ".repeat(1_000), {}, { maxChars: 1_000 });
+  expect(isJustFull).toBe(false);
+});
+
+test("W12: the text of each kind is read, and its type told by its bytes", async () => {
+  const cases: [bytes: Uint8Array | string, file: Partial<FileBytes>, type: string, text: string][] = [
+    ["plain", { mediaType: "image/png" }, "text/plain", "plain"],
+    ["# Title", { name: "notes.md" }, "text/markdown", "# Title"],
+    ["a,b\n1,2\n", { mediaType: "text/csv" }, "text/csv", "a,b\n1,2\n"],
+    ['{"a":1}', { name: "x.JSON" }, "application/json", '{"a":1}'],
+    [
+      makePdf([["Quarter 3", "42 (percent)"], ["Page two"]]),
+      { mediaType: "text/html" },
+      "application/pdf",
+      "[Page 1]\nQuarter 3\n42 (percent)\n\n[Page 2]\nPage two\n\n",
+    ],
+    ["<section>a &amp; b", { mediaType: "text/html" }, "text/html", "a & b"],
+    ["<section>a &amp; b", { name: "x.htm" }, "text/html", "a & b"],
+    ["<?xml version='1.0'?><r>t</r>", {}, "application/xml", "<?xml version='1.0'?><r>t</r>"],
+    ["\ufefftừ đầu", {}, "text/plain", "từ đầu"],
+    [Buffer.from("\ufeffchữ", "utf16le"), {}, "text/plain", "chữ"],
+    [Buffer.from([0xe9, 0x74, 0xe9]), {}, "text/plain", "été"],
+    [Buffer.from([0xa4, 0xa4, 0xa4, 0xe5]), { charset: "big5" }, "text/plain", "中文"],
+    ["", {}, "text/plain", ""],
+  ];
+  for (const [bytes, file, type, text] of cases) {
+    const { mediaType, pieces } = await read(bytes, file);
+    expect([mediaType, pieces.join("")]).toEqual([type, text]);
+  }
+});
+
+test("W12: of a page people read the words, not the program", async () => {
+  const html = `<!doctype html><html><head><title>T</title><style>p{}</style></head><body><script>alert(1)</script>
+    <h1>Giá vàng</h1><p>Hôm nay <a href="https://x.example/a">tăng</a> 2&nbsp;%.</p><img src="x" alt="y">
+    <table><tr><th>Ngày</th><th>Giá</th></tr><tr><td>1</td><td>90</td></tr></table></body></html>`;
+  const { mediaType, pieces } = await read(html, { mediaType: "application/pdf" });
+  const text = pieces.join("");
+  expect(mediaType).toBe("text/html");
+  expect(text).toContain("Giá vàng");
+  expect(text).toContain("https://x.example/a");
+  expect(text).toMatch(/Ngày \| Giá\n1 \| 90/);
+  expect(text).not.toMatch(/alert|p\{\}|<|alt/);
+});
+
+test("what is no text is told as what it is", async () => {
+  const zip = Buffer.from("UEsDBBQAAAAAAAAAIQAAAAAAAAAAAAAAAAABAAAAYQ==", "base64");
+  const cases: [Uint8Array, string, string][] = [
+    [PNG, "image", "image/png"],
+    [zip, "other", "application/zip"],
+    [gzipSync("x"), "other", "application/gzip"],
+    [new Uint8Array([1, 2, 3, 0, 5]), "other", "application/octet-stream"],
+  ];
+  for (const [bytes, kind, mediaType] of cases)
+    expect(await read(bytes, { name: "a.txt", mediaType: "text/plain" })).toMatchObject({
+      kind,
+      mediaType,
+      pieces: [],
+    });
+});
+
+test("a long text is cut, and says so", async () => {
+  expect(await read("x".repeat(101), {}, { maxChars: 100 })).toMatchObject({
+    isCut: true,
+    pieces: ["x".repeat(100)],
+  });
+  expect(await read("x".repeat(100), {}, { maxChars: 100 })).toMatchObject({ isCut: false });
+  const { pieces, isCut } = await read(
+    makePdf(Array.from({ length: 50 }, () => ["some words"])),
+    {},
+    { maxChars: 100 },
+  );
+  expect([pieces.join("").length, isCut]).toEqual([100, true]);
+});
+
+test("pieces joined are the text, none is too long, none cuts a character", () => {
+  const unit = fc.constantFrom("a", "\n", "🙂", "đ", "b".repeat(5_000));
+  fc.assert(
+    fc.property(fc.array(unit, { maxLength: 60 }), (units) => {
+      const text = units.join("");
+      const pieces = piecesOf(text);
+      expect(pieces.join("")).toBe(text);
+      for (const piece of pieces) {
+        expect(piece.length).toBeGreaterThan(0);
+        expect(piece.length).toBeLessThanOrEqual(PIECE_CHARS);
+        expect(piece).not.toMatch(/^[\udc00-\udfff]|[\ud800-\udbff]$/);
+      }
+    }),
+  );
+});
+
+/** The longest that this thread kept itself from doing anything else, in milliseconds of the processor. */
+async function stallOf(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let last = process.threadCpuUsage();
+  const timer = setInterval(() => {
+    const { user, system } = process.threadCpuUsage(last);
+    longest = Math.max(longest, (user + system) / 1_000);
+    last = process.threadCpuUsage();
+  }, 10);
+  await work();
+  clearInterval(timer);
+  return longest;
+}
+
+const hostile: [name: string, make: () => Uint8Array][] = [
+  ["a page of a million open elements", () => Buffer.from(`<html>${"<div>".repeat(1_000_000)}`)],
+  [
+    "a page with a table of a million rows",
+    () => Buffer.from(`<html><table>${"<tr><td>x".repeat(1_000_000)}`),
+  ],
+  ["a page with an endless attribute", () => Buffer.from(`<html><a href="${"x".repeat(20_000_000)}`)],
+  ["a page of open comments", () => Buffer.from(`<html>${"<!--".repeat(2_000_000)}`)],
+  ["a table of one line", () => Buffer.from('"a,'.repeat(5_000_000))],
+  ["a PDF that unpacks to 300 MB", () => makePdfBomb(300)],
+  ["a PDF that is cut off", () => makePdf([["words"]]).slice(0, 300)],
+  ["a PDF of garbage", () => Buffer.from(`%PDF-1.7\n${"\u0001obj << /Kids [1 0 R".repeat(50_000)}`)],
+  ["a JSON of brackets", () => Buffer.from("[".repeat(10_000_000))],
+];
+
+test.each(hostile)("%s is read or refused, and nobody else waits for it", async (_, make) => {
+  const bytes = make();
+  const before = process.memoryUsage().rss;
+  let code = "";
+  const begun = performance.now();
+  const stall = await stallOf(async () => {
+    code = await codeOf(read(bytes, {}, { timeoutMs: 8_000, memoryMb: 96 }));
+  });
+  expect(["read", "TIMEOUT", "MEMORY", "UNREADABLE"]).toContain(code);
+  // Eight seconds and the thread's end, on a machine that may stop for as long.
+  expect(performance.now() - begun).toBeLessThan(30_000);
+  expect(stall).toBeLessThan(1_000);
+  expect(process.memoryUsage().rss - before).toBeLessThan(700_000_000);
+});
+
+test("what takes too long or too much is ended, and told apart", async () => {
+  expect(await codeOf(read(makePdfBomb(300), {}, { timeoutMs: 300 }))).toBe("TIMEOUT");
+  expect(await codeOf(read(makePdfBomb(300), {}, { memoryMb: 32 }))).toBe("MEMORY");
+  expect(await codeOf(read("%PDF-1.7\nnothing"))).toBe("UNREADABLE");
+});
+
+test("whoever stops it gets their reason at once", async () => {
+  const stop = new AbortController();
+  const bytes = makePdfBomb(500);
+  const file = { name: "f", mediaType: "", charset: "", bytes };
+  // Its own end would come much later.
+  const work = extract(file, { ...LIMITS, timeoutMs: 600_000 }, stop.signal);
+  setTimeout(() => stop.abort(new Error("stopped")), 200);
+  const begun = performance.now();
+  await expect(work).rejects.toThrow("stopped");
+  expect(performance.now() - begun).toBeLessThan(20_000);
+});

@@ -1,0 +1,60 @@
+/** The readable text of web pages, friendly and hostile ones. */
+import { describe, expect, test } from "vitest";
+
+import { htmlText } from "../../src/text-extraction/html-text.ts";
+
+describe("S11: the text of a web page", () => {
+  test("has its headings, paragraphs, lists and tables in lines, and its title", async () => {
+    const html = `<!doctype html><html><head><title> A  page </title><style>p{}</style></head><body>
+      <nav><a href="/">Home</a></nav>
+      <h1>Giá &amp; phí</h1><p>One <b>bold</b>\n word.</p><ul><li>a</li><li>b<br>c</li></ul>
+      <table><tr><th>x</th><th>y</th></tr><tr><td>1</td><td>2</td></tr></table>
+      <pre>keep\n  this</pre><img src="x" alt="A heron"><footer>Imprint</footer></body></html>`;
+    expect(await htmlText(html)).toEqual({
+      title: "A page",
+      text: "# Giá & phí\n\nOne bold word.\n- a\n- b\nc\n\nx | y\n1 | 2\nkeep\n  this\n[A heron]",
+    });
+  });
+
+  test("reads a page that is one large form, as some servers make all of theirs", async () => {
+    const page = "<body><form><h1>Report</h1><p>Revenue 42</p><input value=no></form></body>";
+    expect((await htmlText(page)).text).toBe("# Report\n\nRevenue 42");
+  });
+
+  test("has nothing of scripts, forms and what is hidden", async () => {
+    const html = `<p>seen</p><script>alert("x")</script><div style="display: none">no<p>no</p></div>
+      <p hidden>no</p><span aria-hidden=true>no</span><template><p>no</p></template><form><button>no</button><textarea>no</textarea></form><svg><text>no</text></svg>
+      <p>seen too</p><noscript>no</noscript>`;
+    expect((await htmlText(html)).text).toBe("seen\n\nseen too");
+  });
+
+  test("has the addresses of links after their words where that is wanted", async () => {
+    const html = `<p>See <a href="https://x.example/a?b=1&amp;c">the  list</a>, <a href="/b">there</a>,
+      <a href="javascript:x()">run</a>, <a href="https://y.example/">https://y.example/</a>, <a href="https://z.example/"><img src="z"></a>
+      <a href="https://${"l".repeat(3_000)}.example/">long</a>.</p>`;
+    const { text } = await htmlText(html, { links: true });
+    expect(text).toBe("See the list [https://x.example/a?b=1&c], there, run, https://y.example/, long.");
+    expect((await htmlText(html)).text).toBe("See the list, there, run, https://y.example/, long.");
+  });
+
+  test("comes out of broken and hostile pages in bounded time", async () => {
+    const started = process.cpuUsage();
+    for (const html of [
+      "<div>".repeat(200_000),
+      `<table><tr>${"<td>x".repeat(200_000)}`,
+      "<p>".repeat(100_000),
+      "a".repeat(2_000_000),
+      `<p ${"a=b ".repeat(100_000)}>x`,
+      "&amp;".repeat(200_000),
+      "<".repeat(300_000),
+      "<!--".repeat(100_000),
+      `<svg>${"<svg>".repeat(50_000)}`,
+      `${"\n".repeat(1_000_000)}x`,
+    ])
+      await htmlText(html);
+    // Of the processor: others on the machine don't count.
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(10_000);
+    expect((await htmlText("</p></div>x</body></body></nav>y")).text).toBe("xy");
+    expect((await htmlText("")).text).toBe("");
+  });
+});

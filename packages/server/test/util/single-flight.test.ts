@@ -1,0 +1,20 @@
+/** Who asks the same at the same moment shares one question; nobody gets an answer from before they asked anew. */
+import { expect, test } from "vitest";
+import { AskOnce } from "../../src/util/single-flight.ts";
+
+test("those who ask together share one answer, or one failure; later ones ask anew", async () => {
+  const once = new AskOnce<number>();
+  let asked = 0;
+  const question = async (): Promise<number> => {
+    asked++;
+    await Promise.resolve();
+    if (asked === 2) throw new Error("not now");
+    return asked;
+  };
+  expect(await Promise.all([once.ask("a", question), once.ask("a", question)])).toEqual([1, 1]);
+  const failed = await Promise.allSettled([once.ask("a", question), once.ask("a", question)]);
+  expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(await once.ask("a", question)).toBe(3);
+  expect(await Promise.all([once.ask("a", question), once.ask("b", question)])).toEqual([5, 5]);
+  expect(asked).toBe(5);
+});
