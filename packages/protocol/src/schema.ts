@@ -8,9 +8,22 @@ import { postMessage, type PostMessage } from "./commands/http.ts";
 import type { ErrorWord } from "./errors.ts";
 import { type Event, eventSchema } from "./events/index.ts";
 
-export { type SocketCommand, socketCommands, socketCommandSchema, socketReplies, type SocketReply } from "./commands/socket.ts";
+export {
+  type SocketCommand,
+  socketCommands,
+  socketCommandSchema,
+  socketReplies,
+  type SocketReply,
+} from "./commands/socket.ts";
 export { blocksFrameSchema, blocksFrames } from "./dialects/blocks/frames.ts";
-export { errorReply, type ErrorReply, postMessage, type PostMessage, postMessageReply, type PostMessageReply } from "./commands/http.ts";
+export {
+  errorReply,
+  type ErrorReply,
+  postMessage,
+  type PostMessage,
+  postMessageReply,
+  type PostMessageReply,
+} from "./commands/http.ts";
 export { type RestBody, restBodies, restReplies, type RestReply } from "./commands/rest.ts";
 export { responsesFrameSchema, responsesFrames } from "./dialects/responses/frames.ts";
 export { tasksFrameSchema, tasksFrames } from "./dialects/tasks/frames.ts";

@@ -1,5 +1,14 @@
 /** Stable addresses are replaced on delivery, in every place that can hold one, and nowhere else. */
-import { blobAddress, blobOf, blobsIn, emptyState, type Event, foldAll, snapshot, withAddresses } from "@turnstream/protocol";
+import {
+  blobAddress,
+  blobOf,
+  blobsIn,
+  emptyState,
+  type Event,
+  foldAll,
+  snapshot,
+  withAddresses,
+} from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { readEvent } from "@turnstream/protocol/schema";
 import { tasks } from "@turnstream/protocol/tasks";

@@ -21,10 +21,20 @@ export { createRedisLog, type RedisLogOptions } from "./log/redis/create-redis-l
 export { isRedisUrl } from "./log/redis/connection/address.ts";
 export { type Blob, type BlobSink, fit } from "./log/writer/oversize.ts";
 export { Writer, type WriterOptions } from "./log/writer/writer.ts";
-export { type Archived, type ArchiveOptions, archiveSession, trimSession } from "./session/archive/archive.ts";
+export {
+  type Archived,
+  type ArchiveOptions,
+  archiveSession,
+  trimSession,
+} from "./session/archive/archive.ts";
 export { claimIdle, type Claimed, type ClaimRequest, claimSession } from "./session/lifecycle/claim.ts";
 export { eraseExpired, eraseSession, eraseUser, finishErasures } from "./session/lifecycle/erase.ts";
-export { type History, type HistoryOptions, readHistory, readOlderTurns } from "./session/history/read-history.ts";
+export {
+  type History,
+  type HistoryOptions,
+  readHistory,
+  readOlderTurns,
+} from "./session/history/read-history.ts";
 export type { CommandParts, Parts } from "./session/backend.ts";
 export {
   type Delivered,
@@ -50,46 +60,81 @@ export type {
   ArchivedTurn,
   ArchivedWindow,
   ArchiveResult,
+  NewOutboxRow,
+  Outbox,
+  OutboxRow,
   SessionHeader,
+  TakeQuery,
+  TurnRecord,
+  Turns,
 } from "./store/ports/archive.ts";
 export type { AuditHead, AuditRow } from "./store/rules/audit.ts";
-export type { Audit, AuditEntry } from "./store/ports/audit.ts";
-export type { Attachment, Attachments, NewAttachment, Piece } from "./store/ports/attachments.ts";
-export { type Blobs, MAX_BLOB_BYTES } from "./store/ports/blobs.ts";
+export type { Audit, AuditEntry, UsageAdd, UsageDay, UsageLedger } from "./store/ports/audit.ts";
+export {
+  type Attachment,
+  type Attachments,
+  type Blobs,
+  MAX_BLOB_BYTES,
+  type NewAttachment,
+  type NewUpload,
+  type Piece,
+  type Upload,
+  type Uploads,
+} from "./store/ports/files.ts";
 export { type Env, systemEnv } from "./util/env.ts";
-export type { EpochClaim, EpochRecord, Epochs, NextEpoch } from "./store/ports/epochs.ts";
+export type {
+  EpochClaim,
+  EpochRecord,
+  Epochs,
+  Erasure,
+  NewSession,
+  NextEpoch,
+  People,
+  Session,
+  SessionPage,
+  Sessions,
+  Tenant,
+  Tenants,
+} from "./store/ports/sessions.ts";
 export { isStoreError, STORE_ERRORS, StoreError, type StoreErrorCode } from "./store/errors.ts";
 export { forkShare } from "./store/fork/fork-share.ts";
 export type {
+  Allowance,
+  Allowances,
   ChangeResult,
   ChangeWish,
+  FormDraft,
+  FormDrafts,
   Interaction,
   InteractionChange,
   InteractionPage,
   InteractionRequest,
   Interactions,
+  NewAllowance,
 } from "./store/ports/interactions.ts";
-export type { KeyInfo, Keys, NewKey, VerifiedKey } from "./store/ports/access.ts";
-export type { Leases } from "./store/ports/leases.ts";
+export type { KeyInfo, Keys, NewKey, Share, Shares, VerifiedKey } from "./store/ports/access.ts";
+export type {
+  Journal,
+  JournalEntry,
+  Leases,
+  NewJournalEntry,
+  NewMessage,
+  NewTurn,
+  Running,
+  RunningTurn,
+  StopReceipt,
+  Waiting,
+} from "./store/ports/running.ts";
 export { memoryStore } from "./store/memory/store.ts";
-export type { NewOutboxRow, Outbox, OutboxRow, TakeQuery } from "./store/ports/outbox.ts";
 export type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "./store/ports/payments.ts";
-export type { People } from "./store/ports/people.ts";
-export { isDatabaseUrl } from "./store/postgres/database-url.ts";
+export { databaseProblem, isDatabaseUrl } from "./store/postgres/database-url.ts";
 export { migrate } from "./store/postgres/migrate.ts";
 export { openDatabase, type PostgresOptions } from "./store/postgres/open-database.ts";
-export { databaseProblem } from "./store/postgres/problem.ts";
 export { postgresStore, type PostgresStoreOptions } from "./store/postgres/store.ts";
 export type { Actor, Ref } from "./store/refs.ts";
-export type { Erasure, NewSession, Session, SessionPage, Sessions } from "./store/ports/sessions.ts";
 export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
 export { readShareToken, signShare } from "./store/rules/share-token.ts";
-export type { Share, Shares } from "./store/ports/shares.ts";
 export type { OpenStore, Store, StorePorts } from "./store/store.ts";
-export type { Tenant, Tenants } from "./store/ports/tenants.ts";
-export type { TurnRecord, Turns } from "./store/ports/turns.ts";
-export type { NewUpload, Upload, Uploads } from "./store/ports/files.ts";
-export type { UsageAdd, UsageDay, UsageLedger } from "./store/ports/usage.ts";
 export {
   AuditChecker,
   type AuditFault,
@@ -98,7 +143,6 @@ export {
   verifyAudit,
   verifyTenantAudit,
 } from "./store/rules/verify-audit.ts";
-export type { NewMessage, Waiting } from "./store/ports/waiting.ts";
 export { FETCH_ERRORS, FetchError, type FetchErrorCode, isFetchError } from "./safe-fetch/errors.ts";
 export type { FetchPolicy, Lookup } from "./safe-fetch/policy.ts";
 export { safeFetch, type SafeFetchOptions, type SafeResponse } from "./safe-fetch/safe-fetch.ts";
@@ -150,8 +194,6 @@ export { formatRef, parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "./session/sig
 export { createMemorySignals } from "./signals/memory.ts";
 export { createRedisSignals, type RedisSignalsOptions } from "./signals/redis.ts";
 export type { Signals } from "./signals/signals.ts";
-export type { Journal, JournalEntry, NewJournalEntry } from "./store/ports/journal.ts";
-export type { NewTurn, Running, RunningTurn, StopReceipt } from "./store/ports/running.ts";
 export {
   type Agent,
   type AgentOptions,
@@ -191,7 +233,6 @@ export type { TurnOptions } from "./runtime/turn/turn-options.ts";
 export type { Approval, ApprovalContext, ApprovalOptions } from "./runtime/define/approval.ts";
 export { decideApproval, type Decision } from "./session/interactions/decide-approval.ts";
 export { readFormDraft, saveFormDraft } from "./session/interactions/form-drafts.ts";
-export type { FormDraft, FormDrafts } from "./store/ports/form-drafts.ts";
 export {
   declineForm,
   FormClosedError,
@@ -202,8 +243,12 @@ export {
 } from "./session/interactions/submit-form.ts";
 export type { OpenSource, SourceHost, SourceTool, ToolSource } from "./runtime/define/tool-source.ts";
 export { listAllowances, type Revocation, revokeAllowance } from "./session/interactions/allowances.ts";
-export type { Allowance, Allowances, NewAllowance } from "./store/ports/allowances.ts";
-export { answerQuestion, dismissQuestion, type Dismissal, type QuestionAnswer } from "./session/interactions/answer-question.ts";
+export {
+  answerQuestion,
+  dismissQuestion,
+  type Dismissal,
+  type QuestionAnswer,
+} from "./session/interactions/answer-question.ts";
 export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
 export type { FetchWebContentOptions } from "./runtime/built-in/fetch-web-content.ts";
 export type { ImageGenerator, ImageWish } from "./runtime/built-in/generate-image.ts";
@@ -223,21 +268,19 @@ export {
   type ImportOutcome,
   type KnowledgeFile,
 } from "./knowledge/import.ts";
-export type {
-  Knowledge,
-  KnowledgeHit,
-  KnowledgeLines,
-  KnowledgeObject,
-  NewKnowledgeObject,
-} from "./store/ports/knowledge.ts";
 export {
+  type Knowledge,
+  type KnowledgeHit,
+  type KnowledgeLines,
+  type KnowledgeObject,
   MAX_MEMORIES,
   MAX_MEMORY_CHARS,
   type Memories,
   type Memory,
   type MemoryChange,
+  type NewKnowledgeObject,
   type NewMemory,
-} from "./store/ports/memories.ts";
+} from "./store/ports/knowledge.ts";
 export { editMemory, eraseMemories, eraseMemory, listMemories } from "./session/memories.ts";
 export { ACTIONS as SCOPES } from "./gateway/auth/access.ts";
 export { type Gateway, createGateway } from "./gateway/gateway.ts";

@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Signals } from "../signals/signals.ts";
-import type { Leases } from "../store/ports/leases.ts";
+import type { Leases } from "../store/ports/running.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./errors.ts";
 import { EXECUTORS, HandOn } from "./hand-over.ts";

@@ -4,7 +4,7 @@
  * and goes with that lease. Never aborts a job.
  */
 import type { Signals } from "../signals/signals.ts";
-import type { Leases } from "../store/ports/leases.ts";
+import type { Leases } from "../store/ports/running.ts";
 import type { Engine } from "./engine.ts";
 
 /** Where executors hear that there is something to recover. */

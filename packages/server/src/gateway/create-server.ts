@@ -4,14 +4,12 @@
  */
 import type { AddressInfo } from "node:net";
 import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import { Refused } from "./errors.ts";
 import { createGateway, type GatewayLoad } from "./gateway.ts";
-import { fastifyError } from "./http/fastify-error.ts";
-import { sendAnswer } from "./http/fastify-plugin.ts";
-import { addHealth } from "./http/health.ts";
-import { loggedPath } from "./http/logged-path.ts";
+import { fastifyError, sendAnswer } from "./http/fastify-plugin.ts";
 import { refusal } from "./http/handle-request.ts";
-import { unreadable } from "./http/unreadable.ts";
-import { Refused } from "./refused.ts";
+import { addHealth } from "./http/health.ts";
+import type { HttpAnswer } from "./http/messages.ts";
 import type { GatewayOptions } from "./options.ts";
 import { answerBare } from "./ws/upgrade.ts";
 
@@ -98,4 +96,25 @@ function urlOf(app: FastifyInstance): string {
   if (address === null) throw new TypeError("The server has no address before listen() is done.");
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return `http://${host}:${address.port}`;
+}
+
+/** An address as it may be written into a log: what lets somebody in by standing in it is left out. Pure. */
+const TOKEN = /\/(blobs|shares)\/[^/?#]+/g;
+
+export function loggedPath(url: string): string {
+  return url.replace(/[?#].*$/s, "").replaceAll(TOKEN, "/$1/*");
+}
+
+/** What Node could not read as a request, as an answer in the one shape of errors. Pure; nobody is logged or let in by it. */
+/** @param code of the error that Node gives with it */
+export function unreadable(code: string | undefined): HttpAnswer {
+  if (code === "HPE_HEADER_OVERFLOW")
+    return { ...told(new Refused("TOO_LARGE", "The headers or the address are too long.")), status: 431 };
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return { ...told(new Refused("BAD_REQUEST", "The request took too long to come.")), status: 408 };
+  return told(new Refused("BAD_REQUEST", "This is not a well-formed request of HTTP/1.1."));
+}
+
+function told(refused: Refused): HttpAnswer {
+  return refusal({ onError: () => undefined }, refused);
 }

@@ -2,14 +2,13 @@
  * The one place that turns whatever was thrown into what a client is told: a word and number of the protocol's table, an
  * HTTP status, and words. Pure. What is not known by name tells nothing of its inside.
  */
+import { ZodError } from "zod";
 import { cutText, ERRORS, type ErrorWord } from "@turnstream/protocol";
 import type { ErrorReply } from "@turnstream/protocol/schema";
-import { ZodError } from "zod";
 import { isLogError, type LogError } from "../log/errors.ts";
 import { BlobError } from "../session/blobs/open-blob.ts";
 import { UnfitError } from "../session/validation-error.ts";
 import { isStoreError, type StoreError } from "../store/errors.ts";
-import { Refused } from "./refused.ts";
 
 export const HTTP_STATUS: Readonly<Record<ErrorWord, number>> = {
   SERVER_ERROR: 500,
@@ -108,4 +107,16 @@ function zodWords({ issues }: ZodError): string {
     return where === "" ? message : `${where}: ${message}`;
   });
   return words.join("; ");
+}
+
+/** Why something that was asked for is not done, as one typed error: a word of the protocol's table, and words for people. */
+export class Refused extends Error {
+  readonly word: ErrorWord;
+
+  /** @param message for whoever asked: what is wrong, and what to do about it */
+  constructor(word: ErrorWord, message: string) {
+    super(message);
+    this.name = "Refused";
+    this.word = word;
+  }
 }

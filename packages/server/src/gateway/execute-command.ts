@@ -16,7 +16,7 @@ import type { ChangeResult } from "../store/ports/interactions.ts";
 import type { Ref } from "../store/refs.ts";
 import { isId } from "../store/rules/arguments.ts";
 import type { Caller } from "./caller.ts";
-import { Refused } from "./refused.ts";
+import { Refused } from "./errors.ts";
 
 type CommandOf<Type extends SocketCommand["type"]> = Extract<SocketCommand, { readonly type: Type }>;
 /** Those that do something. */

@@ -9,10 +9,10 @@ import { blobAddresses } from "../session/blobs/blob-url.ts";
 import { systemEnv } from "../util/env.ts";
 import { MAX_BATCH } from "../store/ports/sessions.ts";
 import type { Ref } from "../store/refs.ts";
-import { checkOptions } from "./check-options.ts";
+import { checkOptions, DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./options.ts";
 import { clientAddress } from "./auth/client-address.ts";
 import { Connections } from "./connection/registry.ts";
-import { BASE } from "./http/base.ts";
+import { BASE } from "./http/messages.ts";
 import { type HandleContext, handleRequest } from "./http/fetch-handler.ts";
 import { gatewayPlugin } from "./http/fastify-plugin.ts";
 import type { GatewayParts } from "./http/route.ts";
@@ -21,10 +21,8 @@ import { ROUTES } from "./http/routes/index.ts";
 import type { Door } from "./http/handle-request.ts";
 import { createFeeds } from "./feed/session-feeds.ts";
 import { endUnwelcome } from "./auth/revocation.ts";
-import { DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./options.ts";
 import { createSlices } from "../util/time-slicer.ts";
-import { socketOpener } from "./socket/open-socket.ts";
-import { upgrade } from "./ws/upgrade.ts";
+import { socketOpener, upgrade } from "./ws/upgrade.ts";
 
 export interface GatewayLoad {
   readonly connections: number;

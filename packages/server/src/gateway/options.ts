@@ -1,8 +1,10 @@
 /** What a gateway needs and what can be set. Each setting is declared here, once, with its default. */
 import type { CommandParts } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
-import type { TrustProxy } from "./auth/client-address.ts";
+import { MAX_PAGE } from "../store/ports/sessions.ts";
 import type { Env } from "../util/env.ts";
+import type { TrustProxy } from "./auth/client-address.ts";
+import { LOOKS_PER_BEAT } from "./connection/registry.ts";
 
 export interface GatewayLimits {
   /** What may wait for one connection, in bytes, beyond what its transport holds. */
@@ -62,4 +64,89 @@ export interface GatewayOptions extends CommandParts {
   readonly limits?: Partial<GatewayLimits>;
   readonly env?: Env;
   readonly onError?: (error: unknown, about: string) => void;
+}
+
+/** Whether a gateway can keep to the limits that it was given. Pure; throws words that say what to set instead. */
+type Range = readonly [least: number, most: number];
+
+const COUNT: Range = [1, Number.MAX_SAFE_INTEGER];
+/** What a timer of Node takes: with more, it would fire at once. */
+const MS: Range = [1, 2 ** 31 - 1];
+/** What one message of a socket can be held to. */
+const BODY: Range = [1, 2 ** 31 - 1];
+
+const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
+  queueBytes: COUNT,
+  stalledMs: MS,
+  pingMs: MS,
+  pongMs: MS,
+  keepAliveMs: MS,
+  beatMs: [LOOKS_PER_BEAT, MS[1]],
+  silenceMs: MS,
+  subscriptionsPerSocket: COUNT,
+  bodyBytes: BODY,
+  uploadBytes: COUNT,
+  sessionUploadBytes: COUNT,
+  ticketMs: MS,
+  // Tokens count in seconds.
+  tokenMs: [1_000, MS[1]],
+  // As many as the archive gives at once.
+  turns: [1, MAX_PAGE],
+  sweepMs: MS,
+};
+
+/** Throws a RangeError. */
+export function checkLimits(limits: Partial<GatewayLimits>): void {
+  for (const [name, value] of Object.entries(limits)) {
+    const range = Object.hasOwn(RANGES, name) ? RANGES[name as keyof GatewayLimits] : undefined;
+    if (range === undefined)
+      throw new RangeError(
+        `limits.${name} is no limit of a gateway: there are ${Object.keys(RANGES).join(", ")}`,
+      );
+    const [least, most] = range;
+    if (!Number.isSafeInteger(value) || value < least || value > most)
+      throw new RangeError(`limits.${name} must be a whole number from ${least} to ${most}`);
+  }
+}
+
+/** Whether a gateway was given what it needs. Pure; throws words that name the option and say what it should be. */
+const MIN_SECRET = 32;
+
+const PARTS = {
+  store: "what `postgresStore(openDatabase({ url }))` gives",
+  log: "what `await createRedisLog({ url })` gives",
+  signals: "what `createRedisSignals({ url })` gives",
+} as const;
+
+/** Throws a TypeError or RangeError. What comes from an environment may be missing, whatever its type says. */
+export function checkOptions(options: GatewayOptions): void {
+  for (const [name, words] of Object.entries(PARTS)) {
+    const part: unknown = options[name as keyof typeof PARTS];
+    if (typeof part !== "object" || part === null || part instanceof Promise)
+      throw new TypeError(`\`${name}\` must be ${words}.`);
+  }
+  checkSecrets(options.secrets);
+  for (const origin of options.origins ?? [])
+    if (!isOrigin(origin))
+      throw new RangeError(
+        `\`origins\` has ${JSON.stringify(origin)}, which no page can have: it must be as browsers send it, such as https://app.example.com, without a path and without a slash at its end.`,
+      );
+  checkLimits(options.limits ?? {});
+}
+
+function checkSecrets(secrets: unknown): void {
+  const isList = Array.isArray(secrets) && secrets.length > 0;
+  if (!isList || !secrets.every((secret) => typeof secret === "string"))
+    throw new TypeError(
+      `\`secrets\` must be a list of texts, each of at least ${MIN_SECRET} bytes that nobody can guess.`,
+    );
+  if (secrets.some((secret) => Buffer.byteLength(secret) < MIN_SECRET))
+    throw new RangeError(`each of the secrets must have at least ${MIN_SECRET} bytes that nobody can guess`);
+}
+
+/** Apps have schemes of their own, which URL knows no origin for. `null` is what a page in a sandbox sends. */
+function isOrigin(origin: unknown): boolean {
+  if (typeof origin !== "string") return false;
+  if (/^https?:/i.test(origin)) return URL.canParse(origin) && new URL(origin).origin === origin;
+  return origin === "null" || /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(origin);
 }

@@ -2,7 +2,7 @@
  * JSON from outside, read so that nothing in it can surprise the code that gets it: not too deep, and without the key that
  * objects take for their prototype. Pure. Never checks what it means: schemas do.
  */
-import { Refused } from "./refused.ts";
+import { Refused } from "./errors.ts";
 
 const MAX_DEPTH = 64;
 

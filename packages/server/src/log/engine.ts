@@ -3,9 +3,9 @@
  * written. Redis does them as scripts (`redis/scripts.ts`), memory as methods (`memory.ts`).
  * Everything else (cursors, attaching, retries of reads) is the same for both, in `stream-log.ts`.
  */
-import type { Position } from "@turnstream/protocol";
+import { formatCursor, type Position } from "@turnstream/protocol";
 import type { LogEntry } from "./entry.ts";
-import type { LogError } from "./errors.ts";
+import { LogError } from "./errors.ts";
 import type { Appended } from "./log.ts";
 
 export interface LogEngine {
@@ -80,4 +80,25 @@ export interface LiveBatch {
   /** For a claim, the position before it; an append follows the position before its own in the same epoch. */
   readonly before: Position | null;
   readonly entries: readonly LogEntry[];
+}
+
+/** What an engine's answer to a write means for its writer: positions, or a typed refusal. Pure. */
+export function appendedOf(outcome: Outcome, events: number): Appended {
+  switch (outcome.type) {
+    case "added":
+    case "found": {
+      const { epoch, seq } = outcome.last;
+      return { epoch, first: seq - events + 1, last: seq, repeated: outcome.type === "found" };
+    }
+    case "fenced":
+      throw new LogError("FENCED", { epoch: outcome.epoch, detail: `The log is in epoch ${outcome.epoch}` });
+    case "outbid":
+      throw new LogError("OUTBID", { epoch: outcome.epoch, detail: `The log is in epoch ${outcome.epoch}` });
+    case "moved":
+      throw new LogError("MOVED", { detail: `The log ends at ${formatCursor(outcome.last)}` });
+    case "unclaimed":
+      throw new LogError("UNCLAIMED", { detail: outcome.detail });
+    case "unsure":
+      throw new LogError("UNSURE");
+  }
 }

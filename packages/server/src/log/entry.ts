@@ -2,7 +2,13 @@
  * One entry of a log. What is stored is a line: the key of the append, a space, the event as JSON without its
  * id, which only the log knows. The event is parsed at most once, by the first reader who asks, for all readers.
  */
-import { type Cursor, type Event, type EventDraft, type Position, SCHEMA_VERSION } from "@turnstream/protocol";
+import {
+  type Cursor,
+  type Event,
+  type EventDraft,
+  type Position,
+  SCHEMA_VERSION,
+} from "@turnstream/protocol";
 
 /** Bytes of one event in the log. What is larger is kept elsewhere and referred to. */
 export const MAX_EVENT_BYTES = 65_536;

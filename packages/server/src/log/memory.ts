@@ -3,18 +3,18 @@
  * `redis/scripts.ts` keep too. It promises everything but to survive the process.
  */
 import { comparePositions, type Position } from "@turnstream/protocol";
-import type {
-  EngineAppend,
-  EngineClaim,
-  EngineHead,
-  EngineRange,
-  LogEngine,
-  News,
-  Outcome,
+import {
+  appendedOf,
+  type EngineAppend,
+  type EngineClaim,
+  type EngineHead,
+  type EngineRange,
+  type LogEngine,
+  type News,
+  type Outcome,
 } from "./engine.ts";
 import { appendKey, LogEntry } from "./entry.ts";
 import type { Appended, Log } from "./log.ts";
-import { appendedOf } from "./outcome.ts";
 import { createStreamLog, type StreamLogOptions } from "./stream-log.ts";
 
 export function createMemoryLog(options: StreamLogOptions = {}): Log {

@@ -2,15 +2,25 @@
  * A log on top of an engine: turns drafts into lines, judges cursors, follows. The same code for every engine.
  * Never retries a write by itself; the engine does where it knows that nothing was sent.
  */
-import { type Cursor, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
-import { attach, type AttachSettings, listen } from "./reader/attach.ts";
-import type { EngineAppend, EngineHead, LogEngine } from "./engine.ts";
+import {
+  comparePositions,
+  type Cursor,
+  formatCursor,
+  parseCursor,
+  type Position,
+} from "@turnstream/protocol";
+import { SESSION_NAME, SESSION_NAME_WORDS, WRITER_NAME, WRITER_NAME_WORDS } from "../util/names.ts";
+import {
+  appendedOf,
+  type EngineAppend,
+  type EngineHead,
+  type EngineRange,
+  type LogEngine,
+} from "./engine.ts";
 import { appendKey, formatLine, MAX_EVENT_BYTES } from "./entry.ts";
 import { LogError } from "./errors.ts";
-import { entriesAfter, whyBad } from "./judge-cursor.ts";
-import { appendedOf } from "./outcome.ts";
-import { SESSION_NAME, SESSION_NAME_WORDS, WRITER_NAME, WRITER_NAME_WORDS } from "../util/names.ts";
-import type { Batch, Claim, Log, LogHead, ReadAnswer, ReadRange } from "./log.ts";
+import type { BadCursorReason, Batch, Claim, Log, LogHead, ReadAnswer, ReadRange } from "./log.ts";
+import { attach, type AttachSettings, listen } from "./reader/attach.ts";
 
 export interface StreamLogOptions extends Partial<AttachSettings> {
   /** Stamps events. */
@@ -154,4 +164,21 @@ function checkSession(session: string): void {
   if (!SESSION_NAME.test(session)) {
     throw new LogError("INVALID", { detail: `A session id is ${SESSION_NAME_WORDS}` });
   }
+}
+
+/**
+ * Whether a cursor is good: only if that very entry is in the log, or it is the recorded boundary before it.
+ * Redis itself would answer a bad one with silence or with a jump. Pure.
+ */
+/** What was read from a position on, as the entries after it; null when the position is not in the log. */
+export function entriesAfter(after: Position, range: EngineRange): EngineRange["entries"] | null {
+  const [first, ...rest] = range.entries;
+  if (first !== undefined && comparePositions(first, after) === 0) return rest;
+  return comparePositions(range.base, after) === 0 ? range.entries : null;
+}
+
+export function whyBad(cursor: Position, head: EngineHead | null): BadCursorReason {
+  if (head === null) return "missing";
+  if (comparePositions(cursor, head.last) > 0) return "ahead";
+  return comparePositions(cursor, head.base) < 0 ? "trimmed" : "lost";
 }

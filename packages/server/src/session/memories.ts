@@ -3,7 +3,7 @@
  * in the audit, without what they are about. Never asks a model.
  */
 import { StoreError } from "../store/errors.ts";
-import type { Memory, MemoryChange } from "../store/ports/memories.ts";
+import type { Memory, MemoryChange } from "../store/ports/knowledge.ts";
 import type { Actor } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
 import type { Parts } from "./backend.ts";

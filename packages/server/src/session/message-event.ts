@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { EventDraft } from "@turnstream/protocol";
 import { type Blob, fit } from "../log/writer/oversize.ts";
-import type { NewMessage } from "../store/ports/waiting.ts";
+import type { NewMessage } from "../store/ports/running.ts";
 
 type MessageDraft = Extract<EventDraft, { type: "message.add" }>;
 

@@ -3,32 +3,15 @@
  * its own file; `postgres/` and `memory/` keep them alike, and the same contract suites run on both.
  * Never knows the log, nor who reads or writes it.
  */
-import type { Allowances } from "./ports/allowances.ts";
-import type { Archive } from "./ports/archive.ts";
-import type { Attachments } from "./ports/attachments.ts";
-import type { Audit } from "./ports/audit.ts";
-import type { Blobs } from "./ports/blobs.ts";
-import type { Epochs } from "./ports/epochs.ts";
-import type { FormDrafts } from "./ports/form-drafts.ts";
-import type { Idempotency } from "./ports/idempotency.ts";
-import type { Interactions } from "./ports/interactions.ts";
-import type { Journal } from "./ports/journal.ts";
-import type { Keys } from "./ports/access.ts";
-import type { Knowledge } from "./ports/knowledge.ts";
-import type { Leases } from "./ports/leases.ts";
-import type { Memories } from "./ports/memories.ts";
-import type { Outbox } from "./ports/outbox.ts";
+import type { Allowances, FormDrafts, Interactions } from "./ports/interactions.ts";
+import type { Archive, Outbox, Turns } from "./ports/archive.ts";
+import type { Attachments, Blobs, Uploads } from "./ports/files.ts";
+import type { Audit, UsageLedger } from "./ports/audit.ts";
+import type { Epochs, People, Sessions, Tenants } from "./ports/sessions.ts";
+import type { Idempotency, Keys, Shares, Tickets } from "./ports/access.ts";
+import type { Journal, Leases, Running, Waiting } from "./ports/running.ts";
+import type { Knowledge, Memories } from "./ports/knowledge.ts";
 import type { Payments } from "./ports/payments.ts";
-import type { People } from "./ports/people.ts";
-import type { Running } from "./ports/running.ts";
-import type { Sessions } from "./ports/sessions.ts";
-import type { Shares } from "./ports/shares.ts";
-import type { Tenants } from "./ports/tenants.ts";
-import type { Tickets } from "./ports/tickets.ts";
-import type { Turns } from "./ports/turns.ts";
-import type { Uploads } from "./ports/files.ts";
-import type { UsageLedger } from "./ports/usage.ts";
-import type { Waiting } from "./ports/waiting.ts";
 
 /** Everything that can take part in a transaction. */
 export interface StorePorts {

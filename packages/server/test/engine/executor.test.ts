@@ -11,7 +11,7 @@ import { createExecutor, type Executor, type ExecutorOptions } from "../../src/e
 import { createInlineEngine, createInlineHub } from "../../src/engine/memory.ts";
 import type { Signals } from "../../src/signals/signals.ts";
 import { memoryStore } from "../../src/store/memory/store.ts";
-import type { Leases } from "../../src/store/ports/leases.ts";
+import type { Leases } from "../../src/store/ports/running.ts";
 import { standInSignals } from "./local-signals.ts";
 
 const TTL_MS = 90;

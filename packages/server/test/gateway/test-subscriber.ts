@@ -4,7 +4,13 @@
  */
 import { createSseParser, type SseMessage } from "@turnstream/protocol";
 import type { Choice } from "../../src/gateway/encoding/stream-format.ts";
-import type { Feeds, Subscription, SubscriptionEnd, Told, Viewer } from "../../src/gateway/subscription/types.ts";
+import type {
+  Feeds,
+  Subscription,
+  SubscriptionEnd,
+  Told,
+  Viewer,
+} from "../../src/gateway/subscription/types.ts";
 import type { Outlet, Sent } from "../../src/gateway/connection/sink.ts";
 import type { Ref } from "../../src/store/refs.ts";
 

@@ -3,7 +3,11 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { type AuditHead, type AuditRow, hashAuditRow } from "../../src/store/rules/audit.ts";
-import { type AuditFaultKind, type AuditVerdict, verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
+import {
+  type AuditFaultKind,
+  type AuditVerdict,
+  verifyTenantAudit,
+} from "../../src/store/rules/verify-audit.ts";
 import { postgresAudit } from "../../src/store/postgres/audit.ts";
 import type { Db } from "../../src/store/postgres/database.ts";
 import { newTenant } from "./harness.ts";

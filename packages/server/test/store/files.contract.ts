@@ -1,8 +1,12 @@
 /** What every store promises of attachments and uploads. */
 import { expect, test } from "vitest";
 
-import { MAX_PIECE_CHARS, type NewAttachment } from "../../src/store/ports/attachments.ts";
-import { MAX_CHUNK_BYTES, type NewUpload } from "../../src/store/ports/files.ts";
+import {
+  MAX_CHUNK_BYTES,
+  MAX_PIECE_CHARS,
+  type NewAttachment,
+  type NewUpload,
+} from "../../src/store/ports/files.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 

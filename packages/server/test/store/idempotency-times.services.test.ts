@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
-import { REQUEST_CLAIM_MS, REQUEST_KEPT_MS } from "../../src/store/ports/idempotency.ts";
+import { REQUEST_CLAIM_MS, REQUEST_KEPT_MS } from "../../src/store/ports/access.ts";
 import { type Harness, memoryHarness, newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 

@@ -1,7 +1,7 @@
 /** What every store promises of what is remembered of people. */
 import { expect, test } from "vitest";
 
-import { MAX_MEMORIES, MAX_MEMORY_CHARS } from "../../src/store/ports/memories.ts";
+import { MAX_MEMORIES, MAX_MEMORY_CHARS } from "../../src/store/ports/knowledge.ts";
 import { type MakeStore, newSession, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
 

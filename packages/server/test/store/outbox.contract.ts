@@ -1,7 +1,7 @@
 /** What every store promises of the outbox and of transactions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { backoffMs } from "../../src/store/ports/outbox.ts";
+import { backoffMs } from "../../src/store/ports/archive.ts";
 import type { OpenStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type Harness, type MakeStore, newSession } from "./harness.ts";

@@ -1,7 +1,7 @@
 /** What every store promises of waiting messages, blobs, leases and shares. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { MAX_BLOB_BYTES } from "../../src/store/ports/blobs.ts";
+import { MAX_BLOB_BYTES } from "../../src/store/ports/files.ts";
 import type { OpenStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type Harness, type MakeStore, newSession, unique } from "./harness.ts";

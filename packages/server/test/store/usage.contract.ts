@@ -1,7 +1,7 @@
 /** What every store promises of usage. */
 import { expect, test } from "vitest";
 
-import { MOST_USAGE } from "../../src/store/ports/usage.ts";
+import { MOST_USAGE } from "../../src/store/ports/audit.ts";
 import { type MakeStore, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 

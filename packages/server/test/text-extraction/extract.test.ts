@@ -4,7 +4,12 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { extract, ExtractError, type ExtractLimits, type FileBytes } from "../../src/text-extraction/extract.ts";
+import {
+  extract,
+  ExtractError,
+  type ExtractLimits,
+  type FileBytes,
+} from "../../src/text-extraction/extract.ts";
 import { PIECE_CHARS, piecesOf } from "../../src/text-extraction/chunk-text.ts";
 import { makePdf, makePdfBomb } from "./make-pdf.ts";
 

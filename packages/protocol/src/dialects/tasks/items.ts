@@ -2,7 +2,18 @@
  * How one block looks as an output item of the `tasks` dialect, and what a whole task looks like (T01).
  */
 import { runOfCall } from "../../turn-facts.ts";
-import { type Annotation, type Block, blocksOf, isShown, type ResultPart, type Run, type Superseded, type TextBlock, type ToolCallBlock, type Turn } from "../../state.ts";
+import {
+  type Annotation,
+  type Block,
+  blocksOf,
+  isShown,
+  type ResultPart,
+  type Run,
+  type Superseded,
+  type TextBlock,
+  type ToolCallBlock,
+  type Turn,
+} from "../../state.ts";
 import type { TaskAnnotation, TaskBlock, TaskItem, TaskItemOf } from "./frames.ts";
 
 export type OutputBlock = Extract<Block, { readonly output: number }>;

@@ -7,7 +7,7 @@ import type { Store } from "../../store/store.ts";
 import type { Session } from "../../store/ports/sessions.ts";
 import { AskOnce } from "../../util/single-flight.ts";
 import type { Caller } from "../caller.ts";
-import { Refused } from "../refused.ts";
+import { Refused } from "../errors.ts";
 
 /** What can be asked for. A session's own things are also held to its owner, by every query. */
 export const ACTIONS = ["read", "write", "decide", "share", "knowledge", "tokens"] as const;

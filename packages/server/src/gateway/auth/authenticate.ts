@@ -5,7 +5,7 @@
 import { isId } from "../../store/rules/arguments.ts";
 import type { Store } from "../../store/store.ts";
 import type { Caller } from "../caller.ts";
-import { Refused } from "../refused.ts";
+import { Refused } from "../errors.ts";
 import { readToken } from "./tokens.ts";
 
 export interface AuthenticateParts {

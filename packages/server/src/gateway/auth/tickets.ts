@@ -6,7 +6,7 @@ import { isStoreError } from "../../store/errors.ts";
 import { readSigned, signText } from "../../store/rules/signed-text.ts";
 import { type AuthenticateParts, requireLive } from "./authenticate.ts";
 import type { Caller } from "../caller.ts";
-import { Refused } from "../refused.ts";
+import { Refused } from "../errors.ts";
 
 const PURPOSE = "ticket";
 

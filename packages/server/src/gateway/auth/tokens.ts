@@ -9,7 +9,7 @@ import { z } from "zod";
 import { isId } from "../../store/rules/arguments.ts";
 import { type Action, ACTIONS } from "./access.ts";
 import type { Caller } from "../caller.ts";
-import { Refused } from "../refused.ts";
+import { Refused } from "../errors.ts";
 
 /** What a token may be used for when it doesn't say. */
 const OF_A_PERSON: readonly Action[] = ["read", "write", "decide", "share"];

@@ -4,9 +4,7 @@
  * transport has drained, and asks whether it is stalled.
  */
 import type { Position } from "@turnstream/protocol";
-import { Backlogs } from "../backlogs.ts";
 import type { Lane, Outlet, OutletEvents, Sent } from "./sink.ts";
-import { ReturnLine } from "../return-line.ts";
 
 export interface Transport {
   /** Takes all of it. False when it holds enough now, and will say when it has drained. */
@@ -218,5 +216,79 @@ export class QueuedOutlet implements Outlet {
   #finish(): void {
     this.#isOver = true;
     this.#transport.end();
+  }
+}
+
+/** What waits in one queue for each of those who share it, in bytes, and who has the most. Pure but for its own counts. */
+export class Backlogs<T> {
+  readonly #of = new Map<T, number>();
+  #all = 0;
+
+  /** Of everybody. */
+  get all(): number {
+    return this.#all;
+  }
+
+  get isEmpty(): boolean {
+    return this.#of.size === 0;
+  }
+
+  /** @param of null for what is nobody's, and never gives way */
+  add(of: T | null, bytes: number): void {
+    this.#all += bytes;
+    if (of !== null) this.#of.set(of, (this.#of.get(of) ?? 0) + bytes);
+  }
+
+  /** All of one's. */
+  delete(of: T): void {
+    this.#all -= this.#of.get(of) ?? 0;
+    this.#of.delete(of);
+  }
+
+  /** Who has the most, if `sender` gets so much more; the sender, where others have as much. */
+  most(sender: T, more: number): { readonly who: T; readonly bytes: number } {
+    let [who, bytes] = [sender, (this.#of.get(sender) ?? 0) + more];
+    for (const [other, has] of this.#of) if (has > bytes) [who, bytes] = [other, has];
+    return { who, bytes };
+  }
+}
+
+/**
+ * Those who were dropped from a connection's queue, in the order in which they come back: one at a time, for all of them
+ * at once would fill it again. Never calls anybody itself.
+ */
+export class ReturnLine<T> {
+  readonly #waiting = new Set<T>();
+  #called: T | null = null;
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0 && this.#called === null;
+  }
+
+  waits(one: T): boolean {
+    return this.#waiting.has(one);
+  }
+
+  add(one: T): void {
+    this.#waiting.add(one);
+    if (this.#called === one) this.#called = null;
+  }
+
+  /** Whose turn it is now; null while it is another's, and when nobody waits. */
+  next(): T | null {
+    if (this.#called !== null) return null;
+    const [first] = this.#waiting;
+    if (first === undefined) return null;
+    this.#waiting.delete(first);
+    this.#called = first;
+    return first;
+  }
+
+  /** @returns whether it was its turn */
+  leave(one: T): boolean {
+    this.#waiting.delete(one);
+    if (this.#called !== one) return false;
+    this.#called = null;
+    return true;
   }
 }

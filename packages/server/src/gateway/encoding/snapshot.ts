@@ -2,9 +2,15 @@
  * JSON that ends with a snapshot of a session, written turn by turn and item by item, so that a long one never holds the
  * event loop. The same JSON as in one go.
  */
-import { type SessionState, snapshot, type TurnSnapshot } from "@turnstream/protocol";
-import { jsonOf, type Telling } from "./encode.ts";
+import {
+  formatCursor,
+  formatSse,
+  type SessionState,
+  snapshot,
+  type TurnSnapshot,
+} from "@turnstream/protocol";
 import type { Slices } from "../../util/time-slicer.ts";
+import { bytesOfText, jsonOf, type Telling } from "./encode.ts";
 
 type Addresses = Pick<Telling, "addressOf">;
 
@@ -37,4 +43,20 @@ async function turnText(run: Slices["run"], addresses: Addresses, turn: TurnSnap
 /** Puts the elements into the empty list with which a JSON text ends. */
 function filled(text: string, ending: string, elements: readonly string[]): string {
   return text.slice(0, -ending.length) + elements.join(",") + ending;
+}
+
+/** The frame with which a native viewer begins: a snapshot of the session, written piece by piece. */
+export async function snapshotFrame(
+  slices: Slices,
+  telling: Telling,
+  state: SessionState,
+  turns: number,
+): Promise<Buffer> {
+  const event_id = formatCursor(state);
+  const isSse = telling.choice.wire === "sse";
+  const head = { type: "snapshot", session_id: telling.session, ...(isSse ? {} : { event_id }) };
+  const data = await withSnapshot(slices, telling, head, state, turns);
+  return slices.run(() =>
+    bytesOfText(telling, isSse ? formatSse({ event: "snapshot", id: event_id, data }) : data),
+  );
 }

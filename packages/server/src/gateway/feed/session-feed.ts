@@ -21,7 +21,13 @@ import { KeptPages } from "../../util/promise-cache.ts";
 import { LiveGroup } from "./broadcast-group.ts";
 import { Past } from "./catch-up-reader.ts";
 import { patiently } from "../patiently.ts";
-import { endOf, replayPage, type ReplayPage, type Standing, standingAt } from "../subscription/replay-page.ts";
+import {
+  endOf,
+  replayPage,
+  type ReplayPage,
+  type Standing,
+  standingAt,
+} from "../subscription/replay-page.ts";
 import { endsWith, Seat, type SeatOwner } from "../subscription/controller.ts";
 import { States } from "./state-index.ts";
 import type { Beginning } from "../subscription/state-machine.ts";

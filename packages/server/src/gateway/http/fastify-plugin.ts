@@ -2,19 +2,16 @@
  * The gateway as a Fastify plugin: every path under `/api/v1`, in a context of its own, so that nothing of the host's own
  * routes changes. Fastify neither parses nor checks bodies here: `serve` does, for all doors alike.
  */
+import fp from "fastify-plugin";
 import type { IncomingMessage } from "node:http";
 import { type Duplex, Readable } from "node:stream";
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
-import fp from "fastify-plugin";
-import { fastifyError } from "./fastify-error.ts";
-import { BASE } from "./base.ts";
-import type { HttpAnswer } from "./messages.ts";
-import { Refused } from "../refused.ts";
-import { refuse } from "../ws/upgrade.ts";
+import { Refused } from "../errors.ts";
 import { answerWithStream } from "../sse/transports.ts";
+import { refuse } from "../ws/upgrade.ts";
+import { type Door, refusal, serve, streamOptions } from "./handle-request.ts";
+import { BASE, type HttpAnswer } from "./messages.ts";
 import { nodeRequest } from "./node-request.ts";
-import { type Door, refusal, serve } from "./handle-request.ts";
-import { streamOptions } from "./stream-options.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
@@ -64,4 +61,17 @@ export function sendAnswer(reply: FastifyReply, { status, headers, body }: HttpA
   if ("whole" in body) return reply.send(body.whole);
   if ("chunks" in body) return reply.send(Readable.from(body.chunks));
   throw new TypeError("an event stream is not sent by this");
+}
+
+/** What Fastify itself refuses before a request reaches us, as a refusal of ours. Pure. Anything else stays what it is. */
+export function fastifyError(error: unknown): unknown {
+  if (!(error instanceof Error) || !("statusCode" in error) || !("code" in error)) return error;
+  const { statusCode: status, code } = error;
+  const isTheirs = typeof status === "number" && status >= 400 && status < 500;
+  return isTheirs && String(code).startsWith("FST_")
+    ? new Refused(
+        "BAD_REQUEST",
+        "The request is not well-formed. Look at its headers, content-type above all.",
+      )
+    : error;
 }

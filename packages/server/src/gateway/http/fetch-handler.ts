@@ -2,13 +2,11 @@
  * The gateway's HTTP part as a plain function from Request to Response, for Next.js, Hono, Bun and the like. Sockets need a
  * server of Node: see `upgrade`. Decides nothing.
  */
-import type { HttpAnswer, HttpRequest } from "./messages.ts";
-import { BASE } from "./base.ts";
-import { Refused } from "../refused.ts";
-import { EVENT_STREAM_HEADERS } from "../sse/head.ts";
-import { webStream } from "../sse/web-stream.ts";
-import { type Door, refusal, serve } from "./handle-request.ts";
-import { streamOptions } from "./stream-options.ts";
+import { BASE, type HttpAnswer, type HttpRequest } from "./messages.ts";
+import { Refused } from "../errors.ts";
+import { EVENT_STREAM_HEADERS } from "../sse/event-stream.ts";
+import { webStream } from "../sse/transports.ts";
+import { type Door, refusal, serve, streamOptions } from "./handle-request.ts";
 
 export interface HandleContext {
   /** The address of the client, for the audit. */

@@ -8,12 +8,11 @@ import { refOf, requireAction } from "../auth/access.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Caller } from "../caller.ts";
 import type { Connections } from "../connection/registry.ts";
-import { errorAnswer } from "../errors.ts";
-import { Refused } from "../refused.ts";
-import { SOCKET } from "./base.ts";
+import { errorAnswer, Refused } from "../errors.ts";
+import type { EventStreamOptions } from "../sse/event-stream.ts";
 import { corsHeaders, PREFLIGHT_HEADERS } from "./cors.ts";
-import type { HttpAnswer, HttpRequest } from "./messages.ts";
 import { checkKey, digestOf, once } from "./idempotency.ts";
+import { type HttpAnswer, type HttpRequest, SOCKET } from "./messages.ts";
 import { brokenOffIsTheirs, readBody } from "./read-body.ts";
 import type { Answer, Call, GatewayParts, Route } from "./route.ts";
 import type { Router } from "./router.ts";
@@ -188,4 +187,13 @@ async function leaveOut({ body }: HttpAnswer): Promise<Record<string, string>> {
 function splitAt(text: string, at: string): [string, string] {
   const n = text.indexOf(at);
   return n < 0 ? [text, ""] : [text.slice(0, n), text.slice(n + 1)];
+}
+
+/** What an event stream needs, taken from the door that it is opened at. */
+type StreamBody = Extract<NonNullable<HttpAnswer["body"]>, { readonly stream: unknown }>;
+
+export function streamOptions({ parts, connections }: Door, body: StreamBody): EventStreamOptions {
+  const { limits, env } = parts;
+  const random = () => (env.randomBytes(1)[0] ?? 0) / 255;
+  return { caller: body.caller, open: body.stream, connections, limits, random };
 }

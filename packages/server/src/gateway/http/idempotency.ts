@@ -6,9 +6,9 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Json } from "@turnstream/protocol";
 import { isStoreError } from "../../store/errors.ts";
-import type { Begun, KeptAnswer, RequestBegun } from "../../store/ports/idempotency.ts";
+import type { Begun, KeptAnswer, RequestBegun } from "../../store/ports/access.ts";
 import type { Actor } from "../../store/refs.ts";
-import { Refused } from "../refused.ts";
+import { Refused } from "../errors.ts";
 import type { Answer, GatewayParts } from "./route.ts";
 
 const KEY = /^[\x21-\x7e]{1,200}$/;

@@ -25,3 +25,8 @@ export interface HttpAnswer {
     | { readonly chunks: AsyncIterable<Uint8Array> }
     | { readonly stream: OpenStream; readonly caller: Caller };
 }
+
+/** Where the interface is: every path begins with it. */
+export const BASE = "/api/v1";
+/** Behind it: where sockets are opened. */
+export const SOCKET = "/socket";

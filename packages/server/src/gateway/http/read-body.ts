@@ -1,6 +1,6 @@
 /** Reads the body of a request: bounded, as JSON. Never reads more than it needs to refuse it. */
 import { readJson } from "../untrusted-json.ts";
-import { Refused } from "../refused.ts";
+import { Refused } from "../errors.ts";
 import type { HttpRequest } from "./messages.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+[+])?json(?:\s*;|$)/i;

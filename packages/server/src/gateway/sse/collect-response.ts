@@ -8,11 +8,10 @@ import type { PostMessageReply } from "@turnstream/protocol/schema";
 import type { Ref } from "../../store/refs.ts";
 import { isPendingStatus } from "../../store/rules/interactions.ts";
 import type { Choice } from "../encoding/stream-format.ts";
-import { errorAnswer, HTTP_STATUS } from "../errors.ts";
+import { errorAnswer, HTTP_STATUS, Refused } from "../errors.ts";
 import type { Subscription, SubscriptionEnd, SubscriptionWish, Viewer } from "../subscription/types.ts";
 import type { Answer, GatewayParts } from "../http/route.ts";
 import type { Sent } from "../connection/sink.ts";
-import { Refused } from "../refused.ts";
 import { isSilentTooLong } from "./idle-timeout.ts";
 import { subscribeToTurn } from "./turn-subscription.ts";
 

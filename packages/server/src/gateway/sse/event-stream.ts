@@ -2,13 +2,13 @@
  * One event stream, over whatever carries it: keeps it alive by comments, ends it when it stalls, and tells its owner what
  * becomes of it. Never knows what is told on it.
  */
+import { formatSseComment } from "@turnstream/protocol";
 import type { Caller } from "../caller.ts";
 import type { Connection, Connections, Leaving } from "../connection/registry.ts";
-import type { OpenStream } from "../http/route.ts";
-import type { OutletEvents, StreamEvents } from "../connection/sink.ts";
 import { QueuedOutlet, type Transport } from "../connection/send-queue.ts";
+import type { OutletEvents, StreamEvents } from "../connection/sink.ts";
+import type { OpenStream } from "../http/route.ts";
 import type { GatewayLimits } from "../options.ts";
-import { comeBack, KEEP_ALIVE, OPENING } from "./head.ts";
 
 export interface EventStreamOptions {
   readonly caller: Caller;
@@ -116,4 +116,21 @@ class CountedTransport implements Transport {
   destroy(): void {
     this.#transport.destroy();
   }
+}
+
+/** The head of an event stream, and what is said on one whatever its dialect. */
+/** The last two keep proxies from holding back or changing what passes through them. */
+export const EVENT_STREAM_HEADERS: Readonly<Record<string, string>> = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+/** Comes at once, so that the client has its head and knows that it is connected. */
+export const OPENING = Buffer.from(formatSseComment("open"));
+export const KEEP_ALIVE = Buffer.from(formatSseComment("keep-alive"));
+
+/** The server goes down: come back after so many milliseconds. */
+export function comeBack(afterMs: number): Buffer {
+  return Buffer.from(`: the server restarts\nretry: ${afterMs}\n\n`);
 }

@@ -18,7 +18,7 @@ import { bytesOfFrames, resyncFrames, type Telling } from "../encoding/encode.ts
 import type { FeedParts } from "./feed-context.ts";
 import type { SubscriptionWish, Told } from "./types.ts";
 import { type Standing, standingAt } from "./replay-page.ts";
-import { snapshotFrame } from "../snapshot-frame.ts";
+import { snapshotFrame } from "../encoding/snapshot.ts";
 import type { Beginning } from "./state-machine.ts";
 
 const FRAMES_AT_ONCE = 100;

@@ -10,7 +10,7 @@ import type { Caller } from "../caller.ts";
 import { isOurOrigin } from "../http/cors.ts";
 import { nodeHeaders } from "../http/node-request.ts";
 import type { Door } from "../http/handle-request.ts";
-import { Refused } from "../refused.ts";
+import { Refused } from "../errors.ts";
 import { redeemTicket } from "../auth/tickets.ts";
 
 /** `responses` is told over event streams only. */

@@ -2,7 +2,7 @@
 import { readSocketCommand, type SocketCommand } from "@turnstream/protocol/schema";
 import type { Action } from "../auth/access.ts";
 import { checkJson } from "../untrusted-json.ts";
-import { Refused } from "../refused.ts";
+import { Refused } from "../errors.ts";
 
 const ACTION_OF: Readonly<Record<SocketCommand["type"], Action>> = {
   subscribe: "read",

@@ -1,9 +1,9 @@
 /** A WebSocket as a transport: ready-made frames go straight to the connection under it. Never makes a frame. */
 import type { Socket } from "node:net";
+import type { Writable } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Transport } from "../connection/send-queue.ts";
 import { CLOSE_CODES, type CloseReason } from "./close-codes.ts";
-import { writeCorked } from "../socket/corked.ts";
 
 export class SocketTransport implements Transport {
   readonly #socket: WebSocket;
@@ -35,4 +35,25 @@ export class SocketTransport implements Transport {
   destroy(): void {
     this.#socket.terminate();
   }
+}
+
+/**
+ * Writes that leave together: a socket that is written to several times in one tick makes one call to the system. One
+ * callback for all the sockets of a tick, not one each.
+ */
+let corked: Writable[] = [];
+
+/** @returns what `write` says: false when the socket holds enough */
+export function writeCorked(socket: Writable, bytes: Uint8Array): boolean {
+  if (socket.writableCorked === 0) {
+    socket.cork();
+    if (corked.push(socket) === 1) process.nextTick(uncorkAll);
+  }
+  return socket.write(bytes);
+}
+
+function uncorkAll(): void {
+  const sockets = corked;
+  corked = [];
+  for (const socket of sockets) socket.uncork();
 }

@@ -1,10 +1,14 @@
 /** The upgrade of a connection to a socket: lets in whom `admit` admits, and answers the others by HTTP in the one shape. */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { BASE, SOCKET } from "../http/base.ts";
-import type { HttpAnswer } from "../http/messages.ts";
+import { WebSocketServer } from "ws";
+import type { Caller } from "../caller.ts";
+import type { Choice, DialectName } from "../encoding/stream-format.ts";
 import { type Door, refusal } from "../http/handle-request.ts";
-import { type Admitted, admit } from "./authorize.ts";
+import { BASE, type HttpAnswer, SOCKET } from "../http/messages.ts";
+import { admit, type Admitted } from "./authorize.ts";
+import { SocketConnection, type SocketRoom } from "./connection.ts";
 
 /** Takes a connection over, from the upgrade on. */
 export type OpenSocket = (
@@ -63,4 +67,44 @@ export function answerBare(socket: Duplex, { status, headers, body }: HttpAnswer
   // Whoever doesn't hang up is not waited for.
   socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${String(text)}`);
+}
+
+/** Makes a WebSocket of a connection whose owner was let in, and gives it to its keeper. Never decides who is let in. */
+type SocketDialect = Exclude<DialectName, "responses">;
+
+interface Upgrade {
+  readonly incoming: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+/** One for each dialect, shared by all sockets. */
+const CHOICES: Readonly<Record<SocketDialect, Choice>> = {
+  blocks: { dialect: "blocks", wire: "socket", includeToolTags: false },
+  native: { dialect: "native", wire: "socket", includeToolTags: false },
+  tasks: { dialect: "tasks", wire: "socket", includeToolTags: false },
+};
+
+/** A command in more pieces than that is no command. */
+const MAX_FRAGMENTS = 256;
+
+export function socketOpener(
+  room: SocketRoom,
+): (admitted: { readonly caller: Caller; readonly dialect: SocketDialect }, upgrade: Upgrade) => void {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    // The connection answers pings itself, as many as are read.
+    autoPong: false,
+    // Each socket would hold a window of its own, and no two could share bytes.
+    perMessageDeflate: false,
+    maxPayload: room.parts.limits.bodyBytes,
+    maxFragments: MAX_FRAGMENTS,
+  });
+  return ({ caller, dialect }, { incoming, socket, head }) => {
+    server.handleUpgrade(incoming, socket, head, (opened) => {
+      const under = socket as Socket;
+      room.connections.add(new SocketConnection(room, caller, CHOICES[dialect], opened, under));
+    });
+  };
 }

@@ -5,18 +5,18 @@
  */
 import { ErrorReply } from "@redis/client";
 import { formatCursor, type Position } from "@turnstream/protocol";
-import type {
-  EngineAppend,
-  EngineClaim,
-  EngineHead,
-  EngineRange,
-  LogEngine,
-  News,
-  Outcome,
+import {
+  appendedOf,
+  type EngineAppend,
+  type EngineClaim,
+  type EngineHead,
+  type EngineRange,
+  type LogEngine,
+  type News,
+  type Outcome,
 } from "../engine.ts";
 import { isLogError, LogError } from "../errors.ts";
 import type { Appended } from "../log.ts";
-import { appendedOf } from "../outcome.ts";
 import { type Link, unavailable } from "./connection/connection.ts";
 import type { Outages } from "./connection/outage-monitor.ts";
 import {
@@ -31,7 +31,14 @@ import {
   TRIM,
 } from "./scripts.ts";
 import type { RedisServers, ServerSettings } from "./topology/open-topology.ts";
-import { formatHeadKey, isExpiring, readEntries, readHead, readHeadKey, readPosition } from "./script-replies.ts";
+import {
+  formatHeadKey,
+  isExpiring,
+  readEntries,
+  readHead,
+  readHeadKey,
+  readPosition,
+} from "./script-replies.ts";
 
 const MAX_REDIRECTS = 5;
 const MAX_REPEATS = 6;

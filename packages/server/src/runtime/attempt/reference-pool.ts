@@ -4,7 +4,12 @@
  * the journal, neither gives an id twice nor changes one. Pure.
  */
 import type { Json } from "@turnstream/protocol";
-import { type ContentPart, contentParts, type KeptContent, plainText } from "../../session/history/model-content.ts";
+import {
+  type ContentPart,
+  contentParts,
+  type KeptContent,
+  plainText,
+} from "../../session/history/model-content.ts";
 import { CALL_PREFIX, type CallFact } from "./journal-entries.ts";
 
 /** As 001 has it. */

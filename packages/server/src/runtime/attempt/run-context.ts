@@ -1,6 +1,14 @@
 /** One agent at work in an attempt: which run it is, and how its steps are told. Knows no model call and no tool run. */
 import { cutText, type Json, mainRun, MAX_LABEL, runOfCall } from "@turnstream/protocol";
-import { type Agent, ASK_USER, CALL_AGENT, calledAgent, COMPACT, REQUEST_FORM, SHARE_THOUGHT } from "../define/agent.ts";
+import {
+  type Agent,
+  ASK_USER,
+  CALL_AGENT,
+  calledAgent,
+  COMPACT,
+  REQUEST_FORM,
+  SHARE_THOUGHT,
+} from "../define/agent.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Countdown } from "../../util/pausable-timer.ts";
 import { MAIN, type PinnedAgent, type PinnedTool } from "./journal-entries.ts";

@@ -2,9 +2,8 @@
 import { type Artifact, cutText, type Json, MAX_PREVIEW } from "@turnstream/protocol";
 import type { GivenArtifact, ToolOutput } from "../define/tool.ts";
 import type { CallFact, ShownBlock } from "./journal-entries.ts";
-import { readArtifact } from "../given-files.ts";
+import { readArtifact, readPicture } from "../define/media-input.ts";
 import { isObject } from "../../util/json.ts";
-import { readPicture } from "../define/media-input.ts";
 
 const MAX_BLOCKS = 100;
 const MAX_REFERENCES = 100;

@@ -5,11 +5,10 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { MAX_MEMORIES, MAX_MEMORY_CHARS, type Memory } from "../../store/ports/memories.ts";
+import { MAX_MEMORIES, MAX_MEMORY_CHARS, type Memory } from "../../store/ports/knowledge.ts";
 import type { Actor } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { weigh, scoreOf } from "../../store/rules/search-rank.ts";
-import { matches, termsOf, wordsOf } from "../../store/rules/search.ts";
+import { matches, scoreOf, termsOf, weigh, wordsOf } from "../../store/rules/search.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
 

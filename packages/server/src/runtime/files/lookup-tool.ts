@@ -4,7 +4,7 @@
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { cutText, type Json } from "@turnstream/protocol";
-import type { Attachment, Attachments, Piece } from "../../store/ports/attachments.ts";
+import type { Attachment, Attachments, Piece } from "../../store/ports/files.ts";
 import type { Ref } from "../../store/refs.ts";
 import { type Tool, tool, ToolError } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";

@@ -1,19 +1,19 @@
 /** A call waits for a person's approval: whether it needs one, what is shown, and what follows from the decision. */
-import { blocksOf, cutText, type Action, type ApprovalBlock, type Json } from "@turnstream/protocol";
+import { createHash } from "node:crypto";
+import { type Action, type ApprovalBlock, blocksOf, cutText, type Json } from "@turnstream/protocol";
 import { parseInput } from "../../models/tool-schema.ts";
 import type { ApprovalRequest } from "../../session/interactions/decide-approval.ts";
-import type { Allowance } from "../../store/ports/allowances.ts";
-import type { InteractionChange } from "../../store/ports/interactions.ts";
+import type { Allowance, InteractionChange } from "../../store/ports/interactions.ts";
+import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
+import { approvalKey, type CallFact, mismatchKey } from "../attempt/journal-entries.ts";
+import { labelFor, type RunScope } from "../attempt/run-context.ts";
+import { failed } from "../attempt/tool-result.ts";
 import { neededApproval, type NeededApproval } from "../define/approval.ts";
 import type { Tool } from "../define/tool.ts";
-import { approvalKey, type CallFact, mismatchKey } from "../attempt/journal-entries.ts";
-import { failed } from "../attempt/tool-result.ts";
-import { labelFor, type RunScope } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import type { Words } from "../strings.ts";
 import { awaitDecision, requestKey, storedIdOf } from "./await-decision.ts";
-import { digestOf } from "./digest.ts";
 
 export type Approved =
   | { readonly ok: true; readonly input: unknown }
@@ -183,4 +183,9 @@ async function outcomeOf(
         fact: failed(`The person rejected the call of ${call.name}.${why}`, words.rejected),
       };
   }
+}
+
+/** What a decision is bound to: the call and its arguments as they were shown. Pure. */
+export function digestOf(shown: { readonly [field: string]: Json }): string {
+  return `sha256:${createHash("sha256").update(canonicalJson(shown)).digest("hex")}`;
 }

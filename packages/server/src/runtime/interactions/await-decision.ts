@@ -9,13 +9,13 @@ import {
   type Json,
   type QuestionBlock,
 } from "@turnstream/protocol";
-import { changeInteraction } from "../../session/interactions/transition.ts";
 import { deliverCommitted } from "../../session/archive/relay-outbox.ts";
+import { changeInteraction, updateOf } from "../../session/interactions/transition.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { Interaction, InteractionChange } from "../../store/ports/interactions.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import { askedKey } from "../attempt/journal-entries.ts";
-import { hearDecision } from "./hear.ts";
+import type { TurnDraft } from "../events/turn-writer.ts";
 import type { Waiters } from "./decision-waiters.ts";
 
 /** Looks by itself that often, in case nobody told us. */
@@ -140,4 +140,11 @@ async function lookOnce(
     }
   }
   return null;
+}
+
+/** Lets an attempt's own copy of its turn know what others have decided and told. */
+export function hearDecision({ pen }: Attempt, block: AskedBlock, change: InteractionChange): void {
+  if (block.version >= change.version) return;
+  const { kind, run, id, index } = block;
+  pen.hear(updateOf({ kind, run, block: id, index }, change) as TurnDraft);
 }

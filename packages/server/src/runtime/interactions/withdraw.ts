@@ -6,8 +6,7 @@ import { type Block, blocksOf, isPending, outlivesTurn } from "@turnstream/proto
 import { changeInteraction } from "../../session/interactions/transition.ts";
 import { deliverCommitted } from "../../session/archive/relay-outbox.ts";
 import type { Attempt } from "../attempt/attempt.ts";
-import { type AskedBlock, storedIdOf } from "./await-decision.ts";
-import { hearDecision } from "./hear.ts";
+import { type AskedBlock, hearDecision, storedIdOf } from "./await-decision.ts";
 
 /** @param isMeant what of all that is asked */
 export async function withdrawAsked(

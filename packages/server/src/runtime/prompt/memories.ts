@@ -1,5 +1,5 @@
 /** What is remembered of the person, as part of an agent's instructions. Pure, and bounded. */
-import type { Memory } from "../../store/ports/memories.ts";
+import type { Memory } from "../../store/ports/knowledge.ts";
 import type { RecallLimits } from "../define/agent.ts";
 
 /** @param memories in the order in which they count */

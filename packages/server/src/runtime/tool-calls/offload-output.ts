@@ -13,9 +13,8 @@ import {
 import { plainText } from "../../session/history/model-content.ts";
 import type { Citable, GivenArtifact, PictureData, ResultBlock, ToolOutput } from "../define/tool.ts";
 import type { ShownBlock } from "../attempt/journal-entries.ts";
-import { readArtifact } from "../given-files.ts";
+import { type LargePicture, readArtifact, readPicture } from "../define/media-input.ts";
 import { patiently } from "../patiently.ts";
-import { type LargePicture, readPicture } from "../define/media-input.ts";
 import { asText } from "../attempt/tool-result.ts";
 import type { RunScope } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";

@@ -3,9 +3,8 @@
  * tool need not know that a log may be slow. Nothing is shown once the tool is over.
  */
 import type { GivenArtifact, PictureData } from "../define/tool.ts";
-import { readArtifact } from "../given-files.ts";
+import { readArtifact, readPicture } from "../define/media-input.ts";
 import type { BlockPlace } from "../events/turn-writer.ts";
-import { readPicture } from "../define/media-input.ts";
 import type { RunScope } from "../attempt/run-context.ts";
 import { Keeper } from "./offload-output.ts";
 import type { StepCall } from "../events/step-writer.ts";

@@ -6,7 +6,7 @@
 import type { Cursor } from "@turnstream/protocol";
 import { isLogError, LogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";
-import type { OutboxRow, TakeQuery } from "../../store/ports/outbox.ts";
+import type { OutboxRow, TakeQuery } from "../../store/ports/archive.ts";
 import type { Ref } from "../../store/refs.ts";
 import type { Parts } from "../backend.ts";
 

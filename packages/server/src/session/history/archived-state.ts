@@ -13,6 +13,7 @@ import {
 import type { ArchivedWindow } from "../../store/ports/archive.ts";
 import type { Ref } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
+import type { Parts } from "../backend.ts";
 
 const PAGE = 1_000;
 /** Fewer where others wait meanwhile. */
@@ -59,4 +60,14 @@ export async function foldArchived(
     });
   }
   return piece(() => restore(snapshot(state, turns)));
+}
+
+/**
+ * The state from which a session's newest turn can be folded: right before it began, as the archive kept it. Every position
+ * from there on can be reached exactly, however the archive and the log lie. Reads only.
+ */
+/** The empty state where none was kept, or by another version: everything can be folded from there, only not as quickly. */
+export async function readCheckpoint({ store }: Pick<Parts, "store">, ref: Ref): Promise<SessionState> {
+  const kept = await store.archive.checkpoint(ref);
+  return kept === null || kept.v !== SCHEMA_VERSION ? emptyState : restore(kept);
 }

@@ -11,7 +11,7 @@ import {
   trackQuiet,
 } from "@turnstream/protocol";
 import type { Ref } from "../../store/refs.ts";
-import { readCheckpoint } from "../checkpoint.ts";
+import { readCheckpoint } from "./archived-state.ts";
 import { foldFrom } from "./fold-to.ts";
 import { withOlderTurns, type Window } from "./turn-window.ts";
 import type { Parts } from "../backend.ts";

@@ -6,7 +6,7 @@
 import { type Cursor, fold, formatCursor, type SessionState } from "@turnstream/protocol";
 import type { BadCursorReason } from "../../log/log.ts";
 import type { Ref } from "../../store/refs.ts";
-import type { TurnRecord } from "../../store/ports/turns.ts";
+import type { TurnRecord } from "../../store/ports/archive.ts";
 import { readArchived } from "./archived-state.ts";
 import type { Parts } from "../backend.ts";
 

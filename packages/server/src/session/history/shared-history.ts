@@ -6,7 +6,7 @@
 import { parseCursor, type SessionState } from "@turnstream/protocol";
 import { forOthers } from "../../store/rules/redact-for-share.ts";
 import { readShareToken } from "../../store/rules/share-token.ts";
-import type { Share } from "../../store/ports/shares.ts";
+import type { Share } from "../../store/ports/access.ts";
 import type { Store } from "../../store/store.ts";
 import { type ArchivedFold, foldArchived } from "./archived-state.ts";
 

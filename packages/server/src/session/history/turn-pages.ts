@@ -3,7 +3,7 @@
  * are in a folded state, the others from the archive. Never folds itself.
  */
 import { findTurn, parseCursor, restoreTurn, type SessionState, type Turn } from "@turnstream/protocol";
-import type { TurnRecord } from "../../store/ports/turns.ts";
+import type { TurnRecord } from "../../store/ports/archive.ts";
 import type { Ref } from "../../store/refs.ts";
 import { readHistory } from "./read-history.ts";
 import { isBare, lengthOf, MAX_LENGTH } from "./turn-window.ts";

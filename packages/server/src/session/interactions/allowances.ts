@@ -2,7 +2,7 @@
  * What people have allowed for the rest of a session: seen and taken back. It is given with a decision, in decide.ts. A call
  * that waits already is not touched by either. Never decides on a call.
  */
-import type { Allowance } from "../../store/ports/allowances.ts";
+import type { Allowance } from "../../store/ports/interactions.ts";
 import type { Ref } from "../../store/refs.ts";
 import type { Parts } from "../backend.ts";
 

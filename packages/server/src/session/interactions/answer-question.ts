@@ -5,7 +5,7 @@
 import type { Answer, Json, Question } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
 import type { ChangeResult, Interaction } from "../../store/ports/interactions.ts";
-import type { NewMessage } from "../../store/ports/waiting.ts";
+import type { NewMessage } from "../../store/ports/running.ts";
 import type { Ref } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { changeInteraction, type Decider, deciderOf, type InteractionMove } from "./transition.ts";

@@ -1,7 +1,7 @@
 /** What a person has filled in so far of a form that waits: kept on the server, so that any device can go on with it. */
 import { checkPartialForm, type Json } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
-import type { FormDraft } from "../../store/ports/form-drafts.ts";
+import type { FormDraft } from "../../store/ports/interactions.ts";
 import type { Ref } from "../../store/refs.ts";
 import { findInteraction } from "./find.ts";
 import { FormError, storedForm } from "./submit-form.ts";

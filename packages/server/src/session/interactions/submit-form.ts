@@ -6,6 +6,7 @@
 import {
   checkForm,
   cutText,
+  type File,
   FORM_PROBLEMS,
   type FormProblem,
   type FormSchema,
@@ -13,18 +14,18 @@ import {
 } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
 import type { ChangeResult, Interaction } from "../../store/ports/interactions.ts";
-import type { NewMessage } from "../../store/ports/waiting.ts";
+import type { NewMessage } from "../../store/ports/running.ts";
 import type { Ref } from "../../store/refs.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
-import { changeInteraction, type Decider, deciderOf } from "./transition.ts";
-import { findInteraction, lookForInteraction } from "./find.ts";
-import { formFiles, settleFiles } from "../form-files.ts";
 import { deliver } from "../archive/publish-outbox.ts";
-import { messageDraft, messageKey } from "../message-event.ts";
 import type { CommandParts } from "../backend.ts";
-import { UnfitError } from "../validation-error.ts";
+import { uploadUrl } from "../blobs/upload.ts";
+import { messageDraft, messageKey } from "../message-event.ts";
 import { DECISIONS_CHANNEL, formatRef, TURNS_CHANNEL } from "../signal-channels.ts";
+import { UnfitError } from "../validation-error.ts";
+import { findInteraction, lookForInteraction } from "./find.ts";
+import { changeInteraction, type Decider, deciderOf } from "./transition.ts";
 
 /** What is kept of a form beside where it was told. */
 interface StoredForm {
@@ -230,4 +231,46 @@ export function storedForm({ request }: Interaction): StoredForm {
 
 function isWaitedFor(interaction: Interaction): boolean {
   return storedForm(interaction).waits === true;
+}
+
+/**
+ * The files of a form that was filled in: uploads of its session. What names one that isn't there is a problem of its field,
+ * and the others come with the message that goes on, so that they are read like any file. Never reads one.
+ */
+interface FormFile {
+  readonly field: string;
+  readonly upload: string;
+  readonly name: string;
+}
+
+/** Values that fit the form. */
+function filesIn({ fields }: FormSchema, values: Json): FormFile[] {
+  const filled = values as Readonly<
+    Record<string, { readonly upload: string; readonly name: string } | null>
+  >;
+  return fields.flatMap(({ name: field, type }) => {
+    const file = type === "file" && Object.hasOwn(filled, field) ? filled[field] : null;
+    return file?.upload === undefined ? [] : [{ field, upload: file.upload, name: file.name }];
+  });
+}
+
+/** The values with what the uploads themselves say of name, kind and size, instead of what the person's client says. */
+export async function settleFiles(
+  store: Store,
+  ref: Ref,
+  schema: FormSchema,
+  values: Json,
+): Promise<{ readonly values: Json; readonly problems: readonly FormProblem[] }> {
+  const problems: FormProblem[] = [];
+  const settled: Record<string, Json> = {};
+  for (const { field, upload: id } of filesIn(schema, values)) {
+    const upload = await store.uploads.get(ref, id);
+    if (upload?.isComplete !== true) problems.push({ field, problem: "not_uploaded" });
+    else settled[field] = { upload: id, name: upload.name, media_type: upload.mediaType, size: upload.size };
+  }
+  return { values: { ...(values as { readonly [field: string]: Json }), ...settled }, problems };
+}
+
+export function formFiles(schema: FormSchema, values: Json): File[] {
+  return filesIn(schema, values).map(({ upload, name }) => ({ url: uploadUrl(upload), name }));
 }

@@ -3,7 +3,7 @@
  * brought to the log, then signalled. Whatever fails after the commit is left to relays and sweeps. Never starts a turn.
  */
 import type { Json } from "@turnstream/protocol";
-import { checkMessage, type NewMessage } from "../../store/ports/waiting.ts";
+import { checkMessage, type NewMessage } from "../../store/ports/running.ts";
 import type { Ref } from "../../store/refs.ts";
 import { answerByMessage } from "../interactions/answer-question.ts";
 import type { Decider } from "../interactions/transition.ts";

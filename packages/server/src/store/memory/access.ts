@@ -1,11 +1,31 @@
 /** API keys in memory. Like the real thing it has only the hashes. */
-import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } from "../rules/api-key.ts";
+import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
-import { type KeyInfo, type Keys, LAST_USED_MS } from "../ports/access.ts";
-import { checkKey } from "../rules/ledger-arguments.ts";
+import { StoreError } from "../errors.ts";
+import {
+  type Idempotency,
+  type KeyInfo,
+  type Keys,
+  LAST_USED_MS,
+  REQUEST_CLAIM_MS,
+  REQUEST_KEPT_MS,
+  type RequestBegun,
+  type RequestKey,
+  type Share,
+  type Shares,
+  TICKET_GRACE_MS,
+  type Tickets,
+} from "../ports/access.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import { requireTenant } from "./ledger-rows.ts";
+import type { Actor } from "../refs.ts";
+import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } from "../rules/api-key.ts";
+import { checkLimit, checkTime } from "../rules/arguments.ts";
+import { checkAnswer, checkRequest, judgeRequest } from "../rules/idempotency.ts";
+import { checkKey } from "../rules/ledger-arguments.ts";
+import { putRequest, removeRequests, requestKey, type RequestRow, REQUESTS } from "./request-rows.ts";
+import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { requireTenant } from "./tenants.ts";
 
 interface KeyRow {
   readonly tenant: string;
@@ -76,4 +96,143 @@ export function memoryKeys(tables: MemoryTables, env: Env): Keys {
 
 function put(rows: Rows, row: KeyRow): void {
   rows.put(KEYS, row.tenant, row.info.id, row);
+}
+
+/** Requests that must not be done twice, in memory. */
+export function memoryIdempotency(tables: MemoryTables, env: Env): Idempotency {
+  return {
+    begin: (actor, request) =>
+      tables.run((rows) => {
+        checkRequest(request);
+        requireTenant(rows, actor.tenant);
+        if (request.session !== undefined)
+          requireSession(rows, { tenant: actor.tenant, session: request.session });
+        const now = env.now();
+        const there = rows.get(REQUESTS, actor.tenant, requestKey(actor, request));
+        const row = there === undefined || there.begunAt < now - REQUEST_KEPT_MS ? undefined : there;
+        if (row !== undefined) {
+          const body = row.body === null ? null : (JSON.parse(row.body) as Json);
+          const isClaimed = row.claim !== null && row.claimedUntil > now;
+          const judged = judgeRequest({ ...row, body, isClaimed }, request.digest);
+          if (judged !== null) return judged;
+        }
+        const claim = env.id();
+        const claimedUntil = now + REQUEST_CLAIM_MS;
+        const begun = { ...(row ?? newRow(actor, request, env.id(), now)), claim, claimedUntil };
+        putRequest(rows, begun);
+        return { state: "yours", claim, id: begun.id };
+      }),
+    finish: (actor, request, claim, answer) =>
+      tables.run((rows) => {
+        const body = checkAnswer(answer);
+        const { status, session } = answer;
+        if (session !== undefined) requireSession(rows, { tenant: actor.tenant, session });
+        const row = held(rows, actor, request, claim);
+        if (row === undefined) return false;
+        putRequest(rows, { ...row, status, body, claim: null, session: session ?? row.session });
+        return true;
+      }),
+    release: (actor, request, claim) =>
+      tables.run((rows) => {
+        const row = held(rows, actor, request, claim);
+        if (row !== undefined) putRequest(rows, { ...row, claim: null });
+      }),
+    sweep: (limit) =>
+      tables.run((rows) => {
+        const before = env.now() - REQUEST_KEPT_MS;
+        const old = rows.all(REQUESTS).filter((row) => row.begunAt < before);
+        return removeRequests(rows, old.slice(0, checkLimit(limit, MAX_BATCH)));
+      }),
+  };
+}
+
+/** The row, as long as the claim is the one that counts. */
+function held(rows: Rows, actor: Actor, request: RequestKey, claim: string): RequestRow | undefined {
+  const row = rows.get(REQUESTS, actor.tenant, requestKey(actor, request));
+  return row?.claim === claim ? row : undefined;
+}
+
+function newRow(actor: Actor, request: RequestBegun, id: string, begunAt: number): RequestRow {
+  const { tenant, user } = actor;
+  const { route, key, digest, session = null } = request;
+  const none = { claim: null, claimedUntil: 0, status: null, body: null };
+  return { tenant, user, route, key, digest, id, session, begunAt, ...none };
+}
+
+/** Shares in memory. */
+interface ShareRow extends Share {
+  readonly user: string;
+  readonly revoked: boolean;
+}
+
+const SHARES = table<ShareRow>("shares", "session");
+
+export function memoryShares(tables: MemoryTables, env: Env): Shares {
+  return {
+    create: (actor, of, id = env.id()) =>
+      tables.run((rows) => {
+        const session = sessionRow(rows, { tenant: actor.tenant, session: of });
+        if (session?.user !== actor.user) throw new StoreError("NOT_FOUND", `session ${of}`);
+        if (rows.all(SHARES).some((share) => share.id === id)) throw new StoreError("EXISTS", `share ${id}`);
+        const { tenant, user, archived: upTo } = session;
+        const row = { id, tenant, session: of, upTo, createdAt: env.now(), user, revoked: false };
+        rows.put(SHARES, of, id, row);
+        return shareOf(row);
+      }),
+    revoke: (actor, id) =>
+      tables.run((rows) => {
+        const row = rows.all(SHARES).find((share) => share.id === id && !share.revoked);
+        if (row?.tenant !== actor.tenant || row.user !== actor.user) return false;
+        rows.put(SHARES, row.session, id, { ...row, revoked: true });
+        return true;
+      }),
+    find: (id) =>
+      tables.run((rows) => {
+        const row = rows.all(SHARES).find((share) => share.id === id && !share.revoked);
+        return row === undefined ? null : shareOf(row);
+      }),
+    list: (actor, session) =>
+      tables.run((rows) =>
+        rows
+          .of(SHARES, session)
+          .filter((row) => row.tenant === actor.tenant && row.user === actor.user && !row.revoked)
+          .toSorted((a, b) => a.createdAt - b.createdAt || compareText(a.id, b.id))
+          .slice(-MAX_BATCH)
+          .map(shareOf),
+      ),
+  };
+}
+
+function shareOf({ user: _, revoked: _r, ...share }: ShareRow): Share {
+  return share;
+}
+
+/** Redeemed tickets in memory. */
+interface TicketRow {
+  readonly tenant: string;
+  readonly id: string;
+  readonly expiresAt: number;
+}
+
+const TICKETS = table<TicketRow>("redeemed_tickets", "tenant");
+
+export function memoryTickets(tables: MemoryTables, env: Env): Tickets {
+  return {
+    redeem: (tenant, id, expiresAt) =>
+      tables.run((rows) => {
+        checkTime(expiresAt, "expiresAt");
+        requireTenant(rows, tenant);
+        if (rows.get(TICKETS, tenant, id) !== undefined) return false;
+        rows.put(TICKETS, tenant, id, { tenant, id, expiresAt });
+        return true;
+      }),
+    sweep: (limit) =>
+      tables.run((rows) => {
+        const before = env.now() - TICKET_GRACE_MS;
+        const old = rows.all(TICKETS).filter((row) => row.expiresAt < before);
+        const gone = old.slice(0, checkLimit(limit, MAX_BATCH));
+        for (const { tenant, id } of gone) rows.remove(TICKETS, tenant, id);
+        return gone.length;
+      }),
+  };
 }

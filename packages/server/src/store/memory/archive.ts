@@ -1,15 +1,39 @@
 /** The archive in memory. */
-import { type Event, formatCursor, parseCursor, type Position, type Snapshot } from "@turnstream/protocol";
-import type { Archive, ArchiveBatch, ArchiveResult, SessionHeader } from "../ports/archive.ts";
-import { type CheckedBatch, checkBatch, type Span } from "../rules/archive.ts";
-import { checkCount, checkLimit } from "../rules/arguments.ts";
+import {
+  type Event,
+  type EventDraft,
+  formatCursor,
+  parseCursor,
+  type Position,
+  type Snapshot,
+  type TurnSnapshot,
+} from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
-import type { Ref } from "../refs.ts";
+import {
+  type Archive,
+  type ArchiveBatch,
+  type ArchiveResult,
+  backoffMs,
+  type Outbox,
+  type OutboxRow,
+  type SessionHeader,
+  type TurnRecord,
+  type Turns,
+} from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
-import { settleOutbox } from "./outbox-rows.ts";
+import type { Ref } from "../refs.ts";
+import { checkBatch, type CheckedBatch, checkOutboxRow, sinceOf, type Span } from "../rules/archive.ts";
+import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
+import {
+  changeOutboxRow,
+  OUTBOX,
+  outboxOf,
+  reopenRows,
+  settleOutbox,
+  type StoredOutboxRow,
+} from "./outbox-rows.ts";
 import { changeSession, requireSession, sessionRow, type SessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
-import { recordOf, TURNS, turnsOf } from "./turns.ts";
 
 interface EventRow extends Span {
   readonly event: string;
@@ -91,4 +115,151 @@ function passed(rows: Rows, ref: Ref, archived: string, to: Position): boolean {
   if (to.seq > (parseCursor(archived)?.seq ?? 0)) return false;
   if (to.seq === 0) return to.epoch === 0;
   return eventsOf(rows, ref).find((row) => row.seq >= to.seq)?.epoch === to.epoch;
+}
+
+/** The outbox in memory. */
+export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
+  return {
+    add: (ref, row) =>
+      tables.run((rows) => {
+        const draft = checkOutboxRow(row);
+        const { archived } = requireSession(rows, ref);
+        const since = sinceOf(row.since, parseCursor(archived) ?? { epoch: 0, seq: 0 });
+        if (rows.get(OUTBOX, ref.session, row.key) !== undefined) return "already";
+        const now = env.now();
+        rows.put(OUTBOX, ref.session, row.key, {
+          tenant: ref.tenant,
+          session: ref.session,
+          id: rows.next("outbox"),
+          key: row.key,
+          draft,
+          since: formatCursor(since),
+          attempts: 0,
+          createdAt: now,
+          nextAttemptAt: now,
+          deliveredAt: null,
+          cursor: null,
+          archivedAt: null,
+        });
+        return "added";
+      }),
+    undelivered: (ref, limit) =>
+      tables.run((rows) =>
+        outboxOf(rows, ref).filter(isUndelivered).slice(0, checkLimit(limit, MAX_BATCH)).map(outboxRowOf),
+      ),
+    isUndelivered: (ref, key) =>
+      tables.run((rows) => outboxOf(rows, ref).some((row) => row.key === key && isUndelivered(row))),
+    take: ({ limit, olderThanMs, leaseMs }) =>
+      tables.run((rows) => {
+        const now = env.now();
+        const createdBy = now - checkCount(olderThanMs, "olderThanMs");
+        const due = firstRows(rows)
+          .filter((row) => row.nextAttemptAt <= now && row.createdAt <= createdBy)
+          .toSorted((a, b) => a.nextAttemptAt - b.nextAttemptAt || a.id - b.id)
+          .slice(0, checkLimit(limit, MAX_BATCH));
+        const nextAttemptAt = now + checkCount(leaseMs, "leaseMs");
+        for (const row of due) changeOutboxRow(rows, row, { nextAttemptAt });
+        return due.map(({ tenant, session }): Ref => ({ tenant, session }));
+      }),
+    delivered: async (ref, key, cursor) => {
+      checkCursor(cursor, "cursor");
+      return tables.run((rows) => {
+        const row = outboxOf(rows, ref).find((one) => one.key === key && isUndelivered(one));
+        if (row !== undefined) changeOutboxRow(rows, row, { deliveredAt: env.now(), cursor });
+        return row !== undefined;
+      });
+    },
+    postpone: (ref) =>
+      tables.run((rows) => {
+        const waiting = outboxOf(rows, ref).filter(isUndelivered);
+        const attempts = (waiting[0]?.attempts ?? 0) + 1;
+        const nextAttemptAt = env.now() + backoffMs(attempts);
+        waiting.forEach((row, n) =>
+          changeOutboxRow(rows, row, n === 0 ? { attempts, nextAttemptAt } : { nextAttemptAt }),
+        );
+      }),
+    reopen: (ref) => tables.run((rows) => reopenRows(rows, ref, env.now(), null)),
+    pending: ({ limit, olderThanMs }) =>
+      tables.run((rows) => {
+        const createdBy = env.now() - checkCount(olderThanMs, "olderThanMs");
+        return rows
+          .all(OUTBOX)
+          .filter((row) => isUndelivered(row) && row.createdAt <= createdBy)
+          .toSorted((a, b) => a.id - b.id)
+          .slice(0, checkLimit(limit, MAX_BATCH))
+          .map(outboxRowOf);
+      }),
+    prune: ({ olderThanMs, limit }) =>
+      tables.run((rows) => {
+        const before = env.now() - checkCount(olderThanMs, "olderThanMs");
+        const old = rows
+          .all(OUTBOX)
+          .filter((row) => row.archivedAt !== null && row.archivedAt <= before)
+          .toSorted((a, b) => (a.archivedAt ?? 0) - (b.archivedAt ?? 0))
+          .slice(0, checkLimit(limit, MAX_BATCH));
+        for (const row of old) rows.remove(OUTBOX, row.session, row.key);
+        return old.length;
+      }),
+  };
+}
+
+function isUndelivered(row: StoredOutboxRow): boolean {
+  return row.deliveredAt === null;
+}
+
+/** The first undelivered row of every session. */
+function firstRows(rows: Rows): StoredOutboxRow[] {
+  const first = new Map<string, StoredOutboxRow>();
+  for (const row of rows.all(OUTBOX)) {
+    if (isUndelivered(row) && row.id < (first.get(row.session)?.id ?? Infinity)) first.set(row.session, row);
+  }
+  return [...first.values()];
+}
+
+function outboxRowOf(stored: StoredOutboxRow): OutboxRow {
+  const { draft, nextAttemptAt: _n, deliveredAt: _d, cursor: _c, archivedAt: _a, ...row } = stored;
+  return { ...row, draft: JSON.parse(draft) as EventDraft };
+}
+
+/** Archived turns in memory: their table, and reading it. */
+interface TurnRow extends Omit<TurnRecord, "snapshot"> {
+  readonly snapshot: string;
+}
+
+export const TURNS = table<TurnRow>("turns", "session");
+
+export function memoryTurns(tables: MemoryTables): Turns {
+  return {
+    get: (ref, id) =>
+      tables.run((rows) => {
+        const row = turnsOf(rows, ref).find((one) => one.id === id);
+        return row === undefined ? null : recordOf(row);
+      }),
+    list: (ref, { limit, before }) =>
+      tables.run((rows) => {
+        const end = before === undefined ? Infinity : checkCount(before, "before");
+        return turnsOf(rows, ref)
+          .filter((row) => row.start < end)
+          .toReversed()
+          .slice(0, checkLimit(limit, MAX_PAGE))
+          .map(recordOf);
+      }),
+    open: (ref) =>
+      tables.run((rows) =>
+        turnsOf(rows, ref)
+          .filter((row) => row.open)
+          .slice(0, MAX_BATCH)
+          .map(recordOf),
+      ),
+  };
+}
+
+/** Ascending by start. */
+export function turnsOf(rows: Rows, ref: Ref): TurnRow[] {
+  if (sessionRow(rows, ref) === undefined) return [];
+  return rows.of(TURNS, ref.session).toSorted((a, b) => a.start - b.start);
+}
+
+export function recordOf(row: TurnRow): TurnRecord {
+  return { ...row, snapshot: JSON.parse(row.snapshot) as TurnSnapshot };
 }

@@ -2,9 +2,21 @@
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import {
+  type Attachment,
+  type Attachments,
+  type Blob,
+  type Blobs,
+  checkAttachment,
+  checkBlob,
   checkChunk,
+  checkPlace,
   checkUpload,
+  isBefore,
+  MAX_LISTED,
   MAX_PRUNED,
+  MAX_RANGE,
+  type Piece,
+  placed,
   superseded,
   type Upload,
   type Uploads,
@@ -14,13 +26,13 @@ import { checkCount, checkDuration, checkLimit } from "../rules/arguments.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 
-interface Row {
+interface UploadRow {
   readonly session: string;
   readonly upload: Upload;
   readonly attempt: number;
 }
 
-const UPLOADS = table<Row>("uploads", "session");
+const UPLOADS = table<UploadRow>("uploads", "session");
 const CHUNKS = table<Uint8Array>("upload_chunks", "session");
 
 export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
@@ -94,11 +106,11 @@ function key(id: string, n: number): string {
   return `${n} ${id}`;
 }
 
-function find(rows: Rows, ref: Ref, id: string): Row | undefined {
+function find(rows: Rows, ref: Ref, id: string): UploadRow | undefined {
   return sessionRow(rows, ref) === undefined ? undefined : rows.get(UPLOADS, ref.session, id);
 }
 
-function open(rows: Rows, ref: Ref, id: string, attempt: number): Row {
+function open(rows: Rows, ref: Ref, id: string, attempt: number): UploadRow {
   const row = find(rows, ref, id);
   if (row === undefined) throw new StoreError("NOT_FOUND", `upload ${id}`);
   if (row.attempt !== attempt || row.upload.isComplete) throw superseded(id);
@@ -112,4 +124,91 @@ function put(rows: Rows, { session }: Ref, upload: Upload, attempt: number): Upl
 
 function removeChunks(rows: Rows, { session }: Pick<Ref, "session">, { id, chunks }: Upload): void {
   for (let n = 0; n < chunks; n++) rows.remove(CHUNKS, session, key(id, n));
+}
+
+/** Attachments in memory. */
+interface AttachmentRow {
+  readonly n: number;
+  readonly attachment: Attachment;
+  readonly pieces: readonly Piece[];
+}
+
+const ATTACHMENTS = table<AttachmentRow>("attachments", "session");
+
+export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
+  return {
+    add: (ref, given) =>
+      tables.run((rows) => {
+        const { text, ...rest } = checkAttachment(given);
+        requireSession(rows, ref);
+        if (rows.get(ATTACHMENTS, ref.session, rest.id) !== undefined) return "already";
+        const chars = text.reduce((sum, piece) => sum + piece.length, 0);
+        const attachment = { ...rest, chars, pieces: text.length, addedAt: env.now() };
+        rows.put(ATTACHMENTS, ref.session, rest.id, {
+          n: rows.next("attachments"),
+          attachment,
+          pieces: placed(text),
+        });
+        return "added";
+      }),
+    get: (ref, id) =>
+      tables.run((rows) => {
+        if (sessionRow(rows, ref) === undefined) return null;
+        return rows.get(ATTACHMENTS, ref.session, id)?.attachment ?? null;
+      }),
+    list: (ref, query) =>
+      tables.run((rows) => {
+        const limit = checkLimit(query.limit, MAX_LISTED);
+        if (sessionRow(rows, ref) === undefined) return [];
+        const found = rows.of(ATTACHMENTS, ref.session).toSorted((a, b) => b.n - a.n);
+        return found.slice(0, limit).map(({ attachment }) => attachment);
+      }),
+    pieces: (ref, id, range) =>
+      tables.run((rows) => {
+        const from = checkCount(range.from, "from");
+        const limit = checkLimit(range.limit, MAX_RANGE);
+        if (sessionRow(rows, ref) === undefined) return [];
+        return rows.get(ATTACHMENTS, ref.session, id)?.pieces.slice(from, from + limit) ?? [];
+      }),
+    pieceAt: (ref, id, given) =>
+      tables.run((rows) => {
+        const place = checkPlace(given);
+        const pieces = sessionRow(rows, ref) && rows.get(ATTACHMENTS, ref.session, id)?.pieces;
+        if (pieces === undefined || pieces.length === 0) return null;
+        return pieces.findLast((piece) => isBefore(piece, place))?.n ?? 0;
+      }),
+  };
+}
+
+/** Blobs in memory. */
+const BLOBS = table<Blob>("blobs", "session");
+
+export function memoryBlobs(tables: MemoryTables): Blobs {
+  return {
+    put: (ref, blob) =>
+      tables.run((rows) => {
+        const { id, body } = blob;
+        const checked = checkBlob(blob);
+        requireSession(rows, ref);
+        if (rows.get(BLOBS, ref.session, id) !== undefined) return "already";
+        rows.put(BLOBS, ref.session, id, { id, ...checked, body: new Uint8Array(body) });
+        return "stored";
+      }),
+    get: (ref, id) =>
+      tables.run((rows) => {
+        const blob = sessionRow(rows, ref) === undefined ? undefined : rows.get(BLOBS, ref.session, id);
+        return blob ?? null;
+      }),
+    copy: (from, to, ids) =>
+      tables.run((rows) => {
+        if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
+        requireSession(rows, from);
+        requireSession(rows, to);
+        const missing = rows
+          .of(BLOBS, from.session)
+          .filter(({ id }) => ids.includes(id) && rows.get(BLOBS, to.session, id) === undefined);
+        for (const blob of missing) rows.put(BLOBS, to.session, blob.id, blob);
+        return missing.length;
+      }),
+  };
 }

@@ -1,7 +1,7 @@
 /** The rows of interactions and their changes in memory, and how one change is put down. Decides nothing. */
 import type { Json } from "@turnstream/protocol";
-import type { FormDraft } from "../ports/form-drafts.ts";
-import type { Interaction, InteractionChange } from "../ports/interactions.ts";
+import type { FormDraft, Interaction, InteractionChange } from "../ports/interactions.ts";
+import type { Order } from "../ports/payments.ts";
 import type { Ref } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";
 
@@ -69,4 +69,16 @@ export function forgetDecider(rows: Rows, session: string, user: string): void {
     const key = JSON.stringify([row.id, row.change.version]);
     rows.put(CHANGES, session, key, { ...row, change: { ...row.change, by: null } });
   }
+}
+
+/** The rows of orders in memory, for those who only have to know whether there is one. */
+export interface OrderRow {
+  readonly order: Order;
+  readonly nextCheckAt: number | null;
+}
+
+export const ORDERS = table<OrderRow>("payments", "session");
+
+export function isOrdered(rows: Rows, session: string, interaction: string): boolean {
+  return rows.of(ORDERS, session).some(({ order }) => order.interaction === interaction);
 }

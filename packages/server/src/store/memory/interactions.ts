@@ -1,24 +1,36 @@
 /** Interactions in memory: one piece of work at a time, so the rules can simply be asked. */
-import { checkCount } from "../rules/arguments.ts";
+import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
-import { isForItsOrder, isPendingStatus, refusalOf } from "../rules/interactions.ts";
-import type { Interaction, InteractionRequest, Interactions } from "../ports/interactions.ts";
-import { checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-arguments.ts";
+import {
+  type Allowance,
+  type Allowances,
+  checkDraft,
+  type FormDraft,
+  type FormDrafts,
+  type Interaction,
+  type InteractionRequest,
+  type Interactions,
+} from "../ports/interactions.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Ref } from "../refs.ts";
+import { checkCount } from "../rules/arguments.ts";
+import { isForItsOrder, isPendingStatus, refusalOf } from "../rules/interactions.ts";
+import { checkAllowance, checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-arguments.ts";
 import {
   changesOf,
+  DRAFTS,
   findInteraction,
   interactionsOf,
+  isOrdered,
   putChange,
   putInteraction,
   putSchema,
   schemaOf,
 } from "./interaction-rows.ts";
-import { copyJson } from "./ledger-rows.ts";
-import { isOrdered } from "./order-rows.ts";
-import { requireSession } from "./session-rows.ts";
-import type { MemoryTables } from "./tables.ts";
+import { requireSession, sessionRow } from "./session-rows.ts";
+import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { copyJson } from "./tenants.ts";
 
 export function memoryInteractions(tables: MemoryTables, env: Env): Interactions {
   return {
@@ -112,5 +124,84 @@ function newInteraction(ref: Ref, request: InteractionRequest, n: number, now: n
     version: 0,
     requestedAt: now,
     changedAt: null,
+  };
+}
+
+/** Allowances in memory. */
+interface AllowanceRow extends Allowance {
+  readonly n: number;
+}
+
+const ALLOWANCES = table<AllowanceRow>("allowances", "session");
+
+const keyOf = (agent: string, tool: string): string => JSON.stringify([agent, tool]);
+
+function ofTenant(rows: Rows, ref: Ref): AllowanceRow[] {
+  return sessionRow(rows, ref) === undefined ? [] : rows.of(ALLOWANCES, ref.session);
+}
+
+export function memoryAllowances(tables: MemoryTables, env: Env): Allowances {
+  return {
+    add: (ref, allowance) =>
+      tables.run((rows) => {
+        checkAllowance(allowance);
+        requireSession(rows, ref);
+        const { agent, tool, by = null } = allowance;
+        const key = keyOf(agent, tool);
+        if (rows.get(ALLOWANCES, ref.session, key) !== undefined) return "already";
+        const n = rows.next("allowances");
+        rows.put(ALLOWANCES, ref.session, key, { agent, tool, by, at: env.now(), n });
+        return "added";
+      }),
+    find: (ref, agent, tool) =>
+      tables.run((rows) => {
+        const row = ofTenant(rows, ref).find((one) => one.agent === agent && one.tool === tool);
+        return row === undefined ? null : allowanceOf(row);
+      }),
+    list: (ref) =>
+      tables.run((rows) =>
+        ofTenant(rows, ref)
+          .toSorted((a, b) => a.n - b.n)
+          .slice(0, MAX_BATCH)
+          .map(allowanceOf),
+      ),
+    remove: (ref, agent, tool) =>
+      tables.run(
+        (rows) =>
+          sessionRow(rows, ref) !== undefined && rows.remove(ALLOWANCES, ref.session, keyOf(agent, tool)),
+      ),
+  };
+}
+
+function allowanceOf({ n: _, ...allowance }: AllowanceRow): Allowance {
+  return allowance;
+}
+
+/** The allowance stays; whoever gave it is not named any more. */
+export function forgetAllower(rows: Rows, session: string, user: string): void {
+  for (const row of rows.of(ALLOWANCES, session))
+    if (row.by === user) rows.put(ALLOWANCES, session, keyOf(row.agent, row.tool), { ...row, by: null });
+}
+
+/** Drafts of forms in memory. */
+export function memoryFormDrafts(tables: MemoryTables, env: Env): FormDrafts {
+  return {
+    save: (ref, interaction, values) =>
+      tables.run((rows) => {
+        const json = checkDraft(values);
+        requireSession(rows, ref);
+        const row = findInteraction(rows, ref, interaction);
+        if (row?.kind !== "form" || row.status !== "pending") return null;
+        const version = (rows.get(DRAFTS, ref.session, interaction)?.version ?? 0) + 1;
+        const draft: FormDraft = { values: JSON.parse(json) as Json, version, savedAt: env.now() };
+        rows.put(DRAFTS, ref.session, interaction, draft);
+        return draft;
+      }),
+    get: (ref, interaction) =>
+      tables.run((rows) => {
+        const row = findInteraction(rows, ref, interaction);
+        if (row?.status !== "pending") return null;
+        return rows.get(DRAFTS, ref.session, interaction) ?? null;
+      }),
   };
 }

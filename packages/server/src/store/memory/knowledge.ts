@@ -1,23 +1,33 @@
 /** Knowledge bases in memory: every search looks at every piece. */
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
-import { type Knowledge, type KnowledgeObject } from "../ports/knowledge.ts";
+import {
+  checkMemoryId,
+  checkMemoryText,
+  type Knowledge,
+  type KnowledgeObject,
+  MAX_MEMORIES,
+  type Memories,
+  type Memory,
+} from "../ports/knowledge.ts";
 import { MAX_PAGE } from "../ports/sessions.ts";
+import type { Actor } from "../refs.ts";
 import { checkLimit } from "../rules/arguments.ts";
 import {
   CANDIDATES,
+  checkObject,
   checkQuery,
   checkRange,
+  type Chunk,
+  chunksOf,
   type FoundChunk,
   hitsOf,
   linesWithin,
-} from "../rules/knowledge-query.ts";
-import { type Chunk, checkObject, chunksOf } from "../rules/knowledge.ts";
-import { telling, weigh } from "../rules/search-rank.ts";
-import { matches, type Term } from "../rules/search.ts";
-import { requireTenant } from "./ledger-rows.ts";
+} from "../rules/knowledge.ts";
+import { matches, telling, type Term, weigh } from "../rules/search.ts";
 import { compareText } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { requireTenant } from "./tenants.ts";
 
 interface ObjectRow extends Omit<KnowledgeObject, "metadata"> {
   /** As JSON. */
@@ -34,7 +44,7 @@ export function memoryKnowledge(tables: MemoryTables, env: Env): Knowledge {
         const checked = checkObject(object);
         requireTenant(rows, tenant);
         const { id, title, url, metadata, hash, lines } = checked;
-        const there = rows.get(OBJECTS, tenant, keyOf(base, id));
+        const there = rows.get(OBJECTS, tenant, objectKey(base, id));
         if (there?.hash === hash) return "unchanged";
         const chunks = chunksOf(checked);
         const row = {
@@ -48,19 +58,19 @@ export function memoryKnowledge(tables: MemoryTables, env: Env): Knowledge {
           changedAt: env.now(),
           chunks,
         };
-        rows.put(OBJECTS, tenant, keyOf(base, id), row);
+        rows.put(OBJECTS, tenant, objectKey(base, id), row);
         return there === undefined ? "created" : "replaced";
       }),
-    remove: (tenant, base, id) => tables.run((rows) => rows.remove(OBJECTS, tenant, keyOf(base, id))),
+    remove: (tenant, base, id) => tables.run((rows) => rows.remove(OBJECTS, tenant, objectKey(base, id))),
     removeBase: (tenant, base) =>
       tables.run((rows) => {
         const all = objectsOf(rows, tenant, [base]);
-        for (const { id } of all) rows.remove(OBJECTS, tenant, keyOf(base, id));
+        for (const { id } of all) rows.remove(OBJECTS, tenant, objectKey(base, id));
         return all.length;
       }),
     get: (tenant, base, id) =>
       tables.run((rows) => {
-        const row = rows.get(OBJECTS, tenant, keyOf(base, id));
+        const row = rows.get(OBJECTS, tenant, objectKey(base, id));
         return row === undefined ? null : objectOf(row);
       }),
     list: (tenant, base, { limit, after }) =>
@@ -101,7 +111,7 @@ export function memoryKnowledge(tables: MemoryTables, env: Env): Knowledge {
     lines: (tenant, base, id, range) =>
       tables.run((rows) => {
         checkRange(range);
-        const row = rows.get(OBJECTS, tenant, keyOf(base, id));
+        const row = rows.get(OBJECTS, tenant, objectKey(base, id));
         if (row === undefined) return null;
         return { object: objectOf(row), from: range.from, lines: linesWithin(row.chunks, range) };
       }),
@@ -124,6 +134,71 @@ function foundOf({ base, id, title, url }: ObjectRow, { words: _, ...chunk }: Ch
   return { base, object: id, title, url, ...chunk };
 }
 
-function keyOf(base: string, id: string): string {
+function objectKey(base: string, id: string): string {
   return `${base}\0${id}`;
+}
+
+/** Memories in memory. */
+interface MemoryRow extends Memory {
+  readonly user: string;
+}
+
+const MEMORIES = table<MemoryRow>("memories", "tenant");
+
+export function memoryMemories(tables: MemoryTables, env: Env): Memories {
+  return {
+    save: (actor, { id, text, pinned = false }) =>
+      tables.run((rows) => {
+        const key = memoryKey(actor.user, checkMemoryId(id));
+        const checked = checkMemoryText(text);
+        requireTenant(rows, actor.tenant);
+        if (rows.get(MEMORIES, actor.tenant, key) !== undefined) return "already";
+        if (memoriesOf(rows, actor).length >= MAX_MEMORIES) return "full";
+        const now = env.now();
+        const row = { id, text: checked, pinned, createdAt: now, updatedAt: now, user: actor.user };
+        rows.put(MEMORIES, actor.tenant, key, row);
+        return "saved";
+      }),
+    list: (actor) => tables.run((rows) => memoriesOf(rows, actor).toSorted(inOrder).map(memoryOf)),
+    change: (actor, id, change) =>
+      tables.run((rows) => {
+        const row = rows.get(MEMORIES, actor.tenant, memoryKey(actor.user, id));
+        const text = change.text === undefined ? undefined : checkMemoryText(change.text);
+        if (row === undefined) return null;
+        const changed: MemoryRow = {
+          ...row,
+          text: text ?? row.text,
+          pinned: change.pinned ?? row.pinned,
+          updatedAt: env.now(),
+        };
+        rows.put(MEMORIES, actor.tenant, memoryKey(actor.user, id), changed);
+        return memoryOf(changed);
+      }),
+    remove: (actor, id) =>
+      tables.run((rows) => rows.remove(MEMORIES, actor.tenant, memoryKey(actor.user, id))),
+    removeAll: (actor) => tables.run((rows) => removeMemories(rows, actor)),
+  };
+}
+
+/** @returns how many */
+export function removeMemories(rows: Rows, actor: Actor): number {
+  const own = memoriesOf(rows, actor);
+  for (const { id } of own) rows.remove(MEMORIES, actor.tenant, memoryKey(actor.user, id));
+  return own.length;
+}
+
+function memoriesOf(rows: Rows, actor: Actor): MemoryRow[] {
+  return rows.of(MEMORIES, actor.tenant).filter(({ user }) => user === actor.user);
+}
+
+function inOrder(a: Memory, b: Memory): number {
+  return Number(b.pinned) - Number(a.pinned) || b.updatedAt - a.updatedAt || compareText(a.id, b.id);
+}
+
+function memoryOf({ user: _, ...memory }: MemoryRow): Memory {
+  return memory;
+}
+
+function memoryKey(user: string, id: string): string {
+  return `${user}\0${id}`;
 }

@@ -1,6 +1,6 @@
 /** The table of the outbox in memory, and how its rows go from one state to the next. */
 import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
-import type { OutboxRow } from "../ports/outbox.ts";
+import type { OutboxRow } from "../ports/archive.ts";
 import type { Ref } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";
 

@@ -7,9 +7,8 @@ import { checkMove, checkOrder, checkPage } from "../rules/ledger-arguments.ts";
 import { isFinalPayment, judge } from "../rules/payments.ts";
 import type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "../ports/payments.ts";
 import type { Ref } from "../refs.ts";
-import { findInteraction, putChange } from "./interaction-rows.ts";
-import { copyJson, requireTenant } from "./ledger-rows.ts";
-import { type OrderRow, ORDERS } from "./order-rows.ts";
+import { findInteraction, type OrderRow, ORDERS, putChange } from "./interaction-rows.ts";
+import { copyJson, requireTenant } from "./tenants.ts";
 import { requireSession } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 

@@ -1,5 +1,5 @@
 /** The rows of requests in memory, and how they go with a person or a session. */
-import type { RequestKey } from "../ports/idempotency.ts";
+import type { RequestKey } from "../ports/access.ts";
 import type { Actor } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";
 

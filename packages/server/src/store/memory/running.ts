@@ -1,15 +1,29 @@
 /** Running turns in memory. */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
-import type { Running, RunningTurn } from "../ports/running.ts";
+import { StoreError } from "../errors.ts";
+import {
+  checkMessage,
+  type Journal,
+  type Leases,
+  type Running,
+  type RunningTurn,
+  type Waiting,
+  waitingBody,
+  type WaitingBody,
+} from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Ref } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { checkNewTurn, checkStop } from "../rules/running.ts";
-import { newestEntry } from "./journal.ts";
-import { requireSession, sessionRow, SESSIONS } from "./session-rows.ts";
+import {
+  checkJournalEntry,
+  checkKeptTurns,
+  checkNewTurn,
+  checkOptions,
+  checkStop,
+} from "../rules/running.ts";
+import { compareText, requireSession, sessionRow, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
-import { takeWaiting, waitingSince } from "./waiting.ts";
 
 /** JSON is kept as text: see session-rows.ts. */
 interface RunningRow extends Omit<RunningTurn, "user" | "message" | "options"> {
@@ -135,4 +149,209 @@ export function forgetInRunning(rows: Rows, session: string, user: string): void
   const message = row.message?.by === user ? { ...row.message, by: null } : row.message;
   const stop = row.stop?.by === user ? { ...row.stop, by: null } : row.stop;
   put(rows, { ...row, message, stop });
+}
+
+/** The journal in memory. */
+interface JournalRow {
+  readonly turn: string;
+  readonly key: string;
+  readonly n: number;
+  /** As JSON. */
+  readonly value: string;
+  readonly kept: boolean;
+}
+
+const JOURNAL = table<JournalRow>("turn_journal", "session");
+
+export function memoryJournal(tables: MemoryTables): Journal {
+  return {
+    write: (ref, entry) =>
+      tables.run((rows) => {
+        const value = checkJournalEntry(entry);
+        const { turn, key, epoch, kept = false } = entry;
+        if (requireSession(rows, ref).epoch > epoch)
+          throw new StoreError("FENCED", `session ${ref.session}, epoch ${epoch}`);
+        if (rows.get(JOURNAL, ref.session, rowKey(entry)) !== undefined) return "already";
+        const n = rows.next("turn_journal");
+        rows.put(JOURNAL, ref.session, rowKey(entry), { turn, key, n, value, kept });
+        return "written";
+      }),
+    read: (ref, turn) =>
+      tables.run((rows) =>
+        journalOf(rows, ref)
+          .filter((row) => row.turn === turn)
+          .map(({ key, value }) => ({ key, value: JSON.parse(value) as Json })),
+      ),
+    kept: (ref, turns) =>
+      tables.run((rows) => {
+        const wanted = new Set(checkKeptTurns(turns));
+        return journalOf(rows, ref)
+          .filter(({ turn, kept }) => kept && wanted.has(turn))
+          .map(({ turn, key, value }) => ({ turn, key, value: JSON.parse(value) as Json }));
+      }),
+    close: (ref, turn) =>
+      tables.run((rows) => {
+        const dropped = journalOf(rows, ref).filter((row) => row.turn === turn && !row.kept);
+        for (const row of dropped) rows.remove(JOURNAL, ref.session, rowKey(row));
+        return dropped.length;
+      }),
+  };
+}
+
+/** Ids may have any character but NUL. */
+function rowKey({ turn, key }: { readonly turn: string; readonly key: string }): string {
+  return `${turn}\0${key}`;
+}
+
+function journalOf(rows: Rows, ref: Ref): JournalRow[] {
+  if (sessionRow(rows, ref) === undefined) return [];
+  return rows.of(JOURNAL, ref.session).toSorted((a, b) => a.n - b.n);
+}
+
+/** The number of the newest entry of a turn; 0 when there is none. */
+export function newestEntry(rows: Rows, ref: Ref, turn: string): number {
+  return journalOf(rows, ref).findLast((row) => row.turn === turn)?.n ?? 0;
+}
+
+/** Executor leases in memory. */
+interface Lease {
+  readonly executor: string;
+  readonly until: number;
+  readonly takenBy: string | null;
+}
+
+const LEASES = table<Lease>("leases", "none");
+
+export function memoryLeases(tables: MemoryTables, env: Env): Leases {
+  const extend = (rows: Rows, executor: string, ttlMs: number, begin: boolean): boolean => {
+    const until = env.now() + checkDuration(ttlMs, "ttlMs");
+    const lease = rows.get(LEASES, "", executor);
+    if (lease === undefined ? !begin : lease.takenBy !== null) return false;
+    rows.put(LEASES, "", executor, { executor, until, takenBy: null });
+    return true;
+  };
+  return {
+    take: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, true)),
+    renew: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, false)),
+    expired: (limit) =>
+      tables.run((rows) =>
+        rows
+          .all(LEASES)
+          .filter((lease) => isDead(rows, lease, env.now()))
+          .toSorted((a, b) => a.until - b.until || compareText(a.executor, b.executor))
+          .slice(0, checkLimit(limit, MAX_BATCH))
+          .map((lease) => lease.executor),
+      ),
+    takeDead: (executor, by) =>
+      tables.run((rows) => {
+        const lease = rows.get(LEASES, "", executor);
+        if (executor === by || lease === undefined) return false;
+        if (lease.takenBy !== by && !isDead(rows, lease, env.now())) return false;
+        rows.put(LEASES, "", executor, { ...lease, takenBy: by });
+        return true;
+      }),
+    unknown: (executors) =>
+      tables.run((rows) => executors.filter((executor) => rows.get(LEASES, "", executor) === undefined)),
+    leave: (executor) =>
+      tables.run((rows) => {
+        const lease = rows.get(LEASES, "", executor);
+        if (lease === undefined || lease.takenBy !== null) return false;
+        rows.put(LEASES, "", executor, { ...lease, until: Math.min(lease.until, env.now() - 1) });
+        return true;
+      }),
+    release: (executor, by) =>
+      tables.run((rows) => {
+        const lease = rows.get(LEASES, "", executor);
+        const holder = by === executor ? null : by;
+        return lease?.takenBy === holder && rows.remove(LEASES, "", executor);
+      }),
+  };
+}
+
+/** Run out, and taken by nobody or by one that is dead too. */
+function isDead(rows: Rows, lease: Lease, now: number): boolean {
+  if (lease.until >= now) return false;
+  const taker = lease.takenBy === null ? undefined : rows.get(LEASES, "", lease.takenBy);
+  return taker === undefined || taker.until < now || taker.takenBy !== null;
+}
+
+/** Waiting messages in memory. A row without a body waits no longer. */
+interface WaitingRow {
+  readonly id: string;
+  readonly n: number;
+  readonly body: string | null;
+  readonly by: string | null;
+  readonly at: number;
+  /** As JSON. */
+  readonly options: string | null;
+}
+
+const WAITING = table<WaitingRow>("waiting_messages", "session");
+
+export function memoryWaiting(tables: MemoryTables, env: Env): Waiting {
+  return {
+    add: (ref, message) =>
+      tables.run((rows) => {
+        const { id, by } = checkMessage(message);
+        const options = checkOptions(message.options);
+        requireSession(rows, ref);
+        if (rows.get(WAITING, ref.session, id) !== undefined) return "already";
+        const body = JSON.stringify(waitingBody(message));
+        const n = rows.next("waiting");
+        rows.put(WAITING, ref.session, id, { id, n, body, by, at: env.now(), options });
+        return "added";
+      }),
+    remove: (ref, id) =>
+      tables.run((rows) => {
+        requireSession(rows, ref);
+        return settle(rows, ref, id);
+      }),
+    list: (ref) => tables.run((rows) => waitingOf(rows, ref).slice(0, MAX_BATCH).map(messageOf)),
+    take: (ref) =>
+      tables.run((rows) => {
+        requireSession(rows, ref);
+        return takeWaiting(rows, ref)?.message ?? null;
+      }),
+  };
+}
+
+/** The oldest, which waits no longer then, and its options as JSON. */
+export function takeWaiting(
+  rows: Rows,
+  ref: Ref,
+): { readonly message: UserMessage; readonly options: string | null } | null {
+  const [row] = waitingOf(rows, ref);
+  if (row === undefined) return null;
+  settle(rows, ref, row.id);
+  return { message: messageOf(row), options: row.options };
+}
+
+function waitingOf(rows: Rows, ref: Ref): WaitingRow[] {
+  if (sessionRow(rows, ref) === undefined) return [];
+  return rows
+    .of(WAITING, ref.session)
+    .filter(({ body }) => body !== null)
+    .toSorted((a, b) => a.n - b.n);
+}
+
+/** When the oldest that waits in a session came; null when none does. */
+export function waitingSince(rows: Rows, ref: Ref): { readonly at: number; readonly n: number } | null {
+  return waitingOf(rows, ref)[0] ?? null;
+}
+
+function messageOf({ id, body, by, at }: WaitingRow): UserMessage {
+  return { id, ...(JSON.parse(body ?? "{}") as WaitingBody), by, at };
+}
+
+/** Whoever sent it, nobody is named any more. */
+export function forgetSender(rows: Rows, session: string, user: string): void {
+  for (const row of rows.of(WAITING, session))
+    if (row.by === user) rows.put(WAITING, session, row.id, { ...row, by: null });
+}
+
+function settle(rows: Rows, ref: Ref, id: string): boolean {
+  const row = rows.get(WAITING, ref.session, id);
+  if (row === undefined || row.body === null) return false;
+  rows.put(WAITING, ref.session, id, { ...row, body: null, by: null, options: null });
+  return true;
 }

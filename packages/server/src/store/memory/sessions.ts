@@ -1,6 +1,21 @@
 /** Sessions in memory. */
 import { START_CURSOR } from "@turnstream/protocol";
+import type { Env } from "../../util/env.ts";
+import { StoreError } from "../errors.ts";
 import {
+  type EpochRecord,
+  type Epochs,
+  type Erasure,
+  MAX_BATCH,
+  MAX_PAGE,
+  type NewSession,
+  type People,
+  type Session,
+  type Sessions,
+} from "../ports/sessions.ts";
+import type { Actor } from "../refs.ts";
+import {
+  checkCount,
   checkDuration,
   checkId,
   checkLimit,
@@ -9,23 +24,13 @@ import {
   checkTime,
   firstEpoch,
 } from "../rules/arguments.ts";
-import type { Env } from "../../util/env.ts";
-import { StoreError } from "../errors.ts";
 import { formatPageToken, type PageEnd, parsePageToken } from "../rules/page-token.ts";
-import type { Actor } from "../refs.ts";
-import {
-  type Erasure,
-  MAX_BATCH,
-  MAX_PAGE,
-  type NewSession,
-  type Session,
-  type Sessions,
-} from "../ports/sessions.ts";
-import { forgetAllower } from "./allowances.ts";
-import { forgetRequestsOf } from "./request-rows.ts";
+import { forgetUploader } from "./files.ts";
 import { forgetDecider } from "./interaction-rows.ts";
-import { removeMemories } from "./memories.ts";
-import { forgetInRunning } from "./running.ts";
+import { forgetAllower } from "./interactions.ts";
+import { removeMemories } from "./knowledge.ts";
+import { forgetRequestsOf } from "./request-rows.ts";
+import { forgetInRunning, forgetSender } from "./running.ts";
 import {
   changeSession,
   compareText,
@@ -33,13 +38,11 @@ import {
   ERASURES,
   requireSession,
   sessionRow,
-  SESSIONS,
   type SessionRow,
+  SESSIONS,
 } from "./session-rows.ts";
-import type { MemoryTables, Rows } from "./tables.ts";
-import { TENANTS } from "./tenants.ts";
-import { forgetSender } from "./waiting.ts";
-import { forgetUploader } from "./files.ts";
+import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { requireTenant, TENANTS } from "./tenants.ts";
 
 export function memorySessions(tables: MemoryTables, env: Env): Sessions {
   return {
@@ -181,4 +184,55 @@ function list(rows: Rows, actor: Actor, page: { limit: number; before?: string }
   const sessions = sorted.slice(0, limit).map(sessionOf);
   const last = sessions.at(-1);
   return { sessions, next: sorted.length > limit && last !== undefined ? formatPageToken(last) : null };
+}
+
+/** Epochs in memory. */
+const EPOCHS = table<EpochRecord>("session_epochs", "session");
+
+export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
+  return {
+    next: (ref, claim) =>
+      tables.run((rows) => {
+        const seen = checkCount(claim.seen, "seen");
+        const by = checkId(claim.by, "by");
+        const reason = checkText(claim.reason, "reason");
+        const session = requireSession(rows, ref);
+        const { ifEpoch = session.epoch } = claim;
+        if (checkCount(ifEpoch, "ifEpoch") !== session.epoch)
+          throw new StoreError("CONFLICT", `epoch of session ${ref.session}`);
+        const epoch = Math.max(session.epoch, seen) + 1;
+        changeSession(rows, session, { epoch });
+        rows.put(EPOCHS, ref.session, String(epoch), { epoch, by, reason, at: env.now() });
+        return { epoch, archived: session.archived };
+      }),
+    list: (ref, limit) =>
+      tables.run((rows) =>
+        (sessionRow(rows, ref) === undefined ? [] : rows.of(EPOCHS, ref.session))
+          .toSorted((a, b) => b.epoch - a.epoch)
+          .slice(0, checkLimit(limit, MAX_PAGE)),
+      ),
+  };
+}
+
+/** People's numbers in memory. */
+const PEOPLE = table<{ readonly number: number; readonly user: string }>("people", "tenant");
+
+export function memoryPeople(tables: MemoryTables): People {
+  return {
+    numberOf: (tenant, user) =>
+      tables.run((rows) => {
+        requireTenant(rows, tenant);
+        const there = rows.get(PEOPLE, tenant, user);
+        if (there !== undefined) return there.number;
+        const number = rows.next("people");
+        rows.put(PEOPLE, tenant, user, { number, user });
+        return number;
+      }),
+    nameOf: (tenant, number) =>
+      tables.run((rows) => {
+        checkCount(number, "number");
+        return rows.of(PEOPLE, tenant).find((row) => row.number === number)?.user ?? null;
+      }),
+    forget: (tenant, user) => tables.run((rows) => rows.remove(PEOPLE, tenant, user)),
+  };
 }

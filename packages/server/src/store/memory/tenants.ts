@@ -1,10 +1,11 @@
 /** Tenants in memory. */
-import { checkId, checkText } from "../rules/arguments.ts";
+import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
-import type { Tenant, Tenants } from "../ports/tenants.ts";
+import type { Tenant, Tenants } from "../ports/sessions.ts";
+import { checkId, checkText } from "../rules/arguments.ts";
 import { eraseSession, SESSIONS } from "./session-rows.ts";
-import { type MemoryTables, table } from "./tables.ts";
+import { type MemoryTables, type Rows, table } from "./tables.ts";
 
 export const TENANTS = table<Tenant>("tenants", "none");
 
@@ -31,4 +32,14 @@ export function memoryTenants(tables: MemoryTables, env: Env): Tenants {
         return gone.map((row) => row.id).toSorted();
       }),
   };
+}
+
+/** What the ledger's tables in memory have in common. */
+export function requireTenant(rows: Rows, tenant: string): void {
+  if (rows.get(TENANTS, "", tenant) === undefined) throw new StoreError("NOT_FOUND", `tenant ${tenant}`);
+}
+
+/** A value that went through JSON, as in PostgreSQL: the caller's own can't change what is stored. */
+export function copyJson<T extends Json>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
 }

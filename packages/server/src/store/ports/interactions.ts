@@ -4,8 +4,9 @@
  * the outbox in the same transaction.
  */
 import type { Json } from "@turnstream/protocol";
-import type { InteractionKind, Refusal, Wish } from "../rules/interactions.ts";
+import { StoreError } from "../errors.ts";
 import type { Ref } from "../refs.ts";
+import type { InteractionKind, Refusal, Wish } from "../rules/interactions.ts";
 
 export interface InteractionRequest {
   readonly id: string;
@@ -120,4 +121,64 @@ export interface Interactions {
   list(ref: Ref, page?: InteractionPage): Promise<Interaction[]>;
   /** By version, dense from 1. */
   changes(ref: Ref, id: string): Promise<InteractionChange[]>;
+}
+
+/**
+ * The sub-port of what people have allowed for the rest of a session: that a tool of an agent needs no approval any more.
+ * Never decides whether a tool needs one, and never tells anybody.
+ */
+export interface NewAllowance {
+  readonly agent: string;
+  readonly tool: string;
+  readonly by?: string;
+}
+
+export interface Allowance {
+  readonly agent: string;
+  readonly tool: string;
+  /** Null when nobody was named, or whoever it was has been erased. */
+  readonly by: string | null;
+  readonly at: number;
+}
+
+export interface Allowances {
+  /** "already" when there is one for this tool: the first stays. Throws NOT_FOUND without the session. */
+  add(ref: Ref, allowance: NewAllowance): Promise<"added" | "already">;
+  find(ref: Ref, agent: string, tool: string): Promise<Allowance | null>;
+  /** The oldest first, at most 1,000. */
+  list(ref: Ref): Promise<Allowance[]>;
+  /** False when there is none (any more). */
+  remove(ref: Ref, agent: string, tool: string): Promise<boolean>;
+}
+
+/**
+ * The sub-port of what a person has filled in so far, of a form that waits: kept so that it survives a reload. Gone when
+ * the form is decided, and with its session. Never checks the values against the form.
+ */
+export interface FormDraft {
+  readonly values: Json;
+  /** 1 at first, and one more with every save. */
+  readonly version: number;
+  readonly savedAt: number;
+}
+
+export interface FormDrafts {
+  /**
+   * Replaces the draft: the last one counts. Null, and nothing is kept, when the interaction is not a form that waits.
+   * Throws NOT_FOUND without the session, and TOO_LARGE beyond 64 kB.
+   */
+  save(ref: Ref, interaction: string, values: Json): Promise<FormDraft | null>;
+  /** Null when there is none, or the form waits no longer. */
+  get(ref: Ref, interaction: string): Promise<FormDraft | null>;
+}
+
+const MAX_BYTES = 65_536;
+
+/** @returns the values as they are stored */
+export function checkDraft(values: Json): string {
+  // Not a string for what isn't JSON at all.
+  const json = JSON.stringify(values) as string | undefined;
+  if (json === undefined) throw new StoreError("INVALID", "form draft must be JSON");
+  if (Buffer.byteLength(json) > MAX_BYTES) throw new StoreError("TOO_LARGE", "form draft");
+  return json;
 }

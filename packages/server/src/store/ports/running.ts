@@ -4,6 +4,7 @@
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { Ref } from "../refs.ts";
+import { checkId } from "../rules/arguments.ts";
 
 export interface RunningTurn extends Ref {
   readonly turn: string;
@@ -65,4 +66,104 @@ export interface Running {
   unattempted(query: { readonly olderThanMs: number; readonly limit: number }): Promise<RunningTurn[]>;
   /** Sessions in which a message has waited that long and no turn runs. The longest waiting first. */
   startable(query: { readonly olderThanMs: number; readonly limit: number }): Promise<Ref[]>;
+}
+
+/**
+ * The sub-port of the journal: what a running turn has done, by key and not by order, so that parallel branches find
+ * their own results again however they interleave. Written under the session's epoch: a worker that was superseded
+ * can't add to it. Joins a transaction, so that a step and the archive of its events are committed together.
+ */
+export interface JournalEntry {
+  readonly key: string;
+  readonly value: Json;
+}
+
+export interface NewJournalEntry extends JournalEntry {
+  readonly turn: string;
+  /** The epoch that the writer has claimed. */
+  readonly epoch: number;
+  /** Stays when the turn is over, as long as the session: what later turns tell the model of this one. */
+  readonly kept?: boolean;
+}
+
+export interface Journal {
+  /**
+   * "already" when the turn has this key: the first value stays. Throws FENCED when a higher epoch was given out
+   * since, also for a key that is there; NOT_FOUND without the session. The session's epoch can't change until the
+   * transaction is over.
+   */
+  write(ref: Ref, entry: NewJournalEntry): Promise<"written" | "already">;
+  /** All of a turn, in the order written. */
+  read(ref: Ref, turn: string): Promise<JournalEntry[]>;
+  /** What was kept of these turns, in the order written. At most 1,000 turns. */
+  kept(ref: Ref, turns: readonly string[]): Promise<(JournalEntry & { readonly turn: string })[]>;
+  /** The turn is over: drops what isn't kept. @returns how many */
+  close(ref: Ref, turn: string): Promise<number>;
+}
+
+/**
+ * The sub-port of executor leases: which worker processes are alive, by the store's clock and not by theirs.
+ * Never moves the work of a dead one; it only says who may.
+ */
+export interface Leases {
+  /** Begins or extends the executor's lease. False when another has taken it over: start anew with a new id. */
+  take(executor: string, ttlMs: number): Promise<boolean>;
+  /** Extends it. False when it was taken over or released: stop working. */
+  renew(executor: string, ttlMs: number): Promise<boolean>;
+  /** Executors whose lease ran out and whose work nobody alive has taken, the longest dead first. */
+  expired(limit: number): Promise<string[]>;
+  /**
+   * Takes over an executor from `expired`. Of several that try, one gets true, and gets it again when it asks again. It calls `release(executor, by)` when
+   * the work is moved; if it dies before that, the executor is in `expired` again.
+   */
+  takeDead(executor: string, by: string): Promise<boolean>;
+  /** Which of these have no lease at all: nobody looks after what they may have left. At most 1,000. */
+  unknown(executors: readonly string[]): Promise<string[]>;
+  /** The executor ends and leaves its work to others: it is in `expired` at once. False when it isn't its own (any more). */
+  leave(executor: string): Promise<boolean>;
+  /**
+   * Ends the lease: the executor itself (`by` is `executor`) left in good order, or who took it over (`by`) has moved
+   * its work. False, and nothing changes, when the lease isn't theirs (any more): a taken-over executor that wakes up
+   * can't end what its successor is at.
+   */
+  release(executor: string, by: string): Promise<boolean>;
+}
+
+/**
+ * The sub-port of user messages that wait for a turn. What changes something throws NOT_FOUND without the
+ * session. Never starts a turn.
+ */
+/** What is kept of a message beside its id, its sender and its time. */
+export type WaitingBody = Omit<UserMessage, "id" | "by" | "at">;
+export type NewMessage = Pick<UserMessage, "id" | "text"> &
+  Partial<Omit<UserMessage, "at">> & {
+    /** For whoever begins its turn, such as which agent is meant. Not part of what is shown. */
+    readonly options?: Json;
+  };
+
+export interface Waiting {
+  /**
+   * "already" when the session has or had a message of this id, waiting or not: a repeated add changes nothing
+   * and never makes a message that was taken wait again.
+   */
+  add(ref: Ref, message: NewMessage): Promise<"added" | "already">;
+  /** False when it doesn't wait (any more). */
+  remove(ref: Ref, id: string): Promise<boolean>;
+  /** In the order they came, at most 1,000: those that are next. */
+  list(ref: Ref): Promise<UserMessage[]>;
+  /** Takes the oldest out; null when none waits. Each is given to one taker only. */
+  take(ref: Ref): Promise<UserMessage | null>;
+}
+
+/** Fills in what a message doesn't say. */
+export function waitingBody(message: NewMessage): WaitingBody {
+  const { text, files = [], whole = null, resumes = null } = message;
+  return { text, files, whole, resumes };
+}
+
+export function checkMessage({ id, by = null }: NewMessage): {
+  readonly id: string;
+  readonly by: string | null;
+} {
+  return { id: checkId(id, "message id"), by: by === null ? null : checkId(by, "message by") };
 }

@@ -91,3 +91,69 @@ export interface Sessions {
    */
   erased(session: string, query: { readonly olderThanMs: number }): Promise<boolean>;
 }
+
+/** The sub-port of epochs: who may write a session's log. Never looks at the log itself. */
+export interface EpochClaim {
+  /** The highest epoch that the log was seen in; 0 when there is no log. */
+  readonly seen: number;
+  /** Which process claims, and why: for people who look into what happened. Never content. */
+  readonly by: string;
+  readonly reason: string;
+  /** Only if this is still the newest: otherwise refused with CONFLICT. For who need not have it if others work on it. */
+  readonly ifEpoch?: number;
+}
+
+export interface NextEpoch {
+  readonly epoch: number;
+  /** How far the log is archived. It moves no more until the log is claimed under this epoch or a higher one. */
+  readonly archived: Cursor;
+}
+
+export interface EpochRecord {
+  readonly epoch: number;
+  readonly by: string;
+  readonly reason: string;
+  readonly at: number;
+}
+
+export interface Epochs {
+  /**
+   * A new epoch of the session, above every one ever given out and above `seen`. No number is given twice,
+   * whoever asks at the same time. Whoever gets one claims the log under it: until somebody has, nothing is archived.
+   * Throws NOT_FOUND.
+   */
+  next(ref: Ref, claim: EpochClaim): Promise<NextEpoch>;
+  /** The newest claims first. */
+  list(ref: Ref, limit: number): Promise<EpochRecord[]>;
+}
+
+/**
+ * The sub-port that gives people numbers, so that what can't be changed (the audit) names somebody by a number
+ * whose name can be erased. Never gives a number twice.
+ */
+export interface People {
+  /** The same at every call, until the person is forgotten. */
+  numberOf(tenant: string, user: string): Promise<number>;
+  /** Null when the person was forgotten or never was. */
+  nameOf(tenant: string, number: number): Promise<string | null>;
+  /** From now on nobody can tell whose number it was. False when there was none. */
+  forget(tenant: string, user: string): Promise<boolean>;
+}
+
+/** The sub-port of tenants: who the sessions belong to. Never knows keys or people; those have ports of their own. */
+export interface Tenant {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: number;
+}
+
+export interface Tenants {
+  /** Throws EXISTS when the id is taken. */
+  create(tenant: { readonly id: string; readonly name: string }): Promise<Tenant>;
+  get(id: string): Promise<Tenant | null>;
+  /**
+   * Erases the tenant and all that is theirs. Each session leaves a pending erasure, like `sessions.remove`.
+   * @returns the sessions that are gone, so that their logs can be deleted
+   */
+  remove(id: string): Promise<string[]>;
+}

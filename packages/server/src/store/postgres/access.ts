@@ -1,13 +1,31 @@
 /** API keys on PostgreSQL. Never reads or writes a secret, only its hash. */
 import { type Selectable, sql } from "kysely";
-import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } from "../rules/api-key.ts";
+import { formatCursor } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
-import { type KeyInfo, type Keys, LAST_USED_MS } from "../ports/access.ts";
-import { checkKey } from "../rules/ledger-arguments.ts";
+import {
+  type Begun,
+  type Idempotency,
+  type KeyInfo,
+  type Keys,
+  LAST_USED_MS,
+  REQUEST_CLAIM_MS,
+  REQUEST_KEPT_MS,
+  type RequestBegun,
+  type RequestKey,
+  type Share,
+  type Shares,
+  TICKET_GRACE_MS,
+  type Tickets,
+} from "../ports/access.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
+import type { Actor } from "../refs.ts";
+import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } from "../rules/api-key.ts";
+import { checkId, checkLimit, checkTime } from "../rules/arguments.ts";
+import { checkAnswer, checkRequest, judgeRequest } from "../rules/idempotency.ts";
+import { checkKey } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
-import { ago, clock } from "./session-row.ts";
+import { ago, byBytes, clock, clockPlus, holdSession, inTransaction, noSession } from "./session-row.ts";
 
 const unnoted = sql<boolean>`(last_used_at is null or last_used_at < ${ago(LAST_USED_MS)})`;
 
@@ -111,5 +129,187 @@ function infoOf(row: Selectable<LedgerTables["api_keys"]>): KeyInfo {
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
     lastUsedAt: row.last_used_at,
+  };
+}
+
+/** Requests that must not be done twice, on PostgreSQL: of several who begin at once, the row of the first decides. */
+export function postgresIdempotency(db: Db, env: Env): Idempotency {
+  return {
+    begin: (actor, request) => inTransaction(db, (tx) => begin(tx, env, actor, request)),
+    finish: (actor, request, claim, answer) =>
+      inTransaction(db, async (tx) => {
+        const body = checkAnswer(answer);
+        const { status, session } = answer;
+        if (session !== undefined) await holdSession(tx, { tenant: actor.tenant, session });
+        const { numUpdatedRows } = await only(tx.updateTable("idempotency_keys"), actor, request)
+          .set({ status, body, claim: null, ...(session === undefined ? {} : { session_id: session }) })
+          .where("claim", "=", claim)
+          .executeTakeFirst();
+        return numUpdatedRows === 1n;
+      }),
+    async release(actor, request, claim) {
+      await only(db.updateTable("idempotency_keys"), actor, request)
+        .set({ claim: null })
+        .where("claim", "=", claim)
+        .execute();
+    },
+    async sweep(limit) {
+      const most = checkLimit(limit, MAX_BATCH);
+      const { numAffectedRows } = await sql`
+        delete from idempotency_keys where (tenant_id, user_id, route, key) in (
+          select tenant_id, user_id, route, key from idempotency_keys where begun_at < ${ago(REQUEST_KEPT_MS)}
+          order by begun_at limit ${most} for update skip locked)`.execute(db);
+      return Number(numAffectedRows ?? 0n);
+    },
+  };
+}
+
+async function begin(tx: Db, env: Env, actor: Actor, request: RequestBegun): Promise<Begun> {
+  const { route, key } = checkRequest(request);
+  const digest = checkId(request.digest, "digest");
+  const { session = null } = request;
+  if (session !== null) await holdSession(tx, { tenant: actor.tenant, session });
+  const [claim, id] = [env.id(), env.id()];
+  const claimed_until = clockPlus(REQUEST_CLAIM_MS);
+  const row = { digest, made_id: id, claim, claimed_until, session_id: session };
+  const added = await tx
+    .insertInto("idempotency_keys")
+    .values({ tenant_id: actor.tenant, user_id: actor.user, route, key, ...row })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (added.numInsertedOrUpdatedRows === 1n) return { state: "yours", claim, id };
+  const there = await only(tx.selectFrom("idempotency_keys"), actor, request)
+    .select(["digest", "status", "body", "made_id"])
+    .select(sql<boolean>`claim is not null and claimed_until > ${clock}`.as("isClaimed"))
+    .select(sql<boolean>`begun_at < ${ago(REQUEST_KEPT_MS)}`.as("isOld"))
+    .forUpdate()
+    .executeTakeFirst();
+  // Swept or erased between the two: it was somebody's a moment ago.
+  if (there === undefined) return { state: "busy" };
+  const judged = there.isOld ? null : judgeRequest(there, digest);
+  if (judged !== null) return judged;
+  await only(tx.updateTable("idempotency_keys"), actor, request)
+    .set(there.isOld ? { ...row, status: null, body: null, begun_at: clock } : { claim, claimed_until })
+    .execute();
+  return { state: "yours", claim, id: there.isOld ? id : there.made_id };
+}
+
+export async function forgetRequestsOf(db: Db, { tenant, user }: Actor): Promise<void> {
+  await db
+    .deleteFrom("idempotency_keys")
+    .where("tenant_id", "=", tenant)
+    .where("user_id", "=", user)
+    .execute();
+}
+
+interface Narrowed<Self> {
+  where(column: "tenant_id" | "user_id" | "route" | "key", op: "=", value: string): Self;
+}
+
+/** The one row, of whatever is being built. */
+function only<Query extends Narrowed<Query>>(
+  query: Query,
+  { tenant, user }: Actor,
+  { route, key }: RequestKey,
+): Query {
+  return query
+    .where("tenant_id", "=", tenant)
+    .where("user_id", "=", user)
+    .where("route", "=", route)
+    .where("key", "=", key);
+}
+
+/** Shares on PostgreSQL. */
+export function postgresShares(db: Db, env: Env): Shares {
+  return {
+    create: (actor, session, id = env.id()) =>
+      inTransaction(db, async (tx) => {
+        const row = await tx
+          .insertInto("shares")
+          .columns(["id", "session_id", "up_to_epoch", "up_to_seq"])
+          .expression((eb) =>
+            eb
+              .selectFrom("sessions")
+              .select((of) => [of.val(id).as("id"), "sessions.id as of", "archived_epoch", "archived_seq"])
+              .where("sessions.id", "=", session)
+              .where("tenant_id", "=", actor.tenant)
+              .where("user_id", "=", actor.user),
+          )
+          .returningAll()
+          .executeTakeFirst();
+        if (row === undefined) throw noSession({ tenant: actor.tenant, session });
+        return shareOf({ ...row, tenant_id: actor.tenant });
+      }),
+    async revoke(actor, id) {
+      const { numUpdatedRows } = await db
+        .updateTable("shares")
+        .from("sessions")
+        .set({ revoked_at: clock })
+        .whereRef("sessions.id", "=", "shares.session_id")
+        .where("shares.id", "=", id)
+        .where("tenant_id", "=", actor.tenant)
+        .where("user_id", "=", actor.user)
+        .where("revoked_at", "is", null)
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
+    },
+    async find(id) {
+      const row = await liveShares(db).where("shares.id", "=", id).executeTakeFirst();
+      return row === undefined ? null : shareOf(row);
+    },
+    async list(actor, session) {
+      const rows = await liveShares(db)
+        .where("session_id", "=", session)
+        .where("tenant_id", "=", actor.tenant)
+        .where("user_id", "=", actor.user)
+        .orderBy("shares.created_at", "desc")
+        .orderBy(byBytes("shares.id"), "desc")
+        .limit(MAX_BATCH)
+        .execute();
+      return rows.toReversed().map(shareOf);
+    },
+  };
+}
+
+function liveShares(db: Db) {
+  return db
+    .selectFrom("shares")
+    .innerJoin("sessions", "sessions.id", "shares.session_id")
+    .select(["shares.id", "session_id", "tenant_id", "up_to_epoch", "up_to_seq", "shares.created_at"])
+    .where("revoked_at", "is", null);
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof liveShares>["execute"]>>[number];
+
+function shareOf(row: Row): Share {
+  return {
+    id: row.id,
+    tenant: row.tenant_id,
+    session: row.session_id,
+    upTo: formatCursor({ epoch: row.up_to_epoch, seq: row.up_to_seq }),
+    createdAt: row.created_at,
+  };
+}
+
+/** Redeemed tickets on PostgreSQL. */
+export function postgresTickets(db: Db): Tickets {
+  return {
+    async redeem(tenant, id, expiresAt) {
+      const expires_at = new Date(checkTime(expiresAt, "expiresAt"));
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto("redeemed_tickets")
+        .values({ tenant_id: tenant, id, expires_at })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst();
+      return numInsertedOrUpdatedRows === 1n;
+    },
+    async sweep(limit) {
+      const most = checkLimit(limit, MAX_BATCH);
+      const { numAffectedRows } = await sql`
+        delete from redeemed_tickets where (tenant_id, id) in (
+          select tenant_id, id from redeemed_tickets where expires_at < ${ago(TICKET_GRACE_MS)}
+          order by expires_at limit ${most} for update skip locked)`.execute(db);
+      return Number(numAffectedRows ?? 0n);
+    },
   };
 }

@@ -1,12 +1,13 @@
 /** Allowances on PostgreSQL. */
-import type { Selectable } from "kysely";
-import type { Allowance, Allowances } from "../ports/allowances.ts";
+import { type Selectable, sql } from "kysely";
+import type { Json } from "@turnstream/protocol";
+import { type Allowance, type Allowances, checkDraft, type FormDrafts } from "../ports/interactions.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Ref } from "../refs.ts";
 import { checkAllowance } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
-import type { InteractionTables } from "./interaction-tables.ts";
-import { requireSession } from "./session-row.ts";
+import type { InteractionTables } from "./schema.ts";
+import { clock, holdSession, inTransaction, requireSession } from "./session-row.ts";
 
 export function postgresAllowances(db: Db): Allowances {
   const inSession = ({ tenant, session }: Ref) =>
@@ -45,4 +46,60 @@ export function postgresAllowances(db: Db): Allowances {
 
 function allowanceOf(row: Selectable<InteractionTables["allowances"]>): Allowance {
   return { agent: row.agent, tool: row.tool, by: row.by_user, at: row.given_at };
+}
+
+/** Drafts of forms on PostgreSQL. Whoever decides the form deletes its draft: see interactions.ts. */
+export function postgresFormDrafts(db: Db): FormDrafts {
+  return {
+    async save(ref, interaction, values) {
+      const body = checkDraft(values);
+      return inTransaction(db, async (tx) => {
+        await holdSession(tx, ref);
+        // Shared, so that a decision waits and then finds the draft, or this finds the decision.
+        const form = await tx
+          .selectFrom("interactions")
+          .select("id")
+          .where("session_id", "=", ref.session)
+          .where("tenant_id", "=", ref.tenant)
+          .where("id", "=", interaction)
+          .where("kind", "=", "form")
+          .where("status", "=", "pending")
+          .forShare()
+          .executeTakeFirst();
+        if (form === undefined) return null;
+        const row = await tx
+          .insertInto("form_drafts")
+          .values({ session_id: ref.session, interaction_id: interaction, body, version: 1, saved_at: clock })
+          .onConflict((conflict) =>
+            conflict.columns(["session_id", "interaction_id"]).doUpdateSet({
+              body,
+              version: sql<number>`form_drafts.version + 1`,
+              saved_at: clock,
+            }),
+          )
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        return draftOf(row);
+      });
+    },
+
+    async get(ref, interaction) {
+      const row = await db
+        .selectFrom("form_drafts as d")
+        .innerJoin("interactions as i", (join) =>
+          join.onRef("i.session_id", "=", "d.session_id").onRef("i.id", "=", "d.interaction_id"),
+        )
+        .where("d.session_id", "=", ref.session)
+        .where("d.interaction_id", "=", interaction)
+        .where("i.tenant_id", "=", ref.tenant)
+        .where("i.status", "=", "pending")
+        .selectAll("d")
+        .executeTakeFirst();
+      return row === undefined ? null : draftOf(row);
+    },
+  };
+}
+
+function draftOf(row: { readonly body: Json; readonly version: number; readonly saved_at: number }) {
+  return { values: row.body, version: row.version, savedAt: row.saved_at };
 }

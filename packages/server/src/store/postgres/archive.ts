@@ -1,14 +1,20 @@
 /** The archive on PostgreSQL: reading, and the one transaction that writes. */
-import { formatCursor, type Position, type TurnSnapshot } from "@turnstream/protocol";
 import { sql } from "kysely";
-import type { Archive, ArchiveBatch, ArchiveResult } from "../ports/archive.ts";
-import { type CheckedBatch, checkBatch } from "../rules/archive.ts";
-import { checkCount, checkLimit } from "../rules/arguments.ts";
-import type { Ref } from "../refs.ts";
+import { formatCursor, type Position, type TurnSnapshot, type TurnStatus } from "@turnstream/protocol";
+import type {
+  Archive,
+  ArchiveBatch,
+  ArchivedTurn,
+  ArchiveResult,
+  TurnRecord,
+  Turns,
+} from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
-import { insertEvents, upsertTurns } from "./archive-rows.ts";
-import { reopened } from "./outbox.ts";
+import type { Ref } from "../refs.ts";
+import { checkBatch, type CheckedBatch } from "../rules/archive.ts";
+import { checkCount, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
+import { reopened } from "./outbox.ts";
 import { clock, inTransaction, isTenants, lockSession, noSession } from "./session-row.ts";
 
 export function postgresArchive(db: Db): Archive {
@@ -150,4 +156,88 @@ async function settleOutbox(tx: Db, ref: Ref, keys: readonly string[], to: Posit
   await reopened(tx, ref)
     .where(sql<boolean>`(cursor_epoch, cursor_seq) <= (${to.epoch}::bigint, ${to.seq}::bigint)`)
     .execute();
+}
+
+/**
+ * Writes the events and turns of an archive batch, each in one statement however many there are. Columns go as
+ * arrays: as parameters of their own, a large batch would exceed what a statement may have.
+ * Never checks the batch nor moves the archived position.
+ */
+export async function insertEvents(
+  tx: Db,
+  ref: Ref,
+  { events }: ArchiveBatch,
+  { spans }: CheckedBatch,
+): Promise<void> {
+  await sql`
+    insert into archived_events (session_id, first_seq, last_seq, epoch, turn_id, type, at, event)
+    select ${ref.session}, * from unnest(
+      ${spans.map((span) => span.first)}::bigint[],
+      ${spans.map((span) => span.seq)}::bigint[],
+      ${spans.map((span) => span.epoch)}::bigint[],
+      ${events.map((event) => ("turn" in event ? event.turn : null))}::text[],
+      ${events.map((event) => event.type)}::text[],
+      ${events.map((event) => event.at)}::bigint[],
+      ${events.map((event) => JSON.stringify(event))}::json[]
+    )`.execute(tx);
+}
+
+/** @returns how many of them are new */
+export async function upsertTurns(tx: Db, ref: Ref, turns: readonly ArchivedTurn[]): Promise<number> {
+  if (turns.length === 0) return 0;
+  const snapshots = turns.map((turn) => turn.snapshot);
+  const { rows } = await sql<{ added: boolean }>`
+    insert into turns (session_id, id, start_seq, end_seq, status, open, snapshot)
+    select ${ref.session}, * from unnest(
+      ${snapshots.map((turn) => turn.id)}::text[],
+      ${snapshots.map((turn) => turn.start)}::bigint[],
+      ${snapshots.map((turn) => turn.end)}::bigint[],
+      ${snapshots.map((turn) => turn.status)}::text[],
+      ${turns.map((turn) => turn.open)}::boolean[],
+      ${snapshots.map((turn) => JSON.stringify(turn))}::json[]
+    )
+    on conflict (session_id, id) do update set
+      end_seq = excluded.end_seq, status = excluded.status, open = excluded.open, snapshot = excluded.snapshot
+    returning (xmax = 0) as added`.execute(tx);
+  return rows.filter((row) => row.added).length;
+}
+
+/** Archived turns on PostgreSQL, read only. */
+export function postgresTurns(db: Db): Turns {
+  return {
+    async get(ref, id) {
+      const row = await turnsOf(db, ref).where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : recordOf(row);
+    },
+    async list(ref, { limit, before }) {
+      let query = turnsOf(db, ref).orderBy("start_seq", "desc").limit(checkLimit(limit, MAX_PAGE));
+      if (before !== undefined) query = query.where("start_seq", "<", checkCount(before, "before"));
+      return (await query.execute()).map(recordOf);
+    },
+    async open(ref) {
+      const open = turnsOf(db, ref).where("open", "=", true).orderBy("start_seq").limit(MAX_BATCH);
+      return (await open.execute()).map(recordOf);
+    },
+  };
+}
+
+function turnsOf(db: Db, ref: Ref) {
+  return db
+    .selectFrom("turns")
+    .select(["id", "start_seq", "end_seq", "status", "open", "snapshot"])
+    .where("session_id", "=", ref.session)
+    .where(isTenants(ref));
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof turnsOf>["execute"]>>[number];
+
+function recordOf(row: Row): TurnRecord {
+  return {
+    id: row.id,
+    start: row.start_seq,
+    end: row.end_seq,
+    status: row.status as TurnStatus,
+    open: row.open,
+    snapshot: row.snapshot,
+  };
 }

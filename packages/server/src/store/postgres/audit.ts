@@ -1,17 +1,11 @@
 /** The audit on PostgreSQL. The head's row is locked while a row is added, so the chain of a tenant never forks. */
 import { sql } from "kysely";
-import type { Audit } from "../ports/audit.ts";
-import {
-  type AuditHead,
-  type AuditRow,
-  checkAuditEntry,
-  NO_AUDIT,
-  nextAuditRow,
-} from "../rules/audit.ts";
-import { checkCount } from "../rules/arguments.ts";
-import { checkPage } from "../rules/ledger-arguments.ts";
+import { type Audit, MOST_USAGE, type UsageLedger } from "../ports/audit.ts";
+import { checkCount, checkDuration } from "../rules/arguments.ts";
+import { type AuditHead, type AuditRow, checkAuditEntry, nextAuditRow, NO_AUDIT } from "../rules/audit.ts";
+import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
-import { inTransaction } from "./session-row.ts";
+import { ago, inTransaction } from "./session-row.ts";
 
 export function postgresAudit(db: Db): Audit {
   return {
@@ -76,4 +70,67 @@ async function lockHead(tx: Db, tenant: string): Promise<AuditHead & { at: numbe
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   return await locked().executeTakeFirstOrThrow();
+}
+
+/** Usage on PostgreSQL: the mark that a key was counted and the counting are one statement. */
+export function postgresUsage(db: Db): UsageLedger {
+  return {
+    async add(tenant, usage) {
+      const model = checkUsage(usage);
+      const { key, day = null, turns, calls, input_tokens, output_tokens, total_tokens } = usage;
+      const { rows } = await sql`
+        with mark as (
+          insert into usage_marks (tenant_id, key) values (${tenant}, ${key})
+          on conflict do nothing returning tenant_id
+        )
+        insert into usage_days as d
+          (tenant_id, day, model, turns, calls, input_tokens, output_tokens, total_tokens)
+        select tenant_id, coalesce(${day}::text, to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD')),
+          ${model}::text, ${turns}::bigint, ${calls}::bigint, ${input_tokens}::bigint, ${output_tokens}::bigint,
+          ${total_tokens}::bigint
+        from mark
+        on conflict (tenant_id, day, model) do update set
+          turns = least(d.turns + excluded.turns, ${MOST_USAGE}::bigint),
+          calls = least(d.calls + excluded.calls, ${MOST_USAGE}::bigint),
+          input_tokens = least(d.input_tokens + excluded.input_tokens, ${MOST_USAGE}::bigint),
+          output_tokens = least(d.output_tokens + excluded.output_tokens, ${MOST_USAGE}::bigint),
+          total_tokens = least(d.total_tokens + excluded.total_tokens, ${MOST_USAGE}::bigint)
+        returning day`.execute(db);
+      return rows.length > 0;
+    },
+
+    async list(tenant, from, to) {
+      checkDay(from);
+      checkDay(to);
+      return await db
+        .selectFrom("usage_days")
+        .select(["day", "model", "turns", "calls", "input_tokens", "output_tokens", "total_tokens"])
+        .where("tenant_id", "=", tenant)
+        .where("day", ">=", from)
+        .where("day", "<=", to)
+        .orderBy("day")
+        .orderBy("model")
+        .execute();
+    },
+
+    async pruneMarks({ olderThanMs, limit }) {
+      const { numDeletedRows } = await db
+        .deleteFrom("usage_marks")
+        .where((eb) =>
+          eb(
+            eb.refTuple("tenant_id", "key"),
+            "in",
+            eb
+              .selectFrom("usage_marks")
+              .select(["tenant_id", "key"])
+              .where("marked_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
+              .orderBy("marked_at")
+              .limit(checkPage(limit))
+              .$asTuple("tenant_id", "key"),
+          ),
+        )
+        .executeTakeFirst();
+      return Number(numDeletedRows);
+    },
+  };
 }

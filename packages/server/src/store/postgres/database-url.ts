@@ -1,4 +1,6 @@
 /** The address of a database: whether something is one, and what it names. Pure, and never shows the password. */
+import type { StoreError } from "../errors.ts";
+import type { SafeCause } from "./errors.ts";
 
 export interface Place {
   readonly role: string;
@@ -33,3 +35,44 @@ function decoded(text: string): string {
     return text;
   }
 }
+
+/**
+ * Says in words why a database can't be worked with, and where it is, for whoever set its address. Pure. The password
+ * is never in it.
+ */
+/** @param url the one that the database was opened with */
+export function databaseProblem(error: StoreError, url: string): string {
+  const place = placeOf(url);
+  if (error.code !== "UNAVAILABLE" || place === null) return error.message;
+  const { sqlstate, system } = error.cause as SafeCause;
+  return (
+    WORDS[sqlstate ?? system ?? ""]?.(place) ??
+    `PostgreSQL at ${place.server}/${place.name} can't be reached or refuses work (${sqlstate ?? system}). Look at its log.`
+  );
+}
+
+const closed = ({ server }: Place): string =>
+  `Nothing listens at ${server}. Start PostgreSQL there, or correct the address.`;
+const unknownHost = ({ server }: Place): string =>
+  `The host of ${server} can't be found. Correct the address, or look at the network.`;
+const silent = ({ server }: Place): string =>
+  `PostgreSQL at ${server} doesn't answer. Look whether it runs, and whether the network lets you through.`;
+const refusedRole = ({ role, server }: Place): string =>
+  `PostgreSQL at ${server} doesn't let the role ${role} in: there is no such role, or the password is wrong. Correct the address.`;
+
+const WORDS: Readonly<Record<string, (place: Place) => string>> = {
+  ECONNREFUSED: closed,
+  ENOENT: closed,
+  ENOTFOUND: unknownHost,
+  EAI_AGAIN: unknownHost,
+  ETIMEDOUT: silent,
+  EHOSTUNREACH: silent,
+  CONNECTION: silent,
+  "28000": refusedRole,
+  "28P01": refusedRole,
+  "3D000": ({ server, name }) =>
+    `There is no database ${name} at ${server}. Create it, or correct the address.`,
+  "42501": ({ role, server, name }) =>
+    `The role ${role} may not do this in the database ${name} at ${server}. Grant it the rights, or use its owner.`,
+  "57P03": ({ server }) => `PostgreSQL at ${server} is starting or stopping. Try again in a moment.`,
+};

@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { checkDuration, checkLimit, checkTime } from "../rules/arguments.ts";
 import { type Erasure, MAX_BATCH } from "../ports/sessions.ts";
 import type { Db } from "./database.ts";
-import { forgetRequestsOf } from "./idempotency.ts";
+import { forgetRequestsOf } from "./access.ts";
 import { removeMemories } from "./memories.ts";
 import { ago, byBytes, clock, inTransaction } from "./session-row.ts";
 

@@ -2,9 +2,18 @@
 import { type Selectable, sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import {
+  type Attachment,
+  type Attachments,
+  type Blobs,
+  checkAttachment,
+  checkBlob,
   checkChunk,
+  checkPlace,
   checkUpload,
+  MAX_LISTED,
   MAX_PRUNED,
+  MAX_RANGE,
+  placed,
   superseded,
   type Upload,
   type Uploads,
@@ -12,8 +21,8 @@ import {
 import type { Ref } from "../refs.ts";
 import { checkCount, checkDuration, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
-import type { FileTables } from "./file-tables.ts";
-import { ago, clock, holdSession, inTransaction, isTenants } from "./session-row.ts";
+import type { FileTables } from "./schema.ts";
+import { ago, clock, holdSession, inTransaction, isTenants, requireSession } from "./session-row.ts";
 
 export function postgresUploads(db: Db): Uploads {
   return {
@@ -163,4 +172,170 @@ function uploadOf(row: Selectable<FileTables["uploads"]>): Upload {
     isComplete: row.complete,
     createdAt: row.created_at,
   };
+}
+
+/** Attachments on PostgreSQL: a row for each, and one for each piece of its text. */
+/** How many pieces go to the database in one statement. */
+const BATCH = 50;
+
+export function postgresAttachments(db: Db): Attachments {
+  return {
+    add: (ref, given) =>
+      inTransaction(db, async (tx) => {
+        const { text, id, name, url, mediaType, size, isCut, turn } = checkAttachment(given);
+        await holdSession(tx, ref);
+        const chars = text.reduce((sum, piece) => sum + piece.length, 0);
+        const { numInsertedOrUpdatedRows } = await tx
+          .insertInto("attachments")
+          .values({
+            session_id: ref.session,
+            id,
+            turn,
+            name,
+            url,
+            media_type: mediaType,
+            size,
+            chars,
+            pieces: text.length,
+            is_cut: isCut,
+          })
+          .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
+          .executeTakeFirst();
+        if (numInsertedOrUpdatedRows !== 1n) return "already";
+        const pieces = placed(text);
+        for (let from = 0; from < pieces.length; from += BATCH) {
+          const batch = pieces.slice(from, from + BATCH);
+          await tx
+            .insertInto("attachment_pieces")
+            .values(batch.map((piece) => ({ session_id: ref.session, attachment_id: id, ...piece })))
+            .execute();
+        }
+        return "added";
+      }),
+    async get(ref, id) {
+      const row = await db
+        .selectFrom("attachments")
+        .selectAll()
+        .where("session_id", "=", ref.session)
+        .where("id", "=", id)
+        .where(isTenants(ref))
+        .executeTakeFirst();
+      return row === undefined ? null : attachmentOf(row);
+    },
+    async list(ref, query) {
+      const rows = await db
+        .selectFrom("attachments")
+        .selectAll()
+        .where("session_id", "=", ref.session)
+        .where(isTenants(ref))
+        .orderBy("n", "desc")
+        .limit(checkLimit(query.limit, MAX_LISTED))
+        .execute();
+      return rows.map(attachmentOf);
+    },
+    async pieces(ref, id, range) {
+      const from = checkCount(range.from, "from");
+      const limit = checkLimit(range.limit, MAX_RANGE);
+      return db
+        .selectFrom("attachment_pieces")
+        .select(["n", "at", "line", "text"])
+        .where("session_id", "=", ref.session)
+        .where("attachment_id", "=", id)
+        .where("n", ">=", sql<number>`${from}::bigint`)
+        .where("n", "<", sql<number>`${from + limit}::bigint`)
+        .where(isTenants(ref))
+        .orderBy("n")
+        .execute();
+    },
+    async pieceAt(ref, id, given) {
+      const place = checkPlace(given);
+      const isBefore =
+        "char" in place
+          ? sql<boolean>`at <= ${place.char}::bigint`
+          : sql<boolean>`line < ${place.line}::bigint`;
+      const row = await db
+        .selectFrom("attachment_pieces")
+        .select("n")
+        .where("session_id", "=", ref.session)
+        .where("attachment_id", "=", id)
+        .where((eb) => eb.or([isBefore, eb("n", "=", 0)]))
+        .where(isTenants(ref))
+        .orderBy("n", "desc")
+        .limit(1)
+        .executeTakeFirst();
+      return row?.n ?? null;
+    },
+  };
+}
+
+function attachmentOf(row: Selectable<FileTables["attachments"]>): Attachment {
+  const { id, name, url, size, chars, pieces, turn } = row;
+  const { media_type: mediaType, is_cut: isCut, added_at: addedAt } = row;
+  return { id, name, url, mediaType, size, chars, pieces, isCut, turn, addedAt };
+}
+
+/** Blobs on PostgreSQL, as bytea: erased with their session, backed up with everything else. */
+export function postgresBlobs(db: Db): Blobs {
+  return {
+    async put(ref, blob) {
+      const { mediaType, name = null } = checkBlob(blob);
+      await requireSession(db, ref);
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto("blobs")
+        .values({
+          session_id: ref.session,
+          id: blob.id,
+          media_type: mediaType,
+          name,
+          size: blob.body.byteLength,
+          body: blob.body,
+        })
+        .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
+        .executeTakeFirst();
+      return numInsertedOrUpdatedRows === 1n ? "stored" : "already";
+    },
+    async get(ref, id) {
+      const row = await db
+        .selectFrom("blobs")
+        .select(["media_type", "name", "body"])
+        .where("session_id", "=", ref.session)
+        .where("id", "=", id)
+        .where(isTenants(ref))
+        .executeTakeFirst();
+      if (row === undefined) return null;
+      const named = row.name === null ? {} : { name: row.name };
+      return { id, mediaType: row.media_type, ...named, body: bytesOf(row.body) };
+    },
+    copy: (from, to, ids) =>
+      inTransaction(db, async (tx) => {
+        if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
+        await requireSession(tx, from);
+        await requireSession(tx, to);
+        const { numInsertedOrUpdatedRows } = await tx
+          .insertInto("blobs")
+          .columns(["session_id", "id", "media_type", "name", "size", "body"])
+          .expression((eb) =>
+            eb
+              .selectFrom("blobs")
+              .select((of) => [
+                of.val(to.session).as("session_id"),
+                "id",
+                "media_type",
+                "name",
+                "size",
+                "body",
+              ])
+              .where("session_id", "=", from.session)
+              .where("id", "=", sql<string>`any(${[...ids]}::text[])`),
+          )
+          .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
+          .executeTakeFirst();
+        return Number(numInsertedOrUpdatedRows ?? 0n);
+      }),
+  };
+}
+
+/** As it is when it has its memory for itself; small ones share theirs with others and are copied out of it. */
+function bytesOf(body: Buffer): Uint8Array {
+  return body.byteLength === body.buffer.byteLength ? new Uint8Array(body.buffer) : new Uint8Array(body);
 }

@@ -2,10 +2,19 @@
  * Interactions on PostgreSQL. A change is one conditional UPDATE with its note in the same statement, compared
  * with the database's clock; nothing is decided from what was read before.
  */
-import { type ExpressionBuilder, type SqlBool, sql } from "kysely";
+import { type ExpressionBuilder, type Selectable, sql, type SqlBool } from "kysely";
 import type { Json } from "@turnstream/protocol";
-import { checkCount } from "../rules/arguments.ts";
 import { StoreError } from "../errors.ts";
+import type {
+  ChangeResult,
+  ChangeWish,
+  Interaction,
+  InteractionChange,
+  InteractionRequest,
+  Interactions,
+} from "../ports/interactions.ts";
+import type { Ref } from "../refs.ts";
+import { checkCount } from "../rules/arguments.ts";
 import {
   INTERACTION_KINDS,
   type InteractionKind,
@@ -14,11 +23,9 @@ import {
   sourcesOf,
   timingOf,
 } from "../rules/interactions.ts";
-import type { ChangeResult, ChangeWish, InteractionRequest, Interactions } from "../ports/interactions.ts";
 import { checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-arguments.ts";
-import type { Ref } from "../refs.ts";
 import type { Database, Db } from "./database.ts";
-import { changeOf, interactionOf } from "./interaction-rows.ts";
+import type { LedgerTables } from "./schema-ledger.ts";
 import { clock, clockPlus, inTransaction, requireSession } from "./session-row.ts";
 
 /**
@@ -262,5 +269,40 @@ async function lose(db: Db, ref: Ref, wish: ChangeWish, last: boolean): Promise<
     current,
     change: change === undefined ? null : changeOf(change),
     at: row.now,
+  };
+}
+
+/** Rows of interactions and their changes, as the port gives them. Reads nothing by itself. */
+export function interactionOf(row: Selectable<LedgerTables["interactions"]>): Interaction {
+  return {
+    tenant: row.tenant_id,
+    session: row.session_id,
+    id: row.id,
+    n: row.n,
+    kind: row.kind,
+    key: row.key,
+    turn: row.turn_id,
+    run: row.run_id,
+    block: row.block_id,
+    index: row.item_index,
+    call: row.call_id,
+    request: row.request,
+    digest: row.digest,
+    deadline: row.deadline,
+    status: row.status,
+    version: row.version,
+    requestedAt: row.requested_at,
+    changedAt: row.changed_at,
+  };
+}
+
+export function changeOf(row: Selectable<LedgerTables["interaction_changes"]>): InteractionChange {
+  return {
+    version: row.version,
+    status: row.status,
+    by: row.by_user,
+    reason: row.reason,
+    body: row.body,
+    at: row.at,
   };
 }

@@ -6,7 +6,7 @@ import {
   MAX_MEMORIES,
   type Memories,
   type Memory,
-} from "../ports/memories.ts";
+} from "../ports/knowledge.ts";
 import type { Actor } from "../refs.ts";
 import type { Db } from "./database.ts";
 import { byBytes, clock, inTransaction } from "./session-row.ts";

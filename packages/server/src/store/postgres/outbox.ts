@@ -1,13 +1,12 @@
 /** The outbox on PostgreSQL. Which sessions a relay takes is in outbox-take.ts. */
 import { sql } from "kysely";
-import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
-import { backoffMs, type Outbox } from "../ports/outbox.ts";
-import { checkOutboxRow, sinceOf } from "../rules/outbox-check.ts";
-import type { Ref } from "../refs.ts";
+import { formatCursor } from "@turnstream/protocol";
+import { backoffMs, type Outbox, type OutboxRow, type TakeQuery } from "../ports/archive.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
+import type { Ref } from "../refs.ts";
+import { checkOutboxRow, sinceOf } from "../rules/archive.ts";
+import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
-import { outboxRowOf, outboxRows } from "./outbox-rows.ts";
-import { takeSessions } from "./outbox-take.ts";
 import { ago, clock, clockPlus, inTransaction, lockSession } from "./session-row.ts";
 
 export function postgresOutbox(db: Db): Outbox {
@@ -122,4 +121,77 @@ export function reopened(db: Db, ref: Ref) {
     })
     .where("delivered_at", "is not", null)
     .where("archived_at", "is", null);
+}
+
+/** Reads rows of the outbox, with the tenant that each belongs to. Never changes one. */
+export function outboxRows(db: Db) {
+  return db
+    .selectFrom("outbox")
+    .innerJoin("sessions", "sessions.id", "outbox.session_id")
+    .select([
+      "outbox.id",
+      "tenant_id",
+      "session_id",
+      "key",
+      "draft",
+      "since_epoch",
+      "since_seq",
+      "attempts",
+      "outbox.created_at",
+    ]);
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof outboxRows>["execute"]>>[number];
+
+export function outboxRowOf(row: Row): OutboxRow {
+  return {
+    id: row.id,
+    tenant: row.tenant_id,
+    session: row.session_id,
+    key: row.key,
+    draft: row.draft,
+    since: formatCursor({ epoch: row.since_epoch, seq: row.since_seq }),
+    attempts: row.attempts,
+    createdAt: row.created_at,
+  };
+}
+
+/**
+ * Which sessions a relay takes: those whose first undelivered row is due and with nobody else. Taking puts the row
+ * off for the time of the lease; no lock outlives the statement.
+ */
+export async function takeSessions(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery): Promise<Ref[]> {
+  const first = db
+    .selectFrom("outbox")
+    .select("outbox.id")
+    .where("delivered_at", "is", null)
+    .where("next_attempt_at", "<=", ago(0))
+    .where("outbox.created_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom("outbox as earlier")
+            .select("earlier.id")
+            .whereRef("earlier.session_id", "=", "outbox.session_id")
+            .whereRef("earlier.id", "<", "outbox.id")
+            .where("earlier.delivered_at", "is", null),
+        ),
+      ),
+    )
+    .orderBy("next_attempt_at")
+    .orderBy("outbox.id")
+    .limit(checkLimit(limit, MAX_BATCH))
+    .forUpdate()
+    .skipLocked();
+  const rows = await db
+    .with("first", () => first)
+    .updateTable("outbox")
+    .from("sessions")
+    .set({ next_attempt_at: clockPlus(checkCount(leaseMs, "leaseMs")) })
+    .whereRef("sessions.id", "=", "outbox.session_id")
+    .where("outbox.id", "in", sql<number>`(select id from first)`)
+    .returning(["sessions.tenant_id", "outbox.session_id"])
+    .execute();
+  return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
 }

@@ -4,13 +4,21 @@
  */
 import { sql } from "kysely";
 import type { UserMessage } from "@turnstream/protocol";
-import type { NewTurn, Running, RunningTurn } from "../ports/running.ts";
+import {
+  checkMessage,
+  type NewMessage,
+  type NewTurn,
+  type Running,
+  type RunningTurn,
+  type Waiting,
+  waitingBody,
+} from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Ref } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { checkNewTurn, checkStop } from "../rules/running.ts";
+import { checkNewTurn, checkOptions, checkStop } from "../rules/running.ts";
 import type { Db } from "./database.ts";
-import { ago, clock, holding, inTransaction, lockSession } from "./session-row.ts";
+import { ago, clock, holding, inTransaction, isTenants, lockSession } from "./session-row.ts";
 
 export function postgresRunning(db: Db): Running {
   return {
@@ -127,9 +135,9 @@ function runningTurns(db: Db) {
     .select([...COLUMNS, "sessions.id", "sessions.tenant_id", "sessions.user_id"]);
 }
 
-type Row = Awaited<ReturnType<ReturnType<typeof runningTurns>["execute"]>>[number];
+type TurnRow = Awaited<ReturnType<ReturnType<typeof runningTurns>["execute"]>>[number];
 
-function turnOf(row: Row): RunningTurn {
+function turnOf(row: TurnRow): RunningTurn {
   return {
     tenant: row.tenant_id,
     session: row.id,
@@ -145,7 +153,7 @@ function turnOf(row: Row): RunningTurn {
   };
 }
 
-function messageOf({ message_id: id, message, message_by: by, message_at: at }: Row): UserMessage | null {
+function messageOf({ message_id: id, message, message_by: by, message_at: at }: TurnRow): UserMessage | null {
   return id === null || message === null || at === null ? null : { id, ...message, by, at };
 }
 
@@ -233,4 +241,74 @@ async function startable(db: Db, olderThanMs: number, limit: number): Promise<Re
     .limit(limit)
     .execute();
   return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
+}
+
+/** Waiting messages on PostgreSQL. A row without a body waits no longer. */
+export function postgresWaiting(db: Db): Waiting {
+  return {
+    add: (ref, message) => inTransaction(db, (tx) => add(tx, ref, message)),
+    remove: (ref, id) =>
+      inTransaction(db, async (tx) => {
+        await lockSession(tx, ref);
+        return settle(tx, ref, id);
+      }),
+    async list(ref) {
+      return (await waitingOf(db, ref).limit(MAX_BATCH).execute()).flatMap(queuedMessage);
+    },
+    take: (ref) =>
+      inTransaction(db, async (tx) => {
+        // Takers queue up here: to lock the message instead would give the second one nothing, or the wrong one.
+        await lockSession(tx, ref);
+        const [message] = (await waitingOf(tx, ref).limit(1).execute()).flatMap(queuedMessage);
+        if (message === undefined) return null;
+        await settle(tx, ref, message.id);
+        return message;
+      }),
+  };
+}
+
+async function add(tx: Db, ref: Ref, message: NewMessage) {
+  const { id, by } = checkMessage(message);
+  const options = checkOptions(message.options);
+  // Numbers are drawn with the lock held, so that they follow the order of the commits.
+  await lockSession(tx, ref);
+  const { numInsertedOrUpdatedRows } = await tx
+    .insertInto("waiting_messages")
+    .values({
+      session_id: ref.session,
+      id,
+      body: JSON.stringify(waitingBody(message)),
+      by_user: by,
+      options,
+    })
+    .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n ? "added" : "already";
+}
+
+function waitingOf(db: Db, ref: Ref) {
+  return db
+    .selectFrom("waiting_messages")
+    .select(["id", "body", "by_user", "added_at"])
+    .where("session_id", "=", ref.session)
+    .where(isTenants(ref))
+    .where("body", "is not", null)
+    .orderBy("n");
+}
+
+type MessageRow = Awaited<ReturnType<ReturnType<typeof waitingOf>["execute"]>>[number];
+
+function queuedMessage(row: MessageRow): UserMessage[] {
+  return row.body === null ? [] : [{ id: row.id, ...row.body, by: row.by_user, at: row.added_at }];
+}
+
+async function settle(tx: Db, ref: Ref, id: string): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable("waiting_messages")
+    .set({ body: null, by_user: null, options: null })
+    .where("session_id", "=", ref.session)
+    .where("id", "=", id)
+    .where("body", "is not", null)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
 }

@@ -2,10 +2,10 @@
  * The tables of migration 0001 as Kysely sees them. Types only.
  * JSON is written as text (`JSON.stringify`) and read parsed; times are milliseconds, see open.ts.
  */
+import type { ColumnType, Generated, GeneratedAlways, RawBuilder } from "kysely";
 import type { Event, EventDraft, Json, Snapshot, TurnSnapshot } from "@turnstream/protocol";
-import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 import type { SessionHeader } from "../ports/archive.ts";
-import type { WaitingBody } from "../ports/waiting.ts";
+import type { WaitingBody } from "../ports/running.ts";
 
 /** Written as JSON text, read parsed. */
 export type JsonColumn<T> = ColumnType<T, string, string>;
@@ -103,4 +103,167 @@ export interface CoreTables {
   };
   /** Sessions whose rows are gone and whose log may not be yet. No foreign key: that is the point. */
   erasures: { session_id: string; requested_at: Time };
+}
+
+/** The tables of migration 0007 as Kysely sees them. Types only. */
+export interface BuiltInTables {
+  memories: {
+    tenant_id: string;
+    user_id: string;
+    id: string;
+    text: string;
+    pinned: boolean;
+    created_at: Time;
+    updated_at: Time;
+  };
+  knowledge_objects: {
+    tenant_id: string;
+    base: string;
+    id: string;
+    title: string;
+    url: string | null;
+    metadata: JsonColumn<Json>;
+    hash: string;
+    lines: number;
+    changed_at: Time;
+  };
+  knowledge_chunks: {
+    tenant_id: string;
+    base: string;
+    object_id: string;
+    n: number;
+    first_line: number;
+    last_line: number;
+    text: string;
+    words: Generated<string>;
+  };
+}
+
+/** The tables of migrations 0006 and 0010 as Kysely sees them. Types only. */
+export interface FileTables {
+  attachments: {
+    session_id: string;
+    id: string;
+    n: GeneratedAlways<number>;
+    turn: string;
+    name: string;
+    url: string;
+    media_type: string;
+    size: number;
+    chars: number;
+    pieces: number;
+    is_cut: boolean;
+    added_at: Time;
+  };
+  attachment_pieces: {
+    session_id: string;
+    attachment_id: string;
+    n: number;
+    at: number;
+    line: number;
+    text: string;
+  };
+  uploads: {
+    session_id: string;
+    id: string;
+    name: string;
+    media_type: string;
+    by_user: string | null;
+    attempt: Generated<number>;
+    size: Generated<number>;
+    chunks: Generated<number>;
+    complete: Generated<boolean>;
+    created_at: Time;
+  };
+  upload_chunks: {
+    session_id: string;
+    upload_id: string;
+    n: number;
+    bytes: ColumnType<Buffer, Uint8Array, never>;
+  };
+}
+
+/** The table of migration 0004 as Kysely sees it. Types only. */
+export interface FormTables {
+  form_drafts: {
+    session_id: string;
+    interaction_id: string;
+    body: JsonColumn<Json>;
+    version: number;
+    saved_at: ColumnType<number, Date | number, Date | number>;
+  };
+}
+
+/** The tables of migration 0009 as Kysely sees them. Types only. */
+type When = ColumnType<number, Date | RawBuilder<Date>, Date | RawBuilder<Date>>;
+
+export interface GatewayTables {
+  redeemed_tickets: { tenant_id: string; id: string; expires_at: When };
+  idempotency_keys: {
+    tenant_id: string;
+    user_id: string;
+    route: string;
+    key: string;
+    digest: string;
+    made_id: string;
+    claim: string | null;
+    claimed_until: When;
+    status: number | null;
+    body: JsonColumn<Json> | null;
+    session_id: string | null;
+    begun_at: Time;
+  };
+}
+
+/** The tables of migration 0005 as Kysely sees them. Types only. */
+export interface InteractionTables {
+  interaction_schemas: {
+    session_id: string;
+    interaction_id: string;
+    schema: JsonColumn<Json>;
+  };
+  allowances: {
+    session_id: string;
+    tenant_id: string;
+    n: GeneratedAlways<number>;
+    agent: string;
+    tool: string;
+    by_user: string | null;
+    given_at: Time;
+  };
+}
+
+/** The tables of migrations 0003 and 0013 as Kysely sees them. Types only. */
+/** Null for nothing, which JSON has a word for too. */
+type OptionsColumn = ColumnType<Json, string | null, string | null>;
+
+export interface RuntimeTables {
+  running_turns: {
+    session_id: string;
+    turn: string;
+    /** These are null together, when it tries an earlier turn again. */
+    message_id: string | null;
+    message: ColumnType<WaitingBody | null, string | null, string | null>;
+    message_at: NullableTime;
+    /** Null also when nobody is named. */
+    message_by: string | null;
+    retries: string | null;
+    options: OptionsColumn;
+    begun_at: Time;
+    attempts: Generated<number>;
+    fruitless: Generated<number>;
+    /** The newest entry of its journal when it was last attempted. */
+    journaled: Generated<number>;
+    stop_by: string | null;
+    /** Null while nobody wants it stopped. */
+    stop_at: NullableTime;
+  };
+  turn_journal: {
+    session_id: string;
+    turn: string;
+    key: string;
+    n: GeneratedAlways<number>;
+    value: JsonColumn<Json>;
+    kept: boolean;
+  };
 }

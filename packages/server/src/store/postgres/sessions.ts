@@ -1,14 +1,41 @@
 /** Sessions on PostgreSQL. The order of a page is an index of its own; see the plan tests. */
 import { sql } from "kysely";
-import { checkDuration, checkId, checkLimit, checkSessionId, checkText, firstEpoch } from "../rules/arguments.ts";
+import { formatCursor } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
-import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
+import {
+  type Epochs,
+  MAX_PAGE,
+  type NewSession,
+  type People,
+  type Sessions,
+  type Tenant,
+  type Tenants,
+} from "../ports/sessions.ts";
 import type { Actor } from "../refs.ts";
-import { MAX_PAGE, type NewSession, type Sessions } from "../ports/sessions.ts";
+import {
+  checkCount,
+  checkDuration,
+  checkId,
+  checkLimit,
+  checkSessionId,
+  checkText,
+  firstEpoch,
+} from "../rules/arguments.ts";
+import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
 import type { Db } from "./database.ts";
 import { eraseExpired, eraseSessions, eraseUser, pendingErasures } from "./erase-sessions.ts";
-import { ago, byBytes, clock, inTransaction, noSession, SESSION_COLUMNS, sessionOf } from "./session-row.ts";
+import {
+  ago,
+  byBytes,
+  clock,
+  inTransaction,
+  isTenants,
+  noSession,
+  requireSession,
+  SESSION_COLUMNS,
+  sessionOf,
+} from "./session-row.ts";
 
 export function postgresSessions(db: Db, env: Env): Sessions {
   return {
@@ -133,4 +160,131 @@ async function list(db: Db, actor: Actor, page: { limit: number; before?: string
   if (more) sessions.pop();
   const last = sessions.at(-1);
   return { sessions, next: more && last !== undefined ? formatPageToken(last) : null };
+}
+
+/** Epochs on PostgreSQL: the row lock of the UPDATE is what makes each number unique. */
+export function postgresEpochs(db: Db): Epochs {
+  return {
+    async next(ref, claim) {
+      const seen = checkCount(claim.seen, "seen");
+      const by = checkId(claim.by, "by");
+      const reason = checkText(claim.reason, "reason");
+      const ifEpoch = claim.ifEpoch === undefined ? null : checkCount(claim.ifEpoch, "ifEpoch");
+      const row = await db
+        .with("claimed", (qb) => {
+          const claimed = qb
+            .updateTable("sessions")
+            .set({ epoch: sql<number>`greatest(epoch, ${seen}::bigint) + 1` })
+            .where("id", "=", ref.session)
+            .where("tenant_id", "=", ref.tenant)
+            .returning(["id", "epoch", "archived_epoch", "archived_seq"]);
+          return ifEpoch === null ? claimed : claimed.where("epoch", "=", ifEpoch);
+        })
+        .insertInto("session_epochs")
+        .columns(["session_id", "epoch", "by", "reason"])
+        .expression((eb) =>
+          eb
+            .selectFrom("claimed")
+            .select([
+              "id",
+              "epoch",
+              sql<string>`${by}::text`.as("by"),
+              sql<string>`${reason}::text`.as("reason"),
+            ]),
+        )
+        .returning((eb) => [
+          "epoch",
+          eb.selectFrom("claimed").select("archived_epoch").as("archived_epoch"),
+          eb.selectFrom("claimed").select("archived_seq").as("archived_seq"),
+        ])
+        .executeTakeFirst();
+      if (row === undefined) {
+        await requireSession(db, ref);
+        throw new StoreError("CONFLICT", `epoch of session ${ref.session}`);
+      }
+      const { epoch, archived_epoch, archived_seq } = row;
+      return { epoch, archived: formatCursor({ epoch: archived_epoch ?? 0, seq: archived_seq ?? 0 }) };
+    },
+    list: (ref, limit) =>
+      db
+        .selectFrom("session_epochs")
+        .select(["epoch", "by", "reason", "at"])
+        .where("session_id", "=", ref.session)
+        .where(isTenants(ref))
+        .orderBy("epoch", "desc")
+        .limit(checkLimit(limit, MAX_PAGE))
+        .execute(),
+  };
+}
+
+/** People's numbers on PostgreSQL. */
+export function postgresPeople(db: Db): People {
+  const find = (tenant: string, user: string) =>
+    db
+      .selectFrom("people")
+      .select("number")
+      .where("tenant_id", "=", tenant)
+      .where("user_id", "=", user)
+      .executeTakeFirst();
+  return {
+    async numberOf(tenant, user) {
+      const there = await find(tenant, user);
+      if (there !== undefined) return there.number;
+      const { number } = await db
+        .insertInto("people")
+        .values({ tenant_id: tenant, user_id: user })
+        // An update that changes nothing, so that the row of somebody who was faster is returned.
+        .onConflict((conflict) =>
+          conflict.columns(["tenant_id", "user_id"]).doUpdateSet({ user_id: sql`excluded.user_id` }),
+        )
+        .returning("number")
+        .executeTakeFirstOrThrow();
+      return number;
+    },
+
+    async nameOf(tenant, number) {
+      const row = await db
+        .selectFrom("people")
+        .select("user_id")
+        .where("number", "=", checkCount(number, "number"))
+        .where("tenant_id", "=", tenant)
+        .executeTakeFirst();
+      return row?.user_id ?? null;
+    },
+
+    async forget(tenant, user) {
+      const { numDeletedRows } = await db
+        .deleteFrom("people")
+        .where("tenant_id", "=", tenant)
+        .where("user_id", "=", user)
+        .executeTakeFirst();
+      return numDeletedRows > 0n;
+    },
+  };
+}
+
+/** Tenants on PostgreSQL. */
+export function postgresTenants(db: Db): Tenants {
+  return {
+    async create({ id, name }) {
+      const values = { id: checkId(id, "tenant id"), name: checkText(name, "tenant name") };
+      return tenantOf(await db.insertInto("tenants").values(values).returningAll().executeTakeFirstOrThrow());
+    },
+    async get(id) {
+      const row = await db.selectFrom("tenants").selectAll().where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : tenantOf(row);
+    },
+    remove: (id) =>
+      inTransaction(db, async (tx) => {
+        // With its row held nobody can add a session that would be erased without a note.
+        await tx.selectFrom("tenants").select("id").where("id", "=", id).forUpdate().execute();
+        const erased = await eraseSessions(tx, { tenant: id });
+        await tx.deleteFrom("tenants").where("id", "=", id).execute();
+        return erased;
+      }),
+  };
+}
+
+function tenantOf(row: { id: string; name: string; created_at: number }): Tenant {
+  return { id: row.id, name: row.name, createdAt: row.created_at };
 }

@@ -2,10 +2,11 @@
  * Whether an archive batch is whole: its events cover exactly what lies between its ends, in order and without
  * holes. Pure; says nothing about what is stored already.
  */
-import { comparePositions, parseCursor, type Position } from "@turnstream/protocol";
-import type { ArchiveBatch } from "../ports/archive.ts";
-import { checkCursor } from "./arguments.ts";
+import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
+import { WRITER_NAME, WRITER_NAME_WORDS } from "../../util/names.ts";
 import { StoreError } from "../errors.ts";
+import type { ArchiveBatch, NewOutboxRow } from "../ports/archive.ts";
+import { checkCursor } from "./arguments.ts";
 
 export interface CheckedBatch {
   readonly from: Position;
@@ -52,4 +53,25 @@ export function checkBatch(batch: ArchiveBatch): CheckedBatch {
       throw invalid(`the event at ${event.id} doesn't follow ${before.epoch}-${before.seq}`);
     return { ...position, first };
   }
+}
+
+/** What the outbox takes: only what the log will take too, for a row that it refuses would wait for ever. Pure. */
+const MAX_KEY = 250;
+/** An event in the log has at most 64 KiB; this leaves room for its stamp and its key, as much as log/oversize.ts does. */
+const MAX_DRAFT_BYTES = 65_536 - 512;
+
+/** @returns the draft as JSON */
+export function checkOutboxRow({ key, draft }: NewOutboxRow): string {
+  if (key.length > MAX_KEY || !WRITER_NAME.test(key))
+    throw new StoreError("INVALID", `an outbox key must be ${WRITER_NAME_WORDS}, at most ${MAX_KEY}`);
+  const json = JSON.stringify(draft);
+  if (Buffer.byteLength(json) > MAX_DRAFT_BYTES)
+    throw new StoreError("TOO_LARGE", `the event of outbox row ${key}`);
+  return json;
+}
+
+/** From where on an entry can be: the later of what is archived and what the writer knows. */
+export function sinceOf(given: Cursor | undefined, archived: Position): Position {
+  const since = given === undefined ? archived : checkCursor(given, "since");
+  return comparePositions(since, archived) > 0 ? since : archived;
 }

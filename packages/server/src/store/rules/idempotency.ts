@@ -1,7 +1,7 @@
 /** What a request under a known key is to do, and what may be kept of it. Pure; both stores go by it. */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
-import type { Begun, KeptAnswer, RequestKey } from "../ports/idempotency.ts";
+import type { Begun, KeptAnswer, RequestKey } from "../ports/access.ts";
 import { checkId } from "./arguments.ts";
 
 const MAX_BYTES = 256 * 1024;

@@ -4,13 +4,12 @@
  */
 import { checkCount, checkDuration, checkId, checkLimit, checkText, checkTime } from "./arguments.ts";
 import { StoreError } from "../errors.ts";
-import type { NewAllowance } from "../ports/allowances.ts";
-import type { ChangeWish, InteractionRequest } from "../ports/interactions.ts";
+import type { ChangeWish, InteractionRequest, NewAllowance } from "../ports/interactions.ts";
 import type { NewKey } from "../ports/access.ts";
 import type { Money } from "./payments.ts";
 import { MAX_NOTICE_BYTES, type NewOrder, type OrderMove } from "../ports/payments.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { UsageAdd } from "../ports/usage.ts";
+import type { UsageAdd } from "../ports/audit.ts";
 
 export function checkPage(limit: number): number {
   return checkLimit(limit, MAX_BATCH);

@@ -1,8 +1,7 @@
 /** What may be stored of a running turn: names, epochs, and JSON of a size that one row can carry. Pure. */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
-import type { NewJournalEntry } from "../ports/journal.ts";
-import type { NewTurn } from "../ports/running.ts";
+import type { NewJournalEntry, NewTurn } from "../ports/running.ts";
 import { checkCount, checkId } from "./arguments.ts";
 
 const MAX_OPTIONS_BYTES = 64_000;

@@ -10,8 +10,7 @@ import { Connections } from "../../../src/gateway/connection/registry.ts";
 import type { OpenStream } from "../../../src/gateway/http/route.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
 import { textFrame } from "../../../src/gateway/encoding/ws-frame.ts";
-import { answerWithStream } from "../../../src/gateway/sse/transports.ts";
-import { webStream } from "../../../src/gateway/sse/web-stream.ts";
+import { answerWithStream, webStream } from "../../../src/gateway/sse/transports.ts";
 import { StreamClient } from "../clients.ts";
 
 const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };

@@ -2,7 +2,7 @@
 import { coalesce, type EventDraft } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { mergedEvents } from "../../../src/gateway/merged-events.ts";
+import { mergedEvents } from "../../../src/gateway/subscription/replay-page.ts";
 import { formatLine, LogEntry } from "../../../src/log/entry.ts";
 
 const NOTE = [{ type: "citation", url: "https://example.com" }];

@@ -2,7 +2,12 @@
 import { expect, test } from "vitest";
 import type { LiveBatch } from "../../../src/log/engine.ts";
 import { LogEntry } from "../../../src/log/entry.ts";
-import { follow, type FollowEffect, type FollowInput, startFollowing } from "../../../src/log/reader/follow.ts";
+import {
+  follow,
+  type FollowEffect,
+  type FollowInput,
+  startFollowing,
+} from "../../../src/log/reader/follow.ts";
 
 const at = (cursor: string) => {
   const [epoch, seq] = cursor.split("-").map(Number);

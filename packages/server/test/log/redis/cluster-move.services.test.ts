@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { isLogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
-import { slotOf } from "../../../src/log/redis/slot.ts";
+import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
 import { idOf, ownerOf } from "./cluster-slots.ts";
 import { Reader, readAll, said, sessionStart, takeover, titles } from "../drafts.ts";
 

@@ -1,7 +1,7 @@
 /** Slots of a cluster for the tests: who keeps one, sessions of a server, and moving one in the usual steps. */
 import type { RedisCluster } from "@turnstream/services/redis-cluster.ts";
 import type { RedisServer } from "@turnstream/services/redis.ts";
-import { slotOf } from "../../../src/log/redis/slot.ts";
+import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
 
 export const slotOfSession = (session: string): number => slotOf(`ts:{${session}}`);
 

@@ -6,7 +6,7 @@ import { afterEach, afterAll, beforeAll, beforeEach, expect, test } from "vitest
 import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { Link } from "../../../src/log/redis/connection/connection.ts";
-import { slotOf } from "../../../src/log/redis/slot.ts";
+import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
 import { carrySlot, idOf, ownerOf, sessionOn, slotOfSession, tellOwner } from "./cluster-slots.ts";
 import { Reader, sessionStart, takeover, titles } from "../drafts.ts";
 

@@ -3,7 +3,7 @@ import type { Json } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { requestKey } from "../../../src/runtime/interactions/await-decision.ts";
-import { digestOf } from "../../../src/runtime/interactions/digest.ts";
+import { digestOf } from "../../../src/runtime/interactions/approval.ts";
 
 const shown = (input: Json) => ({ session: "s", turn: "t", call: "c", name: "trade", input });
 const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;

@@ -1,7 +1,7 @@
 /** What the model calls the tools of a source. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nameTools } from "../../../src/runtime/source-names.ts";
+import { nameTools } from "../../../src/runtime/tool-calls/tool-sources.ts";
 
 const NAME = /^[A-Za-z][\w-]{0,63}$/;
 

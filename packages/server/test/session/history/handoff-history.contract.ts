@@ -4,7 +4,7 @@ import { emptyState, formatCursor, isQuiet, type SessionState } from "@turnstrea
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { archiveSession, trimSession } from "../../../src/session/archive/archive.ts";
-import { readCheckpoint } from "../../../src/session/checkpoint.ts";
+import { readCheckpoint } from "../../../src/session/history/archived-state.ts";
 import { foldFrom } from "../../../src/session/history/fold-to.ts";
 import { readQuiet } from "../../../src/session/history/handoff-history.ts";
 import { type MakeParts, plain, type TestParts, World } from "../session-harness.ts";

@@ -1,7 +1,7 @@
 /** Why a database is of no use, in words: where it was looked for, and never the password. */
 import { expect, test } from "vitest";
 import { StoreError } from "../../../src/store/errors.ts";
-import { databaseProblem } from "../../../src/store/postgres/problem.ts";
+import { databaseProblem } from "../../../src/store/postgres/database-url.ts";
 
 const URL_OF = "postgres://me:canary@db.example.com/chat";
 

@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 
 import { chunksOf, linesOf } from "../../../src/store/rules/knowledge.ts";
-import { snippetOf } from "../../../src/store/rules/search-rank.ts";
-import { matches, MAX_TERMS, termsOf, wordsOf } from "../../../src/store/rules/search.ts";
+import { matches, MAX_TERMS, snippetOf, termsOf, wordsOf } from "../../../src/store/rules/search.ts";
 
 describe("words", () => {
   test.each([

@@ -1,7 +1,7 @@
 /** Routes of what needs no approval any more in a session: see it, take it back. It is given with a decision. */
 import { restReplies } from "@turnstream/protocol/schema";
 import { listAllowances, revokeAllowance } from "../../../session/interactions/allowances.ts";
-import { Refused } from "../../refused.ts";
+import { Refused } from "../../errors.ts";
 import { type Route, route } from "../route.ts";
 
 const list = route({

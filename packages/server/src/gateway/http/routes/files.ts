@@ -4,7 +4,7 @@ import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { safeHeaders } from "../../../session/blobs/safe-headers.ts";
 import { readUpload, uploadFile } from "../../../session/blobs/upload.ts";
-import { Refused } from "../../refused.ts";
+import { Refused } from "../../errors.ts";
 import { type Route, route } from "../route.ts";
 
 const MAX_TYPE = 200;

@@ -10,7 +10,7 @@ import { readHistory } from "../../../session/history/read-history.ts";
 import { withOlderTurns } from "../../../session/history/turn-window.ts";
 import { howManyFit, pageOfTurns, readTurn } from "../../../session/history/turn-pages.ts";
 import type { Ref } from "../../../store/refs.ts";
-import { Refused } from "../../refused.ts";
+import { Refused } from "../../errors.ts";
 import { withSnapshot } from "../../encoding/snapshot.ts";
 import { pageEnd, pageSize } from "./page-query.ts";
 import { type Answer, type GatewayParts, type Route, route } from "../route.ts";

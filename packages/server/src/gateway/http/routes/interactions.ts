@@ -2,10 +2,9 @@
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { readFormDraft, saveFormDraft } from "../../../session/interactions/form-drafts.ts";
-import type { FormDraft } from "../../../store/ports/form-drafts.ts";
-import type { Interaction } from "../../../store/ports/interactions.ts";
+import type { FormDraft, Interaction } from "../../../store/ports/interactions.ts";
 import { carryOut, type Command, type CommandOptions } from "../../execute-command.ts";
-import { Refused } from "../../refused.ts";
+import { Refused } from "../../errors.ts";
 import { pageEnd, pageSize } from "./page-query.ts";
 import { type Answer, type Call, type Route, route } from "../route.ts";
 

@@ -3,7 +3,7 @@ import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { importKnowledge } from "../../../knowledge/import.ts";
 import { MAX_PAGE } from "../../../store/ports/sessions.ts";
-import { Refused } from "../../refused.ts";
+import { Refused } from "../../errors.ts";
 import { pageSize } from "./page-query.ts";
 import { type Route, route } from "../route.ts";
 

@@ -1,8 +1,8 @@
 /** Routes by which people see what agents remember of them, put it right, and have it forgotten. */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { editMemory, eraseMemories, eraseMemory, listMemories } from "../../../session/memories.ts";
-import type { Memory } from "../../../store/ports/memories.ts";
-import { Refused } from "../../refused.ts";
+import type { Memory } from "../../../store/ports/knowledge.ts";
+import { Refused } from "../../errors.ts";
 import { type Route, route } from "../route.ts";
 
 const list = route({

@@ -6,7 +6,7 @@ import { eraseSession } from "../../../session/lifecycle/erase.ts";
 import { renameSession } from "../../../session/messages/rename-session.ts";
 import { MAX_PAGE, type Session } from "../../../store/ports/sessions.ts";
 import { isNumber } from "../../auth/access.ts";
-import { Refused } from "../../refused.ts";
+import { Refused } from "../../errors.ts";
 import { type Route, route } from "../route.ts";
 
 const DEFAULT_PAGE = 20;

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { isId } from "../../../store/rules/arguments.ts";
 import { isAllowed } from "../../auth/access.ts";
-import { Refused } from "../../refused.ts";
+import { Refused } from "../../errors.ts";
 import { makeTicket } from "../../auth/tickets.ts";
 import { makeToken, OF_TOKENS } from "../../auth/tokens.ts";
 import { type Route, route } from "../route.ts";

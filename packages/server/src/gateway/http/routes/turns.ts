@@ -5,7 +5,7 @@ import { withdrawMessage } from "../../../session/messages/send.ts";
 import { stopTurn, type StopWish } from "../../../session/messages/stop-turn.ts";
 import type { Ref } from "../../../store/refs.ts";
 import type { Caller } from "../../caller.ts";
-import { Refused } from "../../refused.ts";
+import { Refused } from "../../errors.ts";
 import { type Answer, type GatewayParts, type Route, route } from "../route.ts";
 
 const stop = route({

@@ -5,12 +5,10 @@
 import { LogError } from "../../errors.ts";
 import { addressOf, hostOf, readRedirection, urlAt } from "../connection/address.ts";
 import { askViews, type Asked } from "./fetch-topology.ts";
-import type { Listener } from "../channel.ts";
-import { Channels } from "./subscriptions.ts";
+import { Channels, type Listener } from "./subscriptions.ts";
 import { RedisNode } from "../connection/node.ts";
 import type { RedisServers, ServerSettings } from "./topology.ts";
-import { agree, type SlotMap } from "./slot-map.ts";
-import { SLOTS, slotOf } from "../slot.ts";
+import { agree, type SlotMap, slotOf, SLOTS } from "./slot-map.ts";
 import { pause } from "../connection/with-timeout.ts";
 
 /** How often to look although nothing is in doubt. */

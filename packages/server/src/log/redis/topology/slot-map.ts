@@ -6,7 +6,6 @@
  * servers of the cluster settle it among themselves in the same way.
  */
 import { formatAddress } from "../connection/address.ts";
-import { SLOTS } from "../slot.ts";
 
 interface Claim {
   readonly from: number;
@@ -100,4 +99,27 @@ function addressesOf(views: readonly View[]): Map<string, string> {
 function mostNamed(counts: ReadonlyMap<string, number>): string {
   const [first] = [...counts].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   return first?.[0] ?? "";
+}
+
+/** The hash slot of a key in Redis Cluster: CRC16 (XMODEM) of its hash tag, or of the whole key. Pure. */
+export const SLOTS = 16_384;
+
+export function slotOf(key: string): number {
+  return crc16(Buffer.from(hashTag(key))) % SLOTS;
+}
+
+function hashTag(key: string): string {
+  const open = key.indexOf("{");
+  const close = key.indexOf("}", open + 1);
+  return open < 0 || close <= open + 1 ? key : key.slice(open + 1, close);
+}
+
+function crc16(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ 0x1021;
+    crc &= 0xffff;
+  }
+  return crc;
 }

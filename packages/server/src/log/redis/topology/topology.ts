@@ -1,5 +1,5 @@
 /** What the log asks of the servers that keep it, and the settings they need. */
-import type { Listener } from "../channel.ts";
+import type { Listener } from "./subscriptions.ts";
 import type { NodeOptions, RedisNode } from "../connection/node.ts";
 
 export interface RedisServers {
