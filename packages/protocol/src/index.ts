@@ -2,8 +2,8 @@
  * `@turnstream/protocol`: events, fold, legality, hand-offs and views. Runs anywhere.
  * Each dialect is a subpath of its own (`/blocks`, `/tasks`, `/responses`), and so is validation (`/schema`).
  */
-export { blobAddress, blobOf, blobsIn, withAddresses } from "./addresses.ts";
-export { artifactMisfit } from "./artifacts/check.ts";
+export { blobAddress, blobOf, blobsIn, withAddresses } from "./blob-urls.ts";
+export { artifactMisfit } from "./artifacts/find-problem.ts";
 export { artifactPreview } from "./artifacts/preview.ts";
 export type { Misfit } from "./artifacts/shape.ts";
 export { ARTIFACTS, type ArtifactData, type ArtifactType } from "./artifacts/shapes.ts";
@@ -17,7 +17,7 @@ export {
   type Position,
   START_CURSOR,
 } from "./cursor.ts";
-export { cutText } from "./cut-text.ts";
+export { cutText } from "./truncate-text.ts";
 export { ERRORS, type ErrorWord, errorWordOf, TURN_ERROR_WORDS, type TurnErrorWord } from "./errors.ts";
 export type { Event, EventDraft, EventOf, EventType } from "./events/index.ts";
 export { type ReadableEvent, upgrade } from "./events/upgrade.ts";
@@ -27,13 +27,13 @@ export { fold, foldAll } from "./fold/fold.ts";
 export { checkForm, checkPartialForm } from "./form/check-form.ts";
 export { FORM_PROBLEMS, type FormProblem } from "./form/problems.ts";
 export { interactionId, isPending, outlivesTurn, TRANSITIONS } from "./fold/interaction.ts";
-export { type Place, placeOf } from "./fold/place.ts";
+export { type Place, placeOf } from "./fold/classify-event.ts";
 export type { Json } from "./json.ts";
-export { labelOf } from "./label.ts";
+export { labelOf } from "./tool-label.ts";
 export { MAX_LABEL, MAX_PREVIEW } from "./limits.ts";
-export { legal } from "./legal/legal.ts";
-export { type Illegal, type Rule, RULES } from "./legal/rules.ts";
-export { foldQuiet, isQuiet, type QuietTrack, trackQuiet } from "./quiet.ts";
+export { legal } from "./check-event/check-event.ts";
+export { type Illegal, type Rule, RULES } from "./check-event/rules.ts";
+export { foldQuiet, isQuiet, type QuietTrack, trackQuiet } from "./handoff-point.ts";
 export { Sequence } from "./sequence.ts";
 export {
   restore,
@@ -106,7 +106,7 @@ export {
   runOfCall,
   unansweredCalls,
   waitingFormOf,
-} from "./turn-facts.ts";
+} from "./turn-queries.ts";
 export { SCHEMA_VERSION } from "./version.ts";
 export { type StatusDot, statusDot, toolItem, type ToolItem } from "./view/tool-item.ts";
 export {

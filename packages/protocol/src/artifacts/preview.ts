@@ -1,5 +1,5 @@
 /** The beginning of an artifact that is too large for an event: of the same shape, so that it can be drawn. Pure. */
-import { cutText } from "../cut-text.ts";
+import { cutText } from "../truncate-text.ts";
 import type { Json } from "../json.ts";
 import type { ArtifactData } from "./shapes.ts";
 

@@ -6,9 +6,9 @@ import type { EventOf } from "../events/index.ts";
 import { interactionId } from "../fold/interaction.ts";
 import type { Json } from "../json.ts";
 import type { Action, Answer, Block, FormSchema, Question } from "../state.ts";
-import { unansweredCalls } from "../turn-facts.ts";
+import { unansweredCalls } from "../turn-queries.ts";
 import { QUESTION_TOOL } from "./interactions.ts";
-import { named, type Scribe } from "./scribe.ts";
+import { named, type Scribe } from "./event-writer.ts";
 
 interface ActionRequest {
   readonly name: string;

@@ -14,7 +14,7 @@ import { SCHEMA_VERSION } from "../version.ts";
 import { endBlock, extendBlock, startBlock } from "./block.ts";
 import { changeTurn } from "./edit.ts";
 import { requestInteraction, updateInteraction } from "./interaction.ts";
-import { placeAt } from "./place.ts";
+import { placeAt } from "./classify-event.ts";
 import { endGroup, endRun, endTurn, startGroup, startRun, startTurn, takeOver } from "./turn.ts";
 
 export function fold(state: SessionState, readable: ReadableEvent): SessionState {

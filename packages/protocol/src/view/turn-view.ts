@@ -2,9 +2,9 @@
  * A turn as people see it: steps grouped by markers, results merged into their calls, sub-agents inside the
  * call that started them. A pure function of a folded turn; open or closed on the screen is not its matter.
  */
-import { isMain, mainRun } from "../turn-facts.ts";
+import { isMain, mainRun } from "../turn-queries.ts";
 import { type Block, isBlock, type Turn, isShown } from "../state.ts";
-import { labelOf } from "../label.ts";
+import { labelOf } from "../tool-label.ts";
 import { type CallIndex, indexCalls, type ToolItem, toolItem } from "./tool-item.ts";
 
 export interface BlockItem {

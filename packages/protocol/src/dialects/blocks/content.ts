@@ -2,10 +2,10 @@
  * How one block looks in the `blocks` dialect: its start, its deltas, its stop. Live frames, resyncs and
  * history are all made from these, so that they can't differ.
  */
-import { cutText } from "../../cut-text.ts";
+import { cutText } from "../../truncate-text.ts";
 import { findRun } from "../../fold/edit.ts";
 import type { Block, Turn } from "../../state.ts";
-import { labelOf } from "../../label.ts";
+import { labelOf } from "../../tool-label.ts";
 import { approvalRequest, formRequest, paymentOf } from "../interactions.ts";
 import type { ContentBlock, ContentDelta } from "./frames.ts";
 

@@ -2,7 +2,7 @@
  * The part of the `blocks` decoder that reads one content block's start.
  */
 import { requestForm, requestPayment } from "../decode-interaction.ts";
-import { named, type Scribe } from "../scribe.ts";
+import { named, type Scribe } from "../event-writer.ts";
 import type { ContentBlock, ContentBlockOf } from "./frames.ts";
 
 interface Author {

@@ -8,7 +8,7 @@ import { placedAt, Sequence } from "../../sequence.ts";
 import { emptyState } from "../../state.ts";
 import { changeInteraction, requestApproval } from "../decode-interaction.ts";
 import type { Decoded } from "../dialect.ts";
-import { type Decoding, named, Scribe } from "../scribe.ts";
+import { type Decoding, named, Scribe } from "../event-writer.ts";
 import { decodeStart, runFor } from "./decode-block.ts";
 import type { BlocksFrame, BlocksFrameOf, ContentBlock } from "./frames.ts";
 

@@ -19,7 +19,7 @@ import {
   type SessionState,
   type Turn,
 } from "../../state.ts";
-import { leftRunning } from "../../turn-facts.ts";
+import { leftRunning } from "../../turn-queries.ts";
 import type { Encoded } from "../dialect.ts";
 import { withCursor } from "../with-cursor.ts";
 import { actionRequest } from "../interactions.ts";

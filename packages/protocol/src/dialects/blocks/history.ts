@@ -5,7 +5,7 @@
 import { formatCursor } from "../../cursor.ts";
 import type { Json } from "../../json.ts";
 import { type Block, type SessionState, type Turn, type UserMessage } from "../../state.ts";
-import { pendingIn } from "../../turn-facts.ts";
+import { pendingIn } from "../../turn-queries.ts";
 import { actionRequest, paymentOf } from "../interactions.ts";
 import { authorOf, contentDeltas, contentStart } from "./content.ts";
 import { shownItems } from "./encode.ts";

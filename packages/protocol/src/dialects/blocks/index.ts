@@ -3,7 +3,7 @@
  */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
-import { forgiving } from "../forgiving.ts";
+import { forgiving } from "../ignore-unknown.ts";
 import { BLOCKS_FRAME_TYPES, blocksStart, type BlocksDecoder, decodeBlocks } from "./decode.ts";
 import { encodeBlocks } from "./encode.ts";
 import type { BlocksFrame } from "./frames.ts";

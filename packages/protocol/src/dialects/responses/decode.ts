@@ -2,14 +2,14 @@
  * Frames of the `responses` dialect to canonical events. Liberal: takes the frames of 002 as they are
  * printed there. Every step and text becomes the main run's, for the wire doesn't tell runs apart.
  */
-import { cutText } from "../../cut-text.ts";
+import { cutText } from "../../truncate-text.ts";
 import { ERRORS, errorWordOf, turnErrorFrom } from "../../errors.ts";
 import { outlivesTurn } from "../../fold/interaction.ts";
 import { MAX_PREVIEW } from "../../limits.ts";
 import { blocksOf, emptyState, type TextBlock, type Usage } from "../../state.ts";
 import { changeInteraction, requestApproval, requestForm, requestPayment } from "../decode-interaction.ts";
 import type { Decoded } from "../dialect.ts";
-import { type Decoding, named, Scribe } from "../scribe.ts";
+import { type Decoding, named, Scribe } from "../event-writer.ts";
 import type { ResponsesFrame, ResponsesFrameOf } from "./frames.ts";
 
 export interface ResponsesDecoder extends Decoding {

@@ -7,7 +7,7 @@ import type { Event } from "../../events/index.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
 import { interactionId } from "../../fold/interaction.ts";
-import { isMain, leftRunning } from "../../turn-facts.ts";
+import { isMain, leftRunning } from "../../turn-queries.ts";
 import {
   type Block,
   blocksOf,
@@ -19,7 +19,7 @@ import {
   type Usage,
   isShown,
 } from "../../state.ts";
-import { labelOf } from "../../label.ts";
+import { labelOf } from "../../tool-label.ts";
 import { actionRequest, approvalRequest, formRequest, paymentOf } from "../interactions.ts";
 import type { Encoded } from "../dialect.ts";
 import { withCursor } from "../with-cursor.ts";

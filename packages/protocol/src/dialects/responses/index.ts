@@ -2,7 +2,7 @@
  * The `responses` dialect: SSE with reasoning steps and output text, as in the source document 002.
  */
 import type { Dialect } from "../dialect.ts";
-import { forgiving } from "../forgiving.ts";
+import { forgiving } from "../ignore-unknown.ts";
 import { decodeResponses, RESPONSES_FRAME_TYPES, type ResponsesDecoder, responsesStart } from "./decode.ts";
 import { attachResponses, encodeResponses, type ResponsesEncoder, type ResponsesOptions } from "./encode.ts";
 import type { ResponsesFrame } from "./frames.ts";

@@ -2,7 +2,7 @@
  * The output text of a turn in the `responses` dialect: what the main agent wrote, tool tags taken out, one
  * blank line between blocks. Streams it piece by piece and gives it whole; both agree, block by block.
  */
-import { isMain } from "../../turn-facts.ts";
+import { isMain } from "../../turn-queries.ts";
 import { blocksOf, type SessionState, type TextBlock, type Turn } from "../../state.ts";
 import { emptyTagScanner, stripChunk, stripEnd, stripToolTags, type TagScanner } from "./tool-tags.ts";
 

@@ -1,12 +1,12 @@
 /**
  * The part of the `tasks` decoder that reads one output item: its start, its pieces and its end.
  */
-import { cutText } from "../../cut-text.ts";
+import { cutText } from "../../truncate-text.ts";
 import { turnErrorFrom } from "../../errors.ts";
 import { MAX_PREVIEW } from "../../limits.ts";
 import { emptyPartialJson, finishJson, pushJson } from "../../partial-json.ts";
 import type { Annotation, Block, Reference } from "../../state.ts";
-import { named, type Scribe } from "../scribe.ts";
+import { named, type Scribe } from "../event-writer.ts";
 import type { TaskAnnotation, TaskItem, TaskItemOf, TasksFrameOf } from "./frames.ts";
 
 /** Writes the start of an item, of the given call if it is a call or a result; its canonical index. */

@@ -3,10 +3,10 @@
  * there, without our additions, and ignores what it doesn't know.
  */
 import { placedAt, Sequence } from "../../sequence.ts";
-import { callOf } from "../../turn-facts.ts";
+import { callOf } from "../../turn-queries.ts";
 import { type Block, emptyState } from "../../state.ts";
 import type { Decoded } from "../dialect.ts";
-import { type Decoding, named, Scribe } from "../scribe.ts";
+import { type Decoding, named, Scribe } from "../event-writer.ts";
 import { addItem, endItem, extendText, finishText, readImage } from "./decode-item.ts";
 import type { TasksFrame, TasksFrameOf } from "./frames.ts";
 

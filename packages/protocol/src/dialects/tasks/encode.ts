@@ -5,7 +5,7 @@ import type { Event, EventOf } from "../../events/index.ts";
 import { endsAll } from "../../fold/block.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
-import { leftRunning, mainRunStatus, runOfCall } from "../../turn-facts.ts";
+import { leftRunning, mainRunStatus, runOfCall } from "../../turn-queries.ts";
 import {
   type ResultPart,
   type Run,

@@ -4,7 +4,7 @@
  */
 import { findRun } from "../../fold/edit.ts";
 import { type Block, blocksOf, isShown, type Run, type Turn } from "../../state.ts";
-import { runOfCall } from "../../turn-facts.ts";
+import { runOfCall } from "../../turn-queries.ts";
 import type { TaskBlock, TaskItem, TaskItemOf } from "./frames.ts";
 import { isOutputBlock, type OutputBlock, taskIdOf, wholeItem } from "./items.ts";
 

@@ -3,7 +3,7 @@
  */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
-import { forgiving } from "../forgiving.ts";
+import { forgiving } from "../ignore-unknown.ts";
 import { decodeTasks, TASKS_FRAME_TYPES, type TasksDecoder, tasksStart } from "./decode.ts";
 import { encodeTasks } from "./encode.ts";
 import type { TasksFrame } from "./frames.ts";

@@ -1,7 +1,7 @@
 /**
  * How one block looks as an output item of the `tasks` dialect, and what a whole task looks like (T01).
  */
-import { runOfCall } from "../../turn-facts.ts";
+import { runOfCall } from "../../turn-queries.ts";
 import {
   type Annotation,
   type Block,

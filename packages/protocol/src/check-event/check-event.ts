@@ -7,13 +7,13 @@ import type { Event, EventOf } from "../events/index.ts";
 import { blockAt, findRun, findTurn } from "../fold/edit.ts";
 import { isKnownMessage } from "../fold/fold.ts";
 import { isPending, outlivesTurn } from "../fold/interaction.ts";
-import { claimsEpoch } from "../fold/place.ts";
+import { claimsEpoch } from "../fold/classify-event.ts";
 import { blocksOf, type SessionState, type Turn } from "../state.ts";
 import { checkContinue, checkGroup, checkPlace, checkStart } from "./blocks.ts";
 import { checkRequest, checkUpdate } from "./interactions.ts";
 import { type Illegal, illegal } from "./rules.ts";
 import { checkTakeover } from "./takeover.ts";
-import { callOf, isMain, resultOf, runOfCall, unansweredCalls } from "../turn-facts.ts";
+import { callOf, isMain, resultOf, runOfCall, unansweredCalls } from "../turn-queries.ts";
 
 /** Null when `event` may follow in `state`; otherwise the rule it breaks and why. */
 export function legal(state: SessionState, event: Event): Illegal | null {

@@ -4,7 +4,7 @@
 import type { EventOf } from "../events/index.ts";
 import { type Block, blocksOf, isBlock, type Run, type Turn } from "../state.ts";
 import { type Illegal, illegal } from "./rules.ts";
-import { mainRun } from "../turn-facts.ts";
+import { mainRun } from "../turn-queries.ts";
 
 export function checkTakeover(turn: Turn, event: EventOf<"turn.takeover">): Illegal | null {
   const blocks = new Set(event.blocks);

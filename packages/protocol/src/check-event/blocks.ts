@@ -15,7 +15,7 @@ import {
   runOfCall,
   unansweredCalls,
   waitingFormOf,
-} from "../turn-facts.ts";
+} from "../turn-queries.ts";
 
 export type BlockEvent = Extract<Event, { readonly block: string }>;
 type PlacedEvent = BlockEvent | EventOf<"group.start" | "group.end">;

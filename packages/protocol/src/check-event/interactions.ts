@@ -6,7 +6,7 @@ import { blockAt } from "../fold/edit.ts";
 import { interactionId, TRANSITIONS } from "../fold/interaction.ts";
 import { blocksOf, type SessionState, type Turn } from "../state.ts";
 import { type Illegal, illegal } from "./rules.ts";
-import { callOf, isMain, pendingApprovalOf, resultOf } from "../turn-facts.ts";
+import { callOf, isMain, pendingApprovalOf, resultOf } from "../turn-queries.ts";
 
 type RequestEvent = EventOf<"approval.request" | "question.request" | "form.request" | "payment.request">;
 type UpdateEvent = EventOf<"approval.update" | "question.update" | "form.update" | "payment.update">;

@@ -5,7 +5,7 @@
 import type { Event, EventDraft } from "../events/index.ts";
 import { findRun, findTurn } from "../fold/edit.ts";
 import { fold } from "../fold/fold.ts";
-import { callOf, findBlock, isMain, mainRun, mainRunStatus, resultOf, runOfCall } from "../turn-facts.ts";
+import { callOf, findBlock, isMain, mainRun, mainRunStatus, resultOf, runOfCall } from "../turn-queries.ts";
 import { type Block, blocksOf, isBlock, type SessionState, type Turn } from "../state.ts";
 import { SCHEMA_VERSION } from "../version.ts";
 
