@@ -2,7 +2,7 @@
  * Three thousand calls that wait for a person in one worker: what each weighs, what they ask of PostgreSQL while nobody
  * decides, and how soon a tool starts once somebody does. On private servers. Takes some minutes.
  */
-import { decideApproval, type Ref } from "@turnstream/server";
+import { decideApproval, type SessionRef } from "@turnstream/server";
 import { runSql } from "@turnstream/services/sql.ts";
 import { figure, type Measurement, median, percentile } from "./measure.ts";
 import { between, readCounters } from "./turns-counters.ts";
@@ -60,7 +60,7 @@ export async function benchApprovals(): Promise<Measurement[]> {
 }
 
 /** A few at a time: how many turns a worker can begin at once is another bench. */
-async function askAll(stage: Stage, refs: readonly Ref[]): Promise<void> {
+async function askAll(stage: Stage, refs: readonly SessionRef[]): Promise<void> {
   for (let n = 0; n < refs.length; n += AT_ONCE) {
     await Promise.all(refs.slice(n, n + AT_ONCE).map((ref) => send(stage, ref, "asking")));
     // The next ones may begin while the last of these do.
@@ -78,7 +78,7 @@ async function waitFor({ databaseUrl }: Stage, count: number): Promise<void> {
 }
 
 /** One after the other, with all the others still waiting. @returns milliseconds from the command to the tool's start */
-async function decideSome(stage: Stage, refs: readonly Ref[]): Promise<number[]> {
+async function decideSome(stage: Stage, refs: readonly SessionRef[]): Promise<number[]> {
   const times: number[] = [];
   for (const ref of refs) {
     const started = gate();

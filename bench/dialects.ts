@@ -2,7 +2,13 @@
  * Bench `dialects`: what encoding and decoding cost beside the fold, and how both grow with a turn's length.
  */
 import { decodeAll, framesFrom } from "@turnstream/conformance/support/replay.ts";
-import { type Dialect, emptyState, type Event, foldAll, type SessionState } from "@turnstream/protocol";
+import {
+  type Dialect,
+  emptyState,
+  type SessionEvent,
+  foldAll,
+  type SessionState,
+} from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
@@ -10,7 +16,7 @@ import { alternate, growth, type Measurement, ratio, round } from "./measure.ts"
 import { manySteps, typicalTurn } from "./workloads.ts";
 
 interface Runs {
-  readonly encode: (events: readonly Event[]) => unknown[];
+  readonly encode: (events: readonly SessionEvent[]) => unknown[];
   readonly decode: (frames: readonly unknown[]) => unknown;
 }
 
@@ -27,8 +33,8 @@ const DIALECTS: Readonly<Record<string, Runs>> = {
   responses: runsOf(responses),
 };
 
-function parsed(frames: readonly string[]): Event[] {
-  return frames.map((frame) => JSON.parse(frame) as Event);
+function parsed(frames: readonly string[]): SessionEvent[] {
+  return frames.map((frame) => JSON.parse(frame) as SessionEvent);
 }
 
 export function benchDialects(): Measurement[] {

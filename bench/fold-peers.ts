@@ -3,7 +3,7 @@
  * joining their text. Each gets its own frames as JSON text and gives its own message after every delta. Never in CI: two
  * of them take seconds for a long call.
  */
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import { connectedClients, onWire, parseAndJoin } from "./fold-readers.ts";
 import { alternateAsync, growth, type Measurement, ratio, round } from "./measure.ts";
 import { agUiEvents } from "./peers/ag-ui-events.ts";
@@ -33,7 +33,7 @@ function often(run: () => void): () => Promise<void> {
 async function candidates(log: readonly string[], runs: number): Promise<Candidates> {
   const frames = onWire(log);
   const next = await connectedClients(runs * TIMES);
-  const events = frames.map((frame) => JSON.parse(frame) as Event);
+  const events = frames.map((frame) => JSON.parse(frame) as SessionEvent);
   const [ai, agUi, assistant] = [uiChunks, agUiEvents, assistantChunks].map((make) => lines(make(events)));
   return {
     floor: often(() => parseAndJoin(frames)),

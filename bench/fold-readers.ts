@@ -1,6 +1,6 @@
 /** Ways to read the frames of a turn that the benches of the fold compare. Each leaves something behind, so that no work is optimised away. */
 import { createClient } from "@turnstream/client";
-import { emptyState, inputOf } from "@turnstream/protocol";
+import { emptyState, currentInput } from "@turnstream/protocol";
 import { FedGateway } from "./in-process-gateway.ts";
 
 export const sink: { kept: unknown } = { kept: undefined };
@@ -53,7 +53,7 @@ async function connectedClient(): Promise<ReadByClient> {
     for (const frame of frames) {
       gateway.hear(frame);
       const block = session.getSnapshot().state.turns.last()?.items.last();
-      sink.kept = block?.kind === "tool_call" ? inputOf(block) : block;
+      sink.kept = block?.kind === "tool_call" ? currentInput(block) : block;
     }
     const status = session.getSnapshot().state.turns.last()?.status;
     if (status !== "end_turn") throw new Error(`The client has not seen the end of the turn: ${status}.`);

@@ -2,7 +2,7 @@
  * Bench `fold`: what the fold costs beside parsing its frames, and how that grows. All figures are ratios of
  * medians measured side by side.
  */
-import { emptyState, type Event, fold, type SessionState } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, type SessionState } from "@turnstream/protocol";
 import { connectedClients, onWire, parseAndJoin, sink } from "./fold-readers.ts";
 import { alternate, growth, type Measurement, ratio, RUNS, round } from "./measure.ts";
 import { longAnswer, longArguments, longCall, manyRecords, turnAfter, typicalTurn } from "./workloads.ts";
@@ -14,11 +14,11 @@ function parseAll(frames: readonly string[]): void {
   for (const frame of frames) sink.kept = JSON.parse(frame);
 }
 
-function parsed(frames: readonly string[]): Event[] {
-  return frames.map((frame) => JSON.parse(frame) as Event);
+function parsed(frames: readonly string[]): SessionEvent[] {
+  return frames.map((frame) => JSON.parse(frame) as SessionEvent);
 }
 
-function foldEvents(events: readonly Event[], from: SessionState = emptyState): SessionState {
+function foldEvents(events: readonly SessionEvent[], from: SessionState = emptyState): SessionState {
   let state = from;
   for (const event of events) state = fold(state, event);
   sink.kept = state;

@@ -4,7 +4,7 @@ import {
   createRedisSignals,
   createServer,
   openDatabase,
-  postgresStore,
+  createPostgresStore,
 } from "@turnstream/server";
 import type { SubjectSettings } from "./processes/measured-server.ts";
 
@@ -15,7 +15,7 @@ const NEVER_MS = 3_600_000;
 export async function openGatewayServer(settings: SubjectSettings): Promise<number> {
   const { redisUrl, databaseUrl, prefix, secret } = settings;
   const server = createServer({
-    store: postgresStore(openDatabase({ url: databaseUrl, name: "bench-gateway" })),
+    store: createPostgresStore(openDatabase({ url: databaseUrl, name: "bench-gateway" })),
     log: await createRedisLog({ url: redisUrl, prefix }),
     signals: createRedisSignals({ url: redisUrl, prefix }),
     secrets: [secret],

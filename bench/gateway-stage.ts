@@ -3,7 +3,7 @@
  * No worker: what a turn says is written here, as fast as a bench wants it.
  */
 import { createHmac } from "node:crypto";
-import type { Event, EventDraft } from "@turnstream/protocol";
+import type { SessionEvent, EventDraft } from "@turnstream/protocol";
 import {
   claimSession,
   type Claimed,
@@ -11,7 +11,7 @@ import {
   type Log,
   migrate,
   openDatabase,
-  postgresStore,
+  createPostgresStore,
   type Store,
 } from "@turnstream/server";
 import { startPostgres } from "@turnstream/services/postgres.ts";
@@ -62,7 +62,7 @@ export async function openGatewayStage(servers: Servers, prefix: string): Promis
   const { redisUrl, databaseUrl } = servers;
   const db = openDatabase({ url: databaseUrl, name: "bench" });
   await migrate(db);
-  const store = postgresStore(db);
+  const store = createPostgresStore(db);
   const log = await createRedisLog({ url: redisUrl, prefix });
   await store.tenants.create({ id: TENANT, name: "Bench" });
   return {
@@ -143,6 +143,6 @@ export async function openPens(
 }
 
 /** An event as it was before the log has taken it. */
-export function draftOf({ v: _v, id: _id, at: _at, ...draft }: Event): EventDraft {
+export function draftOf({ v: _v, id: _id, at: _at, ...draft }: SessionEvent): EventDraft {
   return draft;
 }

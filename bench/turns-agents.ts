@@ -3,9 +3,9 @@
  * real model and says when it spoke, one that waits, and a tree of sub-agents. Plain definitions; never starts anything.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Agent, type Answer, call, defineAgent, say, scripted, think, tool } from "@turnstream/server";
+import { type Agent, type ScriptedReply, script, defineAgent, scriptedModel, tool } from "@turnstream/server";
 
-type Model = ReturnType<typeof scripted>;
+type Model = ReturnType<typeof scriptedModel>;
 type Request = Parameters<Model["doStream"]>[0];
 
 /** Model steps of a turn with many. */
@@ -40,19 +40,19 @@ export function wallClock(): number {
 }
 
 function steps(name: string, calls: number, used = look): Agent {
-  const answers: Answer[] = Array.from({ length: STEPS }, (_, n) => [
-    say(`This is step ${n} of the work.`, { chunk: 8 }),
-    ...(n === STEPS - 1 ? [] : Array.from({ length: calls }, () => call("look", { n }))),
+  const answers: ScriptedReply[] = Array.from({ length: STEPS }, (_, n) => [
+    script.text(`This is step ${n} of the work.`, { chunk: 8 }),
+    ...(n === STEPS - 1 ? [] : Array.from({ length: calls }, () => script.toolCall("look", { n }))),
   ]);
-  return defineAgent({ name, model: scripted(answers), tools: { look: used }, title: false });
+  return defineAgent({ name, model: scriptedModel(answers), tools: { look: used }, title: false });
 }
 
 /** Plays a script, and puts into each delta the moment at which it came from the model. */
-function stamped(script: readonly Answer[]): Model {
-  const plain = scripted(script);
+function stamped(script: readonly ScriptedReply[]): Model {
+  const plain = scriptedModel(script);
   async function doStream(request: Request) {
     const moments: number[] = [];
-    const model = scripted(script, {
+    const model = scriptedModel(script, {
       sleep: async (ms, signal) => {
         await sleep(ms, undefined, { signal });
         moments.push(wallClock());
@@ -78,8 +78,8 @@ function stamped(script: readonly Answer[]): Model {
 function paced(): Agent {
   const pace = { chunk: PIECE.length, paceMs: PACE_MS };
   const model = stamped([
-    [think(PIECE.repeat(THOUGHTS), pace), call("look", { symbol: "VNM" })],
-    [say(PIECE.repeat(WORDS), pace)],
+    [script.reasoning(PIECE.repeat(THOUGHTS), pace), script.toolCall("look", { symbol: "VNM" })],
+    [script.text(PIECE.repeat(WORDS), pace)],
   ]);
   return defineAgent({ name: "paced", model, tools: { look }, title: false });
 }
@@ -93,31 +93,48 @@ function waiting(): Agent {
         signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
       }),
   });
-  const model = scripted([[think("I wait for an answer."), call("wait", {})], [say("Done.")]]);
+  const model = scriptedModel([
+    [script.reasoning("I wait for an answer."), script.toolCall("wait", {})],
+    [script.text("Done.")],
+  ]);
   return defineAgent({ name: "waiting", model, tools: { wait }, title: false });
 }
 
 /** Waits for a person, longer than any bench takes. */
 function asking(): Agent {
   const order = tool({ ...quick, approval: { timeoutSeconds: 7_200, editable: true } });
-  const model = scripted([[think("This needs a person."), call("order", { n: 1 })], [say("Done.")]]);
+  const model = scriptedModel([
+    [script.reasoning("This needs a person."), script.toolCall("order", { n: 1 })],
+    [script.text("Done.")],
+  ]);
   return defineAgent({ name: "asking", model, tools: { order }, title: false });
 }
 
 /** Fifty sub-agents side by side, each with a chain below it, so that it is five deep at fifty places. */
 function tree(): Agent {
-  let below = defineAgent({ name: "level5", model: scripted([[say("The bottom.")]]), title: false });
+  let below = defineAgent({
+    name: "level5",
+    model: scriptedModel([[script.text("The bottom.")]]),
+    title: false,
+  });
   for (let level = DEEP - 1; level >= 1; level--) {
-    const model = scripted([[call("below", { task: "Go on." })], [say(`Level ${level} is done.`)]]);
+    const model = scriptedModel([
+      [script.toolCall("below", { task: "Go on." })],
+      [script.text(`Level ${level} is done.`)],
+    ]);
     below = defineAgent({ name: `level${level}`, model, agents: { below }, title: false });
   }
-  const branches = Array.from({ length: WIDE }, (_, n) => call("below", { task: `Branch ${n}.` }));
-  const model = scripted([branches, [say("All of it is done.")]]);
+  const branches = Array.from({ length: WIDE }, (_, n) => script.toolCall("below", { task: `Branch ${n}.` }));
+  const model = scriptedModel([branches, [script.text("All of it is done.")]]);
   return defineAgent({ name: "tree", model, agents: { below }, title: false });
 }
 
 export function benchAgents(): Agent[] {
-  const instant = defineAgent({ name: "instant", model: scripted([[say("Hello.")]]), title: false });
+  const instant = defineAgent({
+    name: "instant",
+    model: scriptedModel([[script.text("Hello.")]]),
+    title: false,
+  });
   return [
     instant,
     steps("one_call", 1),

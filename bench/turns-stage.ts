@@ -6,18 +6,18 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import {
   type Actor,
-  type CommandParts,
+  type CommandBackend,
   createRedisLog,
   createRedisSignals,
   createSession,
   migrate,
   migrateEngine,
   openDatabase,
-  postgresStore,
-  type Ref,
+  createPostgresStore,
+  type SessionRef,
   sendMessage,
   systemEnv,
 } from "@turnstream/server";
@@ -31,7 +31,7 @@ export interface Stage {
   readonly postgres: PostgresServer;
   readonly redis: RedisServer;
   readonly databaseUrl: string;
-  readonly parts: CommandParts;
+  readonly parts: CommandBackend;
   readonly actor: Actor;
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export async function openStage(): Promise<Stage> {
   const db = openDatabase({ url: databaseUrl, name: "bench-gateway" });
   await migrate(db);
   await migrateEngine(databaseUrl);
-  const store = postgresStore(db);
+  const store = createPostgresStore(db);
   const log = await createRedisLog({ url: redis.url, prefix: PREFIX });
   const signals = createRedisSignals({ url: redis.url, prefix: PREFIX });
   const actor = { tenant: "bench", user: "somebody" };
@@ -65,8 +65,8 @@ export async function openStage(): Promise<Stage> {
   };
 }
 
-export async function openSessions({ parts, actor }: Stage, count: number): Promise<Ref[]> {
-  const refs: Ref[] = [];
+export async function openSessions({ parts, actor }: Stage, count: number): Promise<SessionRef[]> {
+  const refs: SessionRef[] = [];
   for (let n = 0; n < count; n++) {
     const { id } = await createSession(parts, actor, {}, systemEnv);
     refs.push({ tenant: actor.tenant, session: id });
@@ -74,16 +74,16 @@ export async function openSessions({ parts, actor }: Stage, count: number): Prom
   return refs;
 }
 
-export async function send({ parts, actor }: Stage, ref: Ref, agent: string): Promise<void> {
+export async function send({ parts, actor }: Stage, ref: SessionRef, agent: string): Promise<void> {
   await sendMessage(parts, ref, { id: randomUUID(), text: "Go on.", by: actor.user, options: { agent } });
 }
 
-export type OnEvent = (event: Event, session: string) => void;
+export type OnEvent = (event: SessionEvent, session: string) => void;
 
 /** Reads sessions from where they are now. @returns how to stop */
 export async function watch(
   { parts }: Stage,
-  refs: readonly Ref[],
+  refs: readonly SessionRef[],
   onEvent: OnEvent,
 ): Promise<() => Promise<void>> {
   const stopped = new AbortController();
@@ -109,7 +109,12 @@ export async function watch(
 }
 
 /** Sends to all of them, spread over a while, and waits until all turns have ended. */
-export async function playAll(stage: Stage, refs: readonly Ref[], agent: string, overMs = 0): Promise<void> {
+export async function playAll(
+  stage: Stage,
+  refs: readonly SessionRef[],
+  agent: string,
+  overMs = 0,
+): Promise<void> {
   let left = refs.length;
   const ended = gate();
   const stop = await watch(stage, refs, ({ type }) => {

@@ -1,5 +1,5 @@
 /** The agents of the tests that tell no story: one that talks at length, one that asks before it acts. */
-import { type Agent, call, defineAgent, say, scripted, tool } from "@turnstream/server";
+import { type Agent, script, defineAgent, scriptedModel, tool } from "@turnstream/server";
 
 /** Waits before each piece; rejects when it is told to stop. */
 export type Beat = (ms: number, signal: AbortSignal) => Promise<unknown>;
@@ -12,11 +12,13 @@ export function answerTo(text: string): string {
 }
 
 export function talker(beat: Beat | null, paceMs = 20): Agent {
-  const script = ({ text }: { readonly text: string }) => [say(answerTo(text), { chunk: 7, paceMs })];
+  const replies = ({ text }: { readonly text: string }) => [
+    script.text(answerTo(text), { chunk: 7, paceMs }),
+  ];
   return defineAgent({
     name: "talker",
     title: false,
-    model: scripted(script, beat === null ? {} : { sleep: beat }),
+    model: scriptedModel(replies, beat === null ? {} : { sleep: beat }),
   });
 }
 
@@ -39,14 +41,14 @@ const FORM = {
 
 /** Asks for what the message names: "approval", "question" or "form"; then says so. */
 export function asker(): Agent {
-  const calls: Readonly<Record<string, ReturnType<typeof call>>> = {
-    approval: call("write_note", { note: "Buy milk" }),
-    question: call("ask_user_question", { questions: QUESTIONS }),
-    form: call("request_form", FORM),
+  const calls: Readonly<Record<string, ReturnType<typeof script.toolCall>>> = {
+    approval: script.toolCall("write_note", { note: "Buy milk" }),
+    question: script.toolCall("ask_user_question", { questions: QUESTIONS }),
+    form: script.toolCall("request_form", FORM),
   };
-  const model = scripted(({ text, step }) => {
+  const model = scriptedModel(({ text, step }) => {
     const asked = calls[text];
-    return step === 0 && asked !== undefined ? [asked] : [say("All of it is done.")];
+    return step === 0 && asked !== undefined ? [asked] : [script.text("All of it is done.")];
   });
   return defineAgent({
     name: "asker",

@@ -1,6 +1,6 @@
 /** What the live regions of a page say in the course of whole stories, in order. */
 import { eventsOf, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { append, openRecorded, start, withRecordedPages } from "./recorded-page.ts";
@@ -38,7 +38,7 @@ const said = async (page: Page) => await page.evaluate(() => window.said);
 const byRegion = (list: readonly string[] = []) =>
   list.toSorted((a, b) => Number(a.startsWith("!")) - Number(b.startsWith("!")));
 
-function logOf(name: string): readonly Event[] {
+function logOf(name: string): readonly SessionEvent[] {
   const scenario = SCENARIOS[name];
   if (scenario === undefined) throw new Error(`there is no scenario ${name}`);
   return eventsOf(scenario);
@@ -72,7 +72,7 @@ test.each(STORIES)("U07 nothing is left out where all of it comes at once: %s", 
   await start(page, first === undefined ? [] : [first]);
   await listen(page);
   await page.evaluate((text) => {
-    for (const event of JSON.parse(text) as Event[]) window.recorded?.append([event]);
+    for (const event of JSON.parse(text) as SessionEvent[]) window.recorded?.append([event]);
   }, JSON.stringify(events));
   await expect.poll(async () => byRegion(await said(page))).toEqual(byRegion(texts));
 });

@@ -1,5 +1,5 @@
 /** A browser, a gateway on real servers, and a worker with the agents of agents.ts: what most tests here begin with. */
-import type { Ref } from "@turnstream/server";
+import type { SessionRef } from "@turnstream/server";
 import type { Browser, BrowserContext } from "playwright-core";
 import { Stage } from "../packages/server/test/runtime/turn-harness.ts";
 import { asker, talker } from "./agents.ts";
@@ -37,7 +37,7 @@ export class Room {
     return new Room(await openBrowser(), house, stage, pace);
   }
 
-  async session(): Promise<Ref> {
+  async session(): Promise<SessionRef> {
     return await this.stage.session();
   }
 
@@ -46,17 +46,17 @@ export class Room {
     return await this.house.person(this.browser, this.stage.actor);
   }
 
-  async tab(context: BrowserContext, { session }: Ref, agent = "talker"): Promise<Tab> {
+  async tab(context: BrowserContext, { session }: SessionRef, agent = "talker"): Promise<Tab> {
     return await Tab.open(context, { url: this.house.url, session, agent });
   }
 
   /** The newest position of a session's log. */
-  head({ session }: Ref): () => Promise<string> {
+  head({ session }: SessionRef): () => Promise<string> {
     return async () => (await this.house.parts.log.head(session))?.last ?? "";
   }
 
   /** What people have said in a session, as the log has it. */
-  async said(ref: Ref): Promise<string[]> {
+  async said(ref: SessionRef): Promise<string[]> {
     const { turns, waiting } = await this.stage.state(ref);
     const taken = turns.toArray().flatMap(({ message }) => (message === null ? [] : [message.text]));
     return [...taken, ...waiting.map(({ text }) => text)];

@@ -1,5 +1,5 @@
 /** That each card can be answered by keyboard alone, and what is sent then (U05, U07). */
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { numbered } from "./hostile/places.ts";
@@ -14,7 +14,7 @@ interface Request {
   readonly [field: string]: unknown;
 }
 
-function logWith(...requests: readonly Request[]): Event[] {
+function logWith(...requests: readonly Request[]): SessionEvent[] {
   return numbered([
     { type: "session.start", session: "s", number: 1 },
     { type: "message.add", message: "m", text: "Hi", by: "an" },
@@ -122,7 +122,7 @@ test("U05: decided elsewhere, the card says by whom, and the focus stays with it
   await page.getByRole("button", { name: "Approve" }).focus();
   const update = { type: "approval.update", version: 1, status: "rejected", by: "binh", reason: "Too dear." };
   await page.evaluate(
-    (more) => window.recorded?.append(JSON.parse(more) as Event[]),
+    (more) => window.recorded?.append(JSON.parse(more) as SessionEvent[]),
     JSON.stringify(numbered([{ ...update, ...on(0) }], 5)),
   );
   await page.getByText("Rejected by Bình").waitFor();

@@ -1,5 +1,5 @@
 /** The page of recorded sessions in Chromium: opened for a test, gone after it; whatever it complains of fails the test. */
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { keepArtefacts } from "./artefacts.ts";
@@ -35,20 +35,20 @@ export async function openRecorded(size = { width: 900, height: 700 }): Promise<
   return page;
 }
 
-export async function start(page: Page, events: readonly Event[], html?: string): Promise<void> {
+export async function start(page: Page, events: readonly SessionEvent[], html?: string): Promise<void> {
   // As text: how playwright types arguments is too much for events.
   const log = JSON.stringify(events);
   await page.evaluate(
-    ([text, markup]) => window.recorded?.start(JSON.parse(text) as Event[], markup ?? undefined),
+    ([text, markup]) => window.recorded?.start(JSON.parse(text) as SessionEvent[], markup ?? undefined),
     [log, html ?? null] as const,
   );
   await page.waitForSelector(".ts-thread");
 }
 
 /** Folds events in, and waits until the page has been drawn with them. */
-export async function append(page: Page, events: readonly Event[]): Promise<void> {
+export async function append(page: Page, events: readonly SessionEvent[]): Promise<void> {
   await page.evaluate(async (more) => {
-    window.recorded?.append(JSON.parse(more) as Event[]);
+    window.recorded?.append(JSON.parse(more) as SessionEvent[]);
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
   }, JSON.stringify(events));
 }

@@ -3,7 +3,7 @@
  * and a person with a token. Who works on the turns is the test's matter.
  */
 import { randomBytes } from "node:crypto";
-import { type Actor, createServer, makeToken, type Server } from "@turnstream/server";
+import { type Actor, createServer, signToken, type Server } from "@turnstream/server";
 import { type TcpProxy, startProxy } from "@turnstream/services/proxy.ts";
 import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
 import type { Browser, BrowserContext } from "playwright-core";
@@ -84,7 +84,7 @@ export class House {
   /** A browser of one person: its tabs know each other, and nobody else's. */
   async person(browser: Browser, { tenant, user }: Actor): Promise<BrowserContext> {
     const grant = { tenant, user, key: null, scopes: SCOPES, expiresAt: Date.now() + TOKEN_MS };
-    const token = await makeToken(grant, this.#secret, Date.now());
+    const token = await signToken(grant, this.#secret, Date.now());
     const context = await browser.newContext();
     keepArtefacts(context);
     await context.addInitScript(`window.turnstreamToken = ${JSON.stringify(token)}`);

@@ -4,8 +4,8 @@
  * runs, and what was approved runs once, or ends as unknown when its start had been noted.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { blocksOf } from "@turnstream/protocol";
-import { decideApproval, type Decision, type Interaction } from "@turnstream/server";
+import { listBlocks } from "@turnstream/protocol";
+import { decideApproval, type ApprovalDecision, type Interaction } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
 import { atMoment } from "./aim.ts";
@@ -135,7 +135,7 @@ async function hit(
   stage: TurnStage,
   follower: TurnFollower,
   rows: readonly Interaction[],
-  wishes: readonly Decision[],
+  wishes: readonly ApprovalDecision[],
   moment: Moment,
   random: () => number,
   found: Found,
@@ -183,7 +183,7 @@ async function killBetween(
   stage: TurnStage,
   follower: TurnFollower,
   rows: readonly Interaction[],
-  wishes: readonly Decision[],
+  wishes: readonly ApprovalDecision[],
   kill: () => WorkerProcess | null,
   found: Found,
 ): Promise<WorkerProcess | null> {
@@ -217,7 +217,7 @@ async function startSlow(stage: TurnStage): Promise<Slow> {
 }
 
 function isTold({ running }: TurnFollower, { block }: Interaction): boolean {
-  const blocks = running === undefined ? [] : blocksOf(running);
+  const blocks = running === undefined ? [] : listBlocks(running);
   return blocks.some((each) => each.id === block && each.kind === "approval" && each.version > 0);
 }
 

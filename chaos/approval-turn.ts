@@ -2,13 +2,18 @@
  * A turn whose calls wait for a person, and what must have become of each: one decision in the store and in the log, and a
  * tool that ran as the decision says. Never decides anything itself.
  */
-import { blocksOf, type Event, type Turn } from "@turnstream/protocol";
-import { DEFAULT_WORDS, type Decision, type Interaction, type Ref } from "@turnstream/server";
+import { listBlocks, type SessionEvent, type Turn } from "@turnstream/protocol";
+import {
+  DEFAULT_STRINGS,
+  type ApprovalDecision,
+  type Interaction,
+  type SessionRef,
+} from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 import type { Plan } from "./turn-plan.ts";
 import type { TurnStage } from "./turn-stage.ts";
 
-const UNKNOWN = DEFAULT_WORDS.errors.OUTCOME_UNKNOWN;
+const UNKNOWN = DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN;
 
 export function askedPlan(name: string, calls: number, wait: number): Plan {
   const asked = Array.from(
@@ -19,7 +24,7 @@ export function askedPlan(name: string, calls: number, wait: number): Plan {
 }
 
 /** Once all of its calls wait. */
-export async function allAsked(stage: TurnStage, ref: Ref, calls: number): Promise<Interaction[]> {
+export async function allAsked(stage: TurnStage, ref: SessionRef, calls: number): Promise<Interaction[]> {
   let rows: Interaction[] = [];
   await until(`${calls} requests in ${ref.session}`, async () => {
     rows = await stage.parts.store.interactions.list(ref);
@@ -31,7 +36,11 @@ export async function allAsked(stage: TurnStage, ref: Ref, calls: number): Promi
 const EDITED = "!";
 
 /** The same three decisions on each; an edit changes the key that the tool writes down. */
-export function decisionOf(row: Interaction, decision: Decision["decision"], by: string): Decision {
+export function decisionOf(
+  row: Interaction,
+  decision: ApprovalDecision["decision"],
+  by: string,
+): ApprovalDecision {
   const [action] = (row.request as unknown as { actions: { input: { key: string } }[] }).actions;
   const input = { ...action?.input, key: `${action?.input.key}${EDITED}` };
   const digest = row.digest === null ? {} : { digest: row.digest };
@@ -51,9 +60,9 @@ export interface Outcome {
 /** @param effects by the key that the tool was given */
 export async function outcomesOf(
   stage: TurnStage,
-  ref: Ref,
+  ref: SessionRef,
   turn: Turn,
-  events: readonly Event[],
+  events: readonly SessionEvent[],
   effects: ReadonlyMap<string, number>,
   problems: string[],
 ): Promise<Outcome[]> {
@@ -74,7 +83,7 @@ export async function outcomesOf(
     if (told.length !== 1) problems.push(`${key}: ${told.length} events of its decision`);
     if (update?.type === "approval.update" && update.status !== status)
       problems.push(`${key}: told ${update.status}, is ${status}`);
-    const results = blocksOf(turn).filter((each) => each.kind === "tool_result" && each.call === call);
+    const results = listBlocks(turn).filter((each) => each.kind === "tool_result" && each.call === call);
     const [shown] = results;
     if (results.length !== 1) problems.push(`${key}: ${results.length} results`);
     const preview = shown?.kind === "tool_result" ? shown.preview : "";

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   emptyState,
-  type Event,
+  type SessionEvent,
   type EventDraft,
   foldAll,
   parseCursor,
@@ -14,7 +14,13 @@ import {
   type SessionState,
   snapshot,
 } from "@turnstream/protocol";
-import { archiveSession, claimSession, isStoreError, type Parts, type Ref } from "@turnstream/server";
+import {
+  archiveSession,
+  claimSession,
+  isStoreError,
+  type Backend,
+  type SessionRef,
+} from "@turnstream/server";
 
 export interface ArchiveAftermath {
   /** Archived events that were acknowledged and are not there. */
@@ -36,17 +42,17 @@ export class ArchiveLoad {
   ambiguous = 0;
   #archived = 0;
   #counter = 0;
-  readonly #parts: Parts;
-  readonly #ref: Ref;
+  readonly #parts: Backend;
+  readonly #ref: SessionRef;
   readonly #writer: { readonly epoch: number; readonly writer: string };
 
-  private constructor(parts: Parts, ref: Ref, writer: { epoch: number; writer: string }) {
+  private constructor(parts: Backend, ref: SessionRef, writer: { epoch: number; writer: string }) {
     this.#parts = parts;
     this.#ref = ref;
     this.#writer = writer;
   }
 
-  static async begin(parts: Parts, ref: Ref): Promise<ArchiveLoad> {
+  static async begin(parts: Backend, ref: SessionRef): Promise<ArchiveLoad> {
     const event = { type: "session.start", session: ref.session, number: 1 } as const;
     return new ArchiveLoad(
       parts,
@@ -103,7 +109,7 @@ export class ArchiveLoad {
   async #isLogUpTo(seq: number): Promise<boolean> {
     const { store } = this.#parts;
     const { header, turns, earlier } = await store.archive.window(this.#ref, WINDOW);
-    const events: Event[] = [];
+    const events: SessionEvent[] = [];
     for (let after = 0; ; after = seqOf(events.at(-1)?.id)) {
       const page = await store.archive.events(this.#ref, { after, limit: PAGE });
       if (page.length === 0) break;
@@ -120,8 +126,8 @@ export class ArchiveLoad {
     );
   }
 
-  async #logged(): Promise<Event[]> {
-    const events: Event[] = [];
+  async #logged(): Promise<SessionEvent[]> {
+    const events: SessionEvent[] = [];
     for (let after = "0-0"; ; after = events.at(-1)?.id ?? after) {
       const page = await this.#parts.log.read(this.#ref.session, { after, limit: PAGE });
       if (!page.ok) throw new Error(`the log can't be read: ${page.reason}`);

@@ -3,10 +3,16 @@
  * outbox, ledger. The owner's id is one too. Never looks for it again.
  */
 import type { EventDraft } from "@turnstream/protocol";
-import { archiveSession, type Claimed, claimSession, type Parts, type Ref } from "@turnstream/server";
+import {
+  archiveSession,
+  type Claimed,
+  claimSession,
+  type Backend,
+  type SessionRef,
+} from "@turnstream/server";
 
 export interface Filled {
-  readonly ref: Ref;
+  readonly ref: SessionRef;
   readonly user: string;
   readonly canary: string;
   readonly claimed: Claimed;
@@ -20,8 +26,8 @@ const MONEY = { amount: 990, currency: "TWD" } as const;
 
 /** @param signs who the messages of the log say they are by */
 export async function fill(
-  parts: Parts,
-  ref: Ref,
+  parts: Backend,
+  ref: SessionRef,
   user: string,
   canary: string,
   signs = user,
@@ -63,7 +69,7 @@ export async function fill(
 
 const orderOf = (session: string) => `order.${session}`;
 
-async function ledger({ store }: Parts, ref: Ref, user: string, canary: string): Promise<void> {
+async function ledger({ store }: Backend, ref: SessionRef, user: string, canary: string): Promise<void> {
   const { tenant, session } = ref;
   const place = { ...BLOCK, block: "a", index: 1 };
   const request = { arguments: { canary } };

@@ -5,12 +5,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   archiveSession,
-  claimIdle,
+  claimIdleSession,
   isLogError,
   isStoreError,
-  type Parts,
+  type Backend,
   relayOutbox,
-  trimSession,
+  trimLog,
 } from "@turnstream/server";
 import type { Filled } from "./canary-fill.ts";
 
@@ -23,7 +23,7 @@ export interface Work {
 const PAUSE_MS = 2;
 
 /** One round of each; what is refused is what should be, once the session is gone. */
-function jobs(parts: Parts, { ref, user, canary, claimed, orderNo }: Filled) {
+function jobs(parts: Backend, { ref, user, canary, claimed, orderNo }: Filled) {
   const { store, log } = parts;
   const { tenant, session } = ref;
   const draft = { type: "session.update", title: canary } as const;
@@ -31,9 +31,9 @@ function jobs(parts: Parts, { ref, user, canary, claimed, orderNo }: Filled) {
   return [
     (n: number) => log.append(session, { epoch, writer, counter: n + 10, events: [draft] }),
     (n: number) => log.append(session, { writer: `gateway.${n}`, counter: 0, events: [draft] }),
-    () => claimIdle(parts, ref, "chaos"),
+    () => claimIdleSession(parts, ref, "chaos"),
     () => archiveSession(parts, ref, { step: 3 }),
-    () => trimSession(parts, ref),
+    () => trimLog(parts, ref),
     (n: number) => store.outbox.add(ref, { key: `w${n}`, draft }),
     (n: number) => store.blobs.put(ref, { id: `w${n}`, mediaType: canary, body: Buffer.from(canary) }),
     (n: number) => store.waiting.add(ref, { id: `w${n}`, text: canary, by: user }),
@@ -64,7 +64,7 @@ function jobs(parts: Parts, { ref, user, canary, claimed, orderNo }: Filled) {
 }
 
 /** A session in which nobody works: its log expires, and now and then there is something to tell. */
-function idleJobs(parts: Parts, { ref, canary }: Filled) {
+function idleJobs(parts: Backend, { ref, canary }: Filled) {
   const { store, log } = parts;
   const draft = { type: "session.update", title: canary } as const;
   return [
@@ -73,11 +73,11 @@ function idleJobs(parts: Parts, { ref, canary }: Filled) {
   ];
 }
 
-export function workOn(parts: Parts, filled: Filled, isOver: () => boolean): Promise<Work> {
+export function workOn(parts: Backend, filled: Filled, isOver: () => boolean): Promise<Work> {
   return workAt(jobs(parts, filled), isOver);
 }
 
-export function idleOn(parts: Parts, filled: Filled, isOver: () => boolean): Promise<Work> {
+export function idleOn(parts: Backend, filled: Filled, isOver: () => boolean): Promise<Work> {
   return workAt(idleJobs(parts, filled), isOver);
 }
 
@@ -95,9 +95,9 @@ async function workAt(todo: readonly Job[], isOver: () => boolean): Promise<Work
   return work;
 }
 
-export async function relayAll(parts: Parts, isOver: () => boolean): Promise<void> {
+export async function relayAll(parts: Backend, isOver: () => boolean): Promise<void> {
   const work = { done: 0, refused: 0 };
-  const claim = (ref: Filled["ref"]) => claimIdle(parts, ref, "relay");
+  const claim = (ref: Filled["ref"]) => claimIdleSession(parts, ref, "relay");
   while (!isOver()) {
     await tried(() => relayOutbox(parts, { olderThanMs: 0, claim }), work);
     await sleep(PAUSE_MS);

@@ -4,13 +4,13 @@
  */
 import {
   type Block,
-  blocksOf,
+  listBlocks,
   type Json,
   type Run,
   type ToolResultBlock,
   type Turn,
 } from "@turnstream/protocol";
-import { DEFAULT_WORDS } from "@turnstream/server";
+import { DEFAULT_STRINGS } from "@turnstream/server";
 import { inputOf, thoughtsOf } from "./plan-script.ts";
 import { type Plan, type PlanCall, resultOfTool } from "./turn-plan.ts";
 
@@ -24,9 +24,9 @@ interface Verdict {
   readonly removed: string[];
 }
 
-const UNKNOWN = DEFAULT_WORDS.errors.OUTCOME_UNKNOWN;
+const UNKNOWN = DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN;
 /** How a wait for a busy model is told, up to its first number. */
-const RETRYING = DEFAULT_WORDS.retrying(1, 1, 1).split("1")[0] ?? "";
+const RETRYING = DEFAULT_STRINGS.retrying(1, 1, 1).split("1")[0] ?? "";
 
 /** @param mayBeCut whether a worker died in it, so that tools that may not run again can have been cut off */
 export function judge(turn: Turn, plan: Plan, mayBeCut: boolean): Verdict {
@@ -39,11 +39,13 @@ export function judge(turn: Turn, plan: Plan, mayBeCut: boolean): Verdict {
   const main = turn.runs.find(({ parent }) => parent === null);
   if (main === undefined) say("no main run");
   else judgeRun(turn, main, plan, mayBeCut, verdict, say);
-  const finals = blocksOf(turn).filter((block) => block.kind === "text" && block.final);
+  const finals = listBlocks(turn).filter((block) => block.kind === "text" && block.final);
   if (finals.length !== 1) say(`${finals.length} final texts`);
   const planned = callsIn(plan, verdict.removed);
   const failed = new Set(turn.runs.flatMap(({ id, status }) => (status === "failed" ? [id] : [])));
-  const results = blocksOf(turn).filter(({ kind, run }) => kind === "tool_result" && !failed.has(run)).length;
+  const results = listBlocks(turn).filter(
+    ({ kind, run }) => kind === "tool_result" && !failed.has(run),
+  ).length;
   if (results !== planned) say(`${results} results for ${planned} calls`);
   return verdict;
 }
@@ -64,7 +66,7 @@ function judgeRun(
   verdict: Verdict,
   say: (problem: string) => void,
 ): void {
-  const blocks = blocksOf(turn).filter((block) => block.run === run.id);
+  const blocks = listBlocks(turn).filter((block) => block.run === run.id);
   const told = blocks.flatMap(lineOf);
   const expected = linesOf(plan);
   const wrong = expected.findIndex((line, n) => !same(line, told[n]));

@@ -3,7 +3,7 @@
  * are, around the deadline, and while the turn is stopped; a worker process runs what was approved.
  */
 import type { Turn } from "@turnstream/protocol";
-import type { Decision, Ref } from "@turnstream/server";
+import type { ApprovalDecision, SessionRef } from "@turnstream/server";
 import { allAsked, askedPlan, decisionOf, effectsByKey, type Outcome, outcomesOf } from "./approval-turn.ts";
 import { DeciderProcess } from "./decider-process.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
@@ -22,9 +22,9 @@ const DECISIONS = ["approve", "edit", "reject"] as const;
 
 interface Played {
   readonly kind: Kind;
-  readonly ref: Ref;
+  readonly ref: SessionRef;
   readonly turn: Turn;
-  readonly won: readonly Decision[];
+  readonly won: readonly ApprovalDecision[];
 }
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
@@ -73,7 +73,7 @@ async function playOne(
     rows.map(({ id }) => [id, (random() - (kind === "stop" ? 0 : 0.5)) * AIM_MS] as const),
   );
   const favourites = new Map(rows.map(({ id }) => [id, favouriteOf(random)] as const));
-  const leadOf = (id: string, decision: Decision["decision"]): number =>
+  const leadOf = (id: string, decision: ApprovalDecision["decision"]): number =>
     (favourites.get(id) === decision ? -1 : random()) * TOGETHER_MS;
   const now = Date.now();
   const told = await Promise.all(
@@ -98,11 +98,11 @@ async function playOne(
 }
 
 /** One of the decisions on a call may get a start: an edit is checked first, takes longer, and would hardly ever win. */
-function favouriteOf(random: () => number): Decision["decision"] | null {
+function favouriteOf(random: () => number): ApprovalDecision["decision"] | null {
   return DECISIONS[Math.floor(random() * 2 * DECISIONS.length)] ?? null;
 }
 
-const STATUS: Readonly<Record<Decision["decision"], string>> = {
+const STATUS: Readonly<Record<ApprovalDecision["decision"], string>> = {
   approve: "approved",
   edit: "edited",
   reject: "rejected",

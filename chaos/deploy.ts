@@ -6,7 +6,7 @@
  * after the deploy.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { blocksOf } from "@turnstream/protocol";
+import { listBlocks } from "@turnstream/protocol";
 import { decideApproval } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 import { allAsked, decisionOf } from "./approval-turn.ts";
@@ -230,7 +230,7 @@ async function deployOnce(stage: TurnStage, pool: Pool, { name, way, random, fou
       if (plan.steps.some(({ calls }) => calls.some((each) => each.tool === "turned"))) found.changed++;
     }
     const final =
-      turn === undefined ? undefined : blocksOf(turn).find((block) => block.kind === "text" && block.final);
+      turn === undefined ? undefined : listBlocks(turn).find((block) => block.kind === "text" && block.final);
     const echo = final?.kind === "text" ? echoIn(final.text) : null;
     if (echo === null) continue;
     found.echoes++;

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol";
-import { isStoreError, type openDatabase, type Ref, type Store } from "@turnstream/server";
+import { isStoreError, type openDatabase, type SessionRef, type Store } from "@turnstream/server";
 import { type Deed, decision, paymentSteps, type Trace, toolStart } from "./durable-writes.ts";
 
 export type Db = ReturnType<typeof openDatabase>;
@@ -29,10 +29,10 @@ export class DeedLoad {
   readonly #refused: Deed[] = [];
   readonly #store: Store;
   readonly #db: Db;
-  readonly #refs: readonly Ref[];
+  readonly #refs: readonly SessionRef[];
   #count = 0;
 
-  constructor(store: Store, db: Db, refs: readonly Ref[]) {
+  constructor(store: Store, db: Db, refs: readonly SessionRef[]) {
     this.#store = store;
     this.#db = db;
     this.#refs = refs;
@@ -46,7 +46,7 @@ export class DeedLoad {
   }
 
   #next(name: string, n: number): readonly Deed[] {
-    const ref = this.#refs[this.#count++ % this.#refs.length] as Ref;
+    const ref = this.#refs[this.#count++ % this.#refs.length] as SessionRef;
     const key = `${ref.session}.${name}.${n}`;
     if (n % 3 === 0) return paymentSteps(ref, key);
     return [n % 3 === 1 ? decision(ref, key, "someone") : toolStart(ref, key)];
@@ -95,7 +95,7 @@ export class DeedLoad {
 /** The drafts of all outbox rows, delivered or not, in the order of their commits. */
 export async function toldIn(
   db: Db,
-  refs: readonly Ref[],
+  refs: readonly SessionRef[],
 ): Promise<Map<string, ReadonlyMap<string, EventDraft>>> {
   const rows = await db
     .selectFrom("outbox")

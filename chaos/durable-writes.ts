@@ -3,13 +3,13 @@
  * row that tells of it. A deed can be repeated, and says by content what is there of it. Never delivers anything.
  */
 import type { EventDraft } from "@turnstream/protocol";
-import type { Ref, Store } from "@turnstream/server";
+import type { SessionRef, Store } from "@turnstream/server";
 
 /** `half` is also: there twice, or with other content. */
 export type Trace = "whole" | "nothing" | "half";
 
 export interface Deed {
-  readonly ref: Ref;
+  readonly ref: SessionRef;
   /** Of its outbox row, and somewhere in its event. */
   readonly key: string;
   readonly draft: EventDraft;
@@ -43,7 +43,7 @@ function same(found: unknown, meant: unknown): boolean | "wrong" {
   return JSON.stringify(found) === JSON.stringify(meant) ? true : "wrong";
 }
 
-export function toolStart(ref: Ref, key: string): Deed {
+export function toolStart(ref: SessionRef, key: string): Deed {
   const draft: EventDraft = {
     type: "tool_result.start",
     ...PLACE,
@@ -66,7 +66,7 @@ export function toolStart(ref: Ref, key: string): Deed {
   };
 }
 
-export function decision(ref: Ref, key: string, by: string): Deed {
+export function decision(ref: SessionRef, key: string, by: string): Deed {
   const body = { note: `decided ${key}` };
   const draft: EventDraft = {
     type: "approval.update",
@@ -103,11 +103,11 @@ export function decision(ref: Ref, key: string, by: string): Deed {
 }
 
 /** The two steps of one payment; the second only after the first is committed. */
-export function paymentSteps(ref: Ref, orderNo: string): [Deed, Deed] {
+export function paymentSteps(ref: SessionRef, orderNo: string): [Deed, Deed] {
   return [paymentStep(ref, orderNo, 1), paymentStep(ref, orderNo, 2)];
 }
 
-function paymentStep(ref: Ref, orderNo: string, version: 1 | 2): Deed {
+function paymentStep(ref: SessionRef, orderNo: string, version: 1 | 2): Deed {
   const status = version === 1 ? "processing" : "succeeded";
   const key = `${orderNo}.${status}`;
   const notice = { gateway: "newebpay", event: key, body: { order: orderNo, status } };
@@ -163,7 +163,7 @@ function paymentStep(ref: Ref, orderNo: string, version: 1 | 2): Deed {
   };
 }
 
-async function order(tx: Store, ref: Ref, orderNo: string): Promise<void> {
+async function order(tx: Store, ref: SessionRef, orderNo: string): Promise<void> {
   const request = { shown: orderNo };
   await tx.interactions.request(ref, { id: orderNo, kind: "payment", ...PLACE, block: orderNo, request });
   await tx.payments.create(ref, {

@@ -14,8 +14,8 @@ import {
   isStoreError,
   migrate,
   openDatabase,
-  type Parts,
-  postgresStore,
+  type Backend,
+  createPostgresStore,
   verifyTenantAudit,
 } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
@@ -58,7 +58,7 @@ const COUNTS = {
 
 interface World {
   readonly url: string;
-  readonly parts: Parts;
+  readonly parts: Backend;
   readonly redis: RedisServer;
   readonly progress: (text: string) => void;
 }
@@ -68,7 +68,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const config = { rdbcompression: "no", "aof-use-rdb-preamble": "no" };
   const [server, redis] = await Promise.all([startPostgres(), startRedis({ config })]);
   const db = openDatabase({ url: server.url, max: 30 });
-  const parts = { store: postgresStore(db), log: await createRedisLog({ url: redis.url }) };
+  const parts = { store: createPostgresStore(db), log: await createRedisLog({ url: redis.url }) };
   try {
     await migrate(db);
     await parts.store.tenants.create({ id: TENANT, name: "Chaos" });
@@ -158,7 +158,7 @@ async function round(world: World, n: number, eraseMs: number): Promise<typeof C
 }
 
 /** Erases a person and a session of somebody else, and lets a claim come late. */
-async function eraseBeside(parts: Parts, person: string, mine: Filled, eraseMs: number): Promise<void> {
+async function eraseBeside(parts: Backend, person: string, mine: Filled, eraseMs: number): Promise<void> {
   const { session } = mine.ref;
   await sleep(eraseMs);
   const { epoch, archived } = await parts.store.epochs.next(mine.ref, {

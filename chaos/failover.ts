@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cursor, compareCursors } from "@turnstream/protocol";
-import { createRedisLog, isLogError, memoryStore } from "@turnstream/server";
+import { createRedisLog, isLogError, createMemoryStore } from "@turnstream/server";
 import { startProxy } from "@turnstream/services/proxy.ts";
 import { until } from "@turnstream/services/poll.ts";
 import type { RedisServer } from "@turnstream/services/redis.ts";
@@ -57,7 +57,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     createRedisLog({ url: `redis://${HOST}:${second.port}` }),
   ]);
   const readers = [owners, gateways, gateways];
-  const load = await Load.make({ store: memoryStore(), owners, gateways, readers, random }, SESSIONS);
+  const load = await Load.make({ store: createMemoryStore(), owners, gateways, readers, random }, SESSIONS);
   const found: Found = {
     lost: 0,
     lostForNothing: 0,

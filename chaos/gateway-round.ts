@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Door } from "@turnstream/conformance/clients/connections.ts";
 import type { Frame } from "@turnstream/conformance/clients/rendered-state.ts";
-import type { Event, Turn } from "@turnstream/protocol";
-import type { LogEntry, Ref } from "@turnstream/server";
+import type { SessionEvent, Turn } from "@turnstream/protocol";
+import type { LogEntry, SessionRef } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 import { atMoment } from "./aim.ts";
 import { differenceOf, expectedScreen } from "./expected-screens.ts";
@@ -83,7 +83,7 @@ export class GatewayRound {
     this.#found.rounds[fault]++;
   }
 
-  #viewers({ session }: Ref): ReturningViewer[] {
+  #viewers({ session }: SessionRef): ReturningViewer[] {
     const doors = (): Door[] => this.#gateways.map(({ door }) => door);
     return this.#gateways.flatMap((_, n) =>
       KINDS.map((kind) => new ReturningViewer({ session, ...kind }, doors, n)),
@@ -102,7 +102,7 @@ export class GatewayRound {
     return reply["user_message_id"] as string;
   }
 
-  async #do(fault: Fault, ref: Ref, viewers: readonly ReturningViewer[]): Promise<void> {
+  async #do(fault: Fault, ref: SessionRef, viewers: readonly ReturningViewer[]): Promise<void> {
     const { turns } = this.#stage;
     if (fault === "gateway") await this.#killOne();
     if (fault === "redis") await turns.redis.restart();
@@ -129,7 +129,7 @@ export class GatewayRound {
   }
 
   /** A hundred at once, half of them through each gateway, half of these over sockets. */
-  async #stop(ref: Ref, viewers: readonly ReturningViewer[]): Promise<void> {
+  async #stop(ref: SessionRef, viewers: readonly ReturningViewer[]): Promise<void> {
     const sockets = viewers.filter(({ viewer }) => viewer.options.wire === "socket");
     const at = performance.now();
     const ended = Promise.all(
@@ -154,7 +154,7 @@ export class GatewayRound {
   async #compare(
     about: string,
     each: ReturningViewer,
-    events: readonly Event[],
+    events: readonly SessionEvent[],
     fault: Fault,
   ): Promise<void> {
     const { viewer, returns } = each;
@@ -199,13 +199,13 @@ function isEnd({ type, stop_reason }: Frame): boolean {
   return ENDS.has(type) || (type === "task.done" && stop_reason !== undefined);
 }
 
-function judged(turn: Turn, events: readonly Event[], plan: Plan, fault: Fault): string[] {
+function judged(turn: Turn, events: readonly SessionEvent[], plan: Plan, fault: Fault): string[] {
   if (fault === "stop") return stoppedWrongly(turn, events, TOOLS);
   const mayBeCut = fault === "wipe" || fault === "redis" || isTakenOver(events);
   return judge(turn, plan, mayBeCut).problems;
 }
 
-async function postStop({ url, headers }: Door, { session }: Ref): Promise<Record<string, unknown>> {
+async function postStop({ url, headers }: Door, { session }: SessionRef): Promise<Record<string, unknown>> {
   const response = await fetch(`${url}/api/v1/sessions/${session}/stop`, { method: "POST", headers });
   return (await response.json()) as Record<string, unknown>;
 }

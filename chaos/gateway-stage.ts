@@ -1,5 +1,5 @@
 /** The place where turns are watched through gateway processes: a stage for turns, and a key that lets viewers in. */
-import type { CommandParts, Ref } from "@turnstream/server";
+import type { CommandBackend, SessionRef } from "@turnstream/server";
 import { GatewayProcess } from "./gateway-process.ts";
 import { ACTOR, TurnStage } from "./turn-stage.ts";
 
@@ -15,7 +15,7 @@ export class GatewayStage {
     this.#headers = headers;
   }
 
-  get parts(): CommandParts {
+  get parts(): CommandBackend {
     return this.turns.parts;
   }
 
@@ -44,7 +44,7 @@ export class GatewayStage {
     return this.#gateways.flatMap(({ failures }) => failures);
   }
 
-  session(): Promise<Ref> {
+  session(): Promise<SessionRef> {
     return this.turns.session();
   }
 }

@@ -2,22 +2,22 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol";
-import { type Claimed, claimSession, type CommandParts, type Ref } from "@turnstream/server";
+import { type Claimed, claimSession, type CommandBackend, type SessionRef } from "@turnstream/server";
 
 export class Talk {
-  readonly ref: Ref;
-  readonly #parts: CommandParts;
+  readonly ref: SessionRef;
+  readonly #parts: CommandBackend;
   readonly #claimed: Claimed;
   #counter = 0;
 
-  private constructor(parts: CommandParts, ref: Ref, claimed: Claimed) {
+  private constructor(parts: CommandBackend, ref: SessionRef, claimed: Claimed) {
     this.#parts = parts;
     this.ref = ref;
     this.#claimed = claimed;
   }
 
   static async begin(
-    parts: CommandParts,
+    parts: CommandBackend,
     actor: { readonly tenant: string; readonly user: string },
   ): Promise<Talk> {
     const { id, number } = await parts.store.sessions.create(actor, { id: `talk-${randomUUID()}` });

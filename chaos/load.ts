@@ -3,13 +3,13 @@
  * what was written with what is there. Never makes a fault.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log, LogEntry, OpenStore } from "@turnstream/server";
+import type { Log, LogEntry, ClosableStore } from "@turnstream/server";
 import { Ledger } from "./ledger.ts";
 import { readAll, Watcher } from "./watcher.ts";
 import { Joiner, Owner, PenOwner, type Setting, type Tally } from "./writers.ts";
 
 export interface LoadOptions {
-  readonly store: OpenStore;
+  readonly store: ClosableStore;
   /** Each as if of a process of its own. */
   readonly owners: Log;
   readonly gateways: Log;

@@ -2,8 +2,8 @@
  * Compares what a session's outbox says was committed with what its archive holds in the end, by content and by
  * order. Reads only.
  */
-import { type Event, type EventDraft, parseCursor } from "@turnstream/protocol";
-import type { Parts, Ref } from "@turnstream/server";
+import { type SessionEvent, type EventDraft, parseCursor } from "@turnstream/protocol";
+import type { Backend, SessionRef } from "@turnstream/server";
 import { keyOfEvent } from "./durable-writes.ts";
 
 export interface OutboxFindings {
@@ -21,12 +21,12 @@ const PAGE = 1_000;
 
 /** @param told the session's outbox rows in the order of their commits */
 export async function checkOutbox(
-  { store }: Parts,
-  ref: Ref,
+  { store }: Backend,
+  ref: SessionRef,
   told: ReadonlyMap<string, EventDraft>,
   brought: ReadonlySet<string>,
 ): Promise<OutboxFindings> {
-  const events: Event[] = [];
+  const events: SessionEvent[] = [];
   for (let after = 0; ; after = parseCursor(events.at(-1)?.id ?? "0-0")?.seq ?? 0) {
     const page = await store.archive.events(ref, { after, limit: PAGE });
     if (page.length === 0) break;
@@ -54,6 +54,9 @@ export async function checkOutbox(
   return findings;
 }
 
-function isSame({ v: _v, id: _id, at: _at, first: _first, ...event }: Event, draft: EventDraft): boolean {
+function isSame(
+  { v: _v, id: _id, at: _at, first: _first, ...event }: SessionEvent,
+  draft: EventDraft,
+): boolean {
   return JSON.stringify(event) === JSON.stringify(draft);
 }

@@ -11,9 +11,9 @@ import {
   eraseSession,
   migrate,
   openDatabase,
-  type Parts,
-  postgresStore,
-  type Ref,
+  type Backend,
+  createPostgresStore,
+  type SessionRef,
 } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 import { startPostgres } from "@turnstream/services/postgres.ts";
@@ -52,9 +52,9 @@ const COUNTS = {
 interface World {
   readonly url: string;
   readonly db: Db;
-  readonly parts: Parts;
+  readonly parts: Backend;
   /** With a connection to Redis of its own. */
-  readonly other: Parts;
+  readonly other: Backend;
   readonly proxy: TcpProxy;
 }
 
@@ -63,7 +63,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const proxy = await startProxy({ to: { host: "127.0.0.1", port: redis.port } });
   const redisUrl = `redis://127.0.0.1:${proxy.port}`;
   const db = openDatabase({ url: server.url });
-  const store = postgresStore(db);
+  const store = createPostgresStore(db);
   const logs = await Promise.all([createRedisLog({ url: redisUrl }), createRedisLog({ url: redisUrl })]);
   const world = {
     url: server.url,
@@ -153,7 +153,7 @@ async function round(world: World, child: Child, { name, isHeld, random }: Plan)
   return counts;
 }
 
-function undelivered(db: Db, refs: readonly Ref[]) {
+function undelivered(db: Db, refs: readonly SessionRef[]) {
   const sessions = refs.map(({ session }) => session);
   return db
     .selectFrom("outbox")
@@ -182,7 +182,7 @@ function cutNowAndThen(proxy: TcpProxy, random: () => number): { stop: () => num
   };
 }
 
-async function newSession(parts: Parts): Promise<Ref> {
+async function newSession(parts: Backend): Promise<SessionRef> {
   const ref = { tenant: "chaos", session: `s-${randomUUID()}` };
   await parts.store.sessions.create({ tenant: ref.tenant, user: "someone" }, { id: ref.session });
   const event = { type: "session.start", session: ref.session, number: 1 } as const;

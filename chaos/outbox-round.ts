@@ -8,10 +8,10 @@ import {
   isLogError,
   isStoreError,
   type Log,
-  type Parts,
-  type Ref,
+  type Backend,
+  type SessionRef,
   relayOutbox,
-  trimSession,
+  trimLog,
 } from "@turnstream/server";
 
 /** Rows younger than this are left to their writers. */
@@ -31,7 +31,7 @@ export function newNotes(): Notes {
   return { brought: new Set(), found: new Set(), trims: 0, interruptions: 0 };
 }
 
-export async function relayOn({ store, log }: Parts, notes: Notes, isOver: () => boolean): Promise<void> {
+export async function relayOn({ store, log }: Backend, notes: Notes, isOver: () => boolean): Promise<void> {
   const watched: Log = {
     ...log,
     async append(session, batch) {
@@ -50,8 +50,8 @@ export async function relayOn({ store, log }: Parts, notes: Notes, isOver: () =>
 }
 
 export async function archiveOn(
-  parts: Parts,
-  refs: readonly Ref[],
+  parts: Backend,
+  refs: readonly SessionRef[],
   notes: Notes,
   isOver: () => boolean,
 ): Promise<void> {
@@ -59,7 +59,7 @@ export async function archiveOn(
     for (const ref of refs) {
       await patiently(notes, async () => {
         await archiveSession(parts, ref, { step: 10 });
-        if (await trimSession(parts, ref)) notes.trims++;
+        if (await trimLog(parts, ref)) notes.trims++;
       });
     }
     await sleep(PAUSE_MS);

@@ -5,18 +5,18 @@
 import { randomUUID } from "node:crypto";
 import {
   archiveSession,
-  claimIdle,
+  claimIdleSession,
   createRedisLog,
-  deliverCommitted,
+  publishCommitted,
   isLogError,
   isStoreError,
   migrate,
   openDatabase,
-  type Parts,
-  postgresStore,
-  type Ref,
+  type Backend,
+  createPostgresStore,
+  type SessionRef,
   relayOutbox,
-  trimSession,
+  trimLog,
 } from "@turnstream/server";
 import { startPostgres } from "@turnstream/services/postgres.ts";
 import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
@@ -45,7 +45,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
   const db = openDatabase({ url: await postgres.createDatabase("outbox_wipe") });
   await migrate(db);
-  const parts = { store: postgresStore(db), log: await createRedisLog({ url: redis.url }) };
+  const parts = { store: createPostgresStore(db), log: await createRedisLog({ url: redis.url }) };
   const found: Found = { committed: 0, missing: 0, twice: 0, disordered: 0, broughtAgain: 0 };
   try {
     await parts.store.tenants.create({ id: "t", name: "Test" });
@@ -67,7 +67,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   ];
 }
 
-async function round(parts: Parts, redis: RedisServer, random: () => number, found: Found): Promise<void> {
+async function round(parts: Backend, redis: RedisServer, random: () => number, found: Found): Promise<void> {
   const refs = await Promise.all(Array.from({ length: SESSIONS }, () => begin(parts)));
   const at = Math.floor(random() * COMMITS);
   for (let n = 0; n < COMMITS; n++) {
@@ -77,34 +77,39 @@ async function round(parts: Parts, redis: RedisServer, random: () => number, fou
   for (const ref of refs) await check(parts, ref, found);
 }
 
-async function begin({ store, log }: Parts): Promise<Ref> {
+async function begin({ store, log }: Backend): Promise<SessionRef> {
   const ref = { tenant: "t", session: `s-${randomUUID()}` };
   await store.sessions.create({ tenant: "t", user: "u" }, { id: ref.session });
-  await claimIdle({ store, log }, ref, "worker");
+  await claimIdleSession({ store, log }, ref, "worker");
   return ref;
 }
 
-async function commit(parts: Parts, ref: Ref, n: number, random: () => number): Promise<void> {
+async function commit(parts: Backend, ref: SessionRef, n: number, random: () => number): Promise<void> {
   const draft = { type: "session.update", title: `${n}` } as const;
   await parts.store.transaction((tx) => tx.outbox.add(ref, { key: `k${n}`, draft }));
   // Some are left to a relay, some are archived at once, some of those trimmed.
-  if (random() < 0.7) await deliverCommitted(parts, ref);
+  if (random() < 0.7) await publishCommitted(parts, ref);
   if (random() < 0.2) await archiveSession(parts, ref);
-  if (random() < 0.1) await trimSession(parts, ref);
+  if (random() < 0.1) await trimLog(parts, ref);
 }
 
-async function wipe(parts: Parts, redis: RedisServer, refs: readonly Ref[], found: Found): Promise<void> {
+async function wipe(
+  parts: Backend,
+  redis: RedisServer,
+  refs: readonly SessionRef[],
+  found: Found,
+): Promise<void> {
   await redis.command("FLUSHALL");
   const before = await Promise.all(refs.map((ref) => parts.store.outbox.undelivered(ref, 100)));
   for (const [n, ref] of refs.entries()) {
-    await claimIdle(parts, ref, "worker");
+    await claimIdleSession(parts, ref, "worker");
     const after = await parts.store.outbox.undelivered(ref, 100);
     found.broughtAgain += after.length - (before[n]?.length ?? 0);
   }
 }
 
-async function check(parts: Parts, ref: Ref, found: Found): Promise<void> {
-  const claim = (of: Ref) => claimIdle(parts, of, "relay");
+async function check(parts: Backend, ref: SessionRef, found: Found): Promise<void> {
+  const claim = (of: SessionRef) => claimIdleSession(parts, of, "relay");
   while ((await parts.store.outbox.undelivered(ref, 1)).length > 0) {
     await relayOutbox(parts, { olderThanMs: 0, leaseMs: 0, claim }).catch((error: unknown) => {
       if (!isLogError(error) && !isStoreError(error, "BUSY")) throw error;

@@ -1,5 +1,5 @@
 /** Plays a plan as a model does. How fast differs from process to process; what it says doesn't. */
-import { type Answer, call, fail, say, type Script, type ScriptCall, think, wait } from "@turnstream/server";
+import { type ScriptedReply, script, type Script, type ScriptCall } from "@turnstream/server";
 import type { Plan, PlanCall } from "./turn-plan.ts";
 
 const CHUNK = 6;
@@ -12,18 +12,21 @@ export function scriptOf(random: () => number): Script {
     const paceMs = plan.paceMs * random();
     const step = plan.steps[asked.step];
     const busy = plan.busy?.step === asked.step ? plan.busy : null;
-    const first = busy === null ? [] : [fail({ status: 529, retryAfterMs: busy.ms }, { times: busy.times })];
+    const first =
+      busy === null ? [] : [script.error({ status: 529, retryAfterMs: busy.ms }, { times: busy.times })];
     if (step === undefined)
-      return [...first, wait(paceMs), say(finalOf(plan, asked), { chunk: CHUNK, paceMs })];
+      return [...first, script.delay(paceMs), script.text(finalOf(plan, asked), { chunk: CHUNK, paceMs })];
     return [
       ...first,
-      wait(paceMs),
+      script.delay(paceMs),
       ...thoughtsOf(step).map((text) =>
-        think(text, { chunk: CHUNK, paceMs: step.thoughts === undefined ? paceMs : 1 }),
+        script.reasoning(text, { chunk: CHUNK, paceMs: step.thoughts === undefined ? paceMs : 1 }),
       ),
-      ...(step.say === "" ? [] : [say(step.say, { chunk: CHUNK, paceMs })]),
-      ...step.calls.map((each) => call(each.tool, inputOf(each), { chunks: ARGUMENT_CHUNKS, paceMs })),
-    ] satisfies Answer;
+      ...(step.say === "" ? [] : [script.text(step.say, { chunk: CHUNK, paceMs })]),
+      ...step.calls.map((each) =>
+        script.toolCall(each.tool, inputOf(each), { chunks: ARGUMENT_CHUNKS, paceMs }),
+      ),
+    ] satisfies ScriptedReply;
   };
 }
 

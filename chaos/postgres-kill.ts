@@ -10,9 +10,9 @@ import {
   eraseSession,
   migrate,
   openDatabase,
-  type Parts,
-  postgresStore,
-  type Ref,
+  type Backend,
+  createPostgresStore,
+  type SessionRef,
 } from "@turnstream/server";
 import { type PostgresServer, startPostgres } from "@turnstream/services/postgres.ts";
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
@@ -41,7 +41,7 @@ const COUNTS = {
 interface World {
   readonly server: PostgresServer;
   readonly proxy: TcpProxy;
-  readonly parts: Parts;
+  readonly parts: Backend;
   readonly db: Db;
   readonly tenant: string;
 }
@@ -52,7 +52,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const url = new URL(server.url);
   url.port = String(proxy.port);
   const db = openDatabase({ url: url.href, max: 8 });
-  const parts = { store: postgresStore(db), log: createMemoryLog() };
+  const parts = { store: createPostgresStore(db), log: createMemoryLog() };
   const tenant = "chaos";
   try {
     await migrate(db);
@@ -81,7 +81,7 @@ interface Moments {
 async function round(world: World, { killMs, deafMs }: Moments): Promise<typeof COUNTS> {
   const { server, proxy, parts, db, tenant } = world;
   const refs = await Promise.all(Array.from({ length: SESSIONS + 1 }, () => newSession(parts, tenant)));
-  const [archivedRef, ...deedRefs] = refs as [Ref, ...Ref[]];
+  const [archivedRef, ...deedRefs] = refs as [SessionRef, ...SessionRef[]];
   const deeds = new DeedLoad(parts.store, db, deedRefs);
   const archive = await ArchiveLoad.begin(parts, archivedRef);
   let over = false;
@@ -120,7 +120,7 @@ async function round(world: World, { killMs, deafMs }: Moments): Promise<typeof 
   };
 }
 
-async function newSession({ store }: Parts, tenant: string): Promise<Ref> {
+async function newSession({ store }: Backend, tenant: string): Promise<SessionRef> {
   const session = `s-${randomUUID()}`;
   await store.sessions.create({ tenant, user: "someone" }, { id: session });
   return { tenant, session };

@@ -4,7 +4,7 @@
  * writers don't know.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createRedisLog, memoryStore } from "@turnstream/server";
+import { createRedisLog, createMemoryStore } from "@turnstream/server";
 import { startProxy } from "@turnstream/services/proxy.ts";
 import { type RedisServer, startRedis } from "@turnstream/services/redis.ts";
 import { hasExactly, Load } from "./load.ts";
@@ -44,7 +44,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     createRedisLog({ url: redis.url }),
   ]);
   const load = await Load.make(
-    { store: memoryStore(), owners, gateways, readers: [readers, gateways], random },
+    { store: createMemoryStore(), owners, gateways, readers: [readers, gateways], random },
     SESSIONS,
   );
   const found: Found = {

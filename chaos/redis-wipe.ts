@@ -3,7 +3,7 @@
  * also where nobody writes; history comes from PostgreSQL; the turns are taken over and end well, and every reader
  * ends up with exactly what the archive holds. Some readers hang on a process that has only just started.
  */
-import { createRedisLog, migrate, openDatabase, postgresStore } from "@turnstream/server";
+import { createRedisLog, migrate, openDatabase, createPostgresStore } from "@turnstream/server";
 import { startPostgres } from "@turnstream/services/postgres.ts";
 import { startRedis } from "@turnstream/services/redis.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
@@ -20,7 +20,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
   const db = openDatabase({ url: await postgres.createDatabase("chaos") });
   await migrate(db);
-  const store = postgresStore(db);
+  const store = createPostgresStore(db);
   await store.tenants.create({ id: TENANT, name: "Chaos" });
   const [worker, gateway] = await Promise.all([
     createRedisLog({ url: redis.url }),

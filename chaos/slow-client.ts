@@ -8,12 +8,12 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import {
-  type CommandParts,
+  type CommandBackend,
   createRedisLog,
   createRedisSignals,
   migrate,
   openDatabase,
-  postgresStore,
+  createPostgresStore,
 } from "@turnstream/server";
 import { startPostgres } from "@turnstream/services/postgres.ts";
 import { startRedis } from "@turnstream/services/redis.ts";
@@ -57,7 +57,7 @@ export const slowClient: Scenario = {
     const db = openDatabase({ url: postgres.url });
     await migrate(db);
     const parts = {
-      store: postgresStore(db),
+      store: createPostgresStore(db),
       log: await createRedisLog({ url: redis.url }),
       signals: createRedisSignals({ url: redis.url }),
     };
@@ -87,7 +87,7 @@ export const slowClient: Scenario = {
 };
 
 async function round(
-  parts: CommandParts,
+  parts: CommandBackend,
   headers: Readonly<Record<string, string>>,
   { url, peak }: Gateway,
   isStalled: boolean,

@@ -3,20 +3,33 @@
  * is told that its position is not good any more it loads the history anew. Never writes.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Cursor, emptyState, fold, formatCursor, legal, type SessionState } from "@turnstream/protocol";
-import { type EndReason, isLogError, type Parts, readHistory, type Ref } from "@turnstream/server";
+import {
+  type Cursor,
+  emptyState,
+  fold,
+  formatCursor,
+  checkEvent,
+  type SessionState,
+} from "@turnstream/protocol";
+import {
+  type FollowEndReason,
+  isLogError,
+  type Backend,
+  readHistory,
+  type SessionRef,
+} from "@turnstream/server";
 
 export class StateReader {
   state: SessionState = emptyState;
   /** Events that may not follow where they stood. */
   illegal = 0;
-  readonly told: { reason: EndReason; at: number }[] = [];
-  readonly #parts: Parts;
-  readonly #ref: Ref;
+  readonly told: { reason: FollowEndReason; at: number }[] = [];
+  readonly #parts: Backend;
+  readonly #ref: SessionRef;
   readonly #stopped = new AbortController();
   readonly #done: Promise<void>;
 
-  constructor(parts: Parts, ref: Ref) {
+  constructor(parts: Backend, ref: SessionRef) {
     this.#parts = parts;
     this.#ref = ref;
     this.#done = this.#follow();
@@ -59,7 +72,7 @@ export class StateReader {
         return;
       }
       for (const { event } of delivery.entries) {
-        if (legal(this.state, event) !== null) this.illegal++;
+        if (checkEvent(this.state, event) !== null) this.illegal++;
         this.state = fold(this.state, event);
       }
     }

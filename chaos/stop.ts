@@ -3,7 +3,7 @@
  * and tools that never listen: in half of the rounds every reader leaves and the turn has to end by itself; in the other
  * half two processes ask a hundred times at once that it stops, now and then after its worker was killed.
  */
-import { blocksOf, type Event, type Turn } from "@turnstream/protocol";
+import { listBlocks, type SessionEvent, type Turn } from "@turnstream/protocol";
 import { until } from "@turnstream/services/poll.ts";
 import { judge } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
@@ -134,7 +134,7 @@ export function nested(name: string, ms: number): Plan {
 export function atWork({ running }: TurnFollower): number {
   if (running === undefined) return 0;
   const names = new Set(["again", "once"]);
-  return blocksOf(running).filter(
+  return listBlocks(running).filter(
     (block) => block.kind === "tool_result" && block.end === null && names.has(block.name),
   ).length;
 }
@@ -160,7 +160,7 @@ async function playLeave(stage: TurnStage, name: string, found: Found): Promise<
 }
 
 /** On a busy machine a worker may be too slow for its lease, without anybody's doing. */
-export function isTakenOver(events: readonly Event[]): boolean {
+export function isTakenOver(events: readonly SessionEvent[]): boolean {
   return events.some(({ type }) => type === "turn.takeover");
 }
 
@@ -209,19 +209,19 @@ async function replaceOwner(stage: TurnStage, { owner }: TurnFollower): Promise<
   stage.keep(WORKERS);
 }
 
-export function stoppedWrongly(turn: Turn, events: readonly Event[], enough: number): string[] {
+export function stoppedWrongly(turn: Turn, events: readonly SessionEvent[], enough: number): string[] {
   const problems: string[] = [];
   if (turn.status !== "user_stopped") problems.push(`ended as ${turn.status}`);
   const ends = events.filter((event) => event.type === "turn.end" && event.turn === turn.id);
   if (ends.length !== 1) problems.push(`${ends.length} ends`);
-  const notices = blocksOf(turn).filter(({ kind }) => kind === "notice");
+  const notices = listBlocks(turn).filter(({ kind }) => kind === "notice");
   if (notices.length !== 1) problems.push(`${notices.length} notices`);
   if (turn.open > 0) problems.push(`${turn.open} blocks left open`);
   for (const { id, status } of turn.runs) {
     if (status !== "cancelled" && status !== "superseded") problems.push(`run ${id} is ${status}`);
   }
-  const calls = blocksOf(turn).filter((block) => block.kind === "tool_call");
-  const results = blocksOf(turn).filter((block) => block.kind === "tool_result");
+  const calls = listBlocks(turn).filter((block) => block.kind === "tool_call");
+  const results = listBlocks(turn).filter((block) => block.kind === "tool_result");
   for (const { call } of calls) {
     const own = results.filter((result) => result.call === call);
     if (own.length !== 1 || own[0]?.end === null) problems.push(`${own.length} results of ${call}`);

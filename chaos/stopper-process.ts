@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { Ref } from "@turnstream/server";
+import type { SessionRef } from "@turnstream/server";
 import { forget, watch } from "@turnstream/services/watch.ts";
 import type { Order, Word } from "./processes/stopper.ts";
 
@@ -30,7 +30,7 @@ export class StopperProcess {
   }
 
   /** Many calls at once. */
-  stop(ref: Ref, count: number): Promise<Receipts> {
+  stop(ref: SessionRef, count: number): Promise<Receipts> {
     return new Promise((resolve) => {
       this.#waiting.set(ref.session, resolve);
       this.#process.send({ ref, count } satisfies Order);

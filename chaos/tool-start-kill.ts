@@ -3,7 +3,7 @@
  * proxy of its own; as soon as the start (or the result) of a tool is in the journal and not yet in the log, what is under
  * way is swallowed and the worker is killed with -9.
  */
-import { blocksOf, type EventType, type Json } from "@turnstream/protocol";
+import { listBlocks, type EventType, type Json } from "@turnstream/protocol";
 import type { LogEntry } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
@@ -215,7 +215,7 @@ async function killAtRow(
 
 function isTold({ running }: TurnFollower, call: string, aim: Aim): boolean {
   const results =
-    running === undefined ? [] : blocksOf(running).filter((block) => block.kind === "tool_result");
+    running === undefined ? [] : listBlocks(running).filter((block) => block.kind === "tool_result");
   return results.some((block) => block.call === call && (aim === "start" || block.end !== null));
 }
 
@@ -273,8 +273,8 @@ function statusIn(value: Json): Json | undefined {
 }
 
 /** The key in the plan of a call. */
-function plannedOf(turn: Parameters<typeof blocksOf>[0], call: string): string | null {
-  const block = blocksOf(turn).find((each) => each.kind === "tool_call" && each.call === call);
+function plannedOf(turn: Parameters<typeof listBlocks>[0], call: string): string | null {
+  const block = listBlocks(turn).find((each) => each.kind === "tool_call" && each.call === call);
   const input = block?.kind === "tool_call" ? block.input : null;
   const key = typeof input === "object" && input !== null && "key" in input ? input["key"] : null;
   return typeof key === "string" ? key : null;

@@ -3,14 +3,21 @@
  * turn that runs. Others can ask to be told of each entry at once. Never reads the archive.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Cursor, emptyState, fold, legal, type SessionState, type Turn } from "@turnstream/protocol";
-import { type Log, type LogEntry, type Ref } from "@turnstream/server";
+import {
+  type Cursor,
+  emptyState,
+  fold,
+  checkEvent,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+import { type Log, type LogEntry, type SessionRef } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 
 export type Listener = (entry: LogEntry, follower: TurnFollower) => void;
 
 export class TurnFollower {
-  readonly ref: Ref;
+  readonly ref: SessionRef;
   readonly illegal: string[] = [];
   readonly listeners = new Set<Listener>();
   state: SessionState = emptyState;
@@ -23,7 +30,7 @@ export class TurnFollower {
   readonly #onStop: () => void;
   #last: Cursor = "0-0";
 
-  constructor(log: Log, ref: Ref, onStop: () => void) {
+  constructor(log: Log, ref: SessionRef, onStop: () => void) {
     this.#log = log;
     this.ref = ref;
     this.#onStop = onStop;
@@ -63,7 +70,7 @@ export class TurnFollower {
 
   #take(entry: LogEntry): void {
     const { event } = entry;
-    const wrong = legal(this.state, event);
+    const wrong = checkEvent(this.state, event);
     if (wrong !== null)
       this.illegal.push(`${this.ref.session}: ${wrong.rule} ${wrong.message}: ${entry.text}`);
     this.state = fold(this.state, event);

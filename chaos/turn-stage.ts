@@ -3,17 +3,24 @@
  * written, and a look at everything afterwards. Never runs a turn itself.
  */
 import { randomUUID } from "node:crypto";
-import { emptyState, type Event, fold, legal, type SessionState, type Turn } from "@turnstream/protocol";
 import {
-  type CommandParts,
+  emptyState,
+  type SessionEvent,
+  fold,
+  checkEvent,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
+import {
+  type CommandBackend,
   createRedisLog,
   createRedisSignals,
   createSession,
   migrate,
   migrateEngine,
   openDatabase,
-  postgresStore,
-  type Ref,
+  createPostgresStore,
+  type SessionRef,
   sendMessage,
   systemEnv,
 } from "@turnstream/server";
@@ -51,7 +58,7 @@ interface Effect {
 }
 
 export class TurnStage {
-  readonly parts: CommandParts;
+  readonly parts: CommandBackend;
   readonly postgresUrl: string;
   readonly redisUrl: string;
   /** To be restarted and wiped. */
@@ -62,7 +69,7 @@ export class TurnStage {
   #count = 0;
 
   private constructor(
-    parts: CommandParts,
+    parts: CommandBackend,
     urls: { postgres: string; redis: RedisServer },
     close: () => Promise<void>,
   ) {
@@ -80,7 +87,7 @@ export class TurnStage {
     await migrate(db);
     await migrateEngine(postgres.url);
     await runSql(postgres.url, EFFECTS);
-    const store = postgresStore(db);
+    const store = createPostgresStore(db);
     const log = await createRedisLog({ url: redis.url });
     const signals = createRedisSignals({ url: redis.url });
     await store.tenants.create({ id: ACTOR.tenant, name: "Chaos" });
@@ -121,37 +128,37 @@ export class TurnStage {
     for (let n = alive; n < count; n++) this.launch(settings);
   }
 
-  async session(): Promise<Ref> {
+  async session(): Promise<SessionRef> {
     const session = await createSession(this.parts, ACTOR, { id: `s-${randomUUID()}` }, systemEnv);
     return { tenant: ACTOR.tenant, session: session.id };
   }
 
-  follow(ref: Ref): TurnFollower {
+  follow(ref: SessionRef): TurnFollower {
     const follower = new TurnFollower(this.parts.log, ref, () => this.followers.delete(follower));
     this.followers.add(follower);
     return follower;
   }
 
   /** @returns the id of the message */
-  async send(ref: Ref, plan: Plan): Promise<string> {
+  async send(ref: SessionRef, plan: Plan): Promise<string> {
     const id = `m-${randomUUID()}`;
     await sendMessage(this.parts, ref, { id, text: JSON.stringify(plan), by: ACTOR.user });
     return id;
   }
 
   /** Until no worker has anything to do with it any more. */
-  async idle(ref: Ref, timeoutMs = 60_000): Promise<void> {
+  async idle(ref: SessionRef, timeoutMs = 60_000): Promise<void> {
     const isIdle = async () => (await this.parts.store.running.get(ref)) === null;
     await until(`${ref.session} to be idle`, isIdle, { timeoutMs, everyMs: 20 });
   }
 
   /** The fold of the archive and the log, each event held to the rules. */
-  async look(ref: Ref): Promise<{ state: SessionState; events: Event[]; illegal: string[] }> {
+  async look(ref: SessionRef): Promise<{ state: SessionState; events: SessionEvent[]; illegal: string[] }> {
     const events = await this.#events(ref);
     const illegal: string[] = [];
     let state = emptyState;
     for (const event of events) {
-      const wrong = legal(state, event);
+      const wrong = checkEvent(state, event);
       if (wrong !== null)
         illegal.push(`${ref.session}: ${wrong.rule} ${wrong.message}: ${JSON.stringify(event)}`);
       state = fold(state, event);
@@ -174,9 +181,9 @@ export class TurnStage {
     return rows as unknown as Effect[];
   }
 
-  async #events(ref: Ref): Promise<Event[]> {
+  async #events(ref: SessionRef): Promise<SessionEvent[]> {
     const { store, log } = this.parts;
-    const events: Event[] = [];
+    const events: SessionEvent[] = [];
     for (let after = 0; ;) {
       const page = await store.archive.events(ref, { after, limit: 500 });
       if (page.length === 0) break;

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cursor } from "@turnstream/protocol";
-import { type EndReason, isLogError, type Log, type LogEntry } from "@turnstream/server";
+import { type FollowEndReason, isLogError, type Log, type LogEntry } from "@turnstream/server";
 
 /** All of a log after a position, or null while the position is not in it. */
 export async function readAll(log: Log, session: string, after: Cursor): Promise<LogEntry[] | null> {
@@ -23,7 +23,7 @@ export class Watcher {
   /** What it takes the log to be. */
   view: LogEntry[] = [];
   /** Why it had to begin anew, since `settle`. */
-  told: EndReason[] = [];
+  told: FollowEndReason[] = [];
   readonly #log: Log;
   readonly #session: string;
   readonly #stopped = new AbortController();

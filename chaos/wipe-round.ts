@@ -9,11 +9,17 @@ import {
   type Cursor,
   emptyState,
   fold,
-  legal,
+  checkEvent,
   type SessionState,
   snapshot,
 } from "@turnstream/protocol";
-import { archiveSession, claimIdle, type Parts, readHistory, type Ref } from "@turnstream/server";
+import {
+  archiveSession,
+  claimIdleSession,
+  type Backend,
+  readHistory,
+  type SessionRef,
+} from "@turnstream/server";
 import type { RedisServer } from "@turnstream/services/redis.ts";
 import { title } from "./ledger.ts";
 import { NEVER_MS } from "./scenario.ts";
@@ -42,20 +48,20 @@ export interface WipeFound {
 }
 
 interface Watched {
-  readonly ref: Ref;
+  readonly ref: SessionRef;
   readonly readers: readonly StateReader[];
   readonly turn: ToldTurn | null;
 }
 
 export class WipeRound {
   /** Where each reader stood when Redis was wiped. */
-  readonly #at = new Map<StateReader, { readonly ref: Ref; readonly cursor: string }>();
-  readonly #parts: Parts;
-  readonly #readers: readonly Parts[];
+  readonly #at = new Map<StateReader, { readonly ref: SessionRef; readonly cursor: string }>();
+  readonly #parts: Backend;
+  readonly #readers: readonly Backend[];
   readonly #random: () => number;
   readonly #found: WipeFound;
 
-  constructor(parts: Parts, readers: readonly Parts[], random: () => number, found: WipeFound) {
+  constructor(parts: Backend, readers: readonly Backend[], random: () => number, found: WipeFound) {
     this.#parts = parts;
     this.#readers = readers;
     this.#random = random;
@@ -108,12 +114,12 @@ export class WipeRound {
     return this.#watch(ref, null);
   }
 
-  async #create(session: string): Promise<Ref> {
+  async #create(session: string): Promise<SessionRef> {
     await this.#parts.store.sessions.create({ tenant: TENANT, user: "chaos" }, { id: session });
     return { tenant: TENANT, session };
   }
 
-  async #watch(ref: Ref, turn: ToldTurn | null): Promise<Watched> {
+  async #watch(ref: SessionRef, turn: ToldTurn | null): Promise<Watched> {
     const readers = this.#readers.map((parts) => new StateReader(parts, ref));
     const { cursor } = await readHistory(this.#parts, ref);
     for (const reader of readers) await reader.reaches(cursor);
@@ -163,7 +169,7 @@ export class WipeRound {
   }
 
   /** Somebody comes back to a session in which nobody worked. */
-  async #rename(ref: Ref): Promise<void> {
+  async #rename(ref: SessionRef): Promise<void> {
     const { state, withoutLog } = await readHistory(this.#parts, ref);
     const expected = { nothing: null, part: "first", all: "second" };
     const kind = IDLE.find((each) => ref.session.endsWith(each)) ?? "all";
@@ -176,7 +182,7 @@ export class WipeRound {
         reason: "anew",
       });
       await this.#parts.log.claim(ref.session, { epoch, writer: "anew", event, floor: archived });
-    } else await claimIdle(this.#parts, ref, "chaos");
+    } else await claimIdleSession(this.#parts, ref, "chaos");
     await this.#parts.log.append(ref.session, { writer: "gateway", counter: 1, events: [title("third")] });
   }
 
@@ -193,12 +199,12 @@ export class WipeRound {
   }
 
   /** The archive's events from the first on, each judged. */
-  async #refold(ref: Ref, upTo: Cursor): Promise<SessionState> {
+  async #refold(ref: SessionRef, upTo: Cursor): Promise<SessionState> {
     let state = emptyState;
     while (compareCursors(`${state.epoch}-${state.seq}`, upTo) < 0) {
       const events = await this.#parts.store.archive.events(ref, { after: state.seq, limit: 100 });
       for (const event of events) {
-        if (legal(state, event) !== null) this.#found.illegal++;
+        if (checkEvent(state, event) !== null) this.#found.illegal++;
         state = fold(state, event);
       }
       if (events.length === 0) break;

@@ -4,7 +4,14 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol";
-import { type Claimed, claimSession, isLogError, type Parts, type Ref, Writer } from "@turnstream/server";
+import {
+  type Claimed,
+  claimSession,
+  isLogError,
+  type Backend,
+  type SessionRef,
+  Writer,
+} from "@turnstream/server";
 import { type Ledger, type PenRecord, saying, title } from "./ledger.ts";
 
 export interface Tally {
@@ -19,8 +26,8 @@ export interface Tally {
 }
 
 export interface Setting {
-  readonly parts: Parts;
-  readonly ref: Ref;
+  readonly parts: Backend;
+  readonly ref: SessionRef;
   readonly name: string;
   readonly ledger: Ledger;
   readonly tally: Tally;

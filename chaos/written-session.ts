@@ -1,23 +1,23 @@
 /** Writes a generated log into a real session, as the one worker of that session would. Never folds or archives. */
 import { randomUUID } from "node:crypto";
-import { type Event, type EventDraft, START_CURSOR } from "@turnstream/protocol";
-import { type Claimed, claimSession, type CommandParts, type Ref } from "@turnstream/server";
+import { type SessionEvent, type EventDraft, START_CURSOR } from "@turnstream/protocol";
+import { type Claimed, claimSession, type CommandBackend, type SessionRef } from "@turnstream/server";
 
 const MAX_BATCH = 6;
 
 export class WrittenSession {
-  readonly ref: Ref;
-  readonly #parts: CommandParts;
+  readonly ref: SessionRef;
+  readonly #parts: CommandBackend;
   #claimed: Claimed | null = null;
   #counter = 0;
 
-  private constructor(parts: CommandParts, ref: Ref) {
+  private constructor(parts: CommandBackend, ref: SessionRef) {
     this.#parts = parts;
     this.ref = ref;
   }
 
   static async make(
-    parts: CommandParts,
+    parts: CommandBackend,
     actor: { readonly tenant: string; readonly user: string },
   ): Promise<WrittenSession> {
     const session = `w-${randomUUID()}`;
@@ -31,7 +31,7 @@ export class WrittenSession {
   }
 
   /** Everything after the beginning; takeovers become claims, whatever is between them goes in batches of any size. */
-  async write(log: readonly Event[], random: () => number, pause: () => Promise<void>): Promise<void> {
+  async write(log: readonly SessionEvent[], random: () => number, pause: () => Promise<void>): Promise<void> {
     let batch: EventDraft[] = [];
     const flush = async (): Promise<void> => {
       if (batch.length > 0) await this.#append(batch);
@@ -65,8 +65,8 @@ export class WrittenSession {
   }
 
   /** All of it as the log has it. */
-  async events(): Promise<Event[]> {
-    const events: Event[] = [];
+  async events(): Promise<SessionEvent[]> {
+    const events: SessionEvent[] = [];
     for (let after = START_CURSOR; ;) {
       const page = await this.#parts.log.read(this.ref.session, { after });
       if (!page.ok) throw new Error(`the log can't be read: ${page.reason}`);

@@ -3,16 +3,16 @@
  * loss of the log, and is told to its end by whoever takes over. Never reads as a client does.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { blocksOf, type EventDraft, findTurn } from "@turnstream/protocol";
+import { listBlocks, type EventDraft, findTurn } from "@turnstream/protocol";
 import {
   archiveSession,
   type Claimed,
   claimSession,
-  type History,
+  type SessionHistory,
   isLogError,
-  type Parts,
+  type Backend,
   readHistory,
-  type Ref,
+  type SessionRef,
   Writer,
 } from "@turnstream/server";
 
@@ -20,14 +20,14 @@ const TURN = "t1";
 const RUN = { turn: TURN, run: "main" };
 
 export class ToldTurn {
-  readonly #parts: Parts;
-  readonly #ref: Ref;
+  readonly #parts: Backend;
+  readonly #ref: SessionRef;
   #pen: Writer | null = null;
   /** What was written before the loss, and after it. */
   before = "";
   after = "";
 
-  constructor(parts: Parts, ref: Ref) {
+  constructor(parts: Backend, ref: SessionRef) {
     this.#parts = parts;
     this.#ref = ref;
   }
@@ -73,15 +73,15 @@ export class ToldTurn {
   }
 
   /** What is left of it without the log. */
-  history(): Promise<History> {
+  history(): Promise<SessionHistory> {
     return readHistory(this.#parts, this.#ref);
   }
 
   /** Goes on from the history: what is half-written no longer counts, and the turn is told to its end. */
-  async takeOver({ state }: History): Promise<void> {
+  async takeOver({ state }: SessionHistory): Promise<void> {
     const turn = findTurn(state, TURN);
     if (turn === undefined) throw new Error("the turn is not in the history");
-    const blocks = blocksOf(turn)
+    const blocks = listBlocks(turn)
       .filter((block) => block.end === null)
       .map(({ id }) => id);
     await this.#claim({ type: "turn.takeover", turn: TURN, blocks, groups: [], runs: [] });
@@ -100,17 +100,17 @@ export class ToldTurn {
   }
 
   /** Whether a history without the log tells a beginning of what was written. */
-  isBeginning({ state }: History): boolean {
+  isBeginning({ state }: SessionHistory): boolean {
     const turn = findTurn(state, TURN);
-    const [block] = turn === undefined ? [] : blocksOf(turn);
+    const [block] = turn === undefined ? [] : listBlocks(turn);
     return block?.kind === "text" && this.before.startsWith(block.text);
   }
 
   /** Whether the turn has ended well: with all that was written after the loss, and nothing half-written. */
-  isWhole({ state }: History): boolean {
+  isWhole({ state }: SessionHistory): boolean {
     const turn = findTurn(state, TURN);
     const texts =
-      turn === undefined ? [] : blocksOf(turn).map((block) => (block.kind === "text" ? block.text : ""));
+      turn === undefined ? [] : listBlocks(turn).map((block) => (block.kind === "text" ? block.text : ""));
     return turn?.status === "end_turn" && turn.open === 0 && texts.join("") === this.after;
   }
 

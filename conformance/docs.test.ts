@@ -7,7 +7,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wri
 import { dirname, join } from "node:path";
 import {
   emptyState,
-  type Event,
+  type SessionEvent,
   fold,
   foldAll,
   formatCursor,
@@ -249,7 +249,7 @@ describe("on the log of PROTOCOL.md", () => {
   test("F07 a turn that was left running is closed by the next one", () => {
     const state = states.find(({ turns }) => turns.last()?.open === 1) ?? emptyState;
     const start = log.find((event) => event.type === "turn.start");
-    const next = fold(state, { ...start, turn: "later", id: positionAfter(state) } as Event);
+    const next = fold(state, { ...start, turn: "later", id: positionAfter(state) } as SessionEvent);
     expect(next.turns.toArray().map(({ status, open }) => [status, open])).toEqual([
       ["error", 0],
       ["running", 0],

@@ -1,5 +1,5 @@
 /** A folded session as messages of the AI SDK, for the threads that peers begin with. */
-import { inputOf, isBlock, resultOf, type SessionState, type Turn } from "@turnstream/protocol";
+import { currentInput, isBlock, findToolResult, type SessionState, type Turn } from "@turnstream/protocol";
 import type { UIMessage } from "ai";
 
 export function uiMessages(state: SessionState): UIMessage[] {
@@ -20,8 +20,8 @@ function answer(turn: Turn): UIMessage {
     if (item.kind === "thinking") return [{ type: "reasoning", id: item.id, text: item.text, state: "done" }];
     if (item.kind === "text") return [{ type: "text", text: item.text, state: "done" }];
     if (item.kind !== "tool_call") return [];
-    const output = resultOf(turn, item.call)?.preview ?? "";
-    const call = { toolCallId: item.call, input: inputOf(item), output };
+    const output = findToolResult(turn, item.call)?.preview ?? "";
+    const call = { toolCallId: item.call, input: currentInput(item), output };
     return [{ type: `tool-${item.name}`, state: "output-available", ...call }];
   });
   return { id: turn.id, role: "assistant", parts };

@@ -1,14 +1,14 @@
 /** A turn of ours as events of AG-UI, piece by piece. For benches only. */
 import { type BaseEvent, EventType } from "@ag-ui/client";
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import { Calls } from "./calls.ts";
 
-export function agUiEvents(events: readonly Event[]): BaseEvent[] {
+export function agUiEvents(events: readonly SessionEvent[]): BaseEvent[] {
   const calls = new Calls();
   return events.flatMap((event) => eventsOf(event, calls));
 }
 
-function eventsOf(event: Event, calls: Calls): (BaseEvent & Readonly<Record<string, unknown>>)[] {
+function eventsOf(event: SessionEvent, calls: Calls): (BaseEvent & Readonly<Record<string, unknown>>)[] {
   switch (event.type) {
     case "turn.start":
       return [{ type: EventType.RUN_STARTED, threadId: "thread", runId: event.turn }];

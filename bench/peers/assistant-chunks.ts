@@ -1,9 +1,9 @@
 /** A turn of ours as chunks of assistant-stream, piece by piece. For benches only. */
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import type { AssistantStreamChunk } from "assistant-stream";
 import { Calls } from "./calls.ts";
 
-export function assistantChunks(events: readonly Event[]): AssistantStreamChunk[] {
+export function assistantChunks(events: readonly SessionEvent[]): AssistantStreamChunk[] {
   const calls = new Calls();
   /** Which part of the message a block or a call is. */
   const places = new Map<string, number>();

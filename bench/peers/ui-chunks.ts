@@ -1,14 +1,14 @@
 /** A turn of ours as the stream of the AI SDK would tell it, piece by piece. For benches only. */
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import type { UIMessageChunk } from "ai";
 import { Calls } from "./calls.ts";
 
-export function uiChunks(events: readonly Event[]): UIMessageChunk[] {
+export function uiChunks(events: readonly SessionEvent[]): UIMessageChunk[] {
   const calls = new Calls();
   return events.flatMap((event) => chunksOf(event, calls));
 }
 
-function chunksOf(event: Event, calls: Calls): UIMessageChunk[] {
+function chunksOf(event: SessionEvent, calls: Calls): UIMessageChunk[] {
   switch (event.type) {
     case "turn.start":
       return [{ type: "start", messageId: event.turn }, { type: "start-step" }];

@@ -7,8 +7,8 @@ import {
   createRedisLog,
   createRedisSignals,
   openDatabase,
-  postgresStore,
-  startWorker,
+  createPostgresStore,
+  createWorker,
 } from "@turnstream/server";
 import { benchAgents } from "../turns-agents.ts";
 
@@ -47,10 +47,10 @@ const db = openDatabase({
 });
 // Of its own: in one pool with hundreds of turns that commit at a time, a renewal would come too late.
 const leaseDb = openDatabase({ url: databaseUrl, max: 2, name: "bench-leases" });
-const store = postgresStore(db, { leases: leaseDb });
+const store = createPostgresStore(db, { leases: leaseDb });
 const log = await createRedisLog({ url: redisUrl, prefix });
 const signals = createRedisSignals({ url: redisUrl, prefix });
-const worker = await startWorker({
+const worker = await createWorker({
   store,
   log,
   signals,

@@ -3,7 +3,7 @@
  * lists, tables, code and citations. Runs in browsers. Deterministic: the same bytes on every run.
  */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 
 const PIECES = [4, 5, 6, 5];
 const CITATIONS = 6;
@@ -84,9 +84,9 @@ function answer(log: LogWriter, deltas: number): void {
 
 export interface Streamed {
   /** What is there before. */
-  readonly before: readonly Event[];
+  readonly before: readonly SessionEvent[];
   /** What then comes, piece by piece. */
-  readonly turn: readonly Event[];
+  readonly turn: readonly SessionEvent[];
 }
 
 /** @param messages how many messages, questions and answers together, are there before */

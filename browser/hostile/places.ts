@@ -1,16 +1,16 @@
 /** One string in every place of a log that a person sees, as a writer that checks nothing would put it there. Data only. */
-import type { Event, Json } from "@turnstream/protocol";
+import type { SessionEvent, Json } from "@turnstream/protocol";
 
 type Draft = { readonly type: string; readonly [field: string]: unknown };
 
 /** Events as a log numbers them. The fold takes whatever comes, and so must the page. */
-export function numbered(drafts: readonly Draft[], after = 0): Event[] {
+export function numbered(drafts: readonly Draft[], after = 0): SessionEvent[] {
   return drafts.map((draft, n) => ({
     v: 1,
     id: `1-${after + n + 1}`,
     at: 1_800_000_000_000 + after + n,
     ...draft,
-  })) as unknown as Event[];
+  })) as unknown as SessionEvent[];
 }
 
 const place = (n: number) => ({ turn: "t", run: "r", block: `b${n}`, index: n });

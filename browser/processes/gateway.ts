@@ -4,7 +4,7 @@ import {
   createRedisSignals,
   createServer,
   openDatabase,
-  postgresStore,
+  createPostgresStore,
 } from "@turnstream/server";
 import type { GatewaySettings } from "../gateway-process.ts";
 
@@ -13,7 +13,7 @@ const { postgresUrl, redisUrl, prefix, secret, origins, publicUrl, port } = sett
 
 process.on("disconnect", () => process.exit());
 const server = createServer({
-  store: postgresStore(openDatabase({ url: postgresUrl, max: 10 })),
+  store: createPostgresStore(openDatabase({ url: postgresUrl, max: 10 })),
   log: await createRedisLog({ url: redisUrl, prefix }),
   signals: createRedisSignals({ url: redisUrl, prefix }),
   secrets: [secret],

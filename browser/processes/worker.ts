@@ -4,8 +4,8 @@ import {
   createRedisLog,
   createRedisSignals,
   openDatabase,
-  postgresStore,
-  startWorker,
+  createPostgresStore,
+  createWorker,
 } from "@turnstream/server";
 import { talker } from "../agents.ts";
 import type { Places } from "../test-environment.ts";
@@ -20,8 +20,8 @@ const settings = JSON.parse(process.argv[2] ?? "{}") as WorkerSettings;
 const { name, postgresUrl, redisUrl, prefix, paceMs, ttlMs } = settings;
 
 process.on("disconnect", () => process.exit());
-await startWorker({
-  store: postgresStore(openDatabase({ url: postgresUrl, max: 6 })),
+await createWorker({
+  store: createPostgresStore(openDatabase({ url: postgresUrl, max: 6 })),
   log: await createRedisLog({ url: redisUrl, prefix }),
   signals: createRedisSignals({ url: redisUrl, prefix }),
   engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl: postgresUrl, executor: name, poolSize: 4 }),

@@ -1,19 +1,19 @@
 /** What a test can do with the page of recorded sessions, by `window.recorded`. Types only. */
 import type { SessionView } from "@turnstream/client";
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 
 export interface Recorded {
   /** Draws a session as it stands after these events; with a server's HTML, takes that over instead. */
-  start(events: readonly Event[], html?: string): void;
+  start(events: readonly SessionEvent[], html?: string): void;
   /** Loads what otherwise comes later, as a page does that takes over from a server which did so too; settles once it is drawn. */
   preload(): Promise<void>;
   /** Draws another session in the same place. */
-  swap(events: readonly Event[], id: string): void;
+  swap(events: readonly SessionEvent[], id: string): void;
   /** From now on, and until told another, parts of this name throw; "" for none. */
   spoil(part: string): void;
   /** What the next commands are refused with; null: they succeed. */
   refuse(code: string | null): void;
-  append(events: readonly Event[]): void;
+  append(events: readonly SessionEvent[]): void;
   show(view: Partial<SessionView>): void;
   /** Puts other turns in place, as JSON, and says whether there are older ones. */
   showTurns(turns: string, hasMore: boolean): void;

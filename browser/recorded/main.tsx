@@ -1,5 +1,5 @@
 /** A page that draws recorded sessions, for tests of what is drawn when. */
-import { type Event, restoreTurn, Sequence, type TurnSnapshot } from "@turnstream/protocol";
+import { type SessionEvent, restoreTurn, Sequence, type TurnSnapshot } from "@turnstream/protocol";
 import { ClientError } from "@turnstream/client";
 import { type RecordedSession, recordedSession } from "@turnstream/client/recorded";
 import { preload } from "@turnstream/react";
@@ -32,7 +32,7 @@ const draw = (on: Root, what: RecordedSession): void =>
 const onRecoverableError = (error: unknown): void => void mended.push(String(error));
 
 window.recorded = {
-  start(events: readonly Event[], html?: string) {
+  start(events: readonly SessionEvent[], html?: string) {
     root?.unmount();
     session = recordedSession(events, {
       onCommand(name, args) {

@@ -4,7 +4,7 @@
  */
 import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import { isDeepStrictEqual } from "node:util";
-import type { Ref } from "@turnstream/server";
+import type { SessionRef } from "@turnstream/server";
 import { until } from "@turnstream/services/poll.ts";
 import type { Browser } from "playwright-core";
 import { makePdf } from "../../packages/server/test/text-extraction/make-pdf.ts";
@@ -76,7 +76,7 @@ export class PageHands implements Hands<string> {
     return opened(this.#goer);
   }
 
-  async watch(ref: Ref, { agent }: Story): Promise<void> {
+  async watch(ref: SessionRef, { agent }: Story): Promise<void> {
     const { browser, house, stage } = this.#scene;
     const options = { url: house.url, session: ref.session, agent: agent.name };
     const { layout } = this.#plan;
@@ -95,7 +95,7 @@ export class PageHands implements Hands<string> {
     };
   }
 
-  async ask(ref: Ref, { ask, files = [] }: Story): Promise<string> {
+  async ask(ref: SessionRef, { ask, files = [] }: Story): Promise<string> {
     for (const { url, pages } of files)
       await attach(this.goer, { name: new URL(url).pathname.slice(1), bytes: makePdf(pages) });
     await this.goer.send(ask);
@@ -111,7 +111,7 @@ export class PageHands implements Hands<string> {
   }
 
   /** Only in the tab that is reloaded: the other must see it all the same. */
-  async choose(ref: Ref, _state: unknown, choice: Choice): Promise<void> {
+  async choose(ref: SessionRef, _state: unknown, choice: Choice): Promise<void> {
     await this.#reload(ref, "asked");
     await this.#alone(async () => {
       if ("answers" in choice) await answer(this.goer, choice.answers);
@@ -121,7 +121,7 @@ export class PageHands implements Hands<string> {
     });
   }
 
-  async fillIn(ref: Ref, { draft, bad, finally: then }: StoryForm): Promise<void> {
+  async fillIn(ref: SessionRef, { draft, bad, finally: then }: StoryForm): Promise<void> {
     await this.#alone(async () => {
       await fillForm(this.goer, draft);
       await draftIsSaved(this.goer);
@@ -140,17 +140,17 @@ export class PageHands implements Hands<string> {
     });
   }
 
-  async reload(ref: Ref, at: Moment): Promise<() => Promise<string>> {
+  async reload(ref: SessionRef, at: Moment): Promise<() => Promise<string>> {
     await this.#reload(ref, at);
     return async () => at;
   }
 
   /** That both show the same in the end. A reload near the end of the story may still be under way: it is waited for. */
-  async compare(ref: Ref): Promise<string> {
+  async compare(ref: SessionRef): Promise<string> {
     return await this.#alone(() => sameScreens(this.stayer, this.goer, this.#head(ref)));
   }
 
-  async #reload(ref: Ref, at: string): Promise<void> {
+  async #reload(ref: SessionRef, at: string): Promise<void> {
     await this.#alone(async () => {
       await this.goer.reload();
       await this.#compare(ref, at);
@@ -158,7 +158,7 @@ export class PageHands implements Hands<string> {
   }
 
   /** The story is told on while the page comes back, and only then stands still. */
-  async #reloadOnTheWay(ref: Ref, beat: number): Promise<void> {
+  async #reloadOnTheWay(ref: SessionRef, beat: number): Promise<void> {
     const gates = this.#gates;
     const before = gates.onBeat;
     const back = this.#alone(() => this.goer.reload());
@@ -171,7 +171,7 @@ export class PageHands implements Hands<string> {
     };
   }
 
-  async #compare(ref: Ref, at: string): Promise<void> {
+  async #compare(ref: SessionRef, at: string): Promise<void> {
     if (this.failures.length > 0) return;
     this.reloads += 1;
     await sameScreens(this.stayer, this.goer, this.#head(ref)).catch((error: unknown) => {
@@ -179,7 +179,7 @@ export class PageHands implements Hands<string> {
     });
   }
 
-  #head({ session }: Ref): () => Promise<string> {
+  #head({ session }: SessionRef): () => Promise<string> {
     return async () => (await this.#scene.house.parts.log.head(session))?.last ?? "";
   }
 

@@ -5,18 +5,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   createRedisLog,
-  deliverCommitted,
+  publishCommitted,
   isLogError,
   openDatabase,
-  type Parts,
-  postgresStore,
-  type Ref,
+  type Backend,
+  createPostgresStore,
+  type SessionRef,
 } from "@turnstream/server";
 import { type Deed, decision, paymentSteps, toolStart } from "../durable-writes.ts";
 import { seeded } from "../scenario.ts";
 
 export interface Order {
-  readonly refs: readonly Ref[];
+  readonly refs: readonly SessionRef[];
   readonly seed: number;
   /** After which commit, of all sessions, to wait for the end before the append; null for none. */
   readonly holdAt: number | null;
@@ -31,8 +31,8 @@ const HOLD_MS = 60_000;
 let commits = 0;
 let holdAt: number | null = null;
 
-const parts: Parts = {
-  store: postgresStore(openDatabase({ url: postgresUrl, max: 4, name })),
+const parts: Backend = {
+  store: createPostgresStore(openDatabase({ url: postgresUrl, max: 4, name })),
   log: await createRedisLog({ url: redisUrl }),
 };
 // The first connections and the first reading of code take a while: not in the time that is measured.
@@ -51,11 +51,11 @@ function tell(word: Word): void {
   process.send?.(word);
 }
 
-async function work(ref: Ref, random: () => number): Promise<void> {
+async function work(ref: SessionRef, random: () => number): Promise<void> {
   for (let n = 0; ; n++) for (const deed of deedsOf(ref, n)) await commitAndDeliver(deed, random);
 }
 
-function deedsOf(ref: Ref, n: number): readonly Deed[] {
+function deedsOf(ref: SessionRef, n: number): readonly Deed[] {
   const key = `${ref.session}.${n}`;
   if (n % 3 === 0) return [toolStart(ref, key)];
   return n % 3 === 1 ? [decision(ref, key, "someone")] : paymentSteps(ref, key);
@@ -69,7 +69,7 @@ async function commitAndDeliver(deed: Deed, random: () => number): Promise<void>
   tell({ committed: key });
   if (isHeld) await sleep(HOLD_MS);
   if (random() < 0.8) await sleep(random() * random() * LONGEST_WAIT_MS);
-  await deliverCommitted(parts, ref);
+  await publishCommitted(parts, ref);
 }
 
 async function lastOf(session: string): Promise<string> {

@@ -8,29 +8,29 @@ import {
   createRedisSignals,
   decideApproval,
   isStoreError,
-  type Decision,
+  type ApprovalDecision,
   openDatabase,
-  postgresStore,
-  type Ref,
+  createPostgresStore,
+  type SessionRef,
   stopTurn,
 } from "@turnstream/server";
 
 export interface DecideOrder {
   readonly id: number;
-  readonly ref: Ref;
+  readonly ref: SessionRef;
   /** Each at its own time, by the clock of the machine; 0 for now. */
-  readonly wishes: readonly { readonly at: number; readonly decision: Decision }[];
+  readonly wishes: readonly { readonly at: number; readonly decision: ApprovalDecision }[];
   /** When to stop the turn, too; null for not at all. */
   readonly stopAt: number | null;
 }
 
 export type DecideWord =
   | { readonly ready: true }
-  | { readonly id: number; readonly won: readonly Decision[]; readonly failures: readonly string[] };
+  | { readonly id: number; readonly won: readonly ApprovalDecision[]; readonly failures: readonly string[] };
 
 const TRIES = 20;
 const [postgresUrl = "", redisUrl = "", name = ""] = process.argv.slice(2);
-const store = postgresStore(openDatabase({ url: postgresUrl, max: 10, name }));
+const store = createPostgresStore(openDatabase({ url: postgresUrl, max: 10, name }));
 const log = await createRedisLog({ url: redisUrl });
 const signals = createRedisSignals({ url: redisUrl });
 await store.leases.expired(1);

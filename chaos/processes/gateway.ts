@@ -7,7 +7,7 @@ import {
   createRedisSignals,
   createServer,
   openDatabase,
-  postgresStore,
+  createPostgresStore,
 } from "@turnstream/server";
 
 export interface Settings {
@@ -27,7 +27,7 @@ function tell(word: Word): void {
 
 process.on("disconnect", () => process.exit());
 const server = createServer({
-  store: postgresStore(openDatabase({ url: postgresUrl, max: 10, name })),
+  store: createPostgresStore(openDatabase({ url: postgresUrl, max: 10, name })),
   log: await createRedisLog({ url: redisUrl }),
   signals: createRedisSignals({ url: redisUrl }),
   secrets: ["a secret that only this scenario knows, for all of its gateways"],

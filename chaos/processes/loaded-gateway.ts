@@ -7,7 +7,7 @@ import {
   createRedisSignals,
   createServer,
   openDatabase,
-  postgresStore,
+  createPostgresStore,
 } from "@turnstream/server";
 
 export interface Settings {
@@ -29,7 +29,7 @@ function tell(word: Word): void {
 
 process.on("disconnect", () => process.exit());
 const server = createServer({
-  store: postgresStore(openDatabase({ url: postgresUrl, max: 10 })),
+  store: createPostgresStore(openDatabase({ url: postgresUrl, max: 10 })),
   log: await createRedisLog({ url: redisUrl }),
   signals: createRedisSignals({ url: redisUrl }),
   secrets: ["a secret that only this scenario knows, for its one gateway"],

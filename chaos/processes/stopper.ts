@@ -5,14 +5,14 @@
 import {
   createRedisSignals,
   openDatabase,
-  postgresStore,
-  type Ref,
+  createPostgresStore,
+  type SessionRef,
   type StopReceipt,
   stopTurn,
 } from "@turnstream/server";
 
 export interface Order {
-  readonly ref: Ref;
+  readonly ref: SessionRef;
   readonly count: number;
 }
 
@@ -27,7 +27,7 @@ export type Word =
     };
 
 const [postgresUrl = "", redisUrl = "", by = ""] = process.argv.slice(2);
-const store = postgresStore(openDatabase({ url: postgresUrl, max: 10, name: by }));
+const store = createPostgresStore(openDatabase({ url: postgresUrl, max: 10, name: by }));
 const signals = createRedisSignals({ url: redisUrl });
 await store.leases.expired(1);
 

@@ -10,9 +10,9 @@ import {
   createRedisSignals,
   defineAgent,
   openDatabase,
-  postgresStore,
-  scripted,
-  startWorker,
+  createPostgresStore,
+  scriptedModel,
+  createWorker,
   type Tool,
   tool,
 } from "@turnstream/server";
@@ -95,7 +95,7 @@ function toolOf(rerun: "always" | "never", label: string, { isAsked = false, isH
   });
 }
 
-const model = scripted(scriptOf(Math.random));
+const model = scriptedModel(scriptOf(Math.random));
 const retries = { tries: 8, firstMs: 50 };
 
 /**
@@ -136,7 +136,7 @@ function mainAgent(): Agent {
   });
 }
 
-const store = postgresStore(openDatabase({ url: postgresUrl, max: 6, name }));
+const store = createPostgresStore(openDatabase({ url: postgresUrl, max: 6, name }));
 const log = await createRedisLog({ url: redisUrl });
 const signals = createRedisSignals({ url: redisUrl });
 
@@ -145,7 +145,7 @@ if (settings.held === true) {
   tell({ loaded: true });
   await new Promise((resolve) => process.once("message", resolve));
 }
-const worker = await startWorker({
+const worker = await createWorker({
   store,
   log,
   signals,

@@ -4,9 +4,9 @@
  */
 import {
   emptyState,
-  type Event,
+  type SessionEvent,
   fold,
-  placeOf,
+  classifyEvent,
   restore,
   type SessionState,
   type Snapshot,
@@ -29,8 +29,8 @@ export class NativeClient {
       return;
     }
     const { session_id: _, ...own } = frame;
-    const event = own as unknown as Event;
-    const place = placeOf(this.state, event);
+    const event = own as unknown as SessionEvent;
+    const place = classifyEvent(this.state, event);
     if (place !== "next") this.problems.push(`${event.type} ${event.id} is ${place}`);
     this.state = fold(this.state, event);
     this.cursor = event.id;

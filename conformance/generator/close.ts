@@ -2,7 +2,7 @@
  * Ends what is open in a turn, in the order that a stop or an error asks for (W02): blocks, results and
  * sub-runs from the inside out, then the group.
  */
-import { type Block, blocksOf, findTurn, isPending, outlivesTurn, type Turn } from "@turnstream/protocol";
+import { type Block, listBlocks, findTurn, isPending, outlivesTurn, type Turn } from "@turnstream/protocol";
 import type { LogWriter } from "../support/log-writer.ts";
 
 export function running(w: LogWriter): Turn | undefined {
@@ -17,7 +17,7 @@ export function on(turn: Turn, block: Block): { turn: string; run: string; block
 /** Closes everything but the main run. */
 export function closeAll(w: LogWriter, id: string): void {
   const turn = (): Turn => findTurn(w.state, id) as Turn;
-  for (const block of blocksOf(turn())) {
+  for (const block of listBlocks(turn())) {
     if ("version" in block && isPending(block) && !outlivesTurn(block)) cancel(w, turn(), block);
   }
   closeRuns(w, turn, null);
@@ -41,9 +41,9 @@ function cancel(w: LogWriter, turn: Turn, block: Extract<Block, { version: numbe
 function closeRuns(w: LogWriter, turn: () => Turn, parent: string | null): void {
   for (const run of turn().runs.filter((r) => r.parent === parent && r.status === "running")) {
     closeRuns(w, turn, run.id);
-    for (const block of blocksOf(turn()).filter((b) => b.run === run.id && b.end === null))
+    for (const block of listBlocks(turn()).filter((b) => b.run === run.id && b.end === null))
       endBlock(w, turn(), block);
-    const calls = blocksOf(turn()).filter((b) => b.kind === "tool_call" && b.run === run.id);
+    const calls = listBlocks(turn()).filter((b) => b.kind === "tool_call" && b.run === run.id);
     for (const call of calls) {
       if (call.kind !== "tool_call" || hasResult(turn(), call.call)) continue;
       const place = w.place(run.id);
@@ -63,7 +63,7 @@ function closeRuns(w: LogWriter, turn: () => Turn, parent: string | null): void 
 }
 
 function hasResult(turn: Turn, call: string): boolean {
-  return blocksOf(turn).some((b) => b.kind === "tool_result" && b.call === call);
+  return listBlocks(turn).some((b) => b.kind === "tool_result" && b.call === call);
 }
 
 export function endBlock(w: LogWriter, turn: Turn, block: Block): void {

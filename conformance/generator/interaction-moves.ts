@@ -8,7 +8,7 @@ import {
   outlivesTurn,
   TRANSITIONS,
   type Turn,
-  waitingFormOf,
+  findWaitingForm,
 } from "@turnstream/protocol";
 import type { LogWriter } from "../support/log-writer.ts";
 import { on } from "./close.ts";
@@ -116,7 +116,7 @@ function requests(w: LogWriter, turn: Turn, { which, text }: Choice): Move[] {
     (b) => b.kind === "tool_result" && b.end === null && runs(turn, b.run),
   );
   const asks = pickOne(atWork, which);
-  if (asks?.kind === "tool_result" && waitingFormOf(turn, asks.call) === undefined) {
+  if (asks?.kind === "tool_result" && findWaitingForm(turn, asks.call) === undefined) {
     const place = { ...w.place(asks.run), form: w.id("form"), call: asks.call, waits: true as const };
     const fields = [{ name: "email", label: text, type: "email", required: false }] as const;
     const schema = { id: "ask", title: text, fields };

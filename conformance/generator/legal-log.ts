@@ -2,18 +2,18 @@
  * Generated legal session logs, for properties: parallel tools, nested and parallel sub-agents, approvals and
  * questions, stops, errors and takeovers at any moment, payments that settle late, several turns and writers.
  */
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import type fc from "fast-check";
 import { LogWriter } from "../support/log-writer.ts";
 import { type Choice, choices } from "./choice.ts";
 import { movesAt } from "./moves.ts";
 
 /** Legal logs of at most `maxEvents` events. A log may stop anywhere: a prefix of a legal log is legal. */
-export function legalLog(maxEvents: number, options: { check?: boolean } = {}): fc.Arbitrary<Event[]> {
+export function legalLog(maxEvents: number, options: { check?: boolean } = {}): fc.Arbitrary<SessionEvent[]> {
   return choices(maxEvents).map((list) => simulate(list, maxEvents, options.check ?? false));
 }
 
-function simulate(list: readonly Choice[], maxEvents: number, check: boolean): Event[] {
+function simulate(list: readonly Choice[], maxEvents: number, check: boolean): SessionEvent[] {
   const w = new LogWriter({ check }).session();
   for (const choice of list) {
     if (w.events.length >= maxEvents) break;

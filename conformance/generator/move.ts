@@ -1,7 +1,7 @@
 /**
  * What all moves share: their shape, how one is picked, and which calls still want a result.
  */
-import { type Block, blocksOf, type ToolCallBlock, type Turn } from "@turnstream/protocol";
+import { type Block, listBlocks, type ToolCallBlock, type Turn } from "@turnstream/protocol";
 
 export type Move = readonly [weight: number, act: () => void];
 
@@ -13,7 +13,7 @@ const blocks = new WeakMap<Turn, readonly Block[]>();
 
 /** The blocks of a turn, which every move looks at, found once. */
 export function blocksIn(turn: Turn): readonly Block[] {
-  const known = blocks.get(turn) ?? blocksOf(turn);
+  const known = blocks.get(turn) ?? listBlocks(turn);
   blocks.set(turn, known);
   return known;
 }

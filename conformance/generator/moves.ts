@@ -10,7 +10,7 @@ import {
   type ToolCallBlock,
   type ToolResultBlock,
   type Turn,
-  waitingFormOf,
+  findWaitingForm,
 } from "@turnstream/protocol";
 import type { LogWriter } from "../support/log-writer.ts";
 import { closeAll, endBlock, on, running } from "./close.ts";
@@ -230,7 +230,7 @@ function resultMoves(w: LogWriter, turn: Turn, block: ToolResultBlock, which: nu
   const data = media === "image" ? `https://example.com/${block.parts.length}-${which}.png` : text;
   const reference = which % 4 === 0 ? { reference: { id: which % 7, title: text } } : {};
   const moves: Move[] = [];
-  if (run?.status !== "running" && waitingFormOf(turn, block.call) === undefined) {
+  if (run?.status !== "running" && findWaitingForm(turn, block.call) === undefined) {
     const outcomes = isRefused(turn, block.call)
       ? (["error"] as const)
       : (["success", "success", "error", "cancelled"] as const);

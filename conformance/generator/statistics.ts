@@ -1,7 +1,7 @@
 /**
  * What generated logs contain, so that CI can tell that the properties have something to bite on.
  */
-import { emptyState, type Event, fold, type Turn } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, type Turn } from "@turnstream/protocol";
 
 interface LogFacts {
   readonly threeOpen: boolean;
@@ -18,7 +18,7 @@ interface LogFacts {
   readonly resultsOutOfOrder: boolean;
 }
 
-function factsOf(events: readonly Event[]): LogFacts {
+function factsOf(events: readonly SessionEvent[]): LogFacts {
   let state = emptyState;
   const facts = {
     threeOpen: false,
@@ -69,7 +69,7 @@ function overtakes(turn: Turn, index: number): boolean {
 }
 
 /** The share of logs, 0 to 1, of which each fact holds. */
-export function shares(logs: readonly (readonly Event[])[]): Record<keyof LogFacts, number> {
+export function shares(logs: readonly (readonly SessionEvent[])[]): Record<keyof LogFacts, number> {
   const facts = logs.map(factsOf);
   const names = Object.keys(facts[0] ?? {}) as (keyof LogFacts)[];
   const share = (name: keyof LogFacts): number => facts.filter((fact) => fact[name]).length / facts.length;

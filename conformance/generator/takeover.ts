@@ -1,7 +1,7 @@
 /**
  * A takeover at a random point: everything from some index on is void, and with it all that hangs on it.
  */
-import { type Block, blocksOf, type Turn } from "@turnstream/protocol";
+import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
 import type { LogWriter } from "../support/log-writer.ts";
 
 export function takeOver(w: LogWriter, turn: Turn, wanted: number): void {
@@ -30,12 +30,12 @@ function lastCommitted(turn: Turn, { blocks, runs }: Void): number {
     turn.runs.filter((run) => run.status !== "running" && !runs.has(run.id)).map((run) => run.id),
   );
   const isIt = (block: Block): boolean => blocks.has(block.id) && ("version" in block || over.has(block.run));
-  return blocksOf(turn).findLast(isIt)?.index ?? -1;
+  return listBlocks(turn).findLast(isIt)?.index ?? -1;
 }
 
 /** Everything from an index on, every half-written block, and all that hangs on them. */
 function voidFrom(turn: Turn, from: number): Void {
-  const all = blocksOf(turn);
+  const all = listBlocks(turn);
   const blocks = new Set(
     all.filter((b) => b.index >= from || (b.end === null && b.kind !== "tool_result")).map((b) => b.id),
   );

@@ -2,12 +2,12 @@
 import {
   coalesce,
   emptyState,
-  type Event,
-  foldQuiet,
+  type SessionEvent,
+  foldWithHandoffPoint,
   type SessionState,
-  trackQuiet,
+  trackHandoffPoint,
 } from "@turnstream/protocol";
-import { blocks, historyOf, resyncBlocks } from "@turnstream/protocol/blocks";
+import { blocks, toHistory, resyncBlocks } from "@turnstream/protocol/blocks";
 import { expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";
 import { eraseForBlocks } from "../support/dialect-losses.ts";
@@ -31,7 +31,7 @@ function withoutUsers(display: ReturnType<BlocksClient["display"]>): unknown {
 }
 
 /** Reload: history as of the quiet point, then the stream after it. */
-function reload(events: Event[], cuts: number[]): void {
+function reload(events: SessionEvent[], cuts: number[]): void {
   const states = statesOf(events);
   const uncut = feed(new BlocksClient(), framesFrom(blocks, emptyState, events));
   expect(uncut.problems).toEqual([]);
@@ -40,7 +40,7 @@ function reload(events: Event[], cuts: number[]): void {
   for (const k of cuts) {
     const from = quiet[k] as SessionState;
     const client = new BlocksClient();
-    client.load(JSON.parse(JSON.stringify(historyOf(from))) as ReturnType<typeof historyOf>);
+    client.load(JSON.parse(JSON.stringify(toHistory(from))) as ReturnType<typeof toHistory>);
     const replay = framesFrom(blocks, states[from.seq] as SessionState, coalesce(events.slice(from.seq, k)));
     const live = framesFrom(blocks, states[k] as SessionState, events.slice(k));
     feed(feed(client, replay), live);
@@ -49,9 +49,9 @@ function reload(events: Event[], cuts: number[]): void {
   }
 }
 
-function quietPoints(events: Event[]): SessionState[] {
-  let track = trackQuiet(emptyState);
-  const points = [track.quiet, ...events.map((event) => (track = foldQuiet(track, event)).quiet)];
+function quietPoints(events: SessionEvent[]): SessionState[] {
+  let track = trackHandoffPoint(emptyState);
+  const points = [track.quiet, ...events.map((event) => (track = foldWithHandoffPoint(track, event)).quiet)];
   return points.map((point) => point ?? emptyState);
 }
 
@@ -60,7 +60,7 @@ test("H03 H04 at every position of 500 logs, history at the quiet point and the 
 });
 
 /** Reconnect without reload: cut between any two frames, go on from the last cursor seen. */
-function reconnect(events: Event[], cuts: number[]): void {
+function reconnect(events: SessionEvent[], cuts: number[]): void {
   const states = statesOf(events);
   const frames = framesFrom(blocks, emptyState, events);
   const expectShown = sameAs(feed(new BlocksClient(), frames).display());
@@ -77,7 +77,7 @@ test("W01 W03 at every frame of 500 logs, a connection that is cut goes on from 
 });
 
 /** Too slow: what came after `since` was dropped, and a resync brings the client up to date. */
-function fallBehind(events: Event[], cuts: number[]): void {
+function fallBehind(events: SessionEvent[], cuts: number[]): void {
   const states = statesOf(events);
   const expectShown = sameAs(feed(new BlocksClient(), framesFrom(blocks, emptyState, events)).display());
   for (const since of cuts) {

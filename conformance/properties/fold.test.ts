@@ -1,14 +1,14 @@
 /** Properties of the fold and the native hand-off: exact at every cut, whatever the log. */
 import {
-  blocksOf,
+  listBlocks,
   coalesce,
   emptyState,
-  type Event,
+  type SessionEvent,
   fold,
   foldAll,
   isPending,
   outlivesTurn,
-  placeOf,
+  classifyEvent,
   restore,
   snapshot,
 } from "@turnstream/protocol";
@@ -21,7 +21,7 @@ import { crashed } from "../support/crash.ts";
 import { expectSame, framesFrom, sameAs, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
 
-function snapshotAndTail(events: Event[], cuts: number[]): void {
+function snapshotAndTail(events: SessionEvent[], cuts: number[]): void {
   const states = statesOf(events);
   const expectWhole = sameAs(snapshot(states.at(-1) ?? emptyState));
   for (const k of cuts) {
@@ -101,7 +101,7 @@ test("H05 at the end of a turn nothing stays open, and nothing late revives it",
       if (turn === undefined || turn.status === "running") continue;
       expect([turn.open, turn.half_shown, turn.group]).toEqual([0, 0, null]);
       expect(turn.runs.filter((run) => run.status === "running")).toEqual([]);
-      const waiting = blocksOf(turn).filter((b) => "version" in b && isPending(b) && !outlivesTurn(b));
+      const waiting = listBlocks(turn).filter((b) => "version" in b && isPending(b) && !outlivesTurn(b));
       expect(waiting).toEqual([]);
       if (event.type === "turn.end") ended.set(turn.id, turn);
     }
@@ -109,7 +109,7 @@ test("H05 at the end of a turn nothing stays open, and nothing late revives it",
     for (const event of events) {
       if (!("block" in event) || event.type === "form.update" || event.type === "payment.update") continue;
       const decided = "version" in event ? { version: event.version + 10 } : {};
-      const late = { ...event, ...decided, id: `99-${state.seq + 1}` } as Event;
+      const late = { ...event, ...decided, id: `99-${state.seq + 1}` } as SessionEvent;
       const next = fold(state, late);
       for (const turn of next.turns) {
         if (ended.has(turn.id)) expect(turn).toBe(state.turns.toArray().find((t) => t.id === turn.id));
@@ -163,10 +163,10 @@ test("a log that was rebuilt is never taken for the one that was read", () => {
       // The new epoch gives out positions that this reader already has, and then goes on past them.
       const rebuilt = { ...event, id: `${state.epoch + 1}-${state.seq}` };
       const beyond = { ...event, id: `${state.epoch + 1}-${state.seq + 1}` };
-      expect(placeOf(state, rebuilt)).toBe("diverged");
+      expect(classifyEvent(state, rebuilt)).toBe("diverged");
       expect(fold(state, rebuilt)).toBe(state);
       if (["session.start", "turn.start", "turn.takeover"].includes(event.type)) continue;
-      expect(placeOf(state, beyond)).toBe("diverged");
+      expect(classifyEvent(state, beyond)).toBe("diverged");
       expect(fold(state, beyond)).toBe(state);
     }
   }, 100);

@@ -1,5 +1,5 @@
 /** Properties of the `responses` dialect: a plain SSE reader, cut anywhere, ends with the same response. */
-import { emptyState, type Event } from "@turnstream/protocol";
+import { emptyState, type SessionEvent } from "@turnstream/protocol";
 import {
   type ResponsesFrame,
   responses,
@@ -18,7 +18,7 @@ function feed(reader: SseReader, frames: readonly ResponsesFrame[]): SseReader {
   return reader;
 }
 
-function reconnect(events: Event[], cuts: number[], include_tool_tags = false): void {
+function reconnect(events: SessionEvent[], cuts: number[], include_tool_tags = false): void {
   const states = statesOf(events);
   const options = { include_tool_tags };
   const frames = framesFrom(responses, emptyState, events, options);

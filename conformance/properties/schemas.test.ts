@@ -1,6 +1,6 @@
 /** Every event and every frame validates against the published JSON Schema, by a validator that isn't ours. */
 import { readFileSync } from "node:fs";
-import { emptyState, type Event } from "@turnstream/protocol";
+import { emptyState, type SessionEvent } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
@@ -32,10 +32,10 @@ function validate(known: ReadonlyMap<string, ValidateFunction>, value: { readonl
 }
 
 const SETS = [
-  { name: "events", made: (log: Event[]): { readonly type: string }[] => log },
-  { name: "blocks-frames", made: (log: Event[]) => framesFrom(blocks, emptyState, log) },
-  { name: "tasks-frames", made: (log: Event[]) => framesFrom(tasks, emptyState, log) },
-  { name: "responses-frames", made: (log: Event[]) => framesFrom(responses, emptyState, log) },
+  { name: "events", made: (log: SessionEvent[]): { readonly type: string }[] => log },
+  { name: "blocks-frames", made: (log: SessionEvent[]) => framesFrom(blocks, emptyState, log) },
+  { name: "tasks-frames", made: (log: SessionEvent[]) => framesFrom(tasks, emptyState, log) },
+  { name: "responses-frames", made: (log: SessionEvent[]) => framesFrom(responses, emptyState, log) },
 ];
 
 test.each(SETS)(

@@ -1,5 +1,5 @@
 /** Properties of the `tasks` dialect: exact resume at every frame, for plain clients and through decode. */
-import { emptyState, type Event } from "@turnstream/protocol";
+import { emptyState, type SessionEvent } from "@turnstream/protocol";
 import { tasks } from "@turnstream/protocol/tasks";
 import { expect, test } from "vitest";
 import { TasksClient } from "../clients/tasks-client.ts";
@@ -14,7 +14,7 @@ function feed(client: TasksClient, frames: readonly object[]): TasksClient {
 }
 
 /** A client that is cut off between any two frames, and one that begins again from the start. */
-function reconnect(events: Event[], cuts: number[]): void {
+function reconnect(events: SessionEvent[], cuts: number[]): void {
   const states = statesOf(events);
   const frames = framesFrom(tasks, emptyState, events);
   const uncut = feed(new TasksClient(), frames);

@@ -1,5 +1,5 @@
 /** Scenarios of approvals, inside their group: approved, edited, rejected, and not answered in time. */
-import type { Action } from "@turnstream/protocol";
+import type { ApprovalAction } from "@turnstream/protocol";
 import { Story } from "./story.ts";
 
 type Place = ReturnType<Story["place"]>;
@@ -8,7 +8,7 @@ function request(
   log: Story,
   key: string,
   call: string,
-  action: Action,
+  action: ApprovalAction,
   editable: boolean,
   more: { always?: true } = {},
 ): Place {

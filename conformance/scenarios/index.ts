@@ -2,7 +2,7 @@
  * Every scenario by name, with one line that says what it is about. The vectors are made from these, and
  * tests may use them as examples. Each is written anew at every call and always comes out the same.
  */
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import {
   hiddenToolInChatMode,
   plainAnswer,
@@ -100,6 +100,6 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 /** The log of a scenario. */
-export function eventsOf(scenario: Scenario): readonly Event[] {
+export function eventsOf(scenario: Scenario): readonly SessionEvent[] {
   return scenario.write().events;
 }

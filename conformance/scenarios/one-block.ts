@@ -2,11 +2,17 @@
  * What one streamed block shows, chunk by chunk, through the public functions only: the arguments of a tool
  * call, and a text in the `responses` dialect. The vectors are written and verified with it.
  */
-import { type Event, findTurn, inputOf, type Json, type SessionState } from "@turnstream/protocol";
-import { outputTextOf, responses, stripToolTags } from "@turnstream/protocol/responses";
+import {
+  type SessionEvent,
+  findTurn,
+  currentInput,
+  type Json,
+  type SessionState,
+} from "@turnstream/protocol";
+import { outputText, responses, stripToolTags } from "@turnstream/protocol/responses";
 import { Story } from "./story.ts";
 
-function callBlock(state: SessionState, turn: string): Parameters<typeof inputOf>[0] {
+function callBlock(state: SessionState, turn: string): Parameters<typeof currentInput>[0] {
   const block = findTurn(state, turn)?.items.last();
   if (block?.kind !== "tool_call") throw new Error("the call is not there");
   return block;
@@ -18,17 +24,17 @@ export function argumentsOf(chunks: readonly string[]): { partial: Json[]; input
   log.add({ type: "tool_call.start", ...on, call: "call_1", name: "t", label: "" });
   const partial = chunks.map((args) => {
     log.add({ type: "tool_call.delta", ...on, args });
-    return inputOf(callBlock(log.state, log.turn));
+    return currentInput(callBlock(log.state, log.turn));
   });
   log.add({ type: "tool_call.end", ...on });
-  return { partial, input: inputOf(callBlock(log.state, log.turn)) };
+  return { partial, input: currentInput(callBlock(log.state, log.turn)) };
 }
 
 export function releasedBy(chunks: readonly string[]): { released: string[]; at_end: string; text: string } {
   const log = new Story().session().begin("Go");
   const on = log.place();
   let encoder = responses.attach(log.state);
-  const deltaOf = (event: Event): string => {
+  const deltaOf = (event: SessionEvent): string => {
     const step = responses.encode(encoder, event);
     encoder = step.encoder;
     return step.frames.map((frame) => ("delta" in frame ? frame.delta : "")).join("");
@@ -37,7 +43,7 @@ export function releasedBy(chunks: readonly string[]): { released: string[]; at_
   const released = chunks.map((text) => deltaOf(log.add({ type: "text.delta", ...on, text })));
   const at_end = deltaOf(log.add({ type: "text.end", ...on, final: true }));
   const turn = findTurn(log.state, log.turn);
-  const text = turn === undefined ? "" : outputTextOf(turn, false);
+  const text = turn === undefined ? "" : outputText(turn, false);
   if (text !== stripToolTags(chunks.join(""))) throw new Error("two ways to take out tool tags differ");
   return { released, at_end, text };
 }

@@ -2,7 +2,7 @@
  * The log writer with what a story needs beside the events themselves: time that passes, details of the next
  * turn, and a turn that takes up a message which was waiting. Deterministic; never reads a clock.
  */
-import type { Event, EventDraft, EventOf } from "@turnstream/protocol";
+import type { SessionEvent, EventDraft, EventOf } from "@turnstream/protocol";
 import { LogWriter } from "../support/log-writer.ts";
 
 const STARTED_AT = 1_800_000_000_000;
@@ -50,9 +50,9 @@ export class Story extends LogWriter {
     return this;
   }
 
-  override add(draft: EventDraft): Event {
+  override add(draft: EventDraft): SessionEvent {
     const at = { at: this.now };
-    if (draft.type === "message.add" && this.takenUp !== null) return this.events.at(-1) as Event;
+    if (draft.type === "message.add" && this.takenUp !== null) return this.events.at(-1) as SessionEvent;
     if (draft.type === "message.add" && this.messageDetails.resumes !== undefined) {
       const details = this.messageDetails;
       this.messageDetails = {};

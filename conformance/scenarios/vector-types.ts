@@ -3,16 +3,16 @@
  * the README beside the files says the same in words.
  */
 import type {
-  Event,
+  SessionEvent,
   Json,
-  Place,
+  EventClass,
   Position,
-  Rule,
+  EventRule,
   Snapshot,
   SseFrame,
   SseMessage,
 } from "@turnstream/protocol";
-import type { History } from "@turnstream/protocol/blocks";
+import type { BlocksHistory } from "@turnstream/protocol/blocks";
 
 /** One operation of a JSON Patch (RFC 6902). */
 export type PatchOperation =
@@ -21,7 +21,7 @@ export type PatchOperation =
 
 export interface FoldVector {
   readonly description: string;
-  readonly events: readonly Event[];
+  readonly events: readonly SessionEvent[];
   readonly empty: Snapshot;
   readonly patches: readonly (readonly PatchOperation[])[];
   readonly state: Snapshot;
@@ -29,9 +29,9 @@ export interface FoldVector {
 
 export type LegalCase = {
   readonly name: string;
-  readonly events: readonly Event[];
-  readonly event: Event;
-} & ({ readonly legal: true } | { readonly legal: false; readonly rule: Rule });
+  readonly events: readonly SessionEvent[];
+  readonly event: SessionEvent;
+} & ({ readonly legal: true } | { readonly legal: false; readonly rule: EventRule });
 
 export interface LegalVector {
   readonly description: string;
@@ -45,10 +45,10 @@ export interface DialectVector {
   readonly description: string;
   readonly dialect: string;
   readonly options?: { readonly include_tool_tags: boolean };
-  readonly events: readonly Event[];
+  readonly events: readonly SessionEvent[];
   readonly frames: readonly (readonly Frame[])[];
   readonly sse?: readonly string[];
-  readonly decoded: readonly Event[];
+  readonly decoded: readonly SessionEvent[];
 }
 
 /** What comes after a cut: these, and then the items of the replay from number `replay_from` on. */
@@ -62,12 +62,12 @@ export interface HandoffVector {
   readonly scenario: string;
   /** What a client gets that has seen nothing: the whole log, coalesced, as events and as frames. */
   readonly replay: {
-    readonly native: readonly Event[];
+    readonly native: readonly SessionEvent[];
     readonly blocks: readonly Frame[];
     readonly tasks: readonly Frame[];
     readonly responses: readonly Frame[];
   };
-  readonly native: readonly (Rest<Event> & {
+  readonly native: readonly (Rest<SessionEvent> & {
     readonly k: number;
     readonly where: string;
     readonly cursor: string;
@@ -76,7 +76,7 @@ export interface HandoffVector {
   readonly reload: readonly (Rest<Frame> & {
     readonly k: readonly number[];
     readonly last_event_id: string;
-    readonly history: History;
+    readonly history: BlocksHistory;
   })[];
   readonly resync: readonly (Rest<Frame> & {
     readonly k: number;
@@ -130,7 +130,7 @@ export interface PlacesVector {
     readonly name: string;
     readonly last: Position;
     readonly event: { readonly id: string; readonly type: string; readonly first?: number };
-    readonly place: Place;
+    readonly place: EventClass;
   }[];
 }
 

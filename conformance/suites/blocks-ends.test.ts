@@ -1,5 +1,5 @@
 /** The `blocks` dialect: how a turn ends when a person stops it, when it fails, and when it must wait. */
-import { blocksOf, toolItem, TURN_ERROR_WORDS, type TurnErrorWord } from "@turnstream/protocol";
+import { listBlocks, toolItem, TURN_ERROR_CODES, type TurnErrorCode } from "@turnstream/protocol";
 import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";
@@ -111,13 +111,13 @@ describe("a stop", () => {
       },
     ]);
     const turn = turnOf(state);
-    const dots = blocksOf(turn).flatMap((b) => (b.kind === "tool_call" ? [toolItem(turn, b).dot] : []));
-    const open = blocksOf(turn).filter((block) => block.end === null);
+    const dots = listBlocks(turn).flatMap((b) => (b.kind === "tool_call" ? [toolItem(turn, b).dot] : []));
+    const open = listBlocks(turn).filter((block) => block.end === null);
     expect({ dots, open: open.length }).toEqual({ dots: ["stopped"], open: 0 });
   });
 });
 
-function failed(code: TurnErrorWord = "LLM_ERROR"): LogWriter {
+function failed(code: TurnErrorCode = "LLM_ERROR"): LogWriter {
   const log = cutShort();
   const details = { error: "429 from the provider" };
   const error = { code, can_retry: true, error_type: "terminal", details } as const;
@@ -163,10 +163,10 @@ describe("an error", () => {
     expect(message?.items.at(-1)).toMatchObject({ type: "terminal_error", extras: { code: "LLM_ERROR" } });
   });
 
-  test.each(TURN_ERROR_WORDS)("W11 the word %s goes over the wire and back", (code) => {
+  test.each(TURN_ERROR_CODES)("W11 the word %s goes over the wire and back", (code) => {
     const { state, problems } = read(blocks, framesOf(blocks, failed(code)));
     expect(problems).toEqual([]);
-    expect(blocksOf(turnOf(state)).at(-1)).toMatchObject({
+    expect(listBlocks(turnOf(state)).at(-1)).toMatchObject({
       kind: "notice",
       notice: "error",
       error: { code },
@@ -183,7 +183,7 @@ describe("an error", () => {
         { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "No.", extras } },
       ]);
       expect(problems).toEqual([]);
-      expect(blocksOf(turnOf(state)).at(-1)).toMatchObject({ error: { code: "SERVER_ERROR" } });
+      expect(listBlocks(turnOf(state)).at(-1)).toMatchObject({ error: { code: "SERVER_ERROR" } });
     },
   );
 });

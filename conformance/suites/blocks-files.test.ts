@@ -1,5 +1,5 @@
 /** The `blocks` dialect: the files that came with a message. */
-import { legal, SCHEMA_VERSION } from "@turnstream/protocol";
+import { checkEvent, SCHEMA_VERSION } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
@@ -60,7 +60,7 @@ describe("file processing", () => {
     const log = new LogWriter().session().begin("x", { files });
     write(log);
     const stamp = { v: SCHEMA_VERSION, id: `1-${log.state.seq + 1}`, at: 0 } as const;
-    expect(legal(log.state, { ...stamp, type: "files.start", ...log.place(), files })?.rule).toBe("L15");
+    expect(checkEvent(log.state, { ...stamp, type: "files.start", ...log.place(), files })?.rule).toBe("L15");
   });
 
   test("W04 W12 thinking comes after it", () => {

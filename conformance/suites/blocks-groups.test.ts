@@ -1,5 +1,5 @@
 /** The `blocks` dialect: group markers, sub-agents, and tools that are kept off the stream. */
-import { legal, SCHEMA_VERSION } from "@turnstream/protocol";
+import { checkEvent, SCHEMA_VERSION } from "@turnstream/protocol";
 import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
@@ -79,7 +79,7 @@ describe("groups", () => {
   ])("W14 %s does not begin while a group is open", (_, draft) => {
     const log = new LogWriter().session().begin("x").openGroup().think(["Hm."]);
     const event = { v: SCHEMA_VERSION, id: `1-${log.state.seq + 1}`, at: 0, ...log.place(), ...draft };
-    expect(legal(log.state, event as unknown as Parameters<typeof legal>[1])?.rule).toBe("L13");
+    expect(checkEvent(log.state, event as unknown as Parameters<typeof checkEvent>[1])?.rule).toBe("L13");
   });
 
   test("W14 an ordinary approval stays inside its group", () => {
@@ -193,7 +193,7 @@ describe("sub-agents", () => {
     const { turn, index } = log.place();
     const stamp = { v: SCHEMA_VERSION, id: `1-${log.state.seq + 2}`, at: 0 } as const;
     const run = log.startRun(call, "timetable");
-    expect(legal(log.state, { ...stamp, type: "group.start", turn, run, group: "g", index })?.rule).toBe(
+    expect(checkEvent(log.state, { ...stamp, type: "group.start", turn, run, group: "g", index })?.rule).toBe(
       "L12",
     );
   });

@@ -1,6 +1,6 @@
 /** The `blocks` dialect, frame by frame: what stands around a turn, thinking and text. */
-import { emptyState, legal, SCHEMA_VERSION } from "@turnstream/protocol";
-import { blocks, historyOf } from "@turnstream/protocol/blocks";
+import { emptyState, checkEvent, SCHEMA_VERSION } from "@turnstream/protocol";
+import { blocks, toHistory } from "@turnstream/protocol/blocks";
 import { blocksFrameSchema } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
@@ -143,7 +143,7 @@ describe("a whole turn", () => {
 describe("thinking", () => {
   test("W04 is not shown in chat mode, neither live nor in history", () => {
     const log = trainTurn("chat");
-    const text = JSON.stringify([framesOf(blocks, log), historyOf(log.state)]);
+    const text = JSON.stringify([framesOf(blocks, log), toHistory(log.state)]);
     expect(text).not.toContain("thinking");
     expect(text).not.toContain("timetable");
     expect(text).toContain("SE3");
@@ -191,6 +191,6 @@ describe("text", () => {
       name: "find_train",
       label: "",
     } as const;
-    expect(legal(log.state, { ...stamp, ...call })?.rule).toBe("L14");
+    expect(checkEvent(log.state, { ...stamp, ...call })?.rule).toBe("L14");
   });
 });

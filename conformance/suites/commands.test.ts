@@ -1,6 +1,6 @@
 /** What a client sends over the socket (W16): good commands are read as they are, bad ones are refused with a reason. */
 import { parseCursor } from "@turnstream/protocol";
-import { readSocketCommand, socketCommands, socketReplies } from "@turnstream/protocol/schema";
+import { parseSocketCommand, socketCommands, socketReplies } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
 
 const session_id = "ses_rail";
@@ -52,9 +52,9 @@ describe("a good command", () => {
   const all = Object.entries(good).flatMap(([type, bodies]) => bodies.map((body) => ({ type, ...body })));
 
   test.each(all)("W16 W13 is read as it is: %j", (command) => {
-    expect(readSocketCommand(JSON.stringify(command))).toEqual({ ok: true, value: command });
+    expect(parseSocketCommand(JSON.stringify(command))).toEqual({ ok: true, value: command });
     const named = { ...command, request_id: "r-1" };
-    expect(readSocketCommand(JSON.stringify(named))).toEqual({ ok: true, value: named });
+    expect(parseSocketCommand(JSON.stringify(named))).toEqual({ ok: true, value: named });
   });
 
   test("W16 there is one of every type", () => {
@@ -133,18 +133,18 @@ describe("a bad command", () => {
     ["no answer", '{"type":"answer","session_id":"s","approval_key":"k","answers":[]}'],
     ["values that are no object", '{"type":"submit","session_id":"s","form_request_id":"f","values":[1]}'],
   ])("W16 W13 is refused with a reason: %s", (_, text) => {
-    const read = readSocketCommand(text);
+    const read = parseSocketCommand(text);
     expect(read).toMatchObject({ ok: false, code: "BAD_REQUEST" });
     expect(read.ok ? "" : read.message).not.toBe("");
   });
 
   test.each(badCursors)("W16 H03 a last_event_id that is no cursor is refused: %s", (_, cursor) => {
     expect(parseCursor(cursor)).toBeNull();
-    expect(readSocketCommand(subscribe(cursor))).toMatchObject({ ok: false, code: "BAD_REQUEST" });
+    expect(parseSocketCommand(subscribe(cursor))).toMatchObject({ ok: false, code: "BAD_REQUEST" });
   });
 
   test("W16 its reason names the field and stays short, whatever was sent", () => {
-    const read = readSocketCommand(subscribe("9".repeat(1_000_000)));
+    const read = parseSocketCommand(subscribe("9".repeat(1_000_000)));
     const message = read.ok ? "" : read.message;
     expect(message).toContain("last_event_id");
     expect(message.length).toBeLessThan(300);
@@ -156,7 +156,7 @@ describe("a bad command", () => {
       type === "decide"
         ? `{"type":"decide","session_id":"s","approval_key":"k","decision":"edit","args":${bad}}`
         : `{"type":"submit","session_id":"s","form_request_id":"f","values":${bad}}`;
-    const read = readSocketCommand(text);
+    const read = parseSocketCommand(text);
     expect(JSON.stringify(read)).not.toContain('"admin":true,"seats"');
     const value = (read.ok ? read.value : {}) as { args?: { admin?: unknown }; values?: { admin?: unknown } };
     expect((value.args ?? value.values)?.admin).toBeUndefined();

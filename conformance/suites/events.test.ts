@@ -1,15 +1,15 @@
 /** Events: each validates and folds, those of the version before fold too, and unknown ones do no harm. */
 import {
   emptyState,
-  type Event,
+  type SessionEvent,
   fold,
   foldAll,
-  legal,
+  checkEvent,
   type ReadableEvent,
   SCHEMA_VERSION,
-  upgrade,
+  upgradeEvent,
 } from "@turnstream/protocol";
-import { eventSchemas, readEvent } from "@turnstream/protocol/schema";
+import { eventSchemas, parseEvent } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { statesOf } from "../support/replay.ts";
@@ -29,8 +29,8 @@ describe("every type of event", () => {
       if (event.type !== type) continue;
       const before = states[k] ?? emptyState;
       const after = states[k + 1] ?? emptyState;
-      expect(readEvent(JSON.parse(JSON.stringify(event)))).toEqual({ ok: true, value: event });
-      expect(legal(before, event)).toBeNull();
+      expect(parseEvent(JSON.parse(JSON.stringify(event)))).toEqual({ ok: true, value: event });
+      expect(checkEvent(before, event)).toBeNull();
       expect(after.seq).toBe(before.seq + 1);
       expect({ ...before, epoch: after.epoch, seq: after.seq }).not.toEqual(after);
     }
@@ -39,17 +39,17 @@ describe("every type of event", () => {
   test.each(Object.keys(eventSchemas))(
     "%s is refused with a field too many, a field missing or another version",
     (type) => {
-      const event = events.find((e) => e.type === type) as Event;
+      const event = events.find((e) => e.type === type) as SessionEvent;
       const { at: _, ...missing } = event;
-      expect(readEvent({ ...event, extra: 1 })).toMatchObject({ ok: false, code: "BAD_REQUEST" });
-      expect(readEvent(missing)).toMatchObject({ ok: false });
-      expect(readEvent({ ...event, v: SCHEMA_VERSION - 1 })).toMatchObject({ ok: false });
+      expect(parseEvent({ ...event, extra: 1 })).toMatchObject({ ok: false, code: "BAD_REQUEST" });
+      expect(parseEvent(missing)).toMatchObject({ ok: false });
+      expect(parseEvent({ ...event, v: SCHEMA_VERSION - 1 })).toMatchObject({ ok: false });
     },
   );
 
   test("is refused when it is nothing of the kind", () => {
     for (const value of [null, undefined, 7, "x", [], {}, { type: "toString" }, { type: "text.delta" }]) {
-      expect(readEvent(value)).toMatchObject({ ok: false, code: "BAD_REQUEST" });
+      expect(parseEvent(value)).toMatchObject({ ok: false, code: "BAD_REQUEST" });
     }
   });
 
@@ -66,19 +66,19 @@ describe("events of the version before", () => {
     const log = new LogWriter().session().begin("x");
     const on = log.startResult(log.call("find_train", []), "find_train");
     log.endResult(on, "SE3 at 19:20");
-    const { preview, ...rest } = log.events.at(-1) as Extract<Event, { type: "tool_result.end" }>;
+    const { preview, ...rest } = log.events.at(-1) as Extract<SessionEvent, { type: "tool_result.end" }>;
     const v1 = old({ ...rest, content: preview });
-    expect(upgrade(v1)).toEqual(log.events.at(-1));
+    expect(upgradeEvent(v1)).toEqual(log.events.at(-1));
     expect(fold(foldAll(log.events.slice(0, -1)), v1)).toEqual(log.state);
   });
 
   test("group.end might lack its summary", () => {
     const log = new LogWriter().session().begin("x").openGroup().think(["Hm."]).closeGroup("");
-    const { summary: _, ...rest } = log.events.at(-1) as Extract<Event, { type: "group.end" }>;
-    expect(upgrade(old(rest))).toEqual(log.events.at(-1));
+    const { summary: _, ...rest } = log.events.at(-1) as Extract<SessionEvent, { type: "group.end" }>;
+    expect(upgradeEvent(old(rest))).toEqual(log.events.at(-1));
     expect(fold(foldAll(log.events.slice(0, -1)), old(rest))).toEqual(log.state);
     const named = old({ ...rest, summary: "Thought" });
-    expect(upgrade(named)).toMatchObject({ summary: "Thought", v: SCHEMA_VERSION });
+    expect(upgradeEvent(named)).toMatchObject({ summary: "Thought", v: SCHEMA_VERSION });
   });
 
   test("all others fold as they are", () => {
@@ -88,11 +88,11 @@ describe("events of the version before", () => {
       return old({ ...rest, content });
     });
     expect(foldAll(v1)).toEqual(states.at(-1));
-    expect(v1.map(upgrade)).toEqual(events);
+    expect(v1.map(upgradeEvent)).toEqual(events);
   });
 
   test("an event of the current version is upgraded to itself", () => {
-    for (const event of events) expect(upgrade(event)).toBe(event);
+    for (const event of events) expect(upgradeEvent(event)).toBe(event);
   });
 });
 
@@ -128,7 +128,7 @@ describe("what the fold does not know", () => {
   test("an event for a turn, block or index that is not there only advances the position", () => {
     const stamp = { v: SCHEMA_VERSION, id: next, at: 1 } as const;
     const on = { turn: log.turn, run: log.main, block: "nobody", index: 0 };
-    const strays: Event[] = [
+    const strays: SessionEvent[] = [
       { ...stamp, type: "text.delta", ...on, text: "!" },
       { ...stamp, type: "text.delta", ...on, turn: "no turn", text: "!" },
       { ...stamp, type: "text.start", ...on, index: 1_000_000_000, part: false },
@@ -138,7 +138,7 @@ describe("what the fold does not know", () => {
     ];
     for (const event of strays) {
       expect(fold(log.state, event)).toEqual({ ...log.state, seq: log.state.seq + 1 });
-      expect(legal(log.state, event)).not.toBeNull();
+      expect(checkEvent(log.state, event)).not.toBeNull();
     }
   });
 

@@ -3,15 +3,15 @@
  * that are written down as the source documents print them. Every frame and event is held against its schema.
  */
 import {
-  blocksOf,
+  listBlocks,
   type Block,
   type Dialect,
   emptyState,
-  type Event,
+  type SessionEvent,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
-import { readEvent } from "@turnstream/protocol/schema";
+import { parseEvent } from "@turnstream/protocol/schema";
 import { decodeAll, framesFrom } from "../support/replay.ts";
 
 export interface AnyFrame {
@@ -22,7 +22,7 @@ export interface AnyFrame {
 /** The frames of a whole log, cursors included. */
 export function framesOf<E, D, F extends AnyFrame, O>(
   dialect: Dialect<E, D, F, O>,
-  log: { readonly events: readonly Event[] },
+  log: { readonly events: readonly SessionEvent[] },
   options?: O,
 ): F[] {
   return framesFrom(dialect, emptyState, log.events, options);
@@ -31,7 +31,7 @@ export function framesOf<E, D, F extends AnyFrame, O>(
 /** The same without the cursors, to be compared with frames as the documents have them. */
 export function bareFramesOf<E, D, F extends AnyFrame, O>(
   dialect: Dialect<E, D, F, O>,
-  log: { readonly events: readonly Event[] },
+  log: { readonly events: readonly SessionEvent[] },
   options?: O,
 ): Omit<F, "event_id">[] {
   return framesOf(dialect, log, options).map(({ event_id: _, ...frame }) => frame);
@@ -39,7 +39,7 @@ export function bareFramesOf<E, D, F extends AnyFrame, O>(
 
 export interface Reading {
   readonly state: SessionState;
-  readonly events: readonly Event[];
+  readonly events: readonly SessionEvent[];
   /** Where this client would resume. */
   readonly cursor: string | null;
   /** What is wrong with the events, by their schemas. */
@@ -54,7 +54,7 @@ export function read<E, D extends { readonly state: SessionState; readonly curso
   const { decoder, events } = decodeAll(dialect, frames as unknown as readonly F[]);
   const problems = events.flatMap((event) => {
     // As it would come out of a log: a field that is undefined is not there.
-    const result = readEvent(JSON.parse(JSON.stringify(event)));
+    const result = parseEvent(JSON.parse(JSON.stringify(event)));
     return result.ok ? [] : [`${event.type}: ${result.message}`];
   });
   return { state: decoder.state, events, cursor: decoder.cursor, problems };
@@ -68,7 +68,7 @@ export function turnOf(state: SessionState): Turn {
 
 /** The blocks of a state's newest turn. */
 export function blocksIn(state: SessionState): Block[] {
-  return blocksOf(turnOf(state));
+  return listBlocks(turnOf(state));
 }
 
 /** Chosen fields of things, for comparing what matters. */

@@ -1,6 +1,6 @@
 /** History as 004 has it: flat messages, their markers, and what waits. */
 import { restore, snapshot, turnSnapshot, restoreTurn } from "@turnstream/protocol";
-import { historyOf, type HistoryMessage, turnMessages } from "@turnstream/protocol/blocks";
+import { toHistory, type HistoryMessage, turnMessages } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { pick } from "./frames.ts";
@@ -26,7 +26,7 @@ describe("messages", () => {
   test("H01 W14 are flat, with the fields of 004", () => {
     const log = tideTurn();
     const common = { message_id: log.turn, ...nobody };
-    expect(historyOf(log.state).messages).toEqual([
+    expect(toHistory(log.state).messages).toEqual([
       {
         role: "user",
         message_id: log.turn,
@@ -105,7 +105,7 @@ describe("messages", () => {
       .think(["Hm, ", "tides."])
       .closeGroup("Thought");
     log.text(["Yes."], { final: true }).end();
-    expect(historyOf(log.state).messages[1]).toEqual({
+    expect(toHistory(log.state).messages[1]).toEqual({
       role: "assistant",
       message_id: log.turn,
       message_type: "chat",
@@ -124,7 +124,7 @@ describe("messages", () => {
       .closeGroup("Read")
       .text(["Yes."], { final: true })
       .end();
-    for (const message of historyOf(log.state).messages) {
+    for (const message of toHistory(log.state).messages) {
       expect((message.tool_calls ?? []).length + message.content.length).toBe(1);
     }
   });
@@ -135,7 +135,7 @@ describe("messages", () => {
     const on = log.startResult(call, "call_agent");
     const run = log.startRun(call, "tides");
     log.text(["Five."], { part: true, run }).endRun(run).endResult(on, "Five.");
-    expect(pick(historyOf(log.state).messages, "role", "subagent", "parent_tool_use_id")).toEqual([
+    expect(pick(toHistory(log.state).messages, "role", "subagent", "parent_tool_use_id")).toEqual([
       { role: "user" },
       { role: "assistant", ...nobody },
       { role: "assistant", subagent: "tides", parent_tool_use_id: "tc-1" },
@@ -149,7 +149,7 @@ describe("messages", () => {
     log.add({ type: "tool_call.start", ...on, call: "c", name: "share_thought", label: "", hidden: true });
     log.add({ type: "tool_call.end", ...on, input: {} });
     log.text(["A thought."], { part: true });
-    expect(outline(historyOf(log.state).messages)).toEqual([
+    expect(outline(toHistory(log.state).messages)).toEqual([
       { role: "user", display_type: "content" },
       { role: "assistant", message_type: "chat", display_type: "content" },
     ]);
@@ -157,7 +157,7 @@ describe("messages", () => {
 
   test("H01 U06 each turn has one chat message, its first by the assistant", () => {
     const log = tideTurn(tideTurn());
-    const chats = historyOf(log.state).messages.filter((message) => message.message_type === "chat");
+    const chats = toHistory(log.state).messages.filter((message) => message.message_type === "chat");
     expect(new Set(chats.map((message) => message.message_id)).size).toBe(2);
     expect(chats).toHaveLength(2);
     expect(chats.every((message) => message.role === "assistant")).toBe(true);
@@ -167,27 +167,27 @@ describe("messages", () => {
     const log = new LogWriter().session().begin("x");
     log.add({ type: "notice.stopped", ...log.place(), text: "You stopped it." });
     log.end("user_stopped");
-    expect(historyOf(log.state).messages.at(-1)?.content).toEqual([
+    expect(toHistory(log.state).messages.at(-1)?.content).toEqual([
       { type: "text", text: "You stopped it.", is_part: false, extras: { block_subtype: "user_stopped" } },
     ]);
   });
 
   test("H01 can be had backwards: the newest turns first, older ones a turn at a time", () => {
     const log = tideTurn(tideTurn(tideTurn()));
-    const all = historyOf(log.state).messages;
+    const all = toHistory(log.state).messages;
     const window = restore(snapshot(log.state, 1));
     const older = log.state.turns
       .toArray()
       .slice(0, -1)
       .map((turn) => restoreTurn(turnSnapshot(turn)));
     expect(window.earlier).toBe(2);
-    expect([...older.flatMap(turnMessages), ...historyOf(window).messages]).toEqual(all);
+    expect([...older.flatMap(turnMessages), ...toHistory(window).messages]).toEqual(all);
   });
 });
 
 /** The one assistant message of kind `type`. */
 function partOf(log: LogWriter, type: string): Record<string, unknown> | undefined {
-  const parts = historyOf(log.state).messages.flatMap((message) => message.content);
+  const parts = toHistory(log.state).messages.flatMap((message) => message.content);
   return parts.find((part) => part.type === type);
 }
 
@@ -205,7 +205,7 @@ describe("what became of it", () => {
       results: 10,
       whole,
     });
-    expect(historyOf(log.state).messages.at(-1)).toMatchObject({ role: "tool", results: 10, whole });
+    expect(toHistory(log.state).messages.at(-1)).toMatchObject({ role: "tool", results: 10, whole });
   });
 
   test("H01 H03 an edited approval keeps what will be done instead, as on the stream", () => {

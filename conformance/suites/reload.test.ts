@@ -1,19 +1,19 @@
 /** Reload and hand-off (004): what a client finds at any moment of a turn, and how it goes on from there. */
 import {
-  blocksOf,
+  listBlocks,
   coalesce,
   emptyState,
   foldAll,
-  foldQuiet,
-  isQuiet,
+  foldWithHandoffPoint,
+  isHandoffPoint,
   restore,
   type SessionState,
   snapshot,
   toolItem,
-  trackQuiet,
+  trackHandoffPoint,
   viewTurn,
 } from "@turnstream/protocol";
-import { blocks, historyOf } from "@turnstream/protocol/blocks";
+import { blocks, toHistory } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import { describe, expect, test } from "vitest";
@@ -25,8 +25,8 @@ import { everyEvent } from "./every-event.ts";
 
 /** The state at the latest quiet point of a log: what history is made from. */
 function quietOf(log: LogWriter, upTo = log.events.length): SessionState {
-  let track = trackQuiet(emptyState);
-  for (const event of log.events.slice(0, upTo)) track = foldQuiet(track, event);
+  let track = trackHandoffPoint(emptyState);
+  for (const event of log.events.slice(0, upTo)) track = foldWithHandoffPoint(track, event);
   return track.quiet ?? emptyState;
 }
 
@@ -41,7 +41,7 @@ function asRequested(items: unknown): unknown {
 describe("the status beside history", () => {
   test("H02 is idle before the first turn and after the last, running in between, and the cursor is the position", () => {
     const log = new LogWriter().session();
-    expect(historyOf(log.state)).toEqual({
+    expect(toHistory(log.state)).toEqual({
       title: null,
       messages: [],
       agent_status: "idle",
@@ -51,12 +51,12 @@ describe("the status beside history", () => {
       last_event_id: "1-1",
     });
     log.begin("x").text(["One."], { part: true });
-    expect(historyOf(log.state)).toMatchObject({
+    expect(toHistory(log.state)).toMatchObject({
       agent_status: "running",
       last_event_id: `1-${log.events.length}`,
     });
     log.text(["Two."], { final: true }).end();
-    expect(historyOf(log.state)).toMatchObject({
+    expect(toHistory(log.state)).toMatchObject({
       agent_status: "idle",
       last_event_id: `1-${log.events.length}`,
     });
@@ -70,7 +70,7 @@ describe("the status beside history", () => {
       text: "And then?",
       files: [{ url: "https://f.example/a" }],
     });
-    expect(historyOf(log.state).waiting).toEqual([
+    expect(toHistory(log.state).waiting).toEqual([
       {
         role: "user",
         message_id: null,
@@ -104,8 +104,8 @@ function waiting(): LogWriter {
 describe("a reload while an approval waits", () => {
   test("H02 H04 the agent runs, and the approval is there with all that is needed to answer it", () => {
     const log = waiting();
-    expect(isQuiet(log.state)).toBe(true);
-    const history = historyOf(quietOf(log));
+    expect(isHandoffPoint(log.state)).toBe(true);
+    const history = toHistory(quietOf(log));
     expect(history.agent_status).toBe("running");
     expect(history.pending_approval).toEqual({
       type: "approval_request",
@@ -122,7 +122,7 @@ describe("a reload while an approval waits", () => {
 
   test("H04 its group is open and the call in it pending", () => {
     const log = waiting();
-    const { messages } = historyOf(quietOf(log));
+    const { messages } = toHistory(quietOf(log));
     expect(pick(messages, "display_type", "summary", "group_closed").slice(1)).toEqual([
       { display_type: "group_start" },
       { display_type: "group_item" },
@@ -141,14 +141,14 @@ describe("a reload while an approval waits", () => {
     const log = waiting();
     const from = log.events.length;
     const quiet = quietOf(log);
-    const approval = blocksOf(turnOf(log.state)).find((block) => block.kind === "approval");
+    const approval = listBlocks(turnOf(log.state)).find((block) => block.kind === "approval");
     const on = { turn: log.turn, run: log.main, block: approval?.id ?? "", index: approval?.index ?? 0 };
     log.add({ type: "approval.update", ...on, version: 1, status: "approved" });
     log.result("tc-1", "buy_ticket", "bought").closeGroup("Bought");
     const frames = framesFrom(blocks, quiet, log.events.slice(from));
     const types = frames.map((f) => (f.type === "content_block_start" ? f.content_block.type : f.type));
     expect(types).toEqual(["approval_result", "tool_result", "content_block_stop", "group_end"]);
-    expect(historyOf(log.state).pending_approval).toBeNull();
+    expect(toHistory(log.state).pending_approval).toBeNull();
   });
 });
 
@@ -160,7 +160,7 @@ describe("the quiet point", () => {
     log.add({ type: "text.start", ...on, part: false });
     for (const text of ["one ", "two ", "three"]) log.add({ type: "text.delta", ...on, text });
     const quiet = quietOf(log);
-    expect(historyOf(quiet).last_event_id).toBe(`1-${before}`);
+    expect(toHistory(quiet).last_event_id).toBe(`1-${before}`);
     const frames = framesFrom(blocks, quiet, coalesce(log.events.slice(before)));
     expect(frames.map((frame) => (frame.type === "content_block_delta" ? frame.delta : frame.type))).toEqual([
       "content_block_start",
@@ -171,8 +171,8 @@ describe("the quiet point", () => {
   test("H03 a call or result under way is no hindrance: it is shown once it has ended", () => {
     const log = new LogWriter().session().begin("x").openGroup().think(["Hm."]);
     log.startResult(log.call("get_tide", []), "get_tide");
-    expect(isQuiet(log.state)).toBe(true);
-    expect(historyOf(log.state).messages.map((message) => message.role)).toEqual([
+    expect(isHandoffPoint(log.state)).toBe(true);
+    expect(toHistory(log.state).messages.map((message) => message.role)).toEqual([
       "user",
       "assistant",
       "assistant",
@@ -181,13 +181,13 @@ describe("the quiet point", () => {
 
   test("H03 a group without a message yet waits for its first one", () => {
     const log = new LogWriter().session().begin("x").openGroup();
-    expect(isQuiet(log.state)).toBe(false);
+    expect(isHandoffPoint(log.state)).toBe(false);
     log.think(["Hm."]);
-    expect(isQuiet(log.state)).toBe(true);
+    expect(isHandoffPoint(log.state)).toBe(true);
   });
 });
 
-const client = (history: ReturnType<typeof historyOf> | null, frames: readonly object[]) => {
+const client = (history: ReturnType<typeof toHistory> | null, frames: readonly object[]) => {
   const it = new BlocksClient();
   if (history !== null) it.load(history);
   for (const frame of frames) it.handle(frame as Record<string, unknown>);
@@ -231,10 +231,10 @@ describe("the hand-off at every position of a log with every kind of event", () 
 
   test("H03 H04 blocks: history at the quiet point and the frames after it show what the whole stream shows", () => {
     const uncut = client(null, framesFrom(blocks, emptyState, events));
-    let track = trackQuiet(emptyState);
+    let track = trackHandoffPoint(emptyState);
     for (const k of cuts) {
       const quiet = track.quiet ?? emptyState;
-      const shown = client(historyOf(quiet), framesFrom(blocks, quiet, events.slice(quiet.seq)));
+      const shown = client(toHistory(quiet), framesFrom(blocks, quiet, events.slice(quiet.seq)));
       for (const [turn, message] of Object.entries(uncut)) {
         const items = shown[turn]?.items.filter((item) => (item as { type: string }).type !== "user");
         expect({ turn, k, items: asRequested(items) }).toEqual({
@@ -244,14 +244,14 @@ describe("the hand-off at every position of a log with every kind of event", () 
         });
       }
       const event = events[k];
-      if (event !== undefined) track = foldQuiet(track, event);
+      if (event !== undefined) track = foldWithHandoffPoint(track, event);
     }
   });
 });
 
 describe("a reload afterwards", () => {
   test("H04 finds every group closed and nothing to subscribe to", () => {
-    const history = historyOf(everyEvent().state);
+    const history = toHistory(everyEvent().state);
     expect(history.agent_status).toBe("idle");
     const opened = history.messages.filter((message) => message.display_type === "group_start");
     const closed = history.messages.filter((m) => m.display_type === "group_end" || m.group_closed === true);
@@ -267,7 +267,7 @@ const calling = () => {
 };
 
 const dots = (state: SessionState) =>
-  blocksOf(turnOf(state)).flatMap((b) => (b.kind === "tool_call" ? [toolItem(turnOf(state), b).dot] : []));
+  listBlocks(turnOf(state)).flatMap((b) => (b.kind === "tool_call" ? [toolItem(turnOf(state), b).dot] : []));
 
 describe("a call without a result", () => {
   test("H05 U02 is pending while its turn runs, also after a reload", () => {
@@ -289,6 +289,6 @@ describe("a call without a result", () => {
     log.startResult(log.call("get_tide", []), "get_tide");
     log.end("error");
     expect(dots(log.state)).toEqual(["stopped"]);
-    expect(historyOf(log.state).messages.map((message) => message.role)).toEqual(["user", "assistant"]);
+    expect(toHistory(log.state).messages.map((message) => message.role)).toEqual(["user", "assistant"]);
   });
 });

@@ -1,5 +1,5 @@
 /** The `responses` dialect (002), frame by frame: what a person must do, and errors. */
-import { ERRORS, TURN_ERROR_WORDS } from "@turnstream/protocol";
+import { ERRORS, TURN_ERROR_CODES } from "@turnstream/protocol";
 import { responses } from "@turnstream/protocol/responses";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
@@ -143,7 +143,7 @@ describe("interaction requests", () => {
 });
 
 describe("errors", () => {
-  test.each(TURN_ERROR_WORDS)("S09 %s has its message and its number, then [DONE]", (code) => {
+  test.each(TURN_ERROR_CODES)("S09 %s has its message and its number, then [DONE]", (code) => {
     const log = begun();
     const error = { code, can_retry: ERRORS[code].can_retry, error_type: "terminal" } as const;
     log.add({ type: "notice.error", ...log.place(), text: "That did not work.", ...error });

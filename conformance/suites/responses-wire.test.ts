@@ -1,7 +1,7 @@
 /** The `responses` dialect as SSE text, the message that asks for it, and the table of errors. */
-import { createSseParser, errorWordOf, ERRORS, type SseMessage } from "@turnstream/protocol";
+import { createSseParser, errorCodeFromNumber, ERRORS, type SseMessage } from "@turnstream/protocol";
 import { responses, responsesFromSse, responsesToSse } from "@turnstream/protocol/responses";
-import { errorReply, postMessageReply, readPostMessage } from "@turnstream/protocol/schema";
+import { errorReply, postMessageReply, parsePostMessage } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
 import { SseReader } from "../clients/sse-reader.ts";
 import { LogWriter } from "../support/log-writer.ts";
@@ -96,7 +96,7 @@ describe("the table of errors", () => {
   test("S09 W11 leads from the word to the number and back", () => {
     for (const [word, { number, meaning }] of Object.entries(ERRORS)) {
       expect(word).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
-      expect(errorWordOf(number)).toBe(word);
+      expect(errorCodeFromNumber(number)).toBe(word);
       expect(meaning).toMatch(/[.]$/);
     }
   });
@@ -106,11 +106,11 @@ describe("a posted message", () => {
   const good = { message: "Hello", stream: true, agent_id: "a-1" };
 
   test("S01 S06 has 002's fields; stream and include_tool_tags are false unless said", () => {
-    expect(readPostMessage(JSON.stringify({ ...good, include_tool_tags: true }))).toEqual({
+    expect(parsePostMessage(JSON.stringify({ ...good, include_tool_tags: true }))).toEqual({
       ok: true,
       value: { ...good, include_tool_tags: true },
     });
-    expect(readPostMessage('{"message":"Hello"}')).toEqual({
+    expect(parsePostMessage('{"message":"Hello"}')).toEqual({
       ok: true,
       value: { message: "Hello", stream: false, include_tool_tags: false },
     });
@@ -118,11 +118,11 @@ describe("a posted message", () => {
 
   test("S01 S07 goes on from a form with resume_form_request_id", () => {
     const body = { ...good, resume_form_request_id: "frm-1" };
-    expect(readPostMessage(JSON.stringify(body))).toMatchObject({ ok: true, value: body });
+    expect(parsePostMessage(JSON.stringify(body))).toMatchObject({ ok: true, value: body });
     const filled = { ...body, message: "", form_values: { email: "an@example.org" } };
-    expect(readPostMessage(JSON.stringify(filled))).toMatchObject({ ok: true, value: filled });
+    expect(parsePostMessage(JSON.stringify(filled))).toMatchObject({ ok: true, value: filled });
     const ofNone = { ...good, form_values: {} };
-    expect(readPostMessage(JSON.stringify(ofNone))).toMatchObject({ ok: false });
+    expect(parsePostMessage(JSON.stringify(ofNone))).toMatchObject({ ok: false });
   });
 
   test.each([
@@ -140,7 +140,7 @@ describe("a posted message", () => {
     '{"message":"x","extra":1}',
     JSON.stringify({ message: "x".repeat(1_000_001) }),
   ])("S01 S09 a bad body is a bad request with a reason: %.40s", (text) => {
-    const body = readPostMessage(text);
+    const body = parsePostMessage(text);
     expect(body).toMatchObject({ ok: false, code: "BAD_REQUEST" });
     expect(body.ok ? "" : body.message).not.toBe("");
   });

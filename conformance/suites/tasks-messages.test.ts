@@ -1,5 +1,5 @@
 /** The `tasks` dialect (001): messages with citations, and what a client has in the end. */
-import { type Annotation, blocksOf } from "@turnstream/protocol";
+import { type Annotation, listBlocks } from "@turnstream/protocol";
 import { tasks, taskState } from "@turnstream/protocol/tasks";
 import { describe, expect, test } from "vitest";
 import { TasksClient } from "../clients/tasks-client.ts";
@@ -131,7 +131,7 @@ describe("what a client of 001 has in the end", () => {
     });
     expect(folded(log)).toEqual(stated(log));
     const { state } = read(tasks, framesOf(tasks, log));
-    expect(blocksOf(turnOf(state))).toMatchObject([{ kind: "notice", notice: "stopped" }]);
+    expect(listBlocks(turnOf(state))).toMatchObject([{ kind: "notice", notice: "stopped" }]);
   });
 
   test("T02 what a takeover makes void is emptied in its place", () => {

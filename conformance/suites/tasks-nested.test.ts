@@ -1,5 +1,5 @@
 /** The `tasks` dialect: sub-agents as tasks, and the decoder on streams as 001 prints them. */
-import { type Block, blocksOf, viewRun, viewTurn } from "@turnstream/protocol";
+import { type Block, listBlocks, viewRun, viewTurn } from "@turnstream/protocol";
 import { tasks } from "@turnstream/protocol/tasks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
@@ -26,7 +26,7 @@ describe("sub-agents", () => {
     const { log } = nested();
     const frames = framesOf(tasks, log);
     const bare = bareFramesOf(tasks, log);
-    const id = blocksOf(turnOf(log.state)).find(
+    const id = listBlocks(turnOf(log.state)).find(
       (b) => b.kind === "tool_result" && b.call === "call_outer",
     )?.id;
     const of = { task_id: log.turn, output_index: 1 };
@@ -220,7 +220,7 @@ describe("the decoder on streams of 001", () => {
     for (const frame of frames.filter((f) => repeatable.test((f as { type: string }).type))) {
       const at = frames.indexOf(frame);
       const { turns } = read(tasks, [...frames.slice(0, at + 1), ...frames.slice(at)]).state;
-      expect(blocksOf(turns.last() ?? turnOf(once))).toMatchObject(expected("call_1"));
+      expect(listBlocks(turns.last() ?? turnOf(once))).toMatchObject(expected("call_1"));
     }
   });
 

@@ -1,5 +1,12 @@
 /** What people see of a turn: tool items with their dots, groups with their headers, the brand. */
-import { brandBlock, findTurn, type GroupItem, type ToolItem, viewRun, viewTurn } from "@turnstream/protocol";
+import {
+  firstVisibleBlock,
+  findTurn,
+  type GroupItem,
+  type ToolItem,
+  viewRun,
+  viewTurn,
+} from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { pick, turnOf } from "./frames.ts";
@@ -196,7 +203,7 @@ describe("a group", () => {
 
 const brandOf = (log: LogWriter) => {
   const turn = findTurn(log.state, log.turn);
-  const id = turn === undefined ? null : brandBlock(turn);
+  const id = turn === undefined ? null : firstVisibleBlock(turn);
   return turn?.items.toArray().find((item) => item?.id === id)?.kind ?? null;
 };
 

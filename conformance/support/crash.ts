@@ -1,10 +1,10 @@
 /**
  * What a log looks like when the writer died and only the end of the turn was written for it.
  */
-import { type Event, foldAll, SCHEMA_VERSION } from "@turnstream/protocol";
+import { type SessionEvent, foldAll, SCHEMA_VERSION } from "@turnstream/protocol";
 
 /** The log with its running turn ended, whatever is open in it. */
-export function crashed(events: readonly Event[]): Event[] {
+export function crashed(events: readonly SessionEvent[]): SessionEvent[] {
   const state = foldAll(events);
   const turn = state.turns.last();
   if (turn?.status !== "running") return [...events];

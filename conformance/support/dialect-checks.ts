@@ -1,17 +1,24 @@
 /**
  * Checks that every dialect must pass, whatever its frames look like. The properties feed them generated logs.
  */
-import { type Dialect, emptyState, type Event, fold, legal, type SessionState } from "@turnstream/protocol";
-import { readEvent } from "@turnstream/protocol/schema";
+import {
+  type Dialect,
+  emptyState,
+  type SessionEvent,
+  fold,
+  checkEvent,
+  type SessionState,
+} from "@turnstream/protocol";
+import { parseEvent } from "@turnstream/protocol/schema";
 import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "./replay.ts";
 
-type Check = (events: Event[], cuts: number[]) => void;
+type Check = (events: SessionEvent[], cuts: number[]) => void;
 
 /** Applies a check at every frame of a log, where the property only gives positions. */
 export function atEveryFrame<E, D, F, O>(
   dialect: Dialect<E, D, F, O>,
   check: Check,
-): (events: Event[]) => void {
+): (events: SessionEvent[]) => void {
   return (events) => {
     const { length } = framesFrom(dialect, emptyState, events);
     check(
@@ -50,15 +57,15 @@ export function roundTrip<
 /** What a decoder writes is a legal log. A call without its result, when one of them is hidden, can't be. */
 export function decodesLegally<E, D extends { readonly state: SessionState }, F, O>(
   dialect: Dialect<E, D, F, O>,
-  isExcused: (event: Event) => boolean = () => false,
-): (events: Event[]) => void {
+  isExcused: (event: SessionEvent) => boolean = () => false,
+): (events: SessionEvent[]) => void {
   return (events) => {
     if (events.some((event) => "hidden" in event)) return;
     let state = emptyState;
     for (const event of decodeAll(dialect, framesFrom(dialect, emptyState, events)).events) {
-      const valid = readEvent(event);
+      const valid = parseEvent(event);
       if (!valid.ok) throw new Error(`${event.type} is not valid: ${valid.message}`);
-      const wrong = legal(state, event);
+      const wrong = checkEvent(state, event);
       if (wrong !== null && !isExcused(event))
         throw new Error(`${wrong.rule} ${event.type}: ${wrong.message}`);
       state = fold(state, event);

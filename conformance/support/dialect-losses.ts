@@ -4,14 +4,14 @@
  */
 import {
   type Block,
-  blocksOf,
+  listBlocks,
   isBlock,
   type Item,
   type Run,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
-import { outputTextOf } from "@turnstream/protocol/responses";
+import { outputText } from "@turnstream/protocol/responses";
 import { taskState } from "@turnstream/protocol/tasks";
 
 type Fields = Record<string, unknown>;
@@ -150,7 +150,7 @@ function byTask(a: Fields, b: Fields): number {
 function tasksRun(turn: Turn, run: Run): Fields {
   const { task_id, output } = taskState({ ...turn }, run);
   const isMain = run.id === mainOf(turn);
-  const own = blocksOf(turn).filter((b) => b.run === run.id && "output" in b && isShown(turn, b));
+  const own = listBlocks(turn).filter((b) => b.run === run.id && "output" in b && isShown(turn, b));
   const items = output.flatMap((item) => {
     const block = own.find((b) => b.id === item.id);
     if (block === undefined) return [];
@@ -208,17 +208,17 @@ export function eraseForResponses(
 }
 
 function sentText(turn: Turn): string {
-  return outputTextOf(turn, false);
+  return outputText(turn, false);
 }
 
 export function joinedText(turn: Turn): string {
-  return blocksOf(turn)
+  return listBlocks(turn)
     .map((block) => (block.kind === "text" ? block.text : ""))
     .join("");
 }
 
 function responsesBlocks(turn: Turn): Fields {
-  const blocks = blocksOf(turn).filter((block) => isShown(turn, block));
+  const blocks = listBlocks(turn).filter((block) => isShown(turn, block));
   const steps: unknown[] = [];
   const results: unknown[] = [];
   const interactions: unknown[] = [];

@@ -6,17 +6,17 @@ import { readFileSync } from "node:fs";
 import {
   emptyState,
   ERRORS,
-  type Event,
+  type SessionEvent,
   fold,
-  legal,
+  checkEvent,
   parseCursor,
-  placeOf,
-  RULES,
+  classifyEvent,
+  EVENT_RULES,
   snapshot,
   TRANSITIONS,
-  TURN_ERROR_WORDS,
+  TURN_ERROR_CODES,
 } from "@turnstream/protocol";
-import { readEvent } from "@turnstream/protocol/schema";
+import { parseEvent } from "@turnstream/protocol/schema";
 import { codeIn, fencesOf, jsonIn, linksOf, tablesOf } from "./markdown.ts";
 import { statesOf } from "./replay.ts";
 
@@ -46,7 +46,7 @@ export function examplesOf(text: string, mark: string): unknown[] {
 }
 
 /** The log that the examples of events make up. */
-export const logOf = (text: string): Event[] => examplesOf(text, "event") as Event[];
+export const logOf = (text: string): SessionEvent[] => examplesOf(text, "event") as SessionEvent[];
 
 /** As much of JSON Schema as our schemas use. */
 export interface Schema {
@@ -85,9 +85,9 @@ export const checkExamples: Check = (text) => {
   const wrong: string[] = [];
   let state = emptyState;
   for (const event of logOf(text)) {
-    const result = readEvent(event);
+    const result = parseEvent(event);
     if (!result.ok) wrong.push(`${event.type} ${event.id}: ${result.message}`);
-    const illegal = legal(state, event);
+    const illegal = checkEvent(state, event);
     if (illegal !== null) wrong.push(`${event.type} ${event.id}: ${illegal.rule} ${illegal.message}`);
     state = fold(state, event);
   }
@@ -101,7 +101,7 @@ export const checkPlaces: Check = (text) => {
   const wrong = examples.flatMap(([at = "", id = "", first = "-", type = "", place]) => {
     const last = parseCursor(at);
     if (last === null) return [`${at} is not a position`];
-    const real = placeOf(last, { id, type, ...(first === "-" ? {} : { first: Number(first) }) });
+    const real = classifyEvent(last, { id, type, ...(first === "-" ? {} : { first: Number(first) }) });
     return real === place ? [] : [`${id} stands ${real} beside ${at}`];
   });
   const places = rowsOf(text, "place").map(([place]) => bare(place));
@@ -174,7 +174,7 @@ function kindOf(schema: Schema): string {
   if (schema.anyOf !== undefined)
     return schema.anyOf.map((s) => (s.type === "null" ? "null" : kindOf(s))).join(" or ");
   if (schema.enum !== undefined) {
-    return schema.enum.join() === TURN_ERROR_WORDS.join() ? "turn error" : `one of ${schema.enum.join(", ")}`;
+    return schema.enum.join() === TURN_ERROR_CODES.join() ? "turn error" : `one of ${schema.enum.join(", ")}`;
   }
   switch (schema.type) {
     case undefined:
@@ -236,7 +236,7 @@ export const checkRules: Check = (text) => {
     ...bothWays(
       "rule",
       written,
-      Object.entries(RULES).map(([rule, words]) => `${rule} ${words}`),
+      Object.entries(EVENT_RULES).map(([rule, words]) => `${rule} ${words}`),
     ),
     ...bothWays(
       "promise",

@@ -6,12 +6,12 @@ import {
   type Dialect,
   emptyState,
   fold,
-  isQuiet,
+  isHandoffPoint,
   type SessionState,
-  trackQuiet,
-  foldQuiet,
+  trackHandoffPoint,
+  foldWithHandoffPoint,
 } from "@turnstream/protocol";
-import { blocks, historyOf } from "@turnstream/protocol/blocks";
+import { blocks, toHistory } from "@turnstream/protocol/blocks";
 import { responses, responsesToSse } from "@turnstream/protocol/responses";
 import {
   blocksFrameSchema,
@@ -189,11 +189,13 @@ export const checkHistory: Check = (text) => {
   });
   const wrong = shown.flatMap(({ at, history }) => {
     const state = states.find(({ epoch, seq }) => `${epoch}-${seq}` === at);
-    const real = state === undefined ? null : historyOf(state);
+    const real = state === undefined ? null : toHistory(state);
     return sorted(real) === sorted(history) ? [] : [`history at ${at} is ${JSON.stringify(real)}`];
   });
-  let track = trackQuiet(emptyState);
-  const all = logOf(text).map((event) => historyOf((track = foldQuiet(track, event)).quiet ?? emptyState));
+  let track = trackHandoffPoint(emptyState);
+  const all = logOf(text).map((event) =>
+    toHistory((track = foldWithHandoffPoint(track, event)).quiet ?? emptyState),
+  );
   const messages = all.flatMap((history) => [...history.messages, ...history.waiting]);
   const always = messages.reduce((keys, m) => keys.filter((key) => key in m), Object.keys(messages[0] ?? {}));
   const keys = messages.flatMap((m) => Object.keys(m).map((key) => (always.includes(key) ? key : `${key}?`)));
@@ -208,7 +210,7 @@ export const checkHistory: Check = (text) => {
 
 function notQuiet(text: string): string[] {
   let state: SessionState = emptyState;
-  return logOf(text).flatMap((event) => (isQuiet((state = fold(state, event))) ? [] : [event.id]));
+  return logOf(text).flatMap((event) => (isHandoffPoint((state = fold(state, event))) ? [] : [event.id]));
 }
 
 export const checkSse: Check = (text) => {

@@ -3,13 +3,13 @@
  * and every event is held against the rules as it is written. Deterministic; never reads a clock.
  */
 import {
-  type Event,
+  type SessionEvent,
   type EventDraft,
   emptyState,
   findTurn,
   fold,
   type Json,
-  legal,
+  checkEvent,
   SCHEMA_VERSION,
   type SessionState,
 } from "@turnstream/protocol";
@@ -18,7 +18,7 @@ const STARTED_AT = 1_800_000_000_000;
 const STEP_MS = 40;
 
 export class LogWriter {
-  readonly events: Event[] = [];
+  readonly events: SessionEvent[] = [];
   state: SessionState = emptyState;
   private epoch = 1;
   private turnId = "";
@@ -31,12 +31,12 @@ export class LogWriter {
   }
 
   /** Adds an event as it is; throws when a rule forbids it there. */
-  add(draft: EventDraft): Event {
+  add(draft: EventDraft): SessionEvent {
     if (draft.type === "turn.takeover") this.epoch++;
     const seq = this.state.seq + 1;
     const stamp = { v: SCHEMA_VERSION, id: `${this.epoch}-${seq}`, at: STARTED_AT + seq * STEP_MS };
-    const event = { ...stamp, ...draft } as Event;
-    const wrong = this.check ? legal(this.state, event) : null;
+    const event = { ...stamp, ...draft } as SessionEvent;
+    const wrong = this.check ? checkEvent(this.state, event) : null;
     if (wrong !== null) throw new Error(`${wrong.rule} ${event.type} at ${event.id}: ${wrong.message}`);
     this.events.push(event);
     this.state = fold(this.state, event);

@@ -3,7 +3,7 @@
  * `TURNSTREAM_SEED=123 TURNSTREAM_LOGS=50 npm test` takes another seed and at most 50 logs a property.
  */
 import fc from "fast-check";
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import { legalLog } from "../generator/legal-log.ts";
 
 export const MAX_EVENTS = 150;
@@ -18,7 +18,7 @@ const mostLogs = Number(process.env["TURNSTREAM_LOGS"] ?? Infinity);
 /** How many logs of each kind are kept: to make one takes about as long as to check it. */
 const KEPT = 2_000;
 
-type Check = (events: Event[], cuts: number[]) => void;
+type Check = (events: SessionEvent[], cuts: number[]) => void;
 
 /** Tries checks on the same generated things, one check after the other. */
 function trier<T>(things: fc.Arbitrary<T>, from: number): (check: (thing: T) => void, runs: number) => void {

@@ -6,13 +6,13 @@ import {
   coalesce,
   type Dialect,
   emptyState,
-  type Event,
+  type SessionEvent,
   fold,
   type SessionState,
 } from "@turnstream/protocol";
 
 /** The states at every position, the empty one first: `states[k]` is the fold of the first k events. */
-export function statesOf(events: readonly Event[]): SessionState[] {
+export function statesOf(events: readonly SessionEvent[]): SessionState[] {
   const states = [emptyState];
   let state = emptyState;
   for (const event of events) {
@@ -31,7 +31,7 @@ export function positionOf(cursor: string | null): number {
 export function framesFrom<E, D, F, O>(
   dialect: Dialect<E, D, F, O>,
   state: SessionState,
-  events: readonly Event[],
+  events: readonly SessionEvent[],
   options?: O,
 ): F[] {
   let encoder = dialect.attach(state, options);
@@ -48,7 +48,7 @@ export function framesFrom<E, D, F, O>(
 export function resumeFrames<E, D, F, O>(
   dialect: Dialect<E, D, F, O>,
   states: readonly SessionState[],
-  events: readonly Event[],
+  events: readonly SessionEvent[],
   k: number,
   options?: O,
 ): F[] {
@@ -59,9 +59,9 @@ export function resumeFrames<E, D, F, O>(
 export function decodeAll<E, D extends { readonly state: SessionState }, F, O>(
   dialect: Dialect<E, D, F, O>,
   frames: readonly F[],
-): { decoder: D; events: Event[]; problems: string[] } {
+): { decoder: D; events: SessionEvent[]; problems: string[] } {
   let decoder = dialect.start;
-  const events: Event[] = [];
+  const events: SessionEvent[] = [];
   const problems: string[] = [];
   for (const frame of frames) {
     const step = dialect.decode(decoder, frame);

@@ -1,12 +1,12 @@
 /** Logs of approvals, inside their group, by how they end. */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
-import type { Action, EventOf } from "@turnstream/protocol";
+import type { ApprovalAction, EventOf } from "@turnstream/protocol";
 import { concluded, step, story } from "./writing.ts";
 
 const LABEL = "Placing the order";
 const INPUT = { symbol: "VNM", side: "buy", quantity: 100, limit_price: 83_000, currency: "VND" };
-const ORDER: Action = { name: "place_order", label: "Place an order to buy VNM", input: INPUT };
-const MAIL: Action = {
+const ORDER: ApprovalAction = { name: "place_order", label: "Place an order to buy VNM", input: INPUT };
+const MAIL: ApprovalAction = {
   name: "send_email",
   label: "Tell your adviser",
   input: { to: "adviser@example.com", subject: "Bought 100 VNM", body: "As we said on Monday." },
@@ -15,7 +15,7 @@ const MAIL: Action = {
 type Update = Pick<EventOf<"approval.update">, "status" | "by" | "reason" | "actions" | "always">;
 
 interface Options {
-  readonly actions?: readonly Action[];
+  readonly actions?: readonly ApprovalAction[];
   readonly always?: true;
   readonly editable?: boolean;
   readonly timeoutSeconds?: number | null;

@@ -1,6 +1,6 @@
 /** Logs of turns that end early, of files that are read first, of what is cited, and of messages. */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
-import type { EventOf, File } from "@turnstream/protocol";
+import type { EventOf, FileRef } from "@turnstream/protocol";
 import { answered, concluded, pieces, step, story } from "./writing.ts";
 
 export function stopped(): Story {
@@ -33,7 +33,7 @@ export function failed(failure: Failure): Story {
   return log;
 }
 
-const FILES: readonly File[] = [
+const FILES: readonly FileRef[] = [
   { url: "turnstream:blob/q3", name: "Q3 results.pdf", media_type: "application/pdf", size: 482_133 },
   {
     url: "turnstream:blob/scan",

@@ -1,7 +1,7 @@
 /** Logs of whole threads: long ones, and the stories and scenarios that the conformance tests are made of. */
 import { eventsOf, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
 import { pieces, step } from "./writing.ts";
 
@@ -21,7 +21,7 @@ export function longThread(messages: number): Story {
   return log;
 }
 
-export const scenarios: Readonly<Record<string, () => readonly Event[]>> = Object.fromEntries(
+export const scenarios: Readonly<Record<string, () => readonly SessionEvent[]>> = Object.fromEntries(
   Object.entries(SCENARIOS).map(([name, scenario]) => [name, () => eventsOf(scenario)]),
 );
 
@@ -33,9 +33,9 @@ const written = import.meta.glob<string>("../../conformance/stories/*/blocks.ndj
 });
 
 /** The log of a story, as a client of the `blocks` dialect gets it; at a pace that people can follow. */
-function decoded(frames: string): readonly Event[] {
+function decoded(frames: string): readonly SessionEvent[] {
   let { start: decoder } = blocks;
-  const events: Event[] = [];
+  const events: SessionEvent[] = [];
   for (const line of frames.split("\n")) {
     if (line === "") continue;
     const next = blocks.decode(decoder, JSON.parse(line) as BlocksFrame);
@@ -46,7 +46,7 @@ function decoded(frames: string): readonly Event[] {
 }
 
 /** What came as one delta, as a model would have sent it. */
-function streamed(event: Event): Event[] {
+function streamed(event: SessionEvent): SessionEvent[] {
   if (event.type !== "text.delta" && event.type !== "thinking.delta") return [event];
   if (event.type === "text.delta" && event.annotations !== undefined) return [event];
   return pieces(event.text).map((text) => ({ ...event, text }));
@@ -61,7 +61,7 @@ const PAUSES: Readonly<Record<string, number>> = {
   "turn.start": 300,
 };
 
-function paced(events: readonly Event[]): Event[] {
+function paced(events: readonly SessionEvent[]): SessionEvent[] {
   let at = 1_800_000_000_000;
   return events.map((event, n) => {
     at += PAUSES[event.type] ?? 40;
@@ -73,8 +73,8 @@ function paced(events: readonly Event[]): Event[] {
   });
 }
 
-const isMain = (event: Event): boolean => event.type === "run.start" && event.parent === undefined;
+const isMain = (event: SessionEvent): boolean => event.type === "run.start" && event.parent === undefined;
 
-export const stories: Readonly<Record<string, () => readonly Event[]>> = Object.fromEntries(
+export const stories: Readonly<Record<string, () => readonly SessionEvent[]>> = Object.fromEntries(
   Object.entries(written).map(([path, frames]) => [path.split("/").at(-2) ?? path, () => decoded(frames)]),
 );

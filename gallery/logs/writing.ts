@@ -1,6 +1,6 @@
 /** What the gallery's logs are written with: pieces of text as a model sends them, and turns of one kind. Never reads a clock. */
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
-import type { File } from "@turnstream/protocol";
+import type { FileRef } from "@turnstream/protocol";
 
 /** Cuts a text as a model would send it: a few words at a time. */
 export function pieces(text: string, words = 3): string[] {
@@ -10,7 +10,7 @@ export function pieces(text: string, words = 3): string[] {
 interface StoryOptions {
   /** Whether every event is held against the rules; it is unless told. */
   readonly check?: boolean;
-  readonly files?: readonly File[];
+  readonly files?: readonly FileRef[];
 }
 
 export function story(question: string, { check = true, files = [] }: StoryOptions = {}): Story {

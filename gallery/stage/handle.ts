@@ -1,5 +1,5 @@
 /** What tests and the gallery's frame hold a stage by. Types only. */
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 
 export const LOCALES = ["en", "vi", "zh-CN"] as const;
 export const THEMES = ["auto", "light", "dark"] as const;
@@ -27,7 +27,7 @@ export interface GalleryHandle {
   /** The commands that the components gave, oldest first. */
   readonly heard: readonly Heard[];
   readonly name: string;
-  readonly events: readonly Event[];
+  readonly events: readonly SessionEvent[];
   readonly at: number;
 }
 

@@ -4,14 +4,14 @@
  */
 import { NOT_CONNECTED, type SessionView } from "@turnstream/client";
 import { recordedSession, type RecordedSession } from "@turnstream/client/recorded";
-import { emptyState, type Event, foldAll } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, foldAll } from "@turnstream/protocol";
 import { type GalleryState, positionOf } from "../states/state.ts";
 import type { Heard } from "./handle.ts";
 
 export interface Play {
   readonly state: GalleryState;
   readonly session: RecordedSession;
-  readonly events: readonly Event[];
+  readonly events: readonly SessionEvent[];
   readonly at: number;
   /** Events that come after the first drawing. */
   readonly live: number;
@@ -63,7 +63,7 @@ function viewAt({ state, events }: Play, at: number, now: number): Partial<Sessi
   };
 }
 
-function serverTime({ leftSeconds }: GalleryState, events: readonly Event[], now: number): number {
+function serverTime({ leftSeconds }: GalleryState, events: readonly SessionEvent[], now: number): number {
   if (leftSeconds === undefined) return events.at(-1)?.at ?? now;
   const last = events.findLast((event) => "deadline" in event);
   return last !== undefined && "deadline" in last ? last.deadline - leftSeconds * 1000 : now;

@@ -1,11 +1,11 @@
 /** What a state of the gallery is: a log, where to stand in it, and what the log doesn't know. */
 import type { ClientError, SessionView } from "@turnstream/client";
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 
 export interface GalleryState {
   /** `<component>/<state>`, as in addresses. */
   readonly name: string;
-  readonly log: () => readonly Event[];
+  readonly log: () => readonly SessionEvent[];
   /** After which event it stands: `<type>`, or `<type> <n>` for the nth of that type. Unless told, at the end. */
   readonly at?: string;
   /** How many of the events before that come only after the first drawing, as they do in a running turn. */
@@ -24,7 +24,7 @@ export interface GalleryState {
 }
 
 /** How many events of a log are folded in where a state stands. */
-export function positionOf({ at }: GalleryState, events: readonly Event[]): number {
+export function positionOf({ at }: GalleryState, events: readonly SessionEvent[]): number {
   if (at === undefined) return events.length;
   const [type, count = "1"] = at.split(" ");
   let seen = 0;

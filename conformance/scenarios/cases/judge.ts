@@ -2,7 +2,13 @@
  * Collects examples for the rules of a legal log. Whoever writes one says which rule it breaks, and the
  * collector holds that against `legal`: an example that means something else never gets into the vectors.
  */
-import { type Event, type EventDraft, legal, type Rule, SCHEMA_VERSION } from "@turnstream/protocol";
+import {
+  type SessionEvent,
+  type EventDraft,
+  checkEvent,
+  type EventRule,
+  SCHEMA_VERSION,
+} from "@turnstream/protocol";
 import { Story } from "../story.ts";
 import type { LegalCase } from "../vector-types.ts";
 
@@ -17,15 +23,15 @@ export class Judge {
   }
 
   /** The event may not follow here, by that rule. */
-  wrong(log: Story, rule: Rule, name: string, draft: EventDraft, stamp: Stamp = {}): void {
+  wrong(log: Story, rule: EventRule, name: string, draft: EventDraft, stamp: Stamp = {}): void {
     this.judge(log, rule, name, draft, stamp);
   }
 
-  private judge(log: Story, rule: Rule | null, name: string, draft: EventDraft, stamp: Stamp): void {
+  private judge(log: Story, rule: EventRule | null, name: string, draft: EventDraft, stamp: Stamp): void {
     const { epoch, seq } = log.state;
     const id = `${draft.type === "turn.takeover" ? epoch + 1 : Math.max(epoch, 1)}-${seq + 1}`;
-    const event = { v: SCHEMA_VERSION, id, at: log.now, ...stamp, ...draft } as Event;
-    const broken = legal(log.state, event)?.rule ?? null;
+    const event = { v: SCHEMA_VERSION, id, at: log.now, ...stamp, ...draft } as SessionEvent;
+    const broken = checkEvent(log.state, event)?.rule ?? null;
     if (broken !== rule) throw new Error(`"${name}" was to break ${rule} and breaks ${broken}`);
     const events = [...log.events];
     this.cases.push(

@@ -1,5 +1,5 @@
 /** All examples for the rules of a legal log, and that no rule is without one. */
-import { RULES } from "@turnstream/protocol";
+import { EVENT_RULES } from "@turnstream/protocol";
 import type { LegalCase } from "../vector-types.ts";
 import { Judge } from "./judge.ts";
 import { judgeChanges } from "./legal-changes.ts";
@@ -11,7 +11,7 @@ export function legalCases(): readonly LegalCase[] {
   const judge = new Judge();
   for (const write of [judgeLog, judgeRuns, judgeOrder, judgeChanges]) write(judge);
   const broken = new Set<string>(judge.cases.map((c) => (c.legal ? "" : c.rule)));
-  const missing = Object.keys(RULES).filter((rule) => !broken.has(rule));
+  const missing = Object.keys(EVENT_RULES).filter((rule) => !broken.has(rule));
   if (missing.length > 0) throw new Error(`no example breaks ${missing.join(", ")}`);
   return judge.cases;
 }

@@ -3,7 +3,7 @@
  * overlapping, late, diverged, unknown and illegal events. The fold takes all of them; most change nothing but the
  * position. Not legal, and never used where a legal log is asked for.
  */
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 
 type Odd = { readonly id: string; readonly type: string; readonly [field: string]: unknown };
 
@@ -90,6 +90,8 @@ const odd: Odd[] = [
   { id: "2-61", type: "message.remove", message: "msg_10" },
 ];
 
-export function oddEvents(): readonly Event[] {
-  return odd.map((event, n) => ({ v: 2, at: 1_800_000_000_000 + n * 40, ...event }) as unknown as Event);
+export function oddEvents(): readonly SessionEvent[] {
+  return odd.map(
+    (event, n) => ({ v: 2, at: 1_800_000_000_000 + n * 40, ...event }) as unknown as SessionEvent,
+  );
 }

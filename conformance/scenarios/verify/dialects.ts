@@ -1,5 +1,11 @@
 /** Verifies dialect vectors through the public functions: encode, decode, and SSE text of `responses`. */
-import { createSseParser, type Dialect, emptyState, type Event, type SseMessage } from "@turnstream/protocol";
+import {
+  createSseParser,
+  type Dialect,
+  emptyState,
+  type SessionEvent,
+  type SseMessage,
+} from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses, responsesFromSse, responsesToSse } from "@turnstream/protocol/responses";
 import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turnstream/protocol/schema";
@@ -39,7 +45,7 @@ function verifyWith<E, D, F, O>(
     report.same(`frames of event ${n}`, step.frames, vector.frames[n]);
   }
   let decoder = dialect.start;
-  const decoded: Event[] = [];
+  const decoded: SessionEvent[] = [];
   for (const frame of vector.frames.flat()) {
     report.same(`${frame.type} fits its schema`, schema.safeParse(frame).success, true);
     const step = dialect.decode(decoder, frame as F);

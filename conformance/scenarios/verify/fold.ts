@@ -1,5 +1,5 @@
 /** Verifies fold and legality vectors through the public functions. */
-import { emptyState, fold, foldAll, legal, restore, RULES, snapshot } from "@turnstream/protocol";
+import { emptyState, fold, foldAll, checkEvent, restore, EVENT_RULES, snapshot } from "@turnstream/protocol";
 import type { FoldVector, LegalVector } from "../vector-types.ts";
 import { applyPatch } from "./patch.ts";
 import type { Report } from "./report.ts";
@@ -22,27 +22,27 @@ export function verifyFold(report: Report, vector: FoldVector): void {
 export function verifyLegalLog(report: Report, vector: FoldVector): void {
   let state = emptyState;
   for (const event of vector.events) {
-    report.same(`${event.id} is legal`, legal(state, event), null);
+    report.same(`${event.id} is legal`, checkEvent(state, event), null);
     state = fold(state, event);
   }
 }
 
 export function verifyLegal(report: Report, vector: LegalVector): void {
-  report.same("rules", RULES, vector.rules);
+  report.same("rules", EVENT_RULES, vector.rules);
   for (const example of vector.cases) {
     let state = emptyState;
     for (const event of example.events) {
-      report.same(`${example.name}: ${event.id}`, legal(state, event), null);
+      report.same(`${example.name}: ${event.id}`, checkEvent(state, event), null);
       state = fold(state, event);
     }
-    const rule = legal(foldAll(example.events), example.event)?.rule ?? null;
+    const rule = checkEvent(foldAll(example.events), example.event)?.rule ?? null;
     report.same(`${example.name}: rule`, rule, example.legal ? null : example.rule);
     report.same(`${example.name}: legal`, rule === null, example.legal);
   }
   const broken = new Set<string>(vector.cases.map((example) => (example.legal ? "" : example.rule)));
   report.same(
     "rules without an example",
-    Object.keys(RULES).filter((rule) => !broken.has(rule)),
+    Object.keys(EVENT_RULES).filter((rule) => !broken.has(rule)),
     [],
   );
 }

@@ -5,15 +5,15 @@
 import {
   coalesce,
   type Dialect,
-  type Event,
+  type SessionEvent,
   foldAll,
   formatCursor,
-  isQuiet,
+  isHandoffPoint,
   restore,
   type SessionState,
   snapshot,
 } from "@turnstream/protocol";
-import { blocks, historyOf, resyncBlocks } from "@turnstream/protocol/blocks";
+import { blocks, toHistory, resyncBlocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import { BlocksClient } from "../../clients/blocks-client.ts";
@@ -50,7 +50,7 @@ function verifyNative(report: Report, vector: HandoffVector, log: FoldVector): v
     const state = foldAll(log.events.slice(0, cut.k));
     report.same(`snapshot at ${cut.k}`, snapshot(state), cut.snapshot);
     report.same(`cursor at ${cut.k}`, formatCursor(state), cut.cursor);
-    const rest: Event[] = restOf(cut, vector.replay.native);
+    const rest: SessionEvent[] = restOf(cut, vector.replay.native);
     report.same(`rest at ${cut.k}`, coalesce(log.events.slice(cut.k)), rest);
     report.same(`snapshot and rest at ${cut.k}`, snapshot(foldAll(rest, restore(cut.snapshot))), log.state);
     const overlap = [...log.events.slice(Math.max(0, cut.k - 2)), ...rest];
@@ -73,7 +73,7 @@ function verifyReload(report: Report, vector: HandoffVector, log: FoldVector, wh
   for (const point of vector.reload) {
     const seq = seqOf(point.last_event_id);
     const quiet = foldAll(log.events.slice(0, seq));
-    report.same(`history at ${point.last_event_id}`, historyOf(quiet), point.history);
+    report.same(`history at ${point.last_event_id}`, toHistory(quiet), point.history);
     report.same("cursor of the history", formatCursor(quiet), point.last_event_id);
     for (const k of point.k) report.same(`quiet point of ${k}`, latestQuiet(log.events, k), seq);
     const rest = restOf(point, vector.replay.blocks);
@@ -137,12 +137,16 @@ function seqOf(cursor: string): number {
   return Number(cursor.split("-")[1]);
 }
 
-function latestQuiet(events: readonly Event[], k: number): number {
-  for (let at = k; at > 0; at--) if (isQuiet(foldAll(events.slice(0, at)))) return at;
+function latestQuiet(events: readonly SessionEvent[], k: number): number {
+  for (let at = k; at > 0; at--) if (isHandoffPoint(foldAll(events.slice(0, at)))) return at;
   return 0;
 }
 
-function framesAfter(name: DialectName, state: SessionState, events: readonly Event[]): readonly unknown[] {
+function framesAfter(
+  name: DialectName,
+  state: SessionState,
+  events: readonly SessionEvent[],
+): readonly unknown[] {
   const rest = coalesce(events.slice(state.seq));
   if (name === "blocks") return encoded(blocks, state, rest);
   return name === "tasks" ? encoded(tasks, state, rest) : encoded(responses, state, rest);
@@ -151,7 +155,7 @@ function framesAfter(name: DialectName, state: SessionState, events: readonly Ev
 function encoded<E, D, F, O>(
   dialect: Dialect<E, D, F, O>,
   state: SessionState,
-  events: readonly Event[],
+  events: readonly SessionEvent[],
 ): F[] {
   const frames: F[] = [];
   let encoder = dialect.attach(state);

@@ -8,7 +8,7 @@ import {
   formatSse,
   formatSseComment,
   parseCursor,
-  placeOf,
+  classifyEvent,
   SCHEMA_VERSION,
   SseFieldError,
   type SseFrame,
@@ -81,7 +81,7 @@ export function verifyToolTags(report: Report, vector: ToolTagsVector): void {
 
 export function verifyPlaces(report: Report, vector: PlacesVector): void {
   for (const { name, last, event, place } of vector.cases) {
-    report.same(name, placeOf(last, event), place);
+    report.same(name, classifyEvent(last, event), place);
     // The fold goes by it: what is next, or after a gap, moves the position, and nothing else does.
     const { epoch, seq } = fold({ ...emptyState, ...last }, { v: SCHEMA_VERSION, ...event });
     const isTaken = place === "next" || place === "gap";

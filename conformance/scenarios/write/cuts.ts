@@ -2,7 +2,7 @@
  * Where to cut a log, so that each kind of situation is cut once: everywhere in a short log, and in a long
  * one at the first position of every situation that differs from the others in what is open or waits.
  */
-import { type Block, blocksOf, isOpen, isPending, type SessionState } from "@turnstream/protocol";
+import { type Block, listBlocks, isOpen, isPending, type SessionState } from "@turnstream/protocol";
 
 const SHORT = 25;
 
@@ -12,11 +12,11 @@ export function situation(state: SessionState): string {
   if (turn === undefined) return state.seq === 0 ? "before everything" : "before the first turn";
   const pending = state.turns
     .toArray()
-    .flatMap(blocksOf)
+    .flatMap(listBlocks)
     .flatMap((block) => ("version" in block && isPending(block) ? [`${block.kind} waits`] : []));
   const waiting = state.waiting.length > 0 ? ["a message waits"] : [];
   if (turn.status !== "running") return [`turn over (${turn.status})`, ...pending, ...waiting].join(", ");
-  const open = blocksOf(turn)
+  const open = listBlocks(turn)
     .filter(isOpen)
     .map((block) => `${block.kind} ${isBegun(block) ? "half written" : "open"}`);
   const agents = turn.runs.filter((run) => run.status === "running" && run.parent !== null).length;

@@ -1,5 +1,5 @@
 /** Writes the frames that a log makes in a dialect, event by event, and what decoding them gives. */
-import { type Dialect, emptyState, type Event, type SessionState } from "@turnstream/protocol";
+import { type Dialect, emptyState, type SessionEvent, type SessionState } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses, type ResponsesFrame, responsesToSse } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
@@ -9,7 +9,7 @@ import type { DialectVector, Frame } from "../vector-types.ts";
 function vectorOf<E, D extends { readonly state: SessionState }, F extends Frame, O>(
   dialect: Dialect<E, D, F, O>,
   description: string,
-  events: readonly Event[],
+  events: readonly SessionEvent[],
   options?: O,
 ): DialectVector & { readonly frames: readonly (readonly F[])[] } {
   const frames: (readonly F[])[] = [];
@@ -23,17 +23,17 @@ function vectorOf<E, D extends { readonly state: SessionState }, F extends Frame
   return { description, dialect: dialect.name, events, frames, decoded };
 }
 
-export function blocksVector(description: string, events: readonly Event[]): DialectVector {
+export function blocksVector(description: string, events: readonly SessionEvent[]): DialectVector {
   return vectorOf(blocks, description, events);
 }
 
-export function tasksVector(description: string, events: readonly Event[]): DialectVector {
+export function tasksVector(description: string, events: readonly SessionEvent[]): DialectVector {
   return vectorOf(tasks, description, events);
 }
 
 export function responsesVector(
   description: string,
-  events: readonly Event[],
+  events: readonly SessionEvent[],
   include_tool_tags: boolean,
 ): DialectVector {
   const options = { include_tool_tags };

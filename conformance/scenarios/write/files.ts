@@ -1,5 +1,5 @@
 /** Every vector file: its path below `vectors/` and its text. Pure; the script and the test do the reading and writing. */
-import { RULES } from "@turnstream/protocol";
+import { EVENT_RULES } from "@turnstream/protocol";
 import { legalCases } from "../cases/legal.ts";
 import { oddEvents } from "../cases/odd-events.ts";
 import { eventsOf, SCENARIOS } from "../index.ts";
@@ -41,5 +41,5 @@ export function vectorFiles(): Map<string, string> {
 function legalVector(): LegalVector {
   const description =
     "For each rule: an event that may follow the given ones, or may not, and by which rule.";
-  return { description, rules: RULES, cases: legalCases() };
+  return { description, rules: EVENT_RULES, cases: legalCases() };
 }

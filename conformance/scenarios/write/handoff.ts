@@ -7,15 +7,15 @@ import {
   coalesce,
   type Dialect,
   emptyState,
-  type Event,
-  foldQuiet,
+  type SessionEvent,
+  foldWithHandoffPoint,
   formatCursor,
   type SessionState,
   snapshot,
   START_CURSOR,
-  trackQuiet,
+  trackHandoffPoint,
 } from "@turnstream/protocol";
-import { blocks, historyOf, resyncBlocks } from "@turnstream/protocol/blocks";
+import { blocks, toHistory, resyncBlocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import { framesFrom, positionOf, resumeFrames, statesOf } from "../../support/replay.ts";
@@ -23,7 +23,7 @@ import type { Frame, HandoffVector, Rest, ResumePoint } from "../vector-types.ts
 import { cutsOf, situation } from "./cuts.ts";
 
 interface Log {
-  readonly events: readonly Event[];
+  readonly events: readonly SessionEvent[];
   /** The state after k events, at k. */
   readonly states: readonly SessionState[];
   readonly cuts: readonly number[];
@@ -35,7 +35,7 @@ const MISSED = 4;
 export function handoffVector(
   scenario: string,
   description: string,
-  events: readonly Event[],
+  events: readonly SessionEvent[],
 ): HandoffVector {
   const states = statesOf(events);
   const log: Log = { events, states, cuts: cutsOf(states) };
@@ -96,12 +96,15 @@ function isSame(a: unknown, b: unknown): boolean {
 }
 
 function reloads(log: Log, replay: readonly Frame[]): HandoffVector["reload"] {
-  let track = trackQuiet(emptyState);
-  const quiet = [track.quiet, ...log.events.map((event) => (track = foldQuiet(track, event)).quiet)];
+  let track = trackHandoffPoint(emptyState);
+  const quiet = [
+    track.quiet,
+    ...log.events.map((event) => (track = foldWithHandoffPoint(track, event)).quiet),
+  ];
   return [...grouped(log.cuts, (k) => quiet[k] ?? emptyState)].map(([from, k]) => ({
     k,
     last_event_id: formatCursor(from),
-    history: historyOf(from),
+    history: toHistory(from),
     ...shortened(after(log, blocks, from.seq), replay),
   }));
 }

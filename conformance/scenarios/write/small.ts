@@ -5,7 +5,7 @@ import {
   formatSse,
   formatSseComment,
   parseCursor,
-  placeOf,
+  classifyEvent,
   type SseMessage,
   toWireJson,
 } from "@turnstream/protocol";
@@ -65,7 +65,7 @@ export function toolTagsVector(): ToolTagsVector {
 export function placesVector(): PlacesVector {
   return {
     description: "Where an event stands beside the last position: what a client takes, drops or reloads on.",
-    cases: PLACES.map(({ name, last, event }) => ({ name, last, event, place: placeOf(last, event) })),
+    cases: PLACES.map(({ name, last, event }) => ({ name, last, event, place: classifyEvent(last, event) })),
   };
 }
 

@@ -1,13 +1,13 @@
 /** Whether the PostgreSQL and Redis that the environment names can be worked with. Changes nothing in them. */
 import {
   createRedisLog,
-  databaseProblem,
+  describeConnectionError,
   isDatabaseUrl,
   isLogError,
   isRedisUrl,
   isStoreError,
   openDatabase,
-  postgresStore,
+  createPostgresStore,
 } from "@turnstream/server";
 import { StartError } from "./supervise.ts";
 
@@ -27,13 +27,13 @@ export async function checkServers(env: Readonly<Record<string, string | undefin
 async function problemOfDatabase(url: string): Promise<string | null> {
   if (!isDatabaseUrl(url))
     return "DATABASE_URL is no address of a database, such as postgres://user@host/name.";
-  const store = postgresStore(openDatabase({ url, max: 1 }));
+  const store = createPostgresStore(openDatabase({ url, max: 1 }));
   try {
     await store.tenants.get(NOTHING);
     return null;
   } catch (error) {
     // One without tables does: they are made next.
-    return isStoreError(error, "UNAVAILABLE") ? `DATABASE_URL: ${databaseProblem(error, url)}` : null;
+    return isStoreError(error, "UNAVAILABLE") ? `DATABASE_URL: ${describeConnectionError(error, url)}` : null;
   } finally {
     await store.close();
   }

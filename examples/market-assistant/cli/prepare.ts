@@ -4,7 +4,7 @@ import {
   migrate,
   migrateEngine,
   openDatabase,
-  postgresStore,
+  createPostgresStore,
   type Store,
 } from "@turnstream/server";
 
@@ -20,7 +20,7 @@ export async function prepare(databaseUrl: string): Promise<Prepared> {
   const db = openDatabase({ url: databaseUrl, max: 2 });
   await migrate(db);
   await migrateEngine(databaseUrl);
-  const store = postgresStore(db);
+  const store = createPostgresStore(db);
   await ensureTenant(store);
   const { key, secret } = await store.keys.create(TENANT.id, {
     name: "own server",

@@ -3,7 +3,7 @@ import {
   createRedisLog,
   createRedisSignals,
   openDatabase,
-  postgresStore,
+  createPostgresStore,
   ToolError,
 } from "@turnstream/server";
 import { setting } from "./process-life.ts";
@@ -13,7 +13,7 @@ export async function openParts() {
   const db = openDatabase({ url: databaseUrl, max: 8 });
   // Leases have connections of their own, so that a busy worker is never taken for a dead one.
   const leases = openDatabase({ url: databaseUrl, max: 2 });
-  const store = postgresStore(db, { leases });
+  const store = createPostgresStore(db, { leases });
   const log = await createRedisLog({ url: redisUrl });
   const signals = createRedisSignals({ url: redisUrl });
   return {

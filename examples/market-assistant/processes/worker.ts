@@ -1,5 +1,5 @@
 /** The worker of the example: runs the agent's turns. Kill it in mid-answer, and the next one goes on. */
-import { createDbosEngine, keepWorker } from "@turnstream/server";
+import { createDbosEngine, startWorker } from "@turnstream/server";
 import { marketAgents } from "../agent/agent.ts";
 import { modelsFrom } from "../agent/models.ts";
 import { paceOf } from "../agent/pace.ts";
@@ -11,7 +11,7 @@ await live(async () => {
   const pace = paceOf(Number(setting("MARKET_SPEED")));
   const models = modelsFrom(process.env, pace);
   const opened = await openParts();
-  const worker = await keepWorker({
+  const worker = await startWorker({
     ...opened.parts,
     engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl: opened.databaseUrl }),
     agents: marketAgents(models, pace),

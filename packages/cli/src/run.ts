@@ -1,5 +1,5 @@
 /** Finds the command that is meant, runs it, and says what went wrong in words. Never ends the process itself. */
-import { databaseProblem, isEngineError, isStoreError, STORE_ERRORS } from "@turnstream/server";
+import { describeConnectionError, isEngineError, isStoreError, STORE_ERRORS } from "@turnstream/server";
 import { HELP, KEYS_HELP, KNOWLEDGE_HELP } from "./help.ts";
 import { keysCreate, keysList, keysRevoke } from "./keys.ts";
 import { knowledgeImport } from "./knowledge-import.ts";
@@ -69,7 +69,7 @@ function isMisuse(error: unknown): boolean {
 /** Words of the store and our own; the driver's may hold what is in DATABASE_URL. */
 function wordsFor(error: unknown, world: World): string {
   if (isStoreError(error, "NOT_MIGRATED")) return STORE_ERRORS.NOT_MIGRATED;
-  if (isStoreError(error)) return databaseProblem(error, databaseUrl(world));
+  if (isStoreError(error)) return describeConnectionError(error, databaseUrl(world));
   const isOurs = error instanceof UsageError || error instanceof CommandError || isEngineError(error);
   if (isOurs || isMisuse(error)) return (error as Error).message;
   return `something unforeseen: ${error instanceof Error ? error.name : "unknown"}`;

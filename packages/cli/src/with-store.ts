@@ -1,5 +1,5 @@
 /** Opens the store that DATABASE_URL names, for as long as a command takes. Never takes the address from arguments. */
-import { isDatabaseUrl, openDatabase, type OpenStore, postgresStore } from "@turnstream/server";
+import { isDatabaseUrl, openDatabase, type ClosableStore, createPostgresStore } from "@turnstream/server";
 import { CommandError, type World } from "./cli-context.ts";
 
 export function databaseUrl({ env }: World): string {
@@ -12,8 +12,10 @@ export function databaseUrl({ env }: World): string {
   return url;
 }
 
-export async function withStore<T>(world: World, work: (store: OpenStore) => Promise<T>): Promise<T> {
-  const store = postgresStore(openDatabase({ url: databaseUrl(world), max: 2, name: "turnstream-cli" }));
+export async function withStore<T>(world: World, work: (store: ClosableStore) => Promise<T>): Promise<T> {
+  const store = createPostgresStore(
+    openDatabase({ url: databaseUrl(world), max: 2, name: "turnstream-cli" }),
+  );
   try {
     return await work(store);
   } finally {
@@ -22,6 +24,6 @@ export async function withStore<T>(world: World, work: (store: OpenStore) => Pro
 }
 
 /** So that a slip of the keyboard is told as such. */
-export async function requireTenant(store: OpenStore, tenant: string): Promise<void> {
+export async function requireTenant(store: ClosableStore, tenant: string): Promise<void> {
   if ((await store.tenants.get(tenant)) === null) throw new CommandError(`There is no tenant ${tenant}.`);
 }

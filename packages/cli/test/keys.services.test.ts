@@ -1,15 +1,15 @@
 /** `turnstream keys` on a real database: what it prints lets somebody in, until it is revoked. */
-import { openDatabase, type OpenStore, postgresStore, SCOPES } from "@turnstream/server";
+import { openDatabase, type ClosableStore, createPostgresStore, SCOPES } from "@turnstream/server";
 import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ran } from "./ran.ts";
 
 let url: string;
-let store: OpenStore;
+let store: ClosableStore;
 
 beforeEach(async () => {
   url = await freshDatabaseUrl();
-  store = postgresStore(openDatabase({ url }));
+  store = createPostgresStore(openDatabase({ url }));
   await turnstream("migrate");
 });
 afterEach(() => store.close());

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { migrate, openDatabase, postgresStore } from "@turnstream/server";
+import { migrate, openDatabase, createPostgresStore } from "@turnstream/server";
 import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ran } from "./ran.ts";
@@ -38,7 +38,7 @@ function spawned(args: readonly string[], env: Record<string, string> = { DATABA
 
 async function prepare(): Promise<void> {
   expect(await turnstream(["migrate"])).toMatchObject({ code: 0 });
-  const store = postgresStore(openDatabase({ url }));
+  const store = createPostgresStore(openDatabase({ url }));
   await store.tenants.create({ id: "acme", name: "Acme" });
   await store.close();
   await mkdir(join(folder, "leave", ".git"), { recursive: true });
@@ -63,7 +63,7 @@ describe("S11: turnstream knowledge", () => {
     const first = await spawned(["knowledge", "import", folder, ...IN, "--url", "https://example.com/"]);
     expect(first).toMatchObject({ code: 0, out: "5 created, 0 replaced, 0 unchanged, 0 removed\n" });
     expect(first.err).toContain("created    leave/policy.html\n");
-    const store = postgresStore(openDatabase({ url }));
+    const store = createPostgresStore(openDatabase({ url }));
     const search = (words: string) => store.knowledge.search("acme", ["handbook"], { words, limit: 5 });
     expect(await search("holidays")).toMatchObject([
       { object: "leave/policy.html", title: "Leave", url: "https://example.com/leave/policy.html" },

@@ -1,5 +1,5 @@
 /** What is the same for every command: the tables, addresses that lead nowhere, help and version. */
-import { createDbosEngine, openDatabase, postgresStore } from "@turnstream/server";
+import { createDbosEngine, openDatabase, createPostgresStore } from "@turnstream/server";
 import { freePort } from "@turnstream/services/free-port.ts";
 import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
 import { expect, test } from "vitest";
@@ -12,7 +12,7 @@ test("migrate is all that a fresh database needs, for an engine too", async () =
   expect(first.out).toContain("0001-core");
   const engine = await createDbosEngine({ databaseUrl: url, work: async () => undefined });
   await engine.close();
-  const store = postgresStore(openDatabase({ url }));
+  const store = createPostgresStore(openDatabase({ url }));
   expect(await store.tenants.get("acme")).toBeNull();
   await store.close();
   expect(await ran(["migrate"], { DATABASE_URL: url })).toEqual({

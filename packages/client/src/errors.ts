@@ -1,8 +1,8 @@
 /** What can go wrong for a client: the server's words, and those that only a client can say. */
-import type { ErrorWord } from "@turnstream/protocol";
+import type { ErrorCode } from "@turnstream/protocol";
 
 /** OFFLINE: it was not sent. UNSURE: no answer came, and nobody knows. ABORTED: the caller gave up. */
-export type ClientErrorWord = ErrorWord | "OFFLINE" | "UNSURE" | "ABORTED";
+export type ClientErrorWord = ErrorCode | "OFFLINE" | "UNSURE" | "ABORTED";
 
 export interface ClientErrorOptions extends ErrorOptions {
   readonly canRetry?: boolean;

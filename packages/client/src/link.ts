@@ -2,7 +2,7 @@
  * Where the events of sessions come from and commands go: the connection of this tab, or the tab of the same browser that
  * has one. What stands above it, a session's store, doesn't know which. Types only.
  */
-import type { Cursor, Event, Snapshot } from "@turnstream/protocol";
+import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import type { ConnectionView } from "./connection-view.ts";
 
@@ -15,7 +15,7 @@ export interface LinkHandler {
   begun(told: Pick<Reply<"subscribed">, "resumed" | "reason">): void;
   snapshot(snapshot: Snapshot, cursor: Cursor): void;
   /** Dense and in order after what was begun with, unless something is broken: who gets them checks. */
-  events(events: readonly Event[]): void;
+  events(events: readonly SessionEvent[]): void;
   /** The server's clock minus this machine's, where it became known. */
   clock(skewMs: number): void;
 }

@@ -2,7 +2,7 @@
  * When whoever shows something is told that it has changed: at most once per animation frame; while nobody can see the
  * page only of what matters then; and once when it is seen again. Never says what has changed.
  */
-import { pendingIn, type SessionState } from "@turnstream/protocol";
+import { listPendingInteractions, type SessionState } from "@turnstream/protocol";
 import type { ClientEnv } from "./options.ts";
 import type { SessionView } from "./session.ts";
 
@@ -84,5 +84,5 @@ function lastEnded(state: SessionState): string | undefined {
 /** How much waits for a person in the newest turn. */
 function waiting(state: SessionState): number {
   const turn = state.turns.last();
-  return turn === undefined ? 0 : pendingIn(turn).length;
+  return turn === undefined ? 0 : listPendingInteractions(turn).length;
 }

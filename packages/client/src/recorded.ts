@@ -2,7 +2,7 @@
  * A session from recorded events: what galleries, tests and pages made on a server show without a connection. It stands
  * where it is put; commands go to whoever wants to hear of them.
  */
-import { emptyState, type Event, foldAll, type SessionState } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, foldAll, type SessionState } from "@turnstream/protocol";
 import { type ConnectionView, NOT_CONNECTED } from "./connection-view.ts";
 import type { Outgoing, Session, SessionView } from "./session.ts";
 
@@ -16,12 +16,15 @@ export interface RecordedOptions {
 
 export interface RecordedSession extends Session {
   /** Folds in what comes next. */
-  append(events: readonly Event[]): void;
+  append(events: readonly SessionEvent[]): void;
   /** Puts something else in place of what is shown. */
   show(view: Partial<SessionView>): void;
 }
 
-export function recordedSession(events: readonly Event[], options: RecordedOptions = {}): RecordedSession {
+export function recordedSession(
+  events: readonly SessionEvent[],
+  options: RecordedOptions = {},
+): RecordedSession {
   const { onCommand = () => undefined } = options;
   const listeners = new Set<() => void>();
   const state = foldAll(events, options.state ?? emptyState);

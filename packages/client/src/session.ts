@@ -2,7 +2,7 @@
  * A session as whoever shows it sees it: a store with what is there, and what can be done. The whole contract between
  * clients, hooks and components. Types only.
  */
-import type { Answer, File, Json, SessionState } from "@turnstream/protocol";
+import type { QuestionAnswer, FileRef, Json, SessionState } from "@turnstream/protocol";
 import type { RestReply } from "@turnstream/protocol/schema";
 import type { ConnectionView } from "./connection-view.ts";
 import type { ClientError } from "./errors.ts";
@@ -12,7 +12,7 @@ export interface Outgoing {
   /** Chosen here; the id of the message in the log, so that it can't become two. */
   readonly id: string;
   readonly text: string;
-  readonly files: readonly File[];
+  readonly files: readonly FileRef[];
   readonly at: number;
   /** waiting: for a connection. failed: refused, `error` says why; it stays until sent again or discarded. */
   readonly status: "waiting" | "sending" | "failed";
@@ -42,7 +42,7 @@ export interface OlderView {
 export interface NewMessage {
   readonly text: string;
   /** Uploaded before. */
-  readonly files?: readonly File[];
+  readonly files?: readonly FileRef[];
   readonly agent?: string;
   /** Goes on from this form, with what was filled in. */
   readonly resumes?: string;
@@ -84,7 +84,7 @@ export interface Session {
   stop(turn?: string): Promise<void>;
   retry(turn: string): Promise<void>;
   decide(approval: string, decision: Decision): Promise<void>;
-  answer(question: string, answers: readonly Answer[]): Promise<void>;
+  answer(question: string, answers: readonly QuestionAnswer[]): Promise<void>;
   dismiss(question: string, reason?: string): Promise<void>;
   submit(form: string, values: Readonly<Record<string, Json>>): Promise<void>;
   decline(form: string, reason?: string): Promise<void>;

@@ -6,7 +6,7 @@
 
 const BLOB = "turnstream:blob/";
 
-export function blobAddress(id: string): string {
+export function blobUrl(id: string): string {
   return `${BLOB}${encodeURIComponent(id)}`;
 }
 
@@ -16,7 +16,7 @@ function isBlobId(id: unknown): id is string {
 }
 
 /** The id of a blob; null for any other address, and for an id that no blob can have. */
-export function blobOf(address: string): string | null {
+export function parseBlobUrl(address: string): string | null {
   if (!address.startsWith(BLOB)) return null;
   try {
     const id = decodeURIComponent(address.slice(BLOB.length));
@@ -47,14 +47,14 @@ const AS_WRITTEN: ReadonlySet<string> = new Set([
  * What holds none is given back as it is.
  * @param addressOf the address of a blob; the same as long as it may be, so that caches know it
  */
-export function withAddresses<T>(value: T, addressOf: (blob: string) => string): T {
+export function resolveBlobUrls<T>(value: T, addressOf: (blob: string) => string): T {
   return swap(value, addressOf, "", false, 0) as T;
 }
 
 /** The blobs that events, frames or snapshots refer to. */
-export function blobsIn(value: unknown): string[] {
+export function findBlobIds(value: unknown): string[] {
   const blobs = new Set<string>();
-  withAddresses(value, (blob) => {
+  resolveBlobUrls(value, (blob) => {
     blobs.add(blob);
     return "";
   });
@@ -73,7 +73,7 @@ function swap(
 ): unknown {
   if (typeof value === "string") {
     const mayBe = key === "url" || key === "content_urls" || (key === "data" && isImage);
-    const blob = mayBe ? blobOf(value) : null;
+    const blob = mayBe ? parseBlobUrl(value) : null;
     return blob === null ? value : addressOf(blob);
   }
   if (typeof value !== "object" || value === null || AS_WRITTEN.has(key) || depth > MAX_DEPTH) return value;

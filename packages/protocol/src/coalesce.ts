@@ -4,13 +4,13 @@
  * stops between two events holds exactly a prefix.
  */
 import { parseCursor, seqOf } from "./cursor.ts";
-import type { Event, EventDraft } from "./events/index.ts";
+import type { SessionEvent, EventDraft } from "./events/index.ts";
 
 /** How long a merged delta may get, in UTF-16 units, so that one event never holds the loop or a frame. */
 const MAX_MERGED = 32_768;
 
-export function coalesce(events: readonly Event[], maxLength = MAX_MERGED): Event[] {
-  const out: Event[] = [];
+export function coalesce(events: readonly SessionEvent[], maxLength = MAX_MERGED): SessionEvent[] {
+  const out: SessionEvent[] = [];
   for (const event of events) {
     const merged = merge(out.at(-1), event, maxLength);
     if (merged === null) out.push(event);
@@ -19,7 +19,7 @@ export function coalesce(events: readonly Event[], maxLength = MAX_MERGED): Even
   return out;
 }
 
-function merge(a: Event | undefined, b: Event, maxLength: number): Event | null {
+function merge(a: SessionEvent | undefined, b: SessionEvent, maxLength: number): SessionEvent | null {
   // Over a gap, or from one epoch to the next, the merged event would hide that something is missing.
   if (a === undefined || !follows(a, b)) return null;
   const joined = joinDeltas(a, b, maxLength);
@@ -52,7 +52,7 @@ export function joinDeltas<T extends EventDraft>(a: T, b: T, maxLength = MAX_MER
   return null;
 }
 
-function follows(a: Event, b: Event): boolean {
+function follows(a: SessionEvent, b: SessionEvent): boolean {
   const before = parseCursor(a.id);
   const after = parseCursor(b.id);
   return before?.epoch === after?.epoch && before?.seq === (b.first ?? after?.seq ?? 0) - 1;

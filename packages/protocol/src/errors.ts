@@ -142,29 +142,29 @@ export const ERRORS = {
   },
 } as const satisfies Record<string, ErrorEntry>;
 
-export type ErrorWord = keyof typeof ERRORS;
+export type ErrorCode = keyof typeof ERRORS;
 
-export const ERROR_WORDS = Object.keys(ERRORS) as [ErrorWord, ...ErrorWord[]];
+export const ERROR_CODES = Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]];
 
-type TurnErrorWordOf<W> = W extends ErrorWord
+type TurnErrorWordOf<W> = W extends ErrorCode
   ? (typeof ERRORS)[W]["about"] extends "turn"
     ? W
     : never
   : never;
 /** What a turn can fail with. */
-export type TurnErrorWord = TurnErrorWordOf<ErrorWord>;
+export type TurnErrorCode = TurnErrorWordOf<ErrorCode>;
 
-export const TURN_ERROR_WORDS = ERROR_WORDS.filter((word) => ERRORS[word].about === "turn") as [
-  TurnErrorWord,
-  ...TurnErrorWord[],
+export const TURN_ERROR_CODES = ERROR_CODES.filter((word) => ERRORS[word].about === "turn") as [
+  TurnErrorCode,
+  ...TurnErrorCode[],
 ];
 
 /** A code that came from outside, as something that a turn can fail with. */
-export function turnErrorFrom(code: string): TurnErrorWord {
-  return TURN_ERROR_WORDS.find((word) => word === code) ?? "SERVER_ERROR";
+export function toTurnErrorCode(code: string): TurnErrorCode {
+  return TURN_ERROR_CODES.find((word) => word === code) ?? "SERVER_ERROR";
 }
 
 /** The word of a number, or SERVER_ERROR for one that is not in the table. */
-export function errorWordOf(number: number): ErrorWord {
-  return ERROR_WORDS.find((word) => ERRORS[word].number === number) ?? "SERVER_ERROR";
+export function errorCodeFromNumber(number: number): ErrorCode {
+  return ERROR_CODES.find((word) => ERRORS[word].number === number) ?? "SERVER_ERROR";
 }

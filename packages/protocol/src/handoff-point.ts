@@ -10,7 +10,7 @@ import type { ReadableEvent } from "./events/upgrade.ts";
 import { fold } from "./fold/fold.ts";
 import { isBlock, type SessionState, type Turn } from "./state.ts";
 
-export function isQuiet(state: SessionState): boolean {
+export function isHandoffPoint(state: SessionState): boolean {
   const turn = state.turns.last();
   if (turn === undefined || turn.status !== "running") return true;
   return turn.half_shown === 0 && !hasEmptyGroup(turn);
@@ -28,18 +28,18 @@ function hasEmptyGroup(turn: Turn): boolean {
 }
 
 /** A state, and the state at its latest quiet point. */
-export interface QuietTrack {
+export interface HandoffTracker {
   readonly state: SessionState;
   /** Null while none has been seen: who begins in mid-block has to begin further back. */
   readonly quiet: SessionState | null;
 }
 
-export function trackQuiet(state: SessionState): QuietTrack {
-  return { state, quiet: isQuiet(state) ? state : null };
+export function trackHandoffPoint(state: SessionState): HandoffTracker {
+  return { state, quiet: isHandoffPoint(state) ? state : null };
 }
 
 /** Folds an event and remembers the quiet point; keeping it is cheap, for the states share nearly all. */
-export function foldQuiet(track: QuietTrack, event: ReadableEvent): QuietTrack {
+export function foldWithHandoffPoint(track: HandoffTracker, event: ReadableEvent): HandoffTracker {
   const state = fold(track.state, event);
-  return { state, quiet: isQuiet(state) ? state : track.quiet };
+  return { state, quiet: isHandoffPoint(state) ? state : track.quiet };
 }

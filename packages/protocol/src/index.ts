@@ -2,10 +2,10 @@
  * `@turnstream/protocol`: events, fold, legality, hand-offs and views. Runs anywhere.
  * Each dialect is a subpath of its own (`/blocks`, `/tasks`, `/responses`), and so is validation (`/schema`).
  */
-export { blobAddress, blobOf, blobsIn, withAddresses } from "./blob-urls.ts";
-export { artifactMisfit } from "./artifacts/find-problem.ts";
+export { blobUrl, parseBlobUrl, findBlobIds, resolveBlobUrls } from "./blob-urls.ts";
+export { findArtifactProblem } from "./artifacts/find-problem.ts";
 export { artifactPreview } from "./artifacts/preview.ts";
-export type { Misfit } from "./artifacts/shape.ts";
+export type { ArtifactProblem } from "./artifacts/shape.ts";
 export { ARTIFACTS, type ArtifactData, type ArtifactType } from "./artifacts/shapes.ts";
 export { coalesce, joinDeltas } from "./coalesce.ts";
 export {
@@ -17,23 +17,34 @@ export {
   type Position,
   START_CURSOR,
 } from "./cursor.ts";
-export { cutText } from "./truncate-text.ts";
-export { ERRORS, type ErrorWord, errorWordOf, TURN_ERROR_WORDS, type TurnErrorWord } from "./errors.ts";
-export type { Event, EventDraft, EventOf, EventType } from "./events/index.ts";
-export { type ReadableEvent, upgrade } from "./events/upgrade.ts";
-export { inputOf } from "./fold/block.ts";
+export { truncateText } from "./truncate-text.ts";
+export {
+  ERRORS,
+  type ErrorCode,
+  errorCodeFromNumber,
+  TURN_ERROR_CODES,
+  type TurnErrorCode,
+} from "./errors.ts";
+export type { SessionEvent, EventDraft, EventOf, EventType } from "./events/index.ts";
+export { type ReadableEvent, upgradeEvent } from "./events/upgrade.ts";
+export { currentInput } from "./fold/block.ts";
 export { findRun, findTurn } from "./fold/edit.ts";
 export { fold, foldAll } from "./fold/fold.ts";
 export { checkForm, checkPartialForm } from "./form/check-form.ts";
 export { FORM_PROBLEMS, type FormProblem } from "./form/problems.ts";
 export { interactionId, isPending, outlivesTurn, TRANSITIONS } from "./fold/interaction.ts";
-export { type Place, placeOf } from "./fold/classify-event.ts";
+export { type EventClass, classifyEvent } from "./fold/classify-event.ts";
 export type { Json } from "./json.ts";
-export { labelOf } from "./tool-label.ts";
+export { toolLabel } from "./tool-label.ts";
 export { MAX_LABEL, MAX_PREVIEW } from "./limits.ts";
-export { legal } from "./check-event/check-event.ts";
-export { type Illegal, type Rule, RULES } from "./check-event/rules.ts";
-export { foldQuiet, isQuiet, type QuietTrack, trackQuiet } from "./handoff-point.ts";
+export { checkEvent } from "./check-event/check-event.ts";
+export { type Violation, type EventRule, EVENT_RULES } from "./check-event/rules.ts";
+export {
+  foldWithHandoffPoint,
+  isHandoffPoint,
+  type HandoffTracker,
+  trackHandoffPoint,
+} from "./handoff-point.ts";
 export { Sequence } from "./sequence.ts";
 export {
   restore,
@@ -56,16 +67,16 @@ export {
   toWireJson,
 } from "./sse.ts";
 export {
-  type Action,
+  type ApprovalAction,
   type Annotation,
-  type Answer,
+  type QuestionAnswer,
   type ApprovalBlock,
   type Artifact,
   type Block,
   type BlockBase,
-  blocksOf,
+  listBlocks,
   emptyState,
-  type File,
+  type FileRef,
   type FilesBlock,
   type FormBlock,
   type FormField,
@@ -75,7 +86,7 @@ export {
   type InteractionBlock,
   isBlock,
   isOpen,
-  isShown,
+  isVisible,
   type Item,
   type ItemBase,
   type NoticeBlock,
@@ -95,23 +106,23 @@ export {
   type TurnStatus,
   type Usage,
   type UserMessage,
-  type Whole,
+  type FullContent,
 } from "./state.ts";
 export {
-  callOf,
+  findToolCall,
   mainRun,
   mainRunStatus,
-  pendingIn,
-  resultOf,
-  runOfCall,
+  listPendingInteractions,
+  findToolResult,
+  findSubAgentRun,
   unansweredCalls,
-  waitingFormOf,
+  findWaitingForm,
 } from "./turn-queries.ts";
 export { SCHEMA_VERSION } from "./version.ts";
-export { type StatusDot, statusDot, toolItem, type ToolItem } from "./view/tool-item.ts";
+export { type ToolStatus, toolStatus, toolItem, type ToolItem } from "./view/tool-item.ts";
 export {
   type BlockItem,
-  brandBlock,
+  firstVisibleBlock,
   type GroupItem,
   type ViewItem,
   viewRun,

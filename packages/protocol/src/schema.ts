@@ -5,8 +5,8 @@
 import type { z } from "zod";
 import { type SocketCommand, socketCommandSchema } from "./commands/socket.ts";
 import { postMessage, type PostMessage } from "./commands/http.ts";
-import type { ErrorWord } from "./errors.ts";
-import { type Event, eventSchema } from "./events/index.ts";
+import type { ErrorCode } from "./errors.ts";
+import { type SessionEvent, eventSchema } from "./events/index.ts";
 
 export {
   type SocketCommand,
@@ -31,26 +31,26 @@ export { eventSchema, eventSchemas } from "./events/index.ts";
 export { FIELD_TYPES } from "./events/interactions.ts";
 
 /** What was read, or why it can't be taken, in words for the one who sent it. */
-export type Read<T> =
+export type ParseResult<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly code: Extract<ErrorWord, "BAD_REQUEST">; readonly message: string };
+  | { readonly ok: false; readonly code: Extract<ErrorCode, "BAD_REQUEST">; readonly message: string };
 
 /** Reads a command from a socket's text frame. */
-export function readSocketCommand(text: string): Read<SocketCommand> {
+export function parseSocketCommand(text: string): ParseResult<SocketCommand> {
   return readJson(socketCommandSchema, text);
 }
 
 /** Reads the body of a posted message. */
-export function readPostMessage(text: string): Read<PostMessage> {
+export function parsePostMessage(text: string): ParseResult<PostMessage> {
   return readJson(postMessage, text);
 }
 
 /** Reads an event of the current version, as a writer must make it. */
-export function readEvent(value: unknown): Read<Event> {
+export function parseEvent(value: unknown): ParseResult<SessionEvent> {
   return readValue(eventSchema, value);
 }
 
-function readJson<T>(schema: z.ZodType<T>, text: string): Read<T> {
+function readJson<T>(schema: z.ZodType<T>, text: string): ParseResult<T> {
   let value: unknown;
   try {
     value = JSON.parse(text, refuseProto);
@@ -69,7 +69,7 @@ function refuseProto(key: string, value: unknown): unknown {
   return value;
 }
 
-function readValue<T>(schema: z.ZodType<T>, value: unknown): Read<T> {
+function readValue<T>(schema: z.ZodType<T>, value: unknown): ParseResult<T> {
   let result: z.ZodSafeParseResult<T>;
   try {
     result = schema.safeParse(value);

@@ -6,7 +6,7 @@ import { endCall } from "./fold/block.ts";
 import { isPending, outlivesTurn } from "./fold/interaction.ts";
 import { emptyPartialJson, pushJson } from "./partial-json.ts";
 import { Sequence } from "./sequence.ts";
-import { blocksOf, type Item, type SessionState, type ToolCallBlock, type Turn } from "./state.ts";
+import { listBlocks, type Item, type SessionState, type ToolCallBlock, type Turn } from "./state.ts";
 import { SCHEMA_VERSION } from "./version.ts";
 
 /** The parser of a call's arguments is left out, and so is what it gives: both follow from `args`. */
@@ -37,7 +37,7 @@ export function snapshot(state: SessionState, turns = Infinity): Snapshot {
 }
 
 function hasOpenEnds(turn: Turn): boolean {
-  return blocksOf(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
+  return listBlocks(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
 }
 
 /** One turn in the same form, for pages of older turns. */

@@ -7,7 +7,7 @@
  * arrives exactly as it was.
  */
 import { createParser } from "eventsource-parser";
-import type { ErrorWord } from "./errors.ts";
+import type { ErrorCode } from "./errors.ts";
 import type { Json } from "./json.ts";
 
 export interface SseMessage {
@@ -40,7 +40,7 @@ export interface SseParserOptions {
 /** A field that would break its line, or that a parser would drop, was about to be sent. */
 export class SseFieldError extends Error {
   override readonly name = "SseFieldError";
-  readonly code = "BAD_REQUEST" satisfies ErrorWord;
+  readonly code = "BAD_REQUEST" satisfies ErrorCode;
   readonly field: "event" | "id" | "retry";
 
   constructor(field: "event" | "id" | "retry") {
@@ -52,7 +52,7 @@ export class SseFieldError extends Error {
 /** The other side sent a message or line without end. */
 export class SseTooLargeError extends Error {
   override readonly name = "SseTooLargeError";
-  readonly code = "TOO_LARGE" satisfies ErrorWord;
+  readonly code = "TOO_LARGE" satisfies ErrorCode;
   readonly maxLength: number;
 
   constructor(maxLength: number) {

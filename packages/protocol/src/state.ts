@@ -9,23 +9,23 @@ import type { PartialJson } from "./partial-json.ts";
 import { Sequence } from "./sequence.ts";
 
 export type Usage = NonNullable<EventOf<"turn.end">["usage"]>;
-export type File = NonNullable<EventOf<"message.add">["files"]>[number];
+export type FileRef = NonNullable<EventOf<"message.add">["files"]>[number];
 export type Annotation = NonNullable<EventOf<"text.delta">["annotations"]>[number];
 export type Reference = NonNullable<EventOf<"tool_result.delta">["reference"]>;
 export type Artifact = NonNullable<EventOf<"tool_result.end">["artifact"]>;
-export type Whole = NonNullable<EventOf<"tool_result.end">["whole"]>;
-export type Action = EventOf<"approval.request">["actions"][number];
+export type FullContent = NonNullable<EventOf<"tool_result.end">["whole"]>;
+export type ApprovalAction = EventOf<"approval.request">["actions"][number];
 export type Question = EventOf<"question.request">["questions"][number];
-export type Answer = NonNullable<EventOf<"question.update">["answers"]>[number];
+export type QuestionAnswer = NonNullable<EventOf<"question.update">["answers"]>[number];
 export type FormSchema = EventOf<"form.request">["schema"];
 export type FormField = FormSchema["fields"][number];
 
 export interface UserMessage {
   readonly id: string;
   readonly text: string;
-  readonly files: readonly File[];
+  readonly files: readonly FileRef[];
   /** Where the whole is, when `text` is only its beginning. */
-  readonly whole: Whole | null;
+  readonly whole: FullContent | null;
   readonly by: string | null;
   readonly resumes: string | null;
   readonly at: number;
@@ -149,7 +149,7 @@ export interface ToolCallBlock extends OutputBase {
   /** Whether `input` was given at the end, and not read from `args`. */
   readonly given: boolean;
   /** Where the whole of the arguments is, when `input` is only a preview. */
-  readonly whole: Whole | null;
+  readonly whole: FullContent | null;
 }
 
 export interface ResultPart {
@@ -171,14 +171,14 @@ export interface ToolResultBlock extends OutputBase {
   readonly status: "running" | EventOf<"tool_result.end">["status"];
   readonly preview: string;
   readonly artifact: Artifact | null;
-  readonly whole: Whole | null;
+  readonly whole: FullContent | null;
   readonly results: number | null;
   readonly usage: Usage | null;
 }
 
 export interface FilesBlock extends BlockBase {
   readonly kind: "files";
-  readonly files: readonly (File & { readonly status: string })[];
+  readonly files: readonly (FileRef & { readonly status: string })[];
   readonly status: "processing" | "completed" | "failed";
   readonly message: string;
 }
@@ -205,7 +205,7 @@ interface InteractionBase extends BlockBase {
 export interface ApprovalBlock extends InteractionBase {
   readonly kind: "approval";
   readonly key: string;
-  readonly actions: readonly Action[];
+  readonly actions: readonly ApprovalAction[];
   readonly editable: boolean;
   readonly timeout_seconds: number | null;
   readonly deadline: number | null;
@@ -214,7 +214,7 @@ export interface ApprovalBlock extends InteractionBase {
   readonly offers_always: boolean;
   readonly status: "pending" | EventOf<"approval.update">["status"];
   /** What will be done instead, when a person edited it. */
-  readonly edited: readonly Action[] | null;
+  readonly edited: readonly ApprovalAction[] | null;
   /** Whether it was approved for good. */
   readonly always: boolean;
 }
@@ -226,7 +226,7 @@ export interface QuestionBlock extends InteractionBase {
   readonly timeout_seconds: number | null;
   readonly deadline: number | null;
   readonly status: "pending" | EventOf<"question.update">["status"];
-  readonly answers: readonly Answer[] | null;
+  readonly answers: readonly QuestionAnswer[] | null;
   /** The user message that was the answer. */
   readonly message: string | null;
 }
@@ -310,11 +310,11 @@ export function isOpen(block: Block): boolean {
 }
 
 /** The blocks of a turn that count, by index. */
-export function blocksOf(turn: Turn): Block[] {
+export function listBlocks(turn: Turn): Block[] {
   return turn.items.toArray().filter(isBlock);
 }
 
 /** Whether people see the block at all: not when it is hidden, nor thinking in a chat. */
-export function isShown(turn: Turn, block: { readonly kind: string; readonly hidden?: boolean }): boolean {
+export function isVisible(turn: Turn, block: { readonly kind: string; readonly hidden?: boolean }): boolean {
   return block.hidden !== true && (block.kind !== "thinking" || turn.mode === "agent");
 }

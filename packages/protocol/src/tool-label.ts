@@ -8,6 +8,6 @@ function fallbackLabel(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-export function labelOf(tool: { readonly label: string; readonly name: string }): string {
+export function toolLabel(tool: { readonly label: string; readonly name: string }): string {
   return tool.label === "" ? fallbackLabel(tool.name) : tool.label;
 }

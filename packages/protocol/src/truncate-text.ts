@@ -1,7 +1,7 @@
 /**
  * Cuts text to a length in UTF-16 units without leaving half of a surrogate pair.
  */
-export function cutText(text: string, max: number): string {
+export function truncateText(text: string, max: number): string {
   if (text.length <= max) return text;
   const last = text.charCodeAt(max - 1);
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? max - 1 : max);

@@ -6,7 +6,7 @@ import { isPending } from "./fold/interaction.ts";
 import {
   type ApprovalBlock,
   type Block,
-  blocksOf,
+  listBlocks,
   type FormBlock,
   type InteractionBlock,
   isBlock,
@@ -46,7 +46,7 @@ export function findBlock<B extends Block>(
   return undefined;
 }
 
-export function callOf(turn: Turn, call: string): ToolCallBlock | undefined {
+export function findToolCall(turn: Turn, call: string): ToolCallBlock | undefined {
   return findBlock(
     turn,
     (block): block is ToolCallBlock => block.kind === "tool_call" && block.call === call,
@@ -54,21 +54,21 @@ export function callOf(turn: Turn, call: string): ToolCallBlock | undefined {
 }
 
 /** The result of a call; it stands behind the call. */
-export function resultOf(turn: Turn, call: string): ToolResultBlock | undefined {
+export function findToolResult(turn: Turn, call: string): ToolResultBlock | undefined {
   const isIt = (block: Block): block is ToolResultBlock =>
     block.kind === "tool_result" && block.call === call;
-  return findBlock(turn, isIt, callOf(turn, call)?.index);
+  return findBlock(turn, isIt, findToolCall(turn, call)?.index);
 }
 
 /** What waits for a person, in the order in which it was asked. */
-export function pendingIn(turn: Turn): InteractionBlock[] {
+export function listPendingInteractions(turn: Turn): InteractionBlock[] {
   const pending: InteractionBlock[] = [];
   for (const item of turn.items)
     if (item !== null && "version" in item && isPending(item)) pending.push(item);
   return pending;
 }
 
-export function pendingApprovalOf(turn: Turn, call: string): ApprovalBlock | undefined {
+export function findPendingApproval(turn: Turn, call: string): ApprovalBlock | undefined {
   return findBlock(
     turn,
     (block): block is ApprovalBlock => block.kind === "approval" && block.call === call && isPending(block),
@@ -76,7 +76,7 @@ export function pendingApprovalOf(turn: Turn, call: string): ApprovalBlock | und
 }
 
 /** A form that the turn waits for, and that a call's tool asks. */
-export function waitingFormOf(turn: Turn, call: string): FormBlock | undefined {
+export function findWaitingForm(turn: Turn, call: string): FormBlock | undefined {
   return findBlock(
     turn,
     (block): block is FormBlock =>
@@ -85,7 +85,7 @@ export function waitingFormOf(turn: Turn, call: string): FormBlock | undefined {
 }
 
 /** The last approval of a call, when it was not given. */
-export function refusalOf(turn: Turn, call: string): ApprovalBlock | undefined {
+export function findRefusal(turn: Turn, call: string): ApprovalBlock | undefined {
   const last = findBlock(
     turn,
     (block): block is ApprovalBlock => block.kind === "approval" && block.call === call,
@@ -95,7 +95,7 @@ export function refusalOf(turn: Turn, call: string): ApprovalBlock | undefined {
 
 /** Tool calls that have no finished result yet, of one run or of the whole turn. */
 export function unansweredCalls(turn: Turn, run?: string): ToolCallBlock[] {
-  const blocks = blocksOf(turn);
+  const blocks = listBlocks(turn);
   const answered = new Set<string>();
   for (const block of blocks)
     if (block.kind === "tool_result" && block.end !== null) answered.add(block.call);
@@ -105,7 +105,7 @@ export function unansweredCalls(turn: Turn, run?: string): ToolCallBlock[] {
   );
 }
 
-export function runOfCall(turn: Turn, call: string): Run | undefined {
+export function findSubAgentRun(turn: Turn, call: string): Run | undefined {
   return turn.runs.find((run) => run.call === call && run.status !== "superseded");
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import {
   ARTIFACTS,
   type ArtifactData,
-  artifactMisfit,
+  findArtifactProblem,
   artifactPreview,
   type Json,
 } from "@turnstream/protocol";
@@ -29,7 +29,7 @@ const cases = Object.entries(GOOD) as [keyof ArtifactData, Json][];
 
 describe("W07 artifacts", () => {
   it.each(cases)("%s: a good one passes, here and by the published schema", (type, data) => {
-    expect(artifactMisfit({ type, title: "T", data })).toBeNull();
+    expect(findArtifactProblem({ type, title: "T", data })).toBeNull();
     const file = readFileSync(new URL("../schemas/artifacts.json", import.meta.url), "utf8");
     const { $defs } = JSON.parse(file) as { $defs: Record<string, Parameters<typeof z.fromJSONSchema>[0]> };
     expect(z.fromJSONSchema($defs[type] ?? {}).safeParse(data).success).toBe(true);
@@ -37,9 +37,9 @@ describe("W07 artifacts", () => {
 
   test("003's chart and our table pass", () => {
     const data = { labels: ["T2", "T3", "T4"], values: [82000, 81500, 83000] };
-    expect(artifactMisfit({ type: "chart", data })).toBeNull();
-    expect(artifactMisfit({ type: "table", data: { columns: ["mua"], rows: [[118.2]] } })).toBeNull();
-    expect(artifactMisfit({ type: "x-map", data: [1, 2] })).toBeNull();
+    expect(findArtifactProblem({ type: "chart", data })).toBeNull();
+    expect(findArtifactProblem({ type: "table", data: { columns: ["mua"], rows: [[118.2]] } })).toBeNull();
+    expect(findArtifactProblem({ type: "x-map", data: [1, 2] })).toBeNull();
   });
 
   it.each([
@@ -74,24 +74,24 @@ describe("W07 artifacts", () => {
     [{ type: "image", data: { url: "data:text/html;base64,AA" } }, "artifact.data.url"],
     [{ type: "x-big", data: "x".repeat(5_000_001) }, "artifact.data"],
   ] as [Json, string][])("names what is wrong: %j", (artifact, field) => {
-    expect(artifactMisfit(artifact)).toMatchObject({ field });
+    expect(findArtifactProblem(artifact)).toMatchObject({ field });
   });
 
   test("__proto__ is a field like any other that is not known", () => {
     const data = JSON.parse('{"language":"a","code":"b","__proto__":{"x":1}}') as Json;
-    expect(artifactMisfit({ type: "code", data })).toMatchObject({ field: "artifact.data.__proto__" });
+    expect(findArtifactProblem({ type: "code", data })).toMatchObject({ field: "artifact.data.__proto__" });
   });
 
   test("what is nested without end is refused, in types of one's own too", () => {
     let deep: Json = 1;
     for (let n = 0; n < 50_000; n++) deep = [deep];
-    expect(artifactMisfit({ type: "x-map", data: deep })).toMatchObject({ field: "artifact.data" });
+    expect(findArtifactProblem({ type: "x-map", data: deep })).toMatchObject({ field: "artifact.data" });
   });
 
   test("whatever comes, it is judged and never throws", () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(ARTIFACTS)), fc.jsonValue(), (type, data) => {
-        artifactMisfit({ type, data } as Json);
+        findArtifactProblem({ type, data } as Json);
       }),
     );
   });
@@ -105,7 +105,7 @@ describe("W07 artifacts", () => {
     const code = { language: "ts", code: "x".repeat(300_000) };
     const previews = Object.entries({ table, chart, code }).map(([type, data]) => {
       const preview = artifactPreview({ type, data });
-      expect(artifactMisfit({ type, data: preview })).toBeNull();
+      expect(findArtifactProblem({ type, data: preview })).toBeNull();
       expect(JSON.stringify(preview).length).toBeLessThan(10_000);
       return preview;
     });

@@ -1,21 +1,21 @@
 /** Stable addresses are replaced on delivery, in every place that can hold one, and nowhere else. */
 import {
-  blobAddress,
-  blobOf,
-  blobsIn,
+  blobUrl,
+  parseBlobUrl,
+  findBlobIds,
   emptyState,
-  type Event,
+  type SessionEvent,
   foldAll,
   snapshot,
-  withAddresses,
+  resolveBlobUrls,
 } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
-import { readEvent } from "@turnstream/protocol/schema";
+import { parseEvent } from "@turnstream/protocol/schema";
 import { tasks } from "@turnstream/protocol/tasks";
 import { describe, expect, test } from "vitest";
 
 const sign = (blob: string): string => `https://files.example/${blob}?signed`;
-const P = blobAddress("p");
+const P = blobUrl("p");
 const on = { turn: "t", run: "r", block: "b1", index: 1 };
 const LOG = [
   { type: "session.start", session: "s", number: 1 },
@@ -49,10 +49,10 @@ const LOG = [
     ...on,
     status: "success",
     preview: P,
-    artifact: { type: "image", data: { url: blobAddress("a b/ü") }, whole: whole("w2") },
+    artifact: { type: "image", data: { url: blobUrl("a b/ü") }, whole: whole("w2") },
     whole: whole("w3"),
   },
-].map((draft, n) => ({ v: 2, id: `1-${n + 1}`, at: 1, ...draft }) as Event);
+].map((draft, n) => ({ v: 2, id: `1-${n + 1}`, at: 1, ...draft }) as SessionEvent);
 
 function whole(blob: string) {
   return { blob, size: 1, media_type: "text/plain" };
@@ -60,27 +60,27 @@ function whole(blob: string) {
 
 describe("addresses", () => {
   test("have ids that come back", () => {
-    for (const id of ["x", "a b/ü%", "result.t.c.1.0"]) expect(blobOf(blobAddress(id))).toBe(id);
+    for (const id of ["x", "a b/ü%", "result.t.c.1.0"]) expect(parseBlobUrl(blobUrl(id))).toBe(id);
     for (const other of ["https://x", "turnstream:blob/", "turnstream:blob/%E0%A4%A", "turnstream:upload/x"])
-      expect(blobOf(other)).toBeNull();
+      expect(parseBlobUrl(other)).toBeNull();
   });
 
   test("with ids that no blob can have are left as they are", () => {
-    for (const bad of ["%00", "a".repeat(257)]) expect(blobOf(`turnstream:blob/${bad}`)).toBeNull();
+    for (const bad of ["%00", "a".repeat(257)]) expect(parseBlobUrl(`turnstream:blob/${bad}`)).toBeNull();
     const odd = { whole: { blob: "\0" }, data: { whole: { blob: "\ud800" } }, url: "turnstream:blob/%00" };
-    expect(blobsIn(odd)).toEqual([]);
-    expect(withAddresses(odd, sign)).toBe(odd);
+    expect(findBlobIds(odd)).toEqual([]);
+    expect(resolveBlobUrls(odd, sign)).toBe(odd);
   });
 
   test("are not looked for where no stack reaches", () => {
     let deep: unknown = { url: P };
     for (let n = 0; n < 5_000; n++) deep = n % 2 === 0 ? [deep] : { a: deep };
-    expect(withAddresses({ artifact: { data: deep }, url: P }, sign)).toMatchObject({ url: sign("p") });
+    expect(resolveBlobUrls({ artifact: { data: deep }, url: P }, sign)).toMatchObject({ url: sign("p") });
   });
 
   test("T05 are signed in pictures, files, artifacts and wholes, and left as they are in what people wrote", () => {
-    const delivered = LOG.map((event) => withAddresses(event, sign));
-    for (const event of delivered) expect(readEvent(event)).toMatchObject({ ok: true });
+    const delivered = LOG.map((event) => resolveBlobUrls(event, sign));
+    for (const event of delivered) expect(parseEvent(event)).toMatchObject({ ok: true });
     expect(delivered[1]).toMatchObject({ text: P, files: [{ url: sign("p") }], whole: { url: sign("w0") } });
     expect(delivered[5]).toMatchObject({ input: { url: P }, whole: { blob: "w1", url: sign("w1") } });
     expect(delivered[7]).toBe(LOG[7]);
@@ -94,14 +94,14 @@ describe("addresses", () => {
     for (const dialect of [blocks, tasks] as const) {
       let [a, b] = [dialect.attach(emptyState), dialect.attach(emptyState)];
       for (const event of LOG) {
-        const [plain, signed] = [dialect.encode(a, event), dialect.encode(b, withAddresses(event, sign))];
+        const [plain, signed] = [dialect.encode(a, event), dialect.encode(b, resolveBlobUrls(event, sign))];
         [a, b] = [plain.encoder, signed.encoder];
-        expect(plain.frames.map((frame) => withAddresses(frame, sign))).toEqual(signed.frames);
+        expect(plain.frames.map((frame) => resolveBlobUrls(frame, sign))).toEqual(signed.frames);
       }
     }
-    const folded = foldAll(LOG.map((event) => withAddresses(event, sign)));
-    expect(withAddresses(snapshot(state), sign)).toEqual(snapshot(folded));
-    expect(blobsIn(snapshot(state)).toSorted()).toEqual(["a b/ü", "p", "w0", "w1", "w2", "w3"]);
-    expect(blobsIn(LOG).toSorted()).toEqual(["a b/ü", "p", "w0", "w1", "w2", "w3"]);
+    const folded = foldAll(LOG.map((event) => resolveBlobUrls(event, sign)));
+    expect(resolveBlobUrls(snapshot(state), sign)).toEqual(snapshot(folded));
+    expect(findBlobIds(snapshot(state)).toSorted()).toEqual(["a b/ü", "p", "w0", "w1", "w2", "w3"]);
+    expect(findBlobIds(LOG).toSorted()).toEqual(["a b/ü", "p", "w0", "w1", "w2", "w3"]);
   });
 });

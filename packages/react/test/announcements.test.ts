@@ -1,5 +1,5 @@
 /** What a screen reader says in the course of whole stories. */
-import { emptyState, type Event, fold, foldAll, Sequence } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, foldAll, Sequence } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { announcements } from "../src/store/announcements.ts";
 import { en } from "../src/strings/en/index.ts";
@@ -8,7 +8,7 @@ import { eventsOf } from "./logs.ts";
 const HOW = { words: en.thread, nameOf: (agent: string) => `[${agent}]` };
 
 /** Everything that is said while a log comes in, event by event; errors are marked. */
-function said(events: readonly Event[]): string[] {
+function said(events: readonly SessionEvent[]): string[] {
   let state = emptyState;
   return events.flatMap((event) => {
     const before = state;

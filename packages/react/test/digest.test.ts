@@ -1,5 +1,12 @@
 /** What is shown in which order, and that it stays the same object while only text grows. */
-import { type Event, foldAll, findTurn, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
+import {
+  type SessionEvent,
+  foldAll,
+  findTurn,
+  Sequence,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { type Digest, digest, type Group, type Outline } from "../src/store/digest.ts";
 import { eventsOf, LOGS } from "./logs.ts";
@@ -15,7 +22,7 @@ function mainOf(known: Digest): Outline {
 }
 
 /** Which calls of the last turn's groups are counted as failed. */
-function failures(events: readonly Event[]): boolean[] {
+function failures(events: readonly SessionEvent[]): boolean[] {
   return mainOf(digest(lastTurn(foldAll(events)), null)).flatMap((entry) =>
     entry.type === "group"
       ? entry.steps.flatMap(({ part, isFailed }) => (part === "ToolCall" ? [isFailed] : []))
@@ -25,8 +32,8 @@ function failures(events: readonly Event[]): boolean[] {
 
 /** The digest of the last turn after each event that touched it. */
 function* digests(
-  events: readonly Event[],
-): Generator<{ event: Event; before: Digest | null; after: Digest }> {
+  events: readonly SessionEvent[],
+): Generator<{ event: SessionEvent; before: Digest | null; after: Digest }> {
   let before: Digest | null = null;
   for (let n = 1; n <= events.length; n++) {
     const event = events[n - 1];

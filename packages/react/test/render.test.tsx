@@ -1,13 +1,13 @@
 /** Every recorded log is drawn on a server, at every position, and twice the same. */
 import { recordedSession } from "@turnstream/client/recorded";
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import { renderToString } from "react-dom/server";
 import { describe, expect, test } from "vitest";
 import { SessionProvider } from "../src/provider.tsx";
 import { Thread } from "../src/thread/thread.tsx";
 import { LOGS } from "./logs.ts";
 
-function draw(events: readonly Event[]): string {
+function draw(events: readonly SessionEvent[]): string {
   return renderToString(
     <SessionProvider session={recordedSession(events)}>
       <Thread />

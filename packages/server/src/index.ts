@@ -2,57 +2,62 @@
 export { LogEntry, MAX_EVENT_BYTES } from "./log/entry.ts";
 export { isLogError, LogError, type LogErrorCode } from "./log/errors.ts";
 export type {
-  Appended,
+  AppendResult,
   AttachOptions,
-  BadCursor,
-  BadCursorReason,
-  Batch,
+  InvalidCursor,
+  InvalidCursorReason,
+  AppendBatch,
   Claim,
-  Delivery,
-  EndReason,
+  LogDelivery,
+  FollowEndReason,
   Log,
   LogHead,
-  Page,
-  ReadAnswer,
+  LogPage,
+  ReadResult,
   ReadRange,
 } from "./log/log.ts";
 export { createMemoryLog } from "./log/memory.ts";
 export { createRedisLog, type RedisLogOptions } from "./log/redis/create-redis-log.ts";
 export { isRedisUrl } from "./log/redis/connection/address.ts";
-export { type Blob, type BlobSink, fit } from "./log/writer/oversize.ts";
+export { type LogBlob, type BlobSink, splitOversized } from "./log/writer/oversize.ts";
 export { Writer, type WriterOptions } from "./log/writer/writer.ts";
 export {
-  type Archived,
+  type ArchiveSessionResult,
   type ArchiveOptions,
   archiveSession,
-  trimSession,
+  trimLog,
 } from "./session/archive/archive.ts";
-export { claimIdle, type Claimed, type ClaimRequest, claimSession } from "./session/lifecycle/claim.ts";
+export {
+  claimIdleSession,
+  type Claimed,
+  type ClaimRequest,
+  claimSession,
+} from "./session/lifecycle/claim.ts";
 export { eraseExpired, eraseSession, eraseUser, finishErasures } from "./session/lifecycle/erase.ts";
 export {
-  type History,
-  type HistoryOptions,
+  type SessionHistory,
+  type ReadHistoryOptions,
   readHistory,
   readOlderTurns,
 } from "./session/history/read-history.ts";
-export type { CommandParts, Parts } from "./session/backend.ts";
+export type { CommandBackend, Backend } from "./session/backend.ts";
 export {
-  type Delivered,
-  deliverCommitted,
-  type Relayed,
+  type PublishResult,
+  publishCommitted,
+  type RelayResult,
   type RelayOptions,
   relayOutbox,
 } from "./session/archive/relay-outbox.ts";
-export { type AddressOptions, blobAddresses, expiryAt } from "./session/blobs/blob-url.ts";
+export { type BlobUrlOptions, createBlobUrls, blobUrlExpiry } from "./session/blobs/blob-url.ts";
 export {
   BLOB_ERRORS,
   BlobError,
   type BlobErrorCode,
-  type OpenedBlob,
+  type ServedBlob,
   openBlob,
 } from "./session/blobs/open-blob.ts";
-export { readEndState } from "./session/history/turn-result.ts";
-export { readShared, type SharedHistory } from "./session/history/shared-history.ts";
+export { readTurnResult } from "./session/history/turn-result.ts";
+export { readSharedSession, type SharedHistory } from "./session/history/shared-history.ts";
 export type {
   Archive,
   ArchiveBatch,
@@ -77,7 +82,7 @@ export {
   MAX_BLOB_BYTES,
   type NewAttachment,
   type NewUpload,
-  type Piece,
+  type TextChunk,
   type Upload,
   type Uploads,
 } from "./store/ports/files.ts";
@@ -89,7 +94,7 @@ export type {
   Erasure,
   NewSession,
   NextEpoch,
-  People,
+  UserNumbers,
   Session,
   SessionPage,
   Sessions,
@@ -101,8 +106,8 @@ export { forkShare } from "./store/fork/fork-share.ts";
 export type {
   Allowance,
   Allowances,
-  ChangeResult,
-  ChangeWish,
+  TransitionResult,
+  TransitionRequest,
   FormDraft,
   FormDrafts,
   Interaction,
@@ -120,21 +125,28 @@ export type {
   NewJournalEntry,
   NewMessage,
   NewTurn,
-  Running,
+  RunningTurns,
   RunningTurn,
   StopReceipt,
-  Waiting,
+  QueuedMessages,
 } from "./store/ports/running.ts";
-export { memoryStore } from "./store/memory/store.ts";
-export type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "./store/ports/payments.ts";
-export { databaseProblem, isDatabaseUrl } from "./store/postgres/database-url.ts";
+export { createMemoryStore } from "./store/memory/store.ts";
+export type {
+  ApplyResult,
+  NewOrder,
+  PaymentNotice,
+  Order,
+  OrderTransition,
+  Payments,
+} from "./store/ports/payments.ts";
+export { describeConnectionError, isDatabaseUrl } from "./store/postgres/database-url.ts";
 export { migrate } from "./store/postgres/migrate.ts";
 export { openDatabase, type PostgresOptions } from "./store/postgres/open-database.ts";
-export { postgresStore, type PostgresStoreOptions } from "./store/postgres/store.ts";
-export type { Actor, Ref } from "./store/refs.ts";
+export { createPostgresStore, type PostgresStoreOptions } from "./store/postgres/store.ts";
+export type { Actor, SessionRef } from "./store/refs.ts";
 export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
 export { readShareToken, signShare } from "./store/rules/share-token.ts";
-export type { OpenStore, Store, StorePorts } from "./store/store.ts";
+export type { ClosableStore, Store, StorePorts } from "./store/store.ts";
 export {
   AuditChecker,
   type AuditFault,
@@ -148,49 +160,57 @@ export type { FetchPolicy, Lookup } from "./safe-fetch/policy.ts";
 export { safeFetch, type SafeFetchOptions, type SafeResponse } from "./safe-fetch/safe-fetch.ts";
 export { ModelError, type ModelErrorReason } from "./models/errors.ts";
 export {
-  type Answer,
-  breakOff,
-  call,
+  type ScriptedReply,
+  script,
   type CallOptions,
-  type Ending,
-  fail,
+  type ScriptFinishOptions,
   type Failure,
-  finish,
-  hang,
-  type Pace,
-  say,
+  type StreamPace,
   type ScriptPart,
-  think,
-  type Times,
-  wait,
+  type Repeat,
 } from "./models/script-parts.ts";
-export { type Script, type ScriptCall, scripted, type ScriptedOptions } from "./models/scripted-model.ts";
+export {
+  type Script,
+  type ScriptCall,
+  scriptedModel,
+  type ScriptedOptions,
+} from "./models/scripted-model.ts";
 export { createDbosEngine, type DbosEngineOptions } from "./engine/dbos.ts";
 export type { EngineLog } from "./engine/dbos-log.ts";
 export { migrateEngine, type MigrateEngineOptions } from "./engine/dbos-migrate.ts";
-export type { Engine, Job, Work } from "./engine/engine.ts";
+export type { Engine, Job, JobHandler } from "./engine/engine.ts";
 export { ENGINE_ERRORS, EngineError, type EngineErrorCode, isEngineError } from "./engine/errors.ts";
 export { createExecutor, type Executor, type ExecutorEnv, type ExecutorOptions } from "./engine/executor.ts";
 export {
-  createInlineEngine,
-  createInlineHub,
-  type InlineEngineOptions,
-  type InlineHub,
+  createMemoryEngine,
+  createMemoryEngineHub,
+  type MemoryEngineOptions,
+  type MemoryEngineHub,
 } from "./engine/memory.ts";
 export type { JobsOptions } from "./engine/jobs.ts";
-export { createSession, openSession, reopenIdle, type SessionWish } from "./session/lifecycle/create.ts";
-export { type SentMessage, sendMessage, withdrawMessage } from "./session/messages/send.ts";
+export {
+  createSession,
+  ensureSessionLog,
+  reopenIdleLog,
+  type CreateSessionOptions,
+} from "./session/lifecycle/create.ts";
+export { type SendMessageInput, sendMessage, withdrawMessage } from "./session/messages/send.ts";
 export {
   DEFAULT_UPLOAD_LIMITS,
   readUpload,
-  type Uploaded,
+  type UploadResult,
   uploadFile,
   uploadIdOf,
   type UploadLimits,
-  type UploadWish,
+  type UploadOptions,
 } from "./session/blobs/upload.ts";
-export { stopTurn, type StopWish } from "./session/messages/stop-turn.ts";
-export { formatRef, parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "./session/signal-channels.ts";
+export { stopTurn, type StopTurnOptions } from "./session/messages/stop-turn.ts";
+export {
+  encodeSessionRef,
+  decodeSessionRef,
+  STOPS_CHANNEL,
+  TURNS_CHANNEL,
+} from "./session/signal-channels.ts";
 export { createMemorySignals } from "./signals/memory.ts";
 export { createRedisSignals, type RedisSignalsOptions } from "./signals/redis.ts";
 export type { Signals } from "./signals/signals.ts";
@@ -202,15 +222,21 @@ export {
   type InstructionsContext,
   type RecallLimits,
 } from "./runtime/define/agent.ts";
-export type { AiSdkPart, AiSdkResult, Body, BodyContext, BodyEvent } from "./runtime/define/stream-body.ts";
-export { fromStream, type FromStreamOptions } from "./runtime/define/stream-agent.ts";
+export type {
+  AiSdkPart,
+  AiSdkResult,
+  StreamBody,
+  StreamBodyContext,
+  StreamBodyEvent,
+} from "./runtime/define/stream-body.ts";
+export { defineStreamAgent, type StreamAgentOptions } from "./runtime/define/stream-agent.ts";
 export type { FormSpec } from "./runtime/define/form.ts";
 export { DEFAULT_LIMITS, type Limits, type Prices } from "./runtime/define/limits.ts";
 export {
-  type Citable,
-  type FileData,
-  type GivenArtifact,
-  type PictureData,
+  type CitableItem,
+  type FileInput,
+  type ArtifactInput,
+  type ImageInput,
   type ResultBlock,
   type Tool,
   tool,
@@ -220,38 +246,52 @@ export {
   type ToolOptions,
   type ToolOutput,
 } from "./runtime/define/tool.ts";
-export type { FileProblem } from "./runtime/files/load-file.ts";
+export type { FileErrorCode } from "./runtime/files/load-file.ts";
 export { DEFAULT_FILE_LIMITS, type FileLimits } from "./runtime/define/file-limits.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./runtime/errors.ts";
-export { type EngineHooks, startWorker, type Worker, type WorkerOptions } from "./runtime/worker/worker.ts";
-export { DEFAULT_WORDS, type Words } from "./runtime/strings.ts";
-export { type KeptWorker, keepWorker } from "./runtime/worker/supervise.ts";
+export {
+  type EngineCallbacks,
+  createWorker,
+  type Worker,
+  type WorkerOptions,
+} from "./runtime/worker/worker.ts";
+export { DEFAULT_STRINGS, type RuntimeStrings } from "./runtime/strings.ts";
+export { type SupervisedWorker, startWorker } from "./runtime/worker/supervise.ts";
 export { canRetry, type RetryReceipt, retryTurn } from "./session/messages/retry-turn.ts";
 export type { Model, ModelSettings } from "./models/model.ts";
 export { ToolSchemaError } from "./models/tool-schema.ts";
 export type { TurnOptions } from "./runtime/turn/turn-options.ts";
 export type { Approval, ApprovalContext, ApprovalOptions } from "./runtime/define/approval.ts";
-export { decideApproval, type Decision } from "./session/interactions/decide-approval.ts";
+export { decideApproval, type ApprovalDecision } from "./session/interactions/decide-approval.ts";
 export { readFormDraft, saveFormDraft } from "./session/interactions/form-drafts.ts";
 export {
   declineForm,
   FormClosedError,
   FormError,
-  type FormRefusal,
-  type FormSubmission,
+  type DeclineFormInput,
+  type SubmitFormInput,
   submitForm,
 } from "./session/interactions/submit-form.ts";
-export type { OpenSource, SourceHost, SourceTool, ToolSource } from "./runtime/define/tool-source.ts";
-export { listAllowances, type Revocation, revokeAllowance } from "./session/interactions/allowances.ts";
+export type {
+  ToolSourceConnection,
+  ToolSourceContext,
+  SourceTool,
+  ToolSource,
+} from "./runtime/define/tool-source.ts";
+export {
+  listAllowances,
+  type RevokeAllowanceInput,
+  revokeAllowance,
+} from "./session/interactions/allowances.ts";
 export {
   answerQuestion,
   dismissQuestion,
-  type Dismissal,
-  type QuestionAnswer,
+  type DismissQuestionInput,
+  type AnswerQuestionInput,
 } from "./session/interactions/answer-question.ts";
 export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
 export type { FetchWebContentOptions } from "./runtime/built-in/fetch-web-content.ts";
-export type { ImageGenerator, ImageWish } from "./runtime/built-in/generate-image.ts";
+export type { ImageGenerator, ImageRequest } from "./runtime/built-in/generate-image.ts";
 export type { HttpRequestOptions } from "./runtime/built-in/http-request.ts";
 export type { HttpMethod, HttpRule } from "./runtime/built-in/http-rules.ts";
 export {
@@ -282,10 +322,10 @@ export {
   type NewMemory,
 } from "./store/ports/knowledge.ts";
 export { editMemory, eraseMemories, eraseMemory, listMemories } from "./session/memories.ts";
-export { ACTIONS as SCOPES } from "./gateway/auth/access.ts";
+export { SCOPES } from "./gateway/auth/access.ts";
 export { type Gateway, createGateway } from "./gateway/gateway.ts";
 export type { TrustProxy } from "./gateway/auth/client-address.ts";
 export { createServer, type Server, type ServerOptions } from "./gateway/create-server.ts";
 export type { HandleContext } from "./gateway/http/fetch-handler.ts";
 export { DEFAULT_GATEWAY_LIMITS, type GatewayLimits, type GatewayOptions } from "./gateway/options.ts";
-export { makeToken, type TokenGrant } from "./gateway/auth/tokens.ts";
+export { signToken, type TokenClaims } from "./gateway/auth/tokens.ts";

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { TRANSITIONS } from "@turnstream/protocol";
 import { expect, test } from "vitest";
-import { type InteractionKind, timingOf } from "../src/store/rules/interactions.ts";
+import { type InteractionKind, deadlineRule } from "../src/store/rules/interactions.ts";
 
 const page = readFileSync(new URL("../../../docs/approvals.md", import.meta.url), "utf8");
 
@@ -37,7 +37,7 @@ test("W13 the table of changes is the one that the store goes by", () => {
   const told = written.map(({ kind, from, to, when }) => [kind, from, to, when].join(" "));
   const real = Object.entries(TRANSITIONS).flatMap(([kind, states]) =>
     Object.entries(states).flatMap(([from, targets]) =>
-      targets.map((to) => [kind, from, to, WHEN[timingOf(kind as InteractionKind, to)]].join(" ")),
+      targets.map((to) => [kind, from, to, WHEN[deadlineRule(kind as InteractionKind, to)]].join(" ")),
     ),
   );
   expect(told.toSorted()).toEqual(real.toSorted());

@@ -1,5 +1,5 @@
 /** How the scripted model speaks: word by word, at the pace of a real one. Makes parts of a script; never plays them. */
-import { call, type ScriptPart, wait } from "@turnstream/server";
+import { script, type ScriptPart } from "@turnstream/server";
 import type { Pace } from "../pace.ts";
 
 const WORD_MS = 32;
@@ -16,18 +16,22 @@ export interface Voice {
 }
 
 export function voiceOf({ speed }: Pace): Voice {
-  const part = (kind: "say" | "think", text: string, ms: number): ScriptPart => ({
+  const part = (kind: "text" | "reasoning", text: string, ms: number): ScriptPart => ({
     kind,
     pieces: piecesOf(text),
     paceMs: ms / speed,
     signature: null,
   });
   return {
-    think: (text) => part("think", text, THOUGHT_MS),
-    say: (text) => part("say", text, WORD_MS),
+    think: (text) => part("reasoning", text, THOUGHT_MS),
+    say: (text) => part("text", text, WORD_MS),
     share: (thought) =>
-      call("share_thought", { thought }, { chunks: piecesOf(thought).length, paceMs: WORD_MS / speed }),
-    wait: (ms) => wait(ms / speed),
+      script.toolCall(
+        "share_thought",
+        { thought },
+        { chunks: piecesOf(thought).length, paceMs: WORD_MS / speed },
+      ),
+    wait: (ms) => script.delay(ms / speed),
   };
 }
 

@@ -2,7 +2,7 @@
  * The link of this very client: one wire for all sessions that are watched, brought back whenever it is lost. Does what the
  * machines say; decides nothing itself. Sessions that nobody watches need no wire: then commands go by HTTP.
  */
-import type { Cursor, Event, Snapshot } from "@turnstream/protocol";
+import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { NOT_CONNECTED } from "../connection-view.ts";
 import type { ClientDialect, DialectWires } from "../dialects/client-dialect.ts";
@@ -342,7 +342,7 @@ class DirectLink implements Link {
         // What comes while it is live changes nothing of it.
         const pass =
           before.phase === "live" || this.#stepOne(watched, { type: "at", cursor: String(frame["id"]) });
-        if (pass) watched.handler.events([frame as unknown as Event]);
+        if (pass) watched.handler.events([frame as unknown as SessionEvent]);
         if (watched.state !== before) this.#tell(watched);
       }
     }

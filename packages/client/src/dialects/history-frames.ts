@@ -2,11 +2,11 @@
  * A page of history (H01, H02) as the frames that it stands for, so that the decoder of `blocks` reads both. Pure. Takes
  * what servers of the documents give, without our fields, and leaves out what it doesn't know.
  */
-import type { History, HistoryMessage, HistoryPart, BlocksFrame } from "@turnstream/protocol/blocks";
+import type { BlocksHistory, HistoryMessage, HistoryPart, BlocksFrame } from "@turnstream/protocol/blocks";
 
 type Loose = Readonly<Record<string, unknown>>;
 
-export interface HistoryPage extends Partial<Omit<History, "messages">> {
+export interface HistoryPage extends Partial<Omit<BlocksHistory, "messages">> {
   readonly messages: readonly HistoryMessage[];
 }
 

@@ -2,7 +2,7 @@
  * The streams of `responses` as a wire. A stream is that of a turn and ends with it: one follows the turn that runs; a
  * message that is sent while none runs brings the stream of its own. What else may begin a turn is looked for a while.
  */
-import { createSseParser, type Cursor, ERRORS, errorWordOf } from "@turnstream/protocol";
+import { createSseParser, type Cursor, ERRORS, errorCodeFromNumber } from "@turnstream/protocol";
 import { responsesFromSse } from "@turnstream/protocol/responses";
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { ClientError } from "../errors.ts";
@@ -201,6 +201,6 @@ export function openResponses({ api, env }: DialectParts, events: WireEvents): W
 }
 
 function isComeBack(code: number): boolean {
-  const { about, can_retry } = ERRORS[errorWordOf(code)];
+  const { about, can_retry } = ERRORS[errorCodeFromNumber(code)];
   return about === "connection" && can_retry;
 }

@@ -5,7 +5,7 @@
 import {
   type Cursor,
   type Decoded,
-  type Event,
+  type SessionEvent,
   fold,
   formatCursor,
   SCHEMA_VERSION,
@@ -199,11 +199,11 @@ export class Translator<Decoder extends Decoding, DialectFrame> implements Diale
     const { state } = told.decoder;
     const message = frame["user_message_id"];
     const on = { v: SCHEMA_VERSION, at: this.#parts.env.now(), epoch: Math.max(1, state.epoch) };
-    const events: Event[] = [];
+    const events: SessionEvent[] = [];
     const write = (draft: object): void => {
       const { epoch, ...stamp } = on;
       const seq = state.seq + events.length + 1;
-      events.push({ ...stamp, id: `${epoch}-${seq}`, ...draft } as Event);
+      events.push({ ...stamp, id: `${epoch}-${seq}`, ...draft } as SessionEvent);
     };
     if (state.session === "") write({ type: "session.start", session: command.session_id, number: 0 });
     write({
@@ -217,6 +217,6 @@ export class Translator<Decoder extends Decoding, DialectFrame> implements Diale
   }
 }
 
-function native(event: Event, session: string): Frame {
+function native(event: SessionEvent, session: string): Frame {
   return { ...event, session_id: session };
 }

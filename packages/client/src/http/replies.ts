@@ -1,5 +1,5 @@
 /** Answers of the server that are refusals, as the error that a caller gets. Pure. */
-import { ERRORS, type ErrorWord } from "@turnstream/protocol";
+import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
 
 /** The fields that every refusal has, over sockets and HTTP; from outside, so none is sure. */
@@ -59,11 +59,11 @@ export function refusalFrom(
   });
 }
 
-function isWord(word: unknown): word is ErrorWord {
+function isWord(word: unknown): word is ErrorCode {
   return typeof word === "string" && Object.hasOwn(ERRORS, word);
 }
 
-function wordOf(status: number): ErrorWord {
+function wordOf(status: number): ErrorCode {
   switch (status) {
     case 400:
       return "BAD_REQUEST";

@@ -1,5 +1,5 @@
 /** A message in the outbox, and how it is written down. What comes back from storage may be anything, and is checked. */
-import type { File, Json } from "@turnstream/protocol";
+import type { FileRef, Json } from "@turnstream/protocol";
 import { ClientError, type ClientErrorWord } from "../errors.ts";
 import type { NewMessage, Outgoing } from "../session.ts";
 
@@ -88,7 +88,7 @@ export function readMessage(text: string): OutboxMessage | null {
   return {
     id,
     text: words,
-    files: files as readonly File[],
+    files: files as readonly FileRef[],
     at,
     status: why === null ? "waiting" : "failed",
     error: why,

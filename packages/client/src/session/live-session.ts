@@ -5,7 +5,7 @@
 import {
   type Cursor,
   emptyState,
-  type Event,
+  type SessionEvent,
   formatCursor,
   restore,
   restoreTurn,
@@ -281,7 +281,7 @@ export class LiveSession implements Session {
     this.#connection({ ...NOT_CONNECTED, phase: "closed", error: new ClientError("BAD_REQUEST", words) });
   }
 
-  #events(events: readonly Event[]): void {
+  #events(events: readonly SessionEvent[]): void {
     if (this.#awaits !== null) return;
     const { state: before } = this.#view;
     const { state, verdict } = takeEvents(before, events);

@@ -2,7 +2,7 @@
  * Turns that are older than the window which the server gave: joined in front of it, and kept when the window is given
  * anew, as long as they still join. Pure.
  */
-import { pendingIn, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
+import { listPendingInteractions, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
 
 /** Turns before which a page is missing, by where they start; null when nothing is missing. */
 export function missingBefore(state: SessionState): number | null {
@@ -40,7 +40,7 @@ export function keepOlder(old: SessionState, fresh: SessionState): SessionState 
   const known = new Set(all.map(({ id }) => id));
   const older = before.slice(0, at).filter(({ id }) => !known.has(id));
   // What waited in one of them, and does no longer, was decided meanwhile: that turn and those before are loaded anew.
-  const kept = older.slice(older.findLastIndex((turn) => pendingIn(turn).length > 0) + 1);
+  const kept = older.slice(older.findLastIndex((turn) => listPendingInteractions(turn).length > 0) + 1);
   if (kept.length === 0) return fresh;
   return {
     ...fresh,

@@ -11,10 +11,10 @@
  */
 import {
   type Cursor,
-  type Event,
+  type SessionEvent,
   formatCursor,
   parseCursor,
-  placeOf,
+  classifyEvent,
   type Snapshot,
   START_CURSOR,
 } from "@turnstream/protocol";
@@ -40,7 +40,7 @@ export interface FeedState {
   /** Where a gap was seen last: the same again is not mended by asking for what comes after it. */
   readonly gapAt: Cursor | null;
   /** The newest events, dense, the first of them right after `since`. */
-  readonly newest: readonly Event[];
+  readonly newest: readonly SessionEvent[];
   readonly since: Cursor | null;
   readonly watchers: readonly Watching[];
 }
@@ -51,7 +51,7 @@ export type FeedInput =
   | { readonly type: "part all"; readonly tab: string }
   | { readonly type: "begun"; readonly resumed: boolean; readonly reason: Beginning["reason"] }
   | { readonly type: "snapshot"; readonly snapshot: Snapshot; readonly cursor: Cursor }
-  | { readonly type: "events"; readonly events: readonly Event[] }
+  | { readonly type: "events"; readonly events: readonly SessionEvent[] }
   | { readonly type: "fetched"; readonly who: Watcher; readonly snapshot: Snapshot; readonly cursor: Cursor }
   /** A snapshot can't be had by itself. */
   | { readonly type: "unfetchable" };
@@ -59,7 +59,7 @@ export type FeedInput =
 export type FeedEffect =
   /** @param to null: everybody */
   | { readonly type: "begin"; readonly to: Watcher | null; readonly beginning: Beginning }
-  | { readonly type: "events"; readonly to: Watcher | null; readonly events: readonly Event[] }
+  | { readonly type: "events"; readonly to: Watcher | null; readonly events: readonly SessionEvent[] }
   /** Wants a snapshot, as long as it is `fetching`; said again where one may be under way. */
   | { readonly type: "fetch"; readonly who: Watcher }
   /** Something is missing: let the connection begin again, after `cursor`. */
@@ -155,13 +155,13 @@ function anew(state: FeedState, snapshot: Snapshot, cursor: Cursor): FeedStep {
   return { state: next, effects: [{ type: "begin", to: null, beginning }] };
 }
 
-function goOn(state: FeedState, events: readonly Event[]): FeedStep {
+function goOn(state: FeedState, events: readonly SessionEvent[]): FeedStep {
   let last = parseCursor(state.cursor);
   if (last === null) return { state, effects: [] };
-  const next: Event[] = [];
+  const next: SessionEvent[] = [];
   let isBroken: "gap" | "diverged" | null = null;
   for (const event of events) {
-    const place = placeOf(last, event);
+    const place = classifyEvent(last, event);
     if (place === "gap" || place === "diverged") {
       isBroken = place;
       break;
@@ -207,12 +207,12 @@ function fetched(state: FeedState, who: Watcher, snapshot: Snapshot, cursor: Cur
   };
 }
 
-function caughtUp(who: Watcher, events: readonly Event[]): FeedEffect[] {
+function caughtUp(who: Watcher, events: readonly SessionEvent[]): FeedEffect[] {
   return events.length === 0 ? [] : [{ type: "events", to: who, events }];
 }
 
 /** What came after a cursor; null where that isn't known. */
-function eventsAfter(state: FeedState, cursor: Cursor | null): readonly Event[] | null {
+function eventsAfter(state: FeedState, cursor: Cursor | null): readonly SessionEvent[] | null {
   if (cursor === null) return null;
   if (cursor === state.cursor) return [];
   if (cursor === state.since) return state.newest;

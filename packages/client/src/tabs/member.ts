@@ -9,9 +9,9 @@
 import {
   comparePositions,
   type Cursor,
-  type Event,
+  type SessionEvent,
   parseCursor,
-  placeOf,
+  classifyEvent,
   type Position,
 } from "@turnstream/protocol";
 import { type ConnectionView, NOT_CONNECTED } from "../connection-view.ts";
@@ -64,7 +64,7 @@ export type MemberEffect =
   | { readonly type: "give"; readonly request: string; readonly command: LinkCommand }
   | { readonly type: "connection"; readonly watch: number; readonly view: ConnectionView }
   | { readonly type: "begun"; readonly watch: number; readonly beginning: Beginning }
-  | { readonly type: "events"; readonly watch: number; readonly events: readonly Event[] }
+  | { readonly type: "events"; readonly watch: number; readonly events: readonly SessionEvent[] }
   | { readonly type: "clock"; readonly skewMs: number }
   | { readonly type: "settle"; readonly request: string; readonly outcome: Acked | ClientError };
 
@@ -230,13 +230,13 @@ function begin(state: MemberState, watching: Watching, watch: number, { beginnin
   };
 }
 
-function goOn(watching: Watching, watch: number, events: readonly Event[], now: number): Changed {
+function goOn(watching: Watching, watch: number, events: readonly SessionEvent[], now: number): Changed {
   if (!watching.isJoined || watching.position === null) return { watching, effects: [] };
   let { position } = watching;
-  const next: Event[] = [];
+  const next: SessionEvent[] = [];
   let isBroken = false;
   for (const event of events) {
-    const place = placeOf(position, event);
+    const place = classifyEvent(position, event);
     isBroken = place === "gap" || place === "diverged";
     if (isBroken) break;
     if (place !== "next") continue;

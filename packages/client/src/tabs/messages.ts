@@ -2,7 +2,7 @@
  * What tabs of one browser say to each other, and the check of what was heard. The name of the channel has the version in
  * it, so that tabs that were opened before a deploy keep to themselves.
  */
-import { type Cursor, type Event, parseCursor, type Snapshot } from "@turnstream/protocol";
+import { type Cursor, type SessionEvent, parseCursor, type Snapshot } from "@turnstream/protocol";
 import type { ConnectionView } from "../connection-view.ts";
 import { ClientError, type ClientErrorWord } from "../errors.ts";
 import type { LinkCommand } from "../link.ts";
@@ -91,7 +91,7 @@ export type FromLeader =
       readonly session: string;
       readonly to: string | null;
       readonly watch: number;
-      readonly events: readonly Event[];
+      readonly events: readonly SessionEvent[];
     }
   | { readonly type: "connection"; readonly by: Reign; readonly session: string; readonly view: WireView }
   | { readonly type: "clock"; readonly by: Reign; readonly skewMs: number }

@@ -3,7 +3,7 @@
  * is put into the shape of a socket's frames. A stream that the server ends for its own reasons is begun again here; when
  * the network is gone they are gone together.
  */
-import { ERRORS, type ErrorWord, type SseMessage } from "@turnstream/protocol";
+import { ERRORS, type ErrorCode, type SseMessage } from "@turnstream/protocol";
 import type { Api } from "../http/api.ts";
 import { refusalAtDoor } from "../http/replies.ts";
 import type { ClientError } from "../errors.ts";
@@ -107,5 +107,5 @@ function frameOf({ data, id }: SseMessage, session: string, dialect: string): Fr
 /** After those about the connection one comes back; what is about the session is the end of it. */
 function reasonOf(word: unknown): "gone" | "unavailable" {
   const isKnown = typeof word === "string" && Object.hasOwn(ERRORS, word);
-  return isKnown && ERRORS[word as ErrorWord].can_retry ? "unavailable" : "gone";
+  return isKnown && ERRORS[word as ErrorCode].can_retry ? "unavailable" : "gone";
 }

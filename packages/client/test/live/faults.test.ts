@@ -1,7 +1,7 @@
 /** What can go wrong between a client and a real gateway, and that nothing of it is seen in what is shown. */
 import { describe, expect, test } from "vitest";
 import { openServer } from "../../../server/test/gateway/test-server.ts";
-import type { Ref } from "../../../server/src/store/refs.ts";
+import type { SessionRef } from "../../../server/src/store/refs.ts";
 import type { ConnectionPhase } from "../../src/connection-view.ts";
 import { responses } from "../../src/dialects/responses.ts";
 import { ClientError } from "../../src/errors.ts";
@@ -21,7 +21,12 @@ function seenBy(session: Session): { views: SessionView[]; phases: () => Connect
   return { views, phases };
 }
 
-async function expectWhole(house: House, ref: Ref, session: Session, views: readonly SessionView[] = []) {
+async function expectWhole(
+  house: House,
+  ref: SessionRef,
+  session: Session,
+  views: readonly SessionView[] = [],
+) {
   const { state } = session.getSnapshot();
   expect(state).toEqual(await house.stage.state(ref));
   for (const [n, view] of views.entries())

@@ -1,9 +1,9 @@
 /** A gateway with a worker in memory, behind a proxy that can be cut, and clients of it as Node has them. */
 import { afterEach } from "vitest";
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
-import { makeToken } from "../../../server/src/gateway/auth/tokens.ts";
-import { call, say, think, wait } from "../../../server/src/models/script-parts.ts";
-import { scripted } from "../../../server/src/models/scripted-model.ts";
+import { signToken } from "../../../server/src/gateway/auth/tokens.ts";
+import { script } from "../../../server/src/models/script-parts.ts";
+import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
 import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
 import { tool } from "../../../server/src/runtime/define/tool.ts";
 import { memoryParts, openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";
@@ -17,11 +17,12 @@ const PATIENCE_MS = 30_000;
 const agent = defineAgent({
   name: "a",
   title: false,
-  model: scripted(({ text, step }) => {
-    if (text === "slow") return [say("be"), wait(60_000), say("gin")];
-    if (text === "long") return [think("Let me see."), say("word ".repeat(400), { chunk: 4, paceMs: 2 })];
-    if (text === "book" && step === 0) return [call("book", { beds: 2 })];
-    return [say(`You said ${text}.`)];
+  model: scriptedModel(({ text, step }) => {
+    if (text === "slow") return [script.text("be"), script.delay(60_000), script.text("gin")];
+    if (text === "long")
+      return [script.reasoning("Let me see."), script.text("word ".repeat(400), { chunk: 4, paceMs: 2 })];
+    if (text === "book" && step === 0) return [script.toolCall("book", { beds: 2 })];
+    return [script.text(`You said ${text}.`)];
   }),
   tools: { book: tool({ approval: true, run: () => "booked" }) },
 });
@@ -66,7 +67,7 @@ export class House {
     const { tenant } = this.stage.actor;
     const scopes = ["read", "write", "decide"] as const;
     const now = Date.now();
-    return makeToken({ tenant, user, key: key.id, scopes, expiresAt: now + ms }, secrets[0], now);
+    return signToken({ tenant, user, key: key.id, scopes, expiresAt: now + ms }, secrets[0], now);
   }
 
   async close(): Promise<void> {

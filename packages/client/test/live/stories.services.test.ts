@@ -4,10 +4,10 @@
  */
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
 import type { Story } from "@turnstream/conformance/stories/story.ts";
-import { formatCursor, type SessionState, type UserMessage, withAddresses } from "@turnstream/protocol";
+import { formatCursor, type SessionState, type UserMessage, resolveBlobUrls } from "@turnstream/protocol";
 import { startProxy, type TcpProxy } from "@turnstream/services/proxy.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Ref } from "../../../server/src/store/refs.ts";
+import type { SessionRef } from "../../../server/src/store/refs.ts";
 import { openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";
 import { OwnHands } from "../../../server/test/stories/in-process-driver.ts";
 import { play } from "../../../server/test/stories/run-story.ts";
@@ -58,7 +58,7 @@ class Unlucky {
     this.session = session(this);
   }
 
-  static async open(wire: (typeof WIRES)[number], ref: Ref, random: () => number): Promise<Unlucky> {
+  static async open(wire: (typeof WIRES)[number], ref: SessionRef, random: () => number): Promise<Unlucky> {
     const proxy = await startProxy({ to: { host: "127.0.0.1", port: Number(new URL(server.url).port) } });
     proxies.push(proxy);
     const connect = (unlucky: Unlucky): Session => {
@@ -122,7 +122,7 @@ function numbersFrom(seed: number): () => number {
 
 /** What is kept beside the log has an address that is signed for each delivery. */
 function withoutAddresses(state: SessionState): unknown {
-  const json = JSON.stringify(withAddresses(state as never, () => "blob"));
+  const json = JSON.stringify(resolveBlobUrls(state as never, () => "blob"));
   return JSON.parse(json.replaceAll(/"https?:\/\/[^"]*\/api\/v1\/blobs\/[^"]*"/g, '"blob"'));
 }
 
@@ -135,7 +135,7 @@ class WatchedHands extends OwnHands {
     this.#seed = seed;
   }
 
-  override async watch(ref?: Ref): Promise<void> {
+  override async watch(ref?: SessionRef): Promise<void> {
     if (ref === undefined) return;
     for (const [n, wire] of WIRES.entries())
       this.watchers.push(await Unlucky.open(wire, ref, numbersFrom(this.#seed * 2 + n)));

@@ -1,5 +1,5 @@
 /** The store of a session, with a link in the hands of the test. */
-import { emptyState, type Event, foldAll, type SessionState, snapshot } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, foldAll, type SessionState, snapshot } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { createPerson } from "../../src/auth/person.ts";
 import { surroundings } from "../../src/env.ts";
@@ -7,14 +7,14 @@ import type { Api } from "../../src/http/api.ts";
 import { LiveSession } from "../../src/session/live-session.ts";
 import { FakeLink } from "./fake-link.ts";
 
-const LOG: Event[] = [
+const LOG: SessionEvent[] = [
   { type: "session.start", session: "s", number: 1 },
   { type: "message.add", message: "m1", text: "hello" },
   { type: "session.update", title: "one" },
   { type: "session.update", title: "two" },
   { type: "session.update", title: "three" },
   { type: "session.update", title: "four" },
-].map((event, n) => ({ v: 2, id: `1-${n + 1}`, at: n, ...event }) as unknown as Event);
+].map((event, n) => ({ v: 2, id: `1-${n + 1}`, at: n, ...event }) as unknown as SessionEvent);
 
 const live = { phase: "live", wire: "socket", failures: 0, retryAt: null, error: null } as const;
 
@@ -103,7 +103,7 @@ describe("what comes", () => {
 
   test("of a log that was rebuilt is loaded anew", () => {
     const one = begun(4);
-    one.link.handler?.events([{ ...LOG[2], id: "2-3" } as Event]);
+    one.link.handler?.events([{ ...LOG[2], id: "2-3" } as SessionEvent]);
     expect(one.link.agains).toEqual([null]);
   });
 
@@ -130,8 +130,8 @@ describe("what comes", () => {
 
   test("of another version, event by event, is read as far as it can be", () => {
     const one = begun(2);
-    const unknown = { v: 9, id: "1-3", at: 0, type: "weather.change" } as unknown as Event;
-    const old = { ...LOG[3], v: 1 } as unknown as Event;
+    const unknown = { v: 9, id: "1-3", at: 0, type: "weather.change" } as unknown as SessionEvent;
+    const old = { ...LOG[3], v: 1 } as unknown as SessionEvent;
     one.link.handler?.events([unknown, old]);
     expect([stateOf(one).seq, stateOf(one).title]).toEqual([4, "two"]);
     expect(one.link.agains).toEqual([]);
@@ -176,7 +176,7 @@ describe("coming and going", () => {
     one.link.handler?.snapshot(snapshot(foldAll(LOG.slice(0, 1))), "1-1");
     one.link.handler?.connection(live);
     expect(one.link.commands).toMatchObject([{ type: "send" }]);
-    one.link.handler?.events([{ ...LOG[1], message: id } as Event]);
+    one.link.handler?.events([{ ...LOG[1], message: id } as SessionEvent]);
     one.fire();
     expect(one.link.stops).toBe(1);
   });
@@ -250,7 +250,7 @@ describe("what is sent", () => {
       },
     ]);
     expect(one.session.getSnapshot().outbox).toHaveLength(1);
-    one.link.handler?.events([{ ...LOG[1], message: id } as Event]);
+    one.link.handler?.events([{ ...LOG[1], message: id } as SessionEvent]);
     expect(one.session.getSnapshot().outbox).toEqual([]);
   });
 

@@ -1,11 +1,18 @@
 /** Older turns: joined in front of a window, kept over a new one where they still join, dropped where they don't. */
-import { emptyState, type Event, foldAll, restore, type SessionState, snapshot } from "@turnstream/protocol";
+import {
+  emptyState,
+  type SessionEvent,
+  foldAll,
+  restore,
+  type SessionState,
+  snapshot,
+} from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { joinOlder, keepOlder, missingBefore } from "../../src/session/older.ts";
 import { takeEvents } from "../../src/session/take-events.ts";
 
 /** A session of so many turns, one word each; the turns named in `forms` end with a form that waits. */
-function talk(turns: number, forms: readonly number[] = []): Event[] {
+function talk(turns: number, forms: readonly number[] = []): SessionEvent[] {
   const events: object[] = [{ type: "session.start", session: "s", number: 1 }];
   for (let n = 1; n <= turns; n++) {
     const turn = `t${n}`;
@@ -43,7 +50,7 @@ function talk(turns: number, forms: readonly number[] = []): Event[] {
       },
     );
   }
-  return events.map((event, n) => ({ v: 2, id: `1-${n + 1}`, at: n, ...event }) as unknown as Event);
+  return events.map((event, n) => ({ v: 2, id: `1-${n + 1}`, at: n, ...event }) as unknown as SessionEvent);
 }
 
 const whole = (turns: number, forms: readonly number[] = []): SessionState => foldAll(talk(turns, forms));
@@ -120,7 +127,7 @@ describe("older turns", () => {
           version: 1,
           status: "submitted",
           values: {},
-        } as unknown as Event,
+        } as unknown as SessionEvent,
       ],
       whole(60, [10]),
     );
@@ -145,7 +152,7 @@ describe("events", () => {
   });
 
   test("of another timeline are not taken", () => {
-    const rebuilt = { ...log[2], id: "2-3" } as Event;
+    const rebuilt = { ...log[2], id: "2-3" } as SessionEvent;
     expect(takeEvents(foldAll(log), [rebuilt])).toMatchObject({ verdict: "diverged" });
   });
 });

@@ -1,5 +1,5 @@
 /** Whose a session's outbox is: before a token says who is there, and when somebody else signs in. */
-import { emptyState, type Event, foldAll, snapshot } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, foldAll, snapshot } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { createAuth } from "../../src/auth/auth.ts";
 import { createPerson } from "../../src/auth/person.ts";
@@ -11,7 +11,9 @@ import { type SharedStorage, sharedStorage } from "../outbox/stage.ts";
 import { FakeLink } from "./fake-link.ts";
 
 const live = { phase: "live", wire: "socket", failures: 0, retryAt: null, error: null } as const;
-const LOG = [{ v: 2, id: "1-1", at: 0, type: "session.start", session: "s", number: 1 } as unknown as Event];
+const LOG = [
+  { v: 2, id: "1-1", at: 0, type: "session.start", session: "s", number: 1 } as unknown as SessionEvent,
+];
 
 function tokenOf(sub: string): Credentials {
   const body = Buffer.from(JSON.stringify({ tenant: "acme", sub })).toString("base64url");

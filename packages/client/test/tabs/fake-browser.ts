@@ -7,11 +7,11 @@ import {
   coalesce,
   type Cursor,
   emptyState,
-  type Event,
+  type SessionEvent,
   fold,
   foldAll,
   formatCursor,
-  placeOf,
+  classifyEvent,
   restore,
   type SessionState,
   snapshot,
@@ -28,7 +28,7 @@ import { FakeOutside } from "../live/fast-env.ts";
 export const SESSION = "ses_market";
 
 /** A long legal log, to be let out bit by bit. */
-function longLog(): readonly Event[] {
+function longLog(): readonly SessionEvent[] {
   const log = new LogWriter().session(SESSION);
   for (let turn = 0; turn < 6; turn += 1)
     log
@@ -45,7 +45,7 @@ const LOG = longLog();
 export class FakeServer {
   head = 1;
   readonly commands: string[] = [];
-  readonly links = new Set<{ published(event: Event): void }>();
+  readonly links = new Set<{ published(event: SessionEvent): void }>();
 
   get state(): SessionState {
     return foldAll(LOG.slice(0, this.head), emptyState);
@@ -58,7 +58,7 @@ export class FakeServer {
     }
   }
   /** Null where the cursor isn't an entry. */
-  after(cursor: Cursor): readonly Event[] | null {
+  after(cursor: Cursor): readonly SessionEvent[] | null {
     const at = LOG.findIndex(({ id }) => id === cursor);
     return at < 0 || at >= this.head ? null : LOG.slice(at + 1, this.head);
   }
@@ -119,7 +119,7 @@ class FakeLink implements Link {
     }, 30);
   }
 
-  published(event: Event): void {
+  published(event: SessionEvent): void {
     const [watched, generation] = [this.#watched, this.#generation];
     if (watched?.isLive !== true) return;
     this.#tab.setTimer(() => {
@@ -298,9 +298,9 @@ export class FakeTab {
     });
   }
 
-  #take(events: readonly Event[]): void {
+  #take(events: readonly SessionEvent[]): void {
     for (const event of events) {
-      const place = placeOf(this.state, event);
+      const place = classifyEvent(this.state, event);
       if (place !== "next")
         this.#browser.problems.push(`${this.name} at ${formatCursor(this.state)} got ${event.id}: ${place}`);
       this.state = fold(this.state, event);

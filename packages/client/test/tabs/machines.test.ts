@@ -1,5 +1,5 @@
 /** The rules between tabs, where they are hard to meet in a whole browser. */
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { type FeedState, newFeed, stepFeed } from "../../src/tabs/feed.ts";
 import {
@@ -15,7 +15,7 @@ import { newRole, type RoleInput, type RoleState, stepRole } from "../../src/tab
 import { FakeOutside } from "../live/fast-env.ts";
 
 const by: Reign = { term: 5, tab: "b" };
-const event = (id: string): Event => ({ v: 2, id, at: 0, type: "session.update", title: id });
+const event = (id: string): SessionEvent => ({ v: 2, id, at: 0, type: "session.update", title: id });
 
 function joined(): MemberState {
   let state = stepMember(newMember("a"), { type: "follow", leader: by }, 0).state;

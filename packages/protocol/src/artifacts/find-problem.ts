@@ -3,7 +3,7 @@
  * Folding doesn't ask: what is in a log stays there. Pure.
  */
 import type { Json } from "../json.ts";
-import { type Misfit, misfitOf } from "./shape.ts";
+import { type ArtifactProblem, findProblem } from "./shape.ts";
 import { ARTIFACTS, type ArtifactData, type ArtifactType } from "./shapes.ts";
 
 /** A type that client and server of one team agree on. */
@@ -15,7 +15,7 @@ const MAX_ARTIFACT = 5_000_000;
 const MAX_DEPTH = 100;
 
 /** The first thing that is wrong with an artifact; null when it can be shown. */
-export function artifactMisfit(artifact: Json): Misfit | null {
+export function findArtifactProblem(artifact: Json): ArtifactProblem | null {
   if (typeof artifact !== "object" || artifact === null || Array.isArray(artifact))
     return { field: "artifact", problem: "has to be an object" };
   const fields = artifact as { readonly [field: string]: Json };
@@ -45,14 +45,14 @@ function isArtifactType(type: string): type is ArtifactType {
   return Object.hasOwn(ARTIFACTS, type);
 }
 
-function dataMisfit(type: ArtifactType, data: Json): Misfit | null {
-  const misfit = misfitOf(data, ARTIFACTS[type], "artifact.data");
+function dataMisfit(type: ArtifactType, data: Json): ArtifactProblem | null {
+  const misfit = findProblem(data, ARTIFACTS[type], "artifact.data");
   if (misfit !== null) return misfit;
   if (type === "chart") return chartMisfit(data as unknown as ArtifactData["chart"]);
   return type === "table" ? tableMisfit(data as unknown as ArtifactData["table"]) : null;
 }
 
-function chartMisfit({ labels, values, series }: ArtifactData["chart"]): Misfit | null {
+function chartMisfit({ labels, values, series }: ArtifactData["chart"]): ArtifactProblem | null {
   if ((values === undefined) === (series === undefined))
     return { field: "artifact.data", problem: "has to have either values or series" };
   const lines = values === undefined ? (series ?? []).map((one) => one.values) : [values];
@@ -62,7 +62,7 @@ function chartMisfit({ labels, values, series }: ArtifactData["chart"]): Misfit 
   return { field, problem: `has ${lines[n]?.length} points, and there are ${labels.length} labels` };
 }
 
-function tableMisfit({ columns, rows }: ArtifactData["table"]): Misfit | null {
+function tableMisfit({ columns, rows }: ArtifactData["table"]): ArtifactProblem | null {
   const n = rows.findIndex((row) => row.length !== columns.length);
   if (n < 0) return null;
   const problem = `has ${rows[n]?.length} cells, and there are ${columns.length} columns`;

@@ -1,5 +1,5 @@
 /** The beginning of an artifact that is too large for an event: of the same shape, so that it can be drawn. Pure. */
-import { cutText } from "../truncate-text.ts";
+import { truncateText } from "../truncate-text.ts";
 import type { Json } from "../json.ts";
 import type { ArtifactData } from "./shapes.ts";
 
@@ -14,9 +14,9 @@ export function artifactPreview({ type, data }: { readonly type: string; readonl
     case "table": {
       const { columns, rows, total = rows.length } = data as unknown as ArtifactData["table"];
       const cells = (row: (typeof rows)[number]) =>
-        row.map((cell) => (typeof cell === "string" ? cutText(cell, CELL) : cell));
+        row.map((cell) => (typeof cell === "string" ? truncateText(cell, CELL) : cell));
       return {
-        columns: columns.map((name) => cutText(name, CELL)),
+        columns: columns.map((name) => truncateText(name, CELL)),
         rows: rows.slice(0, ROWS).map(cells),
         total,
       };
@@ -25,7 +25,7 @@ export function artifactPreview({ type, data }: { readonly type: string; readonl
       return chartPreview(data as unknown as ArtifactData["chart"]);
     case "code": {
       const { code, ...rest } = data as unknown as ArtifactData["code"];
-      return { ...rest, code: cutText(code, CHARS) };
+      return { ...rest, code: truncateText(code, CHARS) };
     }
     default:
       return null;
@@ -38,7 +38,7 @@ function chartPreview({ labels, values, series, ...rest }: ArtifactData["chart"]
   const thin = <T>(list: readonly T[]): T[] => list.filter((_, n) => n % step === 0);
   return {
     ...rest,
-    labels: thin(labels).map((label) => (typeof label === "string" ? cutText(label, CELL) : label)),
+    labels: thin(labels).map((label) => (typeof label === "string" ? truncateText(label, CELL) : label)),
     ...(values === undefined ? {} : { values: thin(values) }),
     ...(series === undefined ? {} : { series: series.map((one) => ({ ...one, values: thin(one.values) })) }),
   };

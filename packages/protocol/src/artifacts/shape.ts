@@ -23,7 +23,7 @@ export type Shape =
   | { readonly anyOf: readonly Shape[] };
 
 /** The type of what a shape takes. */
-export type TypeOf<S> = S extends { readonly enum: readonly (infer Word)[] }
+export type TypeOfShape<S> = S extends { readonly enum: readonly (infer Word)[] }
   ? Word
   : S extends { readonly type: "string" }
     ? string
@@ -34,26 +34,26 @@ export type TypeOf<S> = S extends { readonly enum: readonly (infer Word)[] }
         : S extends { readonly type: "null" }
           ? null
           : S extends { readonly type: "array"; readonly items: infer Item }
-            ? readonly TypeOf<Item>[]
+            ? readonly TypeOfShape<Item>[]
             : S extends { readonly anyOf: readonly (infer Choice)[] }
-              ? TypeOf<Choice>
+              ? TypeOfShape<Choice>
               : S extends { readonly properties: infer Fields; readonly required: readonly (infer Key)[] }
-                ? { readonly [Name in keyof Fields & Key]: TypeOf<Fields[Name]> } & {
-                    readonly [Name in Exclude<keyof Fields, Key>]?: TypeOf<Fields[Name]>;
+                ? { readonly [Name in keyof Fields & Key]: TypeOfShape<Fields[Name]> } & {
+                    readonly [Name in Exclude<keyof Fields, Key>]?: TypeOfShape<Fields[Name]>;
                   }
                 : never;
 
 /** What is wrong, and where. */
-export interface Misfit {
+export interface ArtifactProblem {
   /** `data.rows[3]` */
   readonly field: string;
   readonly problem: string;
 }
 
 /** The first thing that doesn't fit; null when all does. */
-export function misfitOf(value: Json, shape: Shape, field: string): Misfit | null {
+export function findProblem(value: Json, shape: Shape, field: string): ArtifactProblem | null {
   if ("anyOf" in shape) {
-    const misfits = shape.anyOf.map((choice) => misfitOf(value, choice, field));
+    const misfits = shape.anyOf.map((choice) => findProblem(value, choice, field));
     if (misfits.includes(null)) return null;
     // The choice of the right kind says more than that none fits.
     return misfits.find((misfit) => misfit?.field !== field) ?? { field, problem: "is of the wrong kind" };
@@ -78,7 +78,7 @@ export function misfitOf(value: Json, shape: Shape, field: string): Misfit | nul
 
 type ShapeOf<T> = Extract<Shape, { readonly type: T }>;
 
-function textMisfit(value: Json, shape: ShapeOf<"string">, field: string): Misfit | null {
+function textMisfit(value: Json, shape: ShapeOf<"string">, field: string): ArtifactProblem | null {
   if (typeof value !== "string") return { field, problem: "has to be a text" };
   if (value.length > shape.maxLength)
     return { field, problem: `is longer than ${shape.maxLength} characters` };
@@ -89,24 +89,24 @@ function textMisfit(value: Json, shape: ShapeOf<"string">, field: string): Misfi
   return null;
 }
 
-function listMisfit(value: Json, shape: ShapeOf<"array">, field: string): Misfit | null {
+function listMisfit(value: Json, shape: ShapeOf<"array">, field: string): ArtifactProblem | null {
   if (!Array.isArray(value)) return { field, problem: "has to be a list" };
   if (value.length > shape.maxItems) return { field, problem: `has more than ${shape.maxItems} items` };
   for (const [n, item] of (value as readonly Json[]).entries()) {
-    const misfit = misfitOf(item, shape.items, `${field}[${n}]`);
+    const misfit = findProblem(item, shape.items, `${field}[${n}]`);
     if (misfit !== null) return misfit;
   }
   return null;
 }
 
-function objectMisfit(value: Json, shape: ShapeOf<"object">, field: string): Misfit | null {
+function objectMisfit(value: Json, shape: ShapeOf<"object">, field: string): ArtifactProblem | null {
   if (!isPlain(value)) return { field, problem: "has to be an object" };
   const missing = shape.required.find((key) => !Object.hasOwn(value, key));
   if (missing !== undefined) return { field: `${field}.${missing}`, problem: "is missing" };
   for (const [key, item] of Object.entries(value)) {
     const inner = Object.hasOwn(shape.properties, key) ? shape.properties[key] : undefined;
     if (inner === undefined) return { field: `${field}.${key}`, problem: "is not known here" };
-    const misfit = misfitOf(item, inner, `${field}.${key}`);
+    const misfit = findProblem(item, inner, `${field}.${key}`);
     if (misfit !== null) return misfit;
   }
   return null;

@@ -2,7 +2,7 @@
  * The artifacts that every client can draw, each declared once: types, checks and the published JSON Schema follow from
  * here. Data only.
  */
-import type { Shape, TypeOf } from "./shape.ts";
+import type { Shape, TypeOfShape } from "./shape.ts";
 
 const MAX_POINTS = 5_000;
 const MAX_ROWS = 5_000;
@@ -87,4 +87,4 @@ export const ARTIFACTS = {
 
 export type ArtifactType = keyof typeof ARTIFACTS;
 /** The content of each. */
-export type ArtifactData = { readonly [Type in ArtifactType]: TypeOf<(typeof ARTIFACTS)[Type]> };
+export type ArtifactData = { readonly [Type in ArtifactType]: TypeOfShape<(typeof ARTIFACTS)[Type]> };

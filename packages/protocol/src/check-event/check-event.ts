@@ -3,61 +3,61 @@
  * Apart from the fold on purpose: the fold takes anything, this judges. Never changes a state.
  */
 import { parseCursor } from "../cursor.ts";
-import type { Event, EventOf } from "../events/index.ts";
+import type { SessionEvent, EventOf } from "../events/index.ts";
 import { blockAt, findRun, findTurn } from "../fold/edit.ts";
 import { isKnownMessage } from "../fold/fold.ts";
 import { isPending, outlivesTurn } from "../fold/interaction.ts";
 import { claimsEpoch } from "../fold/classify-event.ts";
-import { blocksOf, type SessionState, type Turn } from "../state.ts";
+import { listBlocks, type SessionState, type Turn } from "../state.ts";
 import { checkContinue, checkGroup, checkPlace, checkStart } from "./blocks.ts";
 import { checkRequest, checkUpdate } from "./interactions.ts";
-import { type Illegal, illegal } from "./rules.ts";
+import { type Violation, violation } from "./rules.ts";
 import { checkTakeover } from "./takeover.ts";
-import { callOf, isMain, resultOf, runOfCall, unansweredCalls } from "../turn-queries.ts";
+import { findToolCall, isMain, findToolResult, findSubAgentRun, unansweredCalls } from "../turn-queries.ts";
 
 /** Null when `event` may follow in `state`; otherwise the rule it breaks and why. */
-export function legal(state: SessionState, event: Event): Illegal | null {
+export function checkEvent(state: SessionState, event: SessionEvent): Violation | null {
   return checkPosition(state, event) ?? checkSession(state, event);
 }
 
-function checkPosition(state: SessionState, event: Event): Illegal | null {
+function checkPosition(state: SessionState, event: SessionEvent): Violation | null {
   const position = parseCursor(event.id);
-  if (position === null) return illegal("L02", `${event.id} is not a position`);
+  if (position === null) return violation("L02", `${event.id} is not a position`);
   const { epoch, seq } = position;
-  if (epoch < state.epoch) return illegal("L03", `epoch ${epoch} is over, the log is in ${state.epoch}`);
+  if (epoch < state.epoch) return violation("L03", `epoch ${epoch} is over, the log is in ${state.epoch}`);
   const first = event.first ?? seq;
-  if (first !== state.seq + 1 || first > seq) return illegal("L02", `position ${seq} after ${state.seq}`);
+  if (first !== state.seq + 1 || first > seq) return violation("L02", `position ${seq} after ${state.seq}`);
   if (epoch > state.epoch && !claimsEpoch(event.type))
-    return illegal("L03", `${event.type} can't begin epoch ${epoch}`);
+    return violation("L03", `${event.type} can't begin epoch ${epoch}`);
   if (event.type === "turn.takeover" && epoch === state.epoch)
-    return illegal("L03", "a takeover begins a new epoch");
+    return violation("L03", "a takeover begins a new epoch");
   return null;
 }
 
-function checkSession(state: SessionState, event: Event): Illegal | null {
+function checkSession(state: SessionState, event: SessionEvent): Violation | null {
   if (event.type === "session.start")
-    return state.seq === 0 ? null : illegal("L01", "session.start is not first");
-  if (state.session === "") return illegal("L01", `${event.type} before session.start`);
+    return state.seq === 0 ? null : violation("L01", "session.start is not first");
+  if (state.session === "") return violation("L01", `${event.type} before session.start`);
   const running = state.turns.findLast((turn) => turn.status === "running");
   switch (event.type) {
     case "session.update":
       return null;
     case "message.add":
       return isKnownMessage(state, event.message)
-        ? illegal("L04", `message ${event.message} was there before`)
+        ? violation("L04", `message ${event.message} was there before`)
         : null;
     case "message.remove":
       return state.waiting.some((message) => message.id === event.message)
         ? null
-        : illegal("L05", `message ${event.message} does not wait`);
+        : violation("L05", `message ${event.message} does not wait`);
     case "turn.start":
       return checkTurnStart(state, event, running);
     case "turn.takeover":
       if (event.turn === null)
-        return running === undefined ? null : illegal("L21", `turn ${running.id} is running`);
+        return running === undefined ? null : violation("L21", `turn ${running.id} is running`);
       return running?.id === event.turn
         ? checkTakeover(running, event)
-        : illegal("L06", `turn ${event.turn} is not running`);
+        : violation("L06", `turn ${event.turn} is not running`);
     default:
       return checkInTurn(state, event, findTurn(state, event.turn));
   }
@@ -67,26 +67,27 @@ function checkTurnStart(
   state: SessionState,
   event: EventOf<"turn.start">,
   running: Turn | undefined,
-): Illegal | null {
-  if (running !== undefined) return illegal("L05", `turn ${running.id} is still running`);
-  if (findTurn(state, event.turn) !== undefined) return illegal("L04", `turn ${event.turn} was there before`);
+): Violation | null {
+  if (running !== undefined) return violation("L05", `turn ${running.id} is still running`);
+  if (findTurn(state, event.turn) !== undefined)
+    return violation("L04", `turn ${event.turn} was there before`);
   if (event.message === undefined || state.waiting.some((message) => message.id === event.message))
     return null;
-  return illegal("L05", `message ${event.message} does not wait for a turn`);
+  return violation("L05", `message ${event.message} does not wait for a turn`);
 }
 
 type TurnEvent = Exclude<
-  Event,
+  SessionEvent,
   EventOf<
     "session.start" | "session.update" | "message.add" | "message.remove" | "turn.start" | "turn.takeover"
   >
 >;
 
-function checkInTurn(state: SessionState, event: TurnEvent, turn: Turn | undefined): Illegal | null {
-  if (turn === undefined) return illegal("L06", `there is no turn ${event.turn}`);
+function checkInTurn(state: SessionState, event: TurnEvent, turn: Turn | undefined): Violation | null {
+  if (turn === undefined) return violation("L06", `there is no turn ${event.turn}`);
   if ((event.type === "form.update" || event.type === "payment.update") && !waitsInside(turn, event))
     return checkUpdate(turn, event);
-  if (turn.status !== "running") return illegal("L06", `turn ${turn.id} is over`);
+  if (turn.status !== "running") return violation("L06", `turn ${turn.id} is over`);
   switch (event.type) {
     case "question.update":
       return checkUpdate(turn, event) ?? checkAnswer(state, event);
@@ -121,57 +122,59 @@ function waitsInside(turn: Turn, { index, block }: EventOf<"form.update" | "paym
 }
 
 /** A message that answers a question has waited until then. */
-function checkAnswer(state: SessionState, { message, status }: EventOf<"question.update">): Illegal | null {
+function checkAnswer(state: SessionState, { message, status }: EventOf<"question.update">): Violation | null {
   if (message === undefined) return null;
-  if (status !== "answered") return illegal("L20", "a message comes with answered, only");
+  if (status !== "answered") return violation("L20", "a message comes with answered, only");
   return state.waiting.some(({ id }) => id === message)
     ? null
-    : illegal("L05", `message ${message} does not wait`);
+    : violation("L05", `message ${message} does not wait`);
 }
 
-function checkRunStart(turn: Turn, event: EventOf<"run.start">): Illegal | null {
-  if (findRun(turn, event.run) !== undefined) return illegal("L04", `run ${event.run} was there before`);
+function checkRunStart(turn: Turn, event: EventOf<"run.start">): Violation | null {
+  if (findRun(turn, event.run) !== undefined) return violation("L04", `run ${event.run} was there before`);
   const { parent, call } = event;
   if (parent === undefined || call === undefined) {
     if (parent !== undefined || call !== undefined)
-      return illegal("L07", "a sub-agent's run names its parent and its call");
-    return turn.runs.length === 0 ? null : illegal("L07", "the turn has its main run");
+      return violation("L07", "a sub-agent's run names its parent and its call");
+    return turn.runs.length === 0 ? null : violation("L07", "the turn has its main run");
   }
   if (findRun(turn, parent)?.status !== "running")
-    return illegal("L07", `parent run ${parent} is not running`);
-  if (runOfCall(turn, call) !== undefined) return illegal("L07", `call ${call} has a run already`);
-  const result = resultOf(turn, call);
-  if (callOf(turn, call)?.run !== parent || result === undefined || result.end !== null) {
-    return illegal("L07", `call ${call} of run ${parent} has no open result for the run to stand in`);
+    return violation("L07", `parent run ${parent} is not running`);
+  if (findSubAgentRun(turn, call) !== undefined) return violation("L07", `call ${call} has a run already`);
+  const result = findToolResult(turn, call);
+  if (findToolCall(turn, call)?.run !== parent || result === undefined || result.end !== null) {
+    return violation("L07", `call ${call} of run ${parent} has no open result for the run to stand in`);
   }
-  if (result.hidden) return illegal("L07", `call ${call} is hidden, and a sub-agent's work is not`);
+  if (result.hidden) return violation("L07", `call ${call} is hidden, and a sub-agent's work is not`);
   return null;
 }
 
-function checkRunEnd(turn: Turn, event: EventOf<"run.end">): Illegal | null {
+function checkRunEnd(turn: Turn, event: EventOf<"run.end">): Violation | null {
   const run = findRun(turn, event.run);
-  if (run?.status !== "running") return illegal("L08", `run ${event.run} is not running`);
-  const open = blocksOf(turn).find((block) => block.run === run.id && block.end === null);
-  if (open !== undefined) return illegal("L08", `block ${open.id} of run ${run.id} is open`);
+  if (run?.status !== "running") return violation("L08", `run ${event.run} is not running`);
+  const open = listBlocks(turn).find((block) => block.run === run.id && block.end === null);
+  if (open !== undefined) return violation("L08", `block ${open.id} of run ${run.id} is open`);
   const [call] = unansweredCalls(turn, run.id);
-  if (call !== undefined) return illegal("L08", `call ${call.call} of run ${run.id} has no result`);
-  const waits = blocksOf(turn).find(
+  if (call !== undefined) return violation("L08", `call ${call.call} of run ${run.id} has no result`);
+  const waits = listBlocks(turn).find(
     (b) => b.run === run.id && "version" in b && isPending(b) && !outlivesTurn(b),
   );
-  return waits === undefined ? null : illegal("L08", `block ${waits.id} of run ${run.id} waits for a person`);
+  return waits === undefined
+    ? null
+    : violation("L08", `block ${waits.id} of run ${run.id} waits for a person`);
 }
 
-function checkTurnEnd(turn: Turn, event: EventOf<"turn.end">): Illegal | null {
+function checkTurnEnd(turn: Turn, event: EventOf<"turn.end">): Violation | null {
   const run = turn.runs.find((r) => r.status === "running");
-  if (run !== undefined) return illegal("L23", `run ${run.id} is still running`);
-  if (turn.group !== null) return illegal("L23", `group ${turn.group} is still open`);
-  if (turn.open > 0) return illegal("L23", `${turn.open} block(s) are still open`);
-  const last = blocksOf(turn).at(-1);
+  if (run !== undefined) return violation("L23", `run ${run.id} is still running`);
+  if (turn.group !== null) return violation("L23", `group ${turn.group} is still open`);
+  if (turn.open > 0) return violation("L23", `${turn.open} block(s) are still open`);
+  const last = listBlocks(turn).at(-1);
   const notice = last?.kind === "notice" ? last.notice : null;
   const asked = event.reason === "user_stopped" ? "stopped" : event.reason === "error" ? "error" : null;
-  if (notice !== asked) return illegal("L23", `reason ${event.reason} with the notice ${notice}`);
-  const interaction = blocksOf(turn).some((b) => "version" in b && outlivesTurn(b));
+  if (notice !== asked) return violation("L23", `reason ${event.reason} with the notice ${notice}`);
+  const interaction = listBlocks(turn).some((b) => "version" in b && outlivesTurn(b));
   if (event.reason === "requires_interaction" && !interaction)
-    return illegal("L23", "no form or payment to wait for");
-  return turn.runs.some((r) => isMain(turn, r.id)) ? null : illegal("L23", "the turn never had a main run");
+    return violation("L23", "no form or payment to wait for");
+  return turn.runs.some((r) => isMain(turn, r.id)) ? null : violation("L23", "the turn never had a main run");
 }

@@ -4,75 +4,77 @@
 import type { EventOf } from "../events/index.ts";
 import { blockAt } from "../fold/edit.ts";
 import { interactionId, TRANSITIONS } from "../fold/interaction.ts";
-import { blocksOf, type SessionState, type Turn } from "../state.ts";
-import { type Illegal, illegal } from "./rules.ts";
-import { callOf, isMain, pendingApprovalOf, resultOf } from "../turn-queries.ts";
+import { listBlocks, type SessionState, type Turn } from "../state.ts";
+import { type Violation, violation } from "./rules.ts";
+import { findToolCall, isMain, findPendingApproval, findToolResult } from "../turn-queries.ts";
 
 type RequestEvent = EventOf<"approval.request" | "question.request" | "form.request" | "payment.request">;
 type UpdateEvent = EventOf<"approval.update" | "question.update" | "form.update" | "payment.update">;
 
-export function checkRequest(state: SessionState, turn: Turn, event: RequestEvent): Illegal | null {
+export function checkRequest(state: SessionState, turn: Turn, event: RequestEvent): Violation | null {
   const name = interactionId(event);
   const taken = state.turns
     .toArray()
-    .some((t) => blocksOf(t).some((b) => "version" in b && interactionId(b) === name));
-  if (taken) return illegal("L04", `interaction ${name} was there before`);
+    .some((t) => listBlocks(t).some((b) => "version" in b && interactionId(b) === name));
+  if (taken) return violation("L04", `interaction ${name} was there before`);
   if (event.type === "form.request" && event.waits === true) return checkWaitingForm(turn, event);
   if (event.type !== "approval.request") {
     if (turn.group !== null && isMain(turn, event.run)) {
-      return illegal("L13", `${event.type} while group ${turn.group} is open`);
+      return violation("L13", `${event.type} while group ${turn.group} is open`);
     }
     return null;
   }
-  const call = callOf(turn, event.call);
+  const call = findToolCall(turn, event.call);
   if (call === undefined || call.end === null)
-    return illegal("L19", `call ${event.call} is not there or not complete`);
-  if (call.run !== event.run) return illegal("L19", `call ${event.call} is another run's`);
-  if (resultOf(turn, event.call) !== undefined)
-    return illegal("L19", `call ${event.call} has started already`);
-  if (pendingApprovalOf(turn, event.call) !== undefined)
-    return illegal("L19", `call ${event.call} already waits`);
+    return violation("L19", `call ${event.call} is not there or not complete`);
+  if (call.run !== event.run) return violation("L19", `call ${event.call} is another run's`);
+  if (findToolResult(turn, event.call) !== undefined)
+    return violation("L19", `call ${event.call} has started already`);
+  if (findPendingApproval(turn, event.call) !== undefined)
+    return violation("L19", `call ${event.call} already waits`);
   return null;
 }
 
 /** It stands where an approval stands, or later: the tool that asks may be at work. */
-function checkWaitingForm(turn: Turn, { call: id, run }: EventOf<"form.request">): Illegal | null {
+function checkWaitingForm(turn: Turn, { call: id, run }: EventOf<"form.request">): Violation | null {
   if (id === undefined) return null;
-  const call = callOf(turn, id);
+  const call = findToolCall(turn, id);
   if (call === undefined || call.end === null)
-    return illegal("L19", `call ${id} is not there or not complete`);
-  if (call.run !== run) return illegal("L19", `call ${id} is another run's`);
-  const result = resultOf(turn, id);
-  return result === undefined || result.end === null ? null : illegal("L19", `call ${id} has ended already`);
+    return violation("L19", `call ${id} is not there or not complete`);
+  if (call.run !== run) return violation("L19", `call ${id} is another run's`);
+  const result = findToolResult(turn, id);
+  return result === undefined || result.end === null
+    ? null
+    : violation("L19", `call ${id} has ended already`);
 }
 
-export function checkUpdate(turn: Turn, event: UpdateEvent): Illegal | null {
+export function checkUpdate(turn: Turn, event: UpdateEvent): Violation | null {
   const block = blockAt(turn, event.index, event.block);
   const [kind] = event.type.split(".");
   if (block === undefined || !("version" in block) || block.kind !== kind) {
-    return illegal("L10", `there is no ${kind} ${event.block} at index ${event.index}`);
+    return violation("L10", `there is no ${kind} ${event.block} at index ${event.index}`);
   }
   if (event.version <= block.version) {
-    return illegal("L20", `version ${event.version} is not above ${block.version}`);
+    return violation("L20", `version ${event.version} is not above ${block.version}`);
   }
   if (!(TRANSITIONS[block.kind][block.status] ?? []).includes(event.status)) {
-    return illegal("L20", `a ${kind} can't go from ${block.status} to ${event.status}`);
+    return violation("L20", `a ${kind} can't go from ${block.status} to ${event.status}`);
   }
   const brings = "answers" in event || "values" in event;
   const isAnswer = event.status === "answered" || event.status === "submitted";
   if (brings !== isAnswer)
-    return illegal("L20", "answers come with answered, values with submitted, and only then");
+    return violation("L20", "answers come with answered, values with submitted, and only then");
   if (block.kind === "approval" && event.type === "approval.update") {
     const edits = event.actions !== undefined;
     if (edits !== (event.status === "edited"))
-      return illegal("L20", "edited actions come with the status edited, only");
+      return violation("L20", "edited actions come with the status edited, only");
     const isSame = event.actions?.every((action, n) => action.name === block.actions[n]?.name) ?? true;
     if (edits && (!isSame || event.actions.length !== block.actions.length)) {
-      return illegal("L20", "an edit changes arguments, not which tools are called");
+      return violation("L20", "an edit changes arguments, not which tools are called");
     }
-    if (edits && !block.editable) return illegal("L20", `approval ${block.key} can't be edited`);
+    if (edits && !block.editable) return violation("L20", `approval ${block.key} can't be edited`);
     if (event.always === true && (event.status !== "approved" || !block.offers_always))
-      return illegal("L20", "for good comes with approved, only, and only where it was offered");
+      return violation("L20", "for good comes with approved, only, and only where it was offered");
   }
   return null;
 }

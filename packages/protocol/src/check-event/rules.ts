@@ -1,7 +1,7 @@
 /**
  * The numbered rules of a legal log, as data. PROTOCOL.md lists the same numbers; `legal` cites them.
  */
-export const RULES = {
+export const EVENT_RULES = {
   L01: "a log begins with session.start, and has no second one",
   L02: "seq rises by one; a merged event starts right after the last position",
   L03: "the epoch never falls, and rises only with session.start, turn.start or turn.takeover",
@@ -27,14 +27,14 @@ export const RULES = {
   L23: "a turn ends when all is closed, and with the block that its reason asks for",
 } as const;
 
-export type Rule = keyof typeof RULES;
+export type EventRule = keyof typeof EVENT_RULES;
 
 /** What is wrong with an event, in words, and the rule it breaks. */
-export interface Illegal {
-  readonly rule: Rule;
+export interface Violation {
+  readonly rule: EventRule;
   readonly message: string;
 }
 
-export function illegal(rule: Rule, message: string): Illegal {
+export function violation(rule: EventRule, message: string): Violation {
   return { rule, message };
 }

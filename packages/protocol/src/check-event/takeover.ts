@@ -2,11 +2,11 @@
  * Rules for a takeover: whatever hangs on something void is void too, and nothing stays half-written.
  */
 import type { EventOf } from "../events/index.ts";
-import { type Block, blocksOf, isBlock, type Run, type Turn } from "../state.ts";
-import { type Illegal, illegal } from "./rules.ts";
+import { type Block, listBlocks, isBlock, type Run, type Turn } from "../state.ts";
+import { type Violation, violation } from "./rules.ts";
 import { mainRun } from "../turn-queries.ts";
 
-export function checkTakeover(turn: Turn, event: EventOf<"turn.takeover">): Illegal | null {
+export function checkTakeover(turn: Turn, event: EventOf<"turn.takeover">): Violation | null {
   const blocks = new Set(event.blocks);
   const runs = new Set(event.runs);
   const groups = new Set(event.groups);
@@ -21,40 +21,41 @@ export function checkTakeover(turn: Turn, event: EventOf<"turn.takeover">): Ille
 type Names = ReadonlySet<string>;
 
 /** What was asked of a person is committed elsewhere, and so is the call it is about. */
-function checkCommitted(turn: Turn, blocks: Names, runs: Names): Illegal | null {
-  const asked = blocksOf(turn).find((block) => "version" in block && blocks.has(block.id));
-  if (asked !== undefined) return illegal("L21", `the ${asked.kind} ${asked.id} can't become void`);
+function checkCommitted(turn: Turn, blocks: Names, runs: Names): Violation | null {
+  const asked = listBlocks(turn).find((block) => "version" in block && blocks.has(block.id));
+  if (asked !== undefined) return violation("L21", `the ${asked.kind} ${asked.id} can't become void`);
   const isOver = (run: Run): boolean =>
     run.status !== "running" && run.status !== "superseded" && !runs.has(run.id);
   const over = new Set(turn.runs.filter(isOver).map((run) => run.id));
-  const lost = blocksOf(turn).find((block) => over.has(block.run) && blocks.has(block.id));
+  const lost = listBlocks(turn).find((block) => over.has(block.run) && blocks.has(block.id));
   return lost === undefined
     ? null
-    : illegal("L21", `block ${lost.id} of run ${lost.run}, which has ended, can't become void`);
+    : violation("L21", `block ${lost.id} of run ${lost.run}, which has ended, can't become void`);
 }
 
-function checkNames(turn: Turn, blocks: Names, runs: Names, groups: Names): Illegal | null {
+function checkNames(turn: Turn, blocks: Names, runs: Names, groups: Names): Violation | null {
   const known = new Set(
     turn.items.toArray().flatMap((item) => (item === null || item.kind === "superseded" ? [] : [item.id])),
   );
   for (const id of [...blocks, ...groups]) {
-    if (!known.has(id)) return illegal("L21", `there is no block or group ${id} to make void`);
+    if (!known.has(id)) return violation("L21", `there is no block or group ${id} to make void`);
   }
   for (const id of runs) {
-    if (mainRun(turn)?.id === id) return illegal("L21", "the main run is never void");
-    if (!turn.runs.some((run) => run.id === id)) return illegal("L21", `there is no run ${id} to make void`);
+    if (mainRun(turn)?.id === id) return violation("L21", "the main run is never void");
+    if (!turn.runs.some((run) => run.id === id))
+      return violation("L21", `there is no run ${id} to make void`);
   }
   return null;
 }
 
-function checkOpen(turn: Turn, blocks: Names): Illegal | null {
+function checkOpen(turn: Turn, blocks: Names): Violation | null {
   // A result whose tool had started is committed elsewhere: it may stay open across the takeover.
-  const half = blocksOf(turn).find((b) => b.end === null && b.kind !== "tool_result" && !blocks.has(b.id));
-  return half === undefined ? null : illegal("L21", `the half-written block ${half.id} is not made void`);
+  const half = listBlocks(turn).find((b) => b.end === null && b.kind !== "tool_result" && !blocks.has(b.id));
+  return half === undefined ? null : violation("L21", `the half-written block ${half.id} is not made void`);
 }
 
-function checkDependents(turn: Turn, blocks: Names, runs: Names, groups: Names): Illegal | null {
-  const all = blocksOf(turn);
+function checkDependents(turn: Turn, blocks: Names, runs: Names, groups: Names): Violation | null {
+  const all = listBlocks(turn);
   const voidCalls = new Set(all.flatMap((b) => (b.kind === "tool_call" && blocks.has(b.id) ? [b.call] : [])));
   const voidResults = new Set(
     all.flatMap((b) => (b.kind === "tool_result" && blocks.has(b.id) ? [b.call] : [])),
@@ -63,13 +64,13 @@ function checkDependents(turn: Turn, blocks: Names, runs: Names, groups: Names):
     runs.has(block.run) ||
     (block.kind !== "tool_call" && "call" in block && block.call !== null && voidCalls.has(block.call));
   const left = all.find((block) => !blocks.has(block.id) && hangs(block));
-  if (left !== undefined) return illegal("L21", `block ${left.id} hangs on something void`);
+  if (left !== undefined) return violation("L21", `block ${left.id} hangs on something void`);
   for (const run of turn.runs) {
     const orphan =
       (run.call !== null && (voidCalls.has(run.call) || voidResults.has(run.call))) ||
       (run.parent !== null && runs.has(run.parent));
     if (orphan && run.status !== "superseded" && !runs.has(run.id)) {
-      return illegal("L21", `run ${run.id} hangs on something void`);
+      return violation("L21", `run ${run.id} hangs on something void`);
     }
   }
   let inside: string | null = null;
@@ -77,7 +78,7 @@ function checkDependents(turn: Turn, blocks: Names, runs: Names, groups: Names):
     if (item?.kind === "group_start") inside = item.id;
     else if (item?.kind === "group_end") inside = null;
     else if (isBlock(item) && inside !== null && groups.has(inside) && !blocks.has(item.id)) {
-      return illegal("L21", `block ${item.id} stands in the void group ${inside}`);
+      return violation("L21", `block ${item.id} stands in the void group ${inside}`);
     }
   }
   return null;

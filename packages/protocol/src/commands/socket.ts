@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";
-import { ERROR_WORDS } from "../errors.ts";
+import { ERROR_CODES } from "../errors.ts";
 import { id, json } from "../events/fields.ts";
 import { answer } from "../events/interactions.ts";
 import type { Immutable } from "../json.ts";
@@ -14,7 +14,7 @@ const request = { request_id: id.exactOptional() };
 const session = { session_id: id };
 /** Why something was refused: the same fields over sockets and HTTP. */
 export const errorFields = {
-  error: z.enum(ERROR_WORDS),
+  error: z.enum(ERROR_CODES),
   code: z.int().describe("the same as a number"),
   message: z.string().describe("in words, for the one who sent it"),
   can_retry: z.boolean(),

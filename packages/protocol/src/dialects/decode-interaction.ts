@@ -5,10 +5,10 @@
 import type { EventOf } from "../events/index.ts";
 import { interactionId } from "../fold/interaction.ts";
 import type { Json } from "../json.ts";
-import type { Action, Answer, Block, FormSchema, Question } from "../state.ts";
+import type { ApprovalAction, QuestionAnswer, Block, FormSchema, Question } from "../state.ts";
 import { unansweredCalls } from "../turn-queries.ts";
 import { QUESTION_TOOL } from "./interactions.ts";
-import { named, type Scribe } from "./event-writer.ts";
+import { named, type EventWriter } from "./event-writer.ts";
 
 interface ActionRequest {
   readonly name: string;
@@ -22,7 +22,7 @@ interface Where {
   readonly run: string;
 }
 
-function findInteraction(scribe: Scribe, turn: string, id: string): Block | undefined {
+function findInteraction(scribe: EventWriter, turn: string, id: string): Block | undefined {
   return scribe.find(turn, (block) => "version" in block && interactionId(block) === id);
 }
 
@@ -37,7 +37,7 @@ export interface ApprovalRequest {
 }
 
 export function requestApproval(
-  scribe: Scribe,
+  scribe: EventWriter,
   { turn, run }: Where,
   key: string,
   request: ApprovalRequest,
@@ -68,12 +68,12 @@ export function requestApproval(
   }
 }
 
-function actionFrom({ name, args, label }: ActionRequest): Action {
+function actionFrom({ name, args, label }: ActionRequest): ApprovalAction {
   return { name, input: args, ...(label === undefined ? {} : { label }) };
 }
 
 /** Servers that don't say which call waits: the newest one of that tool without a result. */
-function waitingCall(scribe: Scribe, turnId: string, name: string | undefined): string | undefined {
+function waitingCall(scribe: EventWriter, turnId: string, name: string | undefined): string | undefined {
   const turn = scribe.turn(turnId);
   return turn === undefined ? undefined : unansweredCalls(turn).findLast((call) => call.name === name)?.call;
 }
@@ -88,7 +88,7 @@ interface FormRequest {
 }
 
 /** 002 shows a form whose schema has no id and whose fields don't say whether they are required. */
-export function requestForm(scribe: Scribe, { turn, run }: Where, request: FormRequest): void {
+export function requestForm(scribe: EventWriter, { turn, run }: Where, request: FormRequest): void {
   const { form_request_id: form, form_schema: told, waits, timeout_seconds, deadline, tool_use_id } = request;
   if (findInteraction(scribe, turn, form) !== undefined) return;
   const fields = told.fields.map((field) => ({ ...field, required: field.required ?? false }));
@@ -116,7 +116,7 @@ interface PaymentRequest {
   readonly item_desc: string;
 }
 
-export function requestPayment(scribe: Scribe, { turn, run }: Where, request: PaymentRequest): void {
+export function requestPayment(scribe: EventWriter, { turn, run }: Where, request: PaymentRequest): void {
   if (findInteraction(scribe, turn, request.payment_request_id) !== undefined) return;
   scribe.write({
     type: "payment.request",
@@ -137,12 +137,17 @@ export interface InteractionChange {
   readonly reason?: string;
   readonly action_requests?: readonly ActionRequest[];
   readonly always?: boolean;
-  readonly answers?: readonly Answer[];
+  readonly answers?: readonly QuestionAnswer[];
   readonly values?: Readonly<Record<string, Json>>;
 }
 
 /** What the wire says of the status is taken at its word; the fold knows which changes count. */
-export function changeInteraction(scribe: Scribe, turn: string, id: string, change: InteractionChange): void {
+export function changeInteraction(
+  scribe: EventWriter,
+  turn: string,
+  id: string,
+  change: InteractionChange,
+): void {
   const block = findInteraction(scribe, turn, id);
   if (block === undefined || !("version" in block)) return;
   const { status, version = block.version + 1, reason, action_requests, answers, values } = change;

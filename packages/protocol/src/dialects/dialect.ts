@@ -1,7 +1,7 @@
 /**
  * What every dialect is: a pure projection of the log into frames, and back. Types only.
  */
-import type { Event } from "../events/index.ts";
+import type { SessionEvent } from "../events/index.ts";
 import type { SessionState } from "../state.ts";
 
 export interface Encoded<EncoderState, Frame> {
@@ -11,7 +11,7 @@ export interface Encoded<EncoderState, Frame> {
 
 export interface Decoded<DecoderState> {
   readonly decoder: DecoderState;
-  readonly events: readonly Event[];
+  readonly events: readonly SessionEvent[];
   /** Why the frame said nothing to this decoder, in words; null when it was read. */
   readonly problem: string | null;
 }
@@ -28,7 +28,7 @@ export interface Dialect<EncoderState, DecoderState, Frame, Options = object> {
    * @param after the fold of the event, from a caller that has it: who serves several dialects folds once and
    *   keeps one state
    */
-  encode(encoder: EncoderState, event: Event, after?: SessionState): Encoded<EncoderState, Frame>;
+  encode(encoder: EncoderState, event: SessionEvent, after?: SessionState): Encoded<EncoderState, Frame>;
   /** A decoder that has seen nothing. */
   readonly start: DecoderState;
   /** The events of one frame, at positions of the decoder's own. Takes anything; ignores what it doesn't know. */

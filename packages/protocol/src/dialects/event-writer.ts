@@ -2,11 +2,19 @@
  * Helps a decoder write canonical events: gives them positions of the decoder's own and folds them, so that
  * the decoder can look at what it has said so far. Local to one `decode` call; never shared.
  */
-import type { Event, EventDraft } from "../events/index.ts";
+import type { SessionEvent, EventDraft } from "../events/index.ts";
 import { findRun, findTurn } from "../fold/edit.ts";
 import { fold } from "../fold/fold.ts";
-import { callOf, findBlock, isMain, mainRun, mainRunStatus, resultOf, runOfCall } from "../turn-queries.ts";
-import { type Block, blocksOf, isBlock, type SessionState, type Turn } from "../state.ts";
+import {
+  findToolCall,
+  findBlock,
+  isMain,
+  mainRun,
+  mainRunStatus,
+  findToolResult,
+  findSubAgentRun,
+} from "../turn-queries.ts";
+import { type Block, listBlocks, isBlock, type SessionState, type Turn } from "../state.ts";
 import { SCHEMA_VERSION } from "../version.ts";
 
 /** What every decoder keeps: what it has said so far, and the clock of the frames. */
@@ -20,8 +28,8 @@ export interface Decoding {
 /** How many items back a repeat may reach. */
 const RECENT = 64;
 
-export class Scribe {
-  readonly events: Event[] = [];
+export class EventWriter {
+  readonly events: SessionEvent[] = [];
   state: SessionState;
   at: number;
 
@@ -32,7 +40,12 @@ export class Scribe {
 
   write(draft: EventDraft): void {
     const epoch = draft.type === "turn.takeover" ? this.state.epoch + 1 : Math.max(1, this.state.epoch);
-    const event = { v: SCHEMA_VERSION, id: `${epoch}-${this.state.seq + 1}`, at: this.at, ...draft } as Event;
+    const event = {
+      v: SCHEMA_VERSION,
+      id: `${epoch}-${this.state.seq + 1}`,
+      at: this.at,
+      ...draft,
+    } as SessionEvent;
     this.events.push(event);
     this.state = fold(this.state, event);
   }
@@ -71,11 +84,11 @@ export class Scribe {
   /** The run of a sub-agent under a call, begun inside the call's result when it is new. */
   subRun(turnId: string, call: string, agent: string): string {
     const turn = this.turn(turnId);
-    const known = turn === undefined ? undefined : runOfCall(turn, call);
+    const known = turn === undefined ? undefined : findSubAgentRun(turn, call);
     if (turn === undefined || known !== undefined) return known?.id ?? call;
     // A run of that name may have become void.
     const run = findRun(turn, call) === undefined ? call : `${call}/${turn.runs.length}`;
-    const parent = callOf(turn, call)?.run ?? turnId;
+    const parent = findToolCall(turn, call)?.run ?? turnId;
     this.openResult(turnId, call);
     this.write({ type: "run.start", turn: turnId, run, parent, call, agent });
     return run;
@@ -84,8 +97,8 @@ export class Scribe {
   /** Starts the result of a call, unless it has one; `seen` is what is known where the call was not shown. */
   openResult(turnId: string, call: string, seen: { run?: string; name?: string; label?: string } = {}): void {
     const turn = this.turn(turnId);
-    if (turn === undefined || resultOf(turn, call) !== undefined) return;
-    const caller = callOf(turn, call);
+    if (turn === undefined || findToolResult(turn, call) !== undefined) return;
+    const caller = findToolCall(turn, call);
     const { run = caller?.run ?? turnId } = seen;
     const tool = { call, name: seen.name ?? caller?.name ?? "", label: seen.label ?? caller?.label ?? "" };
     this.write({ type: "tool_result.start", ...this.next(turnId), run, ...tool });
@@ -94,13 +107,13 @@ export class Scribe {
   /** The result of a call, while it is open. */
   openResultOf(turnId: string, call: string): Block | undefined {
     const turn = this.turn(turnId);
-    const result = turn === undefined ? undefined : resultOf(turn, call);
+    const result = turn === undefined ? undefined : findToolResult(turn, call);
     return result?.end === null ? result : undefined;
   }
 
   endRunOf(turnId: string, call: string, status: "completed" | "failed" | "cancelled"): void {
     const turn = this.turn(turnId);
-    const run = turn === undefined ? undefined : runOfCall(turn, call);
+    const run = turn === undefined ? undefined : findSubAgentRun(turn, call);
     if (run?.status === "running") this.write({ type: "run.end", turn: turnId, run: run.id, status });
   }
 
@@ -126,7 +139,7 @@ export class Scribe {
 
   /** Makes void all that is said of a turn, for a server that begins to tell it again. */
   restart(turn: Turn): void {
-    const blocks = blocksOf(turn).map((block) => block.id);
+    const blocks = listBlocks(turn).map((block) => block.id);
     const groups = turn.items.toArray().flatMap((item) => (item?.kind === "group_start" ? [item.id] : []));
     const runs = turn.runs.flatMap((run) =>
       isMain(turn, run.id) || run.status === "superseded" ? [] : [run.id],

@@ -4,7 +4,7 @@
  */
 import type { Decoded } from "./dialect.ts";
 
-export function forgiving<D, F extends { readonly type: string }>(
+export function ignoreUnknown<D, F extends { readonly type: string }>(
   known: ReadonlySet<F["type"]>,
   decode: (decoder: D, frame: F) => Decoded<D>,
 ): (decoder: D, frame: F) => Decoded<D> {

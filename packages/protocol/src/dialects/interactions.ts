@@ -1,7 +1,14 @@
 /**
  * How what people are asked goes over a wire, in the dialects that carry it.
  */
-import type { Action, ApprovalBlock, FormBlock, PaymentBlock, Question, QuestionBlock } from "../state.ts";
+import type {
+  ApprovalAction,
+  ApprovalBlock,
+  FormBlock,
+  PaymentBlock,
+  Question,
+  QuestionBlock,
+} from "../state.ts";
 
 /** What a person is asked to approve or to answer. */
 export function approvalRequest(block: ApprovalBlock | QuestionBlock) {
@@ -27,7 +34,7 @@ export function approvalRequest(block: ApprovalBlock | QuestionBlock) {
 /** The name by which 004's clients tell a question from an approval. */
 export const QUESTION_TOOL = "ask_user_question";
 
-export function actionRequest(action: Action) {
+export function actionRequest(action: ApprovalAction) {
   const label = action.label === undefined ? {} : { label: action.label };
   return { name: action.name, args: action.input, ...label };
 }
@@ -49,7 +56,7 @@ export function formRequest(block: FormBlock) {
   };
 }
 
-export function paymentOf(block: PaymentBlock) {
+export function paymentFrame(block: PaymentBlock) {
   return {
     payment_request_id: block.payment,
     checkout_url: block.checkout_url,

@@ -3,7 +3,7 @@
  * What people must decide or do is in `interactions.ts`.
  */
 import { z } from "zod";
-import { TURN_ERROR_WORDS } from "../errors.ts";
+import { TURN_ERROR_CODES } from "../errors.ts";
 import { MAX_PREVIEW } from "../limits.ts";
 import { count, envelope, file, id, json, label, onBlock, usage, whole } from "./fields.ts";
 
@@ -161,7 +161,7 @@ export const blockEvents = {
       type: z.literal("notice.error"),
       ...onBlock,
       text: z.string(),
-      code: z.enum(TURN_ERROR_WORDS),
+      code: z.enum(TURN_ERROR_CODES),
       can_retry: z.boolean(),
       error_type: z.enum(["terminal", "transient"]),
       details: json.exactOptional(),

@@ -14,13 +14,13 @@ export type EventType = keyof typeof eventSchemas;
 export type EventOf<T extends EventType> = T extends EventType
   ? Immutable<z.infer<(typeof eventSchemas)[T]>>
   : never;
-export type Event = EventOf<EventType>;
+export type SessionEvent = EventOf<EventType>;
 
-type Unstamped<E> = E extends Event ? Omit<E, "v" | "id" | "at" | "first"> : never;
+type Unstamped<E> = E extends SessionEvent ? Omit<E, "v" | "id" | "at" | "first"> : never;
 /** What an event says, before its writer has stamped it with version and time, and the log with a position. */
-export type EventDraft = Unstamped<Event>;
+export type EventDraft = Unstamped<SessionEvent>;
 
 const options = Object.values(eventSchemas) as unknown as readonly [z.ZodObject, ...z.ZodObject[]];
 
 /** Any event, told apart by `type`. */
-export const eventSchema = z.discriminatedUnion("type", options) as unknown as z.ZodType<Event>;
+export const eventSchema = z.discriminatedUnion("type", options) as unknown as z.ZodType<SessionEvent>;

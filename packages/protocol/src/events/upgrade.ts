@@ -5,18 +5,18 @@
  * Version 1 -> 2: `tool_result.end` called its `preview` `content`, and `group.end` might lack `summary`.
  */
 import { SCHEMA_VERSION } from "../version.ts";
-import type { Event } from "./index.ts";
+import type { SessionEvent } from "./index.ts";
 
 /** An event as a reader may meet it: of this version or the one before. */
-export type ReadableEvent = Event | { readonly v: number; readonly id: string; readonly type: string };
+export type ReadableEvent = SessionEvent | { readonly v: number; readonly id: string; readonly type: string };
 
-export function upgrade(event: ReadableEvent): Event {
-  if (event.v !== SCHEMA_VERSION - 1) return event as Event;
+export function upgradeEvent(event: ReadableEvent): SessionEvent {
+  if (event.v !== SCHEMA_VERSION - 1) return event as SessionEvent;
   const old = event as { readonly v: number; readonly type: string; readonly [field: string]: unknown };
   if (old.type === "tool_result.end") {
     const { content, ...rest } = old;
-    return { preview: content, ...rest, v: SCHEMA_VERSION } as unknown as Event;
+    return { preview: content, ...rest, v: SCHEMA_VERSION } as unknown as SessionEvent;
   }
-  if (old.type === "group.end") return { summary: "", ...old, v: SCHEMA_VERSION } as unknown as Event;
-  return { ...old, v: SCHEMA_VERSION } as unknown as Event;
+  if (old.type === "group.end") return { summary: "", ...old, v: SCHEMA_VERSION } as unknown as SessionEvent;
+  return { ...old, v: SCHEMA_VERSION } as unknown as SessionEvent;
 }

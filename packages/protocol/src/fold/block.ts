@@ -12,7 +12,7 @@ import {
   type ToolResultBlock,
   type Turn,
   isBlock,
-  isShown,
+  isVisible,
 } from "../state.ts";
 import { blockAt, changeRun, findRun, isFree, placeItem, showItem, withItem } from "./edit.ts";
 import { newBlock, type StartEvent } from "./new-block.ts";
@@ -40,7 +40,7 @@ export function startBlock(turn: Turn, event: StartEvent, seq: number): Turn {
 }
 
 function show(turn: Turn, block: Block): Turn {
-  return isShown(turn, block) ? showItem(turn, block) : turn;
+  return isVisible(turn, block) ? showItem(turn, block) : turn;
 }
 
 /** Whether an event ends whatever is still open in its turn. */
@@ -69,11 +69,11 @@ export function abort(block: Block, seq: number, at: number): Block {
 }
 
 function isOutput(turn: Turn, block: Block): boolean {
-  return "output" in block && isShown(turn, block);
+  return "output" in block && isVisible(turn, block);
 }
 
 export function opened(turn: Turn, block: Block, by: 1 | -1): Turn {
-  const isHalfShown = showsHalf(block.kind) && isShown(turn, block);
+  const isHalfShown = showsHalf(block.kind) && isVisible(turn, block);
   return { ...turn, open: turn.open + by, half_shown: turn.half_shown + (isHalfShown ? by : 0) };
 }
 
@@ -186,6 +186,6 @@ export function endCall(
 }
 
 /** The arguments of a call: whole once it has ended, before that as far as they have streamed. */
-export function inputOf(block: ToolCallBlock): ToolCallBlock["input"] {
+export function currentInput(block: ToolCallBlock): ToolCallBlock["input"] {
   return block.end === null ? (readPartial(block.parsed) ?? null) : block.input;
 }

@@ -12,11 +12,11 @@ import { parseCursor, type Position } from "../cursor.ts";
  * - `diverged`: the log was rebuilt, or a merged event reaches back over the last position; load the state anew;
  * - `unreadable`: its id is not a position.
  */
-export type Place = "next" | "known" | "gap" | "stale" | "diverged" | "unreadable";
+export type EventClass = "next" | "known" | "gap" | "stale" | "diverged" | "unreadable";
 
-export function placeOf(last: Position, event: Placed): Place {
+export function classifyEvent(last: Position, event: Placed): EventClass {
   const position = parseCursor(event.id);
-  return position === null ? "unreadable" : placeAt(last, event, position);
+  return position === null ? "unreadable" : classifyEventAt(last, event, position);
 }
 
 interface Placed {
@@ -26,7 +26,7 @@ interface Placed {
 }
 
 /** The same for an event whose position has been read. */
-export function placeAt(last: Position, event: Placed, { epoch, seq }: Position): Place {
+export function classifyEventAt(last: Position, event: Placed, { epoch, seq }: Position): EventClass {
   const first = event.first ?? seq;
   if (seq <= last.seq) return epoch > last.epoch ? "diverged" : "known";
   if (epoch < last.epoch) return "stale";

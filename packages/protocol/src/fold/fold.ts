@@ -7,29 +7,29 @@
  * A delta costs the same however long the session is.
  */
 import { parseCursor } from "../cursor.ts";
-import type { Event } from "../events/index.ts";
-import { type ReadableEvent, upgrade } from "../events/upgrade.ts";
+import type { SessionEvent } from "../events/index.ts";
+import { type ReadableEvent, upgradeEvent } from "../events/upgrade.ts";
 import { emptyState, type SessionState } from "../state.ts";
 import { SCHEMA_VERSION } from "../version.ts";
 import { endBlock, extendBlock, startBlock } from "./block.ts";
 import { changeTurn } from "./edit.ts";
 import { requestInteraction, updateInteraction } from "./interaction.ts";
-import { placeAt } from "./classify-event.ts";
+import { classifyEventAt } from "./classify-event.ts";
 import { endGroup, endRun, endTurn, startGroup, startRun, startTurn, takeOver } from "./turn.ts";
 
 export function fold(state: SessionState, readable: ReadableEvent): SessionState {
-  const event = readable.v === SCHEMA_VERSION ? (readable as Event) : upgrade(readable);
+  const event = readable.v === SCHEMA_VERSION ? (readable as SessionEvent) : upgradeEvent(readable);
   const position = parseCursor(event.id);
   if (position === null) return state;
   const { epoch, seq } = position;
-  const place = placeAt(state, event, position);
+  const place = classifyEventAt(state, event, position);
   // After a gap the state is incomplete, but what is there is better than nothing; `placeOf` tells of it.
   if (place !== "next" && place !== "gap") return state;
   return { ...applySafely(state, event, seq), epoch, seq };
 }
 
 /** An event that is not what its type says (a newer version may have dropped a field) is nothing to show. */
-function applySafely(state: SessionState, event: Event, seq: number): SessionState {
+function applySafely(state: SessionState, event: SessionEvent, seq: number): SessionState {
   try {
     return apply(state, event, seq);
   } catch {
@@ -44,7 +44,7 @@ export function foldAll(events: Iterable<ReadableEvent>, state: SessionState = e
   return folded;
 }
 
-function apply(state: SessionState, event: Event, seq: number): SessionState {
+function apply(state: SessionState, event: SessionEvent, seq: number): SessionState {
   switch (event.type) {
     case "thinking.delta":
     case "text.delta":
@@ -121,7 +121,10 @@ export function isKnownMessage(state: SessionState, id: string): boolean {
 /** How many of them are remembered, so that a message told again does not wait again. */
 const MAX_SETTLED = 64;
 
-function addMessage(state: SessionState, event: Extract<Event, { type: "message.add" }>): SessionState {
+function addMessage(
+  state: SessionState,
+  event: Extract<SessionEvent, { type: "message.add" }>,
+): SessionState {
   const { message: id, text, at } = event;
   if (isKnownMessage(state, id)) return state;
   const message = {
@@ -143,7 +146,7 @@ function withoutWaiting(state: SessionState, id: string): SessionState {
 }
 
 /** A plain message that answered a question waits no longer. */
-function taken(before: SessionState, event: Event, after: SessionState): SessionState {
+function taken(before: SessionState, event: SessionEvent, after: SessionState): SessionState {
   if (after === before || event.type !== "question.update" || event.message === undefined) return after;
   return withoutWaiting(after, event.message);
 }

@@ -7,7 +7,7 @@ import { Sequence } from "../sequence.ts";
 import {
   type Block,
   isBlock,
-  isShown,
+  isVisible,
   type Item,
   type SessionState,
   type Superseded,
@@ -101,7 +101,7 @@ export function takeOver(turn: Turn, event: EventOf<"turn.takeover">): Turn {
 
 function superseded(turn: Turn, item: Exclude<Item, Superseded>): Superseded {
   const { id, run, index, start, started_at } = item;
-  const output = "output" in item && isShown(turn, item) ? item.output : null;
+  const output = "output" in item && isVisible(turn, item) ? item.output : null;
   const call = "call" in item ? item.call : null;
   const name = "name" in item ? item.name : null;
   return {

@@ -1,12 +1,12 @@
 /**
  * A tool call and its result as one thing to show (U01, U02), with its approvals and the sub-agent it started.
  */
-import { inputOf } from "../fold/block.ts";
+import { currentInput } from "../fold/block.ts";
 import type { Json } from "../json.ts";
 import {
   type ApprovalBlock,
   type Artifact,
-  blocksOf,
+  listBlocks,
   type Run,
   type ToolCallBlock,
   type ToolResultBlock,
@@ -14,7 +14,7 @@ import {
 } from "../state.ts";
 
 /** amber and spinning, green, red, grey */
-export type StatusDot = "pending" | "done" | "error" | "stopped";
+export type ToolStatus = "pending" | "done" | "error" | "stopped";
 
 export interface ToolItem {
   readonly type: "tool";
@@ -23,7 +23,7 @@ export interface ToolItem {
   readonly approvals: readonly ApprovalBlock[];
   /** The sub-agent that the call started. */
   readonly run: Run | null;
-  readonly dot: StatusDot;
+  readonly dot: ToolStatus;
   /** The arguments, as far as they have streamed; as edited, when a person edited them. */
   readonly input: Json;
   readonly edited: boolean;
@@ -33,7 +33,7 @@ export interface ToolItem {
 }
 
 /** A check mark means that the tool ran; no result in a turn that is over means that it was stopped (H05). */
-export function statusDot(turn: Turn, result: ToolResultBlock | null): StatusDot {
+export function toolStatus(turn: Turn, result: ToolResultBlock | null): ToolStatus {
   if (result !== null && result.end !== null && !result.aborted)
     return result.status === "success" ? "done" : "error";
   const isOver = turn.status !== "running" || turn.items.last()?.kind === "notice";
@@ -54,7 +54,7 @@ export function indexCalls(turn: Turn): CallIndex {
   const approvals = new Map<string, ApprovalBlock[]>();
   const runs = new Map<string, Run>();
   const shown = new Set<string>();
-  for (const block of blocksOf(turn)) {
+  for (const block of listBlocks(turn)) {
     if (block.kind === "tool_call" && !block.hidden) shown.add(block.call);
     if (block.kind === "tool_result") results.set(block.call, block);
     if (block.kind === "approval" && block.call !== null) {
@@ -76,8 +76,8 @@ export function toolItem(turn: Turn, call: ToolCallBlock, calls: CallIndex = ind
     result,
     approvals,
     run: calls.runs.get(call.call) ?? null,
-    dot: statusDot(turn, result),
-    input: edited?.[0]?.input ?? inputOf(call),
+    dot: toolStatus(turn, result),
+    input: edited?.[0]?.input ?? currentInput(call),
     edited: edited !== null,
     toolResult: isThere ? result.preview : null,
     toolResultError: isThere && result.status !== "success",

@@ -3,8 +3,8 @@
  * call that started them. A pure function of a folded turn; open or closed on the screen is not its matter.
  */
 import { isMain, mainRun } from "../turn-queries.ts";
-import { type Block, isBlock, type Turn, isShown } from "../state.ts";
-import { labelOf } from "../tool-label.ts";
+import { type Block, isBlock, type Turn, isVisible } from "../state.ts";
+import { toolLabel } from "../tool-label.ts";
 import { type CallIndex, indexCalls, type ToolItem, toolItem } from "./tool-item.ts";
 
 export interface BlockItem {
@@ -60,7 +60,7 @@ export function viewTurn(turn: Turn): ViewItem[] {
 
 /** Merged results are not shown again; an approval of a shown call stands in the call's item. */
 function viewBlock(turn: Turn, block: Block, calls: CallIndex): BlockItem | ToolItem | null {
-  if (!isShown(turn, block) || block.kind === "tool_result") return null;
+  if (!isVisible(turn, block) || block.kind === "tool_result") return null;
   if (block.kind === "tool_call") return toolItem(turn, block, calls);
   if (block.kind === "approval" && block.call !== null && calls.shown.has(block.call)) return null;
   return { type: "block", block };
@@ -73,14 +73,14 @@ function endsGroup(turn: Turn, block: Block): boolean {
 
 function lastLabel(items: readonly (BlockItem | ToolItem)[]): string {
   const last = items.findLast((item): item is ToolItem => item.type === "tool");
-  return last === undefined ? "" : labelOf(last.call);
+  return last === undefined ? "" : toolLabel(last.call);
 }
 
 /** The block that shows the agent's brand header: the first that the main run shows (U06). */
-export function brandBlock(turn: Turn): string | null {
+export function firstVisibleBlock(turn: Turn): string | null {
   const main = mainRun(turn);
   for (const item of turn.items) {
-    if (isBlock(item) && item.run === main?.id && isShown(turn, item)) return item.id;
+    if (isBlock(item) && item.run === main?.id && isVisible(turn, item)) return item.id;
   }
   return null;
 }

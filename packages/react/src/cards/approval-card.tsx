@@ -1,5 +1,5 @@
 /** What a tool would do, exactly, and the person's say: approve, edit, reject (U05). Then what became of it, by whom. */
-import { type ApprovalBlock, labelOf } from "@turnstream/protocol";
+import { type ApprovalBlock, toolLabel } from "@turnstream/protocol";
 import { type ReactNode, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
@@ -143,7 +143,7 @@ function Actions({ approval }: ApprovalProps): ReactNode {
   return actions.map((action, n) => (
     // Actions have no id, and never change their order.
     <div key={n} className="ts-action">
-      {actions.length > 1 && <strong>{labelOf({ label: "", ...action })}</strong>}
+      {actions.length > 1 && <strong>{toolLabel({ label: "", ...action })}</strong>}
       <ArgumentList input={action.input} />
       {whole?.url !== undefined && (
         <SafeLink address={whole.url} className="ts-link ts-small">
@@ -155,7 +155,7 @@ function Actions({ approval }: ApprovalProps): ReactNode {
 }
 
 function titleOf({ actions }: ApprovalBlock, words: CardStrings): string {
-  return words.approvalTitle(actions.map((action) => labelOf({ label: "", ...action })).join(", "));
+  return words.approvalTitle(actions.map((action) => toolLabel({ label: "", ...action })).join(", "));
 }
 
 function outcomeOf({ status, always }: ApprovalBlock, words: CardStrings, who: string): string {

@@ -2,7 +2,7 @@
  * Exactly what a tool would be called with, field by field. Nothing is rounded, translated or cut here; what the server
  * had to cut says so.
  */
-import { type Json, labelOf } from "@turnstream/protocol";
+import { type Json, toolLabel } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import { useShared } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
@@ -31,7 +31,7 @@ export function ArgumentList({ input }: { readonly input: Json }): ReactNode {
 
 /** `max_price` becomes “Max price”. */
 export function argumentLabel(name: string): string {
-  return labelOf({ label: "", name }) || name;
+  return toolLabel({ label: "", name }) || name;
 }
 
 function plain(value: Json): ReactNode {

@@ -1,5 +1,5 @@
 /** What a person has chosen and written so far, question by question, and whether it is an answer. Pure. */
-import type { Answer, Question } from "@turnstream/protocol";
+import type { QuestionAnswer, Question } from "@turnstream/protocol";
 
 export interface Draft {
   readonly selected: readonly string[];
@@ -28,8 +28,8 @@ export function write(drafts: Drafts, { id }: Question, text: string): Drafts {
 }
 
 /** Null while a question has neither a choice nor a text. Choices in the order they were offered. */
-export function answersOf(questions: readonly Question[], drafts: Drafts): Answer[] | null {
-  const answers = questions.map(({ id, options, free_text }): Answer => {
+export function answersOf(questions: readonly Question[], drafts: Drafts): QuestionAnswer[] | null {
+  const answers = questions.map(({ id, options, free_text }): QuestionAnswer => {
     const { selected, text } = draftOf(drafts, id);
     const words = free_text ? text.trim() : "";
     const chosen = options.map((option) => option.id).filter((option) => selected.includes(option));

@@ -1,12 +1,12 @@
 /** An approval without its looks: what is asked, and what can be said to it. */
 import {
-  type Action,
+  type ApprovalAction,
   type ApprovalBlock,
-  blocksOf,
+  listBlocks,
   isPending,
   type Json,
   type Turn,
-  type Whole,
+  type FullContent,
 } from "@turnstream/protocol";
 import type { Decision } from "@turnstream/client";
 import { useShared } from "../context.ts";
@@ -16,12 +16,12 @@ import { type CommandState, useCardCommand } from "./use-card-command.ts";
 export interface Approval extends CommandState {
   readonly block: ApprovalBlock;
   /** What will be done: as asked for, or as it was edited. */
-  readonly actions: readonly Action[];
+  readonly actions: readonly ApprovalAction[];
   /**
    * Where all of the arguments are, when they are too large to be shown: `input` is a text then, how they begin. Null for
    * others, and for those that the call itself tells in full.
    */
-  readonly whole: Whole | null;
+  readonly whole: FullContent | null;
   readonly isPending: boolean;
   /** Only what is one action can be edited. */
   readonly canEdit: boolean;
@@ -58,8 +58,8 @@ export function useApproval(turn: string, index: number): Approval | null {
 }
 
 /** It is told with the call that waits. */
-function wholeInput(turn: Turn, block: ApprovalBlock | null): Whole | null {
+function wholeInput(turn: Turn, block: ApprovalBlock | null): FullContent | null {
   if (block?.actions.some(({ input }) => typeof input === "string") !== true) return null;
-  const call = blocksOf(turn).find((one) => one.kind === "tool_call" && one.call === block.call);
+  const call = listBlocks(turn).find((one) => one.kind === "tool_call" && one.call === block.call);
   return call?.kind === "tool_call" ? call.whole : null;
 }

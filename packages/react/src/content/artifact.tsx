@@ -1,6 +1,6 @@
 /** What stands beside a result: a chart, a table, a file, a picture, a piece of code; or what a team's own type holds. */
 import {
-  artifactMisfit,
+  findArtifactProblem,
   type Artifact as ArtifactValue,
   type ArtifactData,
   type Json,
@@ -22,7 +22,7 @@ export function Artifact({ artifact }: ArtifactProps): ReactNode {
   const { strings } = useShared();
   const { type, title = "", data, whole } = artifact;
   const url = whole?.url ?? "";
-  const misfit = data === null ? null : artifactMisfit({ type, data });
+  const misfit = data === null ? null : findArtifactProblem({ type, data });
   if (data === null || misfit !== null) {
     return (
       <ArtifactFrame title={title} fallback={strings.cards.file} whole={url}>

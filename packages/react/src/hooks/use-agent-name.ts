@@ -1,5 +1,5 @@
 /** What people call an agent: the name a team gave, or words made from its id. */
-import { labelOf } from "@turnstream/protocol";
+import { toolLabel } from "@turnstream/protocol";
 import { useShared } from "../context.ts";
 
 export function useAgentName(agent: string): string {
@@ -7,5 +7,5 @@ export function useAgentName(agent: string): string {
 }
 
 export function agentName(names: Readonly<Record<string, string>>, agent: string): string {
-  return Object.hasOwn(names, agent) ? (names[agent] ?? "") : labelOf({ label: "", name: agent });
+  return Object.hasOwn(names, agent) ? (names[agent] ?? "") : toolLabel({ label: "", name: agent });
 }

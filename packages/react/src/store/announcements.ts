@@ -4,8 +4,8 @@
  */
 import {
   type InteractionBlock,
-  labelOf,
-  pendingIn,
+  toolLabel,
+  listPendingInteractions,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
@@ -42,8 +42,9 @@ export function announcements(
     if (!isNews) continue;
     if (was === null && turn.status === "running" && !isFirstLook)
       say(words.announce.started(nameOf(turn.agent)));
-    const asked = new Set(was === null ? [] : pendingIn(was).map(({ id }) => id));
-    for (const block of pendingIn(turn)) if (!asked.has(block.id)) say(needOf(block, turn, words));
+    const asked = new Set(was === null ? [] : listPendingInteractions(was).map(({ id }) => id));
+    for (const block of listPendingInteractions(turn))
+      if (!asked.has(block.id)) say(needOf(block, turn, words));
     if (turn.status === "running" || was?.status === turn.status) continue;
     if (turn.status === "user_stopped") say(words.announce.stopped);
     else if (turn.status === "error") say(words.announce.failed(errorText(turn) || words.failed), true);
@@ -66,12 +67,12 @@ function needOf(block: InteractionBlock, turn: Turn, words: ThreadStrings): stri
 }
 
 function named({ name }: { readonly name: string }): string {
-  return labelOf({ label: "", name });
+  return toolLabel({ label: "", name });
 }
 
 function callLabel(call: string | null, turn: Turn): string | null {
   const block = turn.items.findLast((item) => item?.kind === "tool_call" && item.call === call);
-  return block?.kind === "tool_call" ? labelOf(block) : null;
+  return block?.kind === "tool_call" ? toolLabel(block) : null;
 }
 
 function errorText(turn: Turn): string {

@@ -5,7 +5,7 @@
  *                 │  └────▶ failed
  *                 └── removed, at any time
  */
-import type { File } from "@turnstream/protocol";
+import type { FileRef } from "@turnstream/protocol";
 
 export interface Attachment {
   readonly id: string;
@@ -14,7 +14,7 @@ export interface Attachment {
   readonly sentBytes: number;
   readonly status: "uploading" | "done" | "failed";
   /** What the message will name, once it is there. */
-  readonly file: File | null;
+  readonly file: FileRef | null;
   /** Why it failed; null unless it did. */
   readonly error: unknown;
 }
@@ -22,7 +22,7 @@ export interface Attachment {
 export type AttachmentInput =
   | { readonly type: "added"; readonly id: string; readonly name: string; readonly size: number }
   | { readonly type: "progress"; readonly id: string; readonly sentBytes: number }
-  | { readonly type: "done"; readonly id: string; readonly file: File }
+  | { readonly type: "done"; readonly id: string; readonly file: FileRef }
   | { readonly type: "failed"; readonly id: string; readonly error: unknown }
   | { readonly type: "removed"; readonly id: string }
   | { readonly type: "sent" };

@@ -7,7 +7,7 @@ import {
   type Block,
   isPending,
   mainRun,
-  pendingIn,
+  listPendingInteractions,
   type ToolItem,
   type Turn,
   type ViewItem,
@@ -144,7 +144,7 @@ function partOf(block: Block): PartName | null {
 /** Runs in which, or below which, something waits for a person. */
 function runsThatAsk(turn: Turn): Set<string> {
   const asked = new Set<string>();
-  for (const block of pendingIn(turn)) {
+  for (const block of listPendingInteractions(turn)) {
     let run = turn.runs.find(({ id }) => id === block.run);
     while (run !== undefined && !asked.has(run.id)) {
       asked.add(run.id);

@@ -1,5 +1,5 @@
 /** How a call stands (U02): amber and turning, green, red or grey; in words for who can't see it. */
-import type { StatusDot as Dot } from "@turnstream/protocol";
+import type { ToolStatus as Dot } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import { useShared } from "../context.ts";
 

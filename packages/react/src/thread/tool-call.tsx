@@ -2,7 +2,7 @@
  * A call and its result as one line that opens to both (U01–U03). What people must see doesn't fold away: approvals,
  * artifacts, and a sub-agent that waits for somebody.
  */
-import { isPending, labelOf, type ToolItem } from "@turnstream/protocol";
+import { isPending, toolLabel, type ToolItem } from "@turnstream/protocol";
 import { type ReactNode, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useShared } from "../context.ts";
@@ -32,7 +32,7 @@ export function ToolCall({ turn, index }: BlockProps): ReactNode {
     <>
       <StatusDot dot={item.dot} />
       <span className="ts-tool-label" dir="auto">
-        {labelOf(item.call)}
+        {toolLabel(item.call)}
       </span>
       <ToolNote item={item} />
     </>

@@ -1,5 +1,5 @@
 /** What was asked of a tool and what it gave (U03). Only drawn while open: that is when the JSON is made. */
-import type { Json, ResultPart, ToolItem, Whole } from "@turnstream/protocol";
+import type { Json, ResultPart, ToolItem, FullContent } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import { SafeLink } from "../content/safe-link.tsx";
 import { useShared } from "../context.ts";
@@ -40,7 +40,7 @@ interface PanelProps {
   readonly title: string;
   readonly note?: string | null;
   readonly isError?: boolean;
-  readonly whole: Whole | null;
+  readonly whole: FullContent | null;
   readonly children: ReactNode;
 }
 

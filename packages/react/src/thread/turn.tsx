@@ -1,5 +1,5 @@
 /** One turn: the message it answers, who answers, and what they did. */
-import { brandBlock, pendingIn, type Turn as TurnState } from "@turnstream/protocol";
+import { firstVisibleBlock, listPendingInteractions, type Turn as TurnState } from "@turnstream/protocol";
 import { memo, type ReactNode } from "react";
 import type { TurnProps } from "../components.ts";
 import { useShared } from "../context.ts";
@@ -14,7 +14,7 @@ export const Turn = memo(function Turn({ turn }: TurnProps): ReactNode {
   const message = useTurnPart(turn, (found) => found?.message?.id ?? null);
   const agent = useTurnPart(turn, (found) => found?.agent ?? "");
   const isRunning = useTurnPart(turn, (found) => found?.status === "running");
-  const hasBrand = useTurnPart(turn, (found) => found !== null && brandBlock(found) !== null);
+  const hasBrand = useTurnPart(turn, (found) => found !== null && firstVisibleBlock(found) !== null);
   const isBetween = useTurnPart(turn, isBetweenSteps);
   return (
     <article className="ts-turn" data-turn={turn} data-running={isRunning || undefined}>
@@ -39,5 +39,5 @@ function isBetweenSteps(turn: TurnState | null): boolean {
   if (turn?.status !== "running" || turn.open > 0 || turn.group !== null) return false;
   const last = turn.items.last();
   if (last?.kind === "notice") return false;
-  return pendingIn(turn).length === 0;
+  return listPendingInteractions(turn).length === 0;
 }

@@ -1,5 +1,5 @@
 /** What the person wrote, with its files, and how far it has come while it is on its way. */
-import type { File } from "@turnstream/protocol";
+import type { FileRef } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import type { MessageProps } from "../components.ts";
 import { SafeLink } from "../content/safe-link.tsx";
@@ -64,7 +64,7 @@ function statusText(status: MessageStatus, words: Readonly<Record<string, string
   return words[status] ?? "";
 }
 
-function FileList({ files }: { readonly files: readonly File[] }): ReactNode {
+function FileList({ files }: { readonly files: readonly FileRef[] }): ReactNode {
   const { strings } = useShared();
   return (
     <ul className="ts-chips" aria-label={strings.thread.files}>

@@ -20,7 +20,7 @@ export interface Job {
  * Returning ends the job. Throwing ends it too, as failed. If the signal is aborted by then, neither does: the job stays
  * as it is, for another executor to recover, and finds what it has done in the journal.
  */
-export type Work = (job: Job) => Promise<void>;
+export type JobHandler = (job: Job) => Promise<void>;
 
 export interface Engine {
   /** Names this process to the others, different at every launch. */

@@ -11,8 +11,8 @@ import type { Signals } from "../signals/signals.ts";
 import type { Leases } from "../store/ports/running.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./errors.ts";
-import { EXECUTORS, HandOn } from "./hand-over.ts";
-import { isFreshAt, lookAfter, renewEvery } from "./lease-timing.ts";
+import { EXECUTORS, HandOver } from "./hand-over.ts";
+import { leaseIsFresh, watchIntervalMs, renewIntervalMs } from "./lease-timing.ts";
 
 export interface ExecutorEnv {
   /** Milliseconds on a clock that never jumps and doesn't stop while the process is frozen. */
@@ -90,7 +90,7 @@ class Keeper {
       throw new EngineError("LEFT", `executor ${this.#me}`);
     }
     this.#renewedAt = sentAt;
-    this.#renewTimer = setInterval(() => this.#renew(), renewEvery(this.#ttlMs));
+    this.#renewTimer = setInterval(() => this.#renew(), renewIntervalMs(this.#ttlMs));
     this.#unlisten = this.#options.signals.listen(EXECUTORS, (who) => {
       if (who !== this.#me) this.#look();
     });
@@ -99,7 +99,7 @@ class Keeper {
 
   isFresh(): boolean {
     if (this.#state === "lost" || this.#state === "gone") return false;
-    if (isFreshAt(this.#renewedAt, this.#env.monotonic(), this.#ttlMs)) return true;
+    if (leaseIsFresh(this.#renewedAt, this.#env.monotonic(), this.#ttlMs)) return true;
     this.#lose();
     return false;
   }
@@ -152,7 +152,7 @@ class Keeper {
       } catch (error) {
         this.#failed(error);
       }
-      await sleep(renewEvery(this.#ttlMs), undefined, { ref: false });
+      await sleep(renewIntervalMs(this.#ttlMs), undefined, { ref: false });
     }
   }
 
@@ -169,7 +169,7 @@ class Keeper {
       .finally(() => {
         this.#looking = undefined;
         if (this.#state !== "alive") return;
-        const after = this.#lookAgain ? 0 : lookAfter(this.#ttlMs, this.#env.random());
+        const after = this.#lookAgain ? 0 : watchIntervalMs(this.#ttlMs, this.#env.random());
         this.#lookAgain = false;
         this.#lookTimer = setTimeout(() => this.#look(), after);
       });
@@ -210,7 +210,7 @@ class Keeper {
     const { engine, leases, signals, graceMs = GRACE_MS } = this.#options;
     if (this.isFresh()) {
       this.#state = "leaving";
-      const handOn = new HandOn({
+      const handOn = new HandOver({
         ...this.#options,
         ttlMs: this.#ttlMs,
         onError: (error) => this.#failed(error),

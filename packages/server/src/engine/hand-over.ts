@@ -10,7 +10,7 @@ import type { Engine } from "./engine.ts";
 /** Where executors hear that there is something to recover. */
 export const EXECUTORS = "executors";
 
-export interface HandOnOptions {
+export interface HandOverOptions {
   readonly engine: Pick<Engine, "executor" | "give">;
   readonly leases: Leases;
   readonly signals: Signals;
@@ -18,14 +18,14 @@ export interface HandOnOptions {
   readonly onError: (error: unknown) => void;
 }
 
-export class HandOn {
-  readonly #options: HandOnOptions;
+export class HandOver {
+  readonly #options: HandOverOptions;
   #waiting: string[] = [];
   #isGiving = false;
   #given: Promise<void> = Promise.resolve();
   #count = 0;
 
-  constructor(options: HandOnOptions) {
+  constructor(options: HandOverOptions) {
     this.#options = options;
   }
 

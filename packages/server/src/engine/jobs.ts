@@ -2,11 +2,11 @@
  * The jobs that run in this process, whichever engine remembers them: who runs, how to abort them, and whether what
  * they come to counts. Never remembers a job that has ended, and never writes anything down.
  */
-import type { Work } from "./engine.ts";
+import type { JobHandler } from "./engine.ts";
 import { EngineError } from "./errors.ts";
 
 export interface JobsOptions {
-  readonly work: Work;
+  readonly work: JobHandler;
   /**
    * Asked before a job begins here and when it comes back: false when the lease of this process may have run out. Then
    * nothing begins, and nothing that ends counts. See createExecutor.

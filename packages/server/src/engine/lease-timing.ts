@@ -5,16 +5,16 @@
  * never longer alive in its own eyes than in those of the others.
  * @param renewedAt when the last renewal that succeeded was sent, by a clock that never jumps
  */
-export function isFreshAt(renewedAt: number, now: number, ttlMs: number): boolean {
+export function leaseIsFresh(renewedAt: number, now: number, ttlMs: number): boolean {
   return now - renewedAt < ttlMs;
 }
 
 /** Two may fail before the lease runs out. */
-export function renewEvery(ttlMs: number): number {
+export function renewIntervalMs(ttlMs: number): number {
   return Math.max(1, Math.floor(ttlMs / 3));
 }
 
 /** Spread, so that executors that began together don't all ask together. @param random from 0 up to 1 */
-export function lookAfter(ttlMs: number, random: number): number {
+export function watchIntervalMs(ttlMs: number, random: number): number {
   return Math.max(1, Math.round((ttlMs / 3) * (0.75 + random / 2)));
 }

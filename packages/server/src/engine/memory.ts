@@ -14,22 +14,22 @@ interface InlineJob {
   readonly endedAt: number | null;
 }
 
-export interface InlineHub {
+export interface MemoryEngineHub {
   readonly jobs: Map<string, InlineJob>;
 }
 
-export interface InlineEngineOptions extends JobsOptions {
+export interface MemoryEngineOptions extends JobsOptions {
   readonly executor?: string;
-  readonly hub?: InlineHub;
+  readonly hub?: MemoryEngineHub;
   readonly env?: Pick<Env, "now" | "id">;
 }
 
-export function createInlineHub(): InlineHub {
+export function createMemoryEngineHub(): MemoryEngineHub {
   return { jobs: new Map() };
 }
 
-export function createInlineEngine(options: InlineEngineOptions): Engine {
-  const { env = systemEnv, hub = createInlineHub() } = options;
+export function createMemoryEngine(options: MemoryEngineOptions): Engine {
+  const { env = systemEnv, hub = createMemoryEngineHub() } = options;
   const executor = options.executor ?? env.id();
   const rows = hub.jobs;
   const jobs = new Jobs(options);

@@ -4,14 +4,14 @@
  */
 import type { AddressInfo } from "node:net";
 import { fastify, type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
-import { Refused } from "./errors.ts";
-import { createGateway, type GatewayLoad } from "./gateway.ts";
-import { fastifyError, sendAnswer } from "./http/fastify-plugin.ts";
-import { refusal } from "./http/handle-request.ts";
-import { addHealth } from "./http/health.ts";
-import type { HttpAnswer } from "./http/messages.ts";
+import { RequestError } from "./errors.ts";
+import { createGateway, type GatewayStats } from "./gateway.ts";
+import { fromFastifyError, sendResponse } from "./http/fastify-plugin.ts";
+import { errorResponse } from "./http/handle-request.ts";
+import { registerHealthRoutes } from "./http/health.ts";
+import type { HttpResponse } from "./http/messages.ts";
 import type { GatewayOptions } from "./options.ts";
-import { answerBare } from "./ws/upgrade.ts";
+import { writeRawResponse } from "./ws/upgrade.ts";
 
 export interface ServerOptions extends GatewayOptions {
   /** Gets one line for each answer, without headers and without what stands in an address to let somebody in. */
@@ -23,7 +23,7 @@ export interface Server {
   listen(port?: number, host?: string): Promise<string>;
   /** Throws before it listens. */
   readonly url: string;
-  load(): GatewayLoad;
+  load(): GatewayStats;
   /** Says that it is going, ends every connection, and stops listening. Closes nothing that it was given. */
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export function createServer(options: ServerOptions): Server {
   const app = appOf(options);
   let isClosing = false;
   void app.register(gateway.plugin);
-  addHealth(app, options, () => isClosing);
+  registerHealthRoutes(app, options, () => isClosing);
   return {
     async listen(port = 0, host = "127.0.0.1") {
       await app.listen({ port, host, backlog: BACKLOG });
@@ -61,8 +61,14 @@ export function createServer(options: ServerOptions): Server {
 }
 
 function appOf({ logger, onError = () => undefined }: ServerOptions): FastifyInstance {
-  const notFound = refusal({ onError }, new Refused("NOT_FOUND", "There is nothing at this address."));
-  const badUrl = refusal({ onError }, new Refused("BAD_REQUEST", "The address is not well-formed."));
+  const notFound = errorResponse(
+    { onError },
+    new RequestError("NOT_FOUND", "There is nothing at this address."),
+  );
+  const badUrl = errorResponse(
+    { onError },
+    new RequestError("BAD_REQUEST", "The address is not well-formed."),
+  );
   const app = fastify({
     // Its own lines have whole addresses.
     logController: new LogController({ disableRequestLogging: true }),
@@ -74,19 +80,19 @@ function appOf({ logger, onError = () => undefined }: ServerOptions): FastifyIns
     http: { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket" },
     clientErrorHandler: (error, socket) => {
       if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-      else answerBare(socket, unreadable(error.code));
+      else writeRawResponse(socket, malformedRequestResponse(error.code));
     },
-    frameworkErrors: (_error, _request, reply) => void sendAnswer(reply, badUrl),
+    frameworkErrors: (_error, _request, reply) => void sendResponse(reply, badUrl),
   });
-  app.setNotFoundHandler((_request, reply) => sendAnswer(reply, notFound));
+  app.setNotFoundHandler((_request, reply) => sendResponse(reply, notFound));
   app.setErrorHandler((error, _request, reply) =>
-    sendAnswer(reply, refusal({ onError }, fastifyError(error))),
+    sendResponse(reply, errorResponse({ onError }, fromFastifyError(error))),
   );
   if (logger !== undefined)
     app.addHook("onResponse", async (request, reply) => {
       const { method, url } = request;
       const ms = Math.round(reply.elapsedTime);
-      logger.info({ method, path: loggedPath(url), status: reply.statusCode, ms }, "answered");
+      logger.info({ method, path: redactPath(url), status: reply.statusCode, ms }, "answered");
     });
   return app;
 }
@@ -101,20 +107,23 @@ function urlOf(app: FastifyInstance): string {
 /** An address as it may be written into a log: what lets somebody in by standing in it is left out. Pure. */
 const TOKEN = /\/(blobs|shares)\/[^/?#]+/g;
 
-export function loggedPath(url: string): string {
+export function redactPath(url: string): string {
   return url.replace(/[?#].*$/s, "").replaceAll(TOKEN, "/$1/*");
 }
 
 /** What Node could not read as a request, as an answer in the one shape of errors. Pure; nobody is logged or let in by it. */
 /** @param code of the error that Node gives with it */
-export function unreadable(code: string | undefined): HttpAnswer {
+export function malformedRequestResponse(code: string | undefined): HttpResponse {
   if (code === "HPE_HEADER_OVERFLOW")
-    return { ...told(new Refused("TOO_LARGE", "The headers or the address are too long.")), status: 431 };
+    return {
+      ...told(new RequestError("TOO_LARGE", "The headers or the address are too long.")),
+      status: 431,
+    };
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return { ...told(new Refused("BAD_REQUEST", "The request took too long to come.")), status: 408 };
-  return told(new Refused("BAD_REQUEST", "This is not a well-formed request of HTTP/1.1."));
+    return { ...told(new RequestError("BAD_REQUEST", "The request took too long to come.")), status: 408 };
+  return told(new RequestError("BAD_REQUEST", "This is not a well-formed request of HTTP/1.1."));
 }
 
-function told(refused: Refused): HttpAnswer {
-  return refusal({ onError: () => undefined }, refused);
+function told(refused: RequestError): HttpResponse {
+  return errorResponse({ onError: () => undefined }, refused);
 }

@@ -3,14 +3,14 @@
  * HTTP status, and words. Pure. What is not known by name tells nothing of its inside.
  */
 import { ZodError } from "zod";
-import { cutText, ERRORS, type ErrorWord } from "@turnstream/protocol";
+import { truncateText, ERRORS, type ErrorCode } from "@turnstream/protocol";
 import type { ErrorReply } from "@turnstream/protocol/schema";
 import { isLogError, type LogError } from "../log/errors.ts";
 import { BlobError } from "../session/blobs/open-blob.ts";
-import { UnfitError } from "../session/validation-error.ts";
+import { InputValidationError } from "../session/validation-error.ts";
 import { isStoreError, type StoreError } from "../store/errors.ts";
 
-export const HTTP_STATUS: Readonly<Record<ErrorWord, number>> = {
+export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   SERVER_ERROR: 500,
   BAD_REQUEST: 400,
   UNAUTHENTICATED: 401,
@@ -34,7 +34,7 @@ export const HTTP_STATUS: Readonly<Record<ErrorWord, number>> = {
   INTERACTION_MISMATCH: 409,
 };
 
-export interface ErrorAnswer {
+export interface ErrorResponse {
   readonly status: number;
   readonly reply: ErrorReply;
   /** Nobody was meant to see it: it goes to `onError`. */
@@ -44,18 +44,18 @@ export interface ErrorAnswer {
 const UNAVAILABLE = "Something that this server needs can't be reached. Try again.";
 const MAX_WORDS = 500;
 
-export function errorAnswer(error: unknown): ErrorAnswer {
-  if (error instanceof Refused) return told(error.word, error.message);
+export function toErrorResponse(error: unknown): ErrorResponse {
+  if (error instanceof RequestError) return told(error.word, error.message);
   if (error instanceof BlobError)
     return told(error.code === "BAD_ADDRESS" ? "BAD_REQUEST" : "NOT_FOUND", error.message);
   if (error instanceof ZodError) return told("BAD_REQUEST", zodWords(error));
-  if (error instanceof UnfitError) return told("BAD_REQUEST", error.words);
+  if (error instanceof InputValidationError) return told("BAD_REQUEST", error.words);
   if (isStoreError(error)) return ofStore(error);
   if (isLogError(error)) return ofLog(error);
   return ours();
 }
 
-function ofStore(error: StoreError): ErrorAnswer {
+function ofStore(error: StoreError): ErrorResponse {
   switch (error.code) {
     case "NOT_FOUND":
       return told("NOT_FOUND", error.message);
@@ -77,27 +77,27 @@ function ofStore(error: StoreError): ErrorAnswer {
   }
 }
 
-function ofLog(error: LogError): ErrorAnswer {
+function ofLog(error: LogError): ErrorResponse {
   if (error.code === "TOO_LARGE") return told("TOO_LARGE", error.message);
   return error.code === "INVALID" ? ours() : unavailable();
 }
 
-function told(word: ErrorWord, message: string): ErrorAnswer {
+function told(word: ErrorCode, message: string): ErrorResponse {
   return { status: HTTP_STATUS[word], reply: replyOf(word, message), isOurs: false };
 }
 
-function unavailable(): ErrorAnswer {
+function unavailable(): ErrorResponse {
   const reply = { ...replyOf("SERVER_ERROR", UNAVAILABLE), retry_after_seconds: 1 };
   return { status: 503, reply, isOurs: true };
 }
 
-function ours(): ErrorAnswer {
+function ours(): ErrorResponse {
   return { status: 500, reply: replyOf("SERVER_ERROR", ERRORS.SERVER_ERROR.meaning), isOurs: true };
 }
 
-function replyOf(word: ErrorWord, message: string): ErrorReply {
+function replyOf(word: ErrorCode, message: string): ErrorReply {
   const { number, can_retry } = ERRORS[word];
-  return { error: word, code: number, message: cutText(message, MAX_WORDS), can_retry };
+  return { error: word, code: number, message: truncateText(message, MAX_WORDS), can_retry };
 }
 
 /** Where it is wrong and why; never what was sent. */
@@ -110,11 +110,11 @@ function zodWords({ issues }: ZodError): string {
 }
 
 /** Why something that was asked for is not done, as one typed error: a word of the protocol's table, and words for people. */
-export class Refused extends Error {
-  readonly word: ErrorWord;
+export class RequestError extends Error {
+  readonly word: ErrorCode;
 
   /** @param message for whoever asked: what is wrong, and what to do about it */
-  constructor(word: ErrorWord, message: string) {
+  constructor(word: ErrorCode, message: string) {
     super(message);
     this.name = "Refused";
     this.word = word;

@@ -3,26 +3,26 @@
  * session is theirs. Done means committed: what the log doesn't show yet, it will. Never subscribes anybody.
  */
 import { createHash } from "node:crypto";
-import { cutText, type File } from "@turnstream/protocol";
+import { truncateText, type FileRef } from "@turnstream/protocol";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import { answerQuestion, dismissQuestion } from "../session/interactions/answer-question.ts";
 import { decideApproval } from "../session/interactions/decide-approval.ts";
 import { declineForm, FormClosedError, submitForm } from "../session/interactions/submit-form.ts";
-import type { CommandParts } from "../session/backend.ts";
+import type { CommandBackend } from "../session/backend.ts";
 import { sendMessage } from "../session/messages/send.ts";
 import { stopTurn } from "../session/messages/stop-turn.ts";
 import { uploadIdOf } from "../session/blobs/upload.ts";
-import type { ChangeResult } from "../store/ports/interactions.ts";
-import type { Ref } from "../store/refs.ts";
+import type { TransitionResult } from "../store/ports/interactions.ts";
+import type { SessionRef } from "../store/refs.ts";
 import { isId } from "../store/rules/arguments.ts";
 import type { Caller } from "./caller.ts";
-import { Refused } from "./errors.ts";
+import { RequestError } from "./errors.ts";
 
 type CommandOf<Type extends SocketCommand["type"]> = Extract<SocketCommand, { readonly type: Type }>;
 /** Those that do something. */
 export type Command = Exclude<SocketCommand, { readonly type: "subscribe" | "unsubscribe" | "ping" }>;
 /** What the one who sent it is told. */
-export type AckFields = Omit<Extract<SocketReply, { readonly type: "ack" }>, "type" | "request_id">;
+export type AckPayload = Omit<Extract<SocketReply, { readonly type: "ack" }>, "type" | "request_id">;
 
 export interface CommandOptions {
   /** Of a form: whether the next turn begins at once; true when absent. */
@@ -30,13 +30,13 @@ export interface CommandOptions {
 }
 
 /** Throws a Refused, or what the session throws. */
-export async function carryOut(
-  parts: CommandParts,
+export async function executeCommand(
+  parts: CommandBackend,
   caller: Caller,
-  ref: Ref,
+  ref: SessionRef,
   command: Command,
   options: CommandOptions = {},
-): Promise<AckFields> {
+): Promise<AckPayload> {
   const who = { by: caller.user, from: caller.from };
   switch (command.type) {
     case "send":
@@ -85,11 +85,11 @@ export async function carryOut(
 }
 
 async function send(
-  parts: CommandParts,
+  parts: CommandBackend,
   caller: Caller,
-  ref: Ref,
+  ref: SessionRef,
   command: CommandOf<"send">,
-): Promise<AckFields> {
+): Promise<AckPayload> {
   const {
     client_message_id,
     text,
@@ -98,7 +98,7 @@ async function send(
     resume_form_request_id,
     form_values,
   } = command;
-  const id = messageId(client_message_id);
+  const id = toMessageId(client_message_id);
   const sent = sendMessage(parts, ref, {
     id,
     text,
@@ -121,12 +121,12 @@ const MAX_NAME = 500;
 const MAX_TYPE = 200;
 
 /** With what is known of an upload: its address says nothing to people. */
-async function fileOf({ store }: CommandParts, ref: Ref, url: string): Promise<File> {
+async function fileOf({ store }: CommandBackend, ref: SessionRef, url: string): Promise<FileRef> {
   const id = uploadIdOf(url);
   const upload = id === null || !isId(id) ? null : await store.uploads.get(ref, id);
   if (upload === null) return { url };
   const { name, mediaType, size } = upload;
-  return { url, name: cutText(name, MAX_NAME), media_type: cutText(mediaType, MAX_TYPE), size };
+  return { url, name: truncateText(name, MAX_NAME), media_type: truncateText(mediaType, MAX_TYPE), size };
 }
 
 /** Beyond that, an id with a prefix could be longer than ids are. */
@@ -136,27 +136,30 @@ const MAX_PLAIN = 200;
  * The id of the message that a client calls so: always the same one, and none that the server gives to messages of its
  * own. Pure.
  */
-export function messageId(client: string): string {
+export function toMessageId(client: string): string {
   return client.length <= MAX_PLAIN
     ? `c.${client}`
     : `h.${createHash("sha256").update(Buffer.from(client, "utf16le")).digest("hex")}`;
 }
 
 /** Of any number of decisions one wins; the others hear what it is now. */
-function won(result: ChangeResult): AckFields {
+function won(result: TransitionResult): AckPayload {
   if (result.won) return {};
   const { kind, status } = result.current;
   switch (result.why) {
     case "version":
     case "digest":
-      throw new Refused(
+      throw new RequestError(
         "INTERACTION_MISMATCH",
         `This ${kind} is not what was shown. Load it again, then decide.`,
       );
     case "late":
     case "early":
-      throw new Refused("INTERACTION_CLOSED", `It is too late: the deadline of this ${kind} has passed.`);
+      throw new RequestError(
+        "INTERACTION_CLOSED",
+        `It is too late: the deadline of this ${kind} has passed.`,
+      );
     case "status":
-      throw new Refused("INTERACTION_CLOSED", `This ${kind} is ${status} already, and stays so.`);
+      throw new RequestError("INTERACTION_CLOSED", `This ${kind} is ${status} already, and stays so.`);
   }
 }

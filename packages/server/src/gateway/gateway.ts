@@ -5,26 +5,26 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyPluginAsync } from "fastify";
-import { blobAddresses } from "../session/blobs/blob-url.ts";
+import { createBlobUrls } from "../session/blobs/blob-url.ts";
 import { systemEnv } from "../util/env.ts";
 import { MAX_BATCH } from "../store/ports/sessions.ts";
-import type { Ref } from "../store/refs.ts";
-import { checkOptions, DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./options.ts";
+import type { SessionRef } from "../store/refs.ts";
+import { validateOptions, DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./options.ts";
 import { clientAddress } from "./auth/client-address.ts";
-import { Connections } from "./connection/registry.ts";
-import { BASE } from "./http/messages.ts";
+import { ConnectionRegistry } from "./connection/registry.ts";
+import { API_PREFIX } from "./http/messages.ts";
 import { type HandleContext, handleRequest } from "./http/fetch-handler.ts";
 import { gatewayPlugin } from "./http/fastify-plugin.ts";
-import type { GatewayParts } from "./http/route.ts";
+import type { GatewayContext } from "./http/route.ts";
 import { createRouter } from "./http/router.ts";
 import { ROUTES } from "./http/routes/index.ts";
-import type { Door } from "./http/handle-request.ts";
-import { createFeeds } from "./feed/session-feeds.ts";
-import { endUnwelcome } from "./auth/revocation.ts";
-import { createSlices } from "../util/time-slicer.ts";
-import { socketOpener, upgrade } from "./ws/upgrade.ts";
+import type { HttpContext } from "./http/handle-request.ts";
+import { createSessionFeeds } from "./feed/session-feeds.ts";
+import { closeRevokedConnections } from "./auth/revocation.ts";
+import { createTimeSlicer } from "../util/time-slicer.ts";
+import { createSocketAcceptor, handleUpgrade } from "./ws/upgrade.ts";
 
-export interface GatewayLoad {
+export interface GatewayStats {
   readonly connections: number;
   /** What waits for clients that are slow to take it, in bytes: of all, and of the slowest. */
   readonly heldBytes: number;
@@ -44,7 +44,7 @@ export interface Gateway {
    */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, prefix?: string): boolean;
   /** What this process carries at the moment. */
-  load(): GatewayLoad;
+  load(): GatewayStats;
   /** Ends every connection; those at the other end are told to come back. Closes nothing that it was given. */
   close(): Promise<void>;
 }
@@ -53,15 +53,15 @@ const TIDY_MS = 10 * 60_000;
 
 /** Throws a TypeError or RangeError that names the option which is missing or can't be kept to. */
 export function createGateway(options: GatewayOptions): Gateway {
-  checkOptions(options);
-  const connections = new Connections(options.onError ?? ignore, options.limits?.beatMs);
+  validateOptions(options);
+  const connections = new ConnectionRegistry(options.onError ?? ignore, options.limits?.beatMs);
   const door = doorOf(options, connections);
   const sweep = setInterval(() => void endQuietly(door), door.parts.limits.sweepMs).unref();
   const tidy = setInterval(() => void tidyQuietly(door.parts), TIDY_MS).unref();
   const unlisten = options.log.onOutage?.((error) => door.parts.onError(error, "the log"));
-  const open = socketOpener(door);
+  const open = createSocketAcceptor(door);
   const onUpgrade: Gateway["upgrade"] = (incoming, socket, head, prefix = "") =>
-    upgrade(door, open, { incoming, socket, head }, prefix);
+    handleUpgrade(door, open, { incoming, socket, head }, prefix);
   return {
     plugin: gatewayPlugin(door, onUpgrade),
     handle: (request, context) => handleRequest(door, request, context),
@@ -82,7 +82,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /** Several gateways may do it at once: each takes what the others leave. */
-async function tidyQuietly({ store, onError }: GatewayParts): Promise<void> {
+async function tidyQuietly({ store, onError }: GatewayContext): Promise<void> {
   try {
     while ((await store.tickets.sweep(MAX_BATCH)) === MAX_BATCH);
     while ((await store.idempotency.sweep(MAX_BATCH)) === MAX_BATCH);
@@ -91,15 +91,15 @@ async function tidyQuietly({ store, onError }: GatewayParts): Promise<void> {
   }
 }
 
-async function endQuietly({ parts, connections }: Door): Promise<void> {
+async function endQuietly({ parts, connections }: HttpContext): Promise<void> {
   try {
-    await endUnwelcome(connections, parts.store.keys, parts.env.now());
+    await closeRevokedConnections(connections, parts.store.keys, parts.env.now());
   } catch (error) {
     parts.onError(error, "asking which keys are still good");
   }
 }
 
-function doorOf(options: GatewayOptions, connections: Connections): Door {
+function doorOf(options: GatewayOptions, connections: ConnectionRegistry): HttpContext {
   const {
     store,
     log,
@@ -111,15 +111,26 @@ function doorOf(options: GatewayOptions, connections: Connections): Door {
     env = systemEnv,
     onError = ignore,
   } = options;
-  const blobBase = `${publicUrl?.replace(/\/$/, "") ?? ""}${BASE}/blobs/`;
+  const blobBase = `${publicUrl?.replace(/\/$/, "") ?? ""}${API_PREFIX}/blobs/`;
   const limits = { ...DEFAULT_GATEWAY_LIMITS, ...options.limits };
   const [secret] = secrets;
   // Feeds live longer than addresses do.
-  const addressesOf = (ref: Ref) => (blob: string) =>
-    blobAddresses(ref, { base: blobBase, secret, now: env.now() })(blob);
-  const slices = createSlices();
-  const feeds = createFeeds({ store, log, limits, slices, addressesOf, onError });
-  const parts: GatewayParts = { store, log, signals, secrets, env, onError, feeds, slices, limits, blobBase };
+  const addressesOf = (ref: SessionRef) => (blob: string) =>
+    createBlobUrls(ref, { base: blobBase, secret, now: env.now() })(blob);
+  const slices = createTimeSlicer();
+  const feeds = createSessionFeeds({ store, log, limits, slices, addressesOf, onError });
+  const parts: GatewayContext = {
+    store,
+    log,
+    signals,
+    secrets,
+    env,
+    onError,
+    feeds,
+    slices,
+    limits,
+    blobBase,
+  };
   return {
     parts,
     connections,

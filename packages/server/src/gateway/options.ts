@@ -1,10 +1,10 @@
 /** What a gateway needs and what can be set. Each setting is declared here, once, with its default. */
-import type { CommandParts } from "../session/backend.ts";
+import type { CommandBackend } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
 import { MAX_PAGE } from "../store/ports/sessions.ts";
 import type { Env } from "../util/env.ts";
 import type { TrustProxy } from "./auth/client-address.ts";
-import { LOOKS_PER_BEAT } from "./connection/registry.ts";
+import { HEARTBEAT_SLICES } from "./connection/registry.ts";
 
 export interface GatewayLimits {
   /** What may wait for one connection, in bytes, beyond what its transport holds. */
@@ -52,7 +52,7 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   sweepMs: 4_000,
 };
 
-export interface GatewayOptions extends CommandParts {
+export interface GatewayOptions extends CommandBackend {
   /** They sign tokens, tickets, shares and addresses of blobs. The first signs, all are good. */
   readonly secrets: readonly [string, ...string[]];
   /** Where browsers reach this server, such as `https://chat.example.com`; addresses are relative without it. */
@@ -81,7 +81,7 @@ const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
   pingMs: MS,
   pongMs: MS,
   keepAliveMs: MS,
-  beatMs: [LOOKS_PER_BEAT, MS[1]],
+  beatMs: [HEARTBEAT_SLICES, MS[1]],
   silenceMs: MS,
   subscriptionsPerSocket: COUNT,
   bodyBytes: BODY,
@@ -96,7 +96,7 @@ const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
 };
 
 /** Throws a RangeError. */
-export function checkLimits(limits: Partial<GatewayLimits>): void {
+export function validateLimits(limits: Partial<GatewayLimits>): void {
   for (const [name, value] of Object.entries(limits)) {
     const range = Object.hasOwn(RANGES, name) ? RANGES[name as keyof GatewayLimits] : undefined;
     if (range === undefined)
@@ -119,7 +119,7 @@ const PARTS = {
 } as const;
 
 /** Throws a TypeError or RangeError. What comes from an environment may be missing, whatever its type says. */
-export function checkOptions(options: GatewayOptions): void {
+export function validateOptions(options: GatewayOptions): void {
   for (const [name, words] of Object.entries(PARTS)) {
     const part: unknown = options[name as keyof typeof PARTS];
     if (typeof part !== "object" || part === null || part instanceof Promise)
@@ -131,7 +131,7 @@ export function checkOptions(options: GatewayOptions): void {
       throw new RangeError(
         `\`origins\` has ${JSON.stringify(origin)}, which no page can have: it must be as browsers send it, such as https://app.example.com, without a path and without a slash at its end.`,
       );
-  checkLimits(options.limits ?? {});
+  validateLimits(options.limits ?? {});
 }
 
 function checkSecrets(secrets: unknown): void {

@@ -2,31 +2,32 @@
  * JSON from outside, read so that nothing in it can surprise the code that gets it: not too deep, and without the key that
  * objects take for their prototype. Pure. Never checks what it means: schemas do.
  */
-import { Refused } from "./errors.ts";
+import { RequestError } from "./errors.ts";
 
 const MAX_DEPTH = 64;
 
 /** Throws BAD_REQUEST. */
-export function readJson(text: string): unknown {
+export function parseUntrustedJson(text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Refused("BAD_REQUEST", "This is not JSON.");
+    throw new RequestError("BAD_REQUEST", "This is not JSON.");
   }
-  checkJson(value);
+  assertSafeJson(value);
   return value;
 }
 
 /** The same for what was parsed elsewhere. Level by level, without recursion: the depth is what is being judged. */
-export function checkJson(value: unknown): void {
+export function assertSafeJson(value: unknown): void {
   let level: readonly object[] = isObject(value) ? [value] : [];
   for (let depth = 1; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) throw new Refused("BAD_REQUEST", `JSON must be nested at most ${MAX_DEPTH} deep.`);
+    if (depth > MAX_DEPTH)
+      throw new RequestError("BAD_REQUEST", `JSON must be nested at most ${MAX_DEPTH} deep.`);
     const next: object[] = [];
     for (const one of level) {
       if (!Array.isArray(one) && Object.hasOwn(one, "__proto__"))
-        throw new Refused("BAD_REQUEST", "JSON must have no key named __proto__.");
+        throw new RequestError("BAD_REQUEST", "JSON must have no key named __proto__.");
       for (const inner of Object.values(one)) if (isObject(inner)) next.push(inner);
     }
     level = next;

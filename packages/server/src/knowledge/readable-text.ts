@@ -2,7 +2,7 @@
  * What a knowledge base keeps of a file: its text in lines, and its title. Told by its media type or its name. Never
  * guesses at bytes that are no text.
  */
-import { cutText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol";
 import { htmlText } from "../text-extraction/html-text.ts";
 
 export interface ReadableText {
@@ -70,5 +70,5 @@ function laidOut(json: string): string {
 
 function titleOf(title: string, name: string): string {
   const clean = title.replaceAll("\0", "").replace(/\s+/g, " ").trim();
-  return cutText(clean === "" ? (name.split("/").at(-1) ?? name) : clean, MAX_TITLE);
+  return truncateText(clean === "" ? (name.split("/").at(-1) ?? name) : clean, MAX_TITLE);
 }

@@ -6,12 +6,12 @@
 import { formatCursor, type Position } from "@turnstream/protocol";
 import type { LogEntry } from "./entry.ts";
 import { LogError } from "./errors.ts";
-import type { Appended } from "./log.ts";
+import type { AppendResult } from "./log.ts";
 
 export interface LogEngine {
   /** Refuses with a LogError: see `outcome.ts`. */
-  append(session: string, append: EngineAppend): Promise<Appended>;
-  claim(session: string, claim: EngineClaim): Promise<Outcome>;
+  append(session: string, append: EngineAppend): Promise<AppendResult>;
+  claim(session: string, claim: EngineClaim): Promise<AppendOutcome>;
   /** From a position on, that entry included; null when there is no log. */
   range(session: string, from: Position, limit: number): Promise<EngineRange | null>;
   head(session: string): Promise<EngineHead | null>;
@@ -24,7 +24,7 @@ export interface LogEngine {
    * Calls the listener with what is written from the moment the promise is fulfilled. The engine may lose news
    * when a connection breaks; it then says `suspect`, once news flow again.
    */
-  subscribe(session: string, listener: (news: News) => void): Promise<() => void>;
+  subscribe(session: string, listener: (news: LogNotification) => void): Promise<() => void>;
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export interface EngineClaim {
   readonly repeat: boolean;
 }
 
-export type Outcome =
+export type AppendOutcome =
   | { readonly type: "added" | "found"; readonly last: Position }
   | { readonly type: "fenced" | "outbid"; readonly epoch: number }
   /** `last` is where it would have come after. */
@@ -70,20 +70,20 @@ export interface EngineHead {
   readonly base: Position;
 }
 
-export type News =
-  | { readonly type: "written"; readonly batch: LiveBatch }
+export type LogNotification =
+  | { readonly type: "written"; readonly batch: PublishedBatch }
   | { readonly type: "suspect" }
   | { readonly type: "removed" };
 
 /** What one append or claim wrote. */
-export interface LiveBatch {
+export interface PublishedBatch {
   /** For a claim, the position before it; an append follows the position before its own in the same epoch. */
   readonly before: Position | null;
   readonly entries: readonly LogEntry[];
 }
 
 /** What an engine's answer to a write means for its writer: positions, or a typed refusal. Pure. */
-export function appendedOf(outcome: Outcome, events: number): Appended {
+export function toAppendResult(outcome: AppendOutcome, events: number): AppendResult {
   switch (outcome.type) {
     case "added":
     case "found": {

@@ -4,7 +4,7 @@
  */
 import {
   type Cursor,
-  type Event,
+  type SessionEvent,
   type EventDraft,
   type Position,
   SCHEMA_VERSION,
@@ -29,7 +29,7 @@ export class LogEntry implements Position {
   readonly epoch: number;
   readonly seq: number;
   private readonly line: string;
-  private parsed: Event | undefined;
+  private parsed: SessionEvent | undefined;
 
   constructor(epoch: number, seq: number, line: string) {
     this.epoch = epoch;
@@ -84,11 +84,11 @@ export class LogEntry implements Position {
     return rest === null ? this.event.type : rest.slice(0, rest.indexOf('"'));
   }
 
-  get event(): Event {
+  get event(): SessionEvent {
     if (this.parsed === undefined) {
       const event = JSON.parse(this.line.slice(this.line.indexOf("{"))) as { id: Cursor };
       event.id = this.cursor;
-      this.parsed = event as Event;
+      this.parsed = event as SessionEvent;
     }
     return this.parsed;
   }

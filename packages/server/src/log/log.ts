@@ -21,7 +21,7 @@ export interface Log {
    * After UNAVAILABLE nobody knows whether it happened. Sent again with `repeat` it answers with the earlier
    * position if it had, and is OUTBID if it hadn't: by then the floor may be out of date.
    */
-  claim(session: string, claim: Claim): Promise<Appended>;
+  claim(session: string, claim: Claim): Promise<AppendResult>;
 
   /**
    * Adds a batch: all of it or nothing, at adjoining positions.
@@ -33,23 +33,23 @@ export interface Log {
    *   the earlier positions if it had, and happens now if it hadn't.
    * One append at a time per writer: the next one only after an answer.
    */
-  append(session: string, batch: Batch): Promise<Appended>;
+  append(session: string, batch: AppendBatch): Promise<AppendResult>;
 
   /** The entries right after a position, oldest first, at most `limit`; or what is wrong with the position. */
-  read(session: string, range: ReadRange): Promise<ReadAnswer>;
+  read(session: string, range: ReadRange): Promise<ReadResult>;
 
   /**
    * Everything after a position, first what is there, then what comes, without gap and without overlap, until
    * the signal says enough. It ends by itself only with a reason. Holds little for a reader who is slow: what
    * that one can't take is read again from the log.
    */
-  attach(session: string, options: AttachOptions): AsyncIterable<Delivery>;
+  attach(session: string, options: AttachOptions): AsyncIterable<LogDelivery>;
 
   /**
    * The same for a reader that takes everything at once: it is called back, once for all that came in one tick. Cheaper,
    * for who follows many sessions. Fulfilled when it is over; fails with what the listener throws.
    */
-  listen(session: string, options: AttachOptions, listener: (delivery: Delivery) => void): Promise<void>;
+  listen(session: string, options: AttachOptions, listener: (delivery: LogDelivery) => void): Promise<void>;
 
   /** Where the log stands, or null when there is none. */
   head(session: string): Promise<LogHead | null>;
@@ -92,7 +92,7 @@ export interface Claim {
   readonly repeat?: boolean;
 }
 
-export interface Batch {
+export interface AppendBatch {
   readonly writer: string;
   /** Rises with every batch of the writer. */
   readonly counter: number;
@@ -105,7 +105,7 @@ export interface Batch {
   readonly since?: Cursor;
 }
 
-export interface Appended {
+export interface AppendResult {
   readonly epoch: number;
   /** The seq of the first event of the batch, and of the last. */
   readonly first: number;
@@ -119,9 +119,9 @@ export interface ReadRange {
   readonly limit?: number;
 }
 
-export type ReadAnswer = Page | BadCursor;
+export type ReadResult = LogPage | InvalidCursor;
 
-export interface Page {
+export interface LogPage {
   readonly ok: true;
   /** The newest under which this log was claimed, as of the moment in which these were read. */
   readonly epoch: number;
@@ -130,9 +130,9 @@ export interface Page {
   readonly more: boolean;
 }
 
-export interface BadCursor {
+export interface InvalidCursor {
   readonly ok: false;
-  readonly reason: BadCursorReason;
+  readonly reason: InvalidCursorReason;
 }
 
 /**
@@ -142,7 +142,7 @@ export interface BadCursor {
  * - `lost`: not in this log: of a timeline that was lost, or of another session;
  * - `missing`: there is no log: wiped, expired, or not begun.
  */
-export type BadCursorReason = "malformed" | "trimmed" | "ahead" | "lost" | "missing";
+export type InvalidCursorReason = "malformed" | "trimmed" | "ahead" | "lost" | "missing";
 
 export interface AttachOptions {
   readonly after: Cursor;
@@ -151,13 +151,13 @@ export interface AttachOptions {
   readonly signal?: AbortSignal;
 }
 
-export type Delivery =
+export type LogDelivery =
   | { readonly type: "entries"; readonly entries: readonly LogEntry[] }
   /** The last delivery. The reader has to load the state anew, unless the session is gone. */
-  | { readonly type: "end"; readonly reason: EndReason };
+  | { readonly type: "end"; readonly reason: FollowEndReason };
 
 /** `removed`: the session was deleted. `unavailable`: the engine could not be reached for too long. */
-export type EndReason = BadCursorReason | "removed" | "unavailable";
+export type FollowEndReason = InvalidCursorReason | "removed" | "unavailable";
 
 export interface LogHead {
   readonly epoch: number;

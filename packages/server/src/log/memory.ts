@@ -4,17 +4,17 @@
  */
 import { comparePositions, type Position } from "@turnstream/protocol";
 import {
-  appendedOf,
+  toAppendResult,
   type EngineAppend,
   type EngineClaim,
   type EngineHead,
   type EngineRange,
   type LogEngine,
-  type News,
-  type Outcome,
+  type LogNotification,
+  type AppendOutcome,
 } from "./engine.ts";
 import { appendKey, LogEntry } from "./entry.ts";
-import type { Appended, Log } from "./log.ts";
+import type { AppendResult, Log } from "./log.ts";
 import { createStreamLog, type StreamLogOptions } from "./stream-log.ts";
 
 export function createMemoryLog(options: StreamLogOptions = {}): Log {
@@ -33,14 +33,14 @@ export interface Stream {
 
 export class MemoryEngine implements LogEngine {
   protected readonly streams = new Map<string, Stream>();
-  protected readonly listeners = new Map<string, Set<(news: News) => void>>();
+  protected readonly listeners = new Map<string, Set<(news: LogNotification) => void>>();
   protected timeline = 0;
 
-  async append(session: string, append: EngineAppend): Promise<Appended> {
-    return appendedOf(this.#append(session, append), append.lines.length);
+  async append(session: string, append: EngineAppend): Promise<AppendResult> {
+    return toAppendResult(this.#append(session, append), append.lines.length);
   }
 
-  #append(session: string, append: EngineAppend): Outcome {
+  #append(session: string, append: EngineAppend): AppendOutcome {
     const { epoch, writer, lines } = append;
     const stream = this.streams.get(session);
     if (stream === undefined) return { type: "unclaimed", detail: "There is no log" };
@@ -61,15 +61,15 @@ export class MemoryEngine implements LogEngine {
     // Not even the writer's own claim is there any more: what it wrote after it may have been trimmed too.
     const isSure = !append.repeat || append.since !== null || epoch === null || newest !== undefined;
     if (!isSure) return { type: "unsure" };
-    keep(stream);
-    const { seq } = lastOf(stream);
+    retainLog(stream);
+    const { seq } = lastPosition(stream);
     const entries = lines.map((line, n) => new LogEntry(stream.epoch, seq + 1 + n, line));
     for (const entry of entries) stream.entries.push(entry);
     this.tell(session, { type: "written", batch: { before: null, entries } });
-    return { type: "added", last: lastOf(stream) };
+    return { type: "added", last: lastPosition(stream) };
   }
 
-  async claim(session: string, claim: EngineClaim): Promise<Outcome> {
+  async claim(session: string, claim: EngineClaim): Promise<AppendOutcome> {
     const { epoch, writer, line, floor, repeat } = claim;
     const stream = this.streams.get(session);
     if (stream !== undefined && stream.epoch >= epoch) {
@@ -78,11 +78,11 @@ export class MemoryEngine implements LogEngine {
       return isRepeat ? { type: "found", last: first } : { type: "outbid", epoch: stream.epoch };
     }
     if (repeat) return { type: "outbid", epoch: stream?.epoch ?? 0 };
-    const isWhole = stream !== undefined && comparePositions(lastOf(stream), floor) >= 0;
-    const before = isWhole ? lastOf(stream) : floor;
+    const isWhole = stream !== undefined && comparePositions(lastPosition(stream), floor) >= 0;
+    const before = isWhole ? lastPosition(stream) : floor;
     if (claim.last !== null && comparePositions(claim.last, before) !== 0)
       return { type: "moved", last: before };
-    if (stream !== undefined) keep(stream);
+    if (stream !== undefined) retainLog(stream);
     const entry = new LogEntry(epoch, before.seq + 1, line);
     this.streams.set(session, {
       epoch,
@@ -109,7 +109,9 @@ export class MemoryEngine implements LogEngine {
 
   async head(session: string): Promise<EngineHead | null> {
     const stream = this.streams.get(session);
-    return stream === undefined ? null : { epoch: stream.epoch, last: lastOf(stream), base: stream.base };
+    return stream === undefined
+      ? null
+      : { epoch: stream.epoch, last: lastPosition(stream), base: stream.base };
   }
 
   async trim(session: string, upTo: Position): Promise<boolean> {
@@ -125,20 +127,20 @@ export class MemoryEngine implements LogEngine {
 
   async expire(session: string, archived: Position, afterMs: number): Promise<boolean> {
     const stream = this.streams.get(session);
-    if (stream === undefined || comparePositions(lastOf(stream), archived) !== 0) return false;
-    keep(stream);
+    if (stream === undefined || comparePositions(lastPosition(stream), archived) !== 0) return false;
+    retainLog(stream);
     stream.expires = setTimeout(() => this.streams.delete(session), afterMs).unref();
     return true;
   }
 
   async remove(session: string): Promise<void> {
     const stream = this.streams.get(session);
-    if (stream !== undefined) keep(stream);
+    if (stream !== undefined) retainLog(stream);
     this.streams.delete(session);
     this.tell(session, { type: "removed" });
   }
 
-  async subscribe(session: string, listener: (news: News) => void): Promise<() => void> {
+  async subscribe(session: string, listener: (news: LogNotification) => void): Promise<() => void> {
     const listeners = this.listeners.get(session) ?? new Set();
     this.listeners.set(session, listeners.add(listener));
     return () => {
@@ -148,21 +150,21 @@ export class MemoryEngine implements LogEngine {
   }
 
   async close(): Promise<void> {
-    for (const stream of this.streams.values()) keep(stream);
+    for (const stream of this.streams.values()) retainLog(stream);
     this.streams.clear();
     this.listeners.clear();
   }
 
-  protected tell(session: string, news: News): void {
+  protected tell(session: string, news: LogNotification): void {
     for (const listener of this.listeners.get(session) ?? []) listener(news);
   }
 }
 
-export function lastOf({ entries, base }: Stream): Position {
+export function lastPosition({ entries, base }: Stream): Position {
   return entries.at(-1) ?? base;
 }
 
-export function keep(stream: Stream): void {
+export function retainLog(stream: Stream): void {
   if (stream.expires !== null) clearTimeout(stream.expires);
   stream.expires = null;
 }

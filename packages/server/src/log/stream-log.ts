@@ -9,9 +9,9 @@ import {
   parseCursor,
   type Position,
 } from "@turnstream/protocol";
-import { SESSION_NAME, SESSION_NAME_WORDS, WRITER_NAME, WRITER_NAME_WORDS } from "../util/names.ts";
+import { SESSION_ID_PATTERN, SESSION_ID_RULE, WRITER_ID_PATTERN, WRITER_ID_RULE } from "../util/names.ts";
 import {
-  appendedOf,
+  toAppendResult,
   type EngineAppend,
   type EngineHead,
   type EngineRange,
@@ -19,10 +19,10 @@ import {
 } from "./engine.ts";
 import { appendKey, formatLine, MAX_EVENT_BYTES } from "./entry.ts";
 import { LogError } from "./errors.ts";
-import type { BadCursorReason, Batch, Claim, Log, LogHead, ReadAnswer, ReadRange } from "./log.ts";
-import { attach, type AttachSettings, listen } from "./reader/attach.ts";
+import type { InvalidCursorReason, AppendBatch, Claim, Log, LogHead, ReadResult, ReadRange } from "./log.ts";
+import { attach, type FollowSettings, listen } from "./reader/attach.ts";
 
-export interface StreamLogOptions extends Partial<AttachSettings> {
+export interface StreamLogOptions extends Partial<FollowSettings> {
   /** Stamps events. */
   readonly now?: () => number;
 }
@@ -36,7 +36,7 @@ const MAX_PAGE = 2_000;
 export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {}): Log {
   const now = options.now ?? Date.now;
 
-  async function read(session: string, { after, limit = DEFAULT_PAGE }: ReadRange): Promise<ReadAnswer> {
+  async function read(session: string, { after, limit = DEFAULT_PAGE }: ReadRange): Promise<ReadResult> {
     checkSession(session);
     const position = parseCursor(after);
     if (position === null) return { ok: false, reason: "malformed" };
@@ -45,7 +45,8 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
     const range = await engine.range(session, position, size + 2);
     if (range === null) return { ok: false, reason: "missing" };
     const entries = entriesAfter(position, range);
-    if (entries === null) return { ok: false, reason: whyBad(position, await engine.head(session)) };
+    if (entries === null)
+      return { ok: false, reason: invalidCursorReason(position, await engine.head(session)) };
     const { epoch } = range;
     return { ok: true, epoch, entries: entries.slice(0, size), more: entries.length > size };
   }
@@ -62,10 +63,10 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       const line = checkedLine(appendKey(claim.writer, 0), claim.event, now());
       const { epoch, writer, repeat = false } = claim;
       const last = claim.last === undefined ? null : mustParse(claim.last, "last");
-      return appendedOf(await engine.claim(session, { epoch, writer, line, floor, last, repeat }), 1);
+      return toAppendResult(await engine.claim(session, { epoch, writer, line, floor, last, repeat }), 1);
     },
 
-    append(session, batch: Batch) {
+    append(session, batch: AppendBatch) {
       try {
         return engine.append(session, toAppend(session, batch, now()));
       } catch (error) {
@@ -115,7 +116,7 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
   };
 }
 
-function toAppend(session: string, batch: Batch, at: number): EngineAppend {
+function toAppend(session: string, batch: AppendBatch, at: number): EngineAppend {
   checkSession(session);
   checkWriter(batch.writer);
   const { writer, counter, events, epoch = null, repeat = false } = batch;
@@ -156,13 +157,13 @@ function mustParse(cursor: Cursor, name: string): Position {
 
 /** Keys and lines are put together from these; nothing in them may change what they mean. */
 function checkWriter(writer: string): void {
-  if (!WRITER_NAME.test(writer))
-    throw new LogError("INVALID", { detail: `A writer is ${WRITER_NAME_WORDS}` });
+  if (!WRITER_ID_PATTERN.test(writer))
+    throw new LogError("INVALID", { detail: `A writer is ${WRITER_ID_RULE}` });
 }
 
 function checkSession(session: string): void {
-  if (!SESSION_NAME.test(session)) {
-    throw new LogError("INVALID", { detail: `A session id is ${SESSION_NAME_WORDS}` });
+  if (!SESSION_ID_PATTERN.test(session)) {
+    throw new LogError("INVALID", { detail: `A session id is ${SESSION_ID_RULE}` });
   }
 }
 
@@ -177,7 +178,7 @@ export function entriesAfter(after: Position, range: EngineRange): EngineRange["
   return comparePositions(range.base, after) === 0 ? range.entries : null;
 }
 
-export function whyBad(cursor: Position, head: EngineHead | null): BadCursorReason {
+export function invalidCursorReason(cursor: Position, head: EngineHead | null): InvalidCursorReason {
   if (head === null) return "missing";
   if (comparePositions(cursor, head.last) > 0) return "ahead";
   return comparePositions(cursor, head.base) < 0 ? "trimmed" : "lost";

@@ -3,7 +3,7 @@
  * each time that fails, and remembers the list of tools until it changes.
  */
 import { type CallToolResult, SdkHttpError, type Tool } from "@modelcontextprotocol/client";
-import type { SourceHost } from "../runtime/define/tool-source.ts";
+import type { ToolSourceContext } from "../runtime/define/tool-source.ts";
 import type { ToolContext } from "../runtime/define/tool.ts";
 import { Connection } from "./connection.ts";
 import { McpError } from "./errors.ts";
@@ -15,9 +15,9 @@ const LONGEST_REST_MS = 30_000;
 /** For servers that don't say when their list changes. */
 const LIST_AGE_MS = 5 * 60 * 1_000;
 
-export class Line {
+export class McpConnectionManager {
   readonly #options: McpServerOptions;
-  readonly #host: SourceHost;
+  readonly #host: ToolSourceContext;
   readonly #redactor = new Redactor();
   #connection: Promise<Connection> | null = null;
   #tools: { readonly at: number; readonly list: Promise<readonly Tool[]> } | null = null;
@@ -25,7 +25,7 @@ export class Line {
   #rest: { readonly until: number; readonly error: unknown } | null = null;
   readonly #closed = new AbortController();
 
-  constructor(options: McpServerOptions, host: SourceHost) {
+  constructor(options: McpServerOptions, host: ToolSourceContext) {
     this.#options = options;
     this.#host = host;
   }

@@ -2,16 +2,16 @@
 import { type CallToolResult, Client, type Tool } from "@modelcontextprotocol/client";
 import type { Env } from "../util/env.ts";
 import type { ToolContext } from "../runtime/define/tool.ts";
-import { LONGEST_TIMER_MS } from "../util/sleep.ts";
+import { MAX_TIMER_MS } from "../util/sleep.ts";
 import { cleanLine } from "./clean-text.ts";
 import { answerElicitation } from "./elicit.ts";
 import { McpError } from "./errors.ts";
 import { HttpTransport } from "./http-transport.ts";
 import { isStdio, type McpServerOptions } from "./options.ts";
 import type { Redactor } from "./redact.ts";
-import { outsideCalls, RunningCalls } from "./running-call.ts";
+import { withoutCallContext, RunningCalls } from "./running-call.ts";
 import { safeValidator } from "./input-schema.ts";
-import { wayTo } from "./transport.ts";
+import { createTransport } from "./transport.ts";
 
 const CONNECT_MS = 10_000;
 const LIST_MS = 10_000;
@@ -68,12 +68,12 @@ export class Connection {
 
   /** @param signal ends the handshake when nobody needs the connection any more */
   static open(options: McpServerOptions, hooks: ConnectionHooks, signal: AbortSignal): Promise<Connection> {
-    return outsideCalls(() => new Connection(options, hooks).#connect(options, signal));
+    return withoutCallContext(() => new Connection(options, hooks).#connect(options, signal));
   }
 
   async #connect(options: McpServerOptions, signal: AbortSignal): Promise<Connection> {
     const { redactor } = this.#hooks;
-    const way = wayTo(options, redactor);
+    const way = createTransport(options, redactor);
     const { transport } = way;
     const said = (): string => {
       const words = redactor.clean(way.tail()).trim();
@@ -122,7 +122,7 @@ export class Connection {
         {
           signal: context.signal,
           // The tool's own time is counted by whoever runs it.
-          timeout: LONGEST_TIMER_MS,
+          timeout: MAX_TIMER_MS,
           onprogress: ({ progress, total, message }) => {
             const share = total === undefined ? String(progress) : `${progress}/${total}`;
             const words = cleanLine(message ?? share, MAX_PROGRESS);

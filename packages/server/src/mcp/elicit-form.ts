@@ -5,7 +5,7 @@
 import type { FormSchema, Json } from "@turnstream/protocol";
 import { isTooLarge } from "../runtime/define/form.ts";
 import { cleanLine, cleanLines } from "./clean-text.ts";
-import { checkFor } from "./input-schema.ts";
+import { createValidator } from "./input-schema.ts";
 
 type Field = FormSchema["fields"][number];
 type Values = Readonly<Record<string, Json>>;
@@ -53,7 +53,7 @@ export function formFrom(
           return value === undefined ? [] : [[name, value] as const];
         }),
       );
-      const problem = checkFor(asked.requestedSchema)(content);
+      const problem = createValidator(asked.requestedSchema)(content);
       return problem === null ? { content } : { problem };
     },
   };

@@ -5,7 +5,7 @@
 import type { ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
 import { hostOf } from "../runtime/tool-calls/tool-host.ts";
-import { askForm } from "../runtime/interactions/form-in-tool.ts";
+import { awaitFormInTool } from "../runtime/interactions/form-in-tool.ts";
 import { formFrom } from "./elicit-form.ts";
 import type { RunningCall } from "./running-call.ts";
 
@@ -41,7 +41,9 @@ export async function answerElicitation(
   const { scope, call: step } = hostOf(call.context);
   const ask = async (): Promise<ElicitResult> => {
     if (call.isOver) return { action: "cancel" };
-    const answer = await askForm(scope, step, form.schema, { timeoutSeconds: options.timeoutSeconds });
+    const answer = await awaitFormInTool(scope, step, form.schema, {
+      timeoutSeconds: options.timeoutSeconds,
+    });
     if (answer.status === "declined") return { action: "decline" };
     if (answer.status !== "submitted") return { action: "cancel" };
     const read = form.read(answer.values);

@@ -6,8 +6,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/client";
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
-import { cutText, type Json } from "@turnstream/protocol";
-import { withinTime } from "../util/time-limit.ts";
+import { truncateText, type Json } from "@turnstream/protocol";
+import { runWithTimeLimit } from "../util/time-limit.ts";
 
 const MAX_DEPTH = 60;
 const PATIENCE_MS = 500;
@@ -20,13 +20,13 @@ type Problem = string | null;
 type Check = (value: unknown) => Problem;
 
 /** Throws for a schema that can't be used. */
-export function checkFor(schema: Json): Check {
+export function createValidator(schema: Json): Check {
   const plain = withoutPatterns(schema, false) as Record<string, unknown>;
   const validate = validatorFor(plain);
   return (value) => {
     try {
-      const result = withinTime(PATIENCE_MS, () => validate(bare(value)));
-      return result.valid ? null : cutText(result.errorMessage ?? "does not fit its schema", MAX_WORDS);
+      const result = runWithTimeLimit(PATIENCE_MS, () => validate(bare(value)));
+      return result.valid ? null : truncateText(result.errorMessage ?? "does not fit its schema", MAX_WORDS);
     } catch {
       return "it can't be checked against its schema, which is broken or takes too long";
     }
@@ -52,14 +52,14 @@ function validatorFor(schema: Record<string, unknown>) {
 }
 
 /** The input of a tool as a Standard Schema. The check is made when it is needed: most tools are never called. */
-export function inputOf(schema: Json): StandardSchemaV1 {
+export function toInputSchema(schema: Json): StandardSchemaV1 {
   let check: Check | null = null;
   return {
     "~standard": {
       version: 1,
       vendor: "turnstream-mcp",
       validate(value) {
-        check ??= checkFor(schema);
+        check ??= createValidator(schema);
         const problem = check(value);
         return problem === null ? { value } : { issues: [{ message: problem }] };
       },
@@ -70,7 +70,7 @@ export function inputOf(schema: Json): StandardSchemaV1 {
 /** The same for the client, which checks what a server says is structured. */
 export const safeValidator: jsonSchemaValidator = {
   getValidator<T>(schema: unknown): JsonSchemaValidator<T> {
-    const check = checkFor(schema as Json);
+    const check = createValidator(schema as Json);
     return (value) => {
       const problem = check(value);
       return problem === null

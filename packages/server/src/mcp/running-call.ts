@@ -22,7 +22,7 @@ const LINGER_MS = 10 * 60 * 1_000;
 const current = new AsyncLocalStorage<RunningCall | null>();
 
 /** Whatever a connection does by itself belongs to no call, also when a call was the first to need it. */
-export function outsideCalls<T>(work: () => T): T {
+export function withoutCallContext<T>(work: () => T): T {
   return current.run(null, work);
 }
 

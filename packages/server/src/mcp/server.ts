@@ -1,6 +1,6 @@
 /** An MCP server as a source of tools for agents. */
 import type { SourceTool, ToolSource } from "../runtime/define/tool-source.ts";
-import { Line } from "./connection-manager.ts";
+import { McpConnectionManager } from "./connection-manager.ts";
 import { checkOptions, type McpServerOptions } from "./options.ts";
 import { toolsFrom } from "./tools.ts";
 
@@ -9,7 +9,7 @@ export function mcpServer(options: McpServerOptions): ToolSource {
   return {
     name: options.name,
     open(host) {
-      const line = new Line(options, host);
+      const line = new McpConnectionManager(options, host);
       const told = new Set<string>();
       const tell = (tool: string, why: string): void => {
         if (told.has(tool)) return;

@@ -3,7 +3,7 @@
  * it is fetched, run, or taken as an instruction. Pure.
  */
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
-import { cutText, type Json } from "@turnstream/protocol";
+import { truncateText, type Json } from "@turnstream/protocol";
 import type { ResultBlock, ToolOutput } from "../runtime/define/tool.ts";
 
 /** Pictures of these kinds can be shown; none of them can run anything. */
@@ -29,7 +29,7 @@ interface Piece {
   readonly forPeople: boolean;
 }
 
-export function outputOf(result: CallToolResult): ToolOutput {
+export function toToolOutput(result: CallToolResult): ToolOutput {
   const pieces = result.content.slice(0, MAX_BLOCKS).map(pieceOf);
   const shown = pieces.filter(({ forPeople }) => forPeople).map(({ block }) => block);
   const content = contentOf(pieces, result.structuredContent as Json | undefined);
@@ -41,9 +41,9 @@ export function outputOf(result: CallToolResult): ToolOutput {
 }
 
 /** What the model reads of a call that the server says has failed. */
-export function errorOf(result: CallToolResult): string {
+export function toToolError(result: CallToolResult): string {
   const text = textOf(result.content.slice(0, MAX_BLOCKS).map(pieceOf));
-  return text === "" ? "The tool failed and did not say why." : cutText(text, MAX_ERROR);
+  return text === "" ? "The tool failed and did not say why." : truncateText(text, MAX_ERROR);
 }
 
 /** Servers say what is structured a second time as text, for clients that don't know better. */
@@ -70,7 +70,7 @@ function textOf(pieces: readonly Piece[]): string {
 function pieceOf(block: ContentBlock): Piece {
   const audience = block.annotations?.audience;
   const made = readBlock(block);
-  const shown = made.block ?? { type: "text" as const, text: cutText(made.text, MAX_TEXT) };
+  const shown = made.block ?? { type: "text" as const, text: truncateText(made.text, MAX_TEXT) };
   return {
     text: made.text,
     block: shown,

@@ -5,10 +5,10 @@ import type { Approval, ApprovalContext } from "../runtime/define/approval.ts";
 import type { SourceTool } from "../runtime/define/tool-source.ts";
 import { tool as defineTool, type ToolContext } from "../runtime/define/tool.ts";
 import { cleanLine, cleanLines } from "./clean-text.ts";
-import type { Line } from "./connection-manager.ts";
+import type { McpConnectionManager } from "./connection-manager.ts";
 import type { McpToolOptions } from "./options.ts";
-import { errorOf, outputOf } from "./tool-output.ts";
-import { inputOf, isTooDeep } from "./input-schema.ts";
+import { toToolError, toToolOutput } from "./tool-output.ts";
+import { toInputSchema, isTooDeep } from "./input-schema.ts";
 
 const MAX_LABEL = 100;
 const MAX_DESCRIPTION = 8_000;
@@ -19,7 +19,7 @@ type Input = Readonly<Record<string, unknown>>;
 export function toolsFrom(
   listed: readonly Tool[],
   options: McpToolOptions,
-  line: Pick<Line, "call" | "clean">,
+  line: Pick<McpConnectionManager, "call" | "clean">,
   tell: (tool: string, why: string) => void,
 ): Record<string, SourceTool> {
   for (const name of namedIn(options))
@@ -41,14 +41,18 @@ function namedIn({ include = [], exclude = [], approvals = {}, rerun = [] }: Mcp
   return new Set([...include, ...exclude, ...Object.keys(approvals), ...rerun]);
 }
 
-function toolFrom(listed: Tool, options: McpToolOptions, line: Pick<Line, "call" | "clean">): SourceTool {
+function toolFrom(
+  listed: Tool,
+  options: McpToolOptions,
+  line: Pick<McpConnectionManager, "call" | "clean">,
+): SourceTool {
   const { name, description = "", inputSchema } = listed;
   const { $schema: _, ...schema } = inputSchema as Readonly<Record<string, Json>>;
   const label = cleanLine(listed.title ?? listed.annotations?.title ?? "", MAX_LABEL);
   const made = defineTool({
     description: cleanLines(description, MAX_DESCRIPTION),
     label,
-    input: inputOf(inputSchema as Json),
+    input: toInputSchema(inputSchema as Json),
     run: (input, context) => run(line, name, input as Input, context),
     rerun: mayRerun(listed, options) ? "always" : "never",
     approval: approvalOf(name, options),
@@ -57,11 +61,16 @@ function toolFrom(listed: Tool, options: McpToolOptions, line: Pick<Line, "call"
   return { ...made, label, schema };
 }
 
-async function run(line: Pick<Line, "call" | "clean">, name: string, input: Input, context: ToolContext) {
+async function run(
+  line: Pick<McpConnectionManager, "call" | "clean">,
+  name: string,
+  input: Input,
+  context: ToolContext,
+) {
   const result = await line.call(name, input, context);
   // The model reads why; people only that it did not work, for a server says what it likes.
-  if (result.isError === true) throw new Error(line.clean(errorOf(result)));
-  return outputOf(result);
+  if (result.isError === true) throw new Error(line.clean(toToolError(result)));
+  return toToolOutput(result);
 }
 
 function mayRerun(

@@ -7,13 +7,13 @@ import type { Redactor } from "./redact.ts";
 
 const MAX_TAIL = 1_000;
 
-export interface Way {
+export interface TransportFactory {
   readonly transport: Transport;
   /** The end of what the server's process wrote to stderr. */
   tail(): string;
 }
 
-export function wayTo(options: McpServerOptions, redactor: Redactor): Way {
+export function createTransport(options: McpServerOptions, redactor: Redactor): TransportFactory {
   if (!isStdio(options)) {
     const url = new URL(options.url);
     for (const secret of [url.username, url.password, ...url.searchParams.values()]) redactor.add(secret);

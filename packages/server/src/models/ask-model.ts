@@ -5,7 +5,7 @@
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 
 import { ModelError, modelErrorFrom } from "./errors.ts";
-import { createOrderCheck } from "./part-order.ts";
+import { createPartOrderValidator } from "./part-order.ts";
 import type { Model, ModelRequest, StreamPart, StreamPartOf } from "./model.ts";
 
 export interface AskOptions {
@@ -58,7 +58,7 @@ export async function* askModel(
       started.then((late) => (stopped === null ? undefined : late.stream.cancel())).catch(() => {});
     });
     reader = result.stream.getReader();
-    const check = createOrderCheck();
+    const check = createPartOrderValidator();
     for (;;) {
       isWaiting = true;
       idle.refresh();

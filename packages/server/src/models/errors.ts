@@ -3,14 +3,14 @@
  * words that tell people what to do. The words are ours: a provider's message may hold keys, URLs or content, so it is
  * only in `cause`, which is for the operator's eyes. Never decides whether to ask again; see retry.ts.
  */
-import type { TurnErrorWord } from "@turnstream/protocol";
+import type { TurnErrorCode } from "@turnstream/protocol";
 
-import { factsOf, type Facts } from "./provider-error.ts";
+import { parseProviderError, type ProviderErrorInfo } from "./provider-error.ts";
 import type { ModelUsage } from "./model.ts";
 import { retryAfterOf } from "./retry-after.ts";
 
 interface Meaning {
-  readonly code: TurnErrorWord;
+  readonly code: TurnErrorCode;
   readonly isRetryable: boolean;
   readonly words: string;
 }
@@ -103,7 +103,7 @@ export interface ModelErrorOptions {
 
 export class ModelError extends Error {
   readonly reason: ModelErrorReason;
-  readonly code: TurnErrorWord;
+  readonly code: TurnErrorCode;
   readonly isRetryable: boolean;
   /** How long the provider wants us to wait, if it said so. */
   readonly retryAfterMs: number | null;
@@ -131,7 +131,7 @@ export class ModelError extends Error {
 
 export function modelErrorFrom(error: unknown): ModelError {
   if (error instanceof ModelError) return error;
-  const facts = factsOf(error);
+  const facts = parseProviderError(error);
   const reason = reasonOf(facts);
   return new ModelError(reason, {
     cause: error,
@@ -153,7 +153,7 @@ const REFUSED =
 const TOO_LONG =
   /context_length_exceeded|exceed_context_size|model_context_window|maximum context length|context (?:window|limit|length|size)|prompt is too long|input is too long|maximum prompt length|request_too_large|reduce the length|(?:input )?token count.{0,40}exceeds|string_above_max_length/i;
 
-function reasonOf({ status, text, kind }: Facts): ModelErrorReason {
+function reasonOf({ status, text, kind }: ProviderErrorInfo): ModelErrorReason {
   if (kind !== null) return kind;
   if (NO_CREDIT.test(text) || status === 402) return "NO_CREDIT";
   // Most providers say 503 or 529, but not in the middle of a stream.

@@ -6,7 +6,7 @@ import { ModelError } from "./errors.ts";
 import type { StreamPart } from "./model.ts";
 
 /** @returns a check for the parts of one answer, in order, that throws ModelError at the first wrong one */
-export function createOrderCheck(): (part: StreamPart) => void {
+export function createPartOrderValidator(): (part: StreamPart) => void {
   const texts = new Set<string>();
   const thoughts = new Set<string>();
   const inputs = new Set<string>();

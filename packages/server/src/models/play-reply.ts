@@ -6,11 +6,11 @@ import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { createProviderStreamError } from "@ai-sdk/provider-utils";
 
 import type { FinishReason, ModelUsage } from "./model.ts";
-import type { Answer, Ending, ScriptPart } from "./script-parts.ts";
+import type { ScriptedReply, ScriptFinishOptions, ScriptPart } from "./script-parts.ts";
 
-export type Action =
+export type PlaybackStep =
   | { readonly type: "part"; readonly part: LanguageModelV4StreamPart }
-  | { readonly type: "wait"; readonly ms: number }
+  | { readonly type: "delay"; readonly ms: number }
   | { readonly type: "hang" }
   /** The call is rejected, if nothing has come from it. */
   | { readonly type: "reject"; readonly error: Error }
@@ -23,36 +23,36 @@ interface Place {
   inputTokens(): number;
 }
 
-export function* playAnswer(answer: Answer, place: Place): Generator<Action, void> {
+export function* playReply(answer: ScriptedReply, place: Place): Generator<PlaybackStep, void> {
   let hasStarted = false;
   let hasCalls = false;
-  let ending: Ending = {};
+  let ending: ScriptFinishOptions = {};
   const tokens = { text: 0, reasoning: 0 };
 
   for (const [index, part] of answer.entries()) {
     if ("times" in part && !place.isDue(index, part.times)) continue;
-    if (part.kind === "wait") {
-      yield { type: "wait", ms: part.ms };
+    if (part.kind === "delay") {
+      yield { type: "delay", ms: part.ms };
       continue;
     }
-    if (part.kind === "fail" && !hasStarted) {
+    if (part.kind === "error" && !hasStarted) {
       yield { type: "reject", error: part.error };
       return;
     }
     if (!hasStarted) yield { type: "part", part: { type: "stream-start", warnings: [] } };
     hasStarted = true;
     switch (part.kind) {
-      case "say":
-      case "think":
+      case "text":
+      case "reasoning":
         yield* playText(part, String(index));
-        tokens[part.kind === "say" ? "text" : "reasoning"] += part.pieces.length;
+        tokens[part.kind === "text" ? "text" : "reasoning"] += part.pieces.length;
         break;
-      case "call":
+      case "toolCall":
         hasCalls = true;
         yield* playCall(part, part.id ?? place.callId(index));
         tokens.text += part.pieces.length;
         break;
-      case "fail": {
+      case "error": {
         const { message, statusCode, isRetryable } = part.error;
         const error = createProviderStreamError({
           message,
@@ -63,7 +63,7 @@ export function* playAnswer(answer: Answer, place: Place): Generator<Action, voi
         yield { type: "part", part: { type: "error", error } };
         return;
       }
-      case "breakOff":
+      case "disconnect":
         yield { type: "break", error: connectionLost() };
         return;
       case "hang":
@@ -81,24 +81,24 @@ export function* playAnswer(answer: Answer, place: Place): Generator<Action, voi
   yield { type: "part", part: { type: "finish", finishReason: { unified, raw: unified }, usage } };
 }
 
-type TextPart = Extract<ScriptPart, { kind: "think" | "say" }>;
-type CallPart = Extract<ScriptPart, { kind: "call" }>;
+type TextPart = Extract<ScriptPart, { kind: "reasoning" | "text" }>;
+type CallPart = Extract<ScriptPart, { kind: "toolCall" }>;
 
-function* playText({ kind, pieces, paceMs, signature }: TextPart, id: string): Generator<Action, void> {
-  const name = kind === "say" ? "text" : "reasoning";
+function* playText({ kind, pieces, paceMs, signature }: TextPart, id: string): Generator<PlaybackStep, void> {
+  const name = kind === "text" ? "text" : "reasoning";
   yield { type: "part", part: { type: `${name}-start`, id } };
   for (const delta of pieces) {
-    if (paceMs > 0) yield { type: "wait", ms: paceMs };
+    if (paceMs > 0) yield { type: "delay", ms: paceMs };
     yield { type: "part", part: { type: `${name}-delta`, id, delta } };
   }
   const providerMetadata = signature === null ? {} : { providerMetadata: { scripted: { signature } } };
   yield { type: "part", part: { type: `${name}-end`, id, ...providerMetadata } };
 }
 
-function* playCall({ tool, pieces, paceMs }: CallPart, id: string): Generator<Action, void> {
+function* playCall({ tool, pieces, paceMs }: CallPart, id: string): Generator<PlaybackStep, void> {
   yield { type: "part", part: { type: "tool-input-start", id, toolName: tool } };
   for (const delta of pieces) {
-    if (paceMs > 0) yield { type: "wait", ms: paceMs };
+    if (paceMs > 0) yield { type: "delay", ms: paceMs };
     yield { type: "part", part: { type: "tool-input-delta", id, delta } };
   }
   yield { type: "part", part: { type: "tool-input-end", id } };

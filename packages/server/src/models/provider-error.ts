@@ -18,7 +18,7 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 
-export interface Facts {
+export interface ProviderErrorInfo {
   readonly status: number | null;
   /** Codes, types and messages, to look for words in. Bounded. */
   readonly text: string;
@@ -47,7 +47,7 @@ const NETWORK_WORDS =
 /** All that Anthropic's package says about a stream that begins with something unreadable. */
 const UNREAD = "Expected a normalized Anthropic stream error";
 
-export function factsOf(error: unknown): Facts {
+export function parseProviderError(error: unknown): ProviderErrorInfo {
   const record = asRecord(error);
   const status = statusOf(record);
   return {
@@ -59,7 +59,7 @@ export function factsOf(error: unknown): Facts {
   };
 }
 
-function kindOf(error: unknown, status: number | null): Facts["kind"] {
+function kindOf(error: unknown, status: number | null): ProviderErrorInfo["kind"] {
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) return "MALFORMED";
   if (InvalidResponseDataError.isInstance(error)) return "MALFORMED";
   if (EmptyResponseBodyError.isInstance(error) || NoContentGeneratedError.isInstance(error))

@@ -17,7 +17,7 @@ const RETRY_LIMITS: RetryLimits = {
   longestRetryAfterMs: 60_000,
 };
 
-export interface RetryQuestion {
+export interface RetryInput {
   /** How often the model has been asked; 1 after the first failure. */
   readonly attempt: number;
   readonly error: Pick<ModelError, "isRetryable" | "retryAfterMs">;
@@ -27,7 +27,7 @@ export interface RetryQuestion {
 }
 
 /** @returns milliseconds, or null when it should not be tried again */
-export function retryDelay({ attempt, error, random, limits }: RetryQuestion): number | null {
+export function retryDelay({ attempt, error, random, limits }: RetryInput): number | null {
   const { maxTries, firstMs, longestMs, longestRetryAfterMs } = { ...RETRY_LIMITS, ...limits };
   if (!error.isRetryable || attempt >= maxTries) return null;
   const after = error.retryAfterMs;

@@ -6,7 +6,7 @@ import { APICallError } from "@ai-sdk/provider";
 
 import type { FinishReason } from "./model.ts";
 
-export interface Pace {
+export interface StreamPace {
   /** How many characters come at once. */
   readonly chunk?: number;
   /** How long to wait before each piece. */
@@ -14,7 +14,7 @@ export interface Pace {
 }
 
 /** `times`: only that often in this process, then the part is passed over. */
-export interface Times {
+export interface Repeat {
   readonly times?: number;
 }
 
@@ -25,7 +25,7 @@ export interface Failure {
   readonly message?: string;
 }
 
-export interface Ending {
+export interface ScriptFinishOptions {
   readonly reason?: FinishReason;
   readonly inputTokens?: number;
   readonly outputTokens?: number;
@@ -33,36 +33,36 @@ export interface Ending {
 
 export type ScriptPart =
   | {
-      readonly kind: "think" | "say";
+      readonly kind: "reasoning" | "text";
       readonly pieces: readonly string[];
       readonly paceMs: number;
       readonly signature: string | null;
     }
   | {
-      readonly kind: "call";
+      readonly kind: "toolCall";
       readonly tool: string;
       readonly id: string | null;
       readonly pieces: readonly string[];
       readonly paceMs: number;
     }
-  | { readonly kind: "wait"; readonly ms: number }
-  | { readonly kind: "fail"; readonly error: APICallError; readonly times: number }
-  | { readonly kind: "breakOff" | "hang"; readonly times: number }
-  | { readonly kind: "finish"; readonly ending: Ending };
+  | { readonly kind: "delay"; readonly ms: number }
+  | { readonly kind: "error"; readonly error: APICallError; readonly times: number }
+  | { readonly kind: "disconnect" | "hang"; readonly times: number }
+  | { readonly kind: "finish"; readonly ending: ScriptFinishOptions };
 
 /** One answer of the model. How it finishes follows from it, unless it says so itself. */
-export type Answer = readonly ScriptPart[];
+export type ScriptedReply = readonly ScriptPart[];
 
 const CHUNK = 4;
 
 /** @param options `signature`: what a provider wants back with the thought */
-export function think(text: string, options: Pace & { readonly signature?: string } = {}): ScriptPart {
+function reasoning(text: string, options: StreamPace & { readonly signature?: string } = {}): ScriptPart {
   const { chunk = CHUNK, paceMs = 0, signature = null } = options;
-  return { kind: "think", pieces: cut(text, chunk), paceMs, signature };
+  return { kind: "reasoning", pieces: cut(text, chunk), paceMs, signature };
 }
 
-export function say(text: string, { chunk = CHUNK, paceMs = 0 }: Pace = {}): ScriptPart {
-  return { kind: "say", pieces: cut(text, chunk), paceMs, signature: null };
+function text(text: string, { chunk = CHUNK, paceMs = 0 }: StreamPace = {}): ScriptPart {
+  return { kind: "text", pieces: cut(text, chunk), paceMs, signature: null };
 }
 
 export interface CallOptions {
@@ -75,20 +75,23 @@ export interface CallOptions {
   readonly raw?: string;
 }
 
-export function call(tool: string, input: unknown = {}, options: CallOptions = {}): ScriptPart {
+function toolCall(tool: string, input: unknown = {}, options: CallOptions = {}): ScriptPart {
   const { id = null, chunks = 1, paceMs = 0, raw = JSON.stringify(input) } = options;
-  return { kind: "call", tool, id, pieces: cut(raw, Math.ceil(raw.length / Math.max(1, chunks))), paceMs };
+  return {
+    kind: "toolCall",
+    tool,
+    id,
+    pieces: cut(raw, Math.ceil(raw.length / Math.max(1, chunks))),
+    paceMs,
+  };
 }
 
-export function wait(ms: number): ScriptPart {
-  return { kind: "wait", ms };
+function delay(ms: number): ScriptPart {
+  return { kind: "delay", ms };
 }
 
 /** Before anything else in an answer the call is rejected; later the stream has an error in it. */
-export function fail(
-  { status, retryAfterMs, message }: Failure,
-  { times = Infinity }: Times = {},
-): ScriptPart {
+function error({ status, retryAfterMs, message }: Failure, { times = Infinity }: Repeat = {}): ScriptPart {
   const error = new APICallError({
     message: message ?? `scripted failure ${status}`,
     url: "scripted:",
@@ -96,23 +99,26 @@ export function fail(
     statusCode: status,
     responseHeaders: retryAfterMs === undefined ? {} : { "retry-after-ms": String(retryAfterMs) },
   });
-  return { kind: "fail", error, times };
+  return { kind: "error", error, times };
 }
 
 /** The connection breaks here. */
-export function breakOff({ times = Infinity }: Times = {}): ScriptPart {
-  return { kind: "breakOff", times };
+function disconnect({ times = Infinity }: Repeat = {}): ScriptPart {
+  return { kind: "disconnect", times };
 }
 
 /** Nothing more comes from here on. */
-export function hang({ times = Infinity }: Times = {}): ScriptPart {
+function hang({ times = Infinity }: Repeat = {}): ScriptPart {
   return { kind: "hang", times };
 }
 
 /** Says how the answer finishes and what it used up; anything after it is not played. */
-export function finish(ending: Ending): ScriptPart {
+function finish(ending: ScriptFinishOptions): ScriptPart {
   return { kind: "finish", ending };
 }
+
+/** The parts of a script. Each function returns plain data; `scriptedModel` plays it. */
+export const script = { text, reasoning, toolCall, delay, finish, error, disconnect, hang };
 
 /** Never cuts a character in two, as a model never does. */
 function cut(text: string, size: number): readonly string[] {

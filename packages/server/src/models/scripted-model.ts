@@ -7,8 +7,8 @@ import { setTimeout as sleepFor } from "node:timers/promises";
 import { type LanguageModelV4StreamPart, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 
 import type { Model, ModelTool, Prompt } from "./model.ts";
-import { type Action, playAnswer } from "./play-reply.ts";
-import type { Answer } from "./script-parts.ts";
+import { type PlaybackStep, playReply } from "./play-reply.ts";
+import type { ScriptedReply } from "./script-parts.ts";
 
 /** What the script is asked. */
 export interface ScriptCall {
@@ -23,7 +23,7 @@ export interface ScriptCall {
 }
 
 /** The answers of a turn in order, the same for every turn; or what to answer to a call. */
-export type Script = readonly Answer[] | ((call: ScriptCall) => Answer);
+export type Script = readonly ScriptedReply[] | ((call: ScriptCall) => ScriptedReply);
 
 export interface ScriptedOptions {
   readonly modelId?: string;
@@ -39,7 +39,7 @@ const AT_ONCE = 64;
 
 const systemSleep = (ms: number, signal: AbortSignal) => sleepFor(ms, undefined, { signal });
 
-export function scripted(script: Script, options: ScriptedOptions = {}): Model {
+export function scriptedModel(script: Script, options: ScriptedOptions = {}): Model {
   const { modelId = "scripted", sleep = systemSleep } = options;
   /** How often each failure that has a limit has happened. */
   const happened = new Map<string, number>();
@@ -55,7 +55,7 @@ export function scripted(script: Script, options: ScriptedOptions = {}): Model {
     request.abortSignal?.throwIfAborted();
     const call = readCall(request);
     const place = `${call.turn}/${call.step}`;
-    const actions = playAnswer(answerOf(script, call), {
+    const actions = playReply(answerOf(script, call), {
       callId: (index) => `call_${call.turn}_${call.step}_${index}`,
       isDue: (index, times) => isDue(`${place}/${index}/${call.text}`, times),
       inputTokens: () => tokensOf(call.prompt),
@@ -67,7 +67,7 @@ export function scripted(script: Script, options: ScriptedOptions = {}): Model {
 
     // Up to the first output, so that a failure before it rejects the call, as a provider's would.
     let next = actions.next();
-    while (!next.done && next.value.type === "wait") {
+    while (!next.done && next.value.type === "delay") {
       await sleep(next.value.ms, signal);
       next = actions.next();
     }
@@ -94,8 +94,8 @@ interface Playing {
 }
 
 function streamOf(
-  actions: Iterator<Action, void>,
-  first: IteratorResult<Action, void>,
+  actions: Iterator<PlaybackStep, void>,
+  first: IteratorResult<PlaybackStep, void>,
   { signal, stopped, sleep }: Playing,
 ): ReadableStream<Part> {
   let next = first;
@@ -108,7 +108,7 @@ function streamOf(
         if (action.type === "part") {
           controller.enqueue(action.part);
           count++;
-        } else if (action.type === "wait") {
+        } else if (action.type === "delay") {
           await sleep(action.ms, signal);
         } else if (action.type === "hang") {
           await untilAborted(signal);
@@ -132,7 +132,7 @@ async function untilAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-function answerOf(script: Script, call: ScriptCall): Answer {
+function answerOf(script: Script, call: ScriptCall): ScriptedReply {
   const answer = typeof script === "function" ? script(call) : script[call.step];
   if (answer === undefined)
     throw new Error(`The script has no answer ${call.step + 1}. Add one, or let the last one call no tool.`);

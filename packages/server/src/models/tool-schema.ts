@@ -20,7 +20,7 @@ export class ToolSchemaError extends Error {
   }
 }
 
-export type Parsed<T> =
+export type ParseResult<T> =
   | { readonly ok: true; readonly value: T }
   /** `problem` is for the model, so that it can correct itself. */
   | { readonly ok: false; readonly problem: string };
@@ -30,7 +30,7 @@ const MAX_ISSUES = 20;
 const MAX_DEPTH = 100;
 
 /** Called where a tool is defined, so that a schema without a description fails there and not in a turn. */
-export function describeInput(schema: StandardSchemaV1, tool: string): JsonSchema {
+export function toJsonSchema(schema: StandardSchemaV1, tool: string): JsonSchema {
   if (typeof schema?.["~standard"]?.validate !== "function")
     throw new ToolSchemaError(tool, "its input is not a Standard Schema");
   const description = describe(schema, tool);
@@ -54,7 +54,7 @@ function describe(schema: StandardSchemaV1, tool: string): ReturnType<typeof asS
 export async function parseInput<S extends StandardSchemaV1>(
   schema: S,
   value: unknown,
-): Promise<Parsed<StandardSchemaV1.InferOutput<S>>> {
+): Promise<ParseResult<StandardSchemaV1.InferOutput<S>>> {
   const result = await schema["~standard"].validate(value);
   if (result.issues === undefined)
     return { ok: true, value: result.value as StandardSchemaV1.InferOutput<S> };
@@ -71,7 +71,7 @@ function wordsOf(issues: readonly StandardSchemaV1.Issue[]): string {
 }
 
 /** The arguments of a call, as the model wrote them. None at all are an empty object. */
-export function parseArguments(text: string): Parsed<unknown> {
+export function parseArguments(text: string): ParseResult<unknown> {
   if (text.trim() === "") return { ok: true, value: {} };
   const { members, depth } = shapeOf(text);
   if (depth > MAX_DEPTH) return refuse(`The arguments are nested more than ${MAX_DEPTH} levels deep.`);
@@ -88,7 +88,7 @@ export function parseArguments(text: string): Parsed<unknown> {
   return { ok: true, value };
 }
 
-function refuse(problem: string): Parsed<never> {
+function refuse(problem: string): ParseResult<never> {
   return { ok: false, problem: bounded(problem) };
 }
 

@@ -1,12 +1,12 @@
 /** What the runtime says to people who chat, in one place, so that a team can say it in its own words. */
-import type { FileProblem } from "./files/load-file.ts";
-import type { TurnErrorWord } from "@turnstream/protocol";
+import type { FileErrorCode } from "./files/load-file.ts";
+import type { TurnErrorCode } from "@turnstream/protocol";
 
-export interface Words {
+export interface RuntimeStrings {
   readonly stopped: string;
   /** What a group of steps is called in which nothing was done but think. */
   readonly thought: string;
-  readonly errors: Readonly<Partial<Record<TurnErrorWord, string>>> & { readonly SERVER_ERROR: string };
+  readonly errors: Readonly<Partial<Record<TurnErrorCode, string>>> & { readonly SERVER_ERROR: string };
   /** For failures that trying again doesn't help. */
   readonly hopeless: string;
   readonly toolFailed: string;
@@ -20,14 +20,14 @@ export interface Words {
   readonly retrying: (seconds: number, attempt: number, tries: number) => string;
   readonly compacted: string;
   readonly readingFile: (name: string) => string;
-  readonly fileFailed: (name: string, problem: FileProblem) => string;
+  readonly fileFailed: (name: string, problem: FileErrorCode) => string;
   /** Of a file with more text than is kept. */
   readonly fileCut: (name: string) => string;
   /** @param cut of how many only the beginning is kept */
   readonly filesRead: (read: number, of: number, cut: number) => string;
 }
 
-const FILE_PROBLEMS: Readonly<Record<FileProblem, string>> = {
+const FILE_PROBLEMS: Readonly<Record<FileErrorCode, string>> = {
   NOT_ALLOWED: "this address can't be used",
   NOT_FOUND: "nothing was found there",
   TOO_LARGE: "it is too large",
@@ -38,7 +38,7 @@ const FILE_PROBLEMS: Readonly<Record<FileProblem, string>> = {
   UNREADABLE: "it is damaged or locked",
 };
 
-export const DEFAULT_WORDS: Words = {
+export const DEFAULT_STRINGS: RuntimeStrings = {
   stopped: "You stopped this answer.",
   thought: "Thinking",
   errors: {

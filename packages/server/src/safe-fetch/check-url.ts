@@ -5,7 +5,7 @@
 import { isIP } from "node:net";
 import { isPublicAddress } from "./public-address.ts";
 import { FetchError } from "./errors.ts";
-import type { FullPolicy } from "./policy.ts";
+import type { ResolvedFetchPolicy } from "./policy.ts";
 
 const MAX_URL = 8_192;
 
@@ -29,7 +29,7 @@ export interface CheckedUrl {
 }
 
 /** @param base where a redirect came from */
-export function checkUrl(text: string, policy: FullPolicy, base?: URL): CheckedUrl {
+export function checkUrl(text: string, policy: ResolvedFetchPolicy, base?: URL): CheckedUrl {
   const url = parse(text, base);
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new FetchError("BAD_URL");
   if (url.username !== "" || url.password !== "" || url.hostname === "") throw new FetchError("BAD_URL");

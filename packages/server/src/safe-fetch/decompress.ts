@@ -9,7 +9,7 @@ import { FetchError } from "./errors.ts";
 type Bytes = AsyncIterable<Uint8Array>;
 
 /** @param encoding the answer's `content-encoding` */
-export function unpack(body: Bytes, encoding: string, maxBytes: number): Bytes {
+export function decompress(body: Bytes, encoding: string, maxBytes: number): Bytes {
   const name = encoding.trim().toLowerCase();
   const counted = bounded(body, maxBytes);
   if (name === "" || name === "identity") return counted;

@@ -5,7 +5,7 @@
 import type { Agent } from "undici";
 import { FetchError } from "./errors.ts";
 
-export class Life {
+export class FetchLifetime {
   readonly #work = new AbortController();
   readonly #outer: AbortSignal;
   readonly #timer: NodeJS.Timeout;

@@ -17,6 +17,6 @@ export function headersFor(given: Headers, userAgent: string): Record<string, st
   return headers;
 }
 
-export function harmless(headers: Headers): Headers {
+export function withoutCredentials(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.test(name.toLowerCase())));
 }

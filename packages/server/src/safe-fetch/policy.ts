@@ -25,7 +25,7 @@ export interface FetchPolicy {
   readonly userAgent?: string;
 }
 
-export type FullPolicy = Required<Omit<FetchPolicy, "lookup">> & Pick<FetchPolicy, "lookup">;
+export type ResolvedFetchPolicy = Required<Omit<FetchPolicy, "lookup">> & Pick<FetchPolicy, "lookup">;
 
 const DEFAULT_POLICY = {
   allow: [],
@@ -38,6 +38,6 @@ const DEFAULT_POLICY = {
   userAgent: "Turnstream",
 } as const satisfies FetchPolicy;
 
-export function fullPolicy(policy: FetchPolicy): FullPolicy {
+export function withDefaults(policy: FetchPolicy): ResolvedFetchPolicy {
   return { ...DEFAULT_POLICY, ...policy };
 }

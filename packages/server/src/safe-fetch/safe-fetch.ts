@@ -7,10 +7,10 @@ import { Agent, type Dispatcher } from "undici";
 import { checkUrl, type CheckedUrl } from "./check-url.ts";
 import { FetchError } from "./errors.ts";
 import { guardedLookup } from "./guarded-lookup.ts";
-import { harmless, headersFor } from "./headers.ts";
-import { Life } from "./fetch-lifetime.ts";
-import { type FetchPolicy, fullPolicy, type FullPolicy } from "./policy.ts";
-import { unpack } from "./decompress.ts";
+import { withoutCredentials, headersFor } from "./headers.ts";
+import { FetchLifetime } from "./fetch-lifetime.ts";
+import { type FetchPolicy, withDefaults, type ResolvedFetchPolicy } from "./policy.ts";
+import { decompress } from "./decompress.ts";
 
 export interface SafeFetchOptions {
   readonly policy: FetchPolicy;
@@ -47,8 +47,8 @@ interface Hop {
 
 /** @returns whatever the server answers, also a status that means failure. Throws a FetchError, or the signal's reason. */
 export async function safeFetch(url: string, options: SafeFetchOptions): Promise<SafeResponse> {
-  const policy = fullPolicy(options.policy);
-  const life = new Life(options.signal, policy.timeoutMs);
+  const policy = withDefaults(options.policy);
+  const life = new FetchLifetime(options.signal, policy.timeoutMs);
   try {
     let target = checkUrl(url, policy);
     let hop: Hop = {
@@ -78,8 +78,8 @@ export async function safeFetch(url: string, options: SafeFetchOptions): Promise
 async function request(
   { url, isAllowed }: CheckedUrl,
   { method, headers, body }: Hop,
-  policy: FullPolicy,
-  life: Life,
+  policy: ResolvedFetchPolicy,
+  life: FetchLifetime,
 ): Promise<Dispatcher.ResponseData> {
   const agent = life.openAgent(
     new Agent({
@@ -118,7 +118,7 @@ function nextHop(hop: Hop, status: number, isSameOrigin: boolean): Hop {
   if (isSameOrigin) return next;
   // It was meant for the server that was named.
   if (next.body !== null) throw new FetchError("BLOCKED");
-  return { ...next, headers: harmless(next.headers) };
+  return { ...next, headers: withoutCredentials(next.headers) };
 }
 
 function responseOf(
@@ -126,7 +126,7 @@ function responseOf(
   answer: Dispatcher.ResponseData,
   { method }: Hop,
   maxBytes: number,
-  life: Life,
+  life: FetchLifetime,
 ): SafeResponse {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(answer.headers))
@@ -134,7 +134,10 @@ function responseOf(
   const said = Number(headers["content-length"] ?? 0);
   if (method !== "HEAD" && said > maxBytes) throw new FetchError("TOO_LARGE");
   const isEmpty = method === "HEAD" || answer.statusCode === 204 || answer.statusCode === 304;
-  const body = whole(life, unpack(answer.body, isEmpty ? "" : (headers["content-encoding"] ?? ""), maxBytes));
+  const body = whole(
+    life,
+    decompress(answer.body, isEmpty ? "" : (headers["content-encoding"] ?? ""), maxBytes),
+  );
   return {
     status: answer.statusCode,
     url: url.href,
@@ -146,7 +149,7 @@ function responseOf(
   };
 }
 
-async function* whole(life: Life, bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+async function* whole(life: FetchLifetime, bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   let failure: { readonly error: unknown } | null = null;
   try {
     yield* bytes;

@@ -3,12 +3,12 @@ import type { Log } from "../log/log.ts";
 import type { Signals } from "../signals/signals.ts";
 import type { Store } from "../store/store.ts";
 
-export interface Parts {
+export interface Backend {
   readonly store: Store;
   readonly log: Log;
 }
 
 /** What commands need as well: to wake whoever acts on them. */
-export interface CommandParts extends Parts {
+export interface CommandBackend extends Backend {
   readonly signals: Signals;
 }

@@ -6,9 +6,9 @@ import { StoreError } from "../store/errors.ts";
 import type { Memory, MemoryChange } from "../store/ports/knowledge.ts";
 import type { Actor } from "../store/refs.ts";
 import type { Store } from "../store/store.ts";
-import type { Parts } from "./backend.ts";
+import type { Backend } from "./backend.ts";
 
-type StorePart = Pick<Parts, "store">;
+type StorePart = Pick<Backend, "store">;
 
 /** All of them: pinned ones first, then the last changed first. */
 export function listMemories({ store }: StorePart, actor: Actor): Promise<Memory[]> {

@@ -1,15 +1,15 @@
 /** The event of a message and the key it is committed under: what sending, and going on from a form, share. Pure. */
 import { createHash } from "node:crypto";
 import type { EventDraft } from "@turnstream/protocol";
-import { type Blob, fit } from "../log/writer/oversize.ts";
+import { type LogBlob, splitOversized } from "../log/writer/oversize.ts";
 import type { NewMessage } from "../store/ports/running.ts";
 
 type MessageDraft = Extract<EventDraft, { type: "message.add" }>;
 
 /** A text that is too long for an event goes into a blob. */
-export function messageDraft(message: NewMessage): {
+export function messageEvent(message: NewMessage): {
   readonly draft: MessageDraft;
-  readonly blobs: readonly Blob[];
+  readonly blobs: readonly LogBlob[];
 } {
   const { id, text, files, by, resumes, whole } = message;
   const draft: MessageDraft = {
@@ -22,7 +22,7 @@ export function messageDraft(message: NewMessage): {
     ...(whole === undefined || whole === null ? {} : { whole }),
   };
   // By its content: who repeats the call finds the same blob, and another text never finds this one.
-  const { drafts, blobs } = fit(draft, () => `text.${digest(text)}`);
+  const { drafts, blobs } = splitOversized(draft, () => `text.${digest(text)}`);
   return { draft: (drafts[0] ?? draft) as MessageDraft, blobs };
 }
 

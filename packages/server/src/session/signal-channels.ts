@@ -1,5 +1,5 @@
 /** The words that go over `signals/` about sessions: whom they wake, and what they say. Never sends or listens. */
-import type { Ref } from "../store/refs.ts";
+import type { SessionRef } from "../store/refs.ts";
 
 /** A message waits in a session. */
 export const TURNS_CHANNEL = "turns";
@@ -9,12 +9,12 @@ export const STOPS_CHANNEL = "stops";
 /** Somebody has decided on what a turn of a session waits for. */
 export const DECISIONS_CHANNEL = "decisions";
 
-export function formatRef({ tenant, session }: Ref): string {
+export function encodeSessionRef({ tenant, session }: SessionRef): string {
   return JSON.stringify({ tenant, session });
 }
 
 /** Null for what isn't one: anybody who reaches the server of the signals can say anything. */
-export function parseRef(text: string): Ref | null {
+export function decodeSessionRef(text: string): SessionRef | null {
   try {
     const { tenant, session } = JSON.parse(text) as Record<string, unknown>;
     return typeof tenant === "string" && typeof session === "string" ? { tenant, session } : null;

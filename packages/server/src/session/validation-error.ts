@@ -1,7 +1,7 @@
 /** INVALID: what a person filled in doesn't fit. Carries the words for that person, without ids and without the store's own. */
 import { StoreError } from "../store/errors.ts";
 
-export class UnfitError extends StoreError {
+export class InputValidationError extends StoreError {
   /** Which field, and what is wrong with it. */
   readonly words: string;
 

@@ -2,10 +2,14 @@
  * A connection to Redis that is opened when first needed and again whenever it is lost, to one server after the
  * other of those that were named. Never throws, and never keeps the process alive.
  */
-import { type Client, connectable, type LinkOptions } from "../log/redis/connection/client.ts";
-import { inTime, pause } from "../log/redis/connection/with-timeout.ts";
+import {
+  type RedisClient,
+  createConnectionClient,
+  type ConnectionOptions,
+} from "../log/redis/connection/client.ts";
+import { withTimeout, pause } from "../log/redis/connection/with-timeout.ts";
 
-export interface LineOptions extends Omit<LinkOptions, "url"> {
+export interface ReconnectOptions extends Omit<ConnectionOptions, "url"> {
   readonly urls: readonly string[];
   /** How often to ask whether the server is still there. */
   readonly pulseMs: number;
@@ -14,21 +18,21 @@ export interface LineOptions extends Omit<LinkOptions, "url"> {
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
-export class RedisLine {
-  readonly #options: LineOptions;
-  readonly #onOpen: (client: Client) => Promise<unknown>;
+export class ReconnectingConnection {
+  readonly #options: ReconnectOptions;
+  readonly #onOpen: (client: RedisClient) => Promise<unknown>;
   readonly #closed = new AbortController();
   #running: Promise<void> | null = null;
-  #client: Client | null = null;
+  #client: RedisClient | null = null;
 
   /** @param onOpen is done before the client is given out; a connection on which it fails is not used */
-  constructor(options: LineOptions, onOpen: (client: Client) => Promise<unknown>) {
+  constructor(options: ReconnectOptions, onOpen: (client: RedisClient) => Promise<unknown>) {
     this.#options = options;
     this.#onOpen = onOpen;
   }
 
   /** Null while there is no connection. */
-  get client(): Client | null {
+  get client(): RedisClient | null {
     return this.#client;
   }
 
@@ -58,7 +62,7 @@ export class RedisLine {
     const ending = AbortSignal.any([over.signal, this.#closed.signal]);
     let wasOpen = false;
     try {
-      const client = connectable({ ...this.#options, url });
+      const client = createConnectionClient({ ...this.#options, url });
       const end = () => over.abort();
       client.on("error", () => undefined);
       client.once("end", end).once("terminated", end);
@@ -66,7 +70,7 @@ export class RedisLine {
       client.on("connect", () => ending.aborted && client.destroy());
       ending.addEventListener("abort", () => client.destroy(), { once: true });
       client.unref();
-      await inTime(this.#prepare(client), { ms: patienceMs, lacking: "No connection" });
+      await withTimeout(this.#prepare(client), { ms: patienceMs, lacking: "No connection" });
       if (!ending.aborted) {
         this.#client = client;
         wasOpen = true;
@@ -80,18 +84,18 @@ export class RedisLine {
     return wasOpen;
   }
 
-  async #prepare(client: Client): Promise<void> {
+  async #prepare(client: RedisClient): Promise<void> {
     await client.connect();
     await this.#onOpen(client);
   }
 
   /** A server may be gone without a word. */
-  async #watch(client: Client, ending: AbortSignal): Promise<void> {
+  async #watch(client: RedisClient, ending: AbortSignal): Promise<void> {
     const { pulseMs, patienceMs } = this.#options;
     while (true) {
       await pause(pulseMs, ending);
       if (ending.aborted) return;
-      await inTime(client.sendCommand(["PING"]), { ms: patienceMs, lacking: "No answer" });
+      await withTimeout(client.sendCommand(["PING"]), { ms: patienceMs, lacking: "No answer" });
     }
   }
 }

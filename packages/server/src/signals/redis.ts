@@ -3,10 +3,10 @@
  * all others. One connection listens and one sends, each opened when first needed. What can't be sent waits for the
  * connection, up to a number; what was on its way when one broke is lost.
  */
-import { checkUrls } from "../log/redis/connection/address.ts";
-import type { Client } from "../log/redis/connection/client.ts";
+import { validateUrls } from "../log/redis/connection/address.ts";
+import type { RedisClient } from "../log/redis/connection/client.ts";
 import { Listeners } from "./listeners.ts";
-import { RedisLine } from "./redis-connection.ts";
+import { ReconnectingConnection } from "./redis-connection.ts";
 import type { Signals } from "./signals.ts";
 
 export interface RedisSignalsOptions {
@@ -24,7 +24,7 @@ const MAX_WAITING = 1_000;
 
 /** @throws TypeError when `url` is no address of Redis */
 export function createRedisSignals(options: RedisSignalsOptions): Signals {
-  checkUrls(options.url);
+  validateUrls(options.url);
   const { url, username, password, prefix = "ts", pulseMs = 1_000, patienceMs = 3_000 } = options;
   const urls = typeof url === "string" ? [url] : url;
   const settings = { urls, username, password, pulseMs, patienceMs };
@@ -32,16 +32,16 @@ export function createRedisSignals(options: RedisSignalsOptions): Signals {
   const listeners = new Listeners();
 
   let waiting: (readonly [channel: string, text: string])[] = [];
-  const publish = (client: Client, channel: string, text: string) =>
+  const publish = (client: RedisClient, channel: string, text: string) =>
     client.sendCommand(["PUBLISH", nameOf(channel), text]).catch(() => undefined);
-  const sender = new RedisLine(settings, async (client) => {
+  const sender = new ReconnectingConnection(settings, async (client) => {
     const due = waiting;
     waiting = [];
     await Promise.all(due.map(([channel, text]) => publish(client, channel, text)));
   });
 
-  const subscriptions = new WeakMap<Client, Subscriptions>();
-  const receiver = new RedisLine(settings, async (client) => {
+  const subscriptions = new WeakMap<RedisClient, Subscriptions>();
+  const receiver = new ReconnectingConnection(settings, async (client) => {
     const made = new Subscriptions(client, listeners, nameOf);
     subscriptions.set(client, made);
     await made.sync();
@@ -86,13 +86,13 @@ export function createRedisSignals(options: RedisSignalsOptions): Signals {
 
 /** Brings what one connection is subscribed to in line with who listens, one step at a time. */
 class Subscriptions {
-  readonly #client: Client;
+  readonly #client: RedisClient;
   readonly #listeners: Listeners;
   readonly #nameOf: (channel: string) => string;
   readonly #subscribed = new Set<string>();
   #syncing: Promise<void> | null = null;
 
-  constructor(client: Client, listeners: Listeners, nameOf: (channel: string) => string) {
+  constructor(client: RedisClient, listeners: Listeners, nameOf: (channel: string) => string) {
     this.#client = client;
     this.#listeners = listeners;
     this.#nameOf = nameOf;

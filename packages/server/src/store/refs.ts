@@ -7,7 +7,7 @@ export interface Actor {
 }
 
 /** A session as servers name it: any user's, within one tenant. */
-export interface Ref {
+export interface SessionRef {
   readonly tenant: string;
   readonly session: string;
 }

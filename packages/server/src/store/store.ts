@@ -7,9 +7,9 @@ import type { Allowances, FormDrafts, Interactions } from "./ports/interactions.
 import type { Archive, Outbox, Turns } from "./ports/archive.ts";
 import type { Attachments, Blobs, Uploads } from "./ports/files.ts";
 import type { Audit, UsageLedger } from "./ports/audit.ts";
-import type { Epochs, People, Sessions, Tenants } from "./ports/sessions.ts";
+import type { Epochs, UserNumbers, Sessions, Tenants } from "./ports/sessions.ts";
 import type { Idempotency, Keys, Shares, Tickets } from "./ports/access.ts";
-import type { Journal, Leases, Running, Waiting } from "./ports/running.ts";
+import type { Journal, Leases, RunningTurns, QueuedMessages } from "./ports/running.ts";
 import type { Knowledge, Memories } from "./ports/knowledge.ts";
 import type { Payments } from "./ports/payments.ts";
 
@@ -19,8 +19,8 @@ export interface StorePorts {
   readonly sessions: Sessions;
   readonly epochs: Epochs;
   readonly turns: Turns;
-  readonly waiting: Waiting;
-  readonly running: Running;
+  readonly waiting: QueuedMessages;
+  readonly running: RunningTurns;
   readonly journal: Journal;
   readonly archive: Archive;
   readonly outbox: Outbox;
@@ -30,7 +30,7 @@ export interface StorePorts {
   readonly leases: Leases;
   readonly shares: Shares;
   readonly keys: Keys;
-  readonly people: People;
+  readonly people: UserNumbers;
   readonly interactions: Interactions;
   readonly allowances: Allowances;
   readonly formDrafts: FormDrafts;
@@ -55,6 +55,6 @@ export interface Store extends StorePorts {
   transaction<T>(work: (tx: Store) => Promise<T>): Promise<T>;
 }
 
-export interface OpenStore extends Store {
+export interface ClosableStore extends Store {
   close(): Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { Store, StorePorts } from "./store.ts";
 import { wrapPorts } from "./wrap-ports.ts";
 
 /** Runs `work` on `ports` once; see `Store.transaction` for what it promises. */
-export async function runCalls<T>(ports: StorePorts, work: (tx: Store) => Promise<T>): Promise<T> {
+export async function trackTransaction<T>(ports: StorePorts, work: (tx: Store) => Promise<T>): Promise<T> {
   const calls = new TransactionCalls();
   const tx: Store = {
     ...wrapPorts(ports, (name, _, call) => calls.add(name, call)),

@@ -1,9 +1,9 @@
 /** Cuts a text into pieces that can be kept one by one, at the ends of lines where there are any. Pure. */
 
-export const PIECE_CHARS = 16_000;
+export const CHUNK_CHARS = 16_000;
 
 /** Joined, the pieces are the text. */
-export function piecesOf(text: string): string[] {
+export function chunkText(text: string): string[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length;) {
     const end = endOf(text, at);
@@ -14,7 +14,7 @@ export function piecesOf(text: string): string[] {
 }
 
 function endOf(text: string, at: number): number {
-  const most = at + PIECE_CHARS;
+  const most = at + CHUNK_CHARS;
   if (most >= text.length) return text.length;
   const line = text.lastIndexOf("\n", most - 1);
   if (line > at) return line + 1;

@@ -3,7 +3,7 @@
  * to harm its reader costs that thread, and nothing else waits for it. Never fetches and never stores.
  */
 import { Worker } from "node:worker_threads";
-import type { FileKind, Named } from "./file-kind.ts";
+import type { FileKind, DeclaredType } from "./file-kind.ts";
 
 export interface ExtractLimits {
   readonly maxChars: number;
@@ -12,7 +12,7 @@ export interface ExtractLimits {
   readonly memoryMb: number;
 }
 
-export interface FileBytes extends Named {
+export interface FileBytes extends DeclaredType {
   readonly bytes: Uint8Array;
   /** How its text is written, where whoever sent it says so. */
   readonly charset: string;

@@ -9,7 +9,7 @@ export interface FileKind {
   readonly mediaType: string;
 }
 
-export interface Named {
+export interface DeclaredType {
   readonly name: string;
   /** What whoever sent it calls it; "" when nobody says. */
   readonly mediaType: string;
@@ -37,7 +37,7 @@ const HTML_START =
 const LOOKED_AT = 4_096;
 
 /** @param sniffed what is known by its first bytes: null for a text, for texts have none */
-export function kindOf(bytes: Uint8Array, sniffed: string | null, named: Named): FileKind {
+export function detectFileKind(bytes: Uint8Array, sniffed: string | null, named: DeclaredType): FileKind {
   if (sniffed === "application/pdf") return { kind: "pdf", mediaType: sniffed };
   if (sniffed?.startsWith("image/") === true && sniffed !== "image/svg+xml")
     return { kind: "image", mediaType: sniffed };
@@ -51,7 +51,7 @@ export function kindOf(bytes: Uint8Array, sniffed: string | null, named: Named):
   return { kind: HTML_TYPES.has(mediaType) ? "html" : "text", mediaType };
 }
 
-function textType({ name, mediaType }: Named, sniffed: string | null): string {
+function textType({ name, mediaType }: DeclaredType, sniffed: string | null): string {
   if (TEXT_NAMES.has(mediaType)) return mediaType;
   const ending = /[.](\w{1,10})$/.exec(name)?.[1]?.toLowerCase() ?? "";
   return TEXT_TYPES[ending] ?? sniffed ?? "text/plain";

@@ -5,8 +5,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { fileTypeFromBuffer } from "file-type";
 import type { ThreadAnswer, ThreadTask } from "./extract.ts";
-import { kindOf } from "./file-kind.ts";
-import { piecesOf } from "./chunk-text.ts";
+import { detectFileKind } from "./file-kind.ts";
+import { chunkText } from "./chunk-text.ts";
 import { toText } from "./to-text.ts";
 
 const task = workerData as ThreadTask;
@@ -14,9 +14,9 @@ const task = workerData as ThreadTask;
 async function answer(): Promise<ThreadAnswer> {
   const { bytes, charset, maxChars } = task;
   const sniffed = await fileTypeFromBuffer(bytes);
-  const kind = kindOf(bytes, sniffed?.mime ?? null, task);
+  const kind = detectFileKind(bytes, sniffed?.mime ?? null, task);
   const { title, text, isCut } = await toText(bytes, kind, charset, maxChars);
-  return { ...kind, title, pieces: piecesOf(text), isCut };
+  return { ...kind, title, pieces: chunkText(text), isCut };
 }
 
 const answered = await answer();

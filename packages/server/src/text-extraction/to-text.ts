@@ -5,7 +5,7 @@
 import type { HtmlText } from "./html-text.ts";
 import { decode, type FileKind } from "./file-kind.ts";
 
-export interface Read {
+export interface ExtractedText {
   /** "" when it has none. */
   readonly title: string;
   readonly text: string;
@@ -13,14 +13,14 @@ export interface Read {
   readonly isCut: boolean;
 }
 
-const NOTHING: Read = { title: "", text: "", isCut: false };
+const NOTHING: ExtractedText = { title: "", text: "", isCut: false };
 
 export async function toText(
   bytes: Uint8Array,
   { kind }: FileKind,
   charset: string,
   maxChars: number,
-): Promise<Read> {
+): Promise<ExtractedText> {
   if (kind === "pdf") return pdfToText(bytes, maxChars);
   if (kind !== "text" && kind !== "html") return NOTHING;
   if (kind === "text") return { title: "", ...cut(firstChars(bytes, charset, maxChars), maxChars) };
@@ -36,7 +36,7 @@ function firstChars(bytes: Uint8Array, charset: string, maxChars: number): strin
   return decode(bytes.subarray(0, (maxChars + 1) * MAX_CHAR_BYTES), charset, bytes.byteLength);
 }
 
-function cut(text: string, maxChars: number): Omit<Read, "title"> {
+function cut(text: string, maxChars: number): Omit<ExtractedText, "title"> {
   return { text: text.slice(0, maxChars).replaceAll("\r\n", "\n"), isCut: text.length > maxChars };
 }
 
@@ -45,7 +45,7 @@ async function htmlToText(html: string): Promise<HtmlText> {
   return htmlText(html, { links: true });
 }
 
-async function pdfToText(bytes: Uint8Array, maxChars: number): Promise<Read> {
+async function pdfToText(bytes: Uint8Array, maxChars: number): Promise<ExtractedText> {
   const { getDocumentProxy } = await import("unpdf");
   const pdf = await getDocumentProxy(bytes);
   let text = "";

@@ -1,7 +1,7 @@
 /** Branches that work side by side: when one fails the others are told, and nobody goes on before all have stopped. */
 
 /** @param abort tells the others to stop; called with the first error, once */
-export async function together<T>(
+export async function allOrAbort<T>(
   branches: readonly Promise<T>[],
   abort: (error: unknown) => void,
 ): Promise<T[]> {
@@ -24,7 +24,7 @@ export async function together<T>(
 }
 
 /** The work's result, unless the signal is aborted first: then its reason is thrown and the work is left alone. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error);
     if (signal.aborted) stop();

@@ -1,7 +1,7 @@
 /** A timer that stands still while it is paused, by however many. Knows nothing about what it is for. */
-import { LONGEST_TIMER_MS } from "./sleep.ts";
+import { MAX_TIMER_MS } from "./sleep.ts";
 
-export class Countdown {
+export class PausableTimer {
   #leftMs = Infinity;
   #since = 0;
   #pauses = 0;
@@ -30,7 +30,7 @@ export class Countdown {
   #run(): void {
     if (this.#pauses > 0 || this.#leftMs === Infinity || this.#timer !== null) return;
     this.#since = performance.now();
-    this.#timer = setTimeout(this.#onEnd, Math.min(this.#leftMs, LONGEST_TIMER_MS));
+    this.#timer = setTimeout(this.#onEnd, Math.min(this.#leftMs, MAX_TIMER_MS));
   }
 
   #halt(): void {

@@ -1,7 +1,7 @@
 /** Does something again and again, one at a time, with a little chance in between so that processes don't march in step. */
 import type { Env } from "./env.ts";
 
-export class Repeated {
+export class PeriodicTask {
   readonly #everyMs: number;
   readonly #env: Pick<Env, "randomBytes">;
   readonly #onError: (error: unknown) => void;

@@ -11,7 +11,7 @@ interface Kept<T> {
   readonly at: number;
 }
 
-export class KeptPages<T> {
+export class PromiseCache<T> {
   #pages: Map<string, Kept<T>> | null = null;
   readonly #maxAgeMs: number;
 

@@ -3,7 +3,7 @@
  * kept: who asks when the answer is there asks anew.
  */
 
-export class AskOnce<T> {
+export class SingleFlight<T> {
   readonly #asked = new Map<string, Promise<T>>();
 
   ask(key: string, question: () => Promise<T>): Promise<T> {

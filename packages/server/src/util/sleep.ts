@@ -1,13 +1,13 @@
 /** Waiting that can be cut short: by a signal, which is an error, or by whoever may wake it. Knows nothing about why. */
 
 /** What a timer of the system takes. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Fulfilled after a while, or when somebody wakes it; throws the signal's reason when that is aborted first.
  * @param register is given how to wake it, and gives back how to forget that; it is forgotten however the wait ends
  */
-export function pause(
+export function interruptibleSleep(
   ms: number,
   signal: AbortSignal,
   register: (wake: () => void) => () => void = () => () => {},

@@ -9,7 +9,7 @@ const room: { work: (() => unknown) | null } = { work: null };
 const context = createContext(room);
 
 /** Throws when it takes longer, also out of the middle of a regular expression. */
-export function withinTime<T>(ms: number, work: () => T): T {
+export function runWithTimeLimit<T>(ms: number, work: () => T): T {
   room.work = work;
   try {
     return CALL.runInContext(context, { timeout: ms }) as T;

@@ -6,12 +6,12 @@
 /** How long pieces may follow each other, in milliseconds. */
 const SLICE_MS = 8;
 
-export interface Slices {
+export interface TimeSlicer {
   /** One piece: short by itself. */
   readonly run: <T>(piece: () => T) => Promise<T>;
 }
 
-export function createSlices(now: () => number = () => performance.now()): Slices {
+export function createTimeSlicer(now: () => number = () => performance.now()): TimeSlicer {
   let queue: (() => void)[] = [];
   let isScheduled = false;
 

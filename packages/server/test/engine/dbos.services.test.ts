@@ -8,7 +8,7 @@ import { afterEach, expect, test, vi } from "vitest";
 
 import { createDbosEngine as create, type DbosEngineOptions } from "../../src/engine/dbos.ts";
 import { migrateEngine } from "../../src/engine/dbos-migrate.ts";
-import type { Engine, Work } from "../../src/engine/engine.ts";
+import type { Engine, JobHandler } from "../../src/engine/engine.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
 import { describeEngine } from "./engine.contract.ts";
 
@@ -84,7 +84,7 @@ test("nothing of a forgotten session is in any table, and no error's words ever 
         "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'dbos'",
       );
       const texts = tables.map(async ({ name }) => {
-        const { rows } = await pool.query<{ text: string }>(`select t::text as text from ${name} t`);
+        const { rows } = await pool.query<{ text: string }>(`select t::text from ${name} t`);
         return rows.map(({ text }) => text);
       });
       return (await Promise.all(texts)).flat().join("\n");
@@ -153,7 +153,7 @@ test("a row that a frozen process holds keeps nobody from the other jobs", async
   const databaseUrl = await freshDatabaseUrl();
   await migrateEngine(databaseUrl);
   const begun: string[] = [];
-  const wait: Work = ({ id, signal }) => {
+  const wait: JobHandler = ({ id, signal }) => {
     begun.push(id);
     return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
   };

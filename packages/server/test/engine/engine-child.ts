@@ -5,9 +5,9 @@
 import { createDbosEngine } from "../../src/engine/dbos.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
 import { createExecutor, type Executor } from "../../src/engine/executor.ts";
-import type { Work } from "../../src/engine/engine.ts";
+import type { JobHandler } from "../../src/engine/engine.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { postgresStore } from "../../src/store/postgres/store.ts";
+import { createPostgresStore } from "../../src/store/postgres/store.ts";
 
 export type Order =
   | { readonly start: readonly string[] }
@@ -36,7 +36,7 @@ function tell(word: Word): void {
   if (process.connected) process.send?.(word);
 }
 
-const work: Work = async ({ id, attempt, signal }) => {
+const work: JobHandler = async ({ id, attempt, signal }) => {
   tell({ begun: id, attempt, at: Date.now() });
   await new Promise<void>((resolve) => {
     ends.add(resolve);
@@ -51,7 +51,7 @@ const engine = await createDbosEngine({
   work,
   ...(isGuarded ? { isFresh: () => held.executor?.isFresh() ?? false } : {}),
 });
-const store = postgresStore(openDatabase({ url: databaseUrl, max: 2, name }));
+const store = createPostgresStore(openDatabase({ url: databaseUrl, max: 2, name }));
 const listeners = new Set<(text: string) => void>();
 
 process.on("disconnect", () => process.exit());

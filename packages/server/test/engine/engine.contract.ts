@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 
-import type { Engine, Job, Work } from "../../src/engine/engine.ts";
+import type { Engine, Job, JobHandler } from "../../src/engine/engine.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
 import type { JobsOptions } from "../../src/engine/jobs.ts";
 
@@ -16,7 +16,7 @@ class Bench {
   readonly jobs: Job[] = [];
   readonly #release = new Map<string, (error?: Error) => void>();
 
-  readonly work: Work = async (job) => {
+  readonly work: JobHandler = async (job) => {
     this.jobs.push(job);
     await new Promise<void>((resolve, reject) => {
       job.signal.addEventListener("abort", () => reject(job.signal.reason as Error));
@@ -45,7 +45,7 @@ type Use = (
   next: (options?: Partial<JobsOptions>) => Promise<Engine>,
 ) => Promise<void>;
 
-const returnsWhenAborted: Work = ({ signal }) =>
+const returnsWhenAborted: JobHandler = ({ signal }) =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 
 async function useEngine(world: EngineWorld, use: Use, options: Partial<JobsOptions>): Promise<void> {
@@ -99,7 +99,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
     test("starts a job from within another", () => {
       const begun: string[] = [];
       let engine: Engine | undefined;
-      const work: Work = async ({ id }) => {
+      const work: JobHandler = async ({ id }) => {
         begun.push(id);
         if (id.endsWith("/first")) await engine?.start(id.replace("first", "second"));
       };

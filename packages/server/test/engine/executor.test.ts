@@ -5,12 +5,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import type { Engine, Work } from "../../src/engine/engine.ts";
+import type { Engine, JobHandler } from "../../src/engine/engine.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
 import { createExecutor, type Executor, type ExecutorOptions } from "../../src/engine/executor.ts";
-import { createInlineEngine, createInlineHub } from "../../src/engine/memory.ts";
+import { createMemoryEngine, createMemoryEngineHub } from "../../src/engine/memory.ts";
 import type { Signals } from "../../src/signals/signals.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../src/store/memory/store.ts";
 import type { Leases } from "../../src/store/ports/running.ts";
 import { standInSignals } from "./local-signals.ts";
 
@@ -22,12 +22,12 @@ beforeEach(() => void vi.useFakeTimers({ toFake: [...CLOCK] }));
 afterEach(() => void vi.useRealTimers());
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
-const untilAborted: Work = ({ signal }) =>
+const untilAborted: JobHandler = ({ signal }) =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 
 class World {
-  readonly hub = createInlineHub();
-  readonly leases: Leases = memoryStore().leases;
+  readonly hub = createMemoryEngineHub();
+  readonly leases: Leases = createMemoryStore().leases;
   readonly signals: Signals = standInSignals();
 
   async member(name: string, options: Partial<ExecutorOptions> = {}): Promise<Member> {
@@ -35,7 +35,7 @@ class World {
     const onLost = vi.fn<() => void>();
     const onError = vi.fn<(error: unknown) => void>();
     const member: { executor?: Executor } = {};
-    const engine = createInlineEngine({
+    const engine = createMemoryEngine({
       executor: name,
       hub: this.hub,
       isFresh: () => member.executor?.isFresh() ?? true,
@@ -183,7 +183,7 @@ test("leaving gives the jobs to another at once, long before the lease would run
 
 test("leaving doesn't wait for ever for work that doesn't come back", async () => {
   const world = new World();
-  const engine = createInlineEngine({
+  const engine = createMemoryEngine({
     executor: "a",
     hub: world.hub,
     work: () => new Promise(() => undefined),
@@ -269,7 +269,7 @@ test("what a lost one wrote after its jobs were recovered is found all the same"
   const world = new World();
   const hanging: Leases = { ...world.leases, renew: () => new Promise(() => undefined) };
   let isLate = false;
-  const engine = createInlineEngine({ executor: "a", hub: world.hub, work: untilAborted });
+  const engine = createMemoryEngine({ executor: "a", hub: world.hub, work: untilAborted });
   const a = await world.member("a", {
     leases: hanging,
     engine: {
@@ -300,7 +300,7 @@ test("one that leaves hands each job over when it comes back, and not when the l
   const a = await world.member("a", { ttlMs: LONG_MS, graceMs: LONG_MS });
   const held = new AbortController();
   const { engine } = a;
-  const slow = createInlineEngine({
+  const slow = createMemoryEngine({
     executor: "slow",
     hub: world.hub,
     work: async ({ id, signal }) => {

@@ -1,25 +1,25 @@
 /** The engine in memory passes the contract, and recovers while the other still lives. */
 import { expect, test, vi } from "vitest";
 
-import type { Work } from "../../src/engine/engine.ts";
-import { createInlineEngine, createInlineHub } from "../../src/engine/memory.ts";
+import type { JobHandler } from "../../src/engine/engine.ts";
+import { createMemoryEngine, createMemoryEngineHub } from "../../src/engine/memory.ts";
 import { describeEngine } from "./engine.contract.ts";
 
 describeEngine("inline", async () => {
-  const hub = createInlineHub();
-  return { open: async (options) => createInlineEngine({ ...options, hub }) };
+  const hub = createMemoryEngineHub();
+  return { open: async (options) => createMemoryEngine({ ...options, hub }) };
 });
 
 const soon = { timeout: 30_000 };
 
 test("what a zombie comes to doesn't count once another has recovered its job", async () => {
-  const hub = createInlineHub();
+  const hub = createMemoryEngineHub();
   let over = false;
-  const work: Work = async () => {
+  const work: JobHandler = async () => {
     await vi.waitUntil(() => over, soon);
   };
-  const zombie = createInlineEngine({ hub, work });
-  const other = createInlineEngine({ hub, work: () => new Promise(() => undefined) });
+  const zombie = createMemoryEngine({ hub, work });
+  const other = createMemoryEngine({ hub, work: () => new Promise(() => undefined) });
   await zombie.start("s/a");
   await vi.waitUntil(() => zombie.running === 1, soon);
   await Promise.resolve();

@@ -3,14 +3,14 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { EventDraft } from "@turnstream/protocol";
 import { expect, test } from "vitest";
-import { createFeeds } from "../../src/gateway/feed/session-feeds.ts";
-import type { Feeds } from "../../src/gateway/subscription/types.ts";
+import { createSessionFeeds } from "../../src/gateway/feed/session-feeds.ts";
+import type { SessionFeeds } from "../../src/gateway/subscription/types.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
-import type { GatewayParts } from "../../src/gateway/http/route.ts";
-import { createSlices } from "../../src/util/time-slicer.ts";
+import type { GatewayContext } from "../../src/gateway/http/route.ts";
+import { createTimeSlicer } from "../../src/util/time-slicer.ts";
 import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
-import { archiveSession, trimSession } from "../../src/session/archive/archive.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
+import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
+import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { World } from "../session/session-harness.ts";
 import { memoryParts, openServer } from "./test-server.ts";
 import { choice, settled, TestViewer, until } from "./test-subscriber.ts";
@@ -29,8 +29,8 @@ function turnOf(turn: string, deltas: number, text: string): EventDraft[] {
   ];
 }
 
-function feedsOf(world: Pick<World, "parts">, options: { tidyMs?: number } = {}): Feeds {
-  return createFeeds({
+function feedsOf(world: Pick<World, "parts">, options: { tidyMs?: number } = {}): SessionFeeds {
+  return createSessionFeeds({
     ...world.parts,
     ...options,
     limits: { turns: 20 },
@@ -94,7 +94,7 @@ async function impolite(world: World): Promise<string[]> {
 }
 
 test("a session of 10 MB is replayed, and shown anew, without holding the event loop for long", async () => {
-  const world = await (await World.make({ log: createMemoryLog(), store: memoryStore() })).start();
+  const world = await (await World.make({ log: createMemoryLog(), store: createMemoryStore() })).start();
   for (let n = 0; n < 40; n++) {
     await world.append(...turnOf(`t${n}`, 50, "x".repeat(5_000)));
     await archiveSession(world.parts, world.ref);
@@ -104,7 +104,7 @@ test("a session of 10 MB is replayed, and shown anew, without holding the event 
 
 /** Some thousand events. */
 async function manyBlocks(blocks: number): Promise<World> {
-  const world = await (await World.make({ log: createMemoryLog(), store: memoryStore() })).start();
+  const world = await (await World.make({ log: createMemoryLog(), store: createMemoryStore() })).start();
   const [turn, , ...rest] = turnOf("t", 0, "");
   const ends = rest.slice(-2);
   await world.append(turn as EventDraft, { type: "run.start", turn: "t", run: "t", agent: "a" });
@@ -125,15 +125,15 @@ async function manyBlocks(blocks: number): Promise<World> {
 test("nor does a turn of many blocks, nor one that only the archive has", async () => {
   const world = await manyBlocks(2_000);
   expect(await impolite(world)).toEqual([]);
-  await trimSession(world.parts, world.ref);
+  await trimLog(world.parts, world.ref);
   for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
     let viewer = new TestViewer(choice(dialect, "sse"));
     const longest = await held(async () => {
       viewer = new TestViewer(choice(dialect, "sse"));
       const feeds = feedsOf(world);
       const wish = { choice: choice(dialect, "sse"), after: "0-0", until: "t" };
-      const own = { feeds, slices: createSlices(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
-      const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayParts;
+      const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
+      const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayContext;
       viewer.subscription = subscribeToTurn(parts, world.ref, wish, viewer);
       await until(() => viewer.end !== null, 20_000);
       await feeds.close();
@@ -146,10 +146,10 @@ test("nor does a turn of many blocks, nor one that only the archive has", async 
 
 test("a turn from the archive waits for a client that reads slowly, and is all there", async () => {
   const world = await manyBlocks(300);
-  await trimSession(world.parts, world.ref);
+  await trimLog(world.parts, world.ref);
   const feeds = feedsOf(world);
-  const own = { feeds, slices: createSlices(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
-  const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayParts;
+  const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
+  const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayContext;
   const read = async (isSlow: boolean): Promise<readonly unknown[]> => {
     const viewer = new TestViewer(choice("blocks", "sse"), { maxQueued: 20_000 });
     if (isSlow) viewer.clog();
@@ -204,7 +204,7 @@ function fail(error: unknown): void {
 }
 
 test("an idle session holds next to nothing", async () => {
-  const parts = { log: createMemoryLog(), store: memoryStore() };
+  const parts = { log: createMemoryLog(), store: createMemoryStore() };
   const feeds = feedsOf({ parts }, { tidyMs: 50 });
   const viewers: TestViewer[] = [];
   for (let n = 0; n < 100; n++) {

@@ -2,34 +2,37 @@
  * A viewer that remembers where the feed stood whenever it was told how it begins, and the rule for what it must have got:
  * from there on exactly what its dialect says of the log, merged only where a replay may merge.
  */
-import { coalesce, type Event, type SessionState, snapshot, START_CURSOR } from "@turnstream/protocol";
+import { coalesce, type SessionEvent, type SessionState, snapshot, START_CURSOR } from "@turnstream/protocol";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
-import type { Choice } from "../../src/gateway/encoding/stream-format.ts";
-import type { Told } from "../../src/gateway/subscription/types.ts";
+import type { StreamFormat } from "../../src/gateway/encoding/stream-format.ts";
+import type { SubscribedInfo } from "../../src/gateway/subscription/types.ts";
 import type { Chronicle } from "./log-history.ts";
 import { type Frame, TestViewer } from "./test-subscriber.ts";
 
 export const TURNS = 20;
 
 export class ExactViewer extends TestViewer {
-  readonly choice: Choice;
+  readonly choice: StreamFormat;
   readonly after: string | null;
   left = false;
   /** Where the feed stood at each beginning. */
   readonly heads: string[] = [];
   readonly #head: () => string;
 
-  constructor(choice: Choice, options: { maxQueued: number; after: string | null; head: () => string }) {
+  constructor(
+    choice: StreamFormat,
+    options: { maxQueued: number; after: string | null; head: () => string },
+  ) {
     super(choice, options);
     this.choice = choice;
     this.after = options.after;
     this.#head = options.head;
   }
 
-  override told(told: Told): void {
+  override told(told: SubscribedInfo): void {
     this.heads.push(this.#head());
     super.told(told);
   }
@@ -87,7 +90,7 @@ class Check {
   readonly #counts: Counts;
   /** Up to where it has been told everything; null while only a beginning can tell. */
   #at: string | null;
-  #told: Told | null = null;
+  #told: SubscribedInfo | null = null;
   #head = START_CURSOR;
   #isBegun = false;
 
@@ -99,7 +102,7 @@ class Check {
     this.#at = viewer.after;
   }
 
-  begin(told: Told, head: string): void {
+  begin(told: SubscribedInfo, head: string): void {
     if (told.resumed && this.#at === null && !this.#isBegun) throw new Error("it goes on, but from where?");
     // Who goes on has missed nothing since it began, also where there was nothing to tell.
     if (!told.resumed || this.#at !== null) this.#head = head;
@@ -132,7 +135,7 @@ class Check {
   }
 
   /** A beginning that is told in one go, with what is there. */
-  #beginsWith(told: Told, frames: readonly Frame[], cursor: string): boolean {
+  #beginsWith(told: SubscribedInfo, frames: readonly Frame[], cursor: string): boolean {
     const { dialect } = this.#viewer.choice;
     const state = this.#chronicle.stateAt(cursor);
     if (dialect === "native" && !told.resumed) {
@@ -189,7 +192,7 @@ class Check {
     return this.#chronicle.stateAt(cursor ?? START_CURSOR);
   }
 
-  #between(from: string, to: string): Event[] {
+  #between(from: string, to: string): SessionEvent[] {
     const events = this.#chronicle.between(from, to);
     if (events === null) throw new Error(this.#words(`${to} does not come after ${from}`));
     return events;

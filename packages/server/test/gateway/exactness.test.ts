@@ -1,23 +1,30 @@
 /** Feeds in memory at their edges: what is not archived yet, long ago, withdrawn, or badly behaved. */
-import { blocksOf, type Event, findTurn, restore, type Snapshot, type Turn } from "@turnstream/protocol";
+import {
+  listBlocks,
+  type SessionEvent,
+  findTurn,
+  restore,
+  type Snapshot,
+  type Turn,
+} from "@turnstream/protocol";
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { expectSame } from "@turnstream/conformance/support/replay.ts";
 import { afterEach, expect, test } from "vitest";
-import { KeptPages } from "../../src/util/promise-cache.ts";
-import { createFeeds, type FeedsOptions } from "../../src/gateway/feed/session-feeds.ts";
-import type { GatewayParts } from "../../src/gateway/http/route.ts";
-import { createSlices } from "../../src/util/time-slicer.ts";
+import { PromiseCache } from "../../src/util/promise-cache.ts";
+import { createSessionFeeds, type SessionFeedsOptions } from "../../src/gateway/feed/session-feeds.ts";
+import type { GatewayContext } from "../../src/gateway/http/route.ts";
+import { createTimeSlicer } from "../../src/util/time-slicer.ts";
 import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
-import type { Feeds } from "../../src/gateway/subscription/types.ts";
+import type { SessionFeeds } from "../../src/gateway/subscription/types.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
-import { archiveSession, trimSession } from "../../src/session/archive/archive.ts";
-import { MAX_LENGTH, withOlderTurns } from "../../src/session/history/turn-window.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
+import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
+import { MAX_TEXT_LENGTH, prependOlderTurns } from "../../src/session/history/turn-window.ts";
+import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { plain, World } from "../session/session-harness.ts";
 import { choice, settled, TestViewer, until } from "./test-subscriber.ts";
 
-const open: Feeds[] = [];
+const open: SessionFeeds[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((feeds) => feeds.close()));
 });
@@ -26,9 +33,11 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-async function stage(options: Partial<FeedsOptions> = {}): Promise<{ world: World; feeds: Feeds }> {
-  const world = await World.make({ log: createMemoryLog(), store: memoryStore() });
-  const feeds = createFeeds({
+async function stage(
+  options: Partial<SessionFeedsOptions> = {},
+): Promise<{ world: World; feeds: SessionFeeds }> {
+  const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
+  const feeds = createSessionFeeds({
     ...world.parts,
     limits: { turns: 20 },
     addressesOf: () => (blob) => `https://blobs.example/${blob}`,
@@ -39,7 +48,7 @@ async function stage(options: Partial<FeedsOptions> = {}): Promise<{ world: Worl
   return { world, feeds };
 }
 
-function talk(turns: number, words = 3): Event[] {
+function talk(turns: number, words = 3): SessionEvent[] {
   const w = new LogWriter().session();
   for (let n = 1; n <= turns; n++) {
     const turn = `t${n}`;
@@ -75,7 +84,7 @@ test.for([0, 5])(
     await settled(blocks);
     const turn = findTurn(restore(native.frames[0]?.["snapshot"] as Snapshot), "t1");
     expect(turn?.status).toBe("end_turn");
-    expect(turn === undefined ? 0 : [...blocksOf(turn)].length).toBe(1);
+    expect(turn === undefined ? 0 : [...listBlocks(turn)].length).toBe(1);
     const [before, after] = [new BlocksClient(), new BlocksClient()];
     for (const frame of first.frames) before.handle(frame);
     for (const frame of blocks.frames) after.handle(frame);
@@ -167,19 +176,19 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
   const parts = {
     ...world.parts,
     feeds,
-    slices: createSlices(),
+    slices: createTimeSlicer(),
     blobBase: "/",
     secrets: ["s"],
     env: { now: () => 0 },
     onError: fail,
   };
   const wish = { choice: choice("responses", "sse"), after: "0-0", until: "t1" };
-  viewer.subscription = subscribeToTurn(parts as unknown as GatewayParts, world.ref, wish, viewer);
+  viewer.subscription = subscribeToTurn(parts as unknown as GatewayContext, world.ref, wish, viewer);
   await settled(viewer);
   viewer.clog();
   await world.write(events.slice(10));
   await archiveSession(world.parts, world.ref);
-  await trimSession(world.parts, world.ref);
+  await trimLog(world.parts, world.ref);
   await until(() => viewer.isDropped);
   // Until the feed holds nothing of it any more.
   await pause(60);
@@ -215,7 +224,7 @@ test("what became of a form is there for who comes after the next turn began, ar
   await settled(late);
   const shown = restore(late.frames[0]?.["snapshot"] as Snapshot);
   expect(plain(shown)).toEqual(plain(world.folded()));
-  expect([...blocksOf(findTurn(shown, "t1") as Turn)].length).toBe(2);
+  expect([...listBlocks(findTurn(shown, "t1") as Turn)].length).toBe(2);
 });
 
 test("a turn in which nothing was said makes no hole before a long one", async () => {
@@ -225,8 +234,8 @@ test("a turn in which nothing was said makes no hole before a long one", async (
   );
   await world.write(events);
   const { parts, ref } = world;
-  for (const maxLength of [MAX_LENGTH, 1]) {
-    const shown = await withOlderTurns(parts, ref, world.folded(), { turns: 20, maxLength });
+  for (const maxLength of [MAX_TEXT_LENGTH, 1]) {
+    const shown = await prependOlderTurns(parts, ref, world.folded(), { turns: 20, maxLength });
     const ids = shown.turns.toArray().map(({ id }) => id);
     expect(ids).toEqual(["t1", "t2", "t3"].slice(-ids.length));
     expect(shown.earlier).toBe(3 - ids.length);
@@ -266,7 +275,7 @@ test("F07: a turn that was left running ends for `responses` too when another be
 });
 
 test("pages that are too old to be given to others are dropped", async () => {
-  const pages = new KeptPages<string>(250);
+  const pages = new PromiseCache<string>(250);
   await pages.get("a", 0, async () => "first");
   await pages.get("b", 200, async () => "second");
   pages.expire(260);

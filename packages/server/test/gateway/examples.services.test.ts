@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/services/shared.ts";
 import { expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
-import { say } from "../../src/models/script-parts.ts";
-import { scripted } from "../../src/models/scripted-model.ts";
+import { script } from "../../src/models/script-parts.ts";
+import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { Stage } from "../runtime/turn-harness.ts";
 import { handlersOf } from "./examples/as-handler.ts";
@@ -83,7 +83,9 @@ class PageSocket extends WebSocket {
 
 test("a message is sent and its answer read, while another page watches and comes back", async () => {
   const stage = await Stage.open(memoryParts());
-  await stage.worker([defineAgent({ name: "a", model: scripted(({ text }) => [say(`You said ${text}.`)]) })]);
+  await stage.worker([
+    defineAgent({ name: "a", model: scriptedModel(({ text }) => [script.text(`You said ${text}.`)]) }),
+  ]);
   const first = await openServer(stage.parts, { actor: stage.actor });
   const ref = await stage.session();
   const { token } = (await first.ask("POST", "/tokens", { body: { user_id: stage.actor.user } })).json as {

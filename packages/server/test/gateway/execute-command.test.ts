@@ -1,18 +1,18 @@
 /** Commands do what they say, once, and say in one of the table's words why they don't. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { carryOut, type Command, messageId } from "../../src/gateway/execute-command.ts";
-import type { CommandParts } from "../../src/session/backend.ts";
+import { executeCommand, type Command, toMessageId } from "../../src/gateway/execute-command.ts";
+import type { CommandBackend } from "../../src/session/backend.ts";
 import { uploadFile } from "../../src/session/blobs/upload.ts";
 import { DECISIONS_CHANNEL, STOPS_CHANNEL, TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
-import type { Ref } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
 import { an, ask, newSession } from "./pending-interactions.ts";
 import { memoryParts } from "./test-server.ts";
 
 type Without<T> = T extends unknown ? Omit<T, "session_id"> : never;
 
 describe("a command (W16)", () => {
-  let parts: CommandParts;
-  let ref: Ref;
+  let parts: CommandBackend;
+  let ref: SessionRef;
   let woken: string[];
   beforeEach(async () => {
     parts = memoryParts();
@@ -23,7 +23,7 @@ describe("a command (W16)", () => {
       parts.signals.listen(channel, () => woken.push(channel));
   });
   const run = (command: Without<Command>, options = {}) =>
-    carryOut(parts, an, ref, { ...command, session_id: ref.session }, options);
+    executeCommand(parts, an, ref, { ...command, session_id: ref.session }, options);
 
   test("sends a message with its files and its agent, once, however often it comes", async () => {
     const send = {
@@ -62,7 +62,7 @@ describe("a command (W16)", () => {
 
   test("of a client never takes the place of a message of the server's own, however long its id", () => {
     const long = "x".repeat(256);
-    const ids = ["after.f1", "c.m", long, `${long.slice(1)}y`, messageId(long)].map(messageId);
+    const ids = ["after.f1", "c.m", long, `${long.slice(1)}y`, toMessageId(long)].map(toMessageId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) expect(id).toMatch(/^[ch]\..{1,254}$/);
   });

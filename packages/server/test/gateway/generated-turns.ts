@@ -4,7 +4,7 @@
  */
 import {
   type Block,
-  blocksOf,
+  listBlocks,
   type EventDraft,
   fold,
   type SessionState,
@@ -77,7 +77,7 @@ function opening(turn: Turn, which: number, count: () => number): EventDraft {
     return other.kind === "text"
       ? { type: "thinking.start", ...on }
       : { type: "text.start", ...on, part: false };
-  const all = blocksOf(turn);
+  const all = listBlocks(turn);
   const unanswered = all.find(
     (one) =>
       one.kind === "tool_call" &&
@@ -133,5 +133,5 @@ function running({ turns }: SessionState): Turn | undefined {
 }
 
 function openIn(turn: Turn | undefined): Block[] {
-  return turn === undefined ? [] : blocksOf(turn).filter(({ end }) => end === null);
+  return turn === undefined ? [] : listBlocks(turn).filter(({ end }) => end === null);
 }

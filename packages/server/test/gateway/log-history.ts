@@ -2,7 +2,7 @@
  * Everything that was ever written to one log, what was lost later included: the events between two positions, and the
  * session as it was at any of them. Knows no gateway.
  */
-import { emptyState, type Event, fold, type SessionState, START_CURSOR } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, type SessionState, START_CURSOR } from "@turnstream/protocol";
 import type { ScheduledEngine } from "../log/scheduled-engine.ts";
 
 export class Chronicle {
@@ -19,7 +19,7 @@ export class Chronicle {
     return this.#engine.before.get(cursor) ?? (seq <= 1 ? START_CURSOR : fail(`nothing is before ${cursor}`));
   }
 
-  eventAt(cursor: string): Event {
+  eventAt(cursor: string): SessionEvent {
     return this.#engine.written.get(cursor)?.event ?? fail(`${cursor} was never written`);
   }
 
@@ -33,8 +33,8 @@ export class Chronicle {
   }
 
   /** What was written after one position, up to the other; null when the one doesn't lead to the other. */
-  between(after: string, upTo: string): Event[] | null {
-    const events: Event[] = [];
+  between(after: string, upTo: string): SessionEvent[] | null {
+    const events: SessionEvent[] = [];
     for (let at = upTo; at !== after; at = this.before(at)) {
       if (at === START_CURSOR) return null;
       events.push(this.eventAt(at));

@@ -5,8 +5,8 @@ import { text } from "node:stream/consumers";
 import { fencesOf } from "@turnstream/conformance/support/markdown.ts";
 import { startProxy } from "@turnstream/services/proxy.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { say } from "../../src/models/script-parts.ts";
-import { scripted } from "../../src/models/scripted-model.ts";
+import { script } from "../../src/models/script-parts.ts";
+import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { Stage } from "../runtime/turn-harness.ts";
 import { memoryParts, openServer, type TestServer } from "./test-server.ts";
@@ -19,7 +19,7 @@ let server: TestServer;
 
 beforeEach(async () => {
   stage = await Stage.open(memoryParts());
-  const model = scripted([[say(ANSWER, { chunk: 90, paceMs: 20 })]]);
+  const model = scriptedModel([[script.text(ANSWER, { chunk: 90, paceMs: 20 })]]);
   await stage.worker([defineAgent({ name: "a", title: false, model })], { ttlMs: 20_000 });
   server = await openServer(stage.parts, { actor: { ...stage.actor, user: "an" } });
 });

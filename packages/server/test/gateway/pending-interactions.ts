@@ -2,9 +2,9 @@
 import type { Json } from "@turnstream/protocol";
 import type { Caller } from "../../src/gateway/caller.ts";
 import { createSession } from "../../src/session/lifecycle/create.ts";
-import type { CommandParts } from "../../src/session/backend.ts";
+import type { CommandBackend } from "../../src/session/backend.ts";
 import type { InteractionRequest } from "../../src/store/ports/interactions.ts";
-import type { Actor, Ref } from "../../src/store/refs.ts";
+import type { Actor, SessionRef } from "../../src/store/refs.ts";
 
 export const an: Caller = {
   tenant: "acme",
@@ -15,7 +15,7 @@ export const an: Caller = {
   from: "test",
 };
 
-export async function newSession(parts: CommandParts, caller: Actor = an): Promise<Ref> {
+export async function newSession(parts: CommandBackend, caller: Actor = an): Promise<SessionRef> {
   const { id } = await createSession(parts, caller, {});
   return { tenant: caller.tenant, session: id };
 }
@@ -50,8 +50,8 @@ const REQUESTS: Readonly<Record<"approval" | "question" | "form", Json>> = {
 
 /** @returns what commands call it */
 export async function ask(
-  { store }: CommandParts,
-  ref: Ref,
+  { store }: CommandBackend,
+  ref: SessionRef,
   kind: keyof typeof REQUESTS,
   more: Partial<InteractionRequest> = {},
 ): Promise<string> {

@@ -6,12 +6,12 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type Server, type ServerOptions } from "../../src/gateway/create-server.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../src/store/memory/store.ts";
 import type { Actor } from "../../src/store/refs.ts";
 import type { StageParts } from "../runtime/turn-harness.ts";
 
 export function memoryParts(): StageParts {
-  return { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+  return { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
 }
 
 export interface Asked {

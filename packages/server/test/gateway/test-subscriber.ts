@@ -3,32 +3,35 @@
  * Knows the wire, not the dialects.
  */
 import { createSseParser, type SseMessage } from "@turnstream/protocol";
-import type { Choice } from "../../src/gateway/encoding/stream-format.ts";
+import type { StreamFormat } from "../../src/gateway/encoding/stream-format.ts";
 import type {
-  Feeds,
+  SessionFeeds,
   Subscription,
-  SubscriptionEnd,
-  Told,
-  Viewer,
+  SubscriptionEndReason,
+  SubscribedInfo,
+  Subscriber,
 } from "../../src/gateway/subscription/types.ts";
-import type { Outlet, Sent } from "../../src/gateway/connection/sink.ts";
-import type { Ref } from "../../src/store/refs.ts";
+import type { FrameSink, SendResult } from "../../src/gateway/connection/sink.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
 
 export type Frame = Record<string, unknown>;
 
-export function choice(dialect: Choice["dialect"], wire: Choice["wire"] = "socket"): Choice {
+export function choice(
+  dialect: StreamFormat["dialect"],
+  wire: StreamFormat["wire"] = "socket",
+): StreamFormat {
   return { dialect, wire, includeToolTags: false };
 }
 
-export class TestViewer implements Viewer {
-  readonly beginnings: (Told & { readonly after: number })[] = [];
+export class TestViewer implements Subscriber {
+  readonly beginnings: (SubscribedInfo & { readonly after: number })[] = [];
   readonly frames: Frame[] = [];
   /** How the frames lay in the bytes. */
   readonly sends: number[] = [];
-  end: SubscriptionEnd | null = null;
+  end: SubscriptionEndReason | null = null;
   subscription: Subscription | null = null;
-  readonly outlet: Outlet;
-  readonly #choice: Choice;
+  readonly outlet: FrameSink;
+  readonly #choice: StreamFormat;
   readonly #maxQueued: number;
   readonly #keepsNothing: boolean;
   #clogged = false;
@@ -36,26 +39,26 @@ export class TestViewer implements Viewer {
   /** Bytes, and words about how it begins among them, which are never dropped. */
   #queue: (Uint8Array | (() => void))[] = [];
 
-  constructor(of: Choice, options: { maxQueued?: number; keepsNothing?: boolean } = {}) {
+  constructor(of: StreamFormat, options: { maxQueued?: number; keepsNothing?: boolean } = {}) {
     this.#choice = of;
     this.#maxQueued = options.maxQueued ?? 64 * 1024;
     this.#keepsNothing = options.keepsNothing ?? false;
     this.outlet = { send: (bytes) => this.#send(bytes), end: () => undefined };
   }
 
-  watch(feeds: Feeds, ref: Ref, after: string | null, untilTurn?: string): this {
+  watch(feeds: SessionFeeds, ref: SessionRef, after: string | null, untilTurn?: string): this {
     const wish = { choice: this.#choice, after, ...(untilTurn === undefined ? {} : { until: untilTurn }) };
     this.subscription = feeds.subscribe(ref, wish, this);
     return this;
   }
 
-  told(told: Told): void {
+  told(told: SubscribedInfo): void {
     const note = () => void this.beginnings.push({ ...told, after: this.frames.length });
     if (this.#queue.length > 0) this.#queue.push(note);
     else note();
   }
 
-  ended(reason: SubscriptionEnd): void {
+  ended(reason: SubscriptionEndReason): void {
     this.end = reason;
   }
 
@@ -93,7 +96,7 @@ export class TestViewer implements Viewer {
     this.subscription?.closed();
   }
 
-  #send(bytes: Uint8Array): Sent {
+  #send(bytes: Uint8Array): SendResult {
     this.sends.push(bytes.length);
     if (this.#dropped) return "dropped";
     if (!this.#clogged) {
@@ -116,7 +119,7 @@ export class TestViewer implements Viewer {
   }
 }
 
-export function readFrames({ wire }: Choice, bytes: Uint8Array): Frame[] {
+export function readFrames({ wire }: StreamFormat, bytes: Uint8Array): Frame[] {
   return wire === "sse" ? readSse(bytes) : readSocket(Buffer.from(bytes));
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Cursor, EventDraft } from "@turnstream/protocol";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { isLogError } from "../../src/log/errors.ts";
-import type { Appended, AttachOptions, Delivery, EndReason, Log } from "../../src/log/log.ts";
+import type { AppendResult, AttachOptions, LogDelivery, FollowEndReason, Log } from "../../src/log/log.ts";
 
 export function sessionStart(session: string): EventDraft {
   return { type: "session.start", session, number: 1 };
@@ -42,7 +42,7 @@ export function said(entry: LogEntry): string {
   return event.type === "session.update" ? event.title : event.type;
 }
 
-export function lastCursor({ epoch, last }: Appended): Cursor {
+export function lastCursor({ epoch, last }: AppendResult): Cursor {
   return `${epoch}-${last}`;
 }
 
@@ -61,7 +61,7 @@ export async function readAll(log: Log, session: string, after: Cursor = "0-0"):
 /** A reader that keeps what it gets. */
 export class Reader {
   readonly entries: LogEntry[] = [];
-  end: EndReason | null = null;
+  end: FollowEndReason | null = null;
   stopped = false;
   readonly #aborted = new AbortController();
   readonly done: Promise<void>;
@@ -111,11 +111,11 @@ export class Reader {
     await this.done;
   }
 
-  async #follow(stream: AsyncIterable<Delivery>): Promise<void> {
+  async #follow(stream: AsyncIterable<LogDelivery>): Promise<void> {
     for await (const delivery of stream) this.#take(delivery);
   }
 
-  #take(delivery: Delivery): void {
+  #take(delivery: LogDelivery): void {
     if (delivery.type === "entries") this.entries.push(...delivery.entries);
     else this.end = delivery.reason;
     this.#changed();

@@ -1,5 +1,5 @@
 /** The memory engine, with the faults that a Redis has. */
-import { keep, lastOf, MemoryEngine } from "../../src/log/memory.ts";
+import { retainLog, lastPosition, MemoryEngine } from "../../src/log/memory.ts";
 
 export class RehearsedEngine extends MemoryEngine {
   /** What a failover does to a Redis: the newest entries of a log may be gone, and the log has to be claimed anew. */
@@ -9,14 +9,14 @@ export class RehearsedEngine extends MemoryEngine {
       const stream = this.streams.get(session);
       if (stream === undefined || count === 0) continue;
       stream.entries = stream.entries.slice(0, -count);
-      stream.epoch = lastOf(stream).epoch;
+      stream.epoch = lastPosition(stream).epoch;
     }
     for (const session of this.listeners.keys()) this.tell(session, { type: "suspect" });
   }
 
   /** What FLUSHALL does. */
   wipe(): void {
-    for (const stream of this.streams.values()) keep(stream);
+    for (const stream of this.streams.values()) retainLog(stream);
     this.streams.clear();
     for (const session of this.listeners.keys()) this.tell(session, { type: "suspect" });
   }

@@ -5,13 +5,13 @@
  */
 import type { Scheduler } from "fast-check";
 import { formatCursor } from "@turnstream/protocol";
-import type { LogEngine, News } from "../../src/log/engine.ts";
+import type { LogEngine, LogNotification } from "../../src/log/engine.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { RehearsedEngine } from "./faulty-engine.ts";
 
 interface Subscriber {
-  readonly listener: (news: News) => void;
-  queue: News[];
+  readonly listener: (news: LogNotification) => void;
+  queue: LogNotification[];
   connected: boolean;
   /** News of an earlier connection never arrive. */
   connection: number;
@@ -102,7 +102,7 @@ export class ScheduledEngine implements LogEngine {
   }
 
   /** In order, each when the scheduler says so. */
-  #send(subscriber: Subscriber, news: News): void {
+  #send(subscriber: Subscriber, news: LogNotification): void {
     const { connection } = subscriber;
     subscriber.queue.push(news);
     void this.#arrive(subscriber, connection);

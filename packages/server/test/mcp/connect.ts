@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import type { McpServerOptions } from "../../src/mcp/options.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../src/store/memory/store.ts";
 import type { StageParts } from "../runtime/turn-harness.ts";
 import { EverythingHttp, everythingStdio } from "./everything.ts";
 
@@ -18,7 +18,7 @@ export interface Reached {
 
 export const inMemory = async (): Promise<StageParts> => ({
   log: createMemoryLog(),
-  store: memoryStore(),
+  store: createMemoryStore(),
   signals: createMemorySignals(),
 });
 

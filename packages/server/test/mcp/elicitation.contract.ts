@@ -1,10 +1,10 @@
 /** A server that asks in the middle of a call: a form inside the turn, for the person whose call it is. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { blocksOf, type FormBlock } from "@turnstream/protocol";
+import { listBlocks, type FormBlock } from "@turnstream/protocol";
 import type { McpServerOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { declineForm, submitForm } from "../../src/session/interactions/submit-form.ts";
-import type { Ref } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
 import { outline, Stage, type StageParts } from "../runtime/turn-harness.ts";
 import { Caller } from "./fake-call.ts";
 import type { Reached } from "./connect.ts";
@@ -30,7 +30,7 @@ export function elicitationContract(
     });
 
     /** A first turn without it: the server offers this tool only once it knows what we can do. */
-    async function warm(more: Partial<McpServerOptions>): Promise<Ref> {
+    async function warm(more: Partial<McpServerOptions>): Promise<SessionRef> {
       const options = { ...reached.options, ...more } as McpServerOptions;
       caller = new Caller(mcpServer(options), ({ turn, text }) =>
         turn === 1 && text === "warm" ? ["ev_echo", { message: "warm" }] : [ASK],
@@ -40,10 +40,10 @@ export function elicitationContract(
       await stage.ask(ref, "warm");
       return ref;
     }
-    const waiting = (ref: Ref): Promise<FormBlock> =>
+    const waiting = (ref: SessionRef): Promise<FormBlock> =>
       stage.until(ref, 40_000, async (state) => {
         const turn = state.turns.last();
-        const form = turn && blocksOf(turn).find((block): block is FormBlock => block.kind === "form");
+        const form = turn && listBlocks(turn).find((block): block is FormBlock => block.kind === "form");
         const rows = await stage.parts.store.interactions.list(ref, { pending: true });
         return form?.status === "pending" && rows.length > 0 ? form : null;
       });
@@ -146,7 +146,7 @@ export function elicitationContract(
       expect(rawAnswer()).toMatchObject({ content: { name: "One" } });
     });
 
-    async function start(more: Partial<McpServerOptions> = {}): Promise<Ref> {
+    async function start(more: Partial<McpServerOptions> = {}): Promise<SessionRef> {
       const ref = await warm(more);
       await stage.send(ref, "ask");
       return ref;

@@ -1,6 +1,6 @@
 /** The reference server's tools in turns: what the model reads, what people see, and what becomes of a dead server. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Block, blocksOf, type Turn } from "@turnstream/protocol";
+import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
 import type { McpToolOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { outline, Stage, type StageParts } from "../runtime/turn-harness.ts";
@@ -143,7 +143,7 @@ export function everythingContract(
 }
 
 function blocksIn(turn: Turn | undefined): Block[] {
-  return turn === undefined ? [] : blocksOf(turn);
+  return turn === undefined ? [] : listBlocks(turn);
 }
 
 function resultOf(turn: Turn | undefined): Extract<Block, { kind: "tool_result" }> | undefined {

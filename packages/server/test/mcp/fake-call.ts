@@ -1,6 +1,6 @@
 /** An agent that makes the calls it is told to, one per step, and notes what the model was given. */
-import { call, say } from "../../src/models/script-parts.ts";
-import { type ScriptCall, scripted } from "../../src/models/scripted-model.ts";
+import { script } from "../../src/models/script-parts.ts";
+import { type ScriptCall, scriptedModel } from "../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
 import type { ToolSource } from "../../src/runtime/define/tool-source.ts";
 
@@ -17,11 +17,11 @@ export class Caller {
   ) {
     this.agent = defineAgent({
       name: "caller",
-      model: scripted((step) => {
+      model: scriptedModel((step) => {
         this.steps.push(step);
         const wanted =
           typeof calls === "function" ? (step.step === 0 ? calls(step) : undefined) : calls[step.step];
-        return wanted === undefined ? [say("done")] : [call(wanted[0], wanted[1] ?? {})];
+        return wanted === undefined ? [script.text("done")] : [script.toolCall(wanted[0], wanted[1] ?? {})];
       }),
       sources: [source],
       limits,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { blocksOf } from "@turnstream/protocol";
+import { listBlocks } from "@turnstream/protocol";
 import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
 import { partsOn } from "../runtime/real-backend.ts";
 import { outline, Stage } from "../runtime/turn-harness.ts";
@@ -30,7 +30,7 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
     await stage.send(ref, "go");
     await stage.until(ref, 60_000, (state) => {
       const turn = state.turns.last();
-      return turn !== undefined && blocksOf(turn).some(({ kind }) => kind === "tool_result") ? true : null;
+      return turn !== undefined && listBlocks(turn).some(({ kind }) => kind === "tool_result") ? true : null;
     });
     const caller = hangingCaller(pids);
     // It looks for the dead one every two seconds.

@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { blocksOf } from "@turnstream/protocol";
+import { listBlocks } from "@turnstream/protocol";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import type { McpServerOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { outline, Stage } from "../runtime/turn-harness.ts";
 import { Caller, type Wanted } from "./fake-call.ts";
 import { everythingStdio, oddStdio } from "./everything.ts";
@@ -18,7 +18,11 @@ let stage: Stage;
 let folder: string;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "odd-"));
-  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+  stage = await Stage.open({
+    log: createMemoryLog(),
+    store: createMemoryStore(),
+    signals: createMemorySignals(),
+  });
 });
 afterEach(async () => {
   await stage.close();
@@ -112,7 +116,7 @@ describe("a server", () => {
     await stage.close();
     stage = await Stage.open({
       log: createMemoryLog(),
-      store: memoryStore(),
+      store: createMemoryStore(),
       signals: createMemorySignals(),
     });
     const env = { GIVEN: "yes" };
@@ -129,7 +133,7 @@ describe("a server", () => {
 
   it("can send what it likes: it stays data", async () => {
     const { caller, turn } = await play(odd(), [["odd_hostile"], ["odd_broken"]]);
-    const result = blocksOf(turn).find((block) => block.kind === "tool_result");
+    const result = listBlocks(turn).find((block) => block.kind === "tool_result");
     expect(result?.parts.every(({ media }) => media === "text")).toBe(true);
     expect(result?.parts.map(({ data }) => data)).toContain("for the person only");
     expect(String(caller.results[0])).toContain("for the model only");
@@ -141,7 +145,7 @@ describe("a server", () => {
 
   it("can send a picture that no event takes: it is kept beside them", async () => {
     const { caller, turn } = await play(odd(), [["odd_photo"]]);
-    const result = blocksOf(turn).find((block) => block.kind === "tool_result");
+    const result = listBlocks(turn).find((block) => block.kind === "tool_result");
     expect(result?.parts.map(({ media }) => media)).toEqual(["image"]);
     expect(result?.parts[0]?.data).toMatch(/^turnstream:/);
     expect(caller.results[0]).toBe("[A picture, image/jpeg, 300000 bytes. The person sees it.]");

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, inputRequired, McpServer } from "@modelcontextprotocol/server";
-import { blocksOf } from "@turnstream/protocol";
+import { listBlocks } from "@turnstream/protocol";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { submitForm } from "../../src/session/interactions/submit-form.ts";
 import { outline, Stage } from "../runtime/turn-harness.ts";
@@ -60,7 +60,7 @@ it("is spoken to in its own way, asks by a form, and tells when its list has cha
   await stage.send(ref, "go");
   const asked = await stage.until(ref, 40_000, async (state) => {
     const turn = state.turns.last();
-    const form = turn === undefined ? undefined : blocksOf(turn).find((block) => block.kind === "form");
+    const form = turn === undefined ? undefined : listBlocks(turn).find((block) => block.kind === "form");
     const rows = await stage.parts.store.interactions.list(ref, { pending: true });
     return form !== undefined && rows.length > 0 ? form : null;
   });

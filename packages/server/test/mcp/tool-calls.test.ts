@@ -5,14 +5,14 @@ import type { Json } from "@turnstream/protocol";
 import { cleanLine } from "../../src/mcp/clean-text.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { Redactor } from "../../src/mcp/redact.ts";
-import { errorOf, outputOf } from "../../src/mcp/tool-output.ts";
+import { toToolError, toToolOutput } from "../../src/mcp/tool-output.ts";
 import { RunningCalls } from "../../src/mcp/running-call.ts";
-import { checkFor, isTooDeep } from "../../src/mcp/input-schema.ts";
+import { createValidator, isTooDeep } from "../../src/mcp/input-schema.ts";
 import type { ToolContext } from "../../src/runtime/define/tool.ts";
 import { systemEnv } from "../../src/util/env.ts";
 
 const output = (content: CallToolResult["content"], more: Partial<CallToolResult> = {}) =>
-  outputOf({ content, ...more });
+  toToolOutput({ content, ...more });
 
 const image = (data: string, mimeType: string) => output([{ type: "image", data, mimeType }]);
 
@@ -66,8 +66,8 @@ describe("a result", () => {
   });
 
   it("that is an error is bounded, and says something", () => {
-    expect(errorOf({ content: [], isError: true })).toBe("The tool failed and did not say why.");
-    expect(errorOf({ content: [{ type: "text", text: "x".repeat(100_000) }] }).length).toBe(8_000);
+    expect(toToolError({ content: [], isError: true })).toBe("The tool failed and did not say why.");
+    expect(toToolError({ content: [{ type: "text", text: "x".repeat(100_000) }] }).length).toBe(8_000);
   });
 });
 
@@ -88,7 +88,7 @@ const doubling = (last: Json): Json => ({
 
 describe("a server's schema", () => {
   it("is checked, references and all, but for its regular expressions", () => {
-    const check = checkFor({
+    const check = createValidator({
       $schema: "http://json-schema.org/draft-07/schema#",
       type: "object",
       properties: { n: { $ref: "#/definitions/n" }, pattern: { type: "string", pattern: "^(a+)+$" } },
@@ -102,7 +102,7 @@ describe("a server's schema", () => {
   });
 
   it("doesn't refuse what only a pattern would have allowed", () => {
-    const check = checkFor({
+    const check = createValidator({
       type: "object",
       patternProperties: { "^x": { type: "number" } },
       additionalProperties: false,
@@ -111,7 +111,7 @@ describe("a server's schema", () => {
   });
 
   it("of a dialect that nobody knows is checked as far as it goes", () => {
-    const check = checkFor({ $schema: "https://x.test/own", type: "object", required: ["a"] });
+    const check = createValidator({ $schema: "https://x.test/own", type: "object", required: ["a"] });
     expect(check({})).not.toBeNull();
     expect(check({ a: 1 })).toBeNull();
   });
@@ -126,7 +126,7 @@ describe("a server's schema", () => {
     ],
   ])("doesn't hold up the worker, nor fill its log: %s", (_, schema) => {
     const begun = process.threadCpuUsage();
-    const problem = checkFor(schema)({ a: "x".repeat(40) });
+    const problem = createValidator(schema)({ a: "x".repeat(40) });
     // Of the processor: others on the machine don't count.
     expect(process.threadCpuUsage(begun).user / 1_000).toBeLessThan(2_000);
     expect(problem).toMatch(/can't be checked/);
@@ -135,7 +135,7 @@ describe("a server's schema", () => {
   it("says of many problems what fits into few words", () => {
     const properties = Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`p${n}`, false]));
     const value = Object.fromEntries(Object.keys(properties).map((key) => [key, 1]));
-    expect(checkFor({ properties })(value)?.length).toBeLessThanOrEqual(2_000);
+    expect(createValidator({ properties })(value)?.length).toBeLessThanOrEqual(2_000);
   });
 
   it("that is nested without end is seen", () => {

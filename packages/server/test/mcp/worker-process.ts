@@ -1,6 +1,6 @@
 /** A worker in a process of its own, whose agent calls a tool of an MCP server that never answers. For tests to kill. */
 import { mcpServer } from "../../src/mcp/server.ts";
-import { startWorker } from "../../src/runtime/worker/worker.ts";
+import { createWorker } from "../../src/runtime/worker/worker.ts";
 import { partsOn } from "../runtime/real-backend.ts";
 import { Caller } from "./fake-call.ts";
 import { oddStdio } from "./everything.ts";
@@ -21,7 +21,7 @@ if (process.argv[2] !== undefined) {
   const { redisUrl, databaseUrl, prefix, pids } = JSON.parse(process.argv[2]) as WorkerWish;
   const { store, log, signals, engine } = await partsOn(redisUrl, databaseUrl, prefix);
   if (engine === undefined) throw new Error("no engine");
-  await startWorker({
+  await createWorker({
     store,
     log,
     signals,

@@ -5,14 +5,14 @@ import { describe, expect, test } from "vitest";
 import { askModel } from "../../src/models/ask-model.ts";
 import { ModelError } from "../../src/models/errors.ts";
 import type { FinishReason, Model } from "../../src/models/model.ts";
-import { say } from "../../src/models/script-parts.ts";
-import { scripted } from "../../src/models/scripted-model.ts";
+import { script } from "../../src/models/script-parts.ts";
+import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { hear, hello, textOf } from "./read-parts.ts";
 
 type Options = Parameters<Model["doStream"]>[0];
 
 function modelOf(doStream: (options: Options) => ReadableStream | Promise<ReadableStream>): Model {
-  return { ...scripted([]), doStream: async (options) => ({ stream: await doStream(options) }) };
+  return { ...scriptedModel([]), doStream: async (options) => ({ stream: await doStream(options) }) };
 }
 
 const usage = {
@@ -55,7 +55,7 @@ describe("whatever goes wrong is a ModelError:", () => {
     [
       "a provider that throws at once",
       {
-        ...scripted([]),
+        ...scriptedModel([]),
         doStream() {
           throw new TypeError("fetch failed");
         },
@@ -109,7 +109,11 @@ test("signs of life are not passed on, but count as life", async () => {
 test("whoever reads slowly is not taken for a silent model", async () => {
   const parts: string[] = [];
   const signal = new AbortController().signal;
-  for await (const part of askModel(scripted([[say("ab")]]), { prompt: hello }, { signal, idleMs: 20 })) {
+  for await (const part of askModel(
+    scriptedModel([[script.text("ab")]]),
+    { prompt: hello },
+    { signal, idleMs: 20 },
+  )) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     parts.push(part.type);
   }
@@ -162,7 +166,7 @@ describe("nothing stays open", () => {
     const remove = signal.removeEventListener.bind(signal);
     signal.addEventListener = (...args: Parameters<typeof add>) => (listeners++, add(...args));
     signal.removeEventListener = (...args: Parameters<typeof remove>) => (listeners--, remove(...args));
-    const model = scripted([[say("a")]]);
+    const model = scriptedModel([[script.text("a")]]);
     for (let count = 0; count < 1000; count++) expect((await hear(model, {}, { signal })).error).toBeNull();
     expect(listeners).toBe(0);
   });

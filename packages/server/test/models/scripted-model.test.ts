@@ -2,18 +2,8 @@
 import { describe, expect, test } from "vitest";
 
 import type { Prompt } from "../../src/models/model.ts";
-import {
-  type Answer,
-  breakOff,
-  call,
-  fail,
-  finish,
-  hang,
-  say,
-  think,
-  wait,
-} from "../../src/models/script-parts.ts";
-import { scripted } from "../../src/models/scripted-model.ts";
+import { type ScriptedReply, script } from "../../src/models/script-parts.ts";
+import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { callsOf, hear, hello, textOf } from "./read-parts.ts";
 
 const answered: Prompt = [
@@ -28,7 +18,7 @@ const answered: Prompt = [
 ];
 
 describe("which answer", () => {
-  const model = scripted([[call("look")], [say("second")]]);
+  const model = scriptedModel([[script.toolCall("look")], [script.text("second")]]);
 
   test("follows from the conversation and not from how often it was asked", async () => {
     for (let times = 0; times < 3; times++) {
@@ -43,12 +33,12 @@ describe("which answer", () => {
   });
 
   test("a function decides it from what was asked", async () => {
-    const echo = scripted(({ text, step, turn }) => [say(`${text} ${step} ${turn}`)]);
+    const echo = scriptedModel(({ text, step, turn }) => [script.text(`${text} ${step} ${turn}`)]);
     expect(textOf((await hear(echo, { prompt: answered })).parts)).toBe("Hello 1 1");
   });
 
   test("one that the script lacks is an error that says so", async () => {
-    const { error } = await hear(scripted([]));
+    const { error } = await hear(scriptedModel([]));
     expect(error).toMatchObject({ code: "LLM_ERROR", isRetryable: false });
     expect((error as Error).cause).toMatchObject({ message: expect.stringContaining("no answer 1") });
   });
@@ -56,8 +46,12 @@ describe("which answer", () => {
 
 describe("an answer", () => {
   test("comes as parts that start, go on and end, with what it used", async () => {
-    const model = scripted([
-      [think("hm", { signature: "sig" }), say("abcdef"), call("look", { a: 1 }, { id: "c1", chunks: 2 })],
+    const model = scriptedModel([
+      [
+        script.reasoning("hm", { signature: "sig" }),
+        script.text("abcdef"),
+        script.toolCall("look", { a: 1 }, { id: "c1", chunks: 2 }),
+      ],
     ]);
     const { parts, error } = await hear(model);
     expect(error).toBeNull();
@@ -87,13 +81,15 @@ describe("an answer", () => {
   });
 
   test("never cuts a character in two", async () => {
-    const { parts } = await hear(scripted([[say("a😀b😀😀", { chunk: 1 })]]));
+    const { parts } = await hear(scriptedModel([[script.text("a😀b😀😀", { chunk: 1 })]]));
     const deltas = parts.flatMap((part) => (part.type === "text-delta" ? [part.delta] : []));
     expect(deltas).toEqual(["a", "😀", "b", "😀", "😀"]);
   });
 
   test("finishes as it says", async () => {
-    const model = scripted([[say("x"), finish({ reason: "length", inputTokens: 7, outputTokens: 9 })]]);
+    const model = scriptedModel([
+      [script.text("x"), script.finish({ reason: "length", inputTokens: 7, outputTokens: 9 })],
+    ]);
     const { parts } = await hear(model);
     expect(parts.at(-1)).toMatchObject({
       finishReason: { unified: "length" },
@@ -103,26 +99,31 @@ describe("an answer", () => {
 
   test("is paced by the timer it is given", async () => {
     const waits: number[] = [];
-    const model = scripted([[wait(500), say("abcdef", { paceMs: 20 }), call("t", {}, { paceMs: 7 })]], {
-      sleep: async (ms) => waits.push(ms),
-    });
+    const model = scriptedModel(
+      [[script.delay(500), script.text("abcdef", { paceMs: 20 }), script.toolCall("t", {}, { paceMs: 7 })]],
+      {
+        sleep: async (ms) => waits.push(ms),
+      },
+    );
     expect(textOf((await hear(model)).parts)).toBe("abcdef");
     expect(waits).toEqual([500, 20, 20, 7]);
   });
 
   test("of many parts comes whole and in order", async () => {
     const text = Array.from({ length: 5000 }, (_, index) => String(index)).join(" ");
-    expect(textOf((await hear(scripted([[say(text, { chunk: 1 })]]))).parts)).toBe(text);
+    expect(textOf((await hear(scriptedModel([[script.text(text, { chunk: 1 })]]))).parts)).toBe(text);
   });
 });
 
-function failing(): Answer {
-  return [fail({ status: 500 }, { times: 2 }), say("ok"), breakOff({ times: 1 })];
+function failing(): ScriptedReply {
+  return [script.error({ status: 500 }, { times: 2 }), script.text("ok"), script.disconnect({ times: 1 })];
 }
 
 describe("failures", () => {
   test("at the start reject the call, with what the provider would say", async () => {
-    const { parts, error } = await hear(scripted([[fail({ status: 429, retryAfterMs: 1500 }), say("x")]]));
+    const { parts, error } = await hear(
+      scriptedModel([[script.error({ status: 429, retryAfterMs: 1500 }), script.text("x")]]),
+    );
     expect(parts).toEqual([]);
     expect(error).toMatchObject({
       code: "LLM_RATE_LIMITED",
@@ -133,21 +134,25 @@ describe("failures", () => {
   });
 
   test("later are in the stream, after everything before them", async () => {
-    const { parts, error } = await hear(scripted([[say("abcdefgh"), fail({ status: 529 })]]));
+    const { parts, error } = await hear(
+      scriptedModel([[script.text("abcdefgh"), script.error({ status: 529 })]]),
+    );
     expect(textOf(parts)).toBe("abcdefgh");
     expect(error).toMatchObject({ code: "LLM_RATE_LIMITED", status: 529, isRetryable: true });
   });
 
   test("a broken connection loses nothing that came before", async () => {
     for (const text of ["", "abcd", "x".repeat(1000)]) {
-      const { parts, error } = await hear(scripted([[say(text), breakOff(), say("never")]]));
+      const { parts, error } = await hear(
+        scriptedModel([[script.text(text), script.disconnect(), script.text("never")]]),
+      );
       expect(textOf(parts)).toBe(text);
       expect(error).toMatchObject({ code: "LLM_ERROR", reason: "UNREACHABLE", isRetryable: true });
     }
   });
 
   test("happen only as often as they are meant to, also where a function makes them anew", async () => {
-    for (const model of [scripted([failing()]), scripted(failing)]) {
+    for (const model of [scriptedModel([failing()]), scriptedModel(failing)]) {
       const errors: unknown[] = [];
       for (let asked = 0; asked < 4; asked++) errors.push((await hear(model)).error);
       expect(errors.slice(0, 3)).toMatchObject([{ status: 500 }, { status: 500 }, { reason: "UNREACHABLE" }]);
@@ -158,9 +163,15 @@ describe("failures", () => {
   test("hanging ends with the signal, or when nobody reads any more", async () => {
     const stop = new AbortController();
     setTimeout(() => stop.abort(new Error("enough")), 20);
-    const { parts, error } = await hear(scripted([[say("ab"), hang()]]), {}, { signal: stop.signal });
+    const { parts, error } = await hear(
+      scriptedModel([[script.text("ab"), script.hang()]]),
+      {},
+      { signal: stop.signal },
+    );
     expect(textOf(parts)).toBe("ab");
     expect(error).toMatchObject({ message: "enough" });
-    expect((await hear(scripted([[hang()]]), {}, { idleMs: 20 })).error).toMatchObject({ reason: "SILENT" });
+    expect((await hear(scriptedModel([[script.hang()]]), {}, { idleMs: 20 })).error).toMatchObject({
+      reason: "SILENT",
+    });
   });
 });

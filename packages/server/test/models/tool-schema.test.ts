@@ -4,13 +4,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 
-import { describeInput, parseArguments, parseInput, ToolSchemaError } from "../../src/models/tool-schema.ts";
+import { toJsonSchema, parseArguments, parseInput, ToolSchemaError } from "../../src/models/tool-schema.ts";
 
 const city = z.object({ city: z.string().describe("where"), days: z.number().int().max(7).default(1) });
 
 describe("a description", () => {
   test("is JSON Schema for what goes in", () => {
-    expect(describeInput(city, "weather")).toEqual({
+    expect(toJsonSchema(city, "weather")).toEqual({
       type: "object",
       properties: {
         city: { type: "string", description: "where" },
@@ -30,7 +30,7 @@ describe("a description", () => {
         jsonSchema: { input: () => ({ type: "object", properties: {} }), output: () => ({}) },
       },
     } as const;
-    expect(describeInput(own, "t")).toMatchObject({ type: "object", properties: {} });
+    expect(toJsonSchema(own, "t")).toMatchObject({ type: "object", properties: {} });
   });
 
   const mute: StandardSchemaV1 = {
@@ -42,8 +42,8 @@ describe("a description", () => {
     ["what is no object", z.string()],
     ["what is no schema", {} as StandardSchemaV1],
   ])("fails for %s, and says for which tool", (_, schema) => {
-    expect(() => describeInput(schema, "weather")).toThrow(ToolSchemaError);
-    expect(() => describeInput(schema, "weather")).toThrow(/the tool weather: .*z[.]object/s);
+    expect(() => toJsonSchema(schema, "weather")).toThrow(ToolSchemaError);
+    expect(() => toJsonSchema(schema, "weather")).toThrow(/the tool weather: .*z[.]object/s);
   });
 });
 

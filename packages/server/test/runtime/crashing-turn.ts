@@ -5,13 +5,13 @@
 import { createMemoryLog } from "../../src/log/memory.ts";
 import type { Agent } from "../../src/runtime/define/agent.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { type Death, Mortality, mortalParts } from "./crash-injection.ts";
 import { Stage } from "./turn-harness.ts";
 
 /** @param cast makes the agent, for each worker anew */
 export async function doomedTurn(cast: () => Agent, death: Death) {
-  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+  const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
   const stage = await Stage.open(parts);
   const ref = await stage.session();
   const died: string[] = [];

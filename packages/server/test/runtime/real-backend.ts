@@ -6,7 +6,7 @@ import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { postgresStore } from "../../src/store/postgres/store.ts";
+import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import type { StageParts } from "./turn-harness.ts";
 
 export async function realParts(): Promise<StageParts> {
@@ -24,7 +24,7 @@ export async function partsOn(
   await migrateEngine(databaseUrl);
   return {
     log: await createRedisLog({ url: redisUrl, prefix }),
-    store: postgresStore(db, { leases: openDatabase({ url: databaseUrl, max: 2 }) }),
+    store: createPostgresStore(db, { leases: openDatabase({ url: databaseUrl, max: 2 }) }),
     signals: createRedisSignals({ url: redisUrl, prefix }),
     engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl }),
   };

@@ -6,27 +6,27 @@ import { randomUUID } from "node:crypto";
 import {
   type Block,
   emptyState,
-  type Event,
+  type SessionEvent,
   fold,
-  legal,
+  checkEvent,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
-import { createInlineEngine, createInlineHub, type InlineHub } from "../../src/engine/memory.ts";
+import { createMemoryEngine, createMemoryEngineHub, type MemoryEngineHub } from "../../src/engine/memory.ts";
 import type { Log } from "../../src/log/log.ts";
 import type { Agent } from "../../src/runtime/define/agent.ts";
-import { startWorker, type Worker, type WorkerOptions } from "../../src/runtime/worker/worker.ts";
-import { createSession, openSession } from "../../src/session/lifecycle/create.ts";
+import { createWorker, type Worker, type WorkerOptions } from "../../src/runtime/worker/worker.ts";
+import { createSession, ensureSessionLog } from "../../src/session/lifecycle/create.ts";
 import { sendMessage } from "../../src/session/messages/send.ts";
 import { stopTurn } from "../../src/session/messages/stop-turn.ts";
 import type { Signals } from "../../src/signals/signals.ts";
 import { systemEnv } from "../../src/util/env.ts";
-import type { Actor, Ref } from "../../src/store/refs.ts";
-import type { OpenStore } from "../../src/store/store.ts";
+import type { Actor, SessionRef } from "../../src/store/refs.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 
 export interface StageParts {
   readonly log: Log;
-  readonly store: OpenStore;
+  readonly store: ClosableStore;
   readonly signals: Signals;
   /** In memory when absent. */
   readonly engine?: WorkerOptions["engine"];
@@ -34,7 +34,7 @@ export interface StageParts {
 
 export class Stage {
   readonly parts: StageParts;
-  readonly hub: InlineHub = createInlineHub();
+  readonly hub: MemoryEngineHub = createMemoryEngineHub();
   readonly actor: Actor;
   readonly errors: { error: unknown; about: string }[] = [];
   readonly #workers: Worker[] = [];
@@ -57,17 +57,17 @@ export class Stage {
   }
 
   /** Makes the log of a session that only the store has, such as a fork. */
-  async reopen(ref: Ref): Promise<void> {
-    await openSession(this.parts, ref);
+  async reopen(ref: SessionRef): Promise<void> {
+    await ensureSessionLog(this.parts, ref);
   }
 
   async worker(agents: readonly Agent[], options: Partial<WorkerOptions> = {}): Promise<Worker> {
     const { store, log, signals } = this.parts;
-    const worker = await startWorker({
+    const worker = await createWorker({
       store,
       log,
       signals,
-      engine: this.parts.engine ?? ((hooks) => createInlineEngine({ ...hooks, hub: this.hub })),
+      engine: this.parts.engine ?? ((hooks) => createMemoryEngine({ ...hooks, hub: this.hub })),
       agents,
       sweepMs: 100,
       // Long: on a machine that stops for seconds a short lease would only be lost. Whoever is to die says how soon it's missed.
@@ -85,13 +85,13 @@ export class Stage {
     return this.worker(agents, options);
   }
 
-  async session(): Promise<Ref> {
+  async session(): Promise<SessionRef> {
     const session = await createSession(this.parts, this.actor, { id: `s-${randomUUID()}` }, systemEnv);
     return { tenant: this.actor.tenant, session: session.id };
   }
 
   async send(
-    ref: Ref,
+    ref: SessionRef,
     text: string,
     options: { agent?: string; mode?: "agent" | "chat" } = {},
   ): Promise<string> {
@@ -100,13 +100,13 @@ export class Stage {
     return id;
   }
 
-  stop(ref: Ref, turn?: string) {
+  stop(ref: SessionRef, turn?: string) {
     return stopTurn(this.parts, ref, { by: this.actor.user, ...(turn === undefined ? {} : { turn }) });
   }
 
   /** Sends, and waits until that turn has ended. */
   async ask(
-    ref: Ref,
+    ref: SessionRef,
     text: string,
     options: { agent?: string; mode?: "agent" | "chat" } = {},
   ): Promise<Turn> {
@@ -115,7 +115,7 @@ export class Stage {
   }
 
   /** The turn that passes, once it has ended and its worker is done with it. */
-  async ended(ref: Ref, test: (turn: Turn) => boolean, patienceMs = 120_000): Promise<Turn> {
+  async ended(ref: SessionRef, test: (turn: Turn) => boolean, patienceMs = 120_000): Promise<Turn> {
     return this.until(ref, patienceMs, async (state) => {
       const turn = state.turns.findLast(test);
       if (turn === undefined || turn.status === "running") return null;
@@ -125,7 +125,7 @@ export class Stage {
   }
 
   async until<T>(
-    ref: Ref,
+    ref: SessionRef,
     patienceMs: number,
     look: (state: SessionState) => Promise<T | null> | T | null,
   ): Promise<T> {
@@ -142,9 +142,9 @@ export class Stage {
   }
 
   /** Everything ever written that is still there, from the archive and the log. */
-  async events(ref: Ref): Promise<Event[]> {
+  async events(ref: SessionRef): Promise<SessionEvent[]> {
     const { store, log } = this.parts;
-    const events: Event[] = [];
+    const events: SessionEvent[] = [];
     for (let after = 0; ;) {
       const page = await store.archive.events(ref, { after, limit: 500 });
       if (page.length === 0) break;
@@ -161,10 +161,10 @@ export class Stage {
   }
 
   /** The fold of all that was written, each event held to the rules. */
-  async state(ref: Ref): Promise<SessionState> {
+  async state(ref: SessionRef): Promise<SessionState> {
     let state = emptyState;
     for (const event of await this.events(ref)) {
-      const wrong = legal(state, event);
+      const wrong = checkEvent(state, event);
       if (wrong !== null) throw new Error(`${wrong.rule} ${wrong.message}: ${JSON.stringify(event)}`);
       state = fold(state, event);
     }

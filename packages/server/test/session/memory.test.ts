@@ -1,25 +1,25 @@
 /** What joins log and store, on memory. */
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { commandsContract } from "./messages/commands.contract.ts";
 import { handoffContract } from "./history/handoff-history.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract(
   "memory",
-  async () => ({ log: createMemoryLog(), store: memoryStore() }),
+  async () => ({ log: createMemoryLog(), store: createMemoryStore() }),
   Number(process.env["TURNSTREAM_LOGS"] ?? 300),
 );
 
 handoffContract(
   "memory",
-  async () => ({ log: createMemoryLog(), store: memoryStore() }),
+  async () => ({ log: createMemoryLog(), store: createMemoryStore() }),
   Number(process.env["TURNSTREAM_LOGS"] ?? 100),
 );
 
 commandsContract("memory", async () => ({
   log: createMemoryLog(),
-  store: memoryStore(),
+  store: createMemoryStore(),
   signals: createMemorySignals(),
 }));

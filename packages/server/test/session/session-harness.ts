@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import {
   emptyState,
-  type Event,
+  type SessionEvent,
   type EventDraft,
   fold,
   type SessionState,
@@ -13,12 +13,12 @@ import {
 } from "@turnstream/protocol";
 import type { Log } from "../../src/log/log.ts";
 import { claimSession, type Claimed } from "../../src/session/lifecycle/claim.ts";
-import type { Actor, Ref } from "../../src/store/refs.ts";
-import type { OpenStore } from "../../src/store/store.ts";
+import type { Actor, SessionRef } from "../../src/store/refs.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 
 export interface TestParts {
   readonly log: Log;
-  readonly store: OpenStore;
+  readonly store: ClosableStore;
 }
 
 export type MakeParts = () => Promise<TestParts>;
@@ -26,13 +26,13 @@ export type MakeParts = () => Promise<TestParts>;
 export class World {
   readonly parts: TestParts;
   readonly actor: Actor;
-  readonly ref: Ref;
+  readonly ref: SessionRef;
   /** Everything written, as the log numbered it. */
-  readonly events: Event[] = [];
+  readonly events: SessionEvent[] = [];
   #claimed: Claimed | null = null;
   #counter = 0;
 
-  private constructor(parts: TestParts, actor: Actor, ref: Ref) {
+  private constructor(parts: TestParts, actor: Actor, ref: SessionRef) {
     this.parts = parts;
     this.actor = actor;
     this.ref = ref;
@@ -72,7 +72,10 @@ export class World {
   }
 
   /** Writes a legal log event by event; takeovers become claims. */
-  async write(events: readonly Event[], between: () => Promise<void> = async () => undefined): Promise<void> {
+  async write(
+    events: readonly SessionEvent[],
+    between: () => Promise<void> = async () => undefined,
+  ): Promise<void> {
     for (const { v: _v, id: _id, at: _at, first: _first, ...rest } of events) {
       const draft = rest as EventDraft;
       if (draft.type === "session.start") await this.start();

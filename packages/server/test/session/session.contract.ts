@@ -1,17 +1,17 @@
 /** What joins log and store, as tests that run on memory and on real servers. */
 import { randomUUID } from "node:crypto";
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
-import { type Event, foldAll, parseCursor, type SessionState } from "@turnstream/protocol";
+import { type SessionEvent, foldAll, parseCursor, type SessionState } from "@turnstream/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Log } from "../../src/log/log.ts";
-import { archiveSession, trimSession } from "../../src/session/archive/archive.ts";
-import { claimIdle } from "../../src/session/lifecycle/claim.ts";
+import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
+import { claimIdleSession } from "../../src/session/lifecycle/claim.ts";
 import { eraseExpired, eraseSession, eraseUser, finishErasures } from "../../src/session/lifecycle/erase.ts";
 import { readHistory, readOlderTurns } from "../../src/session/history/read-history.ts";
-import { deliverCommitted, relayOutbox } from "../../src/session/archive/relay-outbox.ts";
-import { readShared } from "../../src/session/history/shared-history.ts";
-import type { Ref } from "../../src/store/refs.ts";
+import { publishCommitted, relayOutbox } from "../../src/session/archive/relay-outbox.ts";
+import { readSharedSession } from "../../src/session/history/shared-history.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
 import type { Store } from "../../src/store/store.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { signShare } from "../../src/store/rules/share-token.ts";
@@ -56,7 +56,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
 
     /** Everything in the archive, folded from its events alone. */
     async function refolded(world: World): Promise<SessionState> {
-      const events: Event[] = [];
+      const events: SessionEvent[] = [];
       while (true) {
         const page = await parts.store.archive.events(world.ref, {
           after: parseCursor(events.at(-1)?.id ?? "0-0")?.seq ?? 0,
@@ -79,7 +79,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
               await world.write(events, async () => {
                 const move = moves[n++ % moves.length];
                 if (move === 1) await archiveSession(parts, world.ref, { step: 3 });
-                if (move === 2) await trimSession(parts, world.ref);
+                if (move === 2) await trimLog(parts, world.ref);
                 if (move === 3) await archiveSession(parts, world.ref);
                 if (move !== undefined && move >= 4) {
                   const turns = move - 3;
@@ -89,7 +89,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
                 }
               });
               await archiveSession(parts, world.ref);
-              await trimSession(parts, world.ref);
+              await trimLog(parts, world.ref);
               const { state, cursor, floor } = await readHistory(parts, world.ref, { turns: 100 });
               expect(plain(state)).toEqual(plain(world.folded()));
               expect(cursor).toBe(floor);
@@ -151,7 +151,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         const archiving = async () => {
           while (!work.done) {
             await archiveSession(parts, world.ref, { step: 7 });
-            await trimSession(parts, world.ref, { keep: 5 });
+            await trimLog(parts, world.ref, { keep: 5 });
             await new Promise((resolve) => setTimeout(resolve, 1));
           }
         };
@@ -172,7 +172,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         const history = await readHistory(parts, world.ref);
         expect(history).toMatchObject({ withoutLog: "missing", cursor: history.floor });
         expect(history.state.title).toBe("kept");
-        const { epoch, cursor } = await claimIdle(parts, world.ref, "gateway");
+        const { epoch, cursor } = await claimIdleSession(parts, world.ref, "gateway");
         expect(cursor).toBe(`${epoch}-3`);
         expect(await parts.log.read(world.ref.session, { after: history.cursor })).toMatchObject({
           ok: true,
@@ -314,10 +314,10 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
       test("trims only what is archived", async () => {
         const world = await (await World.make(parts)).start();
         for (let n = 0; n < 5; n++) await world.append(title(`${n}`));
-        expect(await trimSession(parts, world.ref)).toBe(true);
+        expect(await trimLog(parts, world.ref)).toBe(true);
         expect(await readAll(parts.log, world.ref.session)).toHaveLength(6);
         await archiveSession(parts, world.ref, { upTo: world.events[2]?.id ?? "" });
-        await trimSession(parts, world.ref);
+        await trimLog(parts, world.ref);
         expect(await parts.log.head(world.ref.session)).toMatchObject({ base: world.events[2]?.id });
       });
     });
@@ -333,7 +333,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         await world.append(title("secret"));
         await archiveSession(parts, world.ref);
         const link = signShare(share.id, "old secret");
-        const seen = await readShared(parts.store, link, secrets);
+        const seen = await readSharedSession(parts.store, link, secrets);
         expect(seen?.state).toMatchObject({ title: "shared", seq: 2 });
         expect(JSON.stringify(seen)).not.toContain("secret");
         for (const bad of [
@@ -342,10 +342,10 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
           signShare(share.id, "other"),
           signShare("none", "new secret"),
         ]) {
-          expect(await readShared(parts.store, bad, secrets)).toBeNull();
+          expect(await readSharedSession(parts.store, bad, secrets)).toBeNull();
         }
         await parts.store.shares.revoke(world.actor, share.id);
-        expect(await readShared(parts.store, link, secrets)).toBeNull();
+        expect(await readSharedSession(parts.store, link, secrets)).toBeNull();
       });
 
       test("can be forked: the fork is a session of its own that goes on", async () => {
@@ -362,7 +362,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         const before = await readHistory(parts, fork);
         expect(before.state).toMatchObject({ title: "shared", session: id });
         // A cursor of the source means nothing here.
-        await claimIdle(parts, fork, "worker");
+        await claimIdleSession(parts, fork, "worker");
         const foreign = await parts.log.read(id, { after: world.events.at(-1)?.id ?? "" });
         expect(foreign.ok).toBe(false);
         const after = await readHistory(parts, fork);
@@ -381,7 +381,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         };
         // Brought by its writer.
         await store.outbox.add(world.ref, row("a"));
-        expect(await deliverCommitted(parts, world.ref)).toEqual({ delivered: 1, failure: null });
+        expect(await publishCommitted(parts, world.ref)).toEqual({ delivered: 1, failure: null });
         // Its writer died after the commit.
         await store.outbox.add(world.ref, row("b"));
         // Its writer died after the append.
@@ -391,14 +391,14 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         await store.outbox.add(world.ref, row("d"));
         await appendAs("d");
         await archiveSession(parts, world.ref);
-        await trimSession(parts, world.ref);
+        await trimLog(parts, world.ref);
         // Everybody is at it at once, also a writer that was frozen since before.
         await store.outbox.add(world.ref, row("e"));
         await Promise.all([
           relay(parts),
           relay(parts),
-          deliverCommitted(parts, world.ref),
-          deliverCommitted(parts, world.ref),
+          publishCommitted(parts, world.ref),
+          publishCommitted(parts, world.ref),
         ]);
         await relay(parts);
         expect(await store.outbox.undelivered(world.ref, 10)).toEqual([]);
@@ -419,8 +419,8 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         await relay(parts);
         await world.append(title("more"));
         await archiveSession(parts, world.ref);
-        await trimSession(parts, world.ref);
-        expect(await deliverCommitted(frozen, world.ref)).toEqual({ delivered: 0, failure: null });
+        await trimLog(parts, world.ref);
+        expect(await publishCommitted(frozen, world.ref)).toEqual({ delivered: 0, failure: null });
         expect(await inArchive(world)).toEqual(["decided once", "more"]);
       });
 
@@ -428,7 +428,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         const world = await (await World.make(parts)).start();
         await archiveSession(parts, world.ref);
         await parts.store.outbox.add(world.ref, row("lost"));
-        await deliverCommitted(parts, world.ref);
+        await publishCommitted(parts, world.ref);
         await parts.log.remove(world.ref.session);
         await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         await relay(parts);
@@ -447,12 +447,12 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         await archiveSession(parts, world.ref);
         await parts.log.remove(world.ref.session);
         await parts.store.outbox.add(world.ref, row("late"));
-        expect(await deliverCommitted(parts, world.ref)).toMatchObject({
+        expect(await publishCommitted(parts, world.ref)).toMatchObject({
           delivered: 0,
           failure: { code: "UNCLAIMED" },
         });
         expect(await relay(parts)).toMatchObject({ delivered: 0, postponed: 1 });
-        const claim = (ref: Ref) => claimIdle(parts, ref, "relay");
+        const claim = (ref: SessionRef) => claimIdleSession(parts, ref, "relay");
         await expect
           .poll(() => relayOutbox(parts, { olderThanMs: 0, claim }), { timeout: 30_000 })
           .toMatchObject({ delivered: 1 });
@@ -467,10 +467,10 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         for (const key of keys) {
           await parts.store.outbox.add(world.ref, row(key));
           // The first ones are left by their writer.
-          if (key > "k3") bringing.push(deliverCommitted(parts, world.ref), relay(parts));
+          if (key > "k3") bringing.push(publishCommitted(parts, world.ref), relay(parts));
         }
         await Promise.all(bringing);
-        await deliverCommitted(parts, world.ref);
+        await publishCommitted(parts, world.ref);
         expect(await told(world)).toEqual(["session.start", ...keys.map((key) => `decided ${key}`)]);
       });
     });

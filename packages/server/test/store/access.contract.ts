@@ -2,14 +2,18 @@
 import { expect, test } from "vitest";
 
 import type { Actor } from "../../src/store/refs.ts";
-import type { OpenStore } from "../../src/store/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 
 const ROUTE = "POST /sessions";
 const request = (key = unique("key"), digest = "d1") => ({ route: ROUTE, key, digest });
 
-async function mine(store: OpenStore, actor: Actor, asked: { route: string; key: string; digest: string }) {
+async function mine(
+  store: ClosableStore,
+  actor: Actor,
+  asked: { route: string; key: string; digest: string },
+) {
   const begun = await store.idempotency.begin(actor, asked);
   if (begun.state !== "yours") throw new Error(`it is ${begun.state}`);
   return begun;

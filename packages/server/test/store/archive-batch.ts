@@ -1,9 +1,9 @@
 /** Makes archive batches from logs, the way the archiver does: coalesced events, folded turns and header. */
 import {
-  blocksOf,
+  listBlocks,
   coalesce,
   type Cursor,
-  type Event,
+  type SessionEvent,
   foldAll,
   isPending,
   outlivesTurn,
@@ -18,14 +18,18 @@ import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import type { ArchiveBatch } from "../../src/store/ports/archive.ts";
 
 /** A log of `turns` turns with one text each, in epoch 1. */
-export function chat(turns: number, text = "hello"): Event[] {
+export function chat(turns: number, text = "hello"): SessionEvent[] {
   const writer = new LogWriter().session();
   for (let n = 0; n < turns; n += 1) writer.begin("say it").text([text, ", ", text], { final: true }).end();
   return writer.events;
 }
 
 /** The part of `log` after `from`, up to its end or `to`. */
-export function batchOf(log: readonly Event[], from: Cursor = START_CURSOR, to = log.at(-1)?.id ?? from) {
+export function batchOf(
+  log: readonly SessionEvent[],
+  from: Cursor = START_CURSOR,
+  to = log.at(-1)?.id ?? from,
+) {
   const begin = parseCursor(from)?.seq ?? 0;
   const end = parseCursor(to)?.seq ?? 0;
   const { turns, ...header } = foldAll(log.slice(0, end));
@@ -47,5 +51,5 @@ function isSame(a: Turn, b: Turn | undefined): boolean {
 }
 
 function hasOpenEnds(turn: Turn): boolean {
-  return blocksOf(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
+  return listBlocks(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
 }

@@ -1,25 +1,25 @@
 /** What every store promises of epochs, turns and the archive. */
-import { type Event, foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
+import { type SessionEvent, foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { Ref } from "../../src/store/refs.ts";
-import type { OpenStore } from "../../src/store/store.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type Harness, type MakeStore, newSession } from "./harness.ts";
 
 export function archiveContract(name: string, makeStore: MakeStore): void {
   describe(`${name}: archive`, () => {
     let harness: Harness;
-    let store: OpenStore;
+    let store: ClosableStore;
     beforeAll(async () => {
       harness = await makeStore();
       store = harness.store;
     });
     afterAll(() => store.close());
 
-    const allEvents = async (ref: Ref, limit = 1000) => {
-      const events: Event[] = [];
+    const allEvents = async (ref: SessionRef, limit = 1000) => {
+      const events: SessionEvent[] = [];
       for (;;) {
         const last = events.at(-1);
         const after = last === undefined ? 0 : Number(last.id.split("-")[1]);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { isStoreError } from "../../src/store/errors.ts";
-import type { OpenStore } from "../../src/store/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { suite } from "./suite.ts";
@@ -168,7 +168,7 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
 }
 
 /** What is asked for by an id alone. */
-function byId(store: OpenStore, id: string) {
+function byId(store: ClosableStore, id: string) {
   return [
     () => store.tenants.get(id),
     () => store.tenants.create({ id, name: "T" }),
@@ -190,7 +190,7 @@ function byId(store: OpenStore, id: string) {
 }
 
 function byRef(
-  store: OpenStore,
+  store: ClosableStore,
   ref: { tenant: string; session: string },
   actor: { tenant: string; user: string },
 ) {

@@ -1,7 +1,7 @@
 /** What every store promises of the audit. */
 import { expect, test } from "vitest";
 
-import { NO_AUDIT } from "../../src/store/rules/audit.ts";
+import { EMPTY_AUDIT_HEAD } from "../../src/store/rules/audit.ts";
 import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
 import { type MakeStore, newSession, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
@@ -14,7 +14,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
     test("rows are chained, from 1 on, in each tenant", async () => {
       const tenant = await newTenant(store());
       expect(await store().audit.head(tenant)).toBeNull();
-      expect(await verifyTenantAudit(store().audit, tenant)).toEqual({ ok: true, head: NO_AUDIT });
+      expect(await verifyTenantAudit(store().audit, tenant)).toEqual({ ok: true, head: EMPTY_AUDIT_HEAD });
       const first = await add(tenant, "s1", 7);
       const entry = {
         actor: null,
@@ -24,7 +24,13 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       };
       const second = await store().audit.add(tenant, entry);
       await add(await newTenant(store()), "s1");
-      expect(first).toMatchObject({ tenant, n: 1, actor: 7, prevHash: NO_AUDIT.hash, detail: "null" });
+      expect(first).toMatchObject({
+        tenant,
+        n: 1,
+        actor: 7,
+        prevHash: EMPTY_AUDIT_HEAD.hash,
+        detail: "null",
+      });
       expect(second).toMatchObject({
         n: 2,
         actor: null,

@@ -6,21 +6,21 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { postgresStore } from "../../src/store/postgres/store.ts";
-import type { OpenStore } from "../../src/store/store.ts";
+import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import { newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { newOrder } from "./payments.contract.ts";
 import { type PostgresHarness, timedHarness } from "./postgres-harness.ts";
 
 let harness: PostgresHarness;
-let store: OpenStore;
-let other: OpenStore;
+let store: ClosableStore;
+let other: ClosableStore;
 
 beforeAll(async () => {
   harness = await timedHarness({ max: 20 });
   store = harness.store;
-  other = postgresStore(openDatabase({ url: harness.url, max: 20 }));
+  other = createPostgresStore(openDatabase({ url: harness.url, max: 20 }));
 });
 afterAll(() => Promise.all([store, other].map((each) => each.close())));
 

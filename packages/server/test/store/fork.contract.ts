@@ -1,6 +1,6 @@
 /** What every store promises of forking a share. */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
-import { blobAddress, foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
+import { blobUrl, foldAll, restore, SCHEMA_VERSION, snapshot } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 
 import { forkShare } from "../../src/store/fork/fork-share.ts";
@@ -14,7 +14,7 @@ export function forkContract(name: string, makeStore: MakeStore): void {
       const { actor, ref } = await newSession(store());
       const writer = new LogWriter().session().begin("one").text(["first"], { final: true }).end();
       const whole = { blob: "b", size: 5, media_type: "text/plain" };
-      const files = [{ url: blobAddress("picture") }];
+      const files = [{ url: blobUrl("picture") }];
       writer.add({ type: "message.add", message: "m", text: "who", whole, files });
       writer.add({ type: "session.update", title: "Markets" });
       writer.begin("two").think(["hm"]);

@@ -1,14 +1,14 @@
 /** The log of a fork: legal from its first event, closed at its end, and the same to look at. */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import {
-  blocksOf,
+  listBlocks,
   coalesce,
   emptyState,
-  type Event,
+  type SessionEvent,
   fold,
   foldAll,
   isPending,
-  legal,
+  checkEvent,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
@@ -19,17 +19,17 @@ import { forkLog } from "../../src/store/fork/fork-log.ts";
 
 const made = { session: "ses_fork", number: 99, firstEpoch: 1000, at: 5 };
 
-function foldLegally(events: readonly Event[]): SessionState {
+function foldLegally(events: readonly SessionEvent[]): SessionState {
   let state = emptyState;
   for (const event of events) {
-    const wrong = legal(state, event);
+    const wrong = checkEvent(state, event);
     if (wrong !== null) throw new Error(`${wrong.rule} ${event.type} at ${event.id}: ${wrong.message}`);
     state = fold(state, event);
   }
   return state;
 }
 
-function epochs(list: readonly Event[]): number[] {
+function epochs(list: readonly SessionEvent[]): number[] {
   return list.map((event) => Number(event.id.split("-")[0]));
 }
 
@@ -38,7 +38,7 @@ function shown(turn: Turn) {
   const { id, number, start, started_at, mode } = turn;
   // Who wrote it is not copied.
   const message = turn.message === null ? null : { ...turn.message, by: null };
-  const blocks = blocksOf(turn).filter((block) => block.end !== null);
+  const blocks = listBlocks(turn).filter((block) => block.end !== null);
   const texts = blocks.map((block) => [block.id, block.kind, "text" in block ? block.text : null]);
   return { id, number, message, start, started_at, mode, texts };
 }
@@ -52,7 +52,7 @@ test("every prefix of a legal log forks to a legal log in which nothing is open"
       expect(state).toMatchObject({ session: "ses_fork", number: 99, waiting: [] });
       for (const turn of state.turns.toArray()) {
         expect(turn.status).not.toBe("running");
-        for (const block of blocksOf(turn)) {
+        for (const block of listBlocks(turn)) {
           expect(block.end).not.toBeNull();
           if ("version" in block) expect(isPending(block)).toBe(false);
         }

@@ -6,12 +6,12 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Env } from "../../src/util/env.ts";
-import { memoryStore } from "../../src/store/memory/store.ts";
-import type { OpenStore } from "../../src/store/store.ts";
-import type { Actor, Ref } from "../../src/store/refs.ts";
+import { createMemoryStore } from "../../src/store/memory/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
+import type { Actor, SessionRef } from "../../src/store/refs.ts";
 
 export interface Harness {
-  readonly store: OpenStore;
+  readonly store: ClosableStore;
   /** Lets time pass, by the clock that the store goes by. */
   wait(ms: number): Promise<void>;
 }
@@ -35,7 +35,7 @@ export async function memoryHarness(): Promise<Harness> {
     randomBytes: (size) => randomBytes(size),
   };
   return {
-    store: memoryStore(env),
+    store: createMemoryStore(env),
     wait: async (ms) => {
       now += ms;
       // Others get their turn too.
@@ -44,14 +44,14 @@ export async function memoryHarness(): Promise<Harness> {
   };
 }
 
-export async function newTenant(store: OpenStore): Promise<string> {
+export async function newTenant(store: ClosableStore): Promise<string> {
   const id = unique("tenant");
   await store.tenants.create({ id, name: "A tenant" });
   return id;
 }
 
 /** A person of a new tenant, and a session of theirs. */
-export async function newSession(store: OpenStore): Promise<{ actor: Actor; ref: Ref }> {
+export async function newSession(store: ClosableStore): Promise<{ actor: Actor; ref: SessionRef }> {
   const actor = { tenant: await newTenant(store), user: unique("user") };
   const session = unique("session");
   await store.sessions.create(actor, { id: session, firstEpoch: 1 });

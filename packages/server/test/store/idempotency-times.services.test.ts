@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
-import { REQUEST_CLAIM_MS, REQUEST_KEPT_MS } from "../../src/store/ports/access.ts";
+import { REQUEST_LEASE_MS, RESPONSE_RETENTION_MS } from "../../src/store/ports/access.ts";
 import { type Harness, memoryHarness, newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 
@@ -27,7 +27,7 @@ for (const [name, make] of [
     const { actor } = await newSession(store);
     const asked = { route: "POST /x", key: "k", digest: "d" };
     const first = await store.idempotency.begin(actor, asked);
-    await harness.wait(REQUEST_CLAIM_MS - 5_000);
+    await harness.wait(REQUEST_LEASE_MS - 5_000);
     expect(await store.idempotency.begin(actor, asked)).toEqual({ state: "busy" });
     await harness.wait(6_000);
     const second = await store.idempotency.begin(actor, asked);
@@ -36,14 +36,14 @@ for (const [name, make] of [
     // Whoever was taken for dead and wasn't: the other's answer counts.
     expect(await store.idempotency.finish(actor, asked, first.claim, { status: 200, body: 1 })).toBe(false);
     expect(await store.idempotency.finish(actor, asked, second.claim, { status: 200, body: 2 })).toBe(true);
-    await harness.wait(REQUEST_KEPT_MS - 300_000);
+    await harness.wait(RESPONSE_RETENTION_MS - 300_000);
     expect(await store.idempotency.begin(actor, { ...asked, digest: "e" })).toEqual({ state: "different" });
     await harness.wait(300_000);
     // Before anybody has swept.
     const anew = await store.idempotency.begin(actor, { ...asked, digest: "e" });
     expect(anew.state === "yours" && anew.id !== first.id).toBe(true);
     expect(await store.idempotency.sweep(100)).toBe(0);
-    await harness.wait(REQUEST_KEPT_MS + 1_000);
+    await harness.wait(RESPONSE_RETENTION_MS + 1_000);
     expect(await store.idempotency.sweep(100)).toBe(1);
     await store.close();
   });

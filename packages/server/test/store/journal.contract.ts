@@ -3,12 +3,12 @@ import type { Json } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 
 import { isStoreError } from "../../src/store/errors.ts";
-import type { Ref } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
 
-const next = (store: Store, ref: Ref) => store.epochs.next(ref, { seen: 0, by: "w", reason: "test" });
+const next = (store: Store, ref: SessionRef) => store.epochs.next(ref, { seen: 0, by: "w", reason: "test" });
 
 export function journalContract(name: string, makeStore: MakeStore): void {
   suite(name, "the journal", makeStore, (store) => {

@@ -5,7 +5,7 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { scopeWord } from "../../src/store/rules/knowledge.ts";
+import { scopeToken } from "../../src/store/rules/knowledge.ts";
 import { newTenant } from "./harness.ts";
 import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
 import { TIMED } from "../timed-test.ts";
@@ -30,7 +30,7 @@ async function fill(tenant: string, pieces: number): Promise<void> {
   await sql`insert into knowledge_chunks (tenant_id, base, object_id, n, first_line, last_line, text, words)
     select ${tenant}, 'b', 'o' || (n / ${PER_OBJECT}), n % ${PER_OBJECT}, (n % ${PER_OBJECT}) * 10 + 1,
       (n % ${PER_OBJECT}) * 10 + 10, 'the ' || array_to_string(w, ' '),
-      array_to_tsvector(w || array[${scopeWord(tenant, "b")}, 'the'])
+      array_to_tsvector(w || array[${scopeToken(tenant, "b")}, 'the'])
     from generate_series(0, ${pieces - 1}) n,
       lateral (select array(
         select 'w' || k from generate_series(1, 40) k where n % (k + 1) = 0

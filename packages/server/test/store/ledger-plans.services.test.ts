@@ -5,7 +5,7 @@
 import { type LogEvent, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { OpenStore } from "../../src/store/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import { postgresHarness, type PostgresHarness } from "./postgres-harness.ts";
 
 interface Plan {
@@ -30,7 +30,7 @@ const ref = { tenant: "t70", session: "s70" };
 const MOST_READ = 250;
 const MOST_CHANGED = 1250;
 
-const queries: Record<string, (store: OpenStore) => Promise<unknown>> = {
+const queries: Record<string, (store: ClosableStore) => Promise<unknown>> = {
   "keys.verify": (store) => store.keys.verify(`ts_${"0".repeat(22)}07_${"a".repeat(43)}`),
   "keys.live": (store) => store.keys.live(["0".repeat(22) + "07"]),
   "keys.list": (store) => store.keys.list("t7"),
@@ -113,7 +113,7 @@ async function filled(sessions: number): Promise<Filled> {
 
 async function plansOf(
   { harness, seen }: Filled,
-  query: (store: OpenStore) => Promise<unknown>,
+  query: (store: ClosableStore) => Promise<unknown>,
 ): Promise<Plan[]> {
   seen.length = 0;
   await query(harness.store);

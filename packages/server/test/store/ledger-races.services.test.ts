@@ -4,10 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { ChangeResult } from "../../src/store/ports/interactions.ts";
+import type { TransitionResult } from "../../src/store/ports/interactions.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { postgresStore } from "../../src/store/postgres/store.ts";
-import type { OpenStore } from "../../src/store/store.ts";
+import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import { newSession, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { newOrder } from "./payments.contract.ts";
@@ -18,12 +18,12 @@ const RACES = 300;
 const NOTHING = { turns: 0, calls: 0, input_tokens: 0, output_tokens: 0, total_tokens: 0 };
 
 let harness: PostgresHarness;
-let racers: OpenStore[];
+let racers: ClosableStore[];
 
 beforeAll(async () => {
   harness = await timedHarness();
   const { url } = harness;
-  racers = WISHES.map(() => postgresStore(openDatabase({ url, max: 1 })));
+  racers = WISHES.map(() => createPostgresStore(openDatabase({ url, max: 1 })));
 });
 
 afterAll(async () => {
@@ -39,10 +39,10 @@ test(`one winner in each of ${RACES} races of approve, edit, reject, time-out an
     const { id } = anInteraction("approval");
     await harness.store.interactions.request(ref, anInteraction("approval", { id, ...deadline }));
     const results = await Promise.all(
-      WISHES.map(async (_, at): Promise<ChangeResult> => {
+      WISHES.map(async (_, at): Promise<TransitionResult> => {
         // Others are first every time.
         const to = WISHES[(at + race) % WISHES.length] ?? "";
-        return await (racers[at] as OpenStore).transaction(async (tx) => {
+        return await (racers[at] as ClosableStore).transaction(async (tx) => {
           const result = await tx.interactions.change(ref, { id, to, body: { to } });
           if (result.won) await tx.usage.add(ref.tenant, { key: id, ...NOTHING });
           return result;
@@ -77,8 +77,8 @@ test("a decision made in time counts, also when somebody who then gave up held i
   const { id } = anInteraction("approval");
   const asked = anInteraction("approval", { id, deadlineMs: 600_000 });
   const { interaction } = await harness.store.interactions.request(ref, asked);
-  const [holder, waiter] = racers as [OpenStore, OpenStore];
-  let waiting: Promise<ChangeResult> | undefined;
+  const [holder, waiter] = racers as [ClosableStore, ClosableStore];
+  let waiting: Promise<TransitionResult> | undefined;
   const held = holder.transaction(async (tx) => {
     await tx.interactions.change(ref, { id, to: "rejected" });
     waiting = waiter.interactions.change(ref, { id, to: "approved" });
@@ -95,7 +95,7 @@ test("a decision made in time counts, also when somebody who then gave up held i
 
 test("a notice that comes while its order is being made is never left over", async () => {
   const { ref } = await newSession(harness.store);
-  const [maker, notified] = racers as [OpenStore, OpenStore];
+  const [maker, notified] = racers as [ClosableStore, ClosableStore];
   const outcomes = new Set<string>();
   // If the machine let one of them be first every time, each gets its turn.
   for (let race = 0; race < 60 || (race < 80 && outcomes.size < 2); race += 1) {

@@ -9,7 +9,7 @@ import { StoreError } from "../../src/store/errors.ts";
 import { toStoreError } from "../../src/store/postgres/errors.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { postgresStore } from "../../src/store/postgres/store.ts";
+import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import { newSession, newTenant } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 
@@ -24,7 +24,7 @@ test("four processes may migrate an empty database at once, and each migration r
   const ran = await Promise.all(pools.map((db) => migrate(db)));
   expect(ran.flat().toSorted()).toEqual(MIGRATIONS);
   expect(await migrate(pools[0] as (typeof pools)[0])).toEqual([]);
-  const stores = pools.map((db) => postgresStore(db));
+  const stores = pools.map((db) => createPostgresStore(db));
   await newTenant(stores[3] as (typeof stores)[0]);
   await Promise.all(stores.map((store) => store.close()));
 });
@@ -48,7 +48,7 @@ test("an error of the database is a StoreError that quotes no row", async () => 
 });
 
 test("a database that can't be reached is UNAVAILABLE", async () => {
-  const store = postgresStore(openDatabase({ url: "postgres://nobody@127.0.0.1:1/none" }));
+  const store = createPostgresStore(openDatabase({ url: "postgres://nobody@127.0.0.1:1/none" }));
   await expect(store.tenants.get("t")).rejects.toMatchObject({ code: "UNAVAILABLE" });
   await expect(store.transaction((tx) => tx.tenants.get("t"))).rejects.toMatchObject({ code: "UNAVAILABLE" });
   await store.close();
@@ -65,7 +65,7 @@ test("a database that is ahead of this version says so", async () => {
 });
 
 test("a database that nobody migrated is told as such, with what to run", async () => {
-  const store = postgresStore(openDatabase({ url: await freshDatabaseUrl() }));
+  const store = createPostgresStore(openDatabase({ url: await freshDatabaseUrl() }));
   await expect(store.tenants.get("t")).rejects.toMatchObject({
     code: "NOT_MIGRATED",
     message: expect.stringContaining("Run `turnstream migrate` first."),
@@ -108,7 +108,7 @@ test("a login, a database or a right to write that isn't there is UNAVAILABLE", 
   const at = (change: (to: URL) => void) => {
     const to = new URL(url);
     change(to);
-    return postgresStore(openDatabase({ url: to.href }));
+    return createPostgresStore(openDatabase({ url: to.href }));
   };
   const nowhere = at((to) => (to.pathname = "/nowhere"));
   const nobody = at((to) => (to.username = "nobody"));
@@ -128,7 +128,7 @@ test("a login, a database or a right to write that isn't there is UNAVAILABLE", 
 
 test("nobody waits for a key's use to be noted, and it is noted once, also by several servers", async () => {
   const { store, db, url } = await postgresHarness();
-  const other = postgresStore(openDatabase({ url }));
+  const other = createPostgresStore(openDatabase({ url }));
   const { ref } = await newSession(store);
   const { secret, key } = await store.keys.create(ref.tenant, { name: "k", scopes: [] });
   await sql`create table notings (at timestamptz)`.execute(db);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { backoffMs } from "../../src/store/ports/archive.ts";
-import type { OpenStore } from "../../src/store/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type Harness, type MakeStore, newSession } from "./harness.ts";
 
@@ -12,7 +12,7 @@ const soon = { limit: 1000, olderThanMs: 0 };
 export function outboxContract(name: string, makeStore: MakeStore): void {
   describe(`${name}: outbox and transactions`, () => {
     let harness: Harness;
-    let store: OpenStore;
+    let store: ClosableStore;
     beforeAll(async () => {
       harness = await makeStore();
       store = harness.store;

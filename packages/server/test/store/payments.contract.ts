@@ -3,8 +3,8 @@ import { TRANSITIONS } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { ApplyResult, NewOrder, Order, OrderMove } from "../../src/store/ports/payments.ts";
-import type { Ref } from "../../src/store/refs.ts";
+import type { ApplyResult, NewOrder, Order, OrderTransition } from "../../src/store/ports/payments.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
 import type { StorePorts } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
@@ -14,7 +14,7 @@ const MONEY = { amount: 1999, currency: "TWD" };
 
 export async function newOrder(
   store: StorePorts,
-  ref: Ref,
+  ref: SessionRef,
   more: Partial<NewOrder> = {},
 ): Promise<{ wanted: NewOrder; order: Order }> {
   const interaction = anInteraction("payment");
@@ -34,7 +34,7 @@ export async function newOrder(
 }
 
 /** Each word as a gateway, a poll, a timer or a person may bring it. */
-function wordsOf(orderNo: string): OrderMove[] {
+function wordsOf(orderNo: string): OrderTransition[] {
   const notice = (event: string) => ({ gateway: "newebpay", event: `${orderNo}/${event}`, body: { event } });
   return [
     { orderNo, to: "processing" },
@@ -103,7 +103,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       const { ref } = await newSession(store());
       const { wanted } = await newOrder(store(), ref);
       const { orderNo, interaction } = wanted;
-      const move: OrderMove = {
+      const move: OrderTransition = {
         orderNo,
         to: "succeeded",
         paid: MONEY,
@@ -158,9 +158,13 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       const { ref } = await newSession(store());
       const { wanted, order } = await newOrder(store(), ref);
       const { orderNo } = wanted;
-      const paid = (more: object): OrderMove => ({ orderNo, to: "succeeded", paid: { ...MONEY, ...more } });
+      const paid = (more: object): OrderTransition => ({
+        orderNo,
+        to: "succeeded",
+        paid: { ...MONEY, ...more },
+      });
       const notice = { gateway: "stripe", event: unique("event"), body: {} };
-      const wrong: [OrderMove, string[]][] = [
+      const wrong: [OrderTransition, string[]][] = [
         [paid({ amount: 1998 }), ["amount"]],
         [paid({ amount: 1999.5, currency: "USD" }), ["amount", "currency"]],
         [{ ...paid({}), gateway: "stripe" }, ["gateway"]],
@@ -173,7 +177,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
           fields,
         });
       }
-      const bare = { orderNo, to: "succeeded" } as OrderMove;
+      const bare = { orderNo, to: "succeeded" } as OrderTransition;
       await expect(store().payments.apply(ref.tenant, bare)).rejects.toMatchObject({ code: "INVALID" });
       expect(await store().payments.byOrderNo(ref.tenant, orderNo)).toEqual(order);
     });
@@ -183,7 +187,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       const { wanted } = await newOrder(store(), ref);
       const { orderNo } = wanted;
       const notice = { gateway: "newebpay", event: unique("event"), body: { raw: "a=1&b=\0" } };
-      const move: OrderMove = { orderNo, to: "processing", notice };
+      const move: OrderTransition = { orderNo, to: "processing", notice };
       expect(await store().payments.apply(ref.tenant, move)).toMatchObject({ outcome: "won" });
       const again = await Promise.all([1, 2, 3].map(() => store().payments.apply(ref.tenant, move)));
       for (const result of again) expect(result).toMatchObject({ outcome: "repeated", order: { orderNo } });
@@ -200,7 +204,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       const { ref } = await newSession(store());
       const orderNo = unique("order");
       const notice = { gateway: "newebpay", event: unique("event"), body: { early: true } };
-      const move: OrderMove = { orderNo, to: "succeeded", paid: MONEY, notice };
+      const move: OrderTransition = { orderNo, to: "succeeded", paid: MONEY, notice };
       expect(await store().payments.apply(ref.tenant, move)).toEqual({ outcome: "unknown" });
       expect(await store().payments.apply(ref.tenant, move)).toEqual({ outcome: "unknown" });
       const asked = anInteraction("payment");
@@ -222,7 +226,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
     test("notices of orders that never come are forgotten", async () => {
       const { ref } = await newSession(store());
       const notice = { gateway: "newebpay", event: unique("event"), body: {} };
-      const move: OrderMove = { orderNo: unique("order"), to: "failed", notice };
+      const move: OrderTransition = { orderNo: unique("order"), to: "failed", notice };
       await store().payments.apply(ref.tenant, move);
       await wait(5);
       expect(await store().payments.pruneNotices({ olderThanMs: 60_000, limit: 10 })).toBe(0);
@@ -239,10 +243,10 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
           async (picks, together) => {
             const { wanted } = await newOrder(store(), ref);
             const words = wordsOf(wanted.orderNo);
-            const moves = picks.map((at) => words[at] as OrderMove);
+            const moves = picks.map((at) => words[at] as OrderTransition);
             const results: ApplyResult[] = [];
             // The first few at once, the rest one after the other.
-            const apply = (move: OrderMove) => store().payments.apply(ref.tenant, move);
+            const apply = (move: OrderTransition) => store().payments.apply(ref.tenant, move);
             results.push(...(await Promise.all(moves.slice(0, together + 1).map(apply))));
             for (const move of moves.slice(together + 1)) results.push(await apply(move));
             const changes = await store().interactions.changes(ref, wanted.interaction);

@@ -8,7 +8,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { formatPageToken } from "../../src/store/rules/page-token.ts";
-import type { OpenStore } from "../../src/store/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import { BIG, fill } from "./plan-data.ts";
 import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
 
@@ -59,7 +59,7 @@ function isMeasured(sql: string): boolean {
   return /^(select|with|update)/.test(sql) && !/ offset |set_config|delete from/.test(sql);
 }
 
-type Query = (store: OpenStore, harness: PostgresHarness, events: number) => Promise<unknown>;
+type Query = (store: ClosableStore, harness: PostgresHarness, events: number) => Promise<unknown>;
 
 const queries: Readonly<Record<string, Query>> = {
   "sessions.get": (store) => store.sessions.get(actor, session),

@@ -7,7 +7,7 @@ import { runSql } from "@turnstream/services/sql.ts";
 import type { Db } from "../../src/store/postgres/database.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { openDatabase, type PostgresOptions } from "../../src/store/postgres/open-database.ts";
-import { postgresStore } from "../../src/store/postgres/store.ts";
+import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import type { Harness } from "./harness.ts";
 
 export interface PostgresHarness extends Harness {
@@ -19,7 +19,7 @@ export async function postgresHarness(options: Omit<PostgresOptions, "url"> = {}
   const url = await freshDatabaseUrl();
   const db = openDatabase({ url, ...options });
   await migrate(db);
-  return { store: postgresStore(db), db, url, wait: (ms) => sleep(ms) };
+  return { store: createPostgresStore(db), db, url, wait: (ms) => sleep(ms) };
 }
 
 /** Found before PostgreSQL's own by whoever doesn't name a schema. */
@@ -42,5 +42,5 @@ export async function timedHarness(options: Omit<PostgresOptions, "url"> = {}): 
     // Others get their turn too.
     await sleep(Math.min(ms, 50));
   };
-  return { store: postgresStore(db), db, url, wait };
+  return { store: createPostgresStore(db), db, url, wait };
 }

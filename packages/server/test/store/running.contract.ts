@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 
 import { isStoreError } from "../../src/store/errors.ts";
-import type { Ref } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 
@@ -168,7 +168,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
     });
 
     test("turns that nobody has set about are found, the oldest first", async () => {
-      const refs: Ref[] = [];
+      const refs: SessionRef[] = [];
       for (const n of [1, 2, 3]) {
         const { ref } = await waiting("m");
         await store().running.begin(ref, { turn: `t${n}` });
@@ -188,7 +188,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
     });
 
     test("sessions in which a message waits and nothing runs are found, the longest waiting first", async () => {
-      const refs: Ref[] = [];
+      const refs: SessionRef[] = [];
       for (let n = 0; n < 4; n++) {
         const { ref } = await waiting("m1", "m2");
         refs.push(ref);
@@ -198,7 +198,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
         const found = await store().running.startable({ olderThanMs, limit: 1000 });
         return found.filter(({ session }) => refs.some((ref) => ref.session === session));
       };
-      const [first, second, third, fourth] = refs as [Ref, Ref, Ref, Ref];
+      const [first, second, third, fourth] = refs as [SessionRef, SessionRef, SessionRef, SessionRef];
       expect(await mine(60_000)).toEqual([]);
       expect(await mine(0)).toEqual(refs);
       await store().running.begin(first, { turn: "t" });

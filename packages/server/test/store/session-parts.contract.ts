@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { MAX_BLOB_BYTES } from "../../src/store/ports/files.ts";
-import type { OpenStore } from "../../src/store/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type Harness, type MakeStore, newSession, unique } from "./harness.ts";
 
 export function sessionPartsContract(name: string, makeStore: MakeStore): void {
   describe(`${name}: waiting, blobs, leases, shares`, () => {
     let harness: Harness;
-    let store: OpenStore;
+    let store: ClosableStore;
     beforeAll(async () => {
       harness = await makeStore();
       store = harness.store;

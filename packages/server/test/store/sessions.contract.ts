@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { Erasure, Session } from "../../src/store/ports/sessions.ts";
-import type { OpenStore } from "../../src/store/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import { type Harness, type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 
 export function sessionsContract(name: string, makeStore: MakeStore): void {
   describe(`${name}: tenants and sessions`, () => {
     let harness: Harness;
-    let store: OpenStore;
+    let store: ClosableStore;
     beforeAll(async () => {
       harness = await makeStore();
       store = harness.store;

@@ -1,7 +1,7 @@
 /** A contract suite as most of them are: one store for all of its tests, closed at the end. */
 import { afterAll, beforeAll, describe } from "vitest";
 
-import type { OpenStore } from "../../src/store/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import type { Harness, MakeStore } from "./harness.ts";
 
 /**
@@ -12,7 +12,7 @@ export function suite(
   name: string,
   of: string,
   makeStore: MakeStore,
-  tests: (store: () => OpenStore, wait: (ms: number) => Promise<void>) => void,
+  tests: (store: () => ClosableStore, wait: (ms: number) => Promise<void>) => void,
 ): void {
   describe(`${name}: ${of}`, () => {
     let harness: Harness;

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { postgresStore } from "../../src/store/postgres/store.ts";
+import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import { newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 import { TIMED } from "../timed-test.ts";
@@ -16,7 +16,7 @@ const CLAIM = { seen: 0, by: "taker", reason: "takeover" };
 test("who is frozen in a transaction loses it, and what it held is free", TIMED, async () => {
   const { store, url } = await postgresHarness();
   const { actor, ref } = await newSession(store);
-  const frozen = postgresStore(openDatabase({ url, timeouts: { idleInTransactionMs: 300 } }));
+  const frozen = createPostgresStore(openDatabase({ url, timeouts: { idleInTransactionMs: 300 } }));
   let takeover: Promise<unknown> | undefined;
   const began = performance.now();
   const held = frozen.transaction(async (tx) => {
@@ -41,7 +41,7 @@ test(
   async () => {
     const { store, url } = await postgresHarness();
     const { actor, ref } = await newSession(store);
-    const hasty = postgresStore(openDatabase({ url, timeouts: { lockMs: 200 } }));
+    const hasty = createPostgresStore(openDatabase({ url, timeouts: { lockMs: 200 } }));
     const holder = new pg.Client({ connectionString: url });
     await holder.connect();
     await holder.query("begin");
@@ -97,7 +97,7 @@ test("a statement that takes too long ends", async () => {
 test("who gets no connection in time is told so", async () => {
   const { store, url } = await postgresHarness();
   const { ref } = await newSession(store);
-  const small = postgresStore(openDatabase({ url, max: 1, timeouts: { connectMs: 200 } }));
+  const small = createPostgresStore(openDatabase({ url, max: 1, timeouts: { connectMs: 200 } }));
   let second: Promise<unknown> | undefined;
   await small.transaction(async (tx) => {
     await tx.sessions.touch(ref);

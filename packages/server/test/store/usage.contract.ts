@@ -1,7 +1,7 @@
 /** What every store promises of usage. */
 import { expect, test } from "vitest";
 
-import { MOST_USAGE } from "../../src/store/ports/audit.ts";
+import { MAX_USAGE } from "../../src/store/ports/audit.ts";
 import { type MakeStore, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 
@@ -73,7 +73,7 @@ export function usageContract(name: string, makeStore: MakeStore): void {
       for (let n = 0; n < 11; n += 1)
         await store().usage.add(tenant, { key: `${n}`, day: "2026-02-01", ...ONE, total_tokens: most });
       const [row] = await store().usage.list(tenant, "2026-02-01", "2026-02-01");
-      expect(row).toMatchObject({ turns: 11, total_tokens: MOST_USAGE });
+      expect(row).toMatchObject({ turns: 11, total_tokens: MAX_USAGE });
     });
 
     test("bad arguments are refused", async () => {

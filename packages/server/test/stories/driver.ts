@@ -5,13 +5,13 @@
 import type { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import type { SessionState } from "@turnstream/protocol";
-import type { History } from "@turnstream/protocol/blocks";
-import type { Ref } from "../../src/store/refs.ts";
+import type { BlocksHistory } from "@turnstream/protocol/blocks";
+import type { SessionRef } from "../../src/store/refs.ts";
 
 /** A client that came in the middle, with the history that it found. */
 export interface Reload {
   readonly at: Moment;
-  readonly history: History;
+  readonly history: BlocksHistory;
   readonly client: BlocksClient;
 }
 
@@ -20,16 +20,16 @@ export interface Hands<Seen = Reload> {
   /** How long a turn may take with them. */
   readonly patienceMs?: number;
   /** Looks at a new session before anything is asked in it. */
-  watch(ref: Ref, story: Story): Promise<void>;
+  watch(ref: SessionRef, story: Story): Promise<void>;
   /** @returns the id of the message */
-  ask(ref: Ref, story: Story): Promise<string>;
-  stop(ref: Ref): Promise<void>;
+  ask(ref: SessionRef, story: Story): Promise<string>;
+  stop(ref: SessionRef): Promise<void>;
   /** @param state as the log shows it */
-  choose(ref: Ref, state: SessionState, choice: Choice): Promise<void>;
+  choose(ref: SessionRef, state: SessionState, choice: Choice): Promise<void>;
   /** Its turn has ended, and its worker is done with it. */
-  fillIn(ref: Ref, form: StoryForm): Promise<void>;
+  fillIn(ref: SessionRef, form: StoryForm): Promise<void>;
   /**
    * Loads history now. What it gives back goes on from there, until so many turns have ended.
    */
-  reload(ref: Ref, at: Moment, turns: number): Promise<() => Promise<Seen>>;
+  reload(ref: SessionRef, at: Moment, turns: number): Promise<() => Promise<Seen>>;
 }

@@ -1,6 +1,6 @@
 /** The log of a story as it is written. Never waits without an end. */
-import type { Event } from "@turnstream/protocol";
-import type { Ref } from "../../src/store/refs.ts";
+import type { SessionEvent } from "@turnstream/protocol";
+import type { SessionRef } from "../../src/store/refs.ts";
 import type { Stage } from "../runtime/turn-harness.ts";
 
 export const PATIENCE_MS = 40_000;
@@ -8,10 +8,10 @@ export const PATIENCE_MS = 40_000;
 /** What is in the log after a cursor, and what comes, until nobody wants more. */
 export async function* eventsAfter(
   { parts }: Stage,
-  { session }: Ref,
+  { session }: SessionRef,
   after: string,
   patienceMs: number = PATIENCE_MS,
-): AsyncGenerator<Event> {
+): AsyncGenerator<SessionEvent> {
   const signal = AbortSignal.timeout(patienceMs);
   for await (const delivery of parts.log.attach(session, { after, signal })) {
     if (delivery.type === "end") throw new Error(`the log ended: ${delivery.reason}`);

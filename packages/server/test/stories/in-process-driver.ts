@@ -3,15 +3,15 @@ import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
-import { emptyState, foldQuiet, type SessionState, trackQuiet } from "@turnstream/protocol";
-import { blocks, type History, historyOf } from "@turnstream/protocol/blocks";
+import { emptyState, foldWithHandoffPoint, type SessionState, trackHandoffPoint } from "@turnstream/protocol";
+import { blocks, type BlocksHistory, toHistory } from "@turnstream/protocol/blocks";
 import { answerQuestion } from "../../src/session/interactions/answer-question.ts";
 import { decideApproval } from "../../src/session/interactions/decide-approval.ts";
 import { readFormDraft, saveFormDraft } from "../../src/session/interactions/form-drafts.ts";
 import { declineForm, FormError, submitForm } from "../../src/session/interactions/submit-form.ts";
 import { readHistory } from "../../src/session/history/read-history.ts";
 import { sendMessage } from "../../src/session/messages/send.ts";
-import type { Ref } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
 import type { Stage } from "../runtime/turn-harness.ts";
 import { eventsAfter, PATIENCE_MS } from "./follow-log.ts";
 import type { Hands, Reload } from "./driver.ts";
@@ -28,7 +28,7 @@ export class OwnHands implements Hands {
 
   async watch(): Promise<void> {}
 
-  async ask(ref: Ref, { ask: text, agent, files = [] }: Story): Promise<string> {
+  async ask(ref: SessionRef, { ask: text, agent, files = [] }: Story): Promise<string> {
     const id = `m-${randomUUID()}`;
     const { parts, actor } = this.#stage;
     const named = files.map(({ url }) => ({ url: this.#served(url) }));
@@ -37,14 +37,14 @@ export class OwnHands implements Hands {
     return id;
   }
 
-  async stop(ref: Ref): Promise<void> {
+  async stop(ref: SessionRef): Promise<void> {
     await this.#stage.stop(ref);
   }
 
   /** As whoever has just loaded the page does it: by what history says is pending. A request is told before it is committed. */
-  async choose(ref: Ref, state: SessionState, choice: Choice): Promise<void> {
+  async choose(ref: SessionRef, state: SessionState, choice: Choice): Promise<void> {
     const stage = this.#stage;
-    const key = historyOf(state).pending_approval?.["approval_key"] as string;
+    const key = toHistory(state).pending_approval?.["approval_key"] as string;
     const wish = { key, by: stage.actor.user };
     const { store } = stage.parts;
     await stage.until(ref, PATIENCE_MS, () => store.interactions.byKey(ref, key));
@@ -56,10 +56,10 @@ export class OwnHands implements Hands {
   }
 
   /** A reload shows the form and what was filled in so far; then the person makes up their mind. */
-  async fillIn(ref: Ref, { draft, bad, finally: then }: StoryForm): Promise<void> {
+  async fillIn(ref: SessionRef, { draft, bad, finally: then }: StoryForm): Promise<void> {
     const { parts, actor } = this.#stage;
     const { state } = await readHistory(parts, ref);
-    const history = historyOf(state);
+    const history = toHistory(state);
     const [asked] = history.pending;
     const form = String(asked?.["form_request_id"]);
     await saveFormDraft(parts, ref, { form, values: draft });
@@ -80,16 +80,16 @@ export class OwnHands implements Hands {
   }
 
   /** What a client finds that comes now: everything up to where all that is shown is whole. Then as 004 says. */
-  async reload(ref: Ref, at: Moment, turns: number): Promise<() => Promise<Reload>> {
-    let track = trackQuiet(emptyState);
-    for (const event of await this.#stage.events(ref)) track = foldQuiet(track, event);
+  async reload(ref: SessionRef, at: Moment, turns: number): Promise<() => Promise<Reload>> {
+    let track = trackHandoffPoint(emptyState);
+    for (const event of await this.#stage.events(ref)) track = foldWithHandoffPoint(track, event);
     const quiet = track.quiet ?? emptyState;
     return () => this.#goOn(ref, at, quiet, turns);
   }
 
   /** As 004 says: history, then the stream after its `last_event_id`, into the same client. */
-  async #goOn(ref: Ref, at: Moment, quiet: SessionState, turns: number): Promise<Reload> {
-    const history = JSON.parse(JSON.stringify(historyOf(quiet))) as History;
+  async #goOn(ref: SessionRef, at: Moment, quiet: SessionState, turns: number): Promise<Reload> {
+    const history = JSON.parse(JSON.stringify(toHistory(quiet))) as BlocksHistory;
     const client = new BlocksClient();
     client.load(history);
     let encoder = blocks.attach(quiet);

@@ -18,8 +18,8 @@ import { SseReader } from "@turnstream/conformance/clients/sse-reader.ts";
 import { Viewer, type ViewerOptions } from "@turnstream/conformance/clients/viewer.ts";
 import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import { type SessionState, START_CURSOR } from "@turnstream/protocol";
-import type { History } from "@turnstream/protocol/blocks";
-import type { Ref } from "../../src/store/refs.ts";
+import type { BlocksHistory } from "@turnstream/protocol/blocks";
+import type { SessionRef } from "../../src/store/refs.ts";
 import type { Stage } from "../runtime/turn-harness.ts";
 import { PATIENCE_MS } from "./follow-log.ts";
 import type { Hands, Reload } from "./driver.ts";
@@ -71,7 +71,7 @@ export class WireHands implements Hands {
     return found;
   }
 
-  async watch({ session }: Ref): Promise<void> {
+  async watch({ session }: SessionRef): Promise<void> {
     const found = await rest<{ chat_id: number }>(this.#door, "GET", `/sessions/${session}`);
     this.#chat = found.chat_id;
     for (const kind of KINDS) this.viewers.push(new Viewer({ session, ...kind }));
@@ -82,19 +82,19 @@ export class WireHands implements Hands {
     }
   }
 
-  async ask(ref: Ref, { ask: message, agent, files = [] }: Story): Promise<string> {
+  async ask(ref: SessionRef, { ask: message, agent, files = [] }: Story): Promise<string> {
     const content_urls = files.map(({ url }) => this.#served(url));
     this.#post({ message, agent_id: agent.name, ...(files.length === 0 ? {} : { content_urls }) });
     return this.#stage.until(ref, PATIENCE_MS, ({ turns }) => turns.at(0)?.message?.id ?? null);
   }
 
-  async stop({ session }: Ref): Promise<void> {
+  async stop({ session }: SessionRef): Promise<void> {
     if (this.#decisions++ % 2 === 0) await this.#command({ type: "stop" });
     else await rest(this.#door, "POST", `/sessions/${session}/stop`, {});
   }
 
   /** By what history says is pending. A request is told before it is committed. */
-  async choose(ref: Ref, _state: SessionState, choice: Choice): Promise<void> {
+  async choose(ref: SessionRef, _state: SessionState, choice: Choice): Promise<void> {
     const { pending_approval } = await this.#history(ref);
     const approval_key = pending_approval?.["approval_key"] as string;
     const { store } = this.#stage.parts;
@@ -108,7 +108,7 @@ export class WireHands implements Hands {
   }
 
   /** As 002 says: the form is submitted, then a message goes on from it. A reload shows what was filled in so far. */
-  async fillIn(ref: Ref, { draft, bad, finally: then }: StoryForm): Promise<void> {
+  async fillIn(ref: SessionRef, { draft, bad, finally: then }: StoryForm): Promise<void> {
     const history = await this.#history(ref);
     const [asked] = history.pending;
     const form = String(asked?.["form_request_id"]);
@@ -131,7 +131,7 @@ export class WireHands implements Hands {
     }
   }
 
-  async reload(ref: Ref, at: Moment, turns: number): Promise<() => Promise<Reload>> {
+  async reload(ref: SessionRef, at: Moment, turns: number): Promise<() => Promise<Reload>> {
     const history = await this.#history(ref);
     // 002 follows an answer that is under way; when none is, there is nothing to follow.
     const follower = this.viewer("responses", "sse");
@@ -165,8 +165,8 @@ export class WireHands implements Hands {
     }
   }
 
-  async #history({ session }: Ref): Promise<History> {
-    return rest<History>(this.#door, "GET", `/sessions/${session}/history`);
+  async #history({ session }: SessionRef): Promise<BlocksHistory> {
+    return rest<BlocksHistory>(this.#door, "GET", `/sessions/${session}/history`);
   }
 
   async #command(command: Frame): Promise<void> {
@@ -184,7 +184,7 @@ export class WireHands implements Hands {
   }
 }
 
-function endedBefore({ messages, agent_status }: History): number {
+function endedBefore({ messages, agent_status }: BlocksHistory): number {
   const turns = new Set(messages.flatMap(({ message_id }) => (message_id === null ? [] : [message_id])));
   return agent_status === "running" ? turns.size - 1 : turns.size;
 }

@@ -6,24 +6,24 @@
 import type { Moment, Story } from "@turnstream/conformance/stories/story.ts";
 import {
   emptyState,
-  type Event,
+  type SessionEvent,
   findRun,
   fold,
-  legal,
+  checkEvent,
   type SessionState,
   START_CURSOR,
 } from "@turnstream/protocol";
-import { readEvent } from "@turnstream/protocol/schema";
-import type { Ref } from "../../src/store/refs.ts";
+import { parseEvent } from "@turnstream/protocol/schema";
+import type { SessionRef } from "../../src/store/refs.ts";
 import type { Stage } from "../runtime/turn-harness.ts";
 import type { Gates } from "./story-agents.ts";
 import { eventsAfter } from "./follow-log.ts";
 import type { Hands, Reload } from "./driver.ts";
 
 export interface Played<Seen = Reload> {
-  readonly ref: Ref;
+  readonly ref: SessionRef;
   /** As they came from the log, live. */
-  readonly events: readonly Event[];
+  readonly events: readonly SessionEvent[];
   readonly state: SessionState;
   readonly reloads: readonly Seen[];
 }
@@ -35,7 +35,7 @@ export async function play<Seen = Reload>(
   hands: Hands<Seen>,
 ): Promise<Played<Seen>> {
   const ref = await stage.session();
-  const events: Event[] = [];
+  const events: SessionEvent[] = [];
   const reloads: Promise<Seen>[] = [];
   const due = new Set<Moment>([...story.reloadAt, ...(story.stopAt === undefined ? [] : [story.stopAt])]);
   const turns = story.form === undefined ? 1 : 2;
@@ -68,14 +68,14 @@ export async function play<Seen = Reload>(
   return { ref, events, state, reloads: await Promise.all(reloads) };
 }
 
-function check(state: SessionState, event: Event): void {
-  const read = readEvent(event);
-  const wrong = legal(state, event);
+function check(state: SessionState, event: SessionEvent): void {
+  const read = parseEvent(event);
+  const wrong = checkEvent(state, event);
   if (!read.ok) throw new Error(`${event.type}: ${read.message}`);
   if (wrong !== null) throw new Error(`${wrong.rule} ${wrong.message}: ${JSON.stringify(event)}`);
 }
 
-function momentOf(state: SessionState, event: Event): Moment | null {
+function momentOf(state: SessionState, event: SessionEvent): Moment | null {
   const turn = state.turns.last();
   if (turn === undefined || !("block" in event)) return null;
   const block = turn.items.at(event.index);

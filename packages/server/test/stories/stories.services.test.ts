@@ -10,12 +10,12 @@ import { normalise } from "@turnstream/conformance/stories/normalise.ts";
 import type { Story } from "@turnstream/conformance/stories/story.ts";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { compareCursors, emptyState, snapshot } from "@turnstream/protocol";
-import { blocks, historyOf } from "@turnstream/protocol/blocks";
+import { blocks, toHistory } from "@turnstream/protocol/blocks";
 import { responses, responsesToSse } from "@turnstream/protocol/responses";
 import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turnstream/protocol/schema";
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readEndState } from "../../src/session/history/turn-result.ts";
+import { readTurnResult } from "../../src/session/history/turn-result.ts";
 import type { Stage } from "../runtime/turn-harness.ts";
 import { OwnHands } from "./in-process-driver.ts";
 import { play, type Played } from "./run-story.ts";
@@ -230,7 +230,7 @@ describe.each(STORIES)("$name", (story) => {
     const { ref, state } = playedOf(story);
     const later = await stage.state(ref);
     expect(snapshot(later)).toEqual(snapshot(state));
-    const history = historyOf(later);
+    const history = toHistory(later);
     expect(history.agent_status).toBe("idle");
     const client = new BlocksClient();
     client.load(JSON.parse(JSON.stringify(history)) as typeof history);
@@ -252,7 +252,7 @@ function withoutUser(client: BlocksClient): unknown {
 describe("market-overview in history", () => {
   test("H01 H04 has a start, items and an end for each group, and one message that is a group of its own", () => {
     const { state } = playedOf({ name: "market-overview" });
-    const outline = historyOf(state).messages.map((message) => {
+    const outline = toHistory(state).messages.map((message) => {
       const { role, message_type = "", display_type, summary = "", group_closed = false } = message;
       return [role, message_type, display_type, summary, group_closed ? "closed" : ""].join(" ").trim();
     });
@@ -340,7 +340,7 @@ describe("what models read", () => {
   test("T01 T06 T07 the owner can read the end state as 001 prints it, with what the model read", async () => {
     const { ref, state } = playedOf({ name: "paris-citations" });
     const turn = state.turns.last()?.id ?? "";
-    const end = await readEndState(stage.parts, ref, { turn });
+    const end = await readTurnResult(stage.parts, ref, { turn });
     const tags = ["added_by_reference_manager"];
     const sky = '{"temperature":"15C","condition":"Sunny"}';
     const said = "The weather in Paris is sunny with a temperature of 15C.[^1]";
@@ -373,10 +373,10 @@ describe("what models read", () => {
       content: [{ type: "text", text: said }],
       block_list: [{ type: "text", text: said, annotations }],
     });
-    const inner = await readEndState(stage.parts, ref, { turn, task: "call_1234xyz" });
+    const inner = await readTurnResult(stage.parts, ref, { turn, task: "call_1234xyz" });
     expect(inner?.output.find((item) => item.type === "tool_result")).toMatchObject({ content: pool });
-    expect(await readEndState(stage.parts, ref, { turn: "none" })).toBeNull();
-    expect(await readEndState(stage.parts, await stage.session(), { turn })).toBeNull();
+    expect(await readTurnResult(stage.parts, ref, { turn: "none" })).toBeNull();
+    expect(await readTurnResult(stage.parts, await stage.session(), { turn })).toBeNull();
   });
 
   test("W12 the text of the files, before it says anything", () => {

@@ -6,13 +6,13 @@ import { setTimeout as sleepFor } from "node:timers/promises";
 import type { Found, Moment, Outcome, Part, Story } from "@turnstream/conformance/stories/story.ts";
 import type { Artifact, Json } from "@turnstream/protocol";
 import { z } from "zod";
-import { type Answer, call, fail, say, type ScriptPart, think, wait } from "../../src/models/script-parts.ts";
+import { type ScriptedReply, script, type ScriptPart } from "../../src/models/script-parts.ts";
 import type { Prompt } from "../../src/models/model.ts";
-import { scripted, type ScriptCall } from "../../src/models/scripted-model.ts";
+import { scriptedModel, type ScriptCall } from "../../src/models/scripted-model.ts";
 import type { ApprovalOptions } from "../../src/runtime/define/approval.ts";
 import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
 import {
-  type Citable,
+  type CitableItem,
   type Tool,
   tool,
   type ToolContext,
@@ -59,7 +59,7 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
   const tools = Object.entries(told.tools).map(
     ([as, words]) => [as, toolOf(story, gates, words, told.approvals?.[as])] as const,
   );
-  const script = ({ step, prompt }: ScriptCall): Answer => {
+  const script = ({ step, prompt }: ScriptCall): ScriptedReply => {
     // The prompt goes on growing after the model has read it.
     heard.push(structuredClone(prompt));
     // A turn that goes on from a form begins afresh for the model, and not for the story.
@@ -73,7 +73,7 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
   };
   return defineAgent({
     name,
-    model: scripted(script, { modelId: model, sleep }),
+    model: scriptedModel(script, { modelId: model, sleep }),
     tools: Object.fromEntries(tools),
     agents: Object.fromEntries(subs),
     shareThought: sharesThoughts,
@@ -87,10 +87,10 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
 
 function partOf(part: Part, { pieces: { chunk, chunks } }: Gates): ScriptPart {
   const pace = { chunk, paceMs: PACE_MS };
-  if ("think" in part) return think(part.think, pace);
-  if ("say" in part) return say(part.say, pace);
-  if ("fail" in part) return fail({ status: part.fail });
-  return call(part.call, part.input, { id: part.id, chunks, paceMs: PACE_MS });
+  if ("think" in part) return script.reasoning(part.think, pace);
+  if ("say" in part) return script.text(part.say, pace);
+  if ("fail" in part) return script.error({ status: part.fail });
+  return script.toolCall(part.call, part.input, { id: part.id, chunks, paceMs: PACE_MS });
 }
 
 /**
@@ -102,7 +102,7 @@ function holds({ reloadAt }: Story, answer: readonly Part[], isMain: boolean): S
   return reloadAt.flatMap((moment, n) => {
     const [event = "", of] = moment.split(" ");
     const isHere = (of === "main") === isMain && kinds.some((kind) => event === `${kind}.delta`);
-    return isHere ? [wait(HOLD_MS + n)] : [];
+    return isHere ? [script.delay(HOLD_MS + n)] : [];
   });
 }
 
@@ -156,7 +156,7 @@ async function produce(
   };
 }
 
-function citable({ content, text, picture }: Found): Citable {
+function citable({ content, text, picture }: Found): CitableItem {
   const blocks = [
     { type: "text", text },
     { type: "image", url: picture },

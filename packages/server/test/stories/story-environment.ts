@@ -2,7 +2,7 @@
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
 import type { Story } from "@turnstream/conformance/stories/story.ts";
 import type { Prompt } from "../../src/models/model.ts";
-import { DEFAULT_WORDS } from "../../src/runtime/strings.ts";
+import { DEFAULT_STRINGS } from "../../src/runtime/strings.ts";
 import { makePdf } from "../text-extraction/make-pdf.ts";
 import { listen, type Listener } from "../safe-fetch/listeners.ts";
 import { realParts } from "../runtime/real-backend.ts";
@@ -17,7 +17,7 @@ const WORDS = {
   notApproved: "Không ai cho phép kịp.",
   readingFile: (name: string) => `Đang đọc ${name}`,
   filesRead: (read: number) => `Processed ${read} file`,
-  errors: { ...DEFAULT_WORDS.errors, LLM_ERROR: "Đã xảy ra lỗi. Vui lòng thử lại." },
+  errors: { ...DEFAULT_STRINGS.errors, LLM_ERROR: "Đã xảy ra lỗi. Vui lòng thử lại." },
 };
 
 /** The files of the stories, by path. */

@@ -10,7 +10,7 @@ import {
   type ExtractLimits,
   type FileBytes,
 } from "../../src/text-extraction/extract.ts";
-import { PIECE_CHARS, piecesOf } from "../../src/text-extraction/chunk-text.ts";
+import { CHUNK_CHARS, chunkText } from "../../src/text-extraction/chunk-text.ts";
 import { makePdf, makePdfBomb } from "./make-pdf.ts";
 
 const LIMITS: ExtractLimits = { maxChars: 1_000_000, timeoutMs: 20_000, memoryMb: 128 };
@@ -125,11 +125,11 @@ test("pieces joined are the text, none is too long, none cuts a character", () =
   fc.assert(
     fc.property(fc.array(unit, { maxLength: 60 }), (units) => {
       const text = units.join("");
-      const pieces = piecesOf(text);
+      const pieces = chunkText(text);
       expect(pieces.join("")).toBe(text);
       for (const piece of pieces) {
         expect(piece.length).toBeGreaterThan(0);
-        expect(piece.length).toBeLessThanOrEqual(PIECE_CHARS);
+        expect(piece.length).toBeLessThanOrEqual(CHUNK_CHARS);
         expect(piece).not.toMatch(/^[\udc00-\udfff]|[\ud800-\udbff]$/);
       }
     }),

@@ -1,9 +1,9 @@
 /** Who asks the same at the same moment shares one question; nobody gets an answer from before they asked anew. */
 import { expect, test } from "vitest";
-import { AskOnce } from "../../src/util/single-flight.ts";
+import { SingleFlight } from "../../src/util/single-flight.ts";
 
 test("those who ask together share one answer, or one failure; later ones ask anew", async () => {
-  const once = new AskOnce<number>();
+  const once = new SingleFlight<number>();
   let asked = 0;
   const question = async (): Promise<number> => {
     asked++;

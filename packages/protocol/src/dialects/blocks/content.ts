@@ -2,11 +2,11 @@
  * How one block looks in the `blocks` dialect: its start, its deltas, its stop. Live frames, resyncs and
  * history are all made from these, so that they can't differ.
  */
-import { cutText } from "../../truncate-text.ts";
+import { truncateText } from "../../truncate-text.ts";
 import { findRun } from "../../fold/edit.ts";
 import type { Block, Turn } from "../../state.ts";
-import { labelOf } from "../../tool-label.ts";
-import { approvalRequest, formRequest, paymentOf } from "../interactions.ts";
+import { toolLabel } from "../../tool-label.ts";
+import { approvalRequest, formRequest, paymentFrame } from "../interactions.ts";
 import type { ContentBlock, ContentDelta } from "./frames.ts";
 
 /** How much of a result goes over this wire, in UTF-16 units. */
@@ -38,7 +38,7 @@ export function contentStart(turn: Turn, block: Block): ContentBlock {
         id: block.call,
         name: block.name,
         tool_use_id: block.call,
-        tool_content_message: labelOf(block),
+        tool_content_message: toolLabel(block),
         input: block.input,
         ...author,
       };
@@ -49,9 +49,9 @@ export function contentStart(turn: Turn, block: Block): ContentBlock {
         name: block.name,
         tool_name: block.name,
         status: block.status === "running" ? "cancelled" : block.status,
-        content: cutText(block.preview, MAX_CONTENT),
+        content: truncateText(block.preview, MAX_CONTENT),
         artifact: block.artifact,
-        tool_content_message: labelOf(block),
+        tool_content_message: toolLabel(block),
         ...(block.results === null ? {} : { results: block.results }),
         ...(block.whole === null ? {} : { whole: block.whole }),
         ...author,
@@ -69,7 +69,7 @@ export function contentStart(turn: Turn, block: Block): ContentBlock {
       return { type: "form_request", ...formRequest(block), ...author };
     case "payment":
       // As requested: what became of it follows as an update, live and in a resync alike.
-      return { type: "payment_request", payment: paymentOf({ ...block, status: "pending" }), ...author };
+      return { type: "payment_request", payment: paymentFrame({ ...block, status: "pending" }), ...author };
   }
 }
 

@@ -2,7 +2,7 @@
  * The part of the `blocks` decoder that reads one content block's start.
  */
 import { requestForm, requestPayment } from "../decode-interaction.ts";
-import { named, type Scribe } from "../event-writer.ts";
+import { named, type EventWriter } from "../event-writer.ts";
 import type { ContentBlock, ContentBlockOf } from "./frames.ts";
 
 interface Author {
@@ -11,13 +11,13 @@ interface Author {
 }
 
 /** The run that a block belongs to: the main one, or a sub-agent's, begun when it is first seen. */
-export function runFor(scribe: Scribe, turn: string, author: Author): string {
+export function runFor(scribe: EventWriter, turn: string, author: Author): string {
   const { subagent = null, parent_tool_use_id: call = null } = author;
   return call === null ? turn : scribe.subRun(turn, call, subagent ?? call);
 }
 
 /** Writes what a start tells; the canonical index of the block when more of it will follow. */
-export function decodeStart(scribe: Scribe, turn: string, block: ContentBlock): number | null {
+export function decodeStart(scribe: EventWriter, turn: string, block: ContentBlock): number | null {
   switch (block.type) {
     case "thinking":
     case "text": {
@@ -50,7 +50,7 @@ export function decodeStart(scribe: Scribe, turn: string, block: ContentBlock): 
 }
 
 /** A repeat of the call or result after a cut between its frames says nothing new. */
-function toolUse(scribe: Scribe, turn: string, block: ContentBlockOf<"tool_use">): void {
+function toolUse(scribe: EventWriter, turn: string, block: ContentBlockOf<"tool_use">): void {
   const call = block.tool_use_id ?? block.id;
   if (scribe.findRecent(turn, (b) => b.kind === "tool_call" && b.call === call) !== undefined) return;
   const run = runFor(scribe, turn, block);
@@ -65,7 +65,7 @@ function toolUse(scribe: Scribe, turn: string, block: ContentBlockOf<"tool_use">
   scribe.write({ type: "tool_call.end", ...on, input: block.input ?? {} });
 }
 
-function toolResult(scribe: Scribe, turn: string, block: ContentBlockOf<"tool_result">): void {
+function toolResult(scribe: EventWriter, turn: string, block: ContentBlockOf<"tool_result">): void {
   const call = block.tool_use_id;
   const run = runFor(scribe, turn, block);
   const name = block.name ?? block.tool_name;

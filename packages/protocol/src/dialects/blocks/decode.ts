@@ -3,12 +3,12 @@
  * speaks it. Liberal: takes the frames of the source documents as they are printed there, with fields left
  * out, and ignores what it doesn't know. Block ids and indexes are the decoder's own.
  */
-import { turnErrorFrom } from "../../errors.ts";
+import { toTurnErrorCode } from "../../errors.ts";
 import { placedAt, Sequence } from "../../sequence.ts";
 import { emptyState } from "../../state.ts";
 import { changeInteraction, requestApproval } from "../decode-interaction.ts";
 import type { Decoded } from "../dialect.ts";
-import { type Decoding, named, Scribe } from "../event-writer.ts";
+import { type Decoding, named, EventWriter } from "../event-writer.ts";
 import { decodeStart, runFor } from "./decode-block.ts";
 import type { BlocksFrame, BlocksFrameOf, ContentBlock } from "./frames.ts";
 
@@ -53,7 +53,7 @@ export const blocksStart: BlocksDecoder = {
 };
 
 export function decodeBlocks(decoder: BlocksDecoder, frame: BlocksFrame): Decoded<BlocksDecoder> {
-  const scribe = new Scribe(decoder);
+  const scribe = new EventWriter(decoder);
   const changes = read(scribe, decoder, frame);
   const cursor = frame.event_id ?? decoder.cursor;
   return {
@@ -63,7 +63,7 @@ export function decodeBlocks(decoder: BlocksDecoder, frame: BlocksFrame): Decode
   };
 }
 
-function read(scribe: Scribe, decoder: BlocksDecoder, frame: BlocksFrame): Partial<BlocksDecoder> {
+function read(scribe: EventWriter, decoder: BlocksDecoder, frame: BlocksFrame): Partial<BlocksDecoder> {
   switch (frame.type) {
     case "message_start":
       return readMessageStart(scribe, decoder, frame);
@@ -91,14 +91,14 @@ function read(scribe: Scribe, decoder: BlocksDecoder, frame: BlocksFrame): Parti
 }
 
 /** 000's servers say `end_turn` whatever happened; a terminal block tells better. */
-function reasonOf(scribe: Scribe, turn: string, told: BlocksDecoder["reason"]): BlocksDecoder["reason"] {
+function reasonOf(scribe: EventWriter, turn: string, told: BlocksDecoder["reason"]): BlocksDecoder["reason"] {
   const last = scribe.find(turn, (block) => block.kind === "notice");
   if (last?.kind !== "notice") return told;
   return last.notice === "stopped" ? "user_stopped" : "error";
 }
 
 function readMessageStart(
-  scribe: Scribe,
+  scribe: EventWriter,
   decoder: BlocksDecoder,
   frame: BlocksFrameOf<"message_start">,
 ): Partial<BlocksDecoder> {
@@ -119,7 +119,11 @@ type InMessage = Exclude<
   BlocksFrameOf<"message_start" | "message_delta" | "message_stop" | "session_title" | "user_message">
 >;
 
-function readInMessage(scribe: Scribe, decoder: BlocksDecoder, frame: InMessage): Partial<BlocksDecoder> {
+function readInMessage(
+  scribe: EventWriter,
+  decoder: BlocksDecoder,
+  frame: InMessage,
+): Partial<BlocksDecoder> {
   const turn = frame.message_id ?? decoder.message;
   // A form or payment of a turn that this client has not seen: it begins nothing.
   const isAside = frame.type === "approval_result" || frame.type === "interaction_update";
@@ -177,7 +181,7 @@ function release(decoder: BlocksDecoder, index: number, own: number | null): Par
 type DeltaFrame = BlocksFrameOf<"content_block_delta">;
 
 function readDelta(
-  scribe: Scribe,
+  scribe: EventWriter,
   decoder: BlocksDecoder,
   turn: string,
   frame: DeltaFrame,
@@ -216,7 +220,7 @@ function readDelta(
 
 type TextExtras = NonNullable<Extract<DeltaFrame["delta"], { type: "text_delta" }>["extras"]>;
 
-function notice(scribe: Scribe, turn: string, text: string, extras: TextExtras): void {
+function notice(scribe: EventWriter, turn: string, text: string, extras: TextExtras): void {
   // Told again after a cut between its frames.
   if (scribe.find(turn, (block) => block.kind === "notice") !== undefined) return;
   const on = { ...scribe.next(turn), run: turn };
@@ -226,13 +230,13 @@ function notice(scribe: Scribe, turn: string, text: string, extras: TextExtras):
   }
   const { can_retry, error_type, details } = extras;
   const known = error_type === "transient" ? "transient" : "terminal";
-  const code = turnErrorFrom(extras.code);
+  const code = toTurnErrorCode(extras.code);
   const more = details === null || details === undefined ? {} : { details };
   scribe.write({ type: "notice.error", ...on, text, code, can_retry, error_type: known, ...more });
 }
 
 function readStop(
-  scribe: Scribe,
+  scribe: EventWriter,
   decoder: BlocksDecoder,
   turn: string,
   frame: BlocksFrameOf<"content_block_stop">,

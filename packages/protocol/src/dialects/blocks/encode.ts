@@ -2,7 +2,7 @@
  * Canonical events to frames of the `blocks` dialect. The encoder's only state is the folded session.
  */
 import { formatCursor } from "../../cursor.ts";
-import type { Event } from "../../events/index.ts";
+import type { SessionEvent } from "../../events/index.ts";
 import { endsAll, showsHalf } from "../../fold/block.ts";
 import { blockAt, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
@@ -14,7 +14,7 @@ import {
   type InteractionBlock,
   type Item,
   isBlock,
-  blocksOf,
+  listBlocks,
   type UserMessage,
   type SessionState,
   type Turn,
@@ -28,7 +28,7 @@ import type { BlocksFrame, BlocksFrameOf } from "./frames.ts";
 
 export function encodeBlocks(
   before: SessionState,
-  event: Event,
+  event: SessionEvent,
   after: SessionState = fold(before, event),
 ): Encoded<SessionState, BlocksFrame> {
   return { encoder: after, frames: withCursor(framesOf(before, event, after), event.id) };
@@ -58,7 +58,7 @@ function* missedFrames(state: SessionState, since: number): Generator<BlocksFram
     if (turn.start > since && turn.message !== null) yield userMessage(turn.message);
     if (turn.end === null || turn.end > since) yield* turnFrames(state, turn);
     else {
-      const changed = blocksOf(turn).filter(
+      const changed = listBlocks(turn).filter(
         (b): b is InteractionBlock => "version" in b && b.changed > since,
       );
       for (const block of changed) yield* updateFrames(turn, block);
@@ -72,7 +72,7 @@ function userMessage(message: UserMessage): BlocksFrame {
   return { type: "user_message", user_message_id: message.id, text: message.text, content_urls };
 }
 
-function framesOf(before: SessionState, event: Event, after: SessionState): BlocksFrame[] {
+function framesOf(before: SessionState, event: SessionEvent, after: SessionState): BlocksFrame[] {
   switch (event.type) {
     case "session.update":
       return before === after
@@ -98,7 +98,7 @@ function framesOf(before: SessionState, event: Event, after: SessionState): Bloc
   }
 }
 
-function turnEventFrames(state: SessionState, turn: Turn, event: Event): BlocksFrame[] {
+function turnEventFrames(state: SessionState, turn: Turn, event: SessionEvent): BlocksFrame[] {
   switch (event.type) {
     case "turn.start":
       return [messageStart(state, turn)];
@@ -119,7 +119,7 @@ function turnEventFrames(state: SessionState, turn: Turn, event: Event): BlocksF
 
 /** What a notice or the end of the turn ended, because its writer did not: open blocks, and what waited. */
 function cutShort(was: Turn, turn: Turn): BlocksFrame[] {
-  return blocksOf(turn).flatMap((block) => {
+  return listBlocks(turn).flatMap((block) => {
     const old = blockAt(was, block.index, block.id);
     if (old === undefined || old === block || block.shown === null) return [];
     if ("version" in block) return updateFrames(turn, block);
@@ -181,7 +181,7 @@ function soFar(turn: Turn, block: Block): BlocksFrame[] {
   return [startFrame(turn, block), ...contentDeltas(block).map((delta) => deltaFrame(turn, block, delta))];
 }
 
-function blockEventFrames(turn: Turn, block: Block, event: Event): BlocksFrame[] {
+function blockEventFrames(turn: Turn, block: Block, event: SessionEvent): BlocksFrame[] {
   switch (event.type) {
     case "thinking.start":
     case "text.start":

@@ -5,8 +5,8 @@
 import { formatCursor } from "../../cursor.ts";
 import type { Json } from "../../json.ts";
 import { type Block, type SessionState, type Turn, type UserMessage } from "../../state.ts";
-import { pendingIn } from "../../turn-queries.ts";
-import { actionRequest, paymentOf } from "../interactions.ts";
+import { listPendingInteractions } from "../../turn-queries.ts";
+import { actionRequest, paymentFrame } from "../interactions.ts";
 import { authorOf, contentDeltas, contentStart } from "./content.ts";
 import { shownItems } from "./encode.ts";
 import type { ContentBlockOf } from "./frames.ts";
@@ -36,7 +36,7 @@ export interface HistoryMessage {
   readonly group_closed?: boolean;
 }
 
-export interface History {
+export interface BlocksHistory {
   /** Ours. */
   readonly title: string | null;
   readonly messages: readonly HistoryMessage[];
@@ -49,9 +49,9 @@ export interface History {
   readonly last_event_id: string;
 }
 
-export function historyOf(state: SessionState): History {
+export function toHistory(state: SessionState): BlocksHistory {
   const turns = state.turns.toArray();
-  const pending = turns.flatMap((turn) => pendingIn(turn).map((block) => partOf(turn, block)));
+  const pending = turns.flatMap((turn) => listPendingInteractions(turn).map((block) => partOf(turn, block)));
   return {
     title: state.title,
     messages: turns.flatMap(turnMessages),
@@ -162,6 +162,6 @@ function became(block: Block): Record<string, unknown> {
     case "form":
       return { ...common, ...(block.values === null ? {} : { values: block.values }) };
     case "payment":
-      return { ...common, payment: paymentOf(block) };
+      return { ...common, payment: paymentFrame(block) };
   }
 }

@@ -3,7 +3,7 @@
  */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
-import { forgiving } from "../ignore-unknown.ts";
+import { ignoreUnknown } from "../ignore-unknown.ts";
 import { BLOCKS_FRAME_TYPES, blocksStart, type BlocksDecoder, decodeBlocks } from "./decode.ts";
 import { encodeBlocks } from "./encode.ts";
 import type { BlocksFrame } from "./frames.ts";
@@ -25,10 +25,16 @@ export const blocks: Dialect<SessionState, BlocksDecoder, BlocksFrame> = {
   attach: (state) => state,
   encode: encodeBlocks,
   start: blocksStart,
-  decode: forgiving(BLOCKS_FRAME_TYPES, decodeBlocks),
+  decode: ignoreUnknown(BLOCKS_FRAME_TYPES, decodeBlocks),
 };
 
 export type { BlocksDecoder } from "./decode.ts";
 export { eachResyncFrame, resyncBlocks } from "./encode.ts";
 export type { BlocksFrame, BlocksFrameOf } from "./frames.ts";
-export { type History, type HistoryMessage, historyOf, type HistoryPart, turnMessages } from "./history.ts";
+export {
+  type BlocksHistory,
+  type HistoryMessage,
+  toHistory,
+  type HistoryPart,
+  turnMessages,
+} from "./history.ts";

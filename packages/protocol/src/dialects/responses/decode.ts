@@ -2,14 +2,14 @@
  * Frames of the `responses` dialect to canonical events. Liberal: takes the frames of 002 as they are
  * printed there. Every step and text becomes the main run's, for the wire doesn't tell runs apart.
  */
-import { cutText } from "../../truncate-text.ts";
-import { ERRORS, errorWordOf, turnErrorFrom } from "../../errors.ts";
+import { truncateText } from "../../truncate-text.ts";
+import { ERRORS, errorCodeFromNumber, toTurnErrorCode } from "../../errors.ts";
 import { outlivesTurn } from "../../fold/interaction.ts";
 import { MAX_PREVIEW } from "../../limits.ts";
-import { blocksOf, emptyState, type TextBlock, type Usage } from "../../state.ts";
+import { listBlocks, emptyState, type TextBlock, type Usage } from "../../state.ts";
 import { changeInteraction, requestApproval, requestForm, requestPayment } from "../decode-interaction.ts";
 import type { Decoded } from "../dialect.ts";
-import { type Decoding, named, Scribe } from "../event-writer.ts";
+import { type Decoding, named, EventWriter } from "../event-writer.ts";
 import type { ResponsesFrame, ResponsesFrameOf } from "./frames.ts";
 
 export interface ResponsesDecoder extends Decoding {
@@ -43,7 +43,7 @@ export const responsesStart: ResponsesDecoder = {
 };
 
 export function decodeResponses(decoder: ResponsesDecoder, frame: ResponsesFrame): Decoded<ResponsesDecoder> {
-  const scribe = new Scribe(decoder);
+  const scribe = new EventWriter(decoder);
   const turn = frame.type === "[DONE]" ? decoder.turn : frame.response_id;
   // A title, or a payment of an older turn, may change while another turn is told: it begins and ends nothing.
   const isUpdate =
@@ -51,7 +51,7 @@ export function decodeResponses(decoder: ResponsesDecoder, frame: ResponsesFrame
   const isAside = isUpdate && scribe.turn(turn)?.status !== "running";
   let completed = turn === decoder.turn || isAside ? decoder.completed : null;
   const interrupted =
-    frame.type === "response.error" && ERRORS[errorWordOf(frame.code)].about === "connection";
+    frame.type === "response.error" && ERRORS[errorCodeFromNumber(frame.code)].about === "connection";
   if (frame.type === "[DONE]") {
     if (!decoder.interrupted) end(scribe, turn, completed);
   } else if (!interrupted) {
@@ -74,7 +74,7 @@ export function decodeResponses(decoder: ResponsesDecoder, frame: ResponsesFrame
   };
 }
 
-function read(scribe: Scribe, turn: string, frame: Exclude<ResponsesFrame, { type: "[DONE]" }>): void {
+function read(scribe: EventWriter, turn: string, frame: Exclude<ResponsesFrame, { type: "[DONE]" }>): void {
   switch (frame.type) {
     case "response.chat.title.updated":
       scribe.write({ type: "session.update", title: frame.name });
@@ -102,7 +102,7 @@ function read(scribe: Scribe, turn: string, frame: Exclude<ResponsesFrame, { typ
     case "response.error": {
       if (scribe.find(turn, (block) => block.kind === "notice") !== undefined) return;
       endText(scribe, turn, false);
-      const code = turnErrorFrom(errorWordOf(frame.code));
+      const code = toTurnErrorCode(errorCodeFromNumber(frame.code));
       const can_retry = frame.can_retry ?? false;
       const on = { ...scribe.next(turn), run: turn };
       scribe.write({
@@ -120,13 +120,13 @@ function read(scribe: Scribe, turn: string, frame: Exclude<ResponsesFrame, { typ
   }
 }
 
-function openText(scribe: Scribe, turn: string): TextBlock | undefined {
+function openText(scribe: EventWriter, turn: string): TextBlock | undefined {
   return scribe.findRecent(turn, (block) => block.kind === "text" && block.end === null) as
     | TextBlock
     | undefined;
 }
 
-function extendText(scribe: Scribe, turn: string, text: string): void {
+function extendText(scribe: EventWriter, turn: string, text: string): void {
   if (openText(scribe, turn) === undefined) {
     scribe.write({ type: "text.start", ...scribe.next(turn), run: turn, part: false });
   }
@@ -134,16 +134,16 @@ function extendText(scribe: Scribe, turn: string, text: string): void {
   if (block !== undefined) scribe.write({ type: "text.delta", ...named(turn, block), text });
 }
 
-function endText(scribe: Scribe, turn: string, final: boolean): void {
+function endText(scribe: EventWriter, turn: string, final: boolean): void {
   const block = openText(scribe, turn);
   if (block !== undefined) scribe.write({ type: "text.end", ...named(turn, block), final });
 }
 
 /** `final_text` is authoritative: where the deltas amount to something else, it replaces them. */
-function settleText(scribe: Scribe, turnId: string, final: string): void {
+function settleText(scribe: EventWriter, turnId: string, final: string): void {
   const turn = scribe.turn(turnId);
   if (turn === undefined || turn.status !== "running") return;
-  const texts = blocksOf(turn).filter((block): block is TextBlock => block.kind === "text");
+  const texts = listBlocks(turn).filter((block): block is TextBlock => block.kind === "text");
   if (texts.map((block) => block.text).join("") !== final) {
     const blocks = texts.map((block) => block.id);
     scribe.write({ type: "turn.takeover", turn: turnId, blocks, groups: [], runs: [] });
@@ -155,7 +155,7 @@ function settleText(scribe: Scribe, turnId: string, final: string): void {
 type StepStart = ResponsesFrameOf<"response.reasoning_step.start">["step"];
 type StepEnd = ResponsesFrameOf<"response.reasoning_step.end">["step"];
 
-function startStep(scribe: Scribe, turn: string, step: StepStart): void {
+function startStep(scribe: EventWriter, turn: string, step: StepStart): void {
   if (scribe.findRecent(turn, (block) => block.kind === "tool_call" && block.call === step.id) !== undefined)
     return;
   const on = { ...scribe.next(turn), run: turn };
@@ -163,14 +163,14 @@ function startStep(scribe: Scribe, turn: string, step: StepStart): void {
   scribe.write({ type: "tool_call.end", ...on, input: step.args });
 }
 
-function endStep(scribe: Scribe, turn: string, step: StepEnd): void {
+function endStep(scribe: EventWriter, turn: string, step: StepEnd): void {
   scribe.openResult(turn, step.id, { name: step.tool_name });
   const result = scribe.openResultOf(turn, step.id);
   if (result === undefined) return;
   const { success, data: preview } = step.result;
   const status = step.result.status ?? (success ? "success" : "error");
   const usage = usageFrom(step.token_usage);
-  const more = { status, preview: cutText(preview, MAX_PREVIEW), artifact: null };
+  const more = { status, preview: truncateText(preview, MAX_PREVIEW), artifact: null };
   scribe.write({ type: "tool_result.end", ...named(turn, result), ...more, ...usage });
 }
 
@@ -183,7 +183,7 @@ function usageFrom(tokens: StepEnd["token_usage"] | undefined): { usage?: Usage 
 }
 
 function request(
-  scribe: Scribe,
+  scribe: EventWriter,
   turn: string,
   frame: ResponsesFrameOf<"response.interaction_request">,
 ): void {
@@ -194,7 +194,7 @@ function request(
   else requestApproval(scribe, where, frame.approval_key, frame);
 }
 
-function end(scribe: Scribe, turnId: string, completed: ResponsesDecoder["completed"]): void {
+function end(scribe: EventWriter, turnId: string, completed: ResponsesDecoder["completed"]): void {
   const turn = scribe.turn(turnId);
   if (turn === undefined || turn.status !== "running") return;
   endText(scribe, turnId, false);

@@ -3,28 +3,28 @@
  * the output text has got, which follows from the session.
  */
 import { ERRORS } from "../../errors.ts";
-import type { Event } from "../../events/index.ts";
+import type { SessionEvent } from "../../events/index.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
 import { interactionId } from "../../fold/interaction.ts";
 import { isMain, leftRunning } from "../../turn-queries.ts";
 import {
   type Block,
-  blocksOf,
+  listBlocks,
   type InteractionBlock,
   type SessionState,
   type ToolCallBlock,
   type ToolResultBlock,
   type Turn,
   type Usage,
-  isShown,
+  isVisible,
 } from "../../state.ts";
-import { labelOf } from "../../tool-label.ts";
-import { actionRequest, approvalRequest, formRequest, paymentOf } from "../interactions.ts";
+import { toolLabel } from "../../tool-label.ts";
+import { actionRequest, approvalRequest, formRequest, paymentFrame } from "../interactions.ts";
 import type { Encoded } from "../dialect.ts";
 import { withCursor } from "../with-cursor.ts";
 import type { ResponsesFrame } from "./frames.ts";
-import { endOutput, extendOutput, type OutputText, outputTextAt, outputTextOf } from "./output-text.ts";
+import { endOutput, extendOutput, type OutputText, outputTextAt, outputText } from "./output-text.ts";
 
 export interface ResponsesOptions {
   /** Whether `<tool ...>...</tool>` spans stay in the text; they don't by default. */
@@ -44,7 +44,7 @@ export function attachResponses(state: SessionState, options: ResponsesOptions =
 
 export function encodeResponses(
   encoder: ResponsesEncoder,
-  event: Event,
+  event: SessionEvent,
   state: SessionState = fold(encoder.state, event),
 ): Encoded<ResponsesEncoder, ResponsesFrame> {
   const { text, frames } = step(encoder, event, state);
@@ -56,7 +56,7 @@ interface Step {
   readonly frames: readonly ResponsesFrame[];
 }
 
-function step(encoder: ResponsesEncoder, event: Event, state: SessionState): Step {
+function step(encoder: ResponsesEncoder, event: SessionEvent, state: SessionState): Step {
   const { text, withTags } = encoder;
   const named = "turn" in event && event.turn !== null ? event.turn : null;
   const turn = named === null ? state.turns.last() : findTurn(state, named);
@@ -97,7 +97,7 @@ function step(encoder: ResponsesEncoder, event: Event, state: SessionState): Ste
       return { text: outputTextAt(state, withTags), frames: endFrames(turn, common, withTags) };
     default: {
       const block = "block" in event ? blockAt(turn, event.index, event.block) : undefined;
-      if (block === undefined || !isShown(turn, block)) return { text, frames: [] };
+      if (block === undefined || !isVisible(turn, block)) return { text, frames: [] };
       return { text, frames: blockFrames(state, turn, block, event) };
     }
   }
@@ -113,12 +113,12 @@ function endOfLast({ state: before, withTags }: ResponsesEncoder, after: Session
 /** Steps that a takeover made void: this wire can't take them back, but they must not stay open. */
 function withdrawn(before: Turn | undefined, turn: Turn, common: Common): ResponsesFrame[] {
   if (before === undefined) return [];
-  const blocks = blocksOf(before);
+  const blocks = listBlocks(before);
   const answered = new Set(
     blocks.flatMap((b) => (b.kind === "tool_result" && b.end !== null ? [b.call] : [])),
   );
   return blocks.flatMap((block): ResponsesFrame[] => {
-    if (block.kind !== "tool_call" || block.end === null || !isShown(turn, block)) return [];
+    if (block.kind !== "tool_call" || block.end === null || !isVisible(turn, block)) return [];
     if (turn.items.at(block.index)?.kind !== "superseded" || answered.has(block.call)) return [];
     const { call: id, name: tool_name, ended_at } = block;
     const result = { success: false, data: "", status: "cancelled" } as const;
@@ -157,7 +157,7 @@ function tokensOf(usage: Usage | null) {
 function endFrames(turn: Turn, common: Common, withTags: boolean): ResponsesFrame[] {
   const end: ResponsesFrame = { type: "[DONE]" };
   if (turn.status !== "end_turn" && turn.status !== "user_stopped") return [end];
-  const final_text = outputTextOf(turn, withTags);
+  const final_text = outputText(turn, withTags);
   const usage = tokensOf(turn.usage);
   return [
     { type: "response.output_text.completed", ...common, final_text, usage, stop_reason: turn.status },
@@ -165,7 +165,7 @@ function endFrames(turn: Turn, common: Common, withTags: boolean): ResponsesFram
   ];
 }
 
-function blockFrames(state: SessionState, turn: Turn, block: Block, event: Event): ResponsesFrame[] {
+function blockFrames(state: SessionState, turn: Turn, block: Block, event: SessionEvent): ResponsesFrame[] {
   const common = { response_id: turn.id, chat_id: state.number };
   switch (event.type) {
     case "tool_call.end":
@@ -202,7 +202,7 @@ function stepStart(turn: Turn, block: ToolCallBlock, common: Common): ResponsesF
     ...common,
     step: {
       id: block.call,
-      content: labelOf(block),
+      content: toolLabel(block),
       tool_name: block.name,
       args: block.input,
       timestamp: isoTime(block.ended_at),
@@ -237,7 +237,8 @@ function interactionRequest(state: SessionState, turn: Turn, block: InteractionB
   if (block.kind === "form") {
     return { ...common, interaction_type: "form", ...formRequest(block) };
   }
-  if (block.kind === "payment") return { ...common, interaction_type: "payment", payment: paymentOf(block) };
+  if (block.kind === "payment")
+    return { ...common, interaction_type: "payment", payment: paymentFrame(block) };
   return { ...common, interaction_type: block.kind, approval_key: block.key, ...approvalRequest(block) };
 }
 

@@ -2,7 +2,7 @@
  * The `responses` dialect: SSE with reasoning steps and output text, as in the source document 002.
  */
 import type { Dialect } from "../dialect.ts";
-import { forgiving } from "../ignore-unknown.ts";
+import { ignoreUnknown } from "../ignore-unknown.ts";
 import { decodeResponses, RESPONSES_FRAME_TYPES, type ResponsesDecoder, responsesStart } from "./decode.ts";
 import { attachResponses, encodeResponses, type ResponsesEncoder, type ResponsesOptions } from "./encode.ts";
 import type { ResponsesFrame } from "./frames.ts";
@@ -22,12 +22,12 @@ export const responses: Dialect<ResponsesEncoder, ResponsesDecoder, ResponsesFra
   attach: attachResponses,
   encode: encodeResponses,
   start: responsesStart,
-  decode: forgiving(RESPONSES_FRAME_TYPES, decodeResponses),
+  decode: ignoreUnknown(RESPONSES_FRAME_TYPES, decodeResponses),
 };
 
 export type { ResponsesDecoder } from "./decode.ts";
 export type { ResponsesEncoder, ResponsesOptions } from "./encode.ts";
 export type { ResponsesFrame, ResponsesFrameOf } from "./frames.ts";
-export { outputTextOf } from "./output-text.ts";
+export { outputText } from "./output-text.ts";
 export { stripToolTags } from "./tool-tags.ts";
 export { responsesFromSse, responsesToSse } from "./wire.ts";

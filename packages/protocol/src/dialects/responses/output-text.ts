@@ -3,7 +3,7 @@
  * blank line between blocks. Streams it piece by piece and gives it whole; both agree, block by block.
  */
 import { isMain } from "../../turn-queries.ts";
-import { blocksOf, type SessionState, type TextBlock, type Turn } from "../../state.ts";
+import { listBlocks, type SessionState, type TextBlock, type Turn } from "../../state.ts";
 import { emptyTagScanner, stripChunk, stripEnd, stripToolTags, type TagScanner } from "./tool-tags.ts";
 
 const BETWEEN_BLOCKS = "\n\n";
@@ -19,7 +19,7 @@ export interface OutputText {
 const nothing: OutputText = { scanner: emptyTagScanner, inBlock: false, inTurn: false };
 
 function textsOf(turn: Turn): TextBlock[] {
-  return blocksOf(turn).filter(
+  return listBlocks(turn).filter(
     (block): block is TextBlock => block.kind === "text" && isMain(turn, block.run),
   );
 }
@@ -29,7 +29,7 @@ function shown(text: string, withTags: boolean): string {
 }
 
 /** The whole text of a turn: what `final_text` says. */
-export function outputTextOf(turn: Turn, withTags: boolean): string {
+export function outputText(turn: Turn, withTags: boolean): string {
   const texts = textsOf(turn).map((block) => shown(block.text, withTags));
   return texts.filter((text) => text !== "").join(BETWEEN_BLOCKS);
 }

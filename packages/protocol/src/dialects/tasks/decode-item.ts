@@ -1,16 +1,22 @@
 /**
  * The part of the `tasks` decoder that reads one output item: its start, its pieces and its end.
  */
-import { cutText } from "../../truncate-text.ts";
-import { turnErrorFrom } from "../../errors.ts";
+import { truncateText } from "../../truncate-text.ts";
+import { toTurnErrorCode } from "../../errors.ts";
 import { MAX_PREVIEW } from "../../limits.ts";
 import { emptyPartialJson, finishJson, pushJson } from "../../partial-json.ts";
 import type { Annotation, Block, Reference } from "../../state.ts";
-import { named, type Scribe } from "../event-writer.ts";
+import { named, type EventWriter } from "../event-writer.ts";
 import type { TaskAnnotation, TaskItem, TaskItemOf, TasksFrameOf } from "./frames.ts";
 
 /** Writes the start of an item, of the given call if it is a call or a result; its canonical index. */
-export function addItem(scribe: Scribe, turn: string, run: string, item: TaskItem, call: string): number {
+export function addItem(
+  scribe: EventWriter,
+  turn: string,
+  run: string,
+  item: TaskItem,
+  call: string,
+): number {
   const on = { ...scribe.next(turn), run };
   switch (item.type) {
     case "reasoning":
@@ -29,7 +35,7 @@ export function addItem(scribe: Scribe, turn: string, run: string, item: TaskIte
 }
 
 export function endItem(
-  scribe: Scribe,
+  scribe: EventWriter,
   turn: string,
   run: string,
   item: TaskItem,
@@ -57,7 +63,7 @@ export function endItem(
 type Notice = NonNullable<TaskItemOf<"message">["notice"]>;
 
 function writeNotice(
-  scribe: Scribe,
+  scribe: EventWriter,
   turn: string,
   run: string,
   item: TaskItemOf<"message">,
@@ -77,7 +83,7 @@ function writeNotice(
     type: "notice.error",
     ...on,
     text,
-    code: turnErrorFrom(code),
+    code: toTurnErrorCode(code),
     can_retry,
     error_type: known,
     ...more,
@@ -85,7 +91,7 @@ function writeNotice(
 }
 
 function endResult(
-  scribe: Scribe,
+  scribe: EventWriter,
   turn: string,
   item: TaskItemOf<"tool_result">,
   block: Extract<Block, { kind: "tool_result" }>,
@@ -97,7 +103,7 @@ function endResult(
     type: "tool_result.end",
     ...named(turn, block),
     status: status === "completed" ? "success" : status === "failed" ? "error" : "cancelled",
-    preview: cutText(preview, MAX_PREVIEW),
+    preview: truncateText(preview, MAX_PREVIEW),
     artifact,
     ...(whole === undefined ? {} : { whole }),
     ...(results === undefined ? {} : { results }),
@@ -117,7 +123,7 @@ function annotationsFrom(notes: readonly TaskAnnotation[] | undefined): { annota
 }
 
 export function extendText(
-  scribe: Scribe,
+  scribe: EventWriter,
   turn: string,
   block: Block,
   frame: TasksFrameOf<"task.text.delta">,
@@ -133,7 +139,7 @@ export function extendText(
 
 /** `.done` carries the whole: what the deltas did not bring is added, the rest is known. */
 export function finishText(
-  scribe: Scribe,
+  scribe: EventWriter,
   turn: string,
   block: Block,
   frame: TasksFrameOf<"task.text.done">,
@@ -171,7 +177,7 @@ function referenceFrom(item: { id?: number; title?: string; url?: string }): { r
 
 type ImageFrame = TasksFrameOf<"task.image.delta" | "task.image.done">;
 
-export function readImage(scribe: Scribe, turn: string, block: Block, frame: ImageFrame): void {
+export function readImage(scribe: EventWriter, turn: string, block: Block, frame: ImageFrame): void {
   if (block.kind !== "tool_result") return;
   const { block_index: part, item } = frame;
   const done = frame.type === "task.image.done";

@@ -3,10 +3,10 @@
  * there, without our additions, and ignores what it doesn't know.
  */
 import { placedAt, Sequence } from "../../sequence.ts";
-import { callOf } from "../../turn-queries.ts";
+import { findToolCall } from "../../turn-queries.ts";
 import { type Block, emptyState } from "../../state.ts";
 import type { Decoded } from "../dialect.ts";
-import { type Decoding, named, Scribe } from "../event-writer.ts";
+import { type Decoding, named, EventWriter } from "../event-writer.ts";
 import { addItem, endItem, extendText, finishText, readImage } from "./decode-item.ts";
 import type { TasksFrame, TasksFrameOf } from "./frames.ts";
 
@@ -61,7 +61,7 @@ export const tasksStart: TasksDecoder = {
 };
 
 export function decodeTasks(decoder: TasksDecoder, frame: TasksFrame): Decoded<TasksDecoder> {
-  const scribe = new Scribe(decoder);
+  const scribe = new EventWriter(decoder);
   let next: TasksDecoder = {
     ...decoder,
     ...read(scribe, decoder, frame),
@@ -87,7 +87,7 @@ function unique(ids: readonly string[]): string[] {
   return [...new Set(ids)];
 }
 
-function read(scribe: Scribe, decoder: TasksDecoder, frame: TasksFrame): Partial<TasksDecoder> {
+function read(scribe: EventWriter, decoder: TasksDecoder, frame: TasksFrame): Partial<TasksDecoder> {
   if (frame.type === "task.created") return readCreated(scribe, decoder, frame);
   const { turn, run, begun } = taskOf(scribe, decoder, frame.task_id);
   const known = { ...decoder, ...begun };
@@ -108,7 +108,7 @@ function read(scribe: Scribe, decoder: TasksDecoder, frame: TasksFrame): Partial
 }
 
 function readCreated(
-  scribe: Scribe,
+  scribe: EventWriter,
   decoder: TasksDecoder,
   frame: TasksFrameOf<"task.created">,
 ): Partial<TasksDecoder> {
@@ -129,12 +129,12 @@ interface Task {
 }
 
 /** Which turn and run a task is; 001's own streams name a task first by its items. */
-function taskOf(scribe: Scribe, decoder: TasksDecoder, task: string): Task {
+function taskOf(scribe: EventWriter, decoder: TasksDecoder, task: string): Task {
   const { turn } = decoder;
   const run = decoder.runs[task];
   if (run !== undefined) return { turn, run, begun: {} };
   const known = scribe.turn(turn);
-  const isCall = known !== undefined && callOf(known, task) !== undefined;
+  const isCall = known !== undefined && findToolCall(known, task) !== undefined;
   // Our servers announce a turn: an unknown task inside one is a sub-agent whose start was before this client's.
   if (isCall || (decoder.cursor !== null && known?.status === "running")) {
     const begun = beginRun(scribe, decoder, task, task, undefined);
@@ -145,7 +145,7 @@ function taskOf(scribe: Scribe, decoder: TasksDecoder, task: string): Task {
 
 /** A new root task ends the one before it, for 001 has no event that does. */
 function beginTurn(
-  scribe: Scribe,
+  scribe: EventWriter,
   decoder: TasksDecoder,
   turn: string,
   agent: string,
@@ -158,7 +158,7 @@ function beginTurn(
 }
 
 function beginRun(
-  scribe: Scribe,
+  scribe: EventWriter,
   decoder: TasksDecoder,
   task: string,
   agent: string,
@@ -175,7 +175,7 @@ function callKey(task: string, call: string): string {
 }
 
 function readAdded(
-  scribe: Scribe,
+  scribe: EventWriter,
   decoder: TasksDecoder,
   run: string,
   frame: TasksFrameOf<"task.output_item.added">,
@@ -196,7 +196,7 @@ function readAdded(
 }
 
 function readDone(
-  scribe: Scribe,
+  scribe: EventWriter,
   decoder: TasksDecoder,
   turn: string,
   run: string,
@@ -218,7 +218,7 @@ function readDone(
 }
 
 function readItemDone(
-  scribe: Scribe,
+  scribe: EventWriter,
   decoder: TasksDecoder,
   run: string,
   frame: TasksFrameOf<"task.output_item.done">,
@@ -241,7 +241,7 @@ type InnerFrame = Exclude<
   TasksFrameOf<"task.created" | "task.done" | "task.output_item.added" | "task.output_item.done">
 >;
 
-function readInner(scribe: Scribe, turn: string, block: Block, frame: InnerFrame): void {
+function readInner(scribe: EventWriter, turn: string, block: Block, frame: InnerFrame): void {
   const on = named(turn, block);
   switch (frame.type) {
     case "task.reasoning_summary_item.added":

@@ -1,11 +1,11 @@
 /**
  * Canonical events to frames of the `tasks` dialect. The encoder's only state is the folded session.
  */
-import type { Event, EventOf } from "../../events/index.ts";
+import type { SessionEvent, EventOf } from "../../events/index.ts";
 import { endsAll } from "../../fold/block.ts";
 import { blockAt, findRun, findTurn } from "../../fold/edit.ts";
 import { fold } from "../../fold/fold.ts";
-import { leftRunning, mainRunStatus, runOfCall } from "../../turn-queries.ts";
+import { leftRunning, mainRunStatus, findSubAgentRun } from "../../turn-queries.ts";
 import {
   type ResultPart,
   type Run,
@@ -13,8 +13,8 @@ import {
   type TextBlock,
   type ToolResultBlock,
   type Turn,
-  isShown,
-  blocksOf,
+  isVisible,
+  listBlocks,
 } from "../../state.ts";
 import type { Encoded } from "../dialect.ts";
 import { withCursor } from "../with-cursor.ts";
@@ -34,15 +34,15 @@ import {
 
 export function encodeTasks(
   before: SessionState,
-  event: Event,
+  event: SessionEvent,
   after: SessionState = fold(before, event),
 ): Encoded<SessionState, TasksFrame> {
   return { encoder: after, frames: withCursor(framesOf(before, event, after), event.id) };
 }
 
-type TurnEvent = Extract<Event, { readonly turn: string | null }>;
+type TurnEvent = Extract<SessionEvent, { readonly turn: string | null }>;
 
-function framesOf(before: SessionState, event: Event, after: SessionState): TasksFrame[] {
+function framesOf(before: SessionState, event: SessionEvent, after: SessionState): TasksFrame[] {
   if (!("turn" in event) || event.turn === null) return [];
   const turn = findTurn(after, event.turn);
   const was = findTurn(before, event.turn);
@@ -55,11 +55,11 @@ function framesOf(before: SessionState, event: Event, after: SessionState): Task
 
 /** Items that a notice or the end of the turn ended, because their writer did not. */
 function cutShort(was: Turn, turn: Turn): TasksFrame[] {
-  return blocksOf(turn).flatMap((block): TasksFrame[] => {
+  return listBlocks(turn).flatMap((block): TasksFrame[] => {
     const old = blockAt(was, block.index, block.id);
     const run = findRun(turn, block.run);
     if (!block.aborted || old?.end !== null || run === undefined) return [];
-    if (!isOutputBlock(block) || !isShown(turn, block)) return [];
+    if (!isOutputBlock(block) || !isVisible(turn, block)) return [];
     const item = wholeItem(turn, block);
     return [
       { type: "task.output_item.done", task_id: taskIdOf(turn, run), output_index: block.output, item },
@@ -83,7 +83,7 @@ function eventFrames(was: Turn | undefined, event: TurnEvent, after: SessionStat
     default: {
       if (!("block" in event)) return [];
       const block = blockAt(turn, event.index, event.block);
-      if (block === undefined || !isOutputBlock(block) || !isShown(turn, block)) return [];
+      if (block === undefined || !isOutputBlock(block) || !isVisible(turn, block)) return [];
       const old = was === undefined ? undefined : blockAt(was, event.index, event.block);
       return blockFrames(turn, event, block, old as OutputBlock | undefined);
     }
@@ -138,7 +138,7 @@ function superseding(was: Turn, turn: Turn): TasksFrame[] {
       continue;
     const gone = supersededItem(item);
     const run = findRun(turn, item.run);
-    if (gone === null || run === undefined || !isShown(turn, { kind: item.was })) continue;
+    if (gone === null || run === undefined || !isVisible(turn, { kind: item.was })) continue;
     frames.push({
       type: "task.output_item.done",
       task_id: taskIdOf(turn, run),
@@ -156,7 +156,7 @@ function superseding(was: Turn, turn: Turn): TasksFrame[] {
 
 function blockFrames(
   turn: Turn,
-  event: Event,
+  event: SessionEvent,
   block: OutputBlock,
   old: OutputBlock | undefined,
 ): TasksFrame[] {
@@ -277,6 +277,6 @@ function lastPart(inItem: InItem, turn: Turn, block: ToolResultBlock, old: ToolR
   const part = block.parts[at];
   if (part !== undefined)
     return old.parts[at]?.done === true ? [] : [partDone({ ...inItem, block_index: at }, part)];
-  if (block.preview === "" || runOfCall(turn, block.call) !== undefined) return [];
+  if (block.preview === "" || findSubAgentRun(turn, block.call) !== undefined) return [];
   return [{ type: "task.text.done", ...inItem, block_index: 0, item: { type: "text", text: block.preview } }];
 }

@@ -3,8 +3,8 @@
  * the owner of the session only; it is never part of a stream. Pure.
  */
 import { findRun } from "../../fold/edit.ts";
-import { type Block, blocksOf, isShown, type Run, type Turn } from "../../state.ts";
-import { runOfCall } from "../../turn-queries.ts";
+import { type Block, listBlocks, isVisible, type Run, type Turn } from "../../state.ts";
+import { findSubAgentRun } from "../../turn-queries.ts";
 import type { TaskBlock, TaskItem, TaskItemOf } from "./frames.ts";
 import { isOutputBlock, type OutputBlock, taskIdOf, wholeItem } from "./items.ts";
 
@@ -47,8 +47,8 @@ export function taskEndState(
 }
 
 function ownBlocks(turn: Turn, run: Run): OutputBlock[] {
-  return blocksOf(turn).filter(
-    (block): block is OutputBlock => block.run === run.id && isOutputBlock(block) && isShown(turn, block),
+  return listBlocks(turn).filter(
+    (block): block is OutputBlock => block.run === run.id && isOutputBlock(block) && isVisible(turn, block),
   );
 }
 
@@ -63,7 +63,7 @@ function contentFor(
 function itemOf(turn: Turn, block: OutputBlock): EndItem {
   const item = wholeItem(turn, block);
   if (item.type !== "tool_result") return item;
-  const sub = runOfCall(turn, item.call_id);
+  const sub = findSubAgentRun(turn, item.call_id);
   const run = sub === undefined ? undefined : findRun(turn, sub.id);
   if (run === undefined) return item;
   return { ...item, block_list: ownBlocks(turn, run).map((inner) => itemOf(turn, inner)) };

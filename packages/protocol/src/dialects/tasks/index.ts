@@ -3,7 +3,7 @@
  */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
-import { forgiving } from "../ignore-unknown.ts";
+import { ignoreUnknown } from "../ignore-unknown.ts";
 import { decodeTasks, TASKS_FRAME_TYPES, type TasksDecoder, tasksStart } from "./decode.ts";
 import { encodeTasks } from "./encode.ts";
 import type { TasksFrame } from "./frames.ts";
@@ -24,7 +24,7 @@ export const tasks: Dialect<SessionState, TasksDecoder, TasksFrame> = {
   attach: (state) => state,
   encode: encodeTasks,
   start: tasksStart,
-  decode: forgiving(TASKS_FRAME_TYPES, decodeTasks),
+  decode: ignoreUnknown(TASKS_FRAME_TYPES, decodeTasks),
 };
 
 export type { TasksDecoder } from "./decode.ts";

@@ -1,12 +1,12 @@
 /**
  * How one block looks as an output item of the `tasks` dialect, and what a whole task looks like (T01).
  */
-import { runOfCall } from "../../turn-queries.ts";
+import { findSubAgentRun } from "../../turn-queries.ts";
 import {
   type Annotation,
   type Block,
-  blocksOf,
-  isShown,
+  listBlocks,
+  isVisible,
   type ResultPart,
   type Run,
   type Superseded,
@@ -126,7 +126,7 @@ const RESULT_STATUS = {
 function resultItem(turn: Turn, block: Extract<Block, { kind: "tool_result" }>): TaskItemOf<"tool_result"> {
   const { id, call: call_id, preview, artifact, whole, results, usage } = block;
   // What a sub-agent did has already passed under its own task id: only the status is news.
-  const isFilled = runOfCall(turn, block.call) !== undefined;
+  const isFilled = findSubAgentRun(turn, block.call) !== undefined;
   return {
     type: "tool_result",
     id,
@@ -163,8 +163,8 @@ export function supersededItem(item: Superseded): TaskItem | null {
 
 /** The end state of a task as 001 has it, without what a takeover made void. Sub-agents have their own. */
 export function taskState(turn: Turn, run: Run): { task_id: string; output: TaskItem[] } {
-  const own = blocksOf(turn).filter(
-    (block): block is OutputBlock => block.run === run.id && isOutputBlock(block) && isShown(turn, block),
+  const own = listBlocks(turn).filter(
+    (block): block is OutputBlock => block.run === run.id && isOutputBlock(block) && isVisible(turn, block),
   );
   return { task_id: taskIdOf(turn, run), output: own.map((block) => wholeItem(turn, block)) };
 }

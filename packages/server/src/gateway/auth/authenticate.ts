@@ -5,10 +5,10 @@
 import { isId } from "../../store/rules/arguments.ts";
 import type { Store } from "../../store/store.ts";
 import type { Caller } from "../caller.ts";
-import { Refused } from "../errors.ts";
-import { readToken } from "./tokens.ts";
+import { RequestError } from "../errors.ts";
+import { verifyToken } from "./tokens.ts";
 
-export interface AuthenticateParts {
+export interface AuthContext {
   readonly store: Store;
   readonly secrets: readonly string[];
   readonly env: { now(): number };
@@ -21,18 +21,18 @@ const BEARER = /^bearer ([\w.~+/-]+=*)$/i;
  * @param from the address they come from. Throws UNAUTHENTICATED.
  */
 export async function authenticate(
-  parts: AuthenticateParts,
+  parts: AuthContext,
   headers: ReadonlyMap<string, string>,
   from: string,
 ): Promise<Caller> {
   const key = headers.get("x-api-key");
   const authorization = headers.get("authorization");
   if (key !== undefined && authorization !== undefined)
-    throw new Refused("UNAUTHENTICATED", "Send x-api-key or authorization, not both.");
+    throw new RequestError("UNAUTHENTICATED", "Send x-api-key or authorization, not both.");
   if (key !== undefined) return byKey(parts, key, headers.get("x-user-id"), from);
   const token = BEARER.exec(authorization ?? "")?.[1];
   if (token === undefined)
-    throw new Refused(
+    throw new RequestError(
       "UNAUTHENTICATED",
       "Send an API key in x-api-key, or a token in authorization: Bearer.",
     );
@@ -40,31 +40,27 @@ export async function authenticate(
 }
 
 async function byKey(
-  { store }: AuthenticateParts,
+  { store }: AuthContext,
   secret: string,
   named: string | undefined,
   from: string,
 ): Promise<Caller> {
   const key = await store.keys.verify(secret);
   if (key === null)
-    throw new Refused("UNAUTHENTICATED", "The API key is not one of ours, was revoked or has expired.");
+    throw new RequestError("UNAUTHENTICATED", "The API key is not one of ours, was revoked or has expired.");
   const user = named ?? `key:${key.id}`;
-  if (!isId(user)) throw new Refused("BAD_REQUEST", "x-user-id must have 1 to 256 characters.");
+  if (!isId(user)) throw new RequestError("BAD_REQUEST", "x-user-id must have 1 to 256 characters.");
   return { tenant: key.tenant, user, scopes: key.scopes, key: key.id, expiresAt: null, from };
 }
 
-async function byToken(
-  { store, secrets, env }: AuthenticateParts,
-  token: string,
-  from: string,
-): Promise<Caller> {
-  const grant = await readToken(token, secrets, env.now());
-  await requireLive(store, grant.key);
+async function byToken({ store, secrets, env }: AuthContext, token: string, from: string): Promise<Caller> {
+  const grant = await verifyToken(token, secrets, env.now());
+  await requireActiveKey(store, grant.key);
   return { ...grant, from };
 }
 
 /** What a key has made ends with it. */
-export async function requireLive(store: Store, key: string | null): Promise<void> {
+export async function requireActiveKey(store: Store, key: string | null): Promise<void> {
   if (key !== null && !(await store.keys.live([key])).has(key))
-    throw new Refused("UNAUTHENTICATED", "The API key behind this was revoked or has expired.");
+    throw new RequestError("UNAUTHENTICATED", "The API key behind this was revoked or has expired.");
 }

@@ -7,7 +7,7 @@ import type { Connection } from "../connection/registry.ts";
 
 const BATCH = 1_000;
 
-export async function endUnwelcome(
+export async function closeRevokedConnections(
   connections: Iterable<Connection>,
   keys: Pick<Keys, "live">,
   now: number,

@@ -4,9 +4,9 @@
  */
 import { isStoreError } from "../../store/errors.ts";
 import { readSigned, signText } from "../../store/rules/signed-text.ts";
-import { type AuthenticateParts, requireLive } from "./authenticate.ts";
+import { type AuthContext, requireActiveKey } from "./authenticate.ts";
 import type { Caller } from "../caller.ts";
-import { Refused } from "../errors.ts";
+import { RequestError } from "../errors.ts";
 
 const PURPOSE = "ticket";
 
@@ -15,7 +15,7 @@ interface Ticket extends Omit<Caller, "from"> {
   readonly goodUntil: number;
 }
 
-export function makeTicket(
+export function issueTicket(
   { from: _, ...caller }: Caller,
   given: Pick<Ticket, "id" | "goodUntil">,
   secret: string,
@@ -25,26 +25,21 @@ export function makeTicket(
 }
 
 /** Whom it lets in, this once. Throws UNAUTHENTICATED. */
-export async function redeemTicket(parts: AuthenticateParts, text: string, from: string): Promise<Caller> {
+export async function redeemTicket(parts: AuthContext, text: string, from: string): Promise<Caller> {
   const { store, secrets, env } = parts;
   const signed = readSigned(text, PURPOSE, secrets);
   if (signed === null)
-    throw new Refused("UNAUTHENTICATED", "The ticket was not given by us, or was changed.");
+    throw new RequestError("UNAUTHENTICATED", "The ticket was not given by us, or was changed.");
   const { id, goodUntil, ...caller } = JSON.parse(signed) as Ticket;
   if (goodUntil <= env.now())
-    throw new Refused("UNAUTHENTICATED", "The ticket has expired. Ask for a new one.");
-  await requireLive(store, caller.key);
+    throw new RequestError("UNAUTHENTICATED", "The ticket has expired. Ask for a new one.");
+  await requireActiveKey(store, caller.key);
   if (!(await isFirst(parts, caller.tenant, id, goodUntil)))
-    throw new Refused("UNAUTHENTICATED", "The ticket was used before. Ask for a new one.");
+    throw new RequestError("UNAUTHENTICATED", "The ticket was used before. Ask for a new one.");
   return { ...caller, from };
 }
 
-async function isFirst(
-  { store }: AuthenticateParts,
-  tenant: string,
-  id: string,
-  until: number,
-): Promise<boolean> {
+async function isFirst({ store }: AuthContext, tenant: string, id: string, until: number): Promise<boolean> {
   try {
     return await store.tickets.redeem(tenant, id, until);
   } catch (error) {

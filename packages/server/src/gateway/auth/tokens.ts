@@ -7,14 +7,14 @@ import { createSecretKey, type KeyObject } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 import { isId } from "../../store/rules/arguments.ts";
-import { type Action, ACTIONS } from "./access.ts";
+import { type Scope, SCOPES } from "./access.ts";
 import type { Caller } from "../caller.ts";
-import { Refused } from "../errors.ts";
+import { RequestError } from "../errors.ts";
 
 /** What a token may be used for when it doesn't say. */
-const OF_A_PERSON: readonly Action[] = ["read", "write", "decide", "share"];
+const OF_A_PERSON: readonly Scope[] = ["read", "write", "decide", "share"];
 /** Whoever has a token must not make others, for other people. */
-export const OF_TOKENS: readonly Action[] = ACTIONS.filter((action) => action !== "tokens");
+export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((action) => action !== "tokens");
 const ALGORITHM = "HS256";
 
 const id = z.string().refine(isId);
@@ -26,13 +26,13 @@ const claims = z.object({
   key: id.optional(),
 });
 
-export interface TokenGrant extends Pick<Caller, "tenant" | "user" | "key"> {
+export interface TokenClaims extends Pick<Caller, "tenant" | "user" | "key"> {
   readonly scopes: readonly string[];
   /** Milliseconds since 1970; whole seconds count. */
   readonly expiresAt: number;
 }
 
-export function makeToken(grant: TokenGrant, secret: string, now: number): Promise<string> {
+export function signToken(grant: TokenClaims, secret: string, now: number): Promise<string> {
   const { tenant, user, key, scopes, expiresAt } = grant;
   return new SignJWT({ tenant, scopes: [...scopes], ...(key === null ? {} : { key }) })
     .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
@@ -43,20 +43,31 @@ export function makeToken(grant: TokenGrant, secret: string, now: number): Promi
 }
 
 /** Throws UNAUTHENTICATED, and says whether it is worth asking for a new one. */
-export async function readToken(token: string, secrets: readonly string[], now: number): Promise<TokenGrant> {
+export async function verifyToken(
+  token: string,
+  secrets: readonly string[],
+  now: number,
+): Promise<TokenClaims> {
   for (const secret of secrets) {
     const payload = await verified(token, secret, now);
     if (payload === null) continue;
     const read = claims.safeParse(payload);
     if (!read.success)
-      throw new Refused("UNAUTHENTICATED", "The token must have sub, tenant and exp, and scopes as a list.");
+      throw new RequestError(
+        "UNAUTHENTICATED",
+        "The token must have sub, tenant and exp, and scopes as a list.",
+      );
     const { sub, tenant, exp, scopes = OF_A_PERSON, key = null } = read.data;
-    const allowed = scopes.filter((scope) => OF_TOKENS.some((action) => action === scope));
+    const allowed = scopes.filter((scope) => TOKEN_SCOPES.some((action) => action === scope));
     // Without any it would be allowed everything: see access.ts.
-    if (allowed.length === 0) throw new Refused("UNAUTHENTICATED", "The token has no scope that we know.");
+    if (allowed.length === 0)
+      throw new RequestError("UNAUTHENTICATED", "The token has no scope that we know.");
     return { tenant, user: sub, scopes: allowed, key, expiresAt: exp * 1_000 };
   }
-  throw new Refused("UNAUTHENTICATED", "The token was not signed by us, or was changed. Ask for a new one.");
+  throw new RequestError(
+    "UNAUTHENTICATED",
+    "The token was not signed by us, or was changed. Ask for a new one.",
+  );
 }
 
 async function verified(token: string, secret: string, now: number): Promise<unknown> {
@@ -66,7 +77,7 @@ async function verified(token: string, secret: string, now: number): Promise<unk
     return payload;
   } catch (error) {
     if (error instanceof errors.JWTExpired)
-      throw new Refused("UNAUTHENTICATED", "The token has expired. Ask for a new one.");
+      throw new RequestError("UNAUTHENTICATED", "The token has expired. Ask for a new one.");
     if (error instanceof errors.JOSEError) return null;
     throw error;
   }

@@ -7,7 +7,7 @@ import type { Caller } from "../caller.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../options.ts";
 
 /** `restart`: this process is going down. `unauthenticated`: what let them in is good no longer. */
-export type Leaving = "restart" | "unauthenticated";
+export type DisconnectReason = "restart" | "unauthenticated";
 
 export interface Connection {
   readonly caller: Caller;
@@ -16,17 +16,17 @@ export interface Connection {
   /** About once a second, with the time by `performance.now`. */
   beat(now: number): void;
   /** Tells the other side why, and goes. */
-  leave(why: Leaving): void;
+  leave(why: DisconnectReason): void;
   /** Ends it without a word. */
   destroy(): void;
 }
 
 /** A round of visits is done in so many. */
-export const LOOKS_PER_BEAT = 20;
+export const HEARTBEAT_SLICES = 20;
 /** How long those who were told to go may take. */
 const GRACE_MS = 2_000;
 
-export class Connections {
+export class ConnectionRegistry {
   readonly #open = new Set<Connection>();
   readonly #onError: (error: unknown, about: string) => void;
   /** How long a round of visits takes. */
@@ -66,7 +66,7 @@ export class Connections {
   /** One that comes while we close is told to go at once. */
   add(connection: Connection): void {
     this.#open.add(connection);
-    this.#timer ??= setInterval(() => this.#visit(), this.beatMs / LOOKS_PER_BEAT).unref();
+    this.#timer ??= setInterval(() => this.#visit(), this.beatMs / HEARTBEAT_SLICES).unref();
     if (this.#isClosing) connection.leave("restart");
   }
 
@@ -89,7 +89,7 @@ export class Connections {
   #visit(): void {
     const now = performance.now();
     this.#step += 1;
-    const goal = Math.ceil((this.#open.size * this.#step) / LOOKS_PER_BEAT);
+    const goal = Math.ceil((this.#open.size * this.#step) / HEARTBEAT_SLICES);
     for (; this.#visited < goal; this.#visited++) {
       const { value, done } = this.#visits.next();
       if (done === true) break;
@@ -99,7 +99,7 @@ export class Connections {
         this.#onError(error, "a connection");
       }
     }
-    if (this.#step < LOOKS_PER_BEAT) return;
+    if (this.#step < HEARTBEAT_SLICES) return;
     this.#visits = this.#open.values();
     this.#visited = 0;
     this.#step = 0;

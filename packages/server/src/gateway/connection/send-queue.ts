@@ -4,7 +4,7 @@
  * transport has drained, and asks whether it is stalled.
  */
 import type { Position } from "@turnstream/protocol";
-import type { Lane, Outlet, OutletEvents, Sent } from "./sink.ts";
+import type { QueueMember, FrameSink, SinkEvents, SendResult } from "./sink.ts";
 
 export interface Transport {
   /** Takes all of it. False when it holds enough now, and will say when it has drained. */
@@ -20,7 +20,7 @@ export interface Transport {
 interface Waiting {
   readonly bytes: Uint8Array;
   /** Whose it is; null for what is nobody's, and outlives a drop. */
-  readonly of: Lane | null;
+  readonly of: QueueMember | null;
   /** Where its client stands before it. */
   readonly from: Position | null;
   /** What of it counts for the bound. */
@@ -34,23 +34,23 @@ const SLOW_SHARE = 0.5;
 /** Of every connection that nothing waits for, so that an idle one holds no list. */
 const NOTHING: readonly Waiting[] = [];
 
-export class QueuedOutlet implements Outlet {
+export class SendQueue implements FrameSink {
   readonly #transport: Transport;
-  readonly #events: OutletEvents;
+  readonly #events: SinkEvents;
   readonly #maxBytes: number;
   #waiting: readonly Waiting[] = NOTHING;
   #waitingBytes = 0;
   #keptBytes = 0;
   /** Who has how much waiting; null while nothing does. */
-  #backlogs: Backlogs<Lane> | null = null;
+  #backlogs: BacklogTracker<QueueMember> | null = null;
   /** Those that were dropped, until they are back; null while there are none. */
-  #line: ReturnLine<Lane> | null = null;
+  #line: ResumeQueue<QueueMember> | null = null;
   /** Since when the transport takes nothing; null while it does. */
   #blockedSince: number | null = null;
   #isEnding = false;
   #isOver = false;
 
-  constructor(transport: Transport, events: OutletEvents, maxBytes: number) {
+  constructor(transport: Transport, events: SinkEvents, maxBytes: number) {
     this.#transport = transport;
     this.#events = events;
     this.#maxBytes = maxBytes;
@@ -62,17 +62,17 @@ export class QueuedOutlet implements Outlet {
   }
 
   /** For one who has the connection to himself. */
-  send(bytes: Uint8Array): Sent {
+  send(bytes: Uint8Array): SendResult {
     return this.#send(bytes, this.#events, null);
   }
 
   /** For one of several. Over the bound, whoever has the most waiting gives way. */
-  sendOf(lane: Lane, bytes: Uint8Array, from: Position | null): Sent {
+  sendOf(lane: QueueMember, bytes: Uint8Array, from: Position | null): SendResult {
     return this.#send(bytes, lane, from);
   }
 
   /** It was its turn, or it stands in the line, and it needs nothing any more. */
-  passOf(lane: Lane): void {
+  passOf(lane: QueueMember): void {
     if (this.#line?.leave(lane) === true) this.#callNext();
   }
 
@@ -139,7 +139,7 @@ export class QueuedOutlet implements Outlet {
     return this.#blockedSince === null && this.#waiting.length === 0;
   }
 
-  #send(bytes: Uint8Array, of: Lane, from: Position | null): Sent {
+  #send(bytes: Uint8Array, of: QueueMember, from: Position | null): SendResult {
     if (this.#isOver || this.#isEnding || this.#line?.waits(of) === true) return "dropped";
     if (this.#isFree()) {
       this.#write(bytes);
@@ -154,7 +154,7 @@ export class QueuedOutlet implements Outlet {
   }
 
   /** @returns false when it was the sender who gave way */
-  #makeRoom(size: number, of: Lane, from: Position | null): boolean {
+  #makeRoom(size: number, of: QueueMember, from: Position | null): boolean {
     while ((this.#backlogs?.all ?? 0) + size > this.#maxBytes) {
       const { who, bytes } = this.#backlogs?.most(of, size) ?? { who: of, bytes: size };
       const first = this.#drop(who);
@@ -173,7 +173,7 @@ export class QueuedOutlet implements Outlet {
     if (this.#waiting === NOTHING) this.#waiting = [];
     (this.#waiting as Waiting[]).push(one);
     this.#waitingBytes += one.bytes.byteLength;
-    this.#backlogs ??= new Backlogs();
+    this.#backlogs ??= new BacklogTracker();
     this.#backlogs.add(one.of, one.counts);
   }
 
@@ -191,7 +191,7 @@ export class QueuedOutlet implements Outlet {
   }
 
   /** All that one has waiting. @returns the first of it */
-  #drop(who: Lane): Waiting | undefined {
+  #drop(who: QueueMember): Waiting | undefined {
     const first = this.#waiting.find(({ of }) => of === who);
     if (first !== undefined) {
       const kept = this.#waiting.filter(({ of }) => of !== who);
@@ -200,7 +200,7 @@ export class QueuedOutlet implements Outlet {
       for (const { bytes } of kept) this.#waitingBytes += bytes.byteLength;
     }
     this.#backlogs?.delete(who);
-    this.#line ??= new ReturnLine();
+    this.#line ??= new ResumeQueue();
     this.#line.add(who);
     return first;
   }
@@ -220,7 +220,7 @@ export class QueuedOutlet implements Outlet {
 }
 
 /** What waits in one queue for each of those who share it, in bytes, and who has the most. Pure but for its own counts. */
-export class Backlogs<T> {
+export class BacklogTracker<T> {
   readonly #of = new Map<T, number>();
   #all = 0;
 
@@ -257,7 +257,7 @@ export class Backlogs<T> {
  * Those who were dropped from a connection's queue, in the order in which they come back: one at a time, for all of them
  * at once would fill it again. Never calls anybody itself.
  */
-export class ReturnLine<T> {
+export class ResumeQueue<T> {
   readonly #waiting = new Set<T>();
   #called: T | null = null;
 

@@ -2,7 +2,7 @@
  * The way out of one connection, as subscriptions see it: a bounded queue before a transport. Types only; the queue is in
  * queued-outlet.ts, the transports are in socket/ and sse/.
  */
-import type { ErrorWord, Position } from "@turnstream/protocol";
+import type { ErrorCode, Position } from "@turnstream/protocol";
 
 /**
  * - `written`: the transport has it, and nothing waits before it;
@@ -10,14 +10,14 @@ import type { ErrorWord, Position } from "@turnstream/protocol";
  * - `dropped`: the queue was over its bound: whatever this one had queued is lost. Nothing of it is taken until it has heard
  *   `drained`.
  */
-export type Sent = "written" | "queued" | "dropped";
+export type SendResult = "written" | "queued" | "dropped";
 
-export interface Outlet {
+export interface FrameSink {
   /**
    * Takes whole frames only. The bytes are shared with other connections: nobody changes them.
    * @param from where the client stands before them, if it can go on from there
    */
-  send(bytes: Uint8Array, from?: Position | null): Sent;
+  send(bytes: Uint8Array, from?: Position | null): SendResult;
   /** After `drained`: it is up to date, or over, and it is the next one's turn. A send says so too. */
   pass?(): void;
   /** Ends the connection from our side, after what is queued. */
@@ -25,7 +25,7 @@ export interface Outlet {
 }
 
 /** What the owner of a connection tells its subscriptions. */
-export interface OutletEvents {
+export interface SinkEvents {
   /** Everything that was queued has been handed to the transport. */
   flushed(): void;
   /** After it was dropped: the other side has read what the transport held, and it is this one's turn. */
@@ -35,7 +35,7 @@ export interface OutletEvents {
 }
 
 /** One of several that share a connection, and its bound. */
-export interface Lane extends Pick<OutletEvents, "drained"> {
+export interface QueueMember extends Pick<SinkEvents, "drained"> {
   /**
    * What it had queued was dropped, maybe for the sake of others.
    * @param at where the client stands with what was handed over before; null when it is to be told that it was slow
@@ -44,11 +44,11 @@ export interface Lane extends Pick<OutletEvents, "drained"> {
 }
 
 /** The same for one who has the connection to himself. */
-export interface StreamEvents extends OutletEvents {
+export interface StreamEvents extends SinkEvents {
   /** About once a second, with the time by `performance.now`. */
   beat(now: number): void;
   /** Tells the other side why, in words that it knows, and ends the outlet. */
-  fail(why: ErrorWord): void;
+  fail(why: ErrorCode): void;
   /** This process is going down, and they know when to come back. Says what a dialect needs before an end, and ends. */
   restarts(): void;
 }

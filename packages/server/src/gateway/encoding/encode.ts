@@ -2,17 +2,23 @@
  * Events as the bytes of a choice: dialect, then text, then wire. Made once for everybody with the same choice. Knows
  * no connection and reads nothing.
  */
-import { type Cursor, type Event, formatSse, type SessionState, withAddresses } from "@turnstream/protocol";
+import {
+  type Cursor,
+  type SessionEvent,
+  formatSse,
+  type SessionState,
+  resolveBlobUrls,
+} from "@turnstream/protocol";
 import { blocks, eachResyncFrame } from "@turnstream/protocol/blocks";
 import { responses, type ResponsesEncoder } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { LogEntry } from "../../log/entry.ts";
-import type { Choice } from "./stream-format.ts";
+import type { StreamFormat } from "./stream-format.ts";
 import { textFrame, textFrames } from "./ws-frame.ts";
 
 /** Whose bytes they are. */
-export interface Telling {
-  readonly choice: Choice;
+export interface EncodingTarget {
+  readonly choice: StreamFormat;
   readonly session: string;
   /** The end of a JSON text whose closing brace it takes the place of. */
   readonly ending: string;
@@ -23,35 +29,42 @@ export interface Telling {
 type Frame = Readonly<Record<string, unknown>>;
 
 /** How far the output text has got; only `responses` has to remember it. */
-export type Remembered = ResponsesEncoder | null;
+export type EncoderState = ResponsesEncoder | null;
 
-export function tellingOf(choice: Choice, session: string, addressOf: (blob: string) => string): Telling {
+export function createEncodingTarget(
+  choice: StreamFormat,
+  session: string,
+  addressOf: (blob: string) => string,
+): EncodingTarget {
   return { choice, session, ending: `,"session_id":${JSON.stringify(session)}}`, addressOf };
 }
 
 /** Events of `native` go out as they are. */
-export function needsState({ dialect }: Choice): boolean {
+export function needsFoldedState({ dialect }: StreamFormat): boolean {
   return dialect !== "native";
 }
 
 /** Whether a delta can be told from its text in the log, without the event. */
-export function isToldPlainly({ dialect }: Choice): boolean {
+export function supportsRawDeltas({ dialect }: StreamFormat): boolean {
   return dialect === "native" || dialect === "blocks";
 }
 
-export function attachEncoder({ dialect, includeToolTags }: Choice, state: SessionState): Remembered {
+export function createEncoderState(
+  { dialect, includeToolTags }: StreamFormat,
+  state: SessionState,
+): EncoderState {
   return dialect === "responses" ? responses.attach(state, { include_tool_tags: includeToolTags }) : null;
 }
 
 export interface EncodedEvent {
   readonly frames: readonly object[];
-  readonly remembered: Remembered;
+  readonly remembered: EncoderState;
 }
 
-export function framesOfEvent(
-  { dialect }: Choice,
-  remembered: Remembered,
-  event: Event,
+export function encodeEvent(
+  { dialect }: StreamFormat,
+  remembered: EncoderState,
+  event: SessionEvent,
   before: SessionState,
   after: SessionState,
 ): EncodedEvent {
@@ -77,38 +90,42 @@ export function resyncFrames(state: SessionState, since: number): Iterator<objec
 }
 
 /** Frames as the bytes of a wire; null when there are none. */
-export function bytesOfFrames(telling: Telling, frames: readonly object[]): Buffer | null {
-  return bytesOf(
+export function encodeFrames(telling: EncodingTarget, frames: readonly object[]): Buffer | null {
+  return joinWireBytes(
     telling,
-    frames.map((frame) => textOfFrame(telling, frame)),
+    frames.map((frame) => frameText(telling, frame)),
   );
 }
 
 /** Entries as they are, for `native`; null when there are none. */
-export function bytesOfEntries(telling: Telling, entries: readonly LogEntry[]): Buffer | null {
-  if (entries.length === 1) return bytesOfText(telling, textOfEntry(telling, entries[0] as LogEntry));
-  return bytesOf(
+export function encodeEntries(telling: EncodingTarget, entries: readonly LogEntry[]): Buffer | null {
+  if (entries.length === 1) return toWireBytes(telling, textOfEntry(telling, entries[0] as LogEntry));
+  return joinWireBytes(
     telling,
     entries.map((entry) => textOfEntry(telling, entry)),
   );
 }
 
 /** Bytes of a text that is one whole frame on its wire. */
-export function bytesOfText({ choice }: Telling, text: string): Buffer {
+export function toWireBytes({ choice }: EncodingTarget, text: string): Buffer {
   return choice.wire === "sse" ? Buffer.from(text) : textFrame(text);
 }
 
 /** Texts of a wire, each a whole frame, as its bytes; null when there are none. */
-export function bytesOf(telling: Telling, texts: readonly string[]): Buffer | null {
-  if (texts.length < 2) return texts[0] === undefined ? null : bytesOfText(telling, texts[0]);
+export function joinWireBytes(telling: EncodingTarget, texts: readonly string[]): Buffer | null {
+  if (texts.length < 2) return texts[0] === undefined ? null : toWireBytes(telling, texts[0]);
   return telling.choice.wire === "sse" ? Buffer.from(texts.join("")) : textFrames(texts);
 }
 
 /** How the frames of all deltas of a block begin in `blocks`, up to their text. */
-export type SpokenHead = string;
+export type DeltaPrefix = string;
 
 /** Null when a delta is told in another way, or not at all. */
-export function spokenHead(before: SessionState, event: Event, after: SessionState): SpokenHead | null {
+export function deltaPrefix(
+  before: SessionState,
+  event: SessionEvent,
+  after: SessionState,
+): DeltaPrefix | null {
   const [frame, ...more] = blocks.encode(before, event, after).frames;
   if (frame?.type !== "content_block_delta" || more.length > 0) return null;
   const { delta, event_id: _, ...place } = frame;
@@ -119,9 +136,9 @@ export function spokenHead(before: SessionState, event: Event, after: SessionSta
 }
 
 /** The frame of a delta whose text is JSON already: the same text that `blocks` makes of the event. */
-export function textOfSpoken(
-  { choice, ending }: Telling,
-  head: SpokenHead,
+export function rawDeltaFrame(
+  { choice, ending }: EncodingTarget,
+  head: DeltaPrefix,
   said: string,
   cursor: Cursor,
 ): string {
@@ -130,42 +147,42 @@ export function textOfSpoken(
     : `${head}${said}},"event_id":"${cursor}"${ending}`;
 }
 
-function textOfEntry(telling: Telling, entry: LogEntry): string {
+function textOfEntry(telling: EncodingTarget, entry: LogEntry): string {
   const { text } = entry;
-  if (mayHoldBlobs(text)) return textOfFrame(telling, entry.event);
+  if (mayHoldBlobs(text)) return frameText(telling, entry.event);
   if (telling.choice.wire === "socket") return withEnding(text, telling);
   return `event: ${entry.type}\nid: ${entry.cursor}\ndata: ${text}\n\n`;
 }
 
-export function textOfFrame(telling: Telling, frame: object): string {
+export function frameText(telling: EncodingTarget, frame: object): string {
   return telling.choice.wire === "sse"
     ? sseText(telling, frame as Frame)
     : socketText(telling, frame as Frame);
 }
 
-function socketText(telling: Telling, frame: Frame): string {
-  const text = jsonOf(telling, frame);
+function socketText(telling: EncodingTarget, frame: Frame): string {
+  const text = toJsonWithBlobUrls(telling, frame);
   return "session_id" in frame ? text : withEnding(text, telling);
 }
 
-function withEnding(text: string, { ending }: Telling): string {
+function withEnding(text: string, { ending }: EncodingTarget): string {
   return text.slice(0, -1) + ending;
 }
 
-function sseText(telling: Telling, frame: Frame): string {
+function sseText(telling: EncodingTarget, frame: Frame): string {
   const { event_id, ...data } = frame;
   const type = frame["type"] as string;
   const cursor = event_id ?? (telling.choice.dialect === "native" ? frame["id"] : undefined);
   const id = typeof cursor === "string" ? { id: cursor } : {};
   // The end of a stream of `responses` is the one frame that is not JSON.
   if (type === "[DONE]") return formatSse({ data: type, ...id });
-  return formatSse({ event: type, data: jsonOf(telling, data), ...id });
+  return formatSse({ event: type, data: toJsonWithBlobUrls(telling, data), ...id });
 }
 
 /** JSON in which blobs have addresses that can be loaded. */
-export function jsonOf({ addressOf }: Pick<Telling, "addressOf">, value: unknown): string {
+export function toJsonWithBlobUrls({ addressOf }: Pick<EncodingTarget, "addressOf">, value: unknown): string {
   const text = JSON.stringify(value);
-  return mayHoldBlobs(text) ? JSON.stringify(withAddresses(value, addressOf)) : text;
+  return mayHoldBlobs(text) ? JSON.stringify(resolveBlobUrls(value, addressOf)) : text;
 }
 
 function mayHoldBlobs(text: string): boolean {

@@ -3,12 +3,12 @@
  * more text; what it says can be taken from the log as it stands there, without parsing it and without making JSON of it
  * again. Whatever looks different in any way is not more of the same, and is for others to read. Pure.
  */
-import type { Event, EventOf } from "@turnstream/protocol";
+import type { SessionEvent, EventOf } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 
 type Delta = EventOf<"text.delta" | "thinking.delta">;
 
-export interface Saying {
+export interface DeltaRun {
   /** One of its deltas. */
   readonly delta: Delta;
   /** How all of them begin, after their stamp and up to their text. */
@@ -16,23 +16,23 @@ export interface Saying {
 }
 
 /** What an entry is a part of; null when it is something else than a plain delta. */
-export function sayingOf(entry: LogEntry): Saying | null {
+export function matchDeltaRun(entry: LogEntry): DeltaRun | null {
   const { event } = entry;
   if (event.type !== "text.delta" && event.type !== "thinking.delta") return null;
   const { id: _id, v: _v, at: _at, text: _text, ...rest } = event;
   const saying = { delta: event, beginning: `${JSON.stringify(rest).slice(1, -1)},"text":` };
-  return moreOf(saying, entry) === null ? null : saying;
+  return extractRawText(saying, entry) === null ? null : saying;
 }
 
 /** The text of a further delta, as JSON; null when the entry is not that, or has something besides. */
-export function moreOf({ beginning }: Saying, entry: LogEntry): string | null {
+export function extractRawText({ beginning }: DeltaRun, entry: LogEntry): string | null {
   const rest = entry.after(beginning);
   if (rest === null || !rest.startsWith('"')) return null;
   return endOfString(rest) === rest.length - 2 ? rest.slice(0, -1) : null;
 }
 
 /** The delta that says all of it at once, for the fold. */
-export function saidAtOnce({ delta }: Saying, texts: readonly string[], last: LogEntry): Event {
+export function mergedDelta({ delta }: DeltaRun, texts: readonly string[], last: LogEntry): SessionEvent {
   const text = JSON.parse(texts.length === 1 ? (texts[0] ?? '""') : joined(texts)) as string;
   return { ...delta, id: last.cursor, first: last.seq - texts.length + 1, text };
 }

@@ -9,16 +9,16 @@ import {
   snapshot,
   type TurnSnapshot,
 } from "@turnstream/protocol";
-import type { Slices } from "../../util/time-slicer.ts";
-import { bytesOfText, jsonOf, type Telling } from "./encode.ts";
+import type { TimeSlicer } from "../../util/time-slicer.ts";
+import { toWireBytes, toJsonWithBlobUrls, type EncodingTarget } from "./encode.ts";
 
-type Addresses = Pick<Telling, "addressOf">;
+type Addresses = Pick<EncodingTarget, "addressOf">;
 
 const ITEMS_AT_ONCE = 50;
 
 /** `{...head, "snapshot": {...}}`. @param turns how many of the newest turns */
-export async function withSnapshot(
-  { run }: Slices,
+export async function stringifyWithSnapshot(
+  { run }: TimeSlicer,
   addresses: Addresses,
   head: Readonly<Record<string, unknown>>,
   state: SessionState,
@@ -27,17 +27,19 @@ export async function withSnapshot(
   const { turns: shown, ...rest } = await run(() => snapshot(state, turns));
   const texts: string[] = [];
   for (const turn of shown) texts.push(await turnText(run, addresses, turn));
-  return run(() => filled(jsonOf(addresses, { ...head, snapshot: { ...rest, turns: [] } }), "]}}", texts));
+  return run(() =>
+    filled(toJsonWithBlobUrls(addresses, { ...head, snapshot: { ...rest, turns: [] } }), "]}}", texts),
+  );
 }
 
-async function turnText(run: Slices["run"], addresses: Addresses, turn: TurnSnapshot): Promise<string> {
+async function turnText(run: TimeSlicer["run"], addresses: Addresses, turn: TurnSnapshot): Promise<string> {
   const { items, ...rest } = turn;
   const texts: string[] = [];
   for (let n = 0; n < items.length; n += ITEMS_AT_ONCE) {
     const some = items.slice(n, n + ITEMS_AT_ONCE);
-    texts.push(await run(() => some.map((item) => jsonOf(addresses, item)).join(",")));
+    texts.push(await run(() => some.map((item) => toJsonWithBlobUrls(addresses, item)).join(",")));
   }
-  return filled(jsonOf(addresses, { ...rest, items: [] }), "]}", texts);
+  return filled(toJsonWithBlobUrls(addresses, { ...rest, items: [] }), "]}", texts);
 }
 
 /** Puts the elements into the empty list with which a JSON text ends. */
@@ -46,17 +48,17 @@ function filled(text: string, ending: string, elements: readonly string[]): stri
 }
 
 /** The frame with which a native viewer begins: a snapshot of the session, written piece by piece. */
-export async function snapshotFrame(
-  slices: Slices,
-  telling: Telling,
+export async function encodeSnapshotFrame(
+  slices: TimeSlicer,
+  telling: EncodingTarget,
   state: SessionState,
   turns: number,
 ): Promise<Buffer> {
   const event_id = formatCursor(state);
   const isSse = telling.choice.wire === "sse";
   const head = { type: "snapshot", session_id: telling.session, ...(isSse ? {} : { event_id }) };
-  const data = await withSnapshot(slices, telling, head, state, turns);
+  const data = await stringifyWithSnapshot(slices, telling, head, state, turns);
   return slices.run(() =>
-    bytesOfText(telling, isSse ? formatSse({ event: "snapshot", id: event_id, data }) : data),
+    toWireBytes(telling, isSse ? formatSse({ event: "snapshot", id: event_id, data }) : data),
   );
 }

@@ -4,7 +4,7 @@ export const DIALECTS = ["native", "blocks", "tasks", "responses"] as const;
 
 export type DialectName = (typeof DIALECTS)[number];
 
-export interface Choice {
+export interface StreamFormat {
   readonly dialect: DialectName;
   /** `socket`: WebSocket text frames, headers included. `sse`: the text of an event stream. */
   readonly wire: "socket" | "sse";
@@ -13,6 +13,6 @@ export interface Choice {
 }
 
 /** The same text for the same bytes. */
-export function keyOf({ dialect, wire, includeToolTags }: Choice): string {
+export function formatKey({ dialect, wire, includeToolTags }: StreamFormat): string {
   return `${dialect} ${wire}${includeToolTags ? " tags" : ""}`;
 }

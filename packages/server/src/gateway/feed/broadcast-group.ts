@@ -2,52 +2,57 @@
 import type { Position } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 import {
-  bytesOf,
-  bytesOfEntries,
-  framesOfEvent,
-  isToldPlainly,
-  needsState,
-  type Remembered,
-  type Telling,
-  textOfFrame,
-  textOfSpoken,
+  joinWireBytes,
+  encodeEntries,
+  encodeEvent,
+  supportsRawDeltas,
+  needsFoldedState,
+  type EncoderState,
+  type EncodingTarget,
+  frameText,
+  rawDeltaFrame,
 } from "../encoding/encode.ts";
-import type { Step } from "./live-state.ts";
-import type { Seat } from "../subscription/controller.ts";
+import type { LiveChange } from "./live-state.ts";
+import type { SubscriptionController } from "../subscription/controller.ts";
 
-export class LiveGroup {
-  readonly seats = new Set<Seat>();
+export class BroadcastGroup {
+  readonly seats = new Set<SubscriptionController>();
   readonly isFolded: boolean;
   /** Deltas can be told from their text in the log. */
   readonly isPlain: boolean;
-  readonly #telling: Telling;
-  #remembered: Remembered;
+  readonly #telling: EncodingTarget;
+  #remembered: EncoderState;
 
-  constructor(telling: Telling, remembered: Remembered) {
+  constructor(telling: EncodingTarget, remembered: EncoderState) {
     this.#telling = telling;
     this.#remembered = remembered;
-    this.isFolded = needsState(telling.choice);
-    this.isPlain = isToldPlainly(telling.choice);
+    this.isFolded = needsFoldedState(telling.choice);
+    this.isPlain = supportsRawDeltas(telling.choice);
   }
 
   /** @param steps what the entries come to, for dialects that are folded */
-  deliver(entries: readonly LogEntry[], steps: readonly Step[], to: Position, ended: string | null): void {
-    const bytes = this.isFolded ? this.#encode(steps) : bytesOfEntries(this.#telling, entries);
+  deliver(
+    entries: readonly LogEntry[],
+    steps: readonly LiveChange[],
+    to: Position,
+    ended: string | null,
+  ): void {
+    const bytes = this.isFolded ? this.#encode(steps) : encodeEntries(this.#telling, entries);
     for (const seat of this.seats) seat.piece(bytes, to, ended);
   }
 
-  #encode(steps: readonly Step[]): Buffer | null {
+  #encode(steps: readonly LiveChange[]): Buffer | null {
     const texts: string[] = [];
     for (const step of steps) {
-      if ("said" in step) texts.push(textOfSpoken(this.#telling, step.head, step.said, step.cursor));
-      else for (const frame of this.#framesOf(step)) texts.push(textOfFrame(this.#telling, frame));
+      if ("said" in step) texts.push(rawDeltaFrame(this.#telling, step.head, step.said, step.cursor));
+      else for (const frame of this.#framesOf(step)) texts.push(frameText(this.#telling, frame));
     }
-    return bytesOf(this.#telling, texts);
+    return joinWireBytes(this.#telling, texts);
   }
 
-  #framesOf({ event, before, after }: Exclude<Step, { said: string }>): readonly object[] {
+  #framesOf({ event, before, after }: Exclude<LiveChange, { said: string }>): readonly object[] {
     const { choice } = this.#telling;
-    const { frames, remembered } = framesOfEvent(choice, this.#remembered, event, before, after);
+    const { frames, remembered } = encodeEvent(choice, this.#remembered, event, before, after);
     this.#remembered = remembered;
     return frames;
   }

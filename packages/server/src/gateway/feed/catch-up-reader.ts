@@ -4,36 +4,36 @@
  */
 import { comparePositions, formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import { LogEntry } from "../../log/entry.ts";
-import type { BadCursorReason } from "../../log/log.ts";
-import type { Parts } from "../../session/backend.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { InvalidCursorReason } from "../../log/log.ts";
+import type { Backend } from "../../session/backend.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { PAGE_ENTRIES } from "../subscription/replay-page.ts";
-import type { Held } from "./entry-buffer.ts";
+import type { EntryBuffer } from "./entry-buffer.ts";
 
 /** What of a feed this needs. */
-export interface PastFeed {
-  readonly ref: Ref;
-  readonly parts: Parts;
+export interface CatchUpSource {
+  readonly ref: SessionRef;
+  readonly parts: Backend;
   readonly head: Position;
   /** Null while it doesn't follow the log. */
-  readonly held: Held | null;
+  readonly held: EntryBuffer | null;
 }
 
 /** A longer gap is read by everybody for themselves, page by page. */
 const MAX_GAP = 4_096;
 const GAP_PAGE = 1_000;
 
-export class Past {
-  readonly #feed: PastFeed;
+export class CatchUpReader {
+  readonly #feed: CatchUpSource;
   #filling: Promise<boolean> | null = null;
 
-  constructor(feed: PastFeed) {
+  constructor(feed: CatchUpSource) {
     this.#feed = feed;
   }
 
   /** A page at most; or what is wrong with the position. */
-  async after(position: Position, limit = PAGE_ENTRIES): Promise<readonly LogEntry[] | BadCursorReason> {
+  async after(position: Position, limit = PAGE_ENTRIES): Promise<readonly LogEntry[] | InvalidCursorReason> {
     const { parts, ref } = this.#feed;
     const known = this.#feed.held?.after(position, limit) ?? (await this.#reachBack(position, limit));
     if (known !== null) return known;
@@ -50,7 +50,7 @@ export class Past {
     const entries = await this.after(position);
     if (typeof entries !== "string") return entries;
     const { parts, ref, head } = this.#feed;
-    return archivedEntries(parts.store, ref, position, { upTo: head, limit: PAGE_ENTRIES });
+    return readArchivedEntries(parts.store, ref, position, { upTo: head, limit: PAGE_ENTRIES });
   }
 
   async #reachBack(position: Position, limit: number): Promise<readonly LogEntry[] | null> {
@@ -69,7 +69,7 @@ export class Past {
   }
 
   /** @returns whether what lies between the position and what is held is held now too */
-  async #fill(held: Held, position: Position): Promise<boolean> {
+  async #fill(held: EntryBuffer, position: Position): Promise<boolean> {
     const { parts, ref } = this.#feed;
     const gap: LogEntry[] = [];
     let last = position;
@@ -87,7 +87,7 @@ export class Past {
   }
 }
 
-function isNear({ base }: Held, { seq }: Position): boolean {
+function isNear({ base }: EntryBuffer, { seq }: Position): boolean {
   return seq < base.seq && base.seq - seq <= MAX_GAP;
 }
 
@@ -99,9 +99,9 @@ function isNear({ base }: Held, { seq }: Position): boolean {
 const KEY = "archive:0";
 
 /** @returns at least one entry, or null when there is none to be had */
-export async function archivedEntries(
+export async function readArchivedEntries(
   store: Store,
-  ref: Ref,
+  ref: SessionRef,
   after: Position,
   { upTo, limit }: { readonly upTo: Position; readonly limit: number },
 ): Promise<readonly LogEntry[] | null> {

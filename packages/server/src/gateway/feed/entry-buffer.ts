@@ -10,7 +10,7 @@ const REACHED_BYTES = 1024 * 1024;
 /** Up to this share of it what was before may be added: what comes needs its own. */
 const REACH_BACK = 0.75;
 
-export class Held {
+export class EntryBuffer {
   #base: Position;
   #entries: LogEntry[] = [];
   #bytes = 0;

@@ -4,14 +4,14 @@
  */
 import { type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
-import type { EndReason } from "../../log/log.ts";
-import type { Parts } from "../../session/backend.ts";
+import type { FollowEndReason } from "../../log/log.ts";
+import type { Backend } from "../../session/backend.ts";
 import { isStoreError } from "../../store/errors.ts";
-import type { Ref } from "../../store/refs.ts";
-import type { FeedParts } from "../subscription/feed-context.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import type { FeedContext } from "../subscription/feed-context.ts";
 import { patiently } from "../patiently.ts";
 
-export interface FollowerOf {
+export interface LogFollower {
   /** It stands here now. @param isAgain what came between may never be told */
   opened(at: Position, isAgain: boolean): void;
   entries(entries: readonly LogEntry[]): void;
@@ -19,15 +19,15 @@ export interface FollowerOf {
   shut(): void;
 }
 
-type FollowParts = Parts & Pick<FeedParts, "pause">;
+type FollowParts = Backend & Pick<FeedContext, "pause">;
 
 const MAX_PAUSE_MS = 1_000;
 
 /** Throws what can't be helped. @returns why it is over; null when the signal said so */
-export async function followSession(
+export async function followLog(
   parts: FollowParts,
-  ref: Ref,
-  follower: FollowerOf,
+  ref: SessionRef,
+  follower: LogFollower,
   signal: AbortSignal,
 ): Promise<"gone" | "unavailable" | null> {
   try {
@@ -39,7 +39,7 @@ export async function followSession(
       const { after, floor } = await patiently(() => findEnd(parts, ref, isAgain), parts.pause, signal);
       follower.opened(parseCursor(after) ?? { epoch: 0, seq: 0 }, isAgain);
       const where = { after, signal, ...(floor === null ? {} : { floor }) };
-      const end: { reason: EndReason | null } = { reason: null };
+      const end: { reason: FollowEndReason | null } = { reason: null };
       // Waited for right here: every frame in between would be held for every session that is followed.
       await parts.log.listen(ref.session, where, (delivery) => {
         if (delivery.type === "entries") follower.entries(delivery.entries);
@@ -59,8 +59,8 @@ export async function followSession(
 
 /** Where the log ends; or what is archived, where there is no log or it ends before that. */
 async function findEnd(
-  { store, log }: Parts,
-  ref: Ref,
+  { store, log }: Backend,
+  ref: SessionRef,
   isAgain: boolean,
 ): Promise<{ readonly after: Cursor; readonly floor: Cursor | null }> {
   const head = await log.head(ref.session);

@@ -2,45 +2,45 @@
  * The folded session where a feed stands, brought up to date when somebody looks. While a block is being spoken, deltas
  * are only collected: what a viewer is told of them stands in the log, and a hundred of them fold as one. Knows no viewer.
  */
-import type { Cursor, Event, SessionState } from "@turnstream/protocol";
+import type { Cursor, SessionEvent, SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
-import { type SpokenHead, spokenHead } from "../encoding/encode.ts";
-import { moreOf, saidAtOnce, type Saying, sayingOf } from "../encoding/raw-deltas.ts";
+import { type DeltaPrefix, deltaPrefix } from "../encoding/encode.ts";
+import { extractRawText, mergedDelta, type DeltaRun, matchDeltaRun } from "../encoding/raw-deltas.ts";
 
 /** What one entry came to: more text of the block that is being spoken, or an event and the session around it. */
-export type Step =
-  | { readonly said: string; readonly head: SpokenHead; readonly cursor: Cursor }
-  | { readonly event: Event; readonly before: SessionState; readonly after: SessionState };
+export type LiveChange =
+  | { readonly said: string; readonly head: DeltaPrefix; readonly cursor: Cursor }
+  | { readonly event: SessionEvent; readonly before: SessionState; readonly after: SessionState };
 
 interface Speech {
-  readonly saying: Saying;
-  readonly head: SpokenHead;
+  readonly saying: DeltaRun;
+  readonly head: DeltaPrefix;
 }
 
 /** Folds an event, after what it may drop of the state before. */
-export type FoldOn = (
+export type FoldFunction = (
   before: SessionState,
-  event: Event,
+  event: SessionEvent,
 ) => { readonly before: SessionState; readonly after: SessionState };
 
 /** So that who looks never waits for long, and states that are kept lie near to each other. */
 const MAX_UNFOLDED = 48;
 
-export class HeadState {
-  readonly #foldOn: FoldOn;
+export class LiveState {
+  readonly #foldOn: FoldFunction;
   #folded: SessionState;
   #speech: Speech | null = null;
   #unfolded: string[] = [];
   #last: LogEntry | null = null;
 
-  constructor(state: SessionState, foldOn: FoldOn) {
+  constructor(state: SessionState, foldOn: FoldFunction) {
     this.#folded = state;
     this.#foldOn = foldOn;
   }
 
   get state(): SessionState {
     if (this.#speech !== null && this.#last !== null && this.#unfolded.length > 0) {
-      const event = saidAtOnce(this.#speech.saying, this.#unfolded, this.#last);
+      const event = mergedDelta(this.#speech.saying, this.#unfolded, this.#last);
       this.#folded = this.#foldOn(this.#folded, event).after;
       this.#unfolded = [];
     }
@@ -48,14 +48,14 @@ export class HeadState {
   }
 
   /** @param isPlain whether everybody who is told can be told of deltas as they stand in the log */
-  take(entries: readonly LogEntry[], isPlain: boolean): readonly Step[] {
+  take(entries: readonly LogEntry[], isPlain: boolean): readonly LiveChange[] {
     return entries.map((entry) => (isPlain ? this.#hear(entry) : null) ?? this.#fold(entry, isPlain));
   }
 
-  #hear(entry: LogEntry): Step | null {
+  #hear(entry: LogEntry): LiveChange | null {
     if (this.#speech === null) return null;
     const { saying, head } = this.#speech;
-    const said = moreOf(saying, entry);
+    const said = extractRawText(saying, entry);
     if (said === null) return null;
     if (this.#unfolded.length >= MAX_UNFOLDED) this.#folded = this.state;
     this.#unfolded.push(said);
@@ -63,12 +63,12 @@ export class HeadState {
     return { said, head, cursor: entry.cursor };
   }
 
-  #fold(entry: LogEntry, isPlain: boolean): Step {
+  #fold(entry: LogEntry, isPlain: boolean): LiveChange {
     const { event } = entry;
     const { before, after } = this.#foldOn(this.state, event);
     this.#folded = after;
-    const saying = isPlain ? sayingOf(entry) : null;
-    const head = saying === null ? null : spokenHead(before, event, after);
+    const saying = isPlain ? matchDeltaRun(entry) : null;
+    const head = saying === null ? null : deltaPrefix(before, event, after);
     this.#speech = saying === null || head === null ? null : { saying, head };
     return { event, before, after };
   }

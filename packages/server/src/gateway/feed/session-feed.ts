@@ -5,39 +5,39 @@
  */
 import { comparePositions, formatCursor, type Position, type SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
-import type { BadCursorReason } from "../../log/log.ts";
+import type { InvalidCursorReason } from "../../log/log.ts";
 import { isStoreError } from "../../store/errors.ts";
-import type { Ref } from "../../store/refs.ts";
-import { beginAs, type Scene } from "../subscription/start.ts";
-import { keyOf } from "../encoding/stream-format.ts";
-import { needsState, type Telling, tellingOf } from "../encoding/encode.ts";
-import type { FeedParts } from "../subscription/feed-context.ts";
-import type { SubscriptionEnd, SubscriptionWish, Viewer } from "../subscription/types.ts";
-import { type FollowerOf, followSession } from "./follow-log.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import { resolveStart, type InitialFrames } from "../subscription/start.ts";
+import { formatKey } from "../encoding/stream-format.ts";
+import { needsFoldedState, type EncodingTarget, createEncodingTarget } from "../encoding/encode.ts";
+import type { FeedContext } from "../subscription/feed-context.ts";
+import type { SubscriptionEndReason, SubscribeOptions, Subscriber } from "../subscription/types.ts";
+import { type LogFollower, followLog } from "./follow-log.ts";
 import { Gate } from "../../util/gate.ts";
-import { HeadState, type Step } from "./live-state.ts";
-import { Held } from "./entry-buffer.ts";
-import { KeptPages } from "../../util/promise-cache.ts";
-import { LiveGroup } from "./broadcast-group.ts";
-import { Past } from "./catch-up-reader.ts";
+import { LiveState, type LiveChange } from "./live-state.ts";
+import { EntryBuffer } from "./entry-buffer.ts";
+import { PromiseCache } from "../../util/promise-cache.ts";
+import { BroadcastGroup } from "./broadcast-group.ts";
+import { CatchUpReader } from "./catch-up-reader.ts";
 import { patiently } from "../patiently.ts";
 import {
-  endOf,
-  replayPage,
+  endedTurn,
+  buildReplayPage,
   type ReplayPage,
-  type Standing,
-  standingAt,
+  type ReplayState,
+  replayStateAt,
 } from "../subscription/replay-page.ts";
-import { endsWith, Seat, type SeatOwner } from "../subscription/controller.ts";
-import { States } from "./state-index.ts";
-import type { Beginning } from "../subscription/state-machine.ts";
+import { endsWithTurn, SubscriptionController, type SubscriptionHost } from "../subscription/controller.ts";
+import { StateIndex } from "./state-index.ts";
+import type { StartMode } from "../subscription/state-machine.ts";
 
-export interface Watcher {
+export interface FeedListener {
   /** An entry, and the position right before it. */
   seen(entry: LogEntry, before: Position): void;
   /** The feed began anew: what was between may have been missed. */
   lost(): void;
-  ended(reason: SubscriptionEnd): void;
+  ended(reason: SubscriptionEndReason): void;
 }
 
 const HELD_BYTES = 128 * 1024;
@@ -47,32 +47,32 @@ const ZERO: Position = { epoch: 0, seq: 0 };
 /** Roughly, of what is shared between a state and the next. */
 const STATE_BYTES = 1_000;
 
-export class Feed implements SeatOwner, FollowerOf {
-  readonly ref: Ref;
-  readonly parts: FeedParts;
+export class SessionFeed implements SubscriptionHost, LogFollower {
+  readonly ref: SessionRef;
+  readonly parts: FeedContext;
   readonly #addressOf: (blob: string) => string;
   readonly #over = new AbortController();
-  readonly #seats = new Set<Seat>();
-  readonly #watchers = new Set<Watcher>();
-  readonly #groups = new Map<string, LiveGroup>();
+  readonly #seats = new Set<SubscriptionController>();
+  readonly #watchers = new Set<FeedListener>();
+  readonly #groups = new Map<string, BroadcastGroup>();
   /** Those who have seen more than the feed. */
-  readonly #early = new Set<Seat>();
+  readonly #early = new Set<SubscriptionController>();
   readonly #opened = new Gate();
-  readonly #states: States;
-  readonly #past = new Past(this);
-  readonly #pages = new KeptPages<ReplayPage>(SAME_MS);
-  readonly #beginnings = new KeptPages<Scene>(SAME_MS);
-  #held: Held | null = null;
+  readonly #states: StateIndex;
+  readonly #past = new CatchUpReader(this);
+  readonly #pages = new PromiseCache<ReplayPage>(SAME_MS);
+  readonly #beginnings = new PromiseCache<InitialFrames>(SAME_MS);
+  #held: EntryBuffer | null = null;
   /** At the head, while somebody needs it. */
-  #state: HeadState | null = null;
+  #state: LiveState | null = null;
   #lastAt: number | null = null;
   #isTidy = true;
 
-  constructor(ref: Ref, parts: FeedParts) {
+  constructor(ref: SessionRef, parts: FeedContext) {
     this.ref = ref;
     this.parts = parts;
     this.#addressOf = parts.addressesOf(ref);
-    this.#states = new States(parts, ref);
+    this.#states = new StateIndex(parts, ref);
     this.#run();
   }
 
@@ -81,7 +81,7 @@ export class Feed implements SeatOwner, FollowerOf {
   }
 
   /** Null while it doesn't follow the log. */
-  get held(): Held | null {
+  get held(): EntryBuffer | null {
     return this.#held;
   }
 
@@ -114,14 +114,19 @@ export class Feed implements SeatOwner, FollowerOf {
     return this.#opened.passed();
   }
 
-  subscribe(wish: SubscriptionWish, viewer: Viewer): Seat {
-    const seat = new Seat(this, wish, tellingOf(wish.choice, this.ref.session, this.#addressOf), viewer);
+  subscribe(wish: SubscribeOptions, viewer: Subscriber): SubscriptionController {
+    const seat = new SubscriptionController(
+      this,
+      wish,
+      createEncodingTarget(wish.choice, this.ref.session, this.#addressOf),
+      viewer,
+    );
     this.#seats.add(seat);
     seat.start();
     return seat;
   }
 
-  watch(watcher: Watcher): () => void {
+  watch(watcher: FeedListener): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
   }
@@ -155,7 +160,7 @@ export class Feed implements SeatOwner, FollowerOf {
 
   // ---- what seats ask for
 
-  begin(seat: Seat, ask: number, how: Beginning): void {
+  begin(seat: SubscriptionController, ask: number, how: StartMode): void {
     void this.#answer(seat, async () => {
       // What it was given just now led nowhere. And whoever begins anew again and again must not keep everybody busy.
       if (how.type === "anew" && ++seat.anews > 1) this.forget();
@@ -164,25 +169,26 @@ export class Feed implements SeatOwner, FollowerOf {
       // Whoever has left, or asked again since, costs nothing more.
       if (!seat.awaits(ask)) return;
       const { telling, wish } = seat;
-      const key = `${how.type} ${keyOf(telling.choice)}`;
+      const key = `${how.type} ${formatKey(telling.choice)}`;
       this.#isTidy = false;
-      const shared = (make: () => Promise<Scene>) => this.#beginnings.get(key, performance.now(), make);
-      const { standing, ...rest } = await beginAs(this, telling, wish, how, shared);
+      const shared = (make: () => Promise<InitialFrames>) =>
+        this.#beginnings.get(key, performance.now(), make);
+      const { standing, ...rest } = await resolveStart(this, telling, wish, how, shared);
       if (!seat.awaits(ask)) return;
       seat.standing = standing;
       seat.step({ type: "begun", ask, ...rest });
     });
   }
 
-  read(seat: Seat, ask: number, after: Position): void {
+  read(seat: SubscriptionController, ask: number, after: Position): void {
     void this.#answer(seat, async () => {
       await this.#opened.passed();
       if (!seat.awaits(ask)) return;
-      if (needsState(seat.telling.choice) && seat.standing === null) {
+      if (needsFoldedState(seat.telling.choice) && seat.standing === null) {
         const state = await this.stateAt(after);
         if (typeof state === "string") return seat.step({ type: "bad", ask });
         if (!seat.awaits(ask)) return;
-        seat.standing = standingAt(seat.telling, state);
+        seat.standing = replayStateAt(seat.telling, state);
       }
       const entries = await this.#past.knownAfter(after);
       if (entries === null) return seat.step({ type: "bad", ask });
@@ -196,8 +202,8 @@ export class Feed implements SeatOwner, FollowerOf {
     });
   }
 
-  unjoin(seat: Seat): void {
-    const key = keyOf(seat.wish.choice);
+  unjoin(seat: SubscriptionController): void {
+    const key = formatKey(seat.wish.choice);
     const group = this.#groups.get(key);
     group?.seats.delete(seat);
     if (group?.seats.size !== 0) return;
@@ -205,7 +211,7 @@ export class Feed implements SeatOwner, FollowerOf {
     if (![...this.#groups.values()].some(({ isFolded }) => isFolded)) this.#state = null;
   }
 
-  leave(seat: Seat): void {
+  leave(seat: SubscriptionController): void {
     this.#seats.delete(seat);
     this.#early.delete(seat);
     this.unjoin(seat);
@@ -216,7 +222,7 @@ export class Feed implements SeatOwner, FollowerOf {
   }
 
   /** Why a position can't be gone on from; null when it can. */
-  async judge(position: Position): Promise<BadCursorReason | null> {
+  async judge(position: Position): Promise<InvalidCursorReason | null> {
     const entries = await this.#past.after(position, 1);
     return typeof entries === "string" ? entries : null;
   }
@@ -226,7 +232,7 @@ export class Feed implements SeatOwner, FollowerOf {
     return (this.#held?.after(position, 1) ?? null) !== null;
   }
 
-  readonly stateAt = async (position: Position): Promise<SessionState | BadCursorReason> => {
+  readonly stateAt = async (position: Position): Promise<SessionState | InvalidCursorReason> => {
     const { known } = this;
     if (known !== null && comparePositions(known, position) === 0) return known;
     this.#isTidy = false;
@@ -244,7 +250,7 @@ export class Feed implements SeatOwner, FollowerOf {
 
   // ---- catching up
 
-  async #answer(seat: Seat, work: () => Promise<void>): Promise<void> {
+  async #answer(seat: SubscriptionController, work: () => Promise<void>): Promise<void> {
     try {
       await patiently(work, this.parts.pause, this.#over.signal);
     } catch (error) {
@@ -256,24 +262,24 @@ export class Feed implements SeatOwner, FollowerOf {
 
   /** The same for everybody who stands at the same place and has chosen the same. */
   #page(
-    { telling, wish, standing }: Seat,
+    { telling, wish, standing }: SubscriptionController,
     after: Position,
     entries: readonly LogEntry[],
   ): Promise<ReplayPage> {
-    const isLast = (turn: string): boolean => endsWith(wish, turn);
+    const isLast = (turn: string): boolean => endsWithTurn(wish, turn);
     const make = (): Promise<ReplayPage> =>
       this.parts.slices.run(() => {
-        const page = replayPage(telling, standing, entries, isLast);
+        const page = buildReplayPage(telling, standing, entries, isLast);
         for (const entry of entries) entry.rest();
         return page;
       });
     if (wish.until !== undefined || wish.untilIdle === true) return make();
     this.#isTidy = false;
-    return this.#pages.get(`${keyOf(telling.choice)} ${formatCursor(after)}`, performance.now(), make);
+    return this.#pages.get(`${formatKey(telling.choice)} ${formatCursor(after)}`, performance.now(), make);
   }
 
   /** There was nothing to read: it joins, unless something has come since, or the feed isn't there yet. */
-  #stand(seat: Seat, ask: number, after: Position, isOver: boolean): void {
+  #stand(seat: SubscriptionController, ask: number, after: Position, isOver: boolean): void {
     if ((this.#held?.after(after, 1)?.length ?? 0) > 0) return this.read(seat, ask, after);
     // Ahead of the feed; or the log ends before it, and the feed will notice that too.
     if (comparePositions(after, this.head) !== 0) {
@@ -288,27 +294,27 @@ export class Feed implements SeatOwner, FollowerOf {
   }
 
   /** The store knows of a turn whose beginning the log has lost: its next attempt will tell. */
-  async #isOverFor({ wish, standing }: Seat): Promise<boolean> {
+  async #isOverFor({ wish, standing }: SubscriptionController): Promise<boolean> {
     if (wish.untilIdle !== true || standing?.state.turns.last()?.status === "running") return false;
     return (await this.parts.store.running.get(this.ref)) === null;
   }
 
-  #join(telling: Telling, standing: Standing | null): Set<Seat> {
+  #join(telling: EncodingTarget, standing: ReplayState | null): Set<SubscriptionController> {
     if (standing !== null) this.#state ??= this.#headState(standing.state);
-    const key = keyOf(telling.choice);
-    const group = this.#groups.get(key) ?? new LiveGroup(telling, standing?.remembered ?? null);
+    const key = formatKey(telling.choice);
+    const group = this.#groups.get(key) ?? new BroadcastGroup(telling, standing?.remembered ?? null);
     this.#groups.set(key, group);
     return group.seats;
   }
 
-  #headState(state: SessionState): HeadState {
-    return new HeadState(state, (before, event) => this.#states.fold(before, event));
+  #headState(state: SessionState): LiveState {
+    return new LiveState(state, (before, event) => this.#states.fold(before, event));
   }
 
   // ---- following
 
   #run(): void {
-    followSession(this.parts, this.ref, this, this.#over.signal)
+    followLog(this.parts, this.ref, this, this.#over.signal)
       .then((reason) => reason !== null && this.#end(reason))
       .catch((error: unknown) => {
         this.parts.onError(error, `feed of ${this.ref.session}`);
@@ -317,7 +323,7 @@ export class Feed implements SeatOwner, FollowerOf {
   }
 
   opened(at: Position, isAgain: boolean): void {
-    this.#held = new Held(at, HELD_BYTES);
+    this.#held = new EntryBuffer(at, HELD_BYTES);
     this.#lastAt ??= performance.now();
     this.#opened.open();
     if (!isAgain) return;
@@ -332,7 +338,7 @@ export class Feed implements SeatOwner, FollowerOf {
     this.#held = null;
   }
 
-  #end(reason: SubscriptionEnd): void {
+  #end(reason: SubscriptionEndReason): void {
     this.#over.abort();
     this.#opened.open();
     for (const seat of this.#seats) seat.step({ type: "end", reason });
@@ -346,7 +352,7 @@ export class Feed implements SeatOwner, FollowerOf {
     const before = this.head;
     let from = 0;
     for (let n = 0; n < entries.length; n++) {
-      const ended = endOf(entries[n] as LogEntry);
+      const ended = endedTurn(entries[n] as LogEntry);
       const isLast = n === entries.length - 1;
       if (ended === null && !isLast) continue;
       this.#deliver(from === 0 && isLast ? entries : entries.slice(from, n + 1), ended);
@@ -368,7 +374,7 @@ export class Feed implements SeatOwner, FollowerOf {
   }
 
   /** What the entries come to; empty when nobody needs to know. */
-  #step(entries: readonly LogEntry[]): readonly Step[] {
+  #step(entries: readonly LogEntry[]): readonly LiveChange[] {
     if (this.#state === null) return [];
     let isPlain = true;
     for (const group of this.#groups.values()) isPlain &&= group.isPlain;

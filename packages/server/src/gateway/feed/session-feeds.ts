@@ -1,17 +1,17 @@
 /**
  * The feeds of this process: one for each session that somebody looks at, opened by the first and closed some time after
- * the last has left, so that one who reconnects finds it as it was.
+ * the last has left, so that one who reconnects finds it was.
  */
-import type { Ref } from "../../store/refs.ts";
-import { Feed } from "./session-feed.ts";
-import type { FeedParts } from "../subscription/feed-context.ts";
-import type { Feeds } from "../subscription/types.ts";
-import { createSlices, type Slices } from "../../util/time-slicer.ts";
-import { silentSince, turnBegun, turnEnded } from "./turn-watch.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import { SessionFeed } from "./session-feed.ts";
+import type { FeedContext } from "../subscription/feed-context.ts";
+import type { SessionFeeds } from "../subscription/types.ts";
+import { createTimeSlicer, type TimeSlicer } from "../../util/time-slicer.ts";
+import { idleSince, waitForTurnStart, waitForTurnEnd } from "./turn-watch.ts";
 
-export interface FeedsOptions extends Omit<FeedParts, "slices" | "pause"> {
+export interface SessionFeedsOptions extends Omit<FeedContext, "slices" | "pause"> {
   /** Of the process, where others have long work too. */
-  readonly slices?: Slices;
+  readonly slices?: TimeSlicer;
   /** How long a feed stays open for nobody. */
   readonly graceMs?: number;
   /** After a silence of so long, what only a running turn needs is dropped. */
@@ -23,9 +23,13 @@ const TIDY_MS = 5_000;
 /** What all feeds may hold to be read again, in bytes. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-export function createFeeds({ graceMs = GRACE_MS, tidyMs = TIDY_MS, ...options }: FeedsOptions): Feeds {
-  const parts: FeedParts = { slices: createSlices(), ...options, pause };
-  const feeds = new Map<string, Feed>();
+export function createSessionFeeds({
+  graceMs = GRACE_MS,
+  tidyMs = TIDY_MS,
+  ...options
+}: SessionFeedsOptions): SessionFeeds {
+  const parts: FeedContext = { slices: createTimeSlicer(), ...options, pause };
+  const feeds = new Map<string, SessionFeed>();
   /** Those that nobody looks at, and when that was seen first. */
   const idle = new Map<string, number>();
 
@@ -50,22 +54,22 @@ export function createFeeds({ graceMs = GRACE_MS, tidyMs = TIDY_MS, ...options }
     Math.max(10, Math.min(graceMs, tidyMs) / 5),
   ).unref();
 
-  function open(ref: Ref): Feed {
+  function open(ref: SessionRef): SessionFeed {
     const key = `${ref.tenant} ${ref.session}`;
     const known = feeds.get(key);
     if (known !== undefined && !known.isOver) return known;
-    const feed = new Feed(ref, parts);
+    const feed = new SessionFeed(ref, parts);
     feeds.set(key, feed);
     return feed;
   }
 
   return {
     subscribe: (ref, wish, viewer) => open(ref).subscribe(wish, viewer),
-    turnOf: (ref, message, signal) => turnBegun(open(ref), message, signal),
-    ended: (ref, turn, signal) => turnEnded(open(ref), turn, signal),
+    turnOf: (ref, message, signal) => waitForTurnStart(open(ref), message, signal),
+    ended: (ref, turn, signal) => waitForTurnEnd(open(ref), turn, signal),
     silentSince: (ref, leastMs) => {
       const feed = feeds.get(`${ref.tenant} ${ref.session}`);
-      return feed === undefined ? null : silentSince(feed, leastMs);
+      return feed === undefined ? null : idleSince(feed, leastMs);
     },
     size: () => ({
       sessions: feeds.size,

@@ -5,7 +5,7 @@
 import {
   comparePositions,
   emptyState,
-  type Event,
+  type SessionEvent,
   fold,
   formatCursor,
   parseCursor,
@@ -13,14 +13,14 @@ import {
   type SessionState,
 } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
-import type { BadCursorReason } from "../../log/log.ts";
+import type { InvalidCursorReason } from "../../log/log.ts";
 import { readCheckpoint } from "../../session/history/archived-state.ts";
-import { foldFrom } from "../../session/history/fold-to.ts";
-import { slimState } from "../../session/history/trim-state.ts";
-import type { Ref } from "../../store/refs.ts";
-import { KeptPages } from "../../util/promise-cache.ts";
-import type { FeedParts } from "../subscription/feed-context.ts";
-import type { Held } from "./entry-buffer.ts";
+import { foldTo } from "../../session/history/fold-to.ts";
+import { trimState } from "../../session/history/trim-state.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import { PromiseCache } from "../../util/promise-cache.ts";
+import type { FeedContext } from "../subscription/feed-context.ts";
+import type { EntryBuffer } from "./entry-buffer.ts";
 
 /** More are folded in pieces. */
 const AT_ONCE = 500;
@@ -31,18 +31,18 @@ interface Begun {
   readonly head: SessionState;
 }
 
-export class States {
-  readonly #parts: FeedParts;
-  readonly #ref: Ref;
-  #story = new Story();
+export class StateIndex {
+  readonly #parts: FeedContext;
+  readonly #ref: SessionRef;
+  #story = new StateCheckpoints();
   /** The last seq at which something that is over was dropped from a state: only the archive has it then. */
   #droppedAt = 0;
   /** As far as is known. */
   #archivedTo = 0;
   #begun: Promise<Begun> | null = null;
-  readonly #kept = new KeptPages<SessionState | BadCursorReason>(SAME_MS);
+  readonly #kept = new PromiseCache<SessionState | InvalidCursorReason>(SAME_MS);
 
-  constructor(parts: FeedParts, ref: Ref) {
+  constructor(parts: FeedContext, ref: SessionRef) {
     this.#parts = parts;
     this.#ref = ref;
   }
@@ -62,7 +62,10 @@ export class States {
   }
 
   /** Folds on where somebody needs every state. */
-  fold(before: SessionState, event: Event): { readonly before: SessionState; readonly after: SessionState } {
+  fold(
+    before: SessionState,
+    event: SessionEvent,
+  ): { readonly before: SessionState; readonly after: SessionState } {
     const from = this.#story.before(before, event);
     if (from !== before) this.#dropped(before);
     const after = fold(from, event);
@@ -70,12 +73,12 @@ export class States {
     return { before: from, after };
   }
 
-  at(position: Position, held: Held | null): Promise<SessionState | BadCursorReason> {
+  at(position: Position, held: EntryBuffer | null): Promise<SessionState | InvalidCursorReason> {
     return this.#kept.get(formatCursor(position), performance.now(), () => this.#find(position, held));
   }
 
   /** Right before the newest turn began, as of a position. */
-  async lastTurn(head: Position, held: Held | null): Promise<SessionState> {
+  async lastTurn(head: Position, held: EntryBuffer | null): Promise<SessionState> {
     const state = await this.at(head, held);
     const start = typeof state === "string" ? 0 : (state.turns.last()?.start ?? 0);
     // Turns that nobody needed the states of have come since then.
@@ -88,14 +91,14 @@ export class States {
 
   /** For a session in which nothing runs. */
   slim(state: SessionState): SessionState {
-    const slim = slimState(state);
+    const slim = trimState(state);
     if (slim !== state) this.#dropped(state);
     return slim;
   }
 
   clear(): void {
     // A new one: who is still folding for the old one must not bring back what was of another timeline.
-    this.#story = new Story();
+    this.#story = new StateCheckpoints();
     this.#begun = null;
     this.#kept.clear();
   }
@@ -104,7 +107,7 @@ export class States {
     this.#droppedAt = Math.max(this.#droppedAt, seq);
   }
 
-  async #find(position: Position, held: Held | null): Promise<SessionState | BadCursorReason> {
+  async #find(position: Position, held: EntryBuffer | null): Promise<SessionState | InvalidCursorReason> {
     if (position.seq === 0) return emptyState;
     const own = this.#story;
     const begun = own.size > 0 ? null : await (this.#begun ??= this.#begin(own, held?.head ?? position));
@@ -118,7 +121,7 @@ export class States {
     }
     // Of a turn before those that are kept: folded from the beginning, for nothing nearer was.
     const far = begun !== null && comparePositions(begun.base, position) <= 0 ? begun.base : emptyState;
-    return foldFrom(this.#parts, this.#ref, near ?? far, {
+    return foldTo(this.#parts, this.#ref, near ?? far, {
       upTo: position,
       run: this.#parts.slices.run,
     });
@@ -128,13 +131,13 @@ export class States {
    * Folds the newest turn once, and keeps some states on the way: all who come back are near to one of them.
    * @returns where it began, and what came of it
    */
-  async #begin(own: Story, head: Position): Promise<Begun> {
+  async #begin(own: StateCheckpoints, head: Position): Promise<Begun> {
     try {
-      const story = new Story();
+      const story = new StateCheckpoints();
       const base = await readCheckpoint(this.#parts, this.#ref);
       story.begin(base);
       if (comparePositions(base, head) > 0) return { base, head: base };
-      const found = await foldFrom(this.#parts, this.#ref, base, {
+      const found = await foldTo(this.#parts, this.#ref, base, {
         upTo: head,
         run: this.#parts.slices.run,
         onStep: (before, event, after) => {
@@ -167,7 +170,7 @@ function foldUpTo(from: SessionState, entries: readonly LogEntry[], position: Po
 /** How many events lie between two of them, at least. */
 const EVERY = 48;
 
-export class Story {
+export class StateCheckpoints {
   /** Ascending. The first of a turn is right before it began. */
   #marks: SessionState[] = [];
   /** Where the newest turn's are, and those of the one before. */
@@ -183,9 +186,9 @@ export class Story {
   }
 
   /** @returns the state to fold the event into: without what is over and done with when a turn begins */
-  before(state: SessionState, event: Event): SessionState {
+  before(state: SessionState, event: SessionEvent): SessionState {
     if (event.type !== "turn.start") return state;
-    const slim = slimState(state);
+    const slim = trimState(state);
     // One turn back is kept too: who was cut off just before its end comes back a little later.
     this.#marks = this.#marks.slice(this.#turn);
     this.#turn = this.#marks.length;
@@ -199,7 +202,7 @@ export class Story {
   }
 
   /** Goes on as another one. */
-  take(other: Story): void {
+  take(other: StateCheckpoints): void {
     this.#marks = other.#marks;
     this.#turn = other.#turn;
   }

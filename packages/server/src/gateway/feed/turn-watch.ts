@@ -1,6 +1,6 @@
 /** Waiting for turns to begin and to end, on top of a feed: what is there already counts too. */
 import {
-  blocksOf,
+  listBlocks,
   type Cursor,
   findTurn,
   formatCursor,
@@ -15,8 +15,8 @@ import {
 import type { LogEntry } from "../../log/entry.ts";
 import { readHistory } from "../../session/history/read-history.ts";
 import { StoreError } from "../../store/errors.ts";
-import type { Feed } from "./session-feed.ts";
-import type { TurnBegun, TurnEnded } from "../subscription/types.ts";
+import type { SessionFeed } from "./session-feed.ts";
+import type { TurnStarted, TurnEnded } from "../subscription/types.ts";
 import { patiently } from "../patiently.ts";
 
 /** How far back a turn is looked for that began before anybody looked. */
@@ -29,7 +29,11 @@ const BEGINNINGS = ['"turn.start"', '"question.update"', '"message.remove"'];
 const PAGES = 50;
 
 /** Throws NOT_FOUND when the message is withdrawn, or there is none. */
-export function turnBegun(feed: Feed, message: string, signal: AbortSignal): Promise<TurnBegun> {
+export function waitForTurnStart(
+  feed: SessionFeed,
+  message: string,
+  signal: AbortSignal,
+): Promise<TurnStarted> {
   return lookAndWait(feed, signal, {
     look: () => findBegun(feed, message),
     seen: (entry, before) => {
@@ -43,7 +47,7 @@ export function turnBegun(feed: Feed, message: string, signal: AbortSignal): Pro
 }
 
 /** Null while it waits. */
-async function findBegun(feed: Feed, message: string): Promise<TurnBegun | null> {
+async function findBegun(feed: SessionFeed, message: string): Promise<TurnStarted | null> {
   const { parts, ref } = feed;
   const { state } = await readHistory(parts, ref, { turns: TURNS });
   const found = await begunIn(feed, state.turns.toArray().toReversed(), message);
@@ -71,7 +75,7 @@ async function findBegun(feed: Feed, message: string): Promise<TurnBegun | null>
 }
 
 /** Whether the log has yet to tell of a message: it waits, or the turn that runs has taken it, or asked for it. */
-async function mayCome({ parts: { store }, ref }: Feed, message: string): Promise<boolean> {
+async function mayCome({ parts: { store }, ref }: SessionFeed, message: string): Promise<boolean> {
   if ((await store.waiting.list(ref)).some(({ id }) => id === message)) return true;
   return (await store.running.get(ref)) !== null;
 }
@@ -80,17 +84,21 @@ async function mayCome({ parts: { store }, ref }: Feed, message: string): Promis
  * A message that was the answer to a question begins no turn: the one that asked goes on, from where the answer came.
  * @param turns the newest first
  */
-async function begunIn(feed: Feed, turns: readonly Turn[], message: string): Promise<TurnBegun | null> {
+async function begunIn(
+  feed: SessionFeed,
+  turns: readonly Turn[],
+  message: string,
+): Promise<TurnStarted | null> {
   for (const turn of turns) {
     if (turn.message?.id === message) return { turn: turn.id, before: await cursorBefore(feed, turn.start) };
-    for (const block of blocksOf(turn))
+    for (const block of listBlocks(turn))
       if (block.kind === "question" && block.message === message)
         return { turn: turn.id, before: await cursorBefore(feed, block.changed) };
   }
   return null;
 }
 
-export async function turnEnded(feed: Feed, id: string, signal: AbortSignal): Promise<TurnEnded> {
+export async function waitForTurnEnd(feed: SessionFeed, id: string, signal: AbortSignal): Promise<TurnEnded> {
   const look = async (): Promise<TurnEnded | null> => {
     const { state } = await readHistory(feed.parts, feed.ref, { turns: TURNS });
     const turn = findTurn(state, id) ?? (await archivedTurn(feed, id));
@@ -109,16 +117,16 @@ export async function turnEnded(feed: Feed, id: string, signal: AbortSignal): Pr
   }
 }
 
-async function archivedTurn({ parts, ref }: Feed, id: string): Promise<Turn | null> {
+async function archivedTurn({ parts, ref }: SessionFeed, id: string): Promise<Turn | null> {
   const record = await parts.store.turns.get(ref, id);
   return record === null ? null : restoreTurn(record.snapshot);
 }
 
 /** What was found of a silence, until the next event. */
-const looked = new WeakMap<Feed, { readonly since: number; isSilent: boolean }>();
+const looked = new WeakMap<SessionFeed, { readonly since: number; isSilent: boolean }>();
 
 /** Looks into the session only once a silence has lasted, and once for each. */
-export function silentSince(feed: Feed, leastMs: number): number | null {
+export function idleSince(feed: SessionFeed, leastMs: number): number | null {
   const { lastAt: since } = feed;
   if (since === null || performance.now() - since < leastMs) return null;
   if (feed.known !== null) return isSilent(feed.known) ? since : null;
@@ -138,11 +146,11 @@ export function silentSince(feed: Feed, leastMs: number): number | null {
 function isSilent(state: SessionState): boolean {
   const turn = state.turns.last();
   if (turn === undefined || turn.status !== "running") return false;
-  return !blocksOf(turn).some((block) => "version" in block && isPending(block) && !outlivesTurn(block));
+  return !listBlocks(turn).some((block) => "version" in block && isPending(block) && !outlivesTurn(block));
 }
 
 /** The position right before a seq: its epoch is that of the event there. */
-async function cursorBefore({ parts, ref }: Feed, seq: number): Promise<Cursor> {
+async function cursorBefore({ parts, ref }: SessionFeed, seq: number): Promise<Cursor> {
   if (seq <= 1) return START_CURSOR;
   const [archived] = await parts.store.archive.events(ref, { after: seq - 2, limit: 1 });
   if (archived !== undefined) return archived.id;
@@ -166,7 +174,7 @@ interface Wanted<T> {
 }
 
 /** Looks at what comes and at what is there, in this order: nothing falls between the two. */
-function lookAndWait<T>(feed: Feed, signal: AbortSignal, { look, seen }: Wanted<T>): Promise<T> {
+function lookAndWait<T>(feed: SessionFeed, signal: AbortSignal, { look, seen }: Wanted<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const finish = (done: () => void): void => {
       unwatch();

@@ -32,7 +32,7 @@ export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
  * @param host what the client calls this server
  * @param publicUrl what browsers call it, where a proxy stands before it
  */
-export function isOurOrigin(
+export function isAllowedOrigin(
   origin: string,
   {
     origins,

@@ -4,23 +4,23 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { ErrorReply } from "@turnstream/protocol/schema";
-import { refOf, requireAction } from "../auth/access.ts";
+import { resolveSession, requireScope } from "../auth/access.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Caller } from "../caller.ts";
-import type { Connections } from "../connection/registry.ts";
-import { errorAnswer, Refused } from "../errors.ts";
+import type { ConnectionRegistry } from "../connection/registry.ts";
+import { toErrorResponse, RequestError } from "../errors.ts";
 import type { EventStreamOptions } from "../sse/event-stream.ts";
 import { corsHeaders, PREFLIGHT_HEADERS } from "./cors.ts";
-import { checkKey, digestOf, once } from "./idempotency.ts";
-import { type HttpAnswer, type HttpRequest, SOCKET } from "./messages.ts";
-import { brokenOffIsTheirs, readBody } from "./read-body.ts";
-import type { Answer, Call, GatewayParts, Route } from "./route.ts";
+import { parseIdempotencyKey, requestDigest, runIdempotent } from "./idempotency.ts";
+import { type HttpResponse, type HttpRequest, SOCKET_PATH } from "./messages.ts";
+import { asClientAbort, readJsonBody } from "./read-body.ts";
+import type { RouteResult, RouteContext, GatewayContext, Route } from "./route.ts";
 import type { Router } from "./router.ts";
 
-export interface Door {
-  readonly parts: GatewayParts;
+export interface HttpContext {
+  readonly parts: GatewayContext;
   readonly router: Router;
-  readonly connections: Connections;
+  readonly connections: ConnectionRegistry;
   readonly origins: readonly string[];
   readonly publicUrl: string | undefined;
   readonly addressOf: (incoming: IncomingMessage) => string;
@@ -33,7 +33,7 @@ const JSON_HEADERS = { "content-type": "application/json; charset=utf-8", "cache
 /** Who comes by a link that lets itself in. Without a tenant, no query finds anything of theirs. */
 const NOBODY = { tenant: "", user: "", scopes: ["nothing"], key: null, expiresAt: null };
 
-export async function serve(door: Door, request: HttpRequest): Promise<HttpAnswer> {
+export async function handleHttp(door: HttpContext, request: HttpRequest): Promise<HttpResponse> {
   const answer = await answerOf(door, request);
   const cors = corsHeaders(door.origins, request.headers.get("origin"));
   const headers = { ...ALWAYS, ...cors, ...answer.headers };
@@ -41,37 +41,37 @@ export async function serve(door: Door, request: HttpRequest): Promise<HttpAnswe
   return { ...answer, headers: { ...headers, ...(await leaveOut(answer)) }, body: null };
 }
 
-async function answerOf(door: Door, request: HttpRequest): Promise<HttpAnswer> {
+async function answerOf(door: HttpContext, request: HttpRequest): Promise<HttpResponse> {
   try {
     const [path, search] = splitAt(request.url, "?");
     const found = door.router.find(request.method, path);
-    if (found.kind === "bad") throw new Refused("BAD_REQUEST", "The path is not well-formed.");
-    if (found.kind === "none" && path === SOCKET) return upgradeRequired();
-    if (found.kind === "none") throw new Refused("NOT_FOUND", "There is nothing at this address.");
+    if (found.kind === "bad") throw new RequestError("BAD_REQUEST", "The path is not well-formed.");
+    if (found.kind === "none" && path === SOCKET_PATH) return upgradeRequired();
+    if (found.kind === "none") throw new RequestError("NOT_FOUND", "There is nothing at this address.");
     if (found.kind === "method") return otherMethod(request.method, found.allowed);
     return await handled(door, request, { ...found, search });
   } catch (error) {
-    return refusal(door.parts, error);
+    return errorResponse(door.parts, error);
   }
 }
 
 /** Who comes here by HTTP has a proxy, or a server before the plain handler, that doesn't pass the upgrade on. */
-function upgradeRequired(): HttpAnswer {
+function upgradeRequired(): HttpResponse {
   const words = "This address is for WebSockets. Whatever stands before the server must pass the upgrade on.";
-  const { reply } = errorAnswer(new Refused("BAD_REQUEST", words));
+  const { reply } = toErrorResponse(new RequestError("BAD_REQUEST", words));
   return jsonAnswer(426, reply, { upgrade: "websocket", connection: "upgrade" });
 }
 
-function otherMethod(method: string, allowed: readonly string[]): HttpAnswer {
+function otherMethod(method: string, allowed: readonly string[]): HttpResponse {
   const allow = allowed.join(", ");
   if (method === "OPTIONS") return { status: 204, headers: { allow, ...PREFLIGHT_HEADERS }, body: null };
-  const { reply } = errorAnswer(new Refused("BAD_REQUEST", `This address takes ${allow}.`));
+  const { reply } = toErrorResponse(new RequestError("BAD_REQUEST", `This address takes ${allow}.`));
   return jsonAnswer(405, reply, { allow });
 }
 
 /** For whoever can't get as far as `serve`, too. */
-export function refusal({ onError }: Pick<GatewayParts, "onError">, error: unknown): HttpAnswer {
-  const { status, reply, isOurs } = errorAnswer(error);
+export function errorResponse({ onError }: Pick<GatewayContext, "onError">, error: unknown): HttpResponse {
+  const { status, reply, isOurs } = toErrorResponse(error);
   if (isOurs) onError(error, "a request");
   return jsonAnswer(status, reply, refusalHeaders(status, reply));
 }
@@ -89,17 +89,19 @@ interface Target {
   readonly search: string;
 }
 
-async function handled(door: Door, request: HttpRequest, target: Target): Promise<HttpAnswer> {
+async function handled(door: HttpContext, request: HttpRequest, target: Target): Promise<HttpResponse> {
   const { parts } = door;
   const { route, params, search } = target;
   const caller = await callerOf(parts, route, request);
   const named = params["session"];
-  const ref = named === undefined ? null : await refOf(parts, caller, named);
+  const ref = named === undefined ? null : await resolveSession(parts, caller, named);
   const query = route.query?.parse(queryOf(search)) ?? {};
   const body =
-    route.body === undefined ? undefined : route.body.parse(await readBody(request, parts.limits.bodyBytes));
+    route.body === undefined
+      ? undefined
+      : route.body.parse(await readJsonBody(request, parts.limits.bodyBytes));
   const work = async (id?: string) => route.handle(callOf(id));
-  const callOf = (id?: string): Call<unknown, unknown> => ({
+  const callOf = (id?: string): RouteContext<unknown, unknown> => ({
     parts,
     caller,
     params,
@@ -110,7 +112,7 @@ async function handled(door: Door, request: HttpRequest, target: Target): Promis
       return ref;
     },
     headers: request.headers,
-    bytes: brokenOffIsTheirs(request.body),
+    bytes: asClientAbort(request.body),
     get signal() {
       return request.signal;
     },
@@ -121,11 +123,16 @@ async function handled(door: Door, request: HttpRequest, target: Target): Promis
   const session = ref === null ? {} : { session: ref.session };
   const asked = {
     route: `${route.method} ${route.path}`,
-    key: checkKey(key),
-    digest: digestOf({ ...params, ...session }, search, body, route.takesBytes === true && sizeOf(request)),
+    key: parseIdempotencyKey(key),
+    digest: requestDigest(
+      { ...params, ...session },
+      search,
+      body,
+      route.takesBytes === true && sizeOf(request),
+    ),
     ...session,
   };
-  return httpAnswer(caller, await once(parts, caller, asked, work));
+  return httpAnswer(caller, await runIdempotent(parts, caller, asked, work));
 }
 
 /** Bytes are not read twice: their size and kind stand for them. */
@@ -133,10 +140,10 @@ function sizeOf({ headers }: HttpRequest): unknown {
   return [headers.get("content-length"), headers.get("content-type")];
 }
 
-async function callerOf(parts: GatewayParts, route: Route, request: HttpRequest): Promise<Caller> {
+async function callerOf(parts: GatewayContext, route: Route, request: HttpRequest): Promise<Caller> {
   if (route.action === null) return { ...NOBODY, from: request.from };
   const caller = await authenticate(parts, request.headers, request.from);
-  requireAction(caller, route.action);
+  requireScope(caller, route.action);
   return caller;
 }
 
@@ -144,13 +151,13 @@ async function callerOf(parts: GatewayParts, route: Route, request: HttpRequest)
 function queryOf(search: string): Record<string, string> {
   const query = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(search)) {
-    if (query.has(name)) throw new Refused("BAD_REQUEST", "The address has the same parameter twice.");
+    if (query.has(name)) throw new RequestError("BAD_REQUEST", "The address has the same parameter twice.");
     query.set(name, value);
   }
   return Object.fromEntries(query);
 }
 
-function httpAnswer(caller: Caller, answer: Answer): HttpAnswer {
+function httpAnswer(caller: Caller, answer: RouteResult): HttpResponse {
   if ("json" in answer) return jsonAnswer(answer.status, answer.json, answer.headers);
   if ("jsonText" in answer)
     return {
@@ -173,12 +180,12 @@ function jsonAnswer(
   status: number,
   json: unknown,
   headers: Readonly<Record<string, string>> = {},
-): HttpAnswer {
+): HttpResponse {
   return { status, headers: { ...JSON_HEADERS, ...headers }, body: { whole: JSON.stringify(json) } };
 }
 
 /** @returns what is still told of a body that isn't sent */
-async function leaveOut({ body }: HttpAnswer): Promise<Record<string, string>> {
+async function leaveOut({ body }: HttpResponse): Promise<Record<string, string>> {
   if (body !== null && "chunks" in body) await body.chunks[Symbol.asyncIterator]().return?.();
   if (body === null || !("whole" in body)) return {};
   return { "content-length": String(Buffer.byteLength(body.whole)) };
@@ -190,9 +197,12 @@ function splitAt(text: string, at: string): [string, string] {
 }
 
 /** What an event stream needs, taken from the door that it is opened at. */
-type StreamBody = Extract<NonNullable<HttpAnswer["body"]>, { readonly stream: unknown }>;
+type StreamBody = Extract<NonNullable<HttpResponse["body"]>, { readonly stream: unknown }>;
 
-export function streamOptions({ parts, connections }: Door, body: StreamBody): EventStreamOptions {
+export function eventStreamOptions(
+  { parts, connections }: HttpContext,
+  body: StreamBody,
+): EventStreamOptions {
   const { limits, env } = parts;
   const random = () => (env.randomBytes(1)[0] ?? 0) / 255;
   return { caller: body.caller, open: body.stream, connections, limits, random };

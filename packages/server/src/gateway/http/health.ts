@@ -1,7 +1,7 @@
 /** Whether this process lives, and whether it can serve: for whoever sends it traffic. Tells nothing else to anybody. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { Parts } from "../../session/backend.ts";
+import type { Backend } from "../../session/backend.ts";
 
 const PATIENCE_MS = 2_000;
 /** Anybody may ask, as often as they like: one look does for all who ask meanwhile. */
@@ -9,7 +9,7 @@ const FRESH_MS = 500;
 /** No session and no tenant: only whether there is an answer. */
 const NOTHING = "readyz";
 
-export function addHealth(app: FastifyInstance, parts: Parts, isClosing: () => boolean): void {
+export function registerHealthRoutes(app: FastifyInstance, parts: Backend, isClosing: () => boolean): void {
   let looked: { readonly at: number; readonly answer: Promise<boolean> } | null = null;
   const isReady = () => {
     const now = performance.now();
@@ -31,7 +31,7 @@ function send(reply: FastifyReply, isGood: boolean, status: string): FastifyRepl
     .send({ status });
 }
 
-async function canServe({ store, log }: Parts): Promise<boolean> {
+async function canServe({ store, log }: Backend): Promise<boolean> {
   try {
     const asked = Promise.all([store.tenants.get(NOTHING), log.head(NOTHING)]).then(() => true);
     return await Promise.race([asked, sleep(PATIENCE_MS, false, { ref: false })]);

@@ -6,10 +6,10 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Json } from "@turnstream/protocol";
 import { isStoreError } from "../../store/errors.ts";
-import type { Begun, KeptAnswer, RequestBegun } from "../../store/ports/access.ts";
+import type { BeginResult, StoredResponse, IdempotentRequest } from "../../store/ports/access.ts";
 import type { Actor } from "../../store/refs.ts";
-import { Refused } from "../errors.ts";
-import type { Answer, GatewayParts } from "./route.ts";
+import { RequestError } from "../errors.ts";
+import type { RouteResult, GatewayContext } from "./route.ts";
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 const PATIENCE_MS = 5_000;
@@ -17,29 +17,29 @@ const LOOK_MS = 100;
 const REPLAYED = { "idempotency-replayed": "true" };
 
 /** Throws BAD_REQUEST. */
-export function checkKey(key: string): string {
+export function parseIdempotencyKey(key: string): string {
   if (KEY.test(key)) return key;
-  throw new Refused("BAD_REQUEST", "idempotency-key must be 1 to 200 visible ASCII characters.");
+  throw new RequestError("BAD_REQUEST", "idempotency-key must be 1 to 200 visible ASCII characters.");
 }
 
 /** Of whatever makes two requests the same. */
-export function digestOf(...asked: readonly unknown[]): string {
+export function requestDigest(...asked: readonly unknown[]): string {
   return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
 }
 
 /** @param work makes things under the id that it is given: whoever repeats it after a crash gets the same id */
-export async function once(
-  parts: Pick<GatewayParts, "store" | "onError">,
+export async function runIdempotent(
+  parts: Pick<GatewayContext, "store" | "onError">,
   actor: Actor,
-  request: RequestBegun,
-  work: (id: string) => Promise<Answer>,
-): Promise<Answer> {
+  request: IdempotentRequest,
+  work: (id: string) => Promise<RouteResult>,
+): Promise<RouteResult> {
   const begun = await beginPatiently(parts, actor, request);
   if (begun.state === "done") return again(begun.answer);
   if (begun.state === "different")
-    throw new Refused("CONFLICT", "This idempotency-key was used for another request. Take a new one.");
+    throw new RequestError("CONFLICT", "This idempotency-key was used for another request. Take a new one.");
   if (begun.state === "busy")
-    throw new Refused("CONFLICT", "The same request is still being done. Ask again a little later.");
+    throw new RequestError("CONFLICT", "The same request is still being done. Ask again a little later.");
   const { requests, claim } = { requests: parts.store.idempotency, claim: begun.claim };
   try {
     const answer = await work(begun.id);
@@ -52,10 +52,10 @@ export async function once(
 }
 
 async function beginPatiently(
-  { store }: Pick<GatewayParts, "store">,
+  { store }: Pick<GatewayContext, "store">,
   actor: Actor,
-  request: RequestBegun,
-): Promise<Begun> {
+  request: IdempotentRequest,
+): Promise<BeginResult> {
   const until = performance.now() + PATIENCE_MS;
   while (true) {
     const begun = await store.idempotency.begin(actor, request);
@@ -66,11 +66,11 @@ async function beginPatiently(
 
 /** What was done is done: that it can't be remembered is no reason to say that it failed. */
 async function keep(
-  parts: Pick<GatewayParts, "store" | "onError">,
+  parts: Pick<GatewayContext, "store" | "onError">,
   actor: Actor,
-  request: RequestBegun,
+  request: IdempotentRequest,
   claim: string,
-  answer: Answer,
+  answer: RouteResult,
 ): Promise<void> {
   const { idempotency } = parts.store;
   const kept = keptOf(answer);
@@ -87,20 +87,20 @@ async function keep(
 }
 
 /** Streams and bytes are not kept: their routes know a repeat by themselves. */
-function keptOf(answer: Answer): KeptAnswer | null {
+function keptOf(answer: RouteResult): StoredResponse | null {
   if ("stream" in answer || "bytes" in answer) return null;
   if (!("json" in answer)) return { status: answer.status, body: null };
   const { status, json, session } = answer;
   return { status, body: json as Json, ...(session === undefined ? {} : { session }) };
 }
 
-function again({ status, body }: { readonly status: number; readonly body: Json }): Answer {
+function again({ status, body }: { readonly status: number; readonly body: Json }): RouteResult {
   if (status === 204) return { status, headers: REPLAYED };
   return { status, json: body, headers: REPLAYED };
 }
 
 async function quietly(
-  { onError }: Pick<GatewayParts, "onError">,
+  { onError }: Pick<GatewayContext, "onError">,
   work: () => Promise<unknown>,
 ): Promise<void> {
   try {

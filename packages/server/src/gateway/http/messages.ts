@@ -1,6 +1,6 @@
 /** An HTTP request and its answer, as both front doors see them. Types only. */
 import type { Caller } from "../caller.ts";
-import type { OpenStream } from "./route.ts";
+import type { StreamHandler } from "./route.ts";
 
 export interface HttpRequest {
   /** In upper case. */
@@ -16,17 +16,17 @@ export interface HttpRequest {
   readonly from: string;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body:
     | null
     | { readonly whole: string | Uint8Array }
     | { readonly chunks: AsyncIterable<Uint8Array> }
-    | { readonly stream: OpenStream; readonly caller: Caller };
+    | { readonly stream: StreamHandler; readonly caller: Caller };
 }
 
 /** Where the interface is: every path begins with it. */
-export const BASE = "/api/v1";
+export const API_PREFIX = "/api/v1";
 /** Behind it: where sockets are opened. */
-export const SOCKET = "/socket";
+export const SOCKET_PATH = "/socket";

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpRequest } from "./messages.ts";
 
 /** @param url behind `/api/v1` */
-export function nodeRequest(
+export function fromNodeRequest(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   { url, from }: { readonly url: string; readonly from: string },

@@ -1,12 +1,12 @@
 /** Reads the body of a request: bounded, as JSON. Never reads more than it needs to refuse it. */
-import { readJson } from "../untrusted-json.ts";
-import { Refused } from "../errors.ts";
+import { parseUntrustedJson } from "../untrusted-json.ts";
+import { RequestError } from "../errors.ts";
 import type { HttpRequest } from "./messages.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+[+])?json(?:\s*;|$)/i;
 
 /** An empty body is an empty object. Throws BAD_REQUEST and TOO_LARGE. */
-export async function readBody(
+export async function readJsonBody(
   { headers, body }: Pick<HttpRequest, "headers" | "body">,
   most: number,
 ): Promise<unknown> {
@@ -15,16 +15,16 @@ export async function readBody(
   if (bytes.byteLength === 0) return {};
   const type = headers.get("content-type");
   if (type !== undefined && !JSON_TYPE.test(type))
-    throw new Refused("BAD_REQUEST", "The body must be JSON: send content-type: application/json.");
-  return readJson(utf8(bytes));
+    throw new RequestError("BAD_REQUEST", "The body must be JSON: send content-type: application/json.");
+  return parseUntrustedJson(utf8(bytes));
 }
 
 /** The connection's end is no fault of ours. Throws BAD_REQUEST. */
-export async function* brokenOffIsTheirs(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+export async function* asClientAbort(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   try {
     yield* body;
   } catch {
-    throw new Refused("BAD_REQUEST", "The body broke off.");
+    throw new RequestError("BAD_REQUEST", "The body broke off.");
   }
 }
 
@@ -32,7 +32,7 @@ async function readBytes(body: AsyncIterable<Uint8Array>, most: number): Promise
   // Copied into one piece: a body can come byte by byte, and a list of such pieces is many times its size.
   let bytes = Buffer.alloc(0);
   let size = 0;
-  for await (const chunk of brokenOffIsTheirs(body)) {
+  for await (const chunk of asClientAbort(body)) {
     const end = size + chunk.byteLength;
     if (end > most) throw tooLarge(most);
     if (end > bytes.byteLength) bytes = grown(bytes, size, end);
@@ -53,10 +53,10 @@ function utf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new Refused("BAD_REQUEST", "The body must be UTF-8.");
+    throw new RequestError("BAD_REQUEST", "The body must be UTF-8.");
   }
 }
 
-function tooLarge(most: number): Refused {
-  return new Refused("TOO_LARGE", `The body must have at most ${most} bytes.`);
+function tooLarge(most: number): RequestError {
+  return new RequestError("TOO_LARGE", `The body must have at most ${most} bytes.`);
 }

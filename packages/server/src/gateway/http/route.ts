@@ -4,20 +4,20 @@
  */
 import type { Json } from "@turnstream/protocol";
 import type { z } from "zod";
-import type { CommandParts } from "../../session/backend.ts";
+import type { CommandBackend } from "../../session/backend.ts";
 import type { Env } from "../../util/env.ts";
-import type { Ref } from "../../store/refs.ts";
-import type { Action } from "../auth/access.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import type { Scope } from "../auth/access.ts";
 import type { Caller } from "../caller.ts";
-import type { Feeds } from "../subscription/types.ts";
-import type { Outlet, StreamEvents } from "../connection/sink.ts";
+import type { SessionFeeds } from "../subscription/types.ts";
+import type { FrameSink, StreamEvents } from "../connection/sink.ts";
 import type { GatewayLimits } from "../options.ts";
-import type { Slices } from "../../util/time-slicer.ts";
+import type { TimeSlicer } from "../../util/time-slicer.ts";
 
 /** What every handler works with. */
-export interface GatewayParts extends CommandParts {
-  readonly feeds: Feeds;
-  readonly slices: Slices;
+export interface GatewayContext extends CommandBackend {
+  readonly feeds: SessionFeeds;
+  readonly slices: TimeSlicer;
   readonly env: Env;
   readonly limits: GatewayLimits;
   readonly secrets: readonly [string, ...string[]];
@@ -26,15 +26,15 @@ export interface GatewayParts extends CommandParts {
   readonly onError: (error: unknown, about: string) => void;
 }
 
-export interface Call<Body, Query> {
-  readonly parts: GatewayParts;
+export interface RouteContext<Body, Query> {
+  readonly parts: GatewayContext;
   readonly caller: Caller;
   /** Of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
   /** The session of the path: there, and the caller's own. Only routes with `{session}` have it; others must not ask. */
-  readonly ref: Ref;
+  readonly ref: SessionRef;
   /** In lower case. */
   readonly headers: ReadonlyMap<string, string>;
   /** Of a route that takes bytes: as they come. */
@@ -46,9 +46,9 @@ export interface Call<Body, Query> {
 }
 
 /** An event stream: called once the head is sent. What it gives back hears what becomes of the connection. */
-export type OpenStream = (outlet: Outlet) => StreamEvents;
+export type StreamHandler = (outlet: FrameSink) => StreamEvents;
 
-export type Answer =
+export type RouteResult =
   | {
       readonly status: number;
       readonly json: Json | object;
@@ -63,7 +63,7 @@ export type Answer =
       readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;
       readonly headers: Headers;
     }
-  | { readonly status: number; readonly stream: OpenStream; readonly headers?: Headers }
+  | { readonly status: number; readonly stream: StreamHandler; readonly headers?: Headers }
   | { readonly status: 204 | 304; readonly headers?: Headers };
 
 type Headers = Readonly<Record<string, string>>;
@@ -75,7 +75,7 @@ export interface Route<Body = unknown, Query = unknown> {
   /** One line, for the docs. */
   readonly does: string;
   /** What the caller needs to be allowed; null for the few that let themselves in by what is in their path. */
-  readonly action: Action | null;
+  readonly action: Scope | null;
   readonly body?: z.ZodType<Body>;
   readonly query?: z.ZodType<Query>;
   /** What its JSON looks like when it is done. For clients and tests; nothing is held to it on the way out. */
@@ -87,10 +87,10 @@ export interface Route<Body = unknown, Query = unknown> {
    * that, because its answer can't be kept.
    */
   readonly creates?: boolean | "itself";
-  handle(call: Call<Body, Query>): Promise<Answer>;
+  handle(call: RouteContext<Body, Query>): Promise<RouteResult>;
 }
 
 /** Lets the schemas say what the handler gets. */
-export function route<Body, Query>(declared: Route<Body, Query>): Route {
+export function defineRoute<Body, Query>(declared: Route<Body, Query>): Route {
   return declared;
 }

@@ -2,17 +2,22 @@
  * The answer of 002 without `stream`: reads the same stream that another client would get, and gives what it comes to as one
  * object. So the two never differ. A turn that waits for a person is not waited for: what they must do is the answer.
  */
-import { createSseParser, errorWordOf, type Json } from "@turnstream/protocol";
+import { createSseParser, errorCodeFromNumber, type Json } from "@turnstream/protocol";
 import { type ResponsesFrame, responsesFromSse, type ResponsesFrameOf } from "@turnstream/protocol/responses";
 import type { PostMessageReply } from "@turnstream/protocol/schema";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import { isPendingStatus } from "../../store/rules/interactions.ts";
-import type { Choice } from "../encoding/stream-format.ts";
-import { errorAnswer, HTTP_STATUS, Refused } from "../errors.ts";
-import type { Subscription, SubscriptionEnd, SubscriptionWish, Viewer } from "../subscription/types.ts";
-import type { Answer, GatewayParts } from "../http/route.ts";
-import type { Sent } from "../connection/sink.ts";
-import { isSilentTooLong } from "./idle-timeout.ts";
+import type { StreamFormat } from "../encoding/stream-format.ts";
+import { toErrorResponse, HTTP_STATUS, RequestError } from "../errors.ts";
+import type {
+  Subscription,
+  SubscriptionEndReason,
+  SubscribeOptions,
+  Subscriber,
+} from "../subscription/types.ts";
+import type { RouteResult, GatewayContext } from "../http/route.ts";
+import type { SendResult } from "../connection/sink.ts";
+import { hasTimedOut } from "./idle-timeout.ts";
 import { subscribeToTurn } from "./turn-subscription.ts";
 
 type Request = ResponsesFrameOf<"response.interaction_request">;
@@ -21,13 +26,13 @@ const LOOK_MS = 1_000;
 const NO_USAGE = { total_prompt_tokens: 0, total_completion_tokens: 0, total_tokens: 0, total_calls: 0 };
 
 /** Throws what `errorAnswer` knows: when it can't be read to its end, and what the signal says. */
-export function collectTurn(
-  parts: GatewayParts,
-  ref: Ref,
-  choice: Choice,
-  wish: Omit<SubscriptionWish, "choice">,
+export function collectResponse(
+  parts: GatewayContext,
+  ref: SessionRef,
+  choice: StreamFormat,
+  wish: Omit<SubscribeOptions, "choice">,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<RouteResult> {
   return new Promise((resolve, reject) => {
     let subscription: Subscription | null = null;
     let isOver = false;
@@ -51,8 +56,10 @@ export function collectTurn(
     const look = (): void => {
       const { silenceMs } = parts.limits;
       const silence = { silentSince: parts.feeds.silentSince(ref, silenceMs), openedAt };
-      if (isSilentTooLong(silence, performance.now(), silenceMs))
-        finish(() => reject(new Refused("STREAM_TIMEOUT", "The turn runs without a word. Come back to it.")));
+      if (hasTimedOut(silence, performance.now(), silenceMs))
+        finish(() =>
+          reject(new RequestError("STREAM_TIMEOUT", "The turn runs without a word. Come back to it.")),
+        );
     };
     const timer = setInterval(look, LOOK_MS).unref();
 
@@ -64,9 +71,9 @@ export function collectTurn(
         finish(() => resolve({ status: 200, json: told.reply() }));
     };
 
-    const viewer: Viewer = {
+    const viewer: Subscriber = {
       outlet: {
-        send(bytes: Uint8Array): Sent {
+        send(bytes: Uint8Array): SendResult {
           parser.push(decoder.decode(bytes, { stream: true }));
           if (told.isDone) finish(() => resolve(told.answer()));
           else if (told.waiting().length > 0)
@@ -76,7 +83,7 @@ export function collectTurn(
         end: () => undefined,
       },
       told: () => undefined,
-      ended: (reason: SubscriptionEnd) =>
+      ended: (reason: SubscriptionEndReason) =>
         finish(() => (reason === "over" ? resolve(told.answer()) : reject(endOf(reason)))),
     };
     if (signal.aborted) return abort();
@@ -86,10 +93,13 @@ export function collectTurn(
   });
 }
 
-function endOf(reason: Exclude<SubscriptionEnd, "over">): Refused {
+function endOf(reason: Exclude<SubscriptionEndReason, "over">): RequestError {
   return reason === "gone"
-    ? new Refused("NOT_FOUND", "The session was deleted.")
-    : new Refused("SERVER_ERROR", "The log of the session can't be reached. Come back to the turn later.");
+    ? new RequestError("NOT_FOUND", "The session was deleted.")
+    : new RequestError(
+        "SERVER_ERROR",
+        "The log of the session can't be reached. Come back to the turn later.",
+      );
 }
 
 /** What a stream has said so far. */
@@ -140,11 +150,11 @@ class ToldTurn {
     return [...this.#requests].filter(([, request]) => isWaitedFor(request)).map(([key]) => key);
   }
 
-  answer(): Answer {
+  answer(): RouteResult {
     if (this.#error === null) return { status: 200, json: this.reply() };
     const { message } = this.#error;
-    const word = errorWordOf(this.#error.code);
-    const { reply } = errorAnswer(new Refused(word, message));
+    const word = errorCodeFromNumber(this.#error.code);
+    const { reply } = toErrorResponse(new RequestError(word, message));
     return { status: HTTP_STATUS[word], json: reply as unknown as Json };
   }
 

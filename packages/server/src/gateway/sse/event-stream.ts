@@ -4,17 +4,17 @@
  */
 import { formatSseComment } from "@turnstream/protocol";
 import type { Caller } from "../caller.ts";
-import type { Connection, Connections, Leaving } from "../connection/registry.ts";
-import { QueuedOutlet, type Transport } from "../connection/send-queue.ts";
-import type { OutletEvents, StreamEvents } from "../connection/sink.ts";
-import type { OpenStream } from "../http/route.ts";
+import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/registry.ts";
+import { SendQueue, type Transport } from "../connection/send-queue.ts";
+import type { SinkEvents, StreamEvents } from "../connection/sink.ts";
+import type { StreamHandler } from "../http/route.ts";
 import type { GatewayLimits } from "../options.ts";
 
 export interface EventStreamOptions {
   readonly caller: Caller;
-  readonly connections: Connections;
+  readonly connections: ConnectionRegistry;
   readonly limits: GatewayLimits;
-  readonly open: OpenStream;
+  readonly open: StreamHandler;
   /** From 0 to 1: spreads those who come back after a restart. */
   readonly random: () => number;
 }
@@ -22,9 +22,9 @@ export interface EventStreamOptions {
 /** Between those who come back after a restart. */
 const COME_BACK_MS = { least: 500, most: 3_000 };
 
-export class EventStream implements Connection, OutletEvents {
+export class EventStream implements Connection, SinkEvents {
   readonly caller: Caller;
-  readonly outlet: QueuedOutlet;
+  readonly outlet: SendQueue;
   readonly #options: EventStreamOptions;
   readonly #transport: CountedTransport;
   readonly #events: StreamEvents;
@@ -36,8 +36,8 @@ export class EventStream implements Connection, OutletEvents {
     this.caller = options.caller;
     this.#options = options;
     this.#transport = new CountedTransport(transport);
-    this.outlet = new QueuedOutlet(this.#transport, this, options.limits.queueBytes);
-    this.outlet.send(OPENING);
+    this.outlet = new SendQueue(this.#transport, this, options.limits.queueBytes);
+    this.outlet.send(OPEN_COMMENT);
     this.#events = options.open(this.outlet);
     options.connections.add(this);
   }
@@ -76,11 +76,11 @@ export class EventStream implements Connection, OutletEvents {
     this.#events.beat(now);
   }
 
-  leave(why: Leaving): void {
+  leave(why: DisconnectReason): void {
     if (why === "unauthenticated") this.#events.fail("UNAUTHENTICATED");
     else {
       const { least, most } = COME_BACK_MS;
-      this.outlet.sendKept(comeBack(Math.round(least + (most - least) * this.#options.random())));
+      this.outlet.sendKept(retryFrame(Math.round(least + (most - least) * this.#options.random())));
       this.#events.restarts();
     }
   }
@@ -127,10 +127,10 @@ export const EVENT_STREAM_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Comes at once, so that the client has its head and knows that it is connected. */
-export const OPENING = Buffer.from(formatSseComment("open"));
+export const OPEN_COMMENT = Buffer.from(formatSseComment("open"));
 export const KEEP_ALIVE = Buffer.from(formatSseComment("keep-alive"));
 
 /** The server goes down: come back after so many milliseconds. */
-export function comeBack(afterMs: number): Buffer {
+export function retryFrame(afterMs: number): Buffer {
   return Buffer.from(`: the server restarts\nretry: ${afterMs}\n\n`);
 }

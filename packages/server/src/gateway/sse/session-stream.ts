@@ -2,40 +2,57 @@
  * A session on an event stream: finds where to begin, subscribes, says how it began, and ends with the right words. What
  * comes of the session itself is passed on as it is. Never decides who may look.
  */
-import { ERRORS, type ErrorWord, formatSse, formatSseComment, toWireJson } from "@turnstream/protocol";
+import { ERRORS, type ErrorCode, formatSse, formatSseComment, toWireJson } from "@turnstream/protocol";
 import { responsesToSse } from "@turnstream/protocol/responses";
-import type { Ref } from "../../store/refs.ts";
-import type { Choice } from "../encoding/stream-format.ts";
-import { errorAnswer } from "../errors.ts";
-import type { Subscription, SubscriptionEnd, SubscriptionWish, Told, Viewer } from "../subscription/types.ts";
-import type { GatewayParts, OpenStream } from "../http/route.ts";
-import type { Outlet, Sent, StreamEvents } from "../connection/sink.ts";
-import { isSilentTooLong } from "./idle-timeout.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import type { StreamFormat } from "../encoding/stream-format.ts";
+import { toErrorResponse } from "../errors.ts";
+import type {
+  Subscription,
+  SubscriptionEndReason,
+  SubscribeOptions,
+  SubscribedInfo,
+  Subscriber,
+} from "../subscription/types.ts";
+import type { GatewayContext, StreamHandler } from "../http/route.ts";
+import type { FrameSink, SendResult, StreamEvents } from "../connection/sink.ts";
+import { hasTimedOut } from "./idle-timeout.ts";
 import { subscribeToTurn } from "./turn-subscription.ts";
 
 /** What of the session is wanted: for a turn that has not begun, once it has. */
-export type Wanted = (signal: AbortSignal) => Promise<Omit<SubscriptionWish, "choice">>;
+export type ResolveStart = (signal: AbortSignal) => Promise<Omit<SubscribeOptions, "choice">>;
 
 const DONE = Buffer.from(responsesToSse({ type: "[DONE]" }));
 
-export function sessionStream(parts: GatewayParts, ref: Ref, choice: Choice, wanted: Wanted): OpenStream {
+export function sessionStream(
+  parts: GatewayContext,
+  ref: SessionRef,
+  choice: StreamFormat,
+  wanted: ResolveStart,
+): StreamHandler {
   return (outlet) => new SessionStream(parts, ref, choice, wanted, outlet);
 }
 
-class SessionStream implements StreamEvents, Viewer, Outlet {
-  readonly #parts: GatewayParts;
-  readonly #ref: Ref;
-  readonly #choice: Choice;
-  readonly #outlet: Outlet;
+class SessionStream implements StreamEvents, Subscriber, FrameSink {
+  readonly #parts: GatewayContext;
+  readonly #ref: SessionRef;
+  readonly #choice: StreamFormat;
+  readonly #outlet: FrameSink;
   readonly #openedAt = performance.now();
   /** Until it has begun. */
   #left: AbortController | null = null;
   #subscription: Subscription | null = null;
   #turn = "";
-  #reason: Told["reason"] = "fresh";
+  #reason: SubscribedInfo["reason"] = "fresh";
   #isDone = false;
 
-  constructor(parts: GatewayParts, ref: Ref, choice: Choice, wanted: Wanted, outlet: Outlet) {
+  constructor(
+    parts: GatewayContext,
+    ref: SessionRef,
+    choice: StreamFormat,
+    wanted: ResolveStart,
+    outlet: FrameSink,
+  ) {
     this.#parts = parts;
     this.#ref = ref;
     this.#choice = choice;
@@ -44,11 +61,11 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
   }
 
   /** Feeds see the stream itself as the way out, so that it knows how it was left. */
-  get outlet(): Outlet {
+  get outlet(): FrameSink {
     return this;
   }
 
-  send(bytes: Uint8Array): Sent {
+  send(bytes: Uint8Array): SendResult {
     if (this.#choice.dialect === "responses") this.#isDone = endsWithDone(bytes);
     return this.#outlet.send(bytes);
   }
@@ -75,11 +92,11 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
     if (this.#subscription === null) return;
     const { feeds, limits } = this.#parts;
     const silentSince = feeds.silentSince(this.#ref, limits.silenceMs);
-    if (isSilentTooLong({ silentSince, openedAt: this.#openedAt }, now, limits.silenceMs))
+    if (hasTimedOut({ silentSince, openedAt: this.#openedAt }, now, limits.silenceMs))
       this.fail("STREAM_TIMEOUT");
   }
 
-  fail(why: ErrorWord): void {
+  fail(why: ErrorCode): void {
     this.closed();
     void this.#fail(why, ERRORS[why].meaning);
   }
@@ -91,7 +108,7 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
     this.#outlet.end();
   }
 
-  told(told: Told): void {
+  told(told: SubscribedInfo): void {
     const { resumed, reason } = told;
     this.#reason = reason;
     const text =
@@ -101,7 +118,7 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
     this.#outlet.send(Buffer.from(text));
   }
 
-  ended(reason: SubscriptionEnd): void {
+  ended(reason: SubscriptionEndReason): void {
     this.#subscription = null;
     if (reason !== "over") {
       this.fail(reason === "gone" ? "NOT_FOUND" : "SERVER_ERROR");
@@ -117,7 +134,7 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
     }
   }
 
-  async #begin(wanted: Wanted): Promise<void> {
+  async #begin(wanted: ResolveStart): Promise<void> {
     this.#left = new AbortController();
     const { signal } = this.#left;
     try {
@@ -125,7 +142,7 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
       if (signal.aborted) return;
       this.#turn = wish.until ?? "";
       let isOver = false;
-      const viewer: Viewer = {
+      const viewer: Subscriber = {
         outlet: this,
         told: (told) => this.told(told),
         ended: (reason) => {
@@ -137,7 +154,7 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
       if (!isOver) this.#subscription = subscription;
     } catch (error) {
       if (signal.aborted) return;
-      const { reply, isOurs } = errorAnswer(error);
+      const { reply, isOurs } = toErrorResponse(error);
       if (isOurs) this.#parts.onError(error, "an event stream");
       await this.#fail(reply.error, reply.message);
     } finally {
@@ -145,7 +162,7 @@ class SessionStream implements StreamEvents, Viewer, Outlet {
     }
   }
 
-  async #fail(error: ErrorWord, message: string): Promise<void> {
+  async #fail(error: ErrorCode, message: string): Promise<void> {
     const { number: code, can_retry } = ERRORS[error];
     if (this.#choice.dialect === "responses") {
       const chat_id = await this.#number();

@@ -28,7 +28,7 @@ class ResponseTransport implements Transport {
 }
 
 /** @param headers beside those of every event stream */
-export function answerWithStream(
+export function startEventStream(
   response: ServerResponse,
   head: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
   options: EventStreamOptions,
@@ -78,7 +78,7 @@ class ControllerTransport implements Transport {
 }
 
 /** @param left the client has: not every server cancels the body then, and some never begin to read it */
-export function webStream(options: EventStreamOptions, left: AbortSignal): ReadableStream<Uint8Array> {
+export function toWebStream(options: EventStreamOptions, left: AbortSignal): ReadableStream<Uint8Array> {
   let stream: EventStream | undefined;
   let isOver = false;
   return new ReadableStream<Uint8Array>(

@@ -3,23 +3,29 @@
  * beginning, the turn is told from the archive once it is over. A client that sends its message again much later gets the
  * same answer.
  */
-import { type Event, fold, parseCursor, Sequence, type SessionState } from "@turnstream/protocol";
-import { blobAddresses } from "../../session/blobs/blob-url.ts";
+import { type SessionEvent, fold, parseCursor, Sequence, type SessionState } from "@turnstream/protocol";
+import { createBlobUrls } from "../../session/blobs/blob-url.ts";
 import { isStoreError } from "../../store/errors.ts";
-import type { Ref } from "../../store/refs.ts";
-import type { Outlet } from "../connection/sink.ts";
-import { bytesOf, framesOfEvent, type Telling, tellingOf, textOfFrame } from "../encoding/encode.ts";
-import type { Choice } from "../encoding/stream-format.ts";
-import type { GatewayParts } from "../http/route.ts";
-import { type Standing, standingAt } from "../subscription/replay-page.ts";
-import type { Subscription, SubscriptionWish, TurnEnded, Viewer } from "../subscription/types.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import type { FrameSink } from "../connection/sink.ts";
+import {
+  joinWireBytes,
+  encodeEvent,
+  type EncodingTarget,
+  createEncodingTarget,
+  frameText,
+} from "../encoding/encode.ts";
+import type { StreamFormat } from "../encoding/stream-format.ts";
+import type { GatewayContext } from "../http/route.ts";
+import { type ReplayState, replayStateAt } from "../subscription/replay-page.ts";
+import type { Subscription, SubscribeOptions, TurnEnded, Subscriber } from "../subscription/types.ts";
 
 /** Like `subscribe` of feeds. */
 export function subscribeToTurn(
-  parts: GatewayParts,
-  ref: Ref,
-  wish: SubscriptionWish,
-  viewer: Viewer,
+  parts: GatewayContext,
+  ref: SessionRef,
+  wish: SubscribeOptions,
+  viewer: Subscriber,
 ): Subscription {
   const { until } = wish;
   if (until === undefined) return parts.feeds.subscribe(ref, wish, viewer);
@@ -76,17 +82,17 @@ export function subscribeToTurn(
 }
 
 async function tellFromArchive(
-  parts: GatewayParts,
-  ref: Ref,
-  { turn, choice }: { readonly turn: string; readonly choice: Choice },
-  viewer: Viewer,
+  parts: GatewayContext,
+  ref: SessionRef,
+  { turn, choice }: { readonly turn: string; readonly choice: StreamFormat },
+  viewer: Subscriber,
   pace: Pace,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     const ended = await parts.feeds.ended(ref, turn, signal);
     const give = (bytes: Uint8Array): Promise<boolean> => pace.give(viewer.outlet, bytes, signal);
-    const isTold = await tellArchivedTurn(parts, { ref, choice, ended }, give);
+    const isTold = await streamArchivedTurn(parts, { ref, choice, ended }, give);
     if (!signal.aborted) viewer.ended(isTold ? "over" : "unavailable");
   } catch (error) {
     if (signal.aborted) return;
@@ -106,7 +112,7 @@ class Pace {
   }
 
   /** @returns false when the connection is over */
-  async give(outlet: Outlet, bytes: Uint8Array, signal: AbortSignal): Promise<boolean> {
+  async give(outlet: FrameSink, bytes: Uint8Array, signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       const sent = outlet.send(bytes);
       if (sent === "written") break;
@@ -126,8 +132,8 @@ const PAGE = 200;
 const PIECE_LENGTH = 128 * 1024;
 
 export interface ArchivedTurn {
-  readonly ref: Ref;
-  readonly choice: Choice;
+  readonly ref: SessionRef;
+  readonly choice: StreamFormat;
   readonly ended: TurnEnded;
 }
 
@@ -135,22 +141,22 @@ export interface ArchivedTurn {
  * @param give takes the bytes of some frames; false when nobody wants more
  * @returns whether anything was told
  */
-export async function tellArchivedTurn(
-  { store, slices, blobBase, secrets, env }: GatewayParts,
+export async function streamArchivedTurn(
+  { store, slices, blobBase, secrets, env }: GatewayContext,
   { ref, choice, ended }: ArchivedTurn,
   give: (bytes: Uint8Array) => Promise<boolean>,
 ): Promise<boolean> {
-  const base = blobAddresses(ref, { base: blobBase, secret: secrets[0], now: env.now() });
-  const telling = tellingOf(choice, ref.session, base);
+  const base = createBlobUrls(ref, { base: blobBase, secret: secrets[0], now: env.now() });
+  const telling = createEncodingTarget(choice, ref.session, base);
   const { id, start } = ended.turn;
-  let standing: Standing | null = null;
+  let standing: ReplayState | null = null;
   let isTold = false;
   for (let after = start - 1; ;) {
     const page = await store.archive.events(ref, { after, limit: PAGE });
     const end = page.findIndex((event) => event.type === "turn.end" && event.turn === id);
     const events = end < 0 ? page : page.slice(0, end + 1);
     for (let n = 0; n < events.length;) {
-      const from: Standing = standing ?? standingAt(telling, before(ended.state, events));
+      const from: ReplayState = standing ?? replayStateAt(telling, before(ended.state, events));
       const piece = await slices.run(() => pieceOf(telling, from, events, n));
       if (piece.bytes !== null) {
         isTold = true;
@@ -166,7 +172,7 @@ export async function tellArchivedTurn(
 }
 
 /** The session right before these events, as far as they need it. */
-function before(state: SessionState, [first]: readonly Event[]): SessionState {
+function before(state: SessionState, [first]: readonly SessionEvent[]): SessionState {
   const at = parseCursor(first?.id);
   if (at === null) return state;
   return { ...state, turns: Sequence.empty(), epoch: at.epoch, seq: (first?.first ?? at.seq) - 1 };
@@ -174,24 +180,29 @@ function before(state: SessionState, [first]: readonly Event[]): SessionState {
 
 interface Piece {
   readonly bytes: Uint8Array | null;
-  readonly standing: Standing;
+  readonly standing: ReplayState;
   readonly next: number;
 }
 
-function pieceOf(telling: Telling, from: Standing, events: readonly Event[], start: number): Piece {
+function pieceOf(
+  telling: EncodingTarget,
+  from: ReplayState,
+  events: readonly SessionEvent[],
+  start: number,
+): Piece {
   const texts: string[] = [];
   let { state, remembered } = from;
   let next = start;
   for (let length = 0; next < events.length && length < PIECE_LENGTH; next++) {
-    const event = events[next] as Event;
+    const event = events[next] as SessionEvent;
     const after = fold(state, event);
-    const encoded = framesOfEvent(telling.choice, remembered, event, state, after);
+    const encoded = encodeEvent(telling.choice, remembered, event, state, after);
     for (const frame of encoded.frames) {
-      const text = textOfFrame(telling, frame);
+      const text = frameText(telling, frame);
       texts.push(text);
       length += text.length;
     }
     [state, remembered] = [after, encoded.remembered];
   }
-  return { bytes: bytesOf(telling, texts), standing: { state, remembered }, next };
+  return { bytes: joinWireBytes(telling, texts), standing: { state, remembered }, next };
 }

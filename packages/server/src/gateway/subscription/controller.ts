@@ -1,44 +1,44 @@
 /** The shell of one subscription: does what the machine says, with a viewer on one side and a feed on the other. */
 import { type Cursor, formatCursor, type Position, START_CURSOR } from "@turnstream/protocol";
-import type { Telling } from "../encoding/encode.ts";
-import type { Subscription, SubscriptionWish, Viewer } from "./types.ts";
-import type { Sent } from "../connection/sink.ts";
-import type { Standing } from "./replay-page.ts";
+import type { EncodingTarget } from "../encoding/encode.ts";
+import type { Subscription, SubscribeOptions, Subscriber } from "./types.ts";
+import type { SendResult } from "../connection/sink.ts";
+import type { ReplayState } from "./replay-page.ts";
 import {
-  type Beginning,
-  newSubscription,
+  type StartMode,
+  initialSubscription,
   startSubscription,
-  type Subscribed,
-  subscription,
+  type SubscriptionState,
+  reduceSubscription,
   type SubscriptionInput,
   type SubscriptionStep,
 } from "./state-machine.ts";
 
 /** What a seat asks of its feed. Answers come as inputs. */
-export interface SeatOwner {
-  begin(seat: Seat, ask: number, how: Beginning): void;
-  read(seat: Seat, ask: number, after: Position): void;
+export interface SubscriptionHost {
+  begin(seat: SubscriptionController, ask: number, how: StartMode): void;
+  read(seat: SubscriptionController, ask: number, after: Position): void;
   /** It takes no live pieces any more. */
-  unjoin(seat: Seat): void;
-  leave(seat: Seat): void;
+  unjoin(seat: SubscriptionController): void;
+  leave(seat: SubscriptionController): void;
   /** Its viewer has thrown, and is let go. */
   failed(error: unknown): void;
 }
 
-export class Seat implements Subscription {
-  readonly wish: SubscriptionWish;
-  readonly telling: Telling;
+export class SubscriptionController implements Subscription {
+  readonly wish: SubscribeOptions;
+  readonly telling: EncodingTarget;
   /** While it catches up: the folded state where it stands, so that the next page goes on from there. */
-  standing: Standing | null = null;
+  standing: ReplayState | null = null;
   /** How often it began anew since it was live. */
   anews = 0;
-  readonly #owner: SeatOwner;
-  readonly #viewer: Viewer;
-  #state: Subscribed = newSubscription;
+  readonly #owner: SubscriptionHost;
+  readonly #viewer: Subscriber;
+  #state: SubscriptionState = initialSubscription;
   /** Where a piece has brought it that was written at once; the machine hears of it before anything else. */
   #passed: Position | null = null;
 
-  constructor(owner: SeatOwner, wish: SubscriptionWish, telling: Telling, viewer: Viewer) {
+  constructor(owner: SubscriptionHost, wish: SubscribeOptions, telling: EncodingTarget, viewer: Subscriber) {
     this.#owner = owner;
     this.wish = wish;
     this.telling = telling;
@@ -64,21 +64,21 @@ export class Seat implements Subscription {
     const to = this.#passed;
     this.#passed = null;
     if (to !== null)
-      this.#take(subscription(this.#state, { type: "piece", to, sent: "written", over: false }));
-    this.#take(subscription(this.#state, input));
+      this.#take(reduceSubscription(this.#state, { type: "piece", to, sent: "written", over: false }));
+    this.#take(reduceSubscription(this.#state, input));
   }
 
   /** A live piece. @param bytes null when the dialect says nothing of it */
   piece(bytes: Uint8Array | null, to: Position, endedTurn: string | null): void {
     if (this.#state.phase !== "live") return;
-    let sent: Sent | null = null;
+    let sent: SendResult | null = null;
     try {
       if (bytes !== null) sent = this.#viewer.outlet.send(bytes, this.#passed ?? this.#state.position);
     } catch (error) {
       this.#letGo(error);
       return;
     }
-    const over = endedTurn !== null && endsWith(this.wish, endedTurn);
+    const over = endedTurn !== null && endsWithTurn(this.wish, endedTurn);
     // Nearly always, for every viewer: many of them come to the same as the last one.
     if (sent === "written" && !over) this.#passed = to;
     else this.step({ type: "piece", to, sent, over });
@@ -146,11 +146,11 @@ export class Seat implements Subscription {
 }
 
 /** Whether it has caught up, waits, or is over. */
-function isSettled({ phase, waits }: Subscribed): boolean {
+function isSettled({ phase, waits }: SubscriptionState): boolean {
   return phase === "live" || phase === "closed" || waits !== null;
 }
 
 /** Whether that turn's end is what the viewer waits for. */
-export function endsWith({ until, untilIdle = false }: SubscriptionWish, turn: string): boolean {
+export function endsWithTurn({ until, untilIdle = false }: SubscribeOptions, turn: string): boolean {
   return untilIdle || turn === until;
 }

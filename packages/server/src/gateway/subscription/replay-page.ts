@@ -2,22 +2,22 @@
  * A page of a replay: entries that are there already, merged and encoded for one choice, from where a viewer stands.
  * Pure; short enough to be done in one go.
  */
-import { coalesce, type Event, fold, type Position, type SessionState } from "@turnstream/protocol";
+import { coalesce, type SessionEvent, fold, type Position, type SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 import {
-  attachEncoder,
-  bytesOfFrames,
-  framesOfEvent,
-  needsState,
-  type Remembered,
-  type Telling,
+  createEncoderState,
+  encodeFrames,
+  encodeEvent,
+  needsFoldedState,
+  type EncoderState,
+  type EncodingTarget,
 } from "../encoding/encode.ts";
-import { moreOf, saidAtOnce, type Saying, sayingOf } from "../encoding/raw-deltas.ts";
+import { extractRawText, mergedDelta, type DeltaRun, matchDeltaRun } from "../encoding/raw-deltas.ts";
 
 /** Where a viewer stands, as its dialect has to know it. */
-export interface Standing {
+export interface ReplayState {
   readonly state: SessionState;
-  readonly remembered: Remembered;
+  readonly remembered: EncoderState;
 }
 
 export interface ReplayPage {
@@ -25,41 +25,41 @@ export interface ReplayPage {
   readonly chunks: readonly Uint8Array[];
   /** The turn that the viewer waits for ends with it. */
   readonly over: boolean;
-  readonly standing: Standing | null;
+  readonly standing: ReplayState | null;
 }
 
 export const PAGE_ENTRIES = 512;
 const PAGE_BYTES = 128 * 1024;
 
-export function standingAt(telling: Telling, state: SessionState): Standing {
-  return { state, remembered: attachEncoder(telling.choice, state) };
+export function replayStateAt(telling: EncodingTarget, state: SessionState): ReplayState {
+  return { state, remembered: createEncoderState(telling.choice, state) };
 }
 
 /**
  * @param entries right after where the viewer stands, at least one
  * @param isLast whether the viewer leaves with the end of this turn
  */
-export function replayPage(
-  telling: Telling,
-  from: Standing | null,
+export function buildReplayPage(
+  telling: EncodingTarget,
+  from: ReplayState | null,
   entries: readonly LogEntry[],
   isLast: (turn: string) => boolean,
 ): ReplayPage {
   const { taken, over } = cut(entries, isLast);
-  const events = mergedEvents(taken);
+  const events = mergeDeltas(taken);
   const last = taken.at(-1) as LogEntry;
   const to = { epoch: last.epoch, seq: last.seq };
-  if (!needsState(telling.choice) || from === null)
-    return { to, chunks: chunksOf(bytesOfFrames(telling, events)), over, standing: null };
+  if (!needsFoldedState(telling.choice) || from === null)
+    return { to, chunks: chunksOf(encodeFrames(telling, events)), over, standing: null };
   const frames: object[] = [];
   let { state, remembered } = from;
   for (const event of events) {
     const after = fold(state, event);
-    const encoded = framesOfEvent(telling.choice, remembered, event, state, after);
+    const encoded = encodeEvent(telling.choice, remembered, event, state, after);
     for (const frame of encoded.frames) frames.push(frame);
     [state, remembered] = [after, encoded.remembered];
   }
-  return { to, chunks: chunksOf(bytesOfFrames(telling, frames)), over, standing: { state, remembered } };
+  return { to, chunks: chunksOf(encodeFrames(telling, frames)), over, standing: { state, remembered } };
 }
 
 /** As many as make a page; not beyond the end of the turn that the viewer waits for. */
@@ -70,7 +70,7 @@ function cut(
   let size = 0;
   for (const [n, entry] of entries.entries()) {
     size += entry.size;
-    const ended = endOf(entry);
+    const ended = endedTurn(entry);
     if (ended !== null && isLast(ended)) return { taken: entries.slice(0, n + 1), over: true };
     if (size > PAGE_BYTES || n + 1 === PAGE_ENTRIES) return { taken: entries.slice(0, n + 1), over: false };
   }
@@ -78,9 +78,9 @@ function cut(
 }
 
 /** The turn that an entry ends; null for nearly all. */
-export function endOf(entry: LogEntry): string | null {
+export function endedTurn(entry: LogEntry): string | null {
   if (!entry.mayHold('"turn.end"')) return null;
-  const event: Event = entry.event;
+  const event: SessionEvent = entry.event;
   return event.type === "turn.end" ? event.turn : null;
 }
 
@@ -95,26 +95,26 @@ function chunksOf(bytes: Uint8Array | null): readonly Uint8Array[] {
 /** Of JSON text in one piece: far below what `coalesce` allows, which puts the pieces together. */
 const MAX_LENGTH = 4_096;
 
-export function mergedEvents(entries: readonly LogEntry[]): Event[] {
-  const events: Event[] = [];
-  let saying: Saying | null = null;
+export function mergeDeltas(entries: readonly LogEntry[]): SessionEvent[] {
+  const events: SessionEvent[] = [];
+  let saying: DeltaRun | null = null;
   let texts: string[] = [];
   let length = 0;
   let last: LogEntry | null = null;
   const flush = (): void => {
     if (saying !== null && last !== null && texts.length > 0)
       events.push(
-        texts.length === 1 ? last.event : { ...saidAtOnce(saying, texts, last), at: last.event.at },
+        texts.length === 1 ? last.event : { ...mergedDelta(saying, texts, last), at: last.event.at },
       );
     texts = [];
     length = 0;
   };
   for (const entry of entries) {
     const isNext: boolean = last?.epoch === entry.epoch && last.seq === entry.seq - 1;
-    const more: string | null = saying !== null && isNext ? moreOf(saying, entry) : null;
+    const more: string | null = saying !== null && isNext ? extractRawText(saying, entry) : null;
     if (more === null || length + more.length > MAX_LENGTH) flush();
     if (more === null) {
-      saying = sayingOf(entry);
+      saying = matchDeltaRun(entry);
       events.push(entry.event);
     } else {
       texts.push(more);

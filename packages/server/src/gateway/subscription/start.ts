@@ -9,56 +9,56 @@ import {
   type Position,
   type SessionState,
 } from "@turnstream/protocol";
-import type { BadCursorReason } from "../../log/log.ts";
+import type { InvalidCursorReason } from "../../log/log.ts";
 import { readHistory } from "../../session/history/read-history.ts";
-import { withOlderTurns } from "../../session/history/turn-window.ts";
-import type { Ref } from "../../store/refs.ts";
+import { prependOlderTurns } from "../../session/history/turn-window.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { DialectName } from "../encoding/stream-format.ts";
-import { bytesOfFrames, resyncFrames, type Telling } from "../encoding/encode.ts";
-import type { FeedParts } from "./feed-context.ts";
-import type { SubscriptionWish, Told } from "./types.ts";
-import { type Standing, standingAt } from "./replay-page.ts";
-import { snapshotFrame } from "../encoding/snapshot.ts";
-import type { Beginning } from "./state-machine.ts";
+import { encodeFrames, resyncFrames, type EncodingTarget } from "../encoding/encode.ts";
+import type { FeedContext } from "./feed-context.ts";
+import type { SubscribeOptions, SubscribedInfo } from "./types.ts";
+import { type ReplayState, replayStateAt } from "./replay-page.ts";
+import { encodeSnapshotFrame } from "../encoding/snapshot.ts";
+import type { StartMode } from "./state-machine.ts";
 
 const FRAMES_AT_ONCE = 100;
 
 /** What is there, for whoever begins with it. */
-export interface Scene {
+export interface InitialFrames {
   readonly at: Position;
   readonly chunks: readonly Uint8Array[];
-  readonly standing: Standing | null;
+  readonly standing: ReplayState | null;
 }
 
-interface Begun extends Scene {
+interface Begun extends InitialFrames {
   /** Null when there is nothing to tell. */
-  readonly told: Told | null;
+  readonly told: SubscribedInfo | null;
 }
 
 /** Gives the same scene to all who want one at the same time: it is dear, and a bad cursor is cheap to send. */
-type Shared = (make: () => Promise<Scene>) => Promise<Scene>;
+type Shared = (make: () => Promise<InitialFrames>) => Promise<InitialFrames>;
 
 /** What of a feed this needs. */
-export interface BeginningsFeed {
-  readonly ref: Ref;
-  readonly parts: FeedParts;
+export interface StartSource {
+  readonly ref: SessionRef;
+  readonly parts: FeedContext;
   readonly head: Position;
   /** Why a position can't be gone on from; null when it can. */
-  judge(position: Position): Promise<BadCursorReason | null>;
+  judge(position: Position): Promise<InvalidCursorReason | null>;
   /** Whether all that came after a position is at hand. */
   isNear(position: Position): Promise<boolean>;
-  readonly stateAt: (position: Position) => Promise<SessionState | BadCursorReason>;
+  readonly stateAt: (position: Position) => Promise<SessionState | InvalidCursorReason>;
   /** Whether what states of this feed have dropped is archived as it was then. */
   isDroppedKept(): Promise<boolean>;
   /** Right before the newest turn began. */
   lastTurn(): Promise<SessionState>;
 }
 
-export async function beginAs(
-  feed: BeginningsFeed,
-  telling: Telling,
-  wish: SubscriptionWish,
-  how: Beginning,
+export async function resolveStart(
+  feed: StartSource,
+  telling: EncodingTarget,
+  wish: SubscribeOptions,
+  how: StartMode,
   shared: Shared,
 ): Promise<Begun> {
   const begun = await beginningOf(feed, telling, wish, how, shared);
@@ -70,13 +70,13 @@ export async function beginAs(
 }
 
 async function beginningOf(
-  feed: BeginningsFeed,
-  telling: Telling,
-  wish: SubscriptionWish,
-  how: Beginning,
+  feed: StartSource,
+  telling: EncodingTarget,
+  wish: SubscribeOptions,
+  how: StartMode,
   shared: Shared,
 ): Promise<Begun> {
-  const fresh = (reason: Told["reason"]) => freshly(feed, telling, reason, shared);
+  const fresh = (reason: SubscribedInfo["reason"]) => freshly(feed, telling, reason, shared);
   if (how.type === "anew") return fresh("expired");
   if (how.type === "set back" && how.since !== null && (await feed.isNear(how.since)))
     return goOn(null, how.since);
@@ -90,14 +90,14 @@ async function beginningOf(
   return fresh(reason === "trimmed" || reason === "missing" ? "expired" : "invalid");
 }
 
-function goOn(told: Told | null, at: Position): Begun {
+function goOn(told: SubscribedInfo | null, at: Position): Begun {
   return { told, at, chunks: [], standing: null };
 }
 
 /** Null when it has to begin anew. */
 async function afterSlowness(
-  feed: BeginningsFeed,
-  telling: Telling,
+  feed: StartSource,
+  telling: EncodingTarget,
   since: Position | null,
 ): Promise<Begun | null> {
   const { dialect } = telling.choice;
@@ -118,21 +118,25 @@ async function afterSlowness(
 }
 
 async function freshly(
-  feed: BeginningsFeed,
-  telling: Telling,
-  reason: Told["reason"],
+  feed: StartSource,
+  telling: EncodingTarget,
+  reason: SubscribedInfo["reason"],
   shared: Shared,
 ): Promise<Begun> {
-  const told: Told = { resumed: false, reason };
+  const told: SubscribedInfo = { resumed: false, reason };
   return { told, ...(await shared(() => sceneOf(feed, telling, telling.choice.dialect))) };
 }
 
-async function sceneOf(feed: BeginningsFeed, telling: Telling, dialect: DialectName): Promise<Scene> {
+async function sceneOf(
+  feed: StartSource,
+  telling: EncodingTarget,
+  dialect: DialectName,
+): Promise<InitialFrames> {
   switch (dialect) {
     case "native": {
       const state = await stateNow(feed);
       const { slices, limits } = feed.parts;
-      const bytes = await snapshotFrame(slices, telling, state, limits.turns);
+      const bytes = await encodeSnapshotFrame(slices, telling, state, limits.turns);
       return { at: positionOf(state), chunks: [bytes], standing: null };
     }
     case "blocks": {
@@ -151,14 +155,14 @@ async function sceneOf(feed: BeginningsFeed, telling: Telling, dialect: DialectN
   }
 }
 
-async function lastTurn(feed: BeginningsFeed, telling: Telling): Promise<Scene> {
+async function lastTurn(feed: StartSource, telling: EncodingTarget): Promise<InitialFrames> {
   const base = await feed.lastTurn();
-  return { at: positionOf(base), chunks: [], standing: standingAt(telling, base) };
+  return { at: positionOf(base), chunks: [], standing: replayStateAt(telling, base) };
 }
 
 async function resync(
-  { parts: { slices } }: BeginningsFeed,
-  telling: Telling,
+  { parts: { slices } }: StartSource,
+  telling: EncodingTarget,
   state: SessionState,
   since: number,
 ): Promise<readonly Uint8Array[]> {
@@ -166,7 +170,7 @@ async function resync(
   const chunks: Uint8Array[] = [];
   for (let isMore = true; isMore;) {
     const some = await slices.run(() => taken(frames, FRAMES_AT_ONCE));
-    const bytes = await slices.run(() => bytesOfFrames(telling, some));
+    const bytes = await slices.run(() => encodeFrames(telling, some));
     if (bytes !== null) chunks.push(bytes);
     isMore = some.length === FRAMES_AT_ONCE;
   }
@@ -184,12 +188,12 @@ function taken<T>(from: Iterator<T>, most: number): T[] {
 }
 
 /** A window on the session, where the feed stands or later. */
-async function stateNow(feed: BeginningsFeed): Promise<SessionState> {
+async function stateNow(feed: StartSource): Promise<SessionState> {
   const { parts, ref } = feed;
   const { turns } = parts.limits;
   const state = await feed.stateAt(feed.head);
   if (typeof state !== "string" && (await feed.isDroppedKept()))
-    return withOlderTurns(parts, ref, state, { turns });
+    return prependOlderTurns(parts, ref, state, { turns });
   // What the archive has of older turns is not all; or the log can't be joined to it, and then it is what there is.
   return (await readHistory(parts, ref, { turns })).state;
 }

@@ -15,10 +15,10 @@
  * fills its own queue, and nobody waits for it. Never reads, sends or waits itself: it says what to do.
  */
 import type { Position } from "@turnstream/protocol";
-import type { SubscriptionEnd, Told } from "./types.ts";
-import type { Sent } from "../connection/sink.ts";
+import type { SubscriptionEndReason, SubscribedInfo } from "./types.ts";
+import type { SendResult } from "../connection/sink.ts";
 
-export interface Subscribed {
+export interface SubscriptionState {
   readonly phase: "starting" | "catching up" | "live" | "degraded" | "closed";
   readonly position: Position | null;
   readonly safe: Position | null;
@@ -35,7 +35,7 @@ export interface Subscribed {
 }
 
 /** How a viewer begins: where it says it was, anew, or where it was when it turned out too slow or was set back. */
-export type Beginning =
+export type StartMode =
   | { readonly type: "asked" }
   | { readonly type: "anew" }
   | { readonly type: "slow" | "set back"; readonly since: Position | null };
@@ -45,7 +45,7 @@ export type SubscriptionInput =
       readonly type: "begun";
       readonly ask: number;
       /** Null when it goes on as if nothing had been. */
-      readonly told: Told | null;
+      readonly told: SubscribedInfo | null;
       readonly at: Position;
       readonly chunks: readonly Uint8Array[];
     }
@@ -62,34 +62,39 @@ export type SubscriptionInput =
   | { readonly type: "nothing"; readonly ask: number }
   /** Its position is not in the log. */
   | { readonly type: "bad"; readonly ask: number }
-  | { readonly type: "sent"; readonly sent: Sent }
-  | { readonly type: "piece"; readonly to: Position; readonly sent: Sent | null; readonly over: boolean }
+  | { readonly type: "sent"; readonly sent: SendResult }
+  | {
+      readonly type: "piece";
+      readonly to: Position;
+      readonly sent: SendResult | null;
+      readonly over: boolean;
+    }
   | { readonly type: "news" }
   | { readonly type: "lost" }
   | { readonly type: "flushed" }
   | { readonly type: "drained" }
   /** What was queued is gone. @param at where the client stands, if that is known and near */
   | { readonly type: "set back"; readonly at: Position | null }
-  | { readonly type: "end"; readonly reason: SubscriptionEnd }
+  | { readonly type: "end"; readonly reason: SubscriptionEndReason }
   | { readonly type: "closed" };
 
 type SubscriptionEffect =
-  | { readonly type: "begin"; readonly ask: number; readonly how: Beginning }
-  | { readonly type: "tell"; readonly told: Told }
+  | { readonly type: "begin"; readonly ask: number; readonly how: StartMode }
+  | { readonly type: "tell"; readonly told: SubscribedInfo }
   /** Answered by `sent`, at once. */
   | { readonly type: "send"; readonly bytes: Uint8Array }
   | { readonly type: "read"; readonly ask: number; readonly after: Position }
-  | { readonly type: "end"; readonly reason: SubscriptionEnd };
+  | { readonly type: "end"; readonly reason: SubscriptionEndReason };
 
 export interface SubscriptionStep {
-  readonly state: Subscribed;
+  readonly state: SubscriptionState;
   readonly effects: readonly SubscriptionEffect[];
 }
 
 const NOTHING: readonly SubscriptionEffect[] = [];
 const NO_CHUNKS: readonly Uint8Array[] = [];
 
-export const newSubscription: Subscribed = {
+export const initialSubscription: SubscriptionState = {
   phase: "starting",
   position: null,
   safe: null,
@@ -102,11 +107,11 @@ export const newSubscription: Subscribed = {
 };
 
 /** The first step: asks how to begin. */
-export function startSubscription(state: Subscribed): SubscriptionStep {
+export function startSubscription(state: SubscriptionState): SubscriptionStep {
   return begin(state, { type: "asked" });
 }
 
-export function subscription(state: Subscribed, input: SubscriptionInput): SubscriptionStep {
+export function reduceSubscription(state: SubscriptionState, input: SubscriptionInput): SubscriptionStep {
   if (state.phase === "closed") return { state, effects: NOTHING };
   // An answer to what nobody waits for any more.
   if ("ask" in input && (input.ask !== state.ask || state.phase === "live" || state.phase === "degraded"))
@@ -114,7 +119,7 @@ export function subscription(state: Subscribed, input: SubscriptionInput): Subsc
   switch (input.type) {
     case "begun": {
       const { told, at: to, chunks } = input;
-      const begun: Subscribed = { ...state, phase: "catching up", chunks, to, over: false };
+      const begun: SubscriptionState = { ...state, phase: "catching up", chunks, to, over: false };
       // What was there before is told anew, or is where it goes on from.
       const from = told?.resumed === false ? { ...begun, position: null, safe: null } : begun;
       return giveNext(from, told === null ? NOTHING : [{ type: "tell", told }]);
@@ -153,11 +158,11 @@ export function subscription(state: Subscribed, input: SubscriptionInput): Subsc
 }
 
 /** Whether nothing that the outlet was given can be lost by now. */
-function isSafe({ phase, position, safe, waits }: Subscribed): boolean {
+function isSafe({ phase, position, safe, waits }: SubscriptionState): boolean {
   return phase === "starting" || (phase !== "degraded" && position === safe && waits !== "flush");
 }
 
-function begin(state: Subscribed, how: Beginning): SubscriptionStep {
+function begin(state: SubscriptionState, how: StartMode): SubscriptionStep {
   const ask = state.ask + 1;
   return {
     state: { ...state, phase: "starting", ask, chunks: NO_CHUNKS, to: null, isSetBack: false, waits: null },
@@ -165,7 +170,7 @@ function begin(state: Subscribed, how: Beginning): SubscriptionStep {
   };
 }
 
-function read(state: Subscribed, before: readonly SubscriptionEffect[]): SubscriptionStep {
+function read(state: SubscriptionState, before: readonly SubscriptionEffect[]): SubscriptionStep {
   const ask = state.ask + 1;
   // Only what was given to an outlet has a position; who has none begins anew.
   if (state.position === null) return begin(state, { type: "anew" });
@@ -176,9 +181,9 @@ function read(state: Subscribed, before: readonly SubscriptionEffect[]): Subscri
 }
 
 function end(
-  state: Subscribed,
+  state: SubscriptionState,
   before: readonly SubscriptionEffect[],
-  reason: SubscriptionEnd,
+  reason: SubscriptionEndReason,
 ): SubscriptionStep {
   return {
     state: { ...state, phase: "closed", chunks: NO_CHUNKS },
@@ -187,7 +192,7 @@ function end(
 }
 
 /** Gives the outlet the next chunk, or goes on once there is none. */
-function giveNext(state: Subscribed, before: readonly SubscriptionEffect[]): SubscriptionStep {
+function giveNext(state: SubscriptionState, before: readonly SubscriptionEffect[]): SubscriptionStep {
   const [bytes, ...chunks] = state.chunks;
   if (bytes !== undefined)
     return { state: { ...state, chunks, waits: null }, effects: [...before, { type: "send", bytes }] };
@@ -195,30 +200,30 @@ function giveNext(state: Subscribed, before: readonly SubscriptionEffect[]): Sub
   // With nothing to send, what was safe before is as safe at the new position.
   const there = to ?? position;
   const safe = state.safe === position ? there : state.safe;
-  const arrived: Subscribed = { ...state, position: there, safe, to: null };
+  const arrived: SubscriptionState = { ...state, position: there, safe, to: null };
   return state.over ? end(arrived, before, "over") : read(arrived, before);
 }
 
-function takeSent(state: Subscribed, sent: Sent): SubscriptionStep {
+function takeSent(state: SubscriptionState, sent: SendResult): SubscriptionStep {
   if (sent === "dropped") return degrade(state);
   const isLast = state.chunks.length === 0;
   const position = isLast ? (state.to ?? state.position) : state.position;
-  const given: Subscribed = { ...state, position, to: isLast ? null : state.to };
+  const given: SubscriptionState = { ...state, position, to: isLast ? null : state.to };
   if (isLast && state.over) return end(given, NOTHING, "over");
   if (sent === "queued") return { state: { ...given, waits: "flush" }, effects: NOTHING };
   return isLast ? read({ ...given, safe: position }, NOTHING) : giveNext(given, NOTHING);
 }
 
-function takePiece(state: Subscribed, input: SubscriptionInput & { type: "piece" }): SubscriptionStep {
+function takePiece(state: SubscriptionState, input: SubscriptionInput & { type: "piece" }): SubscriptionStep {
   const { to, sent, over } = input;
   if (state.phase !== "live") return { state, effects: NOTHING };
   if (sent === "dropped") return degrade(state);
   const isSafeStill = sent === "written" || (sent === null && state.safe === state.position);
-  const next: Subscribed = { ...state, position: to, safe: isSafeStill ? to : state.safe };
+  const next: SubscriptionState = { ...state, position: to, safe: isSafeStill ? to : state.safe };
   return over ? end(next, NOTHING, "over") : { state: next, effects: NOTHING };
 }
 
-function takeFlushed(state: Subscribed): SubscriptionStep {
+function takeFlushed(state: SubscriptionState): SubscriptionStep {
   if (state.phase === "degraded" || state.phase === "starting") return { state, effects: NOTHING };
   const isLast = state.chunks.length === 0 && state.to === null;
   const flushed = isLast ? { ...state, safe: state.position } : state;
@@ -227,12 +232,12 @@ function takeFlushed(state: Subscribed): SubscriptionStep {
 }
 
 /** Who begins has lost nothing that it will not be given again. */
-function setBack(state: Subscribed, at: Position | null): SubscriptionStep {
+function setBack(state: SubscriptionState, at: Position | null): SubscriptionStep {
   if (state.phase === "starting") return { state, effects: NOTHING };
   return degrade(at === null ? state : { ...state, position: at, safe: at, isSetBack: true });
 }
 
-function degrade(state: Subscribed): SubscriptionStep {
+function degrade(state: SubscriptionState): SubscriptionStep {
   return {
     state: { ...state, phase: "degraded", chunks: NO_CHUNKS, to: null, waits: null },
     effects: NOTHING,

@@ -2,12 +2,12 @@
  * The sessions that somebody in this process looks at. Types only; the shell is in open-feeds.ts.
  */
 import type { Cursor, SessionState, Turn } from "@turnstream/protocol";
-import type { Ref } from "../../store/refs.ts";
-import type { Choice } from "../encoding/stream-format.ts";
-import type { Lane, Outlet, OutletEvents } from "../connection/sink.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import type { StreamFormat } from "../encoding/stream-format.ts";
+import type { QueueMember, FrameSink, SinkEvents } from "../connection/sink.ts";
 
 /** How a subscription began, or began anew: the fields of `subscribed` on the wire. */
-export interface Told {
+export interface SubscribedInfo {
   readonly resumed: boolean;
   readonly reason: "fresh" | "cursor" | "expired" | "invalid" | "slow";
   /** Of `native`: what is there already reaches to here, so that the viewer knows when it sees things as they happen. */
@@ -15,18 +15,18 @@ export interface Told {
 }
 
 /** `gone`: the session was deleted. `unavailable`: the log could not be reached for too long. `over`: `until` has come. */
-export type SubscriptionEnd = "gone" | "unavailable" | "over";
+export type SubscriptionEndReason = "gone" | "unavailable" | "over";
 
-export interface Viewer {
-  readonly outlet: Outlet;
+export interface Subscriber {
+  readonly outlet: FrameSink;
   /** Comes before the first frame, and before the first one after every resync. May write to the outlet. */
-  told(told: Told): void;
+  told(told: SubscribedInfo): void;
   /** The last call. */
-  ended(reason: SubscriptionEnd): void;
+  ended(reason: SubscriptionEndReason): void;
 }
 
-export interface SubscriptionWish {
-  readonly choice: Choice;
+export interface SubscribeOptions {
+  readonly choice: StreamFormat;
   /** The last event that the viewer has seen, as they gave it; null for a new one. */
   readonly after: string | null;
   /** Ends right after the last frame of this turn. */
@@ -35,12 +35,12 @@ export interface SubscriptionWish {
   readonly untilIdle?: boolean;
 }
 
-export interface Subscription extends OutletEvents, Lane {
+export interface Subscription extends SinkEvents, QueueMember {
   /** The last position that the outlet was given. */
   readonly position: Cursor;
 }
 
-export interface TurnBegun {
+export interface TurnStarted {
   readonly turn: string;
   /** The position right before its first event: subscribe after it. */
   readonly before: Cursor;
@@ -52,19 +52,19 @@ export interface TurnEnded {
   readonly state: SessionState;
 }
 
-export interface Feeds {
+export interface SessionFeeds {
   /** Who asks has been let in before: this looks at nothing but the session's id. */
-  subscribe(ref: Ref, wish: SubscriptionWish, viewer: Viewer): Subscription;
+  subscribe(ref: SessionRef, wish: SubscribeOptions, viewer: Subscriber): Subscription;
   /** The turn that answers a message, once it has begun. Throws what the signal says, and NOT_FOUND. */
-  turnOf(ref: Ref, message: string, signal: AbortSignal): Promise<TurnBegun>;
+  turnOf(ref: SessionRef, message: string, signal: AbortSignal): Promise<TurnStarted>;
   /** A turn once it is over. */
-  ended(ref: Ref, turn: string, signal: AbortSignal): Promise<TurnEnded>;
+  ended(ref: SessionRef, turn: string, signal: AbortSignal): Promise<TurnEnded>;
   /**
    * Since when a turn has run without a word, in milliseconds by `performance.now`; null while that is shorter than
    * `leastMs`, while none runs, or one waits for a person. For the rule of 180 seconds: asked again and again, it may find
    * out a little later.
    */
-  silentSince(ref: Ref, leastMs: number): number | null;
+  silentSince(ref: SessionRef, leastMs: number): number | null;
   /** How many sessions are open, and what they hold in bytes, roughly. */
   size(): { readonly sessions: number; readonly bytes: number };
   close(): Promise<void>;

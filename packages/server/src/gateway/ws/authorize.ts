@@ -4,19 +4,19 @@
  */
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
-import { requireAction } from "../auth/access.ts";
+import { requireScope } from "../auth/access.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Caller } from "../caller.ts";
-import { isOurOrigin } from "../http/cors.ts";
+import { isAllowedOrigin } from "../http/cors.ts";
 import { nodeHeaders } from "../http/node-request.ts";
-import type { Door } from "../http/handle-request.ts";
-import { Refused } from "../errors.ts";
+import type { HttpContext } from "../http/handle-request.ts";
+import { RequestError } from "../errors.ts";
 import { redeemTicket } from "../auth/tickets.ts";
 
 /** `responses` is told over event streams only. */
 const SOCKET_DIALECTS = ["blocks", "native", "tasks"] as const;
 
-export interface Admitted {
+export interface AuthorizedUpgrade {
   readonly caller: Caller;
   readonly dialect: (typeof SOCKET_DIALECTS)[number];
 }
@@ -28,38 +28,38 @@ const query = z.strictObject({
 });
 
 /** @param search of the address. Throws what `errorAnswer` knows. */
-export async function admit(
-  door: Door,
+export async function authorizeUpgrade(
+  door: HttpContext,
   incoming: IncomingMessage,
   { search, from }: { readonly search: URLSearchParams; readonly from: string },
-): Promise<Admitted> {
+): Promise<AuthorizedUpgrade> {
   const headers = nodeHeaders(incoming);
   const origin = headers.get("origin");
   const { origins, publicUrl } = door;
-  if (origin !== undefined && !isOurOrigin(origin, { origins, publicUrl, host: headers.get("host") }))
-    throw new Refused("FORBIDDEN", "Pages of this origin may not open sockets here.");
+  if (origin !== undefined && !isAllowedOrigin(origin, { origins, publicUrl, host: headers.get("host") }))
+    throw new RequestError("FORBIDDEN", "Pages of this origin may not open sockets here.");
   const { dialect, ticket } = query.parse(Object.fromEntries(search));
   const caller =
     ticket === undefined
       ? await authenticate(door.parts, headers, from)
       : await byTicket(door, ticket, headers, from);
-  requireAction(caller, "read");
+  requireScope(caller, "read");
   return { caller, dialect };
 }
 
 /** Only a page needs one, and a page has an origin: without, it was taken out of somebody's address. */
 async function byTicket(
-  { parts }: Door,
+  { parts }: HttpContext,
   ticket: string,
   headers: ReadonlyMap<string, string>,
   from: string,
 ): Promise<Caller> {
   if (!headers.has("origin"))
-    throw new Refused(
+    throw new RequestError(
       "FORBIDDEN",
       "A ticket is for pages, and this comes from none: send a token as a header.",
     );
   if (headers.has("x-api-key") || headers.has("authorization"))
-    throw new Refused("UNAUTHENTICATED", "Send a ticket, or x-api-key or authorization, not both.");
+    throw new RequestError("UNAUTHENTICATED", "Send a ticket, or x-api-key or authorization, not both.");
   return redeemTicket(parts, ticket, from);
 }

@@ -6,26 +6,26 @@
 import type { Socket } from "node:net";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import type { WebSocket } from "ws";
-import { isNumber, refOf, requireAction } from "../auth/access.ts";
+import { isSessionNumber, resolveSession, requireScope } from "../auth/access.ts";
 import type { Caller } from "../caller.ts";
-import type { Choice } from "../encoding/stream-format.ts";
-import { carryOut } from "../execute-command.ts";
-import type { Connection, Connections, Leaving } from "../connection/registry.ts";
-import { errorAnswer, Refused } from "../errors.ts";
-import type { GatewayParts } from "../http/route.ts";
-import type { OutletEvents } from "../connection/sink.ts";
-import { QueuedOutlet } from "../connection/send-queue.ts";
+import type { StreamFormat } from "../encoding/stream-format.ts";
+import { executeCommand } from "../execute-command.ts";
+import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/registry.ts";
+import { toErrorResponse, RequestError } from "../errors.ts";
+import type { GatewayContext } from "../http/route.ts";
+import type { SinkEvents } from "../connection/sink.ts";
+import { SendQueue } from "../connection/send-queue.ts";
 import type { CloseReason } from "./close-codes.ts";
 import { CommandQueue } from "./command-queue.ts";
-import { actionOf, commandIn, requestIdOf } from "./parse-command.ts";
-import { lifeOf } from "./liveness.ts";
+import { requiredScope, parseCommand, requestIdOf } from "./parse-command.ts";
+import { checkLiveness } from "./liveness.ts";
 import { SocketTransport } from "./transport.ts";
-import { type SocketSide, SocketViewer } from "./subscriber.ts";
+import { type SocketHandle, SocketSubscriber } from "./subscriber.ts";
 import { textFrame } from "../encoding/ws-frame.ts";
 
-export interface SocketRoom {
-  readonly parts: GatewayParts;
-  readonly connections: Connections;
+export interface SocketContext {
+  readonly parts: GatewayContext;
+  readonly connections: ConnectionRegistry;
 }
 
 /** Between two beats. Beyond, the socket is closed: nobody means that. */
@@ -33,15 +33,15 @@ const MAX_MALFORMED = 20;
 const MAX_REFUSED = 100;
 const RETRY_AFTER_SECONDS = 1;
 
-export class SocketConnection implements Connection, OutletEvents, SocketSide {
+export class SocketConnection implements Connection, SinkEvents, SocketHandle {
   readonly caller: Caller;
-  readonly outlet: QueuedOutlet;
-  readonly #room: SocketRoom;
-  readonly #choice: Choice;
+  readonly outlet: SendQueue;
+  readonly #room: SocketContext;
+  readonly #choice: StreamFormat;
   readonly #socket: WebSocket;
   readonly #under: Socket;
   readonly #transport: SocketTransport;
-  readonly #viewers = new Map<string, SocketViewer>();
+  readonly #viewers = new Map<string, SocketSubscriber>();
   #commands: CommandQueue | null = null;
   /** Ids of sessions that were named by number: a number is never another's. */
   #numbers: Map<string, string> | null = null;
@@ -54,14 +54,14 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
   /** The newest ping, while the other side doesn't read. */
   #pinged: Buffer | null = null;
 
-  constructor(room: SocketRoom, caller: Caller, choice: Choice, socket: WebSocket, under: Socket) {
+  constructor(room: SocketContext, caller: Caller, choice: StreamFormat, socket: WebSocket, under: Socket) {
     this.caller = caller;
     this.#room = room;
     this.#choice = choice;
     this.#socket = socket;
     this.#under = under;
     this.#transport = new SocketTransport(socket, under);
-    this.outlet = new QueuedOutlet(this.#transport, this, room.parts.limits.queueBytes);
+    this.outlet = new SendQueue(this.#transport, this, room.parts.limits.queueBytes);
     socket.on("message", (data, isBinary) => this.#take(data as Buffer, isBinary));
     socket.on("close", () => this.closed());
     // It is followed by `close`; without a listener it would end the process.
@@ -108,7 +108,10 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
       this.#askedAt = null;
     }
     const { beatMs } = this.#room.connections;
-    const life = lifeOf({ heardAt: this.#heardAt, askedAt: this.#askedAt }, now, { ...limits, beatMs });
+    const life = checkLiveness({ heardAt: this.#heardAt, askedAt: this.#askedAt }, now, {
+      ...limits,
+      beatMs,
+    });
     if (life === "dead") {
       // In case it is only slow; whoever is gone gives nothing back that could be waited for.
       this.#transport.close("noPong");
@@ -119,7 +122,7 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
     }
   }
 
-  leave(why: Leaving): void {
+  leave(why: DisconnectReason): void {
     this.#close(why);
   }
 
@@ -132,7 +135,7 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
     this.outlet.sendKept(textFrame(JSON.stringify(reply)));
   }
 
-  forget(viewer: SocketViewer): void {
+  forget(viewer: SocketSubscriber): void {
     if (this.#viewers.get(viewer.session) === viewer) this.#viewers.delete(viewer.session);
   }
 
@@ -159,7 +162,7 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
     const text = data.toString();
     let command: SocketCommand;
     try {
-      command = commandIn(text);
+      command = parseCommand(text);
     } catch (error) {
       this.#malformed += 1;
       if (this.#malformed > MAX_MALFORMED) this.#close("malformed");
@@ -171,8 +174,8 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
     this.#refused += 1;
     if (this.#refused > MAX_REFUSED) this.#close("flood");
     else {
-      const { reply } = errorAnswer(
-        new Refused("RATE_LIMITED", "Too many commands at once. Wait for answers."),
+      const { reply } = toErrorResponse(
+        new RequestError("RATE_LIMITED", "Too many commands at once. Wait for answers."),
       );
       const retry = { retry_after_seconds: RETRY_AFTER_SECONDS };
       this.reply({ type: "error", ...requestOf(command), ...reply, ...retry });
@@ -183,12 +186,12 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
   #sessionOf(command: SocketCommand): string | (() => Promise<string>) | null {
     if (command.type === "ping") return null;
     const { session_id: name } = command;
-    if (!isNumber(name)) return name;
+    if (!isSessionNumber(name)) return name;
     return (
       this.#numbers?.get(name) ??
       (async () => {
         try {
-          const { session } = await refOf(this.#room.parts, this.caller, name);
+          const { session } = await resolveSession(this.#room.parts, this.caller, name);
           this.#numbers ??= new Map();
           this.#numbers.set(name, session);
           return session;
@@ -207,14 +210,14 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
         this.reply({ type: "ack", ...requestOf(command) });
         return;
       }
-      requireAction(this.caller, actionOf(command.type));
-      const ref = await refOf(parts, this.caller, command.session_id);
+      requireScope(this.caller, requiredScope(command.type));
+      const ref = await resolveSession(parts, this.caller, command.session_id);
       if (command.type === "subscribe") this.#subscribe(ref, command);
       else {
         const fields =
           command.type === "unsubscribe"
             ? this.#unsubscribe(ref.session)
-            : await carryOut(parts, this.caller, ref, command);
+            : await executeCommand(parts, this.caller, ref, command);
         this.reply({ type: "ack", ...requestOf(command), ...fields });
       }
     } catch (error) {
@@ -231,11 +234,11 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
     // Once more is once more from there: the one before ends without a word.
     this.#unsubscribe(ref.session);
     if (this.#viewers.size >= limits.subscriptionsPerSocket)
-      throw new Refused(
+      throw new RequestError(
         "RATE_LIMITED",
         `A socket takes ${limits.subscriptionsPerSocket} sessions. Unsubscribe from one first.`,
       );
-    const viewer = new SocketViewer(this, ref.session, command.request_id);
+    const viewer = new SocketSubscriber(this, ref.session, command.request_id);
     const wish = { choice: this.#choice, after: command.last_event_id ?? null };
     this.#viewers.set(ref.session, viewer);
     viewer.subscription = feeds.subscribe(ref, wish, viewer);
@@ -248,7 +251,7 @@ export class SocketConnection implements Connection, OutletEvents, SocketSide {
   }
 
   #refuse(error: unknown, request: string | undefined): void {
-    const { reply, isOurs } = errorAnswer(error);
+    const { reply, isOurs } = toErrorResponse(error);
     if (isOurs) this.#room.parts.onError(error, "a command");
     this.reply({ type: "error", ...(request === undefined ? {} : { request_id: request }), ...reply });
   }

@@ -3,7 +3,7 @@
  * shortened by what a beat can be late.
  */
 
-export interface Signs {
+export interface LivenessState {
   /** When a beat last saw that something had come in. */
   readonly heardAt: number;
   /** When it was asked; null when it has answered since. */
@@ -21,8 +21,8 @@ export interface LivenessLimits {
 const LATE_BEATS = 4;
 
 /** Whoever is gone is `dead` within `pingMs` and `pongMs` of the last that came from it. */
-export function lifeOf(
-  { heardAt, askedAt }: Signs,
+export function checkLiveness(
+  { heardAt, askedAt }: LivenessState,
   now: number,
   { pingMs, pongMs, beatMs }: LivenessLimits,
 ): "fine" | "ask" | "dead" {

@@ -1,10 +1,10 @@
 /** What can be said of a command before it is carried out. Pure. */
-import { readSocketCommand, type SocketCommand } from "@turnstream/protocol/schema";
-import type { Action } from "../auth/access.ts";
-import { checkJson } from "../untrusted-json.ts";
-import { Refused } from "../errors.ts";
+import { parseSocketCommand, type SocketCommand } from "@turnstream/protocol/schema";
+import type { Scope } from "../auth/access.ts";
+import { assertSafeJson } from "../untrusted-json.ts";
+import { RequestError } from "../errors.ts";
 
-const ACTION_OF: Readonly<Record<SocketCommand["type"], Action>> = {
+const ACTION_OF: Readonly<Record<SocketCommand["type"], Scope>> = {
   subscribe: "read",
   unsubscribe: "read",
   ping: "read",
@@ -17,15 +17,15 @@ const ACTION_OF: Readonly<Record<SocketCommand["type"], Action>> = {
   decline: "decide",
 };
 
-export function actionOf(type: SocketCommand["type"]): Action {
+export function requiredScope(type: SocketCommand["type"]): Scope {
   return ACTION_OF[type];
 }
 
 /** The command in a frame, held to the same bounds as a body over HTTP. Throws BAD_REQUEST. */
-export function commandIn(text: string): SocketCommand {
-  const read = readSocketCommand(text);
-  if (!read.ok) throw new Refused(read.code, read.message);
-  checkJson(read.value);
+export function parseCommand(text: string): SocketCommand {
+  const read = parseSocketCommand(text);
+  if (!read.ok) throw new RequestError(read.code, read.message);
+  assertSafeJson(read.value);
   return read.value;
 }
 

@@ -4,37 +4,42 @@
  */
 import type { Position } from "@turnstream/protocol";
 import type { SocketReply } from "@turnstream/protocol/schema";
-import type { Subscription, SubscriptionEnd, Told, Viewer } from "../subscription/types.ts";
-import type { Lane, Outlet, Sent } from "../connection/sink.ts";
-import type { QueuedOutlet } from "../connection/send-queue.ts";
+import type {
+  Subscription,
+  SubscriptionEndReason,
+  SubscribedInfo,
+  Subscriber,
+} from "../subscription/types.ts";
+import type { QueueMember, FrameSink, SendResult } from "../connection/sink.ts";
+import type { SendQueue } from "../connection/send-queue.ts";
 
 /** What a viewer needs of its socket. */
-export interface SocketSide {
-  readonly outlet: QueuedOutlet;
+export interface SocketHandle {
+  readonly outlet: SendQueue;
   reply(reply: SocketReply): void;
   /** It is over, and not by the client's wish. */
-  forget(viewer: SocketViewer): void;
+  forget(viewer: SocketSubscriber): void;
 }
 
-export class SocketViewer implements Viewer, Lane, Outlet {
+export class SocketSubscriber implements Subscriber, QueueMember, FrameSink {
   readonly session: string;
   /** Null while `subscribe` has not come back. */
   subscription: Subscription | null = null;
-  readonly #side: SocketSide;
+  readonly #side: SocketHandle;
   /** Told once: what begins anew later, begins by itself. */
   #request: string | undefined;
 
-  constructor(side: SocketSide, session: string, request: string | undefined) {
+  constructor(side: SocketHandle, session: string, request: string | undefined) {
     this.#side = side;
     this.session = session;
     this.#request = request;
   }
 
-  get outlet(): Outlet {
+  get outlet(): FrameSink {
     return this;
   }
 
-  send(bytes: Uint8Array, from: Position | null = null): Sent {
+  send(bytes: Uint8Array, from: Position | null = null): SendResult {
     return this.#side.outlet.sendOf(this, bytes, from);
   }
 
@@ -54,13 +59,13 @@ export class SocketViewer implements Viewer, Lane, Outlet {
     this.subscription?.setBack?.(at);
   }
 
-  told(told: Told): void {
+  told(told: SubscribedInfo): void {
     const request = this.#request === undefined ? {} : { request_id: this.#request };
     this.#request = undefined;
     this.#side.reply({ type: "subscribed", ...request, session_id: this.session, ...told });
   }
 
-  ended(reason: SubscriptionEnd): void {
+  ended(reason: SubscriptionEndReason): void {
     this.#side.forget(this);
     if (reason === "over") return;
     const request = this.#request === undefined ? {} : { request_id: this.#request };

@@ -4,44 +4,44 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import type { Caller } from "../caller.ts";
-import type { Choice, DialectName } from "../encoding/stream-format.ts";
-import { type Door, refusal } from "../http/handle-request.ts";
-import { BASE, type HttpAnswer, SOCKET } from "../http/messages.ts";
-import { admit, type Admitted } from "./authorize.ts";
-import { SocketConnection, type SocketRoom } from "./connection.ts";
+import type { StreamFormat, DialectName } from "../encoding/stream-format.ts";
+import { type HttpContext, errorResponse } from "../http/handle-request.ts";
+import { API_PREFIX, type HttpResponse, SOCKET_PATH } from "../http/messages.ts";
+import { authorizeUpgrade, type AuthorizedUpgrade } from "./authorize.ts";
+import { SocketConnection, type SocketContext } from "./connection.ts";
 
 /** Takes a connection over, from the upgrade on. */
-export type OpenSocket = (
-  admitted: Admitted,
+export type AcceptSocket = (
+  admitted: AuthorizedUpgrade,
   upgrade: { readonly incoming: IncomingMessage; readonly socket: Duplex; readonly head: Buffer },
 ) => void;
 
 /** @returns whether the address is ours; anything else is left alone */
-export function upgrade(
-  door: Door,
-  open: OpenSocket,
-  { incoming, socket, head }: Parameters<OpenSocket>[1],
+export function handleUpgrade(
+  door: HttpContext,
+  open: AcceptSocket,
+  { incoming, socket, head }: Parameters<AcceptSocket>[1],
   prefix: string,
 ): boolean {
   const url = URL.parse(incoming.url ?? "", "http://here");
-  if (url?.pathname !== `${prefix}${BASE}${SOCKET}`) return false;
+  if (url?.pathname !== `${prefix}${API_PREFIX}${SOCKET_PATH}`) return false;
   void letIn(door, open, url.searchParams, { incoming, socket, head });
   return true;
 }
 
 async function letIn(
-  door: Door,
-  open: OpenSocket,
+  door: HttpContext,
+  open: AcceptSocket,
   search: URLSearchParams,
-  taken: Parameters<OpenSocket>[1],
+  taken: Parameters<AcceptSocket>[1],
 ): Promise<void> {
   const { incoming, socket } = taken;
   socket.on("error", ignore);
   try {
-    const admitted = await admit(door, incoming, { search, from: door.addressOf(incoming) });
+    const admitted = await authorizeUpgrade(door, incoming, { search, from: door.addressOf(incoming) });
     if (!socket.destroyed) open(admitted, taken);
   } catch (error) {
-    refuse(door, socket, error);
+    rejectUpgrade(door, socket, error);
   } finally {
     if (!socket.writableEnded) socket.off("error", ignore);
   }
@@ -50,12 +50,12 @@ async function letIn(
 /** Whoever leaves while we ask who they are. */
 function ignore(): void {}
 
-export function refuse(door: Pick<Door, "parts">, socket: Duplex, error: unknown): void {
-  answerBare(socket, refusal(door.parts, error));
+export function rejectUpgrade(door: Pick<HttpContext, "parts">, socket: Duplex, error: unknown): void {
+  writeRawResponse(socket, errorResponse(door.parts, error));
 }
 
 /** Written by hand: at an upgrade, and for what is no request, Node gives the bare connection. */
-export function answerBare(socket: Duplex, { status, headers, body }: HttpAnswer): void {
+export function writeRawResponse(socket: Duplex, { status, headers, body }: HttpResponse): void {
   const text = body !== null && "whole" in body ? body.whole : "";
   const lines = Object.entries({
     ...headers,
@@ -79,7 +79,7 @@ interface Upgrade {
 }
 
 /** One for each dialect, shared by all sockets. */
-const CHOICES: Readonly<Record<SocketDialect, Choice>> = {
+const CHOICES: Readonly<Record<SocketDialect, StreamFormat>> = {
   blocks: { dialect: "blocks", wire: "socket", includeToolTags: false },
   native: { dialect: "native", wire: "socket", includeToolTags: false },
   tasks: { dialect: "tasks", wire: "socket", includeToolTags: false },
@@ -88,8 +88,8 @@ const CHOICES: Readonly<Record<SocketDialect, Choice>> = {
 /** A command in more pieces than that is no command. */
 const MAX_FRAGMENTS = 256;
 
-export function socketOpener(
-  room: SocketRoom,
+export function createSocketAcceptor(
+  room: SocketContext,
 ): (admitted: { readonly caller: Caller; readonly dialect: SocketDialect }, upgrade: Upgrade) => void {
   const server = new WebSocketServer({
     noServer: true,

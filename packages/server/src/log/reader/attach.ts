@@ -3,13 +3,26 @@
  * Holds a bounded number of entries for a reader who is slow, and reads on from the log when it comes back.
  */
 import { formatCursor, parseCursor, type Position } from "@turnstream/protocol";
-import type { LogEngine, News } from "../engine.ts";
+import type { LogEngine, LogNotification } from "../engine.ts";
 import type { LogEntry } from "../entry.ts";
 import { isLogError } from "../errors.ts";
-import { follow, type FollowEffect, type Following, type FollowInput, startFollowing } from "./follow.ts";
-import type { AttachOptions, BadCursorReason, Delivery, EndReason, ReadAnswer, ReadRange } from "../log.ts";
+import {
+  reduceFollow,
+  type FollowEffect,
+  type FollowState,
+  type FollowInput,
+  initialFollowState,
+} from "./follow.ts";
+import type {
+  AttachOptions,
+  InvalidCursorReason,
+  LogDelivery,
+  FollowEndReason,
+  ReadResult,
+  ReadRange,
+} from "../log.ts";
 
-export interface AttachSettings {
+export interface FollowSettings {
   /** How much waits for a slow reader, roughly in bytes, before it is let go and read again later. */
   readonly maxQueued: number;
   readonly pageSize: number;
@@ -18,7 +31,7 @@ export interface AttachSettings {
   readonly retryEveryMs: number;
 }
 
-const DEFAULTS: AttachSettings = {
+const DEFAULTS: FollowSettings = {
   maxQueued: 1_000_000,
   pageSize: 500,
   giveUpAfterMs: 30_000,
@@ -26,27 +39,27 @@ const DEFAULTS: AttachSettings = {
 };
 
 interface Waiting {
-  resolve(result: IteratorResult<Delivery, undefined>): void;
+  resolve(result: IteratorResult<LogDelivery, undefined>): void;
   reject(error: unknown): void;
 }
 
-const OVER: IteratorResult<Delivery, undefined> = { done: true, value: undefined };
+const OVER: IteratorResult<LogDelivery, undefined> = { done: true, value: undefined };
 
 interface Source extends AttachOptions {
   readonly engine: LogEngine;
-  readonly read: (session: string, range: ReadRange) => Promise<ReadAnswer>;
+  readonly read: (session: string, range: ReadRange) => Promise<ReadResult>;
   readonly session: string;
 }
 
-export function attach(source: Source, options: Partial<AttachSettings> = {}): AsyncIterable<Delivery> {
+export function attach(source: Source, options: Partial<FollowSettings> = {}): AsyncIterable<LogDelivery> {
   return { [Symbol.asyncIterator]: () => new Follower(source, { ...DEFAULTS, ...options }) };
 }
 
 /** Without a promise for every delivery: for who follows thousands of sessions. Fulfilled when it is over. */
 export function listen(
   source: Source,
-  listener: (delivery: Delivery) => void,
-  options: Partial<AttachSettings> = {},
+  listener: (delivery: LogDelivery) => void,
+  options: Partial<FollowSettings> = {},
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const pass = (): void => {
@@ -86,20 +99,20 @@ function runDue(): void {
 }
 
 /** There is no log, or it ends before the position: it has to begin, or begin anew, right after what is archived. */
-function isBefore(reason: BadCursorReason): boolean {
+function isBefore(reason: InvalidCursorReason): boolean {
   return reason === "missing" || reason === "ahead";
 }
 
 /** By hand and not as a generator: every event to every reader comes through here. */
-class Follower implements AsyncIterator<Delivery, undefined> {
+class Follower implements AsyncIterator<LogDelivery, undefined> {
   readonly #source: Source;
-  readonly #settings: AttachSettings;
+  readonly #settings: FollowSettings;
   readonly #floor: Position | null;
-  #state: Following;
+  #state: FollowState;
   #phase: "new" | "open" | "over" = "new";
   #queue: readonly LogEntry[] = [];
   #queued = 0;
-  #end: EndReason | null = null;
+  #end: FollowEndReason | null = null;
   #error: unknown = null;
   /** A read that waits until the reader has taken what is queued. */
   #deferred: Position | null = null;
@@ -108,15 +121,15 @@ class Follower implements AsyncIterator<Delivery, undefined> {
   /** Told whenever there may be something to take; null for a reader that asks by itself. */
   readonly #ready: (() => void) | null;
 
-  constructor(source: Source, settings: AttachSettings, ready: (() => void) | null = null) {
+  constructor(source: Source, settings: FollowSettings, ready: (() => void) | null = null) {
     this.#source = source;
     this.#settings = settings;
     this.#ready = ready;
     this.#floor = source.floor === undefined ? null : parseCursor(source.floor);
-    this.#state = startFollowing(parseCursor(source.after) ?? { epoch: 0, seq: 0 });
+    this.#state = initialFollowState(parseCursor(source.after) ?? { epoch: 0, seq: 0 });
   }
 
-  next(): Promise<IteratorResult<Delivery, undefined>> {
+  next(): Promise<IteratorResult<LogDelivery, undefined>> {
     if (this.#phase === "new") this.start();
     const result = this.#take();
     if (result !== null) return Promise.resolve(result);
@@ -124,13 +137,13 @@ class Follower implements AsyncIterator<Delivery, undefined> {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
-  async return(): Promise<IteratorResult<Delivery, undefined>> {
+  async return(): Promise<IteratorResult<LogDelivery, undefined>> {
     this.#stop();
     return OVER;
   }
 
   /** Hands on what there is. @returns whether that was all; throws what has failed */
-  pass(listener: (delivery: Delivery) => void): boolean {
+  pass(listener: (delivery: LogDelivery) => void): boolean {
     for (let result = this.#take(); result !== null; result = this.#take()) {
       if (result.done === true) return true;
       listener(result.value);
@@ -167,7 +180,7 @@ class Follower implements AsyncIterator<Delivery, undefined> {
   }
 
   /** What there is for the reader now; null when it has to wait. */
-  #take(): IteratorResult<Delivery, undefined> | null {
+  #take(): IteratorResult<LogDelivery, undefined> | null {
     if (this.#phase === "over") return this.#error === null ? OVER : null;
     if (this.#queue.length > 0) {
       const entries = this.#queue;
@@ -192,13 +205,13 @@ class Follower implements AsyncIterator<Delivery, undefined> {
     }
   }
 
-  #hear(news: News): void {
+  #hear(news: LogNotification): void {
     this.#step(news.type === "removed" ? { type: "over", reason: "removed" } : news);
   }
 
   #step(input: FollowInput): void {
     if (this.#phase === "over") return;
-    const { state, effects } = follow(this.#state, input);
+    const { state, effects } = reduceFollow(this.#state, input);
     this.#state = state;
     this.#run(effects);
   }
@@ -248,7 +261,7 @@ class Follower implements AsyncIterator<Delivery, undefined> {
     return this.#floor?.epoch === epoch && this.#floor.seq === seq;
   }
 
-  #finish(reason: EndReason): void {
+  #finish(reason: FollowEndReason): void {
     this.#end = reason;
     this.#unsubscribe?.();
     this.#unsubscribe = null;

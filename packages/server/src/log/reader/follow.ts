@@ -13,15 +13,15 @@
  * waits or subscribes itself: it says what to do.
  */
 import type { Position } from "@turnstream/protocol";
-import type { LiveBatch } from "../engine.ts";
+import type { PublishedBatch } from "../engine.ts";
 import type { LogEntry } from "../entry.ts";
-import type { EndReason } from "../log.ts";
+import type { FollowEndReason } from "../log.ts";
 
-export interface Following {
+export interface FollowState {
   readonly phase: "reading" | "live" | "ended";
   readonly last: Position;
   /** News that came while reading. */
-  readonly held: readonly LiveBatch[];
+  readonly held: readonly PublishedBatch[];
   readonly heldSize: number;
   /** Something may be missing from the page under way and from the news: read once more after it. */
   readonly again: boolean;
@@ -29,17 +29,17 @@ export interface Following {
 
 export type FollowInput =
   | { readonly type: "page"; readonly entries: readonly LogEntry[]; readonly more: boolean }
-  | { readonly type: "written"; readonly batch: LiveBatch }
+  | { readonly type: "written"; readonly batch: PublishedBatch }
   | { readonly type: "suspect" }
-  | { readonly type: "over"; readonly reason: EndReason };
+  | { readonly type: "over"; readonly reason: FollowEndReason };
 
 export type FollowEffect =
   | { readonly type: "read"; readonly after: Position }
   | { readonly type: "deliver"; readonly entries: readonly LogEntry[] }
-  | { readonly type: "end"; readonly reason: EndReason };
+  | { readonly type: "end"; readonly reason: FollowEndReason };
 
 export interface FollowStep {
-  readonly state: Following;
+  readonly state: FollowState;
   readonly effects: readonly FollowEffect[];
 }
 
@@ -49,11 +49,11 @@ const MAX_HELD = 500_000;
 const NOTHING: readonly FollowEffect[] = [];
 
 /** Subscribed, and about to read. */
-export function startFollowing(after: Position): Following {
+export function initialFollowState(after: Position): FollowState {
   return { phase: "reading", last: after, held: [], heldSize: 0, again: false };
 }
 
-export function follow(state: Following, input: FollowInput): FollowStep {
+export function reduceFollow(state: FollowState, input: FollowInput): FollowStep {
   if (state.phase === "ended") return { state, effects: NOTHING };
   switch (input.type) {
     case "written":
@@ -72,14 +72,14 @@ export function follow(state: Following, input: FollowInput): FollowStep {
   }
 }
 
-function reading(state: Following, before: readonly FollowEffect[]): FollowStep {
+function reading(state: FollowState, before: readonly FollowEffect[]): FollowStep {
   return {
     state: { ...state, phase: "reading", again: false },
     effects: [...before, { type: "read", after: state.last }],
   };
 }
 
-function takeNews(state: Following, batch: LiveBatch): FollowStep {
+function takeNews(state: FollowState, batch: PublishedBatch): FollowStep {
   const fresh = unseen(state.last, batch);
   if (fresh === null) return reading(state, []);
   const last = fresh.at(-1);
@@ -87,7 +87,7 @@ function takeNews(state: Following, batch: LiveBatch): FollowStep {
   return { state: { ...state, last }, effects: [{ type: "deliver", entries: fresh }] };
 }
 
-function holdNews(state: Following, batch: LiveBatch): FollowStep {
+function holdNews(state: FollowState, batch: PublishedBatch): FollowStep {
   const heldSize = state.heldSize + sizeOf(batch);
   if (heldSize > MAX_HELD) {
     return { state: { ...state, held: [], heldSize: 0, again: true }, effects: NOTHING };
@@ -95,12 +95,12 @@ function holdNews(state: Following, batch: LiveBatch): FollowStep {
   return { state: { ...state, held: [...state.held, batch], heldSize }, effects: NOTHING };
 }
 
-function takePage(state: Following, entries: readonly LogEntry[], more: boolean): FollowStep {
+function takePage(state: FollowState, entries: readonly LogEntry[], more: boolean): FollowStep {
   const delivered: FollowEffect[] = entries.length === 0 ? [] : [{ type: "deliver", entries }];
-  let next: Following = { ...state, last: entries.at(-1) ?? state.last };
+  let next: FollowState = { ...state, last: entries.at(-1) ?? state.last };
   if (more || next.again) return reading(next, delivered);
   while (next.held.length > 0) {
-    const [batch, ...held] = next.held as [LiveBatch, ...LiveBatch[]];
+    const [batch, ...held] = next.held as [PublishedBatch, ...PublishedBatch[]];
     next = { ...next, held, heldSize: next.heldSize - sizeOf(batch) };
     const fresh = unseen(next.last, batch);
     // The batch itself is dropped: what was published is in the log, so that reading on will find it, or tell.
@@ -115,7 +115,7 @@ function takePage(state: Following, entries: readonly LogEntry[], more: boolean)
 }
 
 /** The entries of a batch that come right after a position; none when all are known, null when they don't join. */
-function unseen(last: Position, { before, entries }: LiveBatch): readonly LogEntry[] | null {
+function unseen(last: Position, { before, entries }: PublishedBatch): readonly LogEntry[] | null {
   const [first] = entries;
   if (first === undefined) return [];
   if (first.epoch === last.epoch) {
@@ -129,6 +129,6 @@ function unseen(last: Position, { before, entries }: LiveBatch): readonly LogEnt
   return before !== null && before.epoch === last.epoch && before.seq === last.seq ? entries : null;
 }
 
-function sizeOf({ entries }: LiveBatch): number {
+function sizeOf({ entries }: PublishedBatch): number {
   return entries.reduce((sum, { size }) => sum + size, 0);
 }

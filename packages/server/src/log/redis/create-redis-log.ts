@@ -3,10 +3,10 @@
  * Reconnects by itself; after any reconnect it reads again instead of trusting.
  */
 import type { Log } from "../log.ts";
-import { checkUrls } from "./connection/address.ts";
+import { validateUrls } from "./connection/address.ts";
 import { RedisEngine } from "./engine.ts";
-import { Outages } from "./connection/outage-monitor.ts";
-import { clusterServers, oneServer, type ServerSettings } from "./topology/open-topology.ts";
+import { OutageMonitor } from "./connection/outage-monitor.ts";
+import { openCluster, singleServer, type TopologySettings } from "./topology/open-topology.ts";
 import { createStreamLog, type StreamLogOptions } from "../stream-log.ts";
 
 export interface RedisLogOptions extends StreamLogOptions {
@@ -24,8 +24,8 @@ export interface RedisLogOptions extends StreamLogOptions {
 
 /** @throws TypeError when `url` is no address of Redis */
 export async function createRedisLog(options: RedisLogOptions): Promise<Log> {
-  checkUrls(options.url);
-  const settings: ServerSettings = {
+  validateUrls(options.url);
+  const settings: TopologySettings = {
     username: options.username,
     password: options.password,
     prefix: options.prefix ?? "ts",
@@ -33,11 +33,11 @@ export async function createRedisLog(options: RedisLogOptions): Promise<Log> {
     patienceMs: options.patienceMs ?? 3_000,
     waitMs: options.waitMs ?? 5_000,
     reconnectMs: options.reconnectMs ?? 50,
-    outages: new Outages(() => performance.now()),
+    outages: new OutageMonitor(() => performance.now()),
   };
   const servers =
     typeof options.url === "string"
-      ? oneServer(options.url, settings)
-      : await clusterServers(options.url, settings);
+      ? singleServer(options.url, settings)
+      : await openCluster(options.url, settings);
   return createStreamLog(new RedisEngine(servers, settings), options);
 }

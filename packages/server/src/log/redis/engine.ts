@@ -6,22 +6,22 @@
 import { ErrorReply } from "@redis/client";
 import { formatCursor, type Position } from "@turnstream/protocol";
 import {
-  appendedOf,
+  toAppendResult,
   type EngineAppend,
   type EngineClaim,
   type EngineHead,
   type EngineRange,
   type LogEngine,
-  type News,
-  type Outcome,
+  type LogNotification,
+  type AppendOutcome,
 } from "../engine.ts";
 import { isLogError, LogError } from "../errors.ts";
-import type { Appended } from "../log.ts";
-import { type Link, unavailable } from "./connection/connection.ts";
-import type { Outages } from "./connection/outage-monitor.ts";
+import type { AppendResult } from "../log.ts";
+import { type RedisConnection, unavailable } from "./connection/connection.ts";
+import type { OutageMonitor } from "./connection/outage-monitor.ts";
 import {
   APPEND,
-  APPEND_CAREFULLY,
+  APPEND_WITH_LOOKBACK,
   CLAIM,
   EXPIRE,
   HEAD,
@@ -30,52 +30,52 @@ import {
   SCRIPTS,
   TRIM,
 } from "./scripts.ts";
-import type { RedisServers, ServerSettings } from "./topology/open-topology.ts";
+import type { RedisTopology, TopologySettings } from "./topology/open-topology.ts";
 import {
   formatHeadKey,
   isExpiring,
-  readEntries,
-  readHead,
-  readHeadKey,
-  readPosition,
+  parseEntries,
+  parseHead,
+  parseHeadKey,
+  parsePosition,
 } from "./script-replies.ts";
 
 const MAX_REDIRECTS = 5;
 const MAX_REPEATS = 6;
 
 export class RedisEngine implements LogEngine {
-  readonly #servers: RedisServers;
+  readonly #servers: RedisTopology;
   readonly #prefix: string;
-  readonly #outages: Outages;
+  readonly #outages: OutageMonitor;
 
-  constructor(servers: RedisServers, { prefix, outages }: ServerSettings) {
+  constructor(servers: RedisTopology, { prefix, outages }: TopologySettings) {
     this.#servers = servers;
     this.#prefix = prefix;
     this.#outages = outages;
   }
 
-  append(session: string, append: EngineAppend): Promise<Appended> {
+  append(session: string, append: EngineAppend): Promise<AppendResult> {
     const { writer, epoch, lines } = append;
     const log = this.#log(session);
     if (epoch === null || append.repeat) return this.#appendCarefully(session, append);
-    const command = (link: Link) => {
+    const command = (link: RedisConnection) => {
       const head = formatHeadKey(epoch, link.timeline, writer);
       return ["EVALSHA", APPEND.sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
     };
-    const answer = (reply: unknown): Appended | Promise<Appended> => {
+    const answer = (reply: unknown): AppendResult | Promise<AppendResult> => {
       if (typeof reply === "string") {
-        return appendedOf({ type: "added", last: readPosition(reply) }, lines.length);
+        return toAppendResult({ type: "added", last: parsePosition(reply) }, lines.length);
       }
       const head = String((reply as string[])[1]);
       if (isExpiring(head)) return this.#appendCarefully(session, append);
-      return appendedOf(refusal(head, epoch), lines.length);
+      return toAppendResult(refusal(head, epoch), lines.length);
     };
     return this.#run(log, command, answer);
   }
 
-  async #appendCarefully(session: string, append: EngineAppend): Promise<Appended> {
+  async #appendCarefully(session: string, append: EngineAppend): Promise<AppendResult> {
     const { writer, counter, lines, epoch, repeat, since } = append;
-    const reply = (await this.#evaluateOnce(session, APPEND_CAREFULLY, ({ timeline }) => [
+    const reply = (await this.#evaluateOnce(session, APPEND_WITH_LOOKBACK, ({ timeline }) => [
       epoch === null ? "" : formatHeadKey(epoch, timeline, writer),
       timeline,
       repeat ? writer : "",
@@ -83,10 +83,10 @@ export class RedisEngine implements LogEngine {
       since === null ? "" : formatCursor(since),
       ...lines,
     ])) as [string, string];
-    return appendedOf(readOutcome(reply, epoch), lines.length);
+    return toAppendResult(readOutcome(reply, epoch), lines.length);
   }
 
-  async claim(session: string, claim: EngineClaim): Promise<Outcome> {
+  async claim(session: string, claim: EngineClaim): Promise<AppendOutcome> {
     const { epoch, writer, line, floor, last, repeat } = claim;
     const reply = (await this.#evaluateOnce(session, CLAIM, ({ timeline }) => [
       String(epoch),
@@ -98,9 +98,9 @@ export class RedisEngine implements LogEngine {
       last === null ? "" : formatCursor(last),
     ])) as [string, string];
     const [word, value] = reply;
-    if (word === "moved") return { type: "moved", last: readPosition(value) };
+    if (word === "moved") return { type: "moved", last: parsePosition(value) };
     if (word === "outbid") return { type: "outbid", epoch: Number(value) };
-    return { type: word === "found" ? "found" : "added", last: readPosition(value) };
+    return { type: word === "found" ? "found" : "added", last: parsePosition(value) };
   }
 
   async range(session: string, from: Position, limit: number): Promise<EngineRange | null> {
@@ -113,14 +113,14 @@ export class RedisEngine implements LogEngine {
     ]);
     if (typeof head !== "string" || typeof base !== "string") return null;
     return {
-      epoch: readHeadKey(head)?.epoch ?? 0,
-      base: readPosition(base),
-      entries: readEntries(entries),
+      epoch: parseHeadKey(head)?.epoch ?? 0,
+      base: parsePosition(base),
+      entries: parseEntries(entries),
     };
   }
 
   async head(session: string): Promise<EngineHead | null> {
-    return readHead(await this.#evaluate(session, HEAD, () => []));
+    return parseHead(await this.#evaluate(session, HEAD, () => []));
   }
 
   async trim(session: string, upTo: Position): Promise<boolean> {
@@ -136,7 +136,7 @@ export class RedisEngine implements LogEngine {
     await this.#evaluate(session, REMOVE, () => []);
   }
 
-  subscribe(session: string, listener: (news: News) => void): Promise<() => void> {
+  subscribe(session: string, listener: (news: LogNotification) => void): Promise<() => void> {
     return this.#servers.subscribe(this.#log(session), listener);
   }
 
@@ -153,13 +153,21 @@ export class RedisEngine implements LogEngine {
     return `${this.#prefix}:{${session}}`;
   }
 
-  #evaluate(session: string, script: Script, args: (link: Link) => readonly string[]): Promise<unknown> {
+  #evaluate(
+    session: string,
+    script: Script,
+    args: (link: RedisConnection) => readonly string[],
+  ): Promise<unknown> {
     return this.#repeated(() => this.#evaluateOnce(session, script, args));
   }
 
-  #evaluateOnce(session: string, script: Script, args: (link: Link) => readonly string[]): Promise<unknown> {
+  #evaluateOnce(
+    session: string,
+    script: Script,
+    args: (link: RedisConnection) => readonly string[],
+  ): Promise<unknown> {
     const log = this.#log(session);
-    const command = (link: Link) => [
+    const command = (link: RedisConnection) => [
       "EVALSHA",
       script.sha,
       "3",
@@ -174,11 +182,11 @@ export class RedisEngine implements LogEngine {
   /** The usual path of an append: every further `await` would be one more turn of the queue of promises. */
   #run<T>(
     key: string,
-    command: (link: Link) => readonly string[],
+    command: (link: RedisConnection) => readonly string[],
     read: (reply: unknown) => T | Promise<T>,
   ): Promise<T> {
     const { link } = this.#servers.nodeFor(key);
-    const send = (to: Link) => to.send(command(to));
+    const send = (to: RedisConnection) => to.send(command(to));
     if (link === null) return this.#redirected(key, send).then(read);
     return send(link).then(read, (error: unknown) => this.#redirected(key, send, error, link).then(read));
   }
@@ -192,9 +200,9 @@ export class RedisEngine implements LogEngine {
   /** Sends once, and again only where an error reply says that it did not happen and where to go instead. */
   async #redirected(
     key: string,
-    send: (link: Link) => Promise<unknown>,
+    send: (link: RedisConnection) => Promise<unknown>,
     failure: unknown = null,
-    failedLink: Link | null = null,
+    failedLink: RedisConnection | null = null,
   ): Promise<unknown> {
     let error = failure;
     let last = failedLink;
@@ -218,7 +226,7 @@ export class RedisEngine implements LogEngine {
   }
 
   /** The slot is on its way to another server: ask there, once. */
-  async #ask(address: string, send: (link: Link) => Promise<unknown>): Promise<unknown> {
+  async #ask(address: string, send: (link: RedisConnection) => Promise<unknown>): Promise<unknown> {
     const link = await this.#servers.nodeAt(address).linked();
     const [, reply] = await Promise.all([link.send(["ASKING"]), send(link)]);
     return reply;
@@ -236,7 +244,7 @@ export class RedisEngine implements LogEngine {
     }
   }
 
-  #refused(error: unknown, link: Link | null): LogError {
+  #refused(error: unknown, link: RedisConnection | null): LogError {
     if (!(error instanceof ErrorReply)) return unavailable(error);
     const [word = ""] = error.message.split(" ");
     // No longer a primary: whatever we knew about it is out of date.
@@ -245,13 +253,13 @@ export class RedisEngine implements LogEngine {
   }
 }
 
-function readOutcome([word, value]: [string, string], epoch: number | null): Outcome {
-  if (word === "added" || word === "found") return { type: word, last: readPosition(value) };
+function readOutcome([word, value]: [string, string], epoch: number | null): AppendOutcome {
+  if (word === "added" || word === "found") return { type: word, last: parsePosition(value) };
   return word === "unsure" ? { type: "unsure" } : refusal(value, epoch);
 }
 
-function refusal(head: string, epoch: number | null): Outcome {
-  const found = readHeadKey(head);
+function refusal(head: string, epoch: number | null): AppendOutcome {
+  const found = parseHeadKey(head);
   if (found === null) return { type: "unclaimed", detail: "There is no log" };
   if (epoch !== null && found.epoch > epoch) return { type: "fenced", epoch: found.epoch };
   return {
@@ -260,6 +268,6 @@ function refusal(head: string, epoch: number | null): Outcome {
   };
 }
 
-async function loadScripts(link: Link | null): Promise<void> {
+async function loadScripts(link: RedisConnection | null): Promise<void> {
   for (const { source } of SCRIPTS) await link?.send(["SCRIPT", "LOAD", source]);
 }

@@ -5,11 +5,11 @@
  * log the word `removed`. Lines hold JSON, which never has a bare newline.
  */
 import type { Position } from "@turnstream/protocol";
-import type { EngineHead, LiveBatch, News } from "../engine.ts";
+import type { EngineHead, PublishedBatch, LogNotification } from "../engine.ts";
 import { LogEntry } from "../entry.ts";
 
 /** An id of Redis's own making: read without the checks that a cursor from outside needs. */
-export function readPosition(id: unknown): Position {
+export function parsePosition(id: unknown): Position {
   const text = String(id);
   const dash = text.indexOf("-");
   const position = { epoch: Number(text.slice(0, dash)), seq: Number(text.slice(dash + 1)) };
@@ -17,16 +17,16 @@ export function readPosition(id: unknown): Position {
   throw new TypeError("Redis answered with something that is not a position");
 }
 
-export function readNews(text: string): News {
+export function parseNotification(text: string): LogNotification {
   if (text === "removed") return { type: "removed" };
   const end = text.indexOf("\n");
   const space = text.lastIndexOf(" ", end);
-  const before = space < 0 ? null : readPosition(text.slice(0, space));
-  const { epoch, seq } = readPosition(text.slice(space + 1, end));
+  const before = space < 0 ? null : parsePosition(text.slice(0, space));
+  const { epoch, seq } = parsePosition(text.slice(space + 1, end));
   return { type: "written", batch: { before, entries: readLines(epoch, seq, text, end + 1) } };
 }
 
-function readLines(epoch: number, first: number, text: string, start: number): LiveBatch["entries"] {
+function readLines(epoch: number, first: number, text: string, start: number): PublishedBatch["entries"] {
   const end = text.indexOf("\n", start);
   // Most appends hold one event.
   if (end < 0) return [new LogEntry(epoch, first, text.slice(start))];
@@ -37,9 +37,9 @@ function readLines(epoch: number, first: number, text: string, start: number): L
 }
 
 /** Entries as XRANGE gives them: `[id, [field, line]]`. */
-export function readEntries(reply: unknown): LogEntry[] {
+export function parseEntries(reply: unknown): LogEntry[] {
   return (reply as [string, [string, string]][]).map(([id, [, line]]) => {
-    const { epoch, seq } = readPosition(id);
+    const { epoch, seq } = parsePosition(id);
     return new LogEntry(epoch, seq, line);
   });
 }
@@ -54,7 +54,7 @@ export function formatHeadKey(epoch: number, timeline: string, writer: string): 
   return `${epoch} ${timeline} ${writer}`;
 }
 
-export function readHeadKey(text: string): HeadKey | null {
+export function parseHeadKey(text: string): HeadKey | null {
   const [epoch, timeline, writer] = text.split(" ");
   if (epoch === undefined || timeline === undefined || writer === undefined) return null;
   return { epoch: Number(epoch), timeline, writer };
@@ -65,8 +65,8 @@ export function isExpiring(head: string): boolean {
   return head.endsWith(" expiring");
 }
 
-export function readHead(reply: unknown): EngineHead | null {
+export function parseHead(reply: unknown): EngineHead | null {
   const [head, last, base] = reply as string[];
   if (head === undefined) return null;
-  return { epoch: readHeadKey(head)?.epoch ?? 0, last: readPosition(last), base: readPosition(base) };
+  return { epoch: parseHeadKey(head)?.epoch ?? 0, last: parsePosition(last), base: parsePosition(base) };
 }

@@ -35,7 +35,7 @@ return id
 `);
 
 /** The careful path: for writers without an epoch, and for appends that may have happened before. */
-export const APPEND_CAREFULLY = script(`
+export const APPEND_WITH_LOOKBACK = script(`
 -- KEYS log head base; ARGV expected head ('' to join any epoch), timeline, writer ('' not to look back), counter,
 -- since ('' from the base on), lines. Answers {'added' | 'found', last id}, {'refused', head} or {'unsure'}.
 local head = redis.call('GET', KEYS[2])
@@ -172,4 +172,4 @@ redis.call('SPUBLISH', KEYS[1], 'removed')
 return 1
 `);
 
-export const SCRIPTS: readonly Script[] = [APPEND, APPEND_CAREFULLY, CLAIM, HEAD, TRIM, EXPIRE, REMOVE];
+export const SCRIPTS: readonly Script[] = [APPEND, APPEND_WITH_LOOKBACK, CLAIM, HEAD, TRIM, EXPIRE, REMOVE];

@@ -3,11 +3,11 @@
  * blob, and the event keeps its beginning, its size, its type and where the whole is. Replay is then the same as
  * live. Pure: says what to store, and never stores it.
  */
-import { cutText, type EventDraft, type Json, type Whole } from "@turnstream/protocol";
+import { truncateText, type EventDraft, type Json, type FullContent } from "@turnstream/protocol";
 import { MAX_EVENT_BYTES } from "../entry.ts";
 import { LogError } from "../errors.ts";
 
-export interface Blob {
+export interface LogBlob {
   readonly id: string;
   readonly mediaType: string;
   readonly body: Uint8Array;
@@ -15,12 +15,12 @@ export interface Blob {
 
 /** Where blobs go. Each has to be safe before an event refers to it. */
 export interface BlobSink {
-  put(session: string, blob: Blob): Promise<void>;
+  put(session: string, blob: LogBlob): Promise<void>;
 }
 
-export interface Fitted {
+export interface SplitDrafts {
   readonly drafts: readonly EventDraft[];
-  readonly blobs: readonly Blob[];
+  readonly blobs: readonly LogBlob[];
 }
 
 /** How long a delta may get, in UTF-16 units: three bytes each at the most, or six where JSON escapes them. */
@@ -30,7 +30,7 @@ const PREVIEW = 4_096;
 /** Room for the key of the append and the stamp. */
 const MAX_DRAFT_BYTES = MAX_EVENT_BYTES - 512;
 
-export function fit(draft: EventDraft, newBlobId: () => string): Fitted {
+export function splitOversized(draft: EventDraft, newBlobId: () => string): SplitDrafts {
   switch (draft.type) {
     case "thinking.delta":
     case "text.delta":
@@ -68,7 +68,7 @@ export function fit(draft: EventDraft, newBlobId: () => string): Fitted {
   }
 }
 
-function whole(draft: EventDraft): Fitted {
+function whole(draft: EventDraft): SplitDrafts {
   return { drafts: [draft], blobs: [] };
 }
 
@@ -76,12 +76,12 @@ function refer(
   content: Json,
   mediaType: string,
   newBlobId: () => string,
-  withReference: (preview: string, at: Whole) => EventDraft,
-): Fitted {
+  withReference: (preview: string, at: FullContent) => EventDraft,
+): SplitDrafts {
   const text = typeof content === "string" ? content : JSON.stringify(content);
   const body = Buffer.from(mediaType === "text/plain" ? text : JSON.stringify(content));
   const id = newBlobId();
-  const draft = withReference(cutText(text, PREVIEW), {
+  const draft = withReference(truncateText(text, PREVIEW), {
     blob: id,
     size: body.byteLength,
     media_type: mediaType,
@@ -104,12 +104,12 @@ function cut(text: string): string[] {
   if (text.length <= MAX_DELTA) return [text];
   const pieces: string[] = [];
   for (let rest = text; rest !== ""; rest = rest.slice(pieces.at(-1)?.length))
-    pieces.push(cutText(rest, MAX_DELTA));
+    pieces.push(truncateText(rest, MAX_DELTA));
   return pieces;
 }
 
 /** Citations go with the last piece: a marker must be complete before it is cited. */
-function cutProse(draft: Extract<EventDraft, { type: "text.delta" | "thinking.delta" }>): Fitted {
+function cutProse(draft: Extract<EventDraft, { type: "text.delta" | "thinking.delta" }>): SplitDrafts {
   const pieces = cut(draft.text);
   if (draft.type === "thinking.delta")
     return { drafts: pieces.map((text) => ({ ...draft, text })), blobs: [] };
@@ -121,7 +121,7 @@ function cutProse(draft: Extract<EventDraft, { type: "text.delta" | "thinking.de
   return { drafts, blobs: [] };
 }
 
-function cutResult(draft: Extract<EventDraft, { type: "tool_result.delta" }>): Fitted {
+function cutResult(draft: Extract<EventDraft, { type: "tool_result.delta" }>): SplitDrafts {
   const pieces = cut(draft.data);
   const drafts = pieces.map((data, n) => ({ ...draft, data, done: draft.done && n === pieces.length - 1 }));
   return { drafts, blobs: [] };

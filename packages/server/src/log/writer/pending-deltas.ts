@@ -4,11 +4,11 @@
  * moved past an event that is not a delta. No clock, no log.
  */
 import { type EventDraft, joinDeltas } from "@turnstream/protocol";
-import { type Blob, type Fitted, MAX_DELTA } from "./oversize.ts";
+import { type LogBlob, type SplitDrafts, MAX_DELTA } from "./oversize.ts";
 
 export interface PendingBatch {
   readonly drafts: readonly EventDraft[];
-  readonly blobs: readonly Blob[];
+  readonly blobs: readonly LogBlob[];
   readonly size: number;
 }
 
@@ -21,9 +21,9 @@ const MAX_SIZE = 500_000;
 /** Citations are not counted among the characters of a joined delta, and must fit its event too. */
 const MAX_ANNOTATIONS = 50;
 
-export class Pending {
+export class PendingDeltas {
   #drafts: EventDraft[] = [];
-  #blobs: Blob[] = [];
+  #blobs: LogBlob[] = [];
   /** Where the newest delta of a block stands, since the last event that was not a delta. */
   #deltas = new Map<string, number>();
   /** Roughly how much memory waits, in characters and bytes. */
@@ -41,7 +41,7 @@ export class Pending {
     return this.#drafts.length;
   }
 
-  add({ drafts, blobs }: Fitted): void {
+  add({ drafts, blobs }: SplitDrafts): void {
     for (const draft of drafts) this.#addDraft(draft);
     this.#blobs.push(...blobs);
     for (const { body } of blobs) this.#size += body.byteLength;

@@ -7,9 +7,9 @@
  */
 import type { EventDraft, Position } from "@turnstream/protocol";
 import { isLogError } from "../errors.ts";
-import type { Batch, Log } from "../log.ts";
-import { type BlobSink, fit } from "./oversize.ts";
-import { isDelta, Pending, type PendingBatch } from "./pending-deltas.ts";
+import type { AppendBatch, Log } from "../log.ts";
+import { type BlobSink, splitOversized } from "./oversize.ts";
+import { isDelta, PendingDeltas, type PendingBatch } from "./pending-deltas.ts";
 
 export interface WriterOptions {
   readonly log: Log;
@@ -32,7 +32,7 @@ export interface WriterOptions {
 
 export class Writer {
   readonly #options: Required<WriterOptions>;
-  readonly #pending = new Pending();
+  readonly #pending = new PendingDeltas();
   #counter = 0;
   /** How many drafts were taken in, and how many of these, from the first on, are in the log. */
   #accepted = 0;
@@ -60,7 +60,7 @@ export class Writer {
   /** Fulfilled once there is room for more. That the event is in the log is what `flush` tells. */
   async write(draft: EventDraft): Promise<void> {
     if (this.#failure !== null) throw this.#failure;
-    this.#pending.add(fit(draft, this.#options.newBlobId));
+    this.#pending.add(splitOversized(draft, this.#options.newBlobId));
     this.#accepted++;
     if (!isDelta(draft) || this.#pending.size >= this.#options.gatherSize) this.#isDue = true;
     this.#schedule();
@@ -134,7 +134,7 @@ export class Writer {
         () => this.#options.blobs.put(session, blob),
         () => true,
       );
-    const batch: Batch = { writer, epoch, counter: ++this.#counter, events: drafts };
+    const batch: AppendBatch = { writer, epoch, counter: ++this.#counter, events: drafts };
     let repeat = false;
     await this.#persist(
       async () => {

@@ -6,25 +6,25 @@ import { modelErrorFrom } from "../../models/errors.ts";
 import type { ModelUsage, StreamPart } from "../../models/model.ts";
 import { usageOf } from "../../models/usage.ts";
 import type { AiSdkPart } from "../define/stream-body.ts";
-import { checkLimits } from "./enforce-limits.ts";
+import { enforceLimits } from "./enforce-limits.ts";
 import { TurnFailed } from "../attempt/outcomes.ts";
-import { failed, outputFrom, succeeded } from "../attempt/tool-result.ts";
-import { type RunScope, stepWriterFor } from "../attempt/run-context.ts";
-import { settleOutput } from "../tool-calls/offload-output.ts";
-import { spentBy } from "../attempt/usage.ts";
+import { failedResult, parseToolOutput, successResult } from "../attempt/tool-result.ts";
+import { type RunContext, createStepWriter } from "../attempt/run-context.ts";
+import { offloadLargeOutput } from "../tool-calls/offload-output.ts";
+import { toUsageRecord } from "../attempt/usage.ts";
 import type { StepCall, StepWriter } from "../events/step-writer.ts";
-import { tellResult } from "../tool-calls/write-result.ts";
+import { writeToolResult } from "../tool-calls/write-result.ts";
 
-export class AiSdkReader {
-  readonly #scope: RunScope;
+export class AiSdkStreamReader {
+  readonly #scope: RunContext;
   #step: StepWriter;
   /** How many have ended. */
   #steps = 0;
   readonly #calls = new Map<string, StepCall>();
 
-  constructor(scope: RunScope) {
+  constructor(scope: RunContext) {
     this.#scope = scope;
-    this.#step = stepWriterFor(scope);
+    this.#step = createStepWriter(scope);
   }
 
   async take(part: AiSdkPart): Promise<void> {
@@ -46,12 +46,12 @@ export class AiSdkReader {
       case "tool-error":
         return this.#result(
           part,
-          failed(errorText(part["error"]), this.#scope.attempt.parts.words.toolFailed),
+          failedResult(errorText(part["error"]), this.#scope.attempt.parts.words.toolFailed),
         );
       case "abort":
         throw new TurnFailed("SERVER_ERROR", "the body was aborted by itself", { canRetry: true });
       case "start-step":
-        return checkLimits(this.#scope, this.#steps);
+        return enforceLimits(this.#scope, this.#steps);
       case "finish-step":
         return this.#endStep(part["usage"] as FlatUsage | undefined);
       case "error":
@@ -82,24 +82,24 @@ export class AiSdkReader {
   async #output(part: AiSdkPart): Promise<void> {
     const call = this.#calls.get(String(part["toolCallId"]));
     if (call === undefined) return;
-    const output = await settleOutput(this.#scope, call, outputFrom(part["output"]));
-    await this.#result(part, { ...succeeded(output, 0), whole: output.whole });
+    const output = await offloadLargeOutput(this.#scope, call, parseToolOutput(part["output"]));
+    await this.#result(part, { ...successResult(output, 0), whole: output.whole });
   }
 
-  async #result(part: AiSdkPart, fact: ReturnType<typeof failed>): Promise<void> {
+  async #result(part: AiSdkPart, fact: ReturnType<typeof failedResult>): Promise<void> {
     const id = String(part["toolCallId"]);
     const call = this.#calls.get(id);
     this.#calls.delete(id);
-    if (call !== undefined) await tellResult(this.#scope, call, fact);
+    if (call !== undefined) await writeToolResult(this.#scope, call, fact);
   }
 
   /** The text of a step after which tools ran is not the last one; of the last step it is. */
   async #endStep(usage: FlatUsage | undefined): Promise<void> {
     await this.#step.finish();
-    this.#step = stepWriterFor(this.#scope);
+    this.#step = createStepWriter(this.#scope);
     const { attempt, path, agent } = this.#scope;
     const used = usageOf(usage === undefined ? null : nested(usage));
-    await attempt.spend(path, `step/${this.#steps++}`, spentBy(agent, agent.name, used));
+    await attempt.spend(path, `step/${this.#steps++}`, toUsageRecord(agent, agent.name, used));
   }
 }
 

@@ -1,14 +1,14 @@
 /** Holds a run to its limits before each step, and the turn to those of its main agent. Time is watched elsewhere. */
 import type { Agent } from "../define/agent.ts";
-import { MAIN } from "../attempt/journal-entries.ts";
+import { MAIN_RUN } from "../attempt/journal-entries.ts";
 import { LimitReached } from "../attempt/outcomes.ts";
-import type { RunScope } from "../attempt/run-context.ts";
+import type { RunContext } from "../attempt/run-context.ts";
 
 /** @param n how many steps the run has made */
-export function checkLimits({ attempt, agent, root, path }: RunScope, n: number): void {
+export function enforceLimits({ attempt, agent, root, path }: RunContext, n: number): void {
   const { spending } = attempt;
   check(root, spending.total.total_tokens, spending.cost, { isOfTurn: true });
-  const isOfTurn = path === MAIN;
+  const isOfTurn = path === MAIN_RUN;
   if (n >= agent.limits.steps) throw new LimitReached(`${agent.limits.steps} steps`, { isOfTurn });
   if (!isOfTurn) check(agent, spending.of(path).total_tokens, spending.costOf(path), { isOfTurn });
 }

@@ -10,42 +10,45 @@ import { ModelError } from "../../models/errors.ts";
 import type { Model, Prompt } from "../../models/model.ts";
 import { retryDelay } from "../../models/retry.ts";
 import { addUsage, NO_USAGE, usageOf } from "../../models/usage.ts";
-import type { Attempt, Tried } from "../attempt/attempt.ts";
-import { MAIN, type StepFact, stepKey } from "../attempt/journal-entries.ts";
+import type { TurnAttempt, StepAttempts } from "../attempt/attempt.ts";
+import { MAIN_RUN, type StepRecord, stepKey } from "../attempt/journal-entries.ts";
 import { openGroup } from "../events/groups.ts";
-import { checkLimits } from "./enforce-limits.ts";
-import { BrokenOff, TurnFailed } from "../attempt/outcomes.ts";
-import { toolsOf } from "./pinned-agent.ts";
-import { type RunScope, stepWriterFor } from "../attempt/run-context.ts";
-import { spentBy } from "../attempt/usage.ts";
+import { enforceLimits } from "./enforce-limits.ts";
+import { ModelStreamInterrupted, TurnFailed } from "../attempt/outcomes.ts";
+import { toModelTools } from "./pinned-agent.ts";
+import { type RunContext, createStepWriter } from "../attempt/run-context.ts";
+import { toUsageRecord } from "../attempt/usage.ts";
 import type { StepWriter } from "../events/step-writer.ts";
-import { pause } from "../../util/sleep.ts";
+import { interruptibleSleep } from "../../util/sleep.ts";
 
 /** @param prompt made only when the model has to be asked */
-export async function modelStep(
-  scope: RunScope,
+export async function runModelStep(
+  scope: RunContext,
   n: number,
   model: Model,
   prompt: () => Prompt,
-): Promise<StepFact> {
+): Promise<StepRecord> {
   const { attempt, path } = scope;
   const key = stepKey(path, n);
   const known = attempt.recall(key);
   if (known !== undefined) return known;
-  checkLimits(scope, n);
+  enforceLimits(scope, n);
   const { lost } = triedOf(attempt, key);
   // Asking costs money, and what keeps the answers from being kept may last.
   if (lost >= scope.agent.retries.tries)
     throw new TurnFailed("SERVER_ERROR", `${lost} answers could not be kept`, { canRetry: true });
-  const writer = stepWriterFor(scope);
+  const writer = createStepWriter(scope);
   try {
     const usage = await askUntilAnswered(scope, key, model, prompt(), writer);
-    const fact: StepFact = { ...(await writer.finish()), ...spentBy(scope.agent, model.modelId, usage) };
+    const fact: StepRecord = {
+      ...(await writer.finish()),
+      ...toUsageRecord(scope.agent, model.modelId, usage),
+    };
     await attempt.commitStep(key, fact);
     attempt.spending.add(path, fact);
     return fact;
   } catch (error) {
-    const isModels = error instanceof ModelError || error instanceof BrokenOff;
+    const isModels = error instanceof ModelError || error instanceof ModelStreamInterrupted;
     // Whoever was told to stop has lost nothing of its own: another branch has, or a person wants it.
     if (!isModels && !attempt.signal.aborted)
       attempt.tries.set(key, { ...triedOf(attempt, key), lost: lost + 1, nextAt: 0 });
@@ -53,12 +56,12 @@ export async function modelStep(
   }
 }
 
-function triedOf({ tries }: Attempt, key: string): Tried {
+function triedOf({ tries }: TurnAttempt, key: string): StepAttempts {
   return tries.get(key) ?? { times: 0, lost: 0, nextAt: 0 };
 }
 
 async function askUntilAnswered(
-  scope: RunScope,
+  scope: RunContext,
   key: string,
   model: Model,
   prompt: Prompt,
@@ -75,7 +78,7 @@ async function askUntilAnswered(
     let usage: Usage | null = null;
     try {
       await parts.modelSlots.run(signal, async () => {
-        const tools = toolsOf(pinned);
+        const tools = toModelTools(pinned);
         const request = { ...agent.settings, prompt, ...(tools.length === 0 ? {} : { tools }) };
         for await (const part of askModel(model, request, { signal })) {
           if (part.type === "finish") usage = usageOf(part.usage);
@@ -97,11 +100,11 @@ async function askUntilAnswered(
       if (error.usage !== null) wasted = addUsage(wasted, usageOf(error.usage));
       // Nothing of this step will be journaled, and what it took was spent.
       if (delayMs === null || writer.hasWritten)
-        await attempt.spend(scope.path, key, spentBy(agent, model.modelId, wasted));
+        await attempt.spend(scope.path, key, toUsageRecord(agent, model.modelId, wasted));
       if (delayMs === null) throw error;
       const next = { ...tried, times, nextAt: parts.env.now() + delayMs };
       attempt.tries.set(key, next);
-      if (writer.hasWritten) throw new BrokenOff(error);
+      if (writer.hasWritten) throw new ModelStreamInterrupted(error);
       await waitForRetry(scope, writer, next, maxTries);
     }
   }
@@ -113,19 +116,19 @@ function randomOf({ env }: { readonly env: { randomBytes(size: number): Uint8Arr
 
 /** Shown as a thought: people see that something is being done, and it is not part of the answer. */
 async function waitForRetry(
-  { attempt, run, path }: RunScope,
+  { attempt, run, path }: RunContext,
   writer: StepWriter,
-  { times, nextAt }: Tried,
+  { times, nextAt }: StepAttempts,
   tries: number,
 ): Promise<void> {
   const { pen, parts, signal } = attempt;
   const delayMs = Math.max(0, nextAt - parts.env.now());
-  const group = path === MAIN && pen.turn.mode === "agent" ? openGroup(pen.turn) : null;
+  const group = path === MAIN_RUN && pen.turn.mode === "agent" ? openGroup(pen.turn) : null;
   if (group !== null) await pen.write(group);
   const place = await pen.start({ type: "thinking.start", run });
   const text = parts.words.retrying(Math.ceil(delayMs / 1000), times + 1, tries);
   await pen.write({ type: "thinking.delta", ...place, text });
   await pen.write({ type: "thinking.end", ...place });
   writer.adopt(place.block);
-  await pause(delayMs, signal);
+  await interruptibleSleep(delayMs, signal);
 }

@@ -1,8 +1,8 @@
 /** Notes an agent as it is when a turn begins, so that a deploy doesn't change it under a turn that runs. */
 import type { Json } from "@turnstream/protocol";
 import type { JsonSchema, ModelTool } from "../../models/model.ts";
-import type { Attempt } from "../attempt/attempt.ts";
-import { withMemories } from "../prompt/memories.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import { addMemories } from "../prompt/memories.ts";
 import {
   type Agent,
   ASK_USER,
@@ -14,7 +14,7 @@ import {
 } from "../define/agent.ts";
 import { type PinnedAgent, pinnedKey } from "../attempt/journal-entries.ts";
 import { LOOKUP_DESCRIPTION, LOOKUP_SCHEMA } from "../files/lookup-tool.ts";
-import { filesFor } from "../files/turn-files.ts";
+import { turnFiles } from "../files/turn-files.ts";
 import { QUESTIONS_SCHEMA } from "../interactions/question.ts";
 import { FORM_SCHEMA } from "../interactions/form-ending-turn.ts";
 
@@ -45,20 +45,20 @@ function callAgentTool(agents: Agent["agents"]) {
 
 const LOOKUP = { name: LOOKUP_ATTACHMENTS, description: LOOKUP_DESCRIPTION, input: LOOKUP_SCHEMA as Json };
 
-async function hasAttachments(agent: Agent, attempt: Attempt): Promise<boolean> {
+async function hasAttachments(agent: Agent, attempt: TurnAttempt): Promise<boolean> {
   const { parts, ref } = attempt;
   if (agent.model === null) return false;
-  if (agent.attachments || (await filesFor(attempt)).files.length > 0) return true;
+  if (agent.attachments || (await turnFiles(attempt)).files.length > 0) return true;
   return (await parts.store.attachments.list(ref, { limit: 1 })).length > 0;
 }
 
-async function pin(agent: Agent, attempt: Attempt): Promise<PinnedAgent> {
+async function pin(agent: Agent, attempt: TurnAttempt): Promise<PinnedAgent> {
   const { row, parts } = attempt;
   const { tenant, user, session, message } = row;
   const { instructions: made } = agent;
   const said = typeof made === "string" ? made : await made({ tenant, user, session, message });
   const memories = agent.recallMemories === null ? [] : await parts.store.memories.list({ tenant, user });
-  const instructions = withMemories(said, memories, agent.recallMemories);
+  const instructions = addMemories(said, memories, agent.recallMemories);
   const tools = Object.entries(agent.tools).map(([name, { description }]) => ({
     name,
     description,
@@ -100,7 +100,7 @@ async function pin(agent: Agent, attempt: Attempt): Promise<PinnedAgent> {
 }
 
 /** The definition that this run goes by: the one that was noted first. */
-export async function pinnedFor(attempt: Attempt, path: string, agent: Agent): Promise<PinnedAgent> {
+export async function pinAgent(attempt: TurnAttempt, path: string, agent: Agent): Promise<PinnedAgent> {
   const key = pinnedKey(path);
   const noted = attempt.recall(key);
   if (noted !== undefined) return noted;
@@ -109,7 +109,7 @@ export async function pinnedFor(attempt: Attempt, path: string, agent: Agent): P
   return pinned;
 }
 
-export function toolsOf({ tools }: PinnedAgent): ModelTool[] {
+export function toModelTools({ tools }: PinnedAgent): ModelTool[] {
   return tools.map(({ name, description, input }) => ({
     type: "function",
     name,

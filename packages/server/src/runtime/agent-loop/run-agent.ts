@@ -3,29 +3,31 @@
  * Calls of one step run side by side. Everything it has done is found in the journal again.
  */
 import type { Prompt, PromptMessage } from "../../models/model.ts";
-import { type RunEnd, runCall } from "../tool-calls/execute-call.ts";
-import { estimate, fitted } from "../prompt/trim-to-budget.ts";
+import { type RunResult, executeToolCall } from "../tool-calls/execute-call.ts";
+import { estimateTokens, trimToBudget } from "../prompt/trim-to-budget.ts";
 import { ASK_USER, REQUEST_FORM } from "../define/agent.ts";
-import { type CallFact, callKey } from "../attempt/journal-entries.ts";
-import { FormClaim, tellForm } from "../interactions/form-ending-turn.ts";
-import { modelStep } from "./model-step.ts";
+import { type ToolCallRecord, callKey } from "../attempt/journal-entries.ts";
+import { FormSlot, writeForm } from "../interactions/form-ending-turn.ts";
+import { runModelStep } from "./model-step.ts";
 import { RuntimeError } from "../errors.ts";
-import { BeginAgain } from "../attempt/outcomes.ts";
-import { toolsOf } from "./pinned-agent.ts";
+import { RestartAttempt } from "../attempt/outcomes.ts";
+import { toModelTools } from "./pinned-agent.ts";
 import { modelText } from "../attempt/reference-pool.ts";
-import type { RunScope } from "../attempt/run-context.ts";
+import type { RunContext } from "../attempt/run-context.ts";
 import { Semaphore } from "../../util/semaphore.ts";
 import type { StepCall } from "../events/step-writer.ts";
-import { together } from "../../util/concurrency.ts";
+import { allOrAbort } from "../../util/concurrency.ts";
 
 /** Until it asks for nothing more, or for a form. */
-export async function runAgent(scope: RunScope, start: Prompt): Promise<RunEnd> {
+export async function runAgent(scope: RunContext, start: Prompt): Promise<RunResult> {
   const { agent, pinned } = scope;
   if (agent.model === null) throw new RuntimeError("NO_MODEL", `the agent ${agent.name}`);
   const prompt: Prompt = [...start];
-  const tokens = agent.compaction.afterTokens - estimate(toolsOf(pinned));
+  const tokens = agent.compaction.afterTokens - estimateTokens(toModelTools(pinned));
   for (let n = 0; ; n++) {
-    const step = await modelStep(scope, n, agent.model, () => fitted([...prompt], start.length, tokens));
+    const step = await runModelStep(scope, n, agent.model, () =>
+      trimToBudget([...prompt], start.length, tokens),
+    );
     if (step.calls.length === 0) return { text: step.text, form: null };
     const facts = await runCalls(scope, step.calls);
     for (const { pool } of facts) scope.pool.add(pool);
@@ -36,16 +38,18 @@ export async function runAgent(scope: RunScope, start: Prompt): Promise<RunEnd> 
 }
 
 /** Side by side; questions come after the rest, one after the other, for they stand outside groups. Forms come last. */
-async function runCalls(outer: RunScope, calls: readonly StepCall[]): Promise<CallFact[]> {
+async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<ToolCallRecord[]> {
   const { attempt, agent } = outer;
   const noted = calls.find(({ call }) => asksForm(attempt.recall(callKey(call))));
-  const scope = { ...outer, formClaim: new FormClaim(noted?.call ?? null) };
+  const scope = { ...outer, formClaim: new FormSlot(noted?.call ?? null) };
   const slots = new Semaphore(agent.limits.width);
   const work = calls.filter(({ name }) => name !== ASK_USER && name !== REQUEST_FORM);
-  const branches = work.map((call) => slots.run(attempt.signal, () => runCall(scope, call, runAgent)));
-  const done = await together(branches, (error) => {
+  const branches = work.map((call) =>
+    slots.run(attempt.signal, () => executeToolCall(scope, call, runAgent)),
+  );
+  const done = await allOrAbort(branches, (error) => {
     // Another attempt can wait for a tool that may not be run again: its outcome would be unknown otherwise.
-    attempt.abort(error, error instanceof BeginAgain ? Infinity : 0);
+    attempt.abort(error, error instanceof RestartAttempt ? Infinity : 0);
   });
   const facts = new Map(work.map((call, n) => [call, done[n]]));
   for (const name of [ASK_USER, REQUEST_FORM])
@@ -53,21 +57,21 @@ async function runCalls(outer: RunScope, calls: readonly StepCall[]): Promise<Ca
       // A sub-agent's form is asked for already.
       const [asked] = work.filter((_, n) => asksForm(done[n]));
       if (name === REQUEST_FORM && asked !== undefined) scope.formClaim.take(asked.call);
-      facts.set(call, await runCall(scope, call, runAgent));
+      facts.set(call, await executeToolCall(scope, call, runAgent));
     }
   for (const [call, fact] of facts) {
     const asked = fact?.form ?? null;
-    if (asked !== null && asked.schema !== null) await tellForm(scope, call, asked.form, asked.schema);
+    if (asked !== null && asked.schema !== null) await writeForm(scope, call, asked.form, asked.schema);
   }
   return calls.flatMap((call) => facts.get(call) ?? []);
 }
 
 /** A journal that is older than forms says nothing of them. */
-function asksForm(fact: CallFact | undefined): boolean {
+function asksForm(fact: ToolCallRecord | undefined): boolean {
   return (fact?.form ?? null) !== null;
 }
 
-function resultsOf(calls: readonly StepCall[], facts: readonly CallFact[]): PromptMessage {
+function resultsOf(calls: readonly StepCall[], facts: readonly ToolCallRecord[]): PromptMessage {
   return {
     role: "tool",
     content: calls.flatMap(({ call, name }, n) => {
@@ -79,7 +83,7 @@ function resultsOf(calls: readonly StepCall[], facts: readonly CallFact[]): Prom
   };
 }
 
-function outputOf(fact: CallFact) {
+function outputOf(fact: ToolCallRecord) {
   const { status, content, pool = [] } = fact;
   const isText = typeof content === "string";
   if (status === "error") {

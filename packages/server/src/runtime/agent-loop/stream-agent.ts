@@ -2,27 +2,27 @@
  * Runs the body that a team brought along and tells what comes out of it. It is not journaled until it is done: see
  * `fromStream` for what that means.
  */
-import { type Event, legal, SCHEMA_VERSION } from "@turnstream/protocol";
+import { type SessionEvent, checkEvent, SCHEMA_VERSION } from "@turnstream/protocol";
 import { modelErrorFrom } from "../../models/errors.ts";
-import { AiSdkReader } from "./ai-sdk-stream.ts";
-import type { AiSdkResult, Body, BodyEvent } from "../define/stream-body.ts";
-import { BODY } from "../attempt/journal-entries.ts";
+import { AiSdkStreamReader } from "./ai-sdk-stream.ts";
+import type { AiSdkResult, StreamBody, StreamBodyEvent } from "../define/stream-body.ts";
+import { STREAM_STARTED_KEY } from "../attempt/journal-entries.ts";
 import { LimitReached, TurnFailed } from "../attempt/outcomes.ts";
-import type { BlockPlace, TurnDraft } from "../events/turn-writer.ts";
-import type { RunScope } from "../attempt/run-context.ts";
+import type { BlockRef, TurnEventDraft } from "../events/turn-writer.ts";
+import type { RunContext } from "../attempt/run-context.ts";
 import type { Prompt } from "../../models/model.ts";
-import { unlessAborted } from "../../util/concurrency.ts";
+import { abortable } from "../../util/concurrency.ts";
 
-export async function runBody(scope: RunScope, body: Body, prompt: Prompt): Promise<void> {
+export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt: Prompt): Promise<void> {
   const { attempt } = scope;
-  if (attempt.recall(BODY) !== undefined && body.rerun === "never") {
+  if (attempt.recall(STREAM_STARTED_KEY) !== undefined && body.rerun === "never") {
     throw new TurnFailed("SERVER_ERROR", "the worker died while the body ran", { canRetry: true });
   }
-  await attempt.note(BODY, true);
+  await attempt.note(STREAM_STARTED_KEY, true);
   const { tenant, session, turn, user, message } = attempt.row;
   const { signal } = attempt;
   const context = { signal, message, prompt, tenant, session, turn, user };
-  const result = await unlessAborted((async () => body.run(context))(), signal).catch((error: unknown) => {
+  const result = await abortable((async () => body.run(context))(), signal).catch((error: unknown) => {
     throw signal.aborted ? signal.reason : bodyFailed(error);
   });
   if (isObject(result) && "fullStream" in result) await readAiSdk(scope, result);
@@ -34,8 +34,8 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-async function readAiSdk(scope: RunScope, { fullStream }: AiSdkResult): Promise<void> {
-  const reader = new AiSdkReader(scope);
+async function readAiSdk(scope: RunContext, { fullStream }: AiSdkResult): Promise<void> {
+  const reader = new AiSdkStreamReader(scope);
   for await (const part of stoppable(fullStream, scope.attempt.signal, modelErrorFrom))
     await reader.take(part);
   await reader.end();
@@ -47,17 +47,17 @@ function bodyFailed(cause: unknown): TurnFailed {
 }
 
 /** Blocks have the body's own names, and ours beside them. */
-async function readEvents(scope: RunScope, events: AsyncIterable<BodyEvent>): Promise<void> {
+async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEvent>): Promise<void> {
   const { attempt, run, agent } = scope;
   const { pen, parts } = attempt;
-  const places = new Map<string, BlockPlace>();
+  const places = new Map<string, BlockRef>();
   let count = 0;
   for await (const event of stoppable(events, attempt.signal, bodyFailed)) {
     if (count++ >= agent.limits.tokens) throw new LimitReached(`${agent.limits.tokens} events`);
     const index = pen.turn.items.length;
     const place = places.get(event.block) ?? { run, block: `b${index}`, index };
     places.set(event.block, place);
-    const draft = { ...event, ...place } as TurnDraft;
+    const draft = { ...event, ...place } as TurnEventDraft;
     const judged = {
       v: SCHEMA_VERSION,
       at: parts.env.now(),
@@ -65,7 +65,7 @@ async function readEvents(scope: RunScope, events: AsyncIterable<BodyEvent>): Pr
       turn: pen.turn.id,
       id: `${pen.state.epoch}-${pen.state.seq + 1}`,
     };
-    const wrong = legal(pen.state, judged as Event);
+    const wrong = checkEvent(pen.state, judged as SessionEvent);
     if (wrong !== null) {
       throw new TurnFailed("SERVER_ERROR", `the body broke rule ${wrong.rule}: ${wrong.message}`);
     }
@@ -82,7 +82,7 @@ async function* stoppable<T>(
   const iterator = items[Symbol.asyncIterator]();
   try {
     while (true) {
-      const { done, value } = await unlessAborted(iterator.next(), signal).catch((error: unknown) => {
+      const { done, value } = await abortable(iterator.next(), signal).catch((error: unknown) => {
         throw signal.aborted ? signal.reason : errorFrom(error);
       });
       if (done === true) return;

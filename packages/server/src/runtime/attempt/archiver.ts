@@ -4,11 +4,11 @@
  * who asks has its events in the log.
  */
 import { comparePositions, type Position, type SessionState } from "@turnstream/protocol";
-import { archiveFrom } from "../../session/archive/archive.ts";
-import type { Parts } from "../../session/backend.ts";
-import type { Ref } from "../../store/refs.ts";
+import { archiveIncrementally } from "../../session/archive/archive.ts";
+import type { Backend } from "../../session/backend.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { BeginAgain } from "./outcomes.ts";
+import { RestartAttempt } from "./outcomes.ts";
 
 type Commit = (tx: Store) => Promise<void>;
 
@@ -21,13 +21,13 @@ interface Wish {
 }
 
 export class Archiver {
-  readonly #parts: Parts;
-  readonly #ref: Ref;
+  readonly #parts: Backend;
+  readonly #ref: SessionRef;
   #known: SessionState | null = null;
   #wishes: Wish[] = [];
   #isBusy = false;
 
-  constructor(parts: Parts, ref: Ref) {
+  constructor(parts: Backend, ref: SessionRef) {
     this.#parts = parts;
     this.#ref = ref;
   }
@@ -65,14 +65,14 @@ export class Archiver {
     this.#known = null;
     const positions = due.flatMap(({ atLeast }) => (atLeast === null ? [] : [atLeast]));
     const atLeast = positions.toSorted(comparePositions).at(-1);
-    const archived = await archiveFrom(this.#parts, this.#ref, known, {
+    const archived = await archiveIncrementally(this.#parts, this.#ref, known, {
       ...(atLeast === undefined ? {} : { atLeast }),
       commit: async (tx) => {
         for (const { commit } of due) await commit(tx);
         isDone = true;
       },
     });
-    if (!isDone) throw new BeginAgain(`nothing can be archived after ${archived.cursor}`);
+    if (!isDone) throw new RestartAttempt(`nothing can be archived after ${archived.cursor}`);
     this.#known = archived.state;
   }
 }

@@ -5,19 +5,19 @@
 import type { Json, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
 import type { RunningTurn } from "../../store/ports/running.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { Archiver } from "./archiver.ts";
-import { type FactKey, type Spent, spentKey } from "./journal-entries.ts";
-import type { RuntimeParts } from "./context.ts";
-import { Countdown } from "../../util/pausable-timer.ts";
-import type { Pen } from "../events/turn-writer.ts";
+import { type JournalKey, type UsageRecord, usageKey } from "./journal-entries.ts";
+import type { RuntimeContext } from "./context.ts";
+import { PausableTimer } from "../../util/pausable-timer.ts";
+import type { TurnWriter } from "../events/turn-writer.ts";
 import { patiently } from "../patiently.ts";
-import { ReferenceIds } from "./reference-pool.ts";
-import { Spending } from "./usage.ts";
+import { ReferenceIdAllocator } from "./reference-pool.ts";
+import { UsageTracker } from "./usage.ts";
 
 /** How often a step was tried in this process, and when to try it again. */
-export interface Tried {
+export interface StepAttempts {
   /** How often the model failed. */
   readonly times: number;
   /** How often it answered, and the answer could not be kept. */
@@ -31,13 +31,13 @@ interface NoteOptions {
   readonly also?: (tx: Store) => Promise<void>;
 }
 
-export interface AttemptOptions {
-  readonly parts: RuntimeParts;
+export interface TurnAttemptOptions {
+  readonly parts: RuntimeContext;
   readonly row: RunningTurn;
   readonly epoch: number;
-  readonly pen: Pen;
+  readonly pen: TurnWriter;
   readonly journal: Map<string, Json>;
-  readonly tries: Map<string, Tried>;
+  readonly tries: Map<string, StepAttempts>;
 }
 
 interface StepOptions {
@@ -46,30 +46,30 @@ interface StepOptions {
   readonly also?: (tx: Store) => Promise<void>;
 }
 
-export class Attempt {
-  readonly parts: RuntimeParts;
+export class TurnAttempt {
+  readonly parts: RuntimeContext;
   readonly row: RunningTurn;
-  readonly ref: Ref;
+  readonly ref: SessionRef;
   readonly epoch: number;
-  readonly pen: Pen;
-  readonly tries: Map<string, Tried>;
-  readonly spending: Spending;
-  readonly references: ReferenceIds;
+  readonly pen: TurnWriter;
+  readonly tries: Map<string, StepAttempts>;
+  readonly spending: UsageTracker;
+  readonly references: ReferenceIdAllocator;
   readonly #journal: Map<string, Json>;
   readonly #work = new AbortController();
   readonly #tools = new AbortController();
-  readonly #clock = new Countdown();
+  readonly #clock = new PausableTimer();
   readonly #archiver: Archiver;
 
-  constructor(options: AttemptOptions) {
+  constructor(options: TurnAttemptOptions) {
     this.parts = options.parts;
     this.row = options.row;
     this.ref = { tenant: options.row.tenant, session: options.row.session };
     this.epoch = options.epoch;
     this.pen = options.pen;
     this.tries = options.tries;
-    this.spending = Spending.from(options.journal);
-    this.references = ReferenceIds.from(options.journal);
+    this.spending = UsageTracker.from(options.journal);
+    this.references = ReferenceIdAllocator.from(options.journal);
     this.#journal = options.journal;
     this.#archiver = new Archiver(options.parts, this.ref);
   }
@@ -122,12 +122,12 @@ export class Attempt {
     if (!this.parts.isFresh()) throw new EngineError("LEFT", `turn ${this.row.turn}`);
   }
 
-  recall<T>(key: FactKey<T>): T | undefined {
+  recall<T>(key: JournalKey<T>): T | undefined {
     return this.#journal.get(key) as T | undefined;
   }
 
   /** Journals a fact on its own: before it is told, so that whoever comes next can tell it. */
-  async note<T>(key: FactKey<T>, value: T, { kept = false, also }: NoteOptions = {}): Promise<void> {
+  async note<T>(key: JournalKey<T>, value: T, { kept = false, also }: NoteOptions = {}): Promise<void> {
     this.requireLease();
     const { store } = this.parts;
     const entry = this.#entry(key, value as Json, kept);
@@ -142,19 +142,19 @@ export class Attempt {
   }
 
   /** Counts what was spent on something that is no journaled step, so that whoever goes on counts it too. */
-  async spend(path: string, what: string, spent: Spent): Promise<void> {
+  async spend(path: string, what: string, spent: UsageRecord): Promise<void> {
     if (spent.usage.calls === 0) return;
-    await this.note(spentKey(path, `${this.epoch}.${what}`), spent);
+    await this.note(usageKey(path, `${this.epoch}.${what}`), spent);
     this.spending.add(path, spent);
   }
 
   /** Journals a fact in a commit that does more: whoever was superseded can't make it. */
-  async noteIn<T>(tx: Store, key: FactKey<T>, value: T): Promise<void> {
+  async noteIn<T>(tx: Store, key: JournalKey<T>, value: T): Promise<void> {
     await tx.journal.write(this.ref, this.#entry(key, value as Json, false));
   }
 
   /** Journals a step that is told already, together with the archive of what it told. */
-  async commitStep<T>(key: FactKey<T>, value: T, options: StepOptions = {}): Promise<void> {
+  async commitStep<T>(key: JournalKey<T>, value: T, options: StepOptions = {}): Promise<void> {
     const { kept = false, also } = options;
     await this.archive(async (tx) => {
       await also?.(tx);

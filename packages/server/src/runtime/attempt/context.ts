@@ -1,30 +1,30 @@
 /** What the work on turns needs: where sessions live, who is told, which agents there are, and how much at a time. Types only. */
 import type { Env } from "../../util/env.ts";
-import type { Parts } from "../../session/backend.ts";
+import type { Backend } from "../../session/backend.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { Agent } from "../define/agent.ts";
 import type { FileLimits } from "../define/file-limits.ts";
-import type { Waiters } from "../interactions/decision-waiters.ts";
+import type { DecisionWaiters } from "../interactions/decision-waiters.ts";
 import type { Semaphore } from "../../util/semaphore.ts";
-import type { Sources } from "../tool-calls/tool-sources.ts";
-import type { Words } from "../strings.ts";
+import type { ToolSources } from "../tool-calls/tool-sources.ts";
+import type { RuntimeStrings } from "../strings.ts";
 
-export interface RuntimeParts extends Parts {
+export interface RuntimeContext extends Backend {
   readonly env: Env;
   /** Names this process in claims. */
   readonly executor: string;
   readonly agents: ReadonlyMap<string, Agent>;
   /** Who answers when a message doesn't say. */
   readonly defaultAgent: string;
-  readonly sources: Sources;
+  readonly sources: ToolSources;
   readonly modelSlots: Semaphore;
   readonly toolSlots: Semaphore;
   /** What may be fetched of what people and models name. */
   readonly fetch: FetchPolicy;
   readonly files: FileLimits;
   readonly fileSlots: Semaphore;
-  readonly words: Words;
-  readonly waiters: Waiters;
+  readonly words: RuntimeStrings;
+  readonly waiters: DecisionWaiters;
   /** How long a tool that may not be run again can go on when the worker hands over. */
   readonly graceMs: number;
   /** How often a turn is begun again before it is given up. */

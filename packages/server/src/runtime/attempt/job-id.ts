@@ -1,7 +1,7 @@
 /** The engine knows a turn by one id, from which everything else can be found. It says nothing but ids. */
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 
-export interface TurnRef extends Ref {
+export interface TurnRef extends SessionRef {
   readonly turn: string;
 }
 

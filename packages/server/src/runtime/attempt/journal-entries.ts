@@ -2,11 +2,11 @@
  * What a turn's journal holds, by key: the shapes of its entries. Types and keys only.
  */
 import type { FormSchema, Json, Reference, Usage } from "@turnstream/protocol";
-import type { FileProblem } from "../files/load-file.ts";
+import type { FileErrorCode } from "../files/load-file.ts";
 import type { AssistantContent } from "../../models/model.ts";
-import type { KeptContent } from "../../session/history/model-content.ts";
-import type { End } from "../events/closing-events.ts";
-import type { NeededApproval } from "../define/approval.ts";
+import type { ModelContent } from "../../session/history/model-content.ts";
+import type { TurnOutcome } from "../events/closing-events.ts";
+import type { ApprovalRequirement } from "../define/approval.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
 /** The agent as it was when the turn began: a journal that is days old goes on with it after a deploy. */
@@ -25,7 +25,7 @@ export interface PinnedTool {
 }
 
 /** What asking a model came to. */
-export interface Spent {
+export interface UsageRecord {
   readonly usage: Usage;
   /** Which model was asked. */
   readonly model: string;
@@ -33,7 +33,7 @@ export interface Spent {
   readonly cost?: number;
 }
 
-export interface StepFact extends Spent {
+export interface StepRecord extends UsageRecord {
   readonly blocks: readonly string[];
   readonly calls: readonly StepCall[];
   readonly content: AssistantContent;
@@ -41,15 +41,15 @@ export interface StepFact extends Spent {
 }
 
 /** A part of a result for people, small enough for an event. */
-export type ShownBlock = { readonly reference?: Reference } & (
+export type ResultPart = { readonly reference?: Reference } & (
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image"; readonly url: string }
 );
 
 /** What a call came to: `content` and `pool` for the model, the rest for people. */
-export interface CallFact extends KeptContent {
+export interface ToolCallRecord extends ModelContent {
   readonly preview: string;
-  readonly blocks: readonly ShownBlock[];
+  readonly blocks: readonly ResultPart[];
   /** How many parts were told before these blocks. */
   readonly parts: number;
   readonly artifact: Json;
@@ -64,7 +64,7 @@ export interface CallFact extends KeptContent {
 }
 
 /** What a file of the message amounts to. */
-export interface FileFact {
+export interface FileRecord {
   readonly name: string;
   readonly url: string;
   readonly mediaType: string;
@@ -76,10 +76,10 @@ export interface FileFact {
   readonly attachment: string | null;
   /** How its text begins. */
   readonly head: string;
-  readonly problem: FileProblem | null;
+  readonly problem: FileErrorCode | null;
 }
 
-export interface CompactFact extends Spent {
+export interface CompactionRecord extends UsageRecord {
   readonly summary: string;
   /** The number of the last turn that it sums up. */
   readonly upTo: number;
@@ -87,35 +87,36 @@ export interface CompactFact extends Spent {
 }
 
 /** The path of the main run. */
-export const MAIN = "main";
+export const MAIN_RUN = "main";
 
 /** A key that knows what is found under it. */
-export type FactKey<T> = string & { readonly fact?: T };
+export type JournalKey<T> = string & { readonly fact?: T };
 
-export const END: FactKey<End> = "end";
-export const COMPACTED: FactKey<CompactFact> = "compact";
+export const OUTCOME_KEY: JournalKey<TurnOutcome> = "end";
+export const COMPACTION_KEY: JournalKey<CompactionRecord> = "compact";
 /** A body has begun to run. */
-export const BODY: FactKey<boolean> = "body";
+export const STREAM_STARTED_KEY: JournalKey<boolean> = "body";
 /** The files of the message are read, and told in this block. */
-export const FILES: FactKey<{ readonly blocks: readonly string[] }> = "files";
+export const FILES_KEY: JournalKey<{ readonly blocks: readonly string[] }> = "files";
 export const STEP_PREFIX = "step/";
-export const SPENT_PREFIX = "spent/";
+export const USAGE_PREFIX = "spent/";
 export const CALL_PREFIX = "call/";
 export const START_PREFIX = "start/";
 
 /** @param path the call that started the run; "main" for the main run */
-export const stepKey = (path: string, n: number): FactKey<StepFact> => `${STEP_PREFIX}${path}/${n}`;
+export const stepKey = (path: string, n: number): JournalKey<StepRecord> => `${STEP_PREFIX}${path}/${n}`;
 /** What was spent on something that is no journaled step. @param what unlike any other of the path */
-export const spentKey = (path: string, what: string): FactKey<Spent> => `${SPENT_PREFIX}${path}/${what}`;
+export const usageKey = (path: string, what: string): JournalKey<UsageRecord> =>
+  `${USAGE_PREFIX}${path}/${what}`;
 /** Of a step, or of what was spent. */
-export const pathOf = (key: string): string => key.split("/")[1] ?? "";
-export const callKey = (call: string): FactKey<CallFact> => `${CALL_PREFIX}${call}`;
-export const approvalKey = (call: string): FactKey<NeededApproval | null> => `approval/${call}`;
+export const runPath = (key: string): string => key.split("/")[1] ?? "";
+export const callKey = (call: string): JournalKey<ToolCallRecord> => `${CALL_PREFIX}${call}`;
+export const approvalKey = (call: string): JournalKey<ApprovalRequirement | null> => `approval/${call}`;
 /** Approved, and found to be another call than the one that was shown. */
-export const mismatchKey = (call: string): FactKey<boolean> => `mismatch/${call}`;
+export const mismatchKey = (call: string): JournalKey<boolean> => `mismatch/${call}`;
 /** @param n which file of the message, from 0 */
-export const fileKey = (n: number): FactKey<FileFact> => `file/${n}`;
+export const fileKey = (n: number): JournalKey<FileRecord> => `file/${n}`;
 /** @param id of the request that was committed */
-export const askedKey = (id: string): FactKey<boolean> => `asked/${id}`;
-export const startKey = (call: string): FactKey<boolean> => `${START_PREFIX}${call}`;
-export const pinnedKey = (path: string): FactKey<PinnedAgent> => `pinned/${path}`;
+export const requestedKey = (id: string): JournalKey<boolean> => `asked/${id}`;
+export const startKey = (call: string): JournalKey<boolean> => `${START_PREFIX}${call}`;
+export const pinnedKey = (path: string): JournalKey<PinnedAgent> => `pinned/${path}`;

@@ -2,10 +2,10 @@
  * Why an attempt at a turn stops before its end, as typed reasons: they travel as abort reasons and as errors from the
  * branch that met them to the one place that decides what becomes of the turn.
  */
-import type { Json, TurnErrorWord } from "@turnstream/protocol";
+import type { Json, TurnErrorCode } from "@turnstream/protocol";
 import { ModelError } from "../../models/errors.ts";
-import type { End } from "../events/closing-events.ts";
-import type { Words } from "../strings.ts";
+import type { TurnOutcome } from "../events/closing-events.ts";
+import type { RuntimeStrings } from "../strings.ts";
 
 /** A person wants it. */
 export class StopRequested extends Error {
@@ -19,7 +19,7 @@ export class StopRequested extends Error {
 }
 
 /** What was told can't stand: go on from the journal in a new epoch. */
-export class BeginAgain extends Error {
+export class RestartAttempt extends Error {
   constructor(why: string, cause?: unknown) {
     super(why, { cause });
     this.name = "BeginAgain";
@@ -27,7 +27,7 @@ export class BeginAgain extends Error {
 }
 
 /** The same for a model that broke off: how often, and how long it is waited for, is the step's own matter. */
-export class BrokenOff extends BeginAgain {
+export class ModelStreamInterrupted extends RestartAttempt {
   constructor(cause: ModelError) {
     super("the model broke off in the middle of a step", cause);
     this.name = "BrokenOff";
@@ -49,12 +49,12 @@ export class LimitReached extends Error {
 
 /** The turn can't go on, and people are told why. */
 export class TurnFailed extends Error {
-  readonly code: TurnErrorWord;
+  readonly code: TurnErrorCode;
   readonly canRetry: boolean;
   readonly details: Json;
 
   constructor(
-    code: TurnErrorWord,
+    code: TurnErrorCode,
     what: string,
     options: { canRetry?: boolean; details?: Json; cause?: unknown } = {},
   ) {
@@ -67,11 +67,11 @@ export class TurnFailed extends Error {
 }
 
 /** How a turn ends for what stopped it; null when that is nothing that ends a turn. */
-export function endFor(error: unknown, words: Words): End | null {
+export function outcomeFor(error: unknown, words: RuntimeStrings): TurnOutcome | null {
   if (error instanceof StopRequested) return { reason: "user_stopped", by: error.by };
   if (error instanceof LimitReached) {
     const { limit } = error;
-    return failure("LIMIT_REACHED", words.limit(limit), { canRetry: false, details: { limit } });
+    return errorOutcome("LIMIT_REACHED", words.limit(limit), { canRetry: false, details: { limit } });
   }
   if (error instanceof ModelError) {
     const { code, isRetryable: canRetry, status } = error;
@@ -79,20 +79,20 @@ export function endFor(error: unknown, words: Words): End | null {
     // "Try again" would be the wrong words for a wrong key or an unknown model.
     const isHopeless = code === "LLM_ERROR" && !canRetry;
     const text = isHopeless ? words.hopeless : (words.errors[code] ?? words.errors.SERVER_ERROR);
-    return failure(code, text, { canRetry, details });
+    return errorOutcome(code, text, { canRetry, details });
   }
   if (error instanceof TurnFailed) {
     const { code, canRetry, details } = error;
-    return failure(code, words.errors[code] ?? words.errors.SERVER_ERROR, { canRetry, details });
+    return errorOutcome(code, words.errors[code] ?? words.errors.SERVER_ERROR, { canRetry, details });
   }
   return null;
 }
 
-export function failure(
-  code: TurnErrorWord,
+export function errorOutcome(
+  code: TurnErrorCode,
   text: string,
   { canRetry, details = null }: { canRetry: boolean; details?: Json },
-): End {
+): TurnOutcome {
   return {
     reason: "error",
     code,

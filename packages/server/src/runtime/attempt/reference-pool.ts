@@ -6,11 +6,11 @@
 import type { Json } from "@turnstream/protocol";
 import {
   type ContentPart,
-  contentParts,
-  type KeptContent,
+  modelContentParts,
+  type ModelContent,
   plainText,
 } from "../../session/history/model-content.ts";
-import { CALL_PREFIX, type CallFact } from "./journal-entries.ts";
+import { CALL_PREFIX, type ToolCallRecord } from "./journal-entries.ts";
 
 /** As 001 has it. */
 const TAGS = ["added_by_reference_manager"] as const;
@@ -23,12 +23,16 @@ export interface CitableText {
   readonly url?: string;
 }
 
-export function wrap(id: number, { content, title, url }: CitableText, maxChars: number): ContentPart[] {
+export function wrapReference(
+  id: number,
+  { content, title, url }: CitableText,
+  maxChars: number,
+): ContentPart[] {
   const head = [
     ...(title === undefined ? [] : [`Title: ${title}`]),
     ...(url === undefined ? [] : [`URL: ${url}`]),
   ];
-  const whole = unforged([...head, plainText(content)].join("\n"));
+  const whole = escapeReferenceTags([...head, plainText(content)].join("\n"));
   const text = whole.length <= maxChars ? whole : `${whole.slice(0, maxChars)}\n[Cut here.]`;
   return [
     { type: "text", text: `<referencable-item>\nID: ${id}`, id, tags: TAGS },
@@ -38,39 +42,39 @@ export function wrap(id: number, { content, title, url }: CitableText, maxChars:
 }
 
 /** What a result is to the model while its turn runs. */
-export function modelText(kept: KeptContent): string {
-  return contentParts(kept)
+export function modelText(kept: ModelContent): string {
+  return modelContentParts(kept)
     .map(({ text }) => text)
     .join("\n");
 }
 
 /** Whatever a text says, nothing in it passes for an item that was given. */
-export function unforged(text: string): string {
+export function escapeReferenceTags(text: string): string {
   return text.replaceAll(TAG, "&lt;");
 }
 
 /** The same for content of any shape. */
-export function unforgedContent(content: Json): Json {
-  if (typeof content === "string") return unforged(content);
+export function escapeReferenceTagsIn(content: Json): Json {
+  if (typeof content === "string") return escapeReferenceTags(content);
   const text = plainText(content);
-  const plain = unforged(text);
+  const plain = escapeReferenceTags(text);
   return plain === text ? content : (JSON.parse(plain) as Json);
 }
 
 /** The same for later turns: their ids begin anew, so nothing of these may look like one. */
-export function unwrapped(pool: readonly ContentPart[]): string {
+export function unwrapReferences(pool: readonly ContentPart[]): string {
   return pool
     .filter(({ tags }) => tags === undefined)
     .map(({ text }) => text)
     .join("\n");
 }
 
-export function idsOf(pool: readonly ContentPart[]): Set<number> {
+export function referenceIds(pool: readonly ContentPart[]): Set<number> {
   return new Set(pool.flatMap(({ id }) => (id === undefined ? [] : [id])));
 }
 
 /** What one run was given, its sub-agents' references included. */
-export class RunPool {
+export class ReferencePool {
   readonly #items = new Map<number, ContentPart[]>();
 
   get isEmpty(): boolean {
@@ -80,7 +84,7 @@ export class RunPool {
   readonly has = (id: number): boolean => this.#items.has(id);
 
   add(pool: readonly ContentPart[] = []): void {
-    for (const id of idsOf(pool)) {
+    for (const id of referenceIds(pool)) {
       const parts = pool.filter((part) => part.id === id);
       if (!this.#items.has(id)) this.#items.set(id, parts);
     }
@@ -106,13 +110,13 @@ export class RunPool {
 }
 
 /** The ids of one turn. */
-export class ReferenceIds {
+export class ReferenceIdAllocator {
   #last = 0;
 
-  static from(journal: ReadonlyMap<string, Json>): ReferenceIds {
-    const ids = new ReferenceIds();
+  static from(journal: ReadonlyMap<string, Json>): ReferenceIdAllocator {
+    const ids = new ReferenceIdAllocator();
     for (const [key, value] of journal)
-      if (key.startsWith(CALL_PREFIX)) ids.startAfter(lastId(value as unknown as CallFact));
+      if (key.startsWith(CALL_PREFIX)) ids.startAfter(lastId(value as unknown as ToolCallRecord));
     return ids;
   }
 
@@ -125,6 +129,6 @@ export class ReferenceIds {
   }
 }
 
-export function lastId({ pool = [] }: Pick<KeptContent, "pool">): number {
-  return Math.max(0, ...idsOf(pool));
+export function lastId({ pool = [] }: Pick<ModelContent, "pool">): number {
+  return Math.max(0, ...referenceIds(pool));
 }

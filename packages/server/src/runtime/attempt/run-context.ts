@@ -1,24 +1,24 @@
 /** One agent at work in an attempt: which run it is, and how its steps are told. Knows no model call and no tool run. */
-import { cutText, type Json, mainRun, MAX_LABEL, runOfCall } from "@turnstream/protocol";
+import { truncateText, type Json, mainRun, MAX_LABEL, findSubAgentRun } from "@turnstream/protocol";
 import {
   type Agent,
   ASK_USER,
   CALL_AGENT,
-  calledAgent,
+  findSubAgent,
   COMPACT,
   REQUEST_FORM,
   SHARE_THOUGHT,
 } from "../define/agent.ts";
-import type { Attempt } from "./attempt.ts";
-import type { Countdown } from "../../util/pausable-timer.ts";
-import { MAIN, type PinnedAgent, type PinnedTool } from "./journal-entries.ts";
-import type { FormClaim } from "../interactions/form-ending-turn.ts";
+import type { TurnAttempt } from "./attempt.ts";
+import type { PausableTimer } from "../../util/pausable-timer.ts";
+import { MAIN_RUN, type PinnedAgent, type PinnedTool } from "./journal-entries.ts";
+import type { FormSlot } from "../interactions/form-ending-turn.ts";
 import { MarkerScanner } from "../events/citation-markers.ts";
-import { RunPool } from "./reference-pool.ts";
+import { ReferencePool } from "./reference-pool.ts";
 import { type CallDisplay, StepWriter } from "../events/step-writer.ts";
 
-export interface RunScope {
-  readonly attempt: Attempt;
+export interface RunContext {
+  readonly attempt: TurnAttempt;
   readonly agent: Agent;
   /** The main agent, whose limits hold for the whole turn. */
   readonly root: Agent;
@@ -29,30 +29,44 @@ export interface RunScope {
   readonly path: string;
   readonly depth: number;
   /** Set for a tool that runs: its own time, which stands still while a person is waited for. */
-  readonly toolClock?: Countdown;
+  readonly toolClock?: PausableTimer;
   /** The references that it was given, and so may cite. Filled as its calls end. */
-  readonly pool: RunPool;
+  readonly pool: ReferencePool;
   /** Set while the calls of a step run: which of them may ask for a form. */
-  readonly formClaim?: FormClaim;
+  readonly formClaim?: FormSlot;
 }
 
 /** The main run, begun if it has not been. */
-export async function mainScope(attempt: Attempt, agent: Agent, pinned: PinnedAgent): Promise<RunScope> {
+export async function mainRunContext(
+  attempt: TurnAttempt,
+  agent: Agent,
+  pinned: PinnedAgent,
+): Promise<RunContext> {
   const { pen } = attempt;
-  if (mainRun(pen.turn) === undefined) await pen.write({ type: "run.start", run: MAIN, agent: agent.name });
-  return { attempt, agent, root: agent, pinned, run: MAIN, path: MAIN, depth: 0, pool: new RunPool() };
+  if (mainRun(pen.turn) === undefined)
+    await pen.write({ type: "run.start", run: MAIN_RUN, agent: agent.name });
+  return {
+    attempt,
+    agent,
+    root: agent,
+    pinned,
+    run: MAIN_RUN,
+    path: MAIN_RUN,
+    depth: 0,
+    pool: new ReferencePool(),
+  };
 }
 
 /** The run of a sub-agent inside the open result of its call, begun if it has not been. */
-export async function subScope(
-  parent: RunScope,
+export async function subAgentContext(
+  parent: RunContext,
   call: string,
   agent: Agent,
   pinned: PinnedAgent,
-): Promise<RunScope> {
+): Promise<RunContext> {
   const { attempt, depth, root } = parent;
   const { pen } = attempt;
-  const known = runOfCall(pen.turn, call);
+  const known = findSubAgentRun(pen.turn, call);
   const run = known?.id ?? `r${pen.turn.runs.length}`;
   if (known === undefined) {
     await pen.write({
@@ -64,33 +78,33 @@ export async function subScope(
       ...(agent.label === "" ? {} : { label: agent.label }),
     });
   }
-  return { attempt, agent, root, pinned, run, path: call, depth: depth + 1, pool: new RunPool() };
+  return { attempt, agent, root, pinned, run, path: call, depth: depth + 1, pool: new ReferencePool() };
 }
 
 /** Writes a step of this run. */
-export function stepWriterFor(scope: RunScope): StepWriter {
+export function createStepWriter(scope: RunContext): StepWriter {
   const { attempt, run, path, pool } = scope;
   return new StepWriter({
     pen: attempt.pen,
     scanner: () => (pool.isEmpty ? null : new MarkerScanner(pool.has)),
     run,
-    isMain: path === MAIN,
+    isMain: path === MAIN_RUN,
     displayOf: (tool) => displayOf(scope, tool),
-    labelFor: (tool, input) => labelFor(scope, tool, input),
+    labelFor: (tool, input) => callLabel(scope, tool, input),
     thought: attempt.parts.words.thought,
   });
 }
 
 /** The tool of a source that the model was offered under this name. */
-export function sourcedTool({ pinned }: RunScope, name: string): PinnedTool["source"] {
+export function findToolSource({ pinned }: RunContext, name: string): PinnedTool["source"] {
   return pinned.tools.find((offered) => offered.name === name)?.source;
 }
 
-function displayOf(scope: RunScope, name: string): CallDisplay {
+function displayOf(scope: RunContext, name: string): CallDisplay {
   const { agent } = scope;
   if (name === SHARE_THOUGHT || name === ASK_USER || name === REQUEST_FORM)
     return { isHidden: true, isOutside: false, label: "" };
-  const sourced = sourcedTool(scope, name);
+  const sourced = findToolSource(scope, name);
   if (sourced !== undefined) return { isHidden: false, isOutside: false, label: sourced.label };
   // Whose label it is stands in the input.
   if (name === CALL_AGENT) return { isHidden: false, isOutside: false, label: null };
@@ -106,14 +120,14 @@ function displayOf(scope: RunScope, name: string): CallDisplay {
   };
 }
 
-export function labelFor(scope: RunScope, name: string, input: Json): string {
+export function callLabel(scope: RunContext, name: string, input: Json): string {
   const { agent, attempt } = scope;
-  const sourced = sourcedTool(scope, name);
+  const sourced = findToolSource(scope, name);
   if (sourced !== undefined) return sourced.label;
-  const label = agent.tools[name]?.label ?? calledAgent(agent, name, input)?.label ?? "";
+  const label = agent.tools[name]?.label ?? findSubAgent(agent, name, input)?.label ?? "";
   if (typeof label === "string") return label;
   try {
-    return cutText(label(input), MAX_LABEL);
+    return truncateText(label(input), MAX_LABEL);
   } catch (error) {
     // The input is not checked yet, so that a label may well stumble over it.
     attempt.parts.onError(error, `the label of the tool ${name}`);

@@ -1,20 +1,20 @@
 /** What a tool gave, as it is journaled: one side for the model, one for people, each within its bounds. Pure. */
-import { type Artifact, cutText, type Json, MAX_PREVIEW } from "@turnstream/protocol";
-import type { GivenArtifact, ToolOutput } from "../define/tool.ts";
-import type { CallFact, ShownBlock } from "./journal-entries.ts";
-import { readArtifact, readPicture } from "../define/media-input.ts";
-import { isObject } from "../../util/json.ts";
+import { type Artifact, truncateText, type Json, MAX_PREVIEW } from "@turnstream/protocol";
+import type { ArtifactInput, ToolOutput } from "../define/tool.ts";
+import type { ToolCallRecord, ResultPart } from "./journal-entries.ts";
+import { parseArtifact, parseImage } from "../define/media-input.ts";
+import { isJsonObject } from "../../util/json.ts";
 
 const MAX_BLOCKS = 100;
 const MAX_REFERENCES = 100;
 
 /** @param preview what people read; what the model reads when absent */
-export function failed(content: string, preview: string = content, parts = 0): CallFact {
+export function failedResult(content: string, preview: string = content, parts = 0): ToolCallRecord {
   return {
     status: "error",
     content,
     pool: [],
-    preview: cutText(preview, MAX_PREVIEW),
+    preview: truncateText(preview, MAX_PREVIEW),
     blocks: [],
     parts,
     artifact: null,
@@ -29,21 +29,21 @@ export function failed(content: string, preview: string = content, parts = 0): C
 /** An output as a fact can hold it. */
 interface SmallOutput {
   readonly content: Json;
-  readonly blocks?: readonly ShownBlock[];
+  readonly blocks?: readonly ResultPart[];
   readonly preview?: string;
   readonly artifact?: Artifact;
   readonly results?: number;
 }
 
 /** @param parts how many parts of it people have seen already */
-export function succeeded(output: SmallOutput, parts: number): CallFact {
+export function successResult(output: SmallOutput, parts: number): ToolCallRecord {
   const { content, blocks = [], artifact, results } = output;
-  const preview = output.preview ?? (blocks.length > 0 ? textOf(blocks) : asText(content));
+  const preview = output.preview ?? (blocks.length > 0 ? textOf(blocks) : stringifyContent(content));
   return {
     status: "success",
     content,
     pool: [],
-    preview: cutText(preview, MAX_PREVIEW),
+    preview: truncateText(preview, MAX_PREVIEW),
     blocks: blocks.slice(0, MAX_BLOCKS),
     parts,
     artifact: artifact ?? null,
@@ -55,16 +55,16 @@ export function succeeded(output: SmallOutput, parts: number): CallFact {
   };
 }
 
-export function asText(content: Json): string {
+export function stringifyContent(content: Json): string {
   return typeof content === "string" ? content : (JSON.stringify(content, null, 1) ?? "");
 }
 
-function textOf(blocks: readonly ShownBlock[]): string {
+function textOf(blocks: readonly ResultPart[]): string {
   return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
 /** Whatever a tool returned, as an output. What is not JSON becomes what JSON makes of it. */
-export function outputFrom(returned: unknown): ToolOutput {
+export function parseToolOutput(returned: unknown): ToolOutput {
   const plain = toJson(withBase64(returned));
   if (isOutput(plain)) return plain;
   return { content: plain };
@@ -105,7 +105,7 @@ const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
   preview: (value) => typeof value === "string",
   references: (value) => Array.isArray(value) && value.length <= MAX_REFERENCES && value.every(isCitable),
   artifact: (value) => {
-    readArtifact(value as unknown as GivenArtifact);
+    parseArtifact(value as unknown as ArtifactInput);
     return true;
   },
   results: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
@@ -113,7 +113,7 @@ const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
 
 /** Throws for an output with a field that no event could hold. */
 function isOutput(value: Json): value is Json & ToolOutput {
-  if (!isObject(value) || !("content" in value)) return false;
+  if (!isJsonObject(value) || !("content" in value)) return false;
   const fields = Object.entries(value);
   if (!fields.every(([key]) => Object.hasOwn(FIELDS, key))) return false;
   const bad = fields.find(([key, field]) => FIELDS[key]?.(field) === false);
@@ -123,27 +123,27 @@ function isOutput(value: Json): value is Json & ToolOutput {
 }
 
 function isResultBlock(value: Json): boolean {
-  if (!isObject(value)) return false;
+  if (!isJsonObject(value)) return false;
   if (value["type"] === "text") return typeof value["text"] === "string";
   const { type, url, ...data } = value;
   if (type !== "image") return false;
   // Says itself what is wrong with it.
-  readPicture((url ?? data) as unknown as Parameters<typeof readPicture>[0]);
+  parseImage((url ?? data) as unknown as Parameters<typeof parseImage>[0]);
   return true;
 }
 
 const CITABLE: readonly string[] = ["content", "title", "url", "blocks"];
 
 function isCitable(value: Json): boolean {
-  if (!isObject(value) || !("content" in value)) return false;
+  if (!isJsonObject(value) || !("content" in value)) return false;
   const { title = "", url = "", blocks = [] } = value;
   if (typeof title !== "string" || typeof url !== "string" || !Array.isArray(blocks)) return false;
   return blocks.every(isResultBlock) && Object.keys(value).every((key) => CITABLE.includes(key));
 }
 
 /** What is over the limit is cut, and says so: the model then knows that there is more. */
-export function bounded(content: Json, maxChars: number): Json {
-  const text = asText(content);
+export function truncateForModel(content: Json, maxChars: number): Json {
+  const text = stringifyContent(content);
   if (text.length <= maxChars) return content;
-  return `${cutText(text, maxChars)}\n[Cut here: ${text.length - maxChars} of ${text.length} characters are left out.]`;
+  return `${truncateText(text, maxChars)}\n[Cut here: ${text.length - maxChars} of ${text.length} characters are left out.]`;
 }

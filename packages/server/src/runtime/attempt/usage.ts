@@ -2,34 +2,42 @@
 import type { Json, Usage } from "@turnstream/protocol";
 import { addUsage, NO_USAGE } from "../../models/usage.ts";
 import type { Agent } from "../define/agent.ts";
-import { COMPACTED, MAIN, pathOf, type Spent, SPENT_PREFIX, STEP_PREFIX } from "./journal-entries.ts";
+import {
+  COMPACTION_KEY,
+  MAIN_RUN,
+  runPath,
+  type UsageRecord,
+  USAGE_PREFIX,
+  STEP_PREFIX,
+} from "./journal-entries.ts";
 
 const MILLION = 1_000_000;
 
 /** @param agent who asks: its prices are those of the model that it asks */
-export function spentBy({ prices }: Pick<Agent, "prices">, model: string, usage: Usage): Spent {
+export function toUsageRecord({ prices }: Pick<Agent, "prices">, model: string, usage: Usage): UsageRecord {
   const { input_tokens, output_tokens } = usage;
   const cost = prices === null ? 0 : (input_tokens * prices.input + output_tokens * prices.output) / MILLION;
   return { usage, model, cost };
 }
 
-export class Spending {
+export class UsageTracker {
   readonly #byRun = new Map<string, Usage>();
   readonly #byModel = new Map<string, Usage>();
   readonly #costs = new Map<string, number>();
 
   /** With what an earlier attempt has journaled. */
-  static from(journal: ReadonlyMap<string, Json>): Spending {
-    const spending = new Spending();
+  static from(journal: ReadonlyMap<string, Json>): UsageTracker {
+    const spending = new UsageTracker();
     for (const [key, value] of journal) {
-      const isOfRun = key.startsWith(STEP_PREFIX) || key.startsWith(SPENT_PREFIX);
-      if (isOfRun || key === COMPACTED) spending.add(isOfRun ? pathOf(key) : MAIN, value as unknown as Spent);
+      const isOfRun = key.startsWith(STEP_PREFIX) || key.startsWith(USAGE_PREFIX);
+      if (isOfRun || key === COMPACTION_KEY)
+        spending.add(isOfRun ? runPath(key) : MAIN_RUN, value as unknown as UsageRecord);
     }
     return spending;
   }
 
   /** @param path the call that started the run, or `main` */
-  add(path: string, { model, usage, cost = 0 }: Spent): void {
+  add(path: string, { model, usage, cost = 0 }: UsageRecord): void {
     this.#byRun.set(path, addUsage(this.of(path), usage));
     this.#byModel.set(model, addUsage(this.#byModel.get(model) ?? NO_USAGE, usage));
     this.#costs.set(path, this.costOf(path) + cost);

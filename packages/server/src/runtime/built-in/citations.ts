@@ -1,7 +1,7 @@
 /** What the built-in tools found, item by item, so that the answer can cite it. Pure. */
 import type { ToolOutput } from "../define/tool.ts";
 
-export interface Cited {
+export interface CitedItem {
   /** For the model. */
   readonly content: string;
   readonly title: string;
@@ -11,7 +11,7 @@ export interface Cited {
 }
 
 /** @param note what the model is told besides */
-export function cited(items: readonly Cited[], note: string): ToolOutput {
+export function toCitations(items: readonly CitedItem[], note: string): ToolOutput {
   return {
     content: note,
     references: items.map(({ shown, ...item }) => ({ ...item, blocks: [{ type: "text", text: shown }] })),

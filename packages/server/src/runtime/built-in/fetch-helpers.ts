@@ -7,7 +7,7 @@ import { hostOf } from "../tool-calls/tool-host.ts";
 const TEXT =
   /^(text\/.*|application\/(.*[+])?(json|xml|javascript|yaml|x-ndjson)|application\/x-www-form-urlencoded)$/;
 
-export function isText(mediaType: string): boolean {
+export function isTextResponse(mediaType: string): boolean {
   return TEXT.test(mediaType);
 }
 
@@ -15,7 +15,7 @@ export function isText(mediaType: string): boolean {
  * What a call may reach, and how much it may take.
  * @param own what the tools were made with; the worker's when absent
  */
-export function policyOf(
+export function resolveFetchPolicy(
   own: FetchPolicy | undefined,
   context: ToolContext,
   limits: { readonly maxBytes: number; readonly timeoutMs: number },
@@ -34,7 +34,7 @@ export function charsetOf(contentType: string): string {
 }
 
 /** In the encoding that the server names, or UTF-8. Whatever can't be read becomes a mark that says so. */
-export function textFrom(bytes: Uint8Array, contentType: string): string {
+export function decodeText(bytes: Uint8Array, contentType: string): string {
   try {
     return new TextDecoder(charsetOf(contentType) || "utf-8").decode(bytes);
   } catch {

@@ -2,15 +2,15 @@
  * The tool `fetch_web_content`: the readable text of an address on the public internet, in pieces, to be cited. What
  * was fetched is read in a thread of its own. Never reaches what is inside: see outside/safe-fetch.ts.
  */
-import { cutText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol";
 import { z } from "zod";
 import { extract, ExtractError } from "../../text-extraction/extract.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import { safeFetch, type SafeResponse } from "../../safe-fetch/safe-fetch.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
-import { cited } from "./citations.ts";
-import { charsetOf, describeFetchError, isText, policyOf } from "./fetch-helpers.ts";
+import { toCitations } from "./citations.ts";
+import { charsetOf, describeFetchError, isTextResponse, resolveFetchPolicy } from "./fetch-helpers.ts";
 
 export interface FetchWebContentOptions {
   /** How much of a page is given at a time, in characters; 20,000 when absent. */
@@ -48,7 +48,7 @@ export function fetchWebContentTool(options: FetchWebContentOptions, fetch: Fetc
     async run({ url, offset = 0 }, context) {
       if (URL.canParse(url) && !mayFollow(url))
         throw new ToolError("This address may not be read.", `${url} may not be read.`);
-      const policy = policyOf(fetch, context, { maxBytes, timeoutMs });
+      const policy = resolveFetchPolicy(fetch, context, { maxBytes, timeoutMs });
       try {
         const answer = await safeFetch(url, { policy, signal: context.signal, mayFollow });
         const page = await read(answer, context);
@@ -74,7 +74,7 @@ async function read(answer: SafeResponse, context: ToolContext): Promise<Page> {
     answer.cancel();
     throw new ToolError(`The page answered with ${status}.`);
   }
-  if (!isText(mediaType) && !READ_ALL_THE_SAME.has(mediaType)) {
+  if (!isTextResponse(mediaType) && !READ_ALL_THE_SAME.has(mediaType)) {
     answer.cancel();
     throw noText(url, mediaType);
   }
@@ -98,13 +98,13 @@ function outputOf(
   { title, text, isCut }: Page,
   { offset, chars }: { readonly offset: number; readonly chars: number },
 ): ToolOutput {
-  const piece = cutText(text.slice(offset), chars);
+  const piece = truncateText(text.slice(offset), chars);
   if (piece === "") throw new ToolError("There is no text on this page.", `There is no text at ${offset}.`);
   const next = offset + piece.length;
   const end = isCut ? "The page goes on, and no more of it can be read here." : "This is the end of it.";
   const rest = next < text.length ? `${text.length - next} more characters: go on with offset ${next}.` : end;
   const { host } = new URL(url);
-  const name = title === "" ? host : cutText(title, 300);
+  const name = title === "" ? host : truncateText(title, 300);
   const preview = isCut ? `${name} (only its beginning)` : name;
-  return { ...cited([{ content: piece, title: name, url, shown: name }], rest), preview };
+  return { ...toCitations([{ content: piece, title: name, url, shown: name }], rest), preview };
 }

@@ -3,14 +3,14 @@
  * People see the picture while it becomes clearer. Never calls a service itself.
  */
 import { z } from "zod";
-import { type PictureData, type Tool, tool, type ToolContext, ToolError } from "../define/tool.ts";
+import { type ImageInput, type Tool, tool, type ToolContext, ToolError } from "../define/tool.ts";
 
 export interface ImageGenerator {
   /** Each a whole picture; the last one is the final one. */
-  generate(wish: ImageWish): AsyncIterable<PictureData>;
+  generate(wish: ImageRequest): AsyncIterable<ImageInput>;
 }
 
-export interface ImageWish {
+export interface ImageRequest {
   readonly prompt: string;
   readonly shape: "square" | "wide" | "tall";
   /** Aborted when the turn is stopped, or the tool's time is up. */
@@ -53,7 +53,7 @@ export function generateImageTool(generator: ImageGenerator): Tool {
   });
 }
 
-function check({ data, mediaType }: PictureData): void {
+function check({ data, mediaType }: ImageInput): void {
   const bytes = typeof data === "string" ? (data.length * 3) / 4 : data.byteLength;
   if (!TYPES.test(mediaType))
     throw new ToolError("No picture was made.", `It made ${mediaType}, which is no picture.`);

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import { safeFetch } from "../../safe-fetch/safe-fetch.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
-import { describeFetchError, isText, policyOf, textFrom } from "./fetch-helpers.ts";
+import { describeFetchError, isTextResponse, resolveFetchPolicy, decodeText } from "./fetch-helpers.ts";
 import { checkRules, HTTP_METHODS, type HttpRule, policyFor, ruleFor } from "./http-rules.ts";
 
 export interface HttpRequestOptions {
@@ -51,7 +51,7 @@ export function httpRequestTool(options: HttpRequestOptions, fetch: FetchPolicy 
       return isSafe ? "always" : "never";
     },
     run: (asked, context) => {
-      const policy = policyFor(allow, policyOf(fetch, context, { maxBytes, timeoutMs }));
+      const policy = policyFor(allow, resolveFetchPolicy(fetch, context, { maxBytes, timeoutMs }));
       return request(allow, policy, asked, context);
     },
   });
@@ -105,8 +105,8 @@ function outputOf(
   secrets: readonly string[],
 ): ToolOutput {
   const body =
-    bytes.byteLength === 0 || isText(mediaType)
-      ? without(secrets, textFrom(bytes, headers["content-type"] ?? ""))
+    bytes.byteLength === 0 || isTextResponse(mediaType)
+      ? without(secrets, decodeText(bytes, headers["content-type"] ?? ""))
       : null;
   const said = { status, type: mediaType };
   const content =

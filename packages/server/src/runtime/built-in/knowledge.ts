@@ -2,14 +2,14 @@
  * The tools `retrieve_context_objs` and `get_context_obj_lines`: find pieces of a tenant's knowledge bases and read
  * around them. What they give can be cited. They reach the bases that the developer named, of the session's own tenant.
  */
-import { cutText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol";
 import { z } from "zod";
 import type { KnowledgeHit } from "../../store/ports/knowledge.ts";
 import type { Store } from "../../store/store.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
 import { RuntimeError } from "../errors.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
-import { cited } from "./citations.ts";
+import { toCitations } from "./citations.ts";
 
 /** Where pieces are found: by words in the store when nothing else is given, or by meaning in a vector store. */
 export interface KnowledgeSearch {
@@ -86,13 +86,13 @@ function nothingFound(): ToolOutput {
 
 function outputOf(hits: readonly Omit<KnowledgeHit, "snippet">[]): ToolOutput {
   const references = hits.map(({ base, object, title, url, firstLine, lastLine, text }) => ({
-    content: `Object: ${object}\nBase: ${base}\nTitle: ${title}\nLines: ${firstLine}-${lastLine}\n\n${cutText(text, MAX_CHARS)}`,
+    content: `Object: ${object}\nBase: ${base}\nTitle: ${title}\nLines: ${firstLine}-${lastLine}\n\n${truncateText(text, MAX_CHARS)}`,
     title,
     ...(url === null ? {} : { url }),
     shown: `${title}, ${firstLine}-${lastLine}`,
   }));
   return {
-    ...cited(references, "Read more of an object, or around a passage, with get_context_obj_lines."),
+    ...toCitations(references, "Read more of an object, or around a passage, with get_context_obj_lines."),
     preview: hits.length === 1 ? "1 passage" : `${hits.length} passages`,
     results: hits.length,
   };
@@ -151,5 +151,5 @@ function linesOutput(
   const rest =
     last < total ? `It has ${total} lines; go on from line ${last + 1}.` : `It has ${total} lines.`;
   const item = { content: shown.join("\n"), title, ...(url === null ? {} : { url }), shown: label };
-  return { ...cited([item], rest), preview: label };
+  return { ...toCitations([item], rest), preview: label };
 }

@@ -2,15 +2,15 @@
  * The tool `lookup_history`: finds and reads earlier turns of the session it works in, and of no other. For conversations
  * that were summed up, or are longer than what the model is told at the start. Reads the archive; never changes it.
  */
-import { cutText, restoreTurn, type Turn } from "@turnstream/protocol";
+import { truncateText, restoreTurn, type Turn } from "@turnstream/protocol";
 import { z } from "zod";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { matches, scoreOf, snippetOf, termsOf, weigh, wordsOf } from "../../store/rules/search.ts";
-import { wholeOf, withForms } from "../prompt/prior-turns.ts";
+import { matches, scoreOf, snippetOf, queryTerms, weightTerms, tokenize } from "../../store/rules/search.ts";
+import { loadWhole, attachForms } from "../prompt/prior-turns.ts";
 import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
-import { textOf } from "./turn-text.ts";
+import { turnToText } from "./turn-text.ts";
 
 const PAGE = 50;
 /** How far back it looks. */
@@ -53,7 +53,7 @@ export function lookupHistoryTool(): Tool {
 }
 
 /** Turns before this one, the newest first. */
-async function* earlier(store: Store, ref: Ref, before: number): AsyncGenerator<Turn> {
+async function* earlier(store: Store, ref: SessionRef, before: number): AsyncGenerator<Turn> {
   let start: number | undefined;
   for (let seen = 0; seen < MAX_TURNS; seen += PAGE) {
     const page = await store.turns.list(ref, {
@@ -62,25 +62,25 @@ async function* earlier(store: Store, ref: Ref, before: number): AsyncGenerator<
     });
     for (const { snapshot } of page) {
       const turn = restoreTurn(snapshot);
-      if (turn.number < before) yield withForms(store, ref, turn);
+      if (turn.number < before) yield attachForms(store, ref, turn);
     }
     start = page.at(-1)?.start;
     if (page.length < PAGE) return;
   }
 }
 
-async function find(store: Store, ref: Ref, now: number, asked: Input): Promise<ToolOutput> {
+async function find(store: Store, ref: SessionRef, now: number, asked: Input): Promise<ToolOutput> {
   const limit = asked.limit ?? MOST_FOUND / 2;
-  const terms = termsOf(asked.query ?? "");
+  const terms = queryTerms(asked.query ?? "");
   const found: { turn: Turn; text: string; words: readonly string[] }[] = [];
   for await (const turn of earlier(store, ref, Math.min(now, asked.before ?? Infinity))) {
-    const text = textOf(turn, SEARCH_CHARS);
-    const words = terms.length === 0 ? [] : wordsOf(text);
+    const text = turnToText(turn, SEARCH_CHARS);
+    const words = terms.length === 0 ? [] : tokenize(text);
     const isFound = terms.length === 0 || terms.some((term) => words.some((word) => matches(term, word)));
     if (isFound) found.push({ turn, text, words });
     if (terms.length === 0 && found.length >= limit) break;
   }
-  const weighed = weigh(
+  const weighed = weightTerms(
     terms,
     terms.map((term) => found.filter(({ words }) => words.some((word) => matches(term, word))).length),
   );
@@ -107,16 +107,16 @@ function wordsFor(count: number): string {
 
 async function read(
   store: Store,
-  ref: Ref,
+  ref: SessionRef,
   now: number,
   wanted: number,
   offset: number,
 ): Promise<ToolOutput> {
   for await (const turn of earlier(store, ref, Math.min(now, wanted + 1))) {
     if (turn.number < wanted) break;
-    const message = turn.message === null ? null : await wholeOf(store, ref, turn.message);
-    const text = textOf({ ...turn, message }, Infinity);
-    const piece = cutText(text.slice(offset), READ_CHARS);
+    const message = turn.message === null ? null : await loadWhole(store, ref, turn.message);
+    const text = turnToText({ ...turn, message }, Infinity);
+    const piece = truncateText(text.slice(offset), READ_CHARS);
     const next = offset + piece.length;
     return {
       content: { turn: wanted, text: piece, ...(next < text.length ? { next_offset: next } : {}) },

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { MAX_MEMORIES, MAX_MEMORY_CHARS, type Memory } from "../../store/ports/knowledge.ts";
 import type { Actor } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { matches, scoreOf, termsOf, weigh, wordsOf } from "../../store/rules/search.ts";
+import { matches, scoreOf, queryTerms, weightTerms, tokenize } from "../../store/rules/search.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
 
@@ -79,10 +79,10 @@ async function save(store: Store, actor: Actor, text: string, { idempotencyKey }
 
 /** The best first; those with none of the words are left out. */
 function search(memories: readonly Memory[], query: string): Memory[] {
-  const terms = termsOf(query);
-  const words = memories.map(({ text }) => wordsOf(text));
+  const terms = queryTerms(query);
+  const words = memories.map(({ text }) => tokenize(text));
   const has = terms.map((term) => words.map((of) => of.some((word) => matches(term, word))));
-  const weighed = weigh(
+  const weighed = weightTerms(
     terms,
     has.map((found) => found.filter(Boolean).length),
   );

@@ -2,10 +2,10 @@
  * The tool `search_web`, on whichever service a team has: the port that such a service fills, and the tool around it. What
  * it finds can be cited. Never calls a service itself.
  */
-import { cutText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol";
 import { z } from "zod";
 import { type Tool, tool, type ToolContext, ToolError } from "../define/tool.ts";
-import { cited } from "./citations.ts";
+import { toCitations } from "./citations.ts";
 
 export interface WebSearch {
   /** The best first. Throws what it likes: the model reads the message, people that it failed. */
@@ -54,11 +54,16 @@ export function searchWebTool(search: WebSearch): Tool {
       const pages = answer.filter(({ url }) => isWeb(url)).slice(0, limit);
       if (pages.length === 0) return { content: "Nothing was found.", preview: "Nothing found", results: 0 };
       const items = pages.map(({ url, title, text }) => {
-        const name = cutText(title === "" ? url : title, MAX_TITLE);
-        return { content: `${name}\n${url}\n\n${cutText(text, MAX_TEXT)}`, title: name, url, shown: name };
+        const name = truncateText(title === "" ? url : title, MAX_TITLE);
+        return {
+          content: `${name}\n${url}\n\n${truncateText(text, MAX_TEXT)}`,
+          title: name,
+          url,
+          shown: name,
+        };
       });
       return {
-        ...cited(items, ""),
+        ...toCitations(items, ""),
         preview: pages.length === 1 ? "1 page" : `${pages.length} pages`,
         results: pages.length,
       };

@@ -5,32 +5,32 @@
 import {
   type ApprovalBlock,
   type Block,
-  blocksOf,
-  cutText,
+  listBlocks,
+  truncateText,
   type FormBlock,
   type Json,
-  labelOf,
+  toolLabel,
   mainRun,
   type QuestionBlock,
   type Turn,
 } from "@turnstream/protocol";
-import { readable } from "../prompt/form-result.ts";
-import { spokenAnswers } from "../interactions/format-answers.ts";
-import { asText } from "../attempt/tool-result.ts";
+import { formatFormValues } from "../prompt/form-result.ts";
+import { formatAnswers } from "../interactions/format-answers.ts";
+import { stringifyContent } from "../attempt/tool-result.ts";
 
 const RESULT_CHARS = 2_000;
 const VALUE_CHARS = 2_000;
 
 /** @param turn with its forms as they are by now */
-export function textOf(turn: Turn, maxChars: number): string {
+export function turnToText(turn: Turn, maxChars: number): string {
   const main = mainRun(turn)?.id;
   const asked = turn.message === null ? [] : [`Person: ${turn.message.text}`];
   // A person is asked by sub-agents too.
-  const lines = blocksOf(turn).flatMap((block) => [
+  const lines = listBlocks(turn).flatMap((block) => [
     ...(block.run === main ? lineOf(block) : []),
     ...personsLines(block),
   ]);
-  return cutText([...asked, ...lines].join("\n"), maxChars);
+  return truncateText([...asked, ...lines].join("\n"), maxChars);
 }
 
 function lineOf(block: Block): string[] {
@@ -38,7 +38,7 @@ function lineOf(block: Block): string[] {
     case "text":
       return block.text === "" ? [] : [`Agent: ${block.text}`];
     case "tool_result":
-      return block.hidden ? [] : [`${labelOf(block)}: ${cutText(block.preview, RESULT_CHARS)}`];
+      return block.hidden ? [] : [`${toolLabel(block)}: ${truncateText(block.preview, RESULT_CHARS)}`];
     case "notice":
       return [`[${block.text}]`];
     default:
@@ -60,7 +60,7 @@ function personsLines(block: Block): string[] {
 }
 
 function formLines({ schema, status, values, reason }: FormBlock): string[] {
-  const filled = status === "submitted" ? readable(schema.fields, values ?? {}) : [];
+  const filled = status === "submitted" ? formatFormValues(schema.fields, values ?? {}) : [];
   return [
     `Form "${schema.title}": ${status}${because(reason)}`,
     ...filled.map(({ label, value }) => `Person filled in ${label}: ${spoken(value)}`),
@@ -70,12 +70,12 @@ function formLines({ schema, status, values, reason }: FormBlock): string[] {
 function questionLines({ questions, answers, status, reason }: QuestionBlock): string[] {
   if (status !== "answered")
     return questions.map(({ text }) => `Question: ${text} (${status}${because(reason)})`);
-  const spokenOnes = spokenAnswers(questions, answers ?? []);
+  const spokenOnes = formatAnswers(questions, answers ?? []);
   const left = questions.filter(({ id }) => !(answers ?? []).some((one) => one.question === id));
   return [
     ...spokenOnes.flatMap(({ question, answer }) => [
       `Question: ${question}`,
-      `Person answered: ${cutText(answer, VALUE_CHARS)}`,
+      `Person answered: ${truncateText(answer, VALUE_CHARS)}`,
     ]),
     ...left.map(({ text }) => `Question: ${text}`),
   ];
@@ -83,7 +83,7 @@ function questionLines({ questions, answers, status, reason }: QuestionBlock): s
 
 function approvalLines({ actions, edited, status, reason }: ApprovalBlock): string[] {
   const what = (edited ?? actions).map(
-    ({ name, label = name, input }) => `${label} ${cutText(JSON.stringify(input), VALUE_CHARS)}`,
+    ({ name, label = name, input }) => `${label} ${truncateText(JSON.stringify(input), VALUE_CHARS)}`,
   );
   return [`Approval of ${what.join(", ")}: ${status}${because(reason)}`];
 }
@@ -93,6 +93,8 @@ function because(reason: string | null): string {
 }
 
 function spoken(value: Json): string {
-  const text = Array.isArray(value) ? (value as readonly Json[]).map(asText).join("; ") : asText(value);
-  return cutText(text, VALUE_CHARS);
+  const text = Array.isArray(value)
+    ? (value as readonly Json[]).map(stringifyContent).join("; ")
+    : stringifyContent(value);
+  return truncateText(text, VALUE_CHARS);
 }

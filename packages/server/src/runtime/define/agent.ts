@@ -4,12 +4,12 @@
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { Model, ModelSettings } from "../../models/model.ts";
-import { describeInput } from "../../models/tool-schema.ts";
+import { toJsonSchema } from "../../models/tool-schema.ts";
 import { RuntimeError } from "../errors.ts";
-import { textField } from "../../util/json.ts";
-import type { Body } from "./stream-body.ts";
+import { stringField } from "../../util/json.ts";
+import type { StreamBody } from "./stream-body.ts";
 import { DEFAULT_LIMITS, type Limits, type Prices } from "./limits.ts";
-import { checkNames, type NamesOf } from "./check-options.ts";
+import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
 import type { ToolSource } from "./tool-source.ts";
 import type { Tool } from "./tool.ts";
 
@@ -83,7 +83,7 @@ export interface Agent {
   readonly name: string;
   /** Null for an agent whose turns have a body of their own: see `fromStream`. */
   readonly model: Model | null;
-  readonly body: Body | null;
+  readonly body: StreamBody | null;
   readonly instructions: NonNullable<AgentOptions["instructions"]>;
   readonly settings: ModelSettings;
   readonly tools: Readonly<Record<string, Tool>>;
@@ -107,7 +107,7 @@ export interface Agent {
   readonly compaction: Compaction;
 }
 
-const NAMES: NamesOf<AgentOptions> = {
+const NAMES: OptionKeys<AgentOptions> = {
   name: true,
   model: true,
   instructions: false,
@@ -141,12 +141,14 @@ const WITHIN = {
     depth: false,
     width: false,
     cost: false,
-  } satisfies NamesOf<Partial<Limits>>,
-  prices: { input: true, output: true } satisfies NamesOf<Prices>,
-  retries: { tries: false, firstMs: false } satisfies NamesOf<NonNullable<AgentOptions["retries"]>>,
-  title: { model: false } satisfies NamesOf<Exclude<AgentOptions["title"], false | undefined>>,
-  compaction: { afterTokens: false, keepTurns: false, model: false } satisfies NamesOf<Partial<Compaction>>,
-  recallMemories: { entries: false, chars: false } satisfies NamesOf<Partial<RecallLimits>>,
+  } satisfies OptionKeys<Partial<Limits>>,
+  prices: { input: true, output: true } satisfies OptionKeys<Prices>,
+  retries: { tries: false, firstMs: false } satisfies OptionKeys<NonNullable<AgentOptions["retries"]>>,
+  title: { model: false } satisfies OptionKeys<Exclude<AgentOptions["title"], false | undefined>>,
+  compaction: { afterTokens: false, keepTurns: false, model: false } satisfies OptionKeys<
+    Partial<Compaction>
+  >,
+  recallMemories: { entries: false, chars: false } satisfies OptionKeys<Partial<RecallLimits>>,
 } as const;
 
 /** Without these nothing would ever be done. */
@@ -170,14 +172,14 @@ export const RESERVED: readonly string[] = [
 const RECALL: RecallLimits = { entries: 50, chars: 8_000 };
 
 export function defineAgent(options: AgentOptions): Agent {
-  checkNames(options, NAMES, "an agent");
-  return completeAgent(options, options.model, null);
+  assertKnownOptions(options, NAMES, "an agent");
+  return createAgent(options, options.model, null);
 }
 
-export function completeAgent(
+export function createAgent(
   options: Omit<AgentOptions, "model">,
   model: Model | null,
-  body: Body | null,
+  body: StreamBody | null,
 ): Agent {
   const { name, tools = {}, agents = {}, sources = [] } = options;
   checkName(name, "agent");
@@ -191,7 +193,7 @@ export function completeAgent(
   checkSources(name, sources);
   for (const [within, names] of Object.entries(WITHIN)) {
     const value = options[within as keyof typeof WITHIN];
-    if (typeof value === "object") checkNames(value, names, `\`${within}\` of the agent ${name}`);
+    if (typeof value === "object") assertKnownOptions(value, names, `\`${within}\` of the agent ${name}`);
   }
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   for (const [limit, value] of Object.entries(limits))
@@ -206,10 +208,7 @@ export function completeAgent(
     sources,
     agents,
     schemas: Object.fromEntries(
-      Object.entries(tools).map(([toolName, { input }]) => [
-        toolName,
-        describeInput(input, toolName) as Json,
-      ]),
+      Object.entries(tools).map(([toolName, { input }]) => [toolName, toJsonSchema(input, toolName) as Json]),
     ),
     description: options.description ?? "",
     label: options.label ?? "",
@@ -233,8 +232,8 @@ function recallOf(wish: NonNullable<AgentOptions["recallMemories"]>): RecallLimi
 }
 
 /** The sub-agent that a call is for: the tool itself, or the one that `call_agent` names. */
-export function calledAgent({ agents }: Agent, tool: string, input: Json): Agent | undefined {
-  const name = tool === CALL_AGENT ? textField(input, "agent") : tool;
+export function findSubAgent({ agents }: Agent, tool: string, input: Json): Agent | undefined {
+  const name = tool === CALL_AGENT ? stringField(input, "agent") : tool;
   return name !== null && Object.hasOwn(agents, name) ? agents[name] : undefined;
 }
 

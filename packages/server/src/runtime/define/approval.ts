@@ -1,5 +1,5 @@
 /** When a tool needs a person's approval, as a developer says it. Types and one reading; never asks anybody. */
-import type { NamesOf } from "./check-options.ts";
+import type { OptionKeys } from "./check-options.ts";
 import type { ToolContext } from "./tool.ts";
 
 export interface ApprovalOptions {
@@ -14,7 +14,7 @@ export interface ApprovalOptions {
   readonly always?: boolean;
 }
 
-export const APPROVAL_NAMES: NamesOf<ApprovalOptions> = {
+export const APPROVAL_NAMES: OptionKeys<ApprovalOptions> = {
   timeoutSeconds: false,
   editable: false,
   always: false,
@@ -31,7 +31,7 @@ export type Approval<Input> =
 
 type Needed = boolean | ApprovalOptions;
 
-export interface NeededApproval {
+export interface ApprovalRequirement {
   readonly timeoutSeconds: number;
   readonly editable: boolean;
   readonly always: boolean;
@@ -49,11 +49,11 @@ export function checkApproval({ timeoutSeconds = TIMEOUT_SECONDS }: ApprovalOpti
 }
 
 /** Null when none is needed. */
-export async function neededApproval(
+export async function resolveApproval(
   approval: Approval<unknown>,
   input: unknown,
   context: ApprovalContext,
-): Promise<NeededApproval | null> {
+): Promise<ApprovalRequirement | null> {
   const isPolicy = typeof approval === "function";
   const needed = isPolicy ? await approval(input, context) : approval;
   if (needed === false) return null;

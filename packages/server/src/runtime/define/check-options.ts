@@ -5,17 +5,21 @@
 import { RuntimeError } from "../errors.ts";
 
 /** Every option of a type, and whether it has to be given. The compiler holds it against the type. */
-export type NamesOf<Options> = {
+export type OptionKeys<Options> = {
   readonly [K in keyof Options]-?: object extends Pick<Options, K> ? false : true;
 };
 
 /** Throws BAD_AGENT. @param of what the options are of, for the words */
-export function checkNames(options: unknown, names: Readonly<Record<string, boolean>>, of: string): void {
+export function assertKnownOptions(
+  options: unknown,
+  names: Readonly<Record<string, boolean>>,
+  of: string,
+): void {
   const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
   const known = Object.keys(names);
   for (const [name] of given) {
     if (known.includes(name)) continue;
-    const near = nearestName(name, known);
+    const near = suggestName(name, known);
     const hint = near === null ? `there are ${known.join(", ")}` : `did you mean \`${near}\`?`;
     throw new RuntimeError("BAD_AGENT", `\`${name}\` of ${of} is not known here (${hint})`);
   }
@@ -24,7 +28,7 @@ export function checkNames(options: unknown, names: Readonly<Record<string, bool
 }
 
 /** The one that was probably meant: it is part of what was written, or the other way round, or two letters away. */
-export function nearestName(written: string, known: readonly string[]): string | null {
+export function suggestName(written: string, known: readonly string[]): string | null {
   const name = written.toLowerCase();
   const part = known.find((one) => name.includes(one.toLowerCase()) || one.toLowerCase().includes(name));
   const [near] = known

@@ -1,7 +1,7 @@
 /** A form as a developer or a model writes it, made into one that can be told. Pure; says in words what is wrong. */
 import { type FormField, type FormSchema, type Json, MAX_LABEL } from "@turnstream/protocol";
 import { FIELD_TYPES } from "@turnstream/protocol/schema";
-import { isObject, type JsonObject, textField } from "../../util/json.ts";
+import { isJsonObject, type JsonObject, stringField } from "../../util/json.ts";
 
 /** What to fill in. An `id` names the kind of form, and is made from the title when absent. */
 export interface FormSpec {
@@ -11,7 +11,7 @@ export interface FormSpec {
   readonly fields: readonly (Omit<FormField, "required"> & { readonly required?: boolean })[];
 }
 
-export type ReadForm =
+export type ParsedForm =
   | { readonly ok: true; readonly schema: FormSchema }
   | { readonly ok: false; readonly problem: string };
 
@@ -24,7 +24,7 @@ const MAX_BYTES = 48_000;
 
 class Problem extends Error {}
 
-export function readForm(value: Json): ReadForm {
+export function parseForm(value: Json): ParsedForm {
   try {
     const schema = schemaFrom(value);
     if (isTooLarge(schema)) throw new Problem("the form is too large");
@@ -70,7 +70,7 @@ function idFrom(title: string): string {
 
 function fieldFrom(value: Json, n: number): FormField {
   const of = `field ${n + 1}`;
-  if (!isObject(value)) throw new Problem(`${of} is no object`);
+  if (!isJsonObject(value)) throw new Problem(`${of} is no object`);
   const { name, type, required, help, options, min, max } = value;
   if (typeof name !== "string" || !NAME.test(name))
     throw new Problem(`the \`name\` of ${of} is not a letter followed by up to 63 of A-Z a-z 0-9 _ . -`);
@@ -101,17 +101,17 @@ function optionsFrom(value: Json, name: string): NonNullable<FormField["options"
     throw new Problem(`the field ${name} needs \`options\`, 1 to ${MAX_OPTIONS} of them`);
   return (value as readonly Json[]).map((option) => {
     if (typeof option === "string") return { value: option, label: option.slice(0, MAX_LABEL) };
-    const text = isObject(option) ? option["value"] : null;
+    const text = isJsonObject(option) ? option["value"] : null;
     if (typeof text !== "string") throw new Problem(`an option of the field ${name} has no \`value\``);
     return {
       value: text,
-      label: textField(option, "label")?.slice(0, MAX_LABEL) ?? text.slice(0, MAX_LABEL),
+      label: stringField(option, "label")?.slice(0, MAX_LABEL) ?? text.slice(0, MAX_LABEL),
     };
   });
 }
 
 function label(value: Json, field: string, of: string): string {
-  const text = textField(value, field);
+  const text = stringField(value, field);
   if (text === null) throw new Problem(`${of} has no \`${field}\``);
   return text.slice(0, MAX_LABEL);
 }

@@ -1,7 +1,13 @@
 /** Reads a picture as a tool gives it: an address, a small picture in itself, or one that has to be kept. Pure. */
-import { type Artifact, artifactMisfit, blobAddress, type Json, type Misfit } from "@turnstream/protocol";
-import { isObject } from "../../util/json.ts";
-import type { FileData, GivenArtifact, PictureData } from "./tool.ts";
+import {
+  type Artifact,
+  findArtifactProblem,
+  blobUrl,
+  type Json,
+  type ArtifactProblem,
+} from "@turnstream/protocol";
+import { isJsonObject } from "../../util/json.ts";
+import type { FileInput, ArtifactInput, ImageInput } from "./tool.ts";
 
 /** Of an address, or of a small picture in itself. An event takes 64 kB. */
 const MAX_URL = 20_000;
@@ -13,13 +19,13 @@ const SCHEMES: ReadonlySet<string> = new Set(["http", "https", "turnstream", "da
 const DATA_URL = /^data:([^;,]+);base64,(.*)$/s;
 
 /** One that no event takes. */
-export interface LargePicture {
+export interface LargeImage {
   readonly mediaType: string;
   readonly body: Uint8Array;
 }
 
 /** Throws a TypeError that says what is wrong with it. */
-export function readPicture(picture: string | PictureData): { readonly url: string } | LargePicture {
+export function parseImage(picture: string | ImageInput): { readonly url: string } | LargeImage {
   if (typeof picture === "string") return fromAddress(picture);
   const { data, mediaType } = picture;
   const type = typeof mediaType === "string" ? mediaType.toLowerCase() : "";
@@ -33,7 +39,7 @@ export function readPicture(picture: string | PictureData): { readonly url: stri
   return url.length <= MAX_URL ? { url } : { mediaType: type, body: body.slice() };
 }
 
-function fromAddress(url: string): ReturnType<typeof readPicture> {
+function fromAddress(url: string): ReturnType<typeof parseImage> {
   const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
   // Browsers leave control characters out, and then read the scheme.
   if (
@@ -50,7 +56,7 @@ function fromAddress(url: string): ReturnType<typeof readPicture> {
   const [, mediaType, data] = DATA_URL.exec(url) ?? [];
   if (mediaType === undefined || data === undefined || !IMAGE_TYPE.test(mediaType.toLowerCase()))
     throw new TypeError("a picture's address has to be data:image/…;base64,… where it holds the picture");
-  return url.length <= MAX_URL ? { url } : readPicture({ data, mediaType });
+  return url.length <= MAX_URL ? { url } : parseImage({ data, mediaType });
 }
 
 function imageBytes(data: string): Uint8Array {
@@ -67,7 +73,7 @@ class ArtifactError extends TypeError {
   readonly code = "BAD_ARTIFACT";
   readonly field: string;
 
-  constructor({ field, problem }: Misfit) {
+  constructor({ field, problem }: ArtifactProblem) {
     super(`${field} ${problem}`);
     this.name = "ArtifactError";
     this.field = field;
@@ -83,9 +89,9 @@ interface GivenFile {
 }
 
 /** Null for an artifact that is told as it is. Throws an ArtifactError for one that can't be shown. */
-export function readArtifact(given: GivenArtifact): GivenFile | null {
+export function parseArtifact(given: ArtifactInput): GivenFile | null {
   if (!isFile(given)) {
-    const misfit = artifactMisfit(given);
+    const misfit = findArtifactProblem(given);
     if (misfit !== null) throw new ArtifactError(misfit);
     return null;
   }
@@ -98,21 +104,21 @@ export function readArtifact(given: GivenArtifact): GivenFile | null {
   if (!(body instanceof Uint8Array)) throw wrong("data", "has to be bytes, or base64");
   if (body.byteLength > MAX_BYTES) throw wrong("data", `has to be at most ${MAX_BYTES} bytes`);
   const artifact = (blob: string): Artifact => {
-    const told = { name, url: blobAddress(blob), media_type: type, size: body.byteLength };
+    const told = { name, url: blobUrl(blob), media_type: type, size: body.byteLength };
     return { ...given, data: told };
   };
-  const misfit = artifactMisfit(artifact("any"));
+  const misfit = findArtifactProblem(artifact("any"));
   if (misfit !== null) throw new ArtifactError(misfit);
   // A copy: the tool goes on, and may use its buffer again.
   return { name, mediaType: type, body: typeof data === "string" ? body : body.slice(), artifact };
 }
 
 function isFile(
-  given: GivenArtifact,
-): given is Exclude<GivenArtifact, Artifact> & { readonly data: FileData } {
+  given: ArtifactInput,
+): given is Exclude<ArtifactInput, Artifact> & { readonly data: FileInput } {
   // A tool may be plain JavaScript.
-  const { type, data } = isObject(given as Json) ? given : { type: "", data: null };
-  return type === "file" && isObject(data as Json) && Object.hasOwn(data as object, "data");
+  const { type, data } = isJsonObject(given as Json) ? given : { type: "", data: null };
+  return type === "file" && isJsonObject(data as Json) && Object.hasOwn(data as object, "data");
 }
 
 function wrong(field: string, problem: string): ArtifactError {

@@ -9,22 +9,22 @@
  * Of what streamText streams, `steps`, `tokens` and `cost` are checked whenever a step begins. An iterable of events tells
  * no steps and no usage: it may yield as many events as it has `tokens`.
  */
-import { type Agent, type AgentOptions, completeAgent } from "./agent.ts";
-import type { Body } from "./stream-body.ts";
+import { type Agent, type AgentOptions, createAgent } from "./agent.ts";
+import type { StreamBody } from "./stream-body.ts";
 import type { Limits } from "./limits.ts";
-import { checkNames, type NamesOf } from "./check-options.ts";
+import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
 
-export interface FromStreamOptions extends Pick<
+export interface StreamAgentOptions extends Pick<
   AgentOptions,
   "name" | "title" | "attachments" | "prices" | "label" | "description"
 > {
   readonly limits?: Partial<Pick<Limits, "steps" | "tokens" | "cost" | "wallMs">>;
   /** Returns what `streamText` of the AI SDK returns, or yields events: see BodyEvent. */
-  readonly run: Body["run"];
+  readonly run: StreamBody["run"];
   readonly rerun?: "always" | "never";
 }
 
-const NAMES: NamesOf<FromStreamOptions> = {
+const NAMES: OptionKeys<StreamAgentOptions> = {
   name: true,
   run: true,
   rerun: false,
@@ -36,8 +36,8 @@ const NAMES: NamesOf<FromStreamOptions> = {
   limits: false,
 };
 
-export function fromStream(given: FromStreamOptions): Agent {
-  checkNames(given, NAMES, "an agent of a stream");
+export function defineStreamAgent(given: StreamAgentOptions): Agent {
+  assertKnownOptions(given, NAMES, "an agent of a stream");
   const { run, rerun = "never", ...options } = given;
-  return completeAgent(options, null, { run, rerun });
+  return createAgent(options, null, { run, rerun });
 }

@@ -4,7 +4,7 @@
 import type { EventDraft, UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
 
-export interface BodyContext {
+export interface StreamBodyContext {
   /** Aborted when the person stops the turn, or this worker must not go on. */
   readonly signal: AbortSignal;
   readonly message: UserMessage | null;
@@ -34,11 +34,11 @@ type Loose<D> = D extends { readonly block: string }
  * An event of a block of the main run. `block` is any name that the body chooses for it; its place is filled in. It has
  * to be legal where it stands.
  */
-export type BodyEvent = Loose<Extract<EventDraft, { readonly block: string }>>;
+export type StreamBodyEvent = Loose<Extract<EventDraft, { readonly block: string }>>;
 
-export interface Body {
+export interface StreamBody {
   run(
-    context: BodyContext,
-  ): AiSdkResult | AsyncIterable<BodyEvent> | Promise<AiSdkResult | AsyncIterable<BodyEvent>>;
+    context: StreamBodyContext,
+  ): AiSdkResult | AsyncIterable<StreamBodyEvent> | Promise<AiSdkResult | AsyncIterable<StreamBodyEvent>>;
   readonly rerun: "always" | "never";
 }

@@ -10,16 +10,16 @@ export interface ToolSource {
   /** A letter and up to 31 of A-Z a-z 0-9 _ -. The model sees its tools as `<name>_<tool>`. */
   readonly name: string;
   /** Called once by each worker. Connects to nothing yet: that is for the first use. */
-  open(host: SourceHost): OpenSource;
+  open(host: ToolSourceContext): ToolSourceConnection;
 }
 
-export interface SourceHost {
+export interface ToolSourceContext {
   readonly env: Env;
   /** Tells whoever runs the worker. No secrets. */
   onError(error: unknown, about: string): void;
 }
 
-export interface OpenSource {
+export interface ToolSourceConnection {
   /**
    * What it offers now, by the names that the source has for them. Asked at the start of every run and at every call,
    * so what can be remembered should be. One that takes long is not waited for.

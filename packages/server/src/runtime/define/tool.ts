@@ -3,8 +3,8 @@
  */
 import { type Approval, APPROVAL_NAMES, checkApproval } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
-import { checkNames, type NamesOf } from "./check-options.ts";
-import { type Artifact, cutText, type Json, MAX_LABEL } from "@turnstream/protocol";
+import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
+import { type Artifact, truncateText, type Json, MAX_LABEL } from "@turnstream/protocol";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 
 /**
@@ -23,14 +23,14 @@ export class ToolError extends Error {
 }
 
 /** A picture in itself; base64 when it is a text. One that is too large for an event is kept beside the log. */
-export interface PictureData {
+export interface ImageInput {
   readonly data: Uint8Array | string;
   /** `image/png` and the like. */
   readonly mediaType: string;
 }
 
 /** A file in itself; base64 when it is a text. It is kept beside the log, and people get an address of it. */
-export interface FileData {
+export interface FileInput {
   readonly name: string;
   readonly data: Uint8Array | string;
   /** `application/pdf` and the like. */
@@ -38,18 +38,18 @@ export interface FileData {
 }
 
 /** An artifact as a tool gives it: a file may come as it is, instead of its address. */
-export type GivenArtifact =
+export type ArtifactInput =
   | Artifact
-  | { readonly type: "file"; readonly title?: string; readonly data: FileData };
+  | { readonly type: "file"; readonly title?: string; readonly data: FileInput };
 
 /** What people see of a result, piece by piece. */
 export type ResultBlock =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image"; readonly url: string }
-  | ({ readonly type: "image" } & PictureData);
+  | ({ readonly type: "image" } & ImageInput);
 
 /** Something that the answer can cite. It gets a number, by which the model cites it: `[^1]`. */
-export interface Citable {
+export interface CitableItem {
   /** For the model. */
   readonly content: Json;
   readonly title?: string;
@@ -64,10 +64,10 @@ export interface ToolOutput {
   readonly content: Json;
   readonly blocks?: readonly ResultBlock[];
   /** What was found, item by item, so that the answer can cite it. The model reads them before `content`. */
-  readonly references?: readonly Citable[];
+  readonly references?: readonly CitableItem[];
   /** The result in short, for people; the beginning of `content` when absent. */
   readonly preview?: string;
-  readonly artifact?: GivenArtifact;
+  readonly artifact?: ArtifactInput;
   /** How many things were found. */
   readonly results?: number;
 }
@@ -80,9 +80,9 @@ export interface ToolContext {
   /** Shows people that something happens. Not part of what the model reads. */
   progress(text: string): void;
   /** Shows a picture, by its address or as it is; each replaces the one before, and the last one stays. */
-  image(picture: string | PictureData): void;
+  image(picture: string | ImageInput): void;
   /** Shows something beside the text when the tool is done; the last one counts. Throws for one that is none. */
-  artifact(artifact: GivenArtifact): void;
+  artifact(artifact: ArtifactInput): void;
   /**
    * Asks the person to fill in a form, and ends the tool and, once everything else of this step is done, the turn. What
    * they fill in becomes the result of this call. Throws; don't catch it.
@@ -130,7 +130,7 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
   readonly display?: Partial<ToolDisplay>;
 }
 
-const NAMES: NamesOf<ToolOptions> = {
+const NAMES: OptionKeys<ToolOptions> = {
   run: true,
   input: false,
   description: false,
@@ -140,7 +140,7 @@ const NAMES: NamesOf<ToolOptions> = {
   timeoutMs: false,
   display: false,
 };
-const DISPLAY_NAMES: NamesOf<Partial<ToolDisplay>> = { call: false, result: false, outside: false };
+const DISPLAY_NAMES: OptionKeys<Partial<ToolDisplay>> = { call: false, result: false, outside: false };
 
 const EMPTY = { type: "object", properties: {}, additionalProperties: false } as const;
 
@@ -167,16 +167,16 @@ export interface Tool {
 }
 
 export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: ToolOptions<Schema>): Tool {
-  checkNames(options, NAMES, "a tool");
+  assertKnownOptions(options, NAMES, "a tool");
   const { label = "", rerun = "never", approval = false, display = {} } = options;
-  checkNames(display, DISPLAY_NAMES, "`display` of a tool");
+  assertKnownOptions(display, DISPLAY_NAMES, "`display` of a tool");
   if (typeof approval === "object") {
-    checkNames(approval, APPROVAL_NAMES, "`approval` of a tool");
+    assertKnownOptions(approval, APPROVAL_NAMES, "`approval` of a tool");
     checkApproval(approval);
   }
   return {
     description: options.description ?? "",
-    label: typeof label === "string" ? cutText(label, MAX_LABEL) : (input) => label(input),
+    label: typeof label === "string" ? truncateText(label, MAX_LABEL) : (input) => label(input),
     input: options.input ?? NOTHING,
     run: (input, context) => options.run(input, context),
     rerun: (input) => (typeof rerun === "function" ? rerun(input) : rerun),

@@ -9,7 +9,7 @@ import type { Annotation } from "@turnstream/protocol";
 const MARKER = /\[\^([1-9]\d{0,8})\]/g;
 const BEGINNING = /\[(?:\^(?:[1-9]\d{0,8})?)?$/;
 
-export interface Scanned {
+export interface ScanResult {
   readonly text: string;
   /** Citations whose marker this text completes; positions are those in the whole text. */
   readonly annotations: readonly Annotation[];
@@ -26,7 +26,7 @@ export class MarkerScanner {
     this.#isGiven = isGiven;
   }
 
-  push(delta: string): Scanned {
+  push(delta: string): ScanResult {
     const all = this.#held + delta;
     const waits = BEGINNING.exec(all)?.index ?? all.length;
     this.#held = all.slice(waits);

@@ -5,38 +5,38 @@
  */
 import {
   type Block,
-  blocksOf,
+  listBlocks,
   findRun,
   isPending,
   mainRun,
   mainRunStatus,
   outlivesTurn,
-  resultOf,
+  findToolResult,
   type Run,
   type Turn,
-  type TurnErrorWord,
+  type TurnErrorCode,
   unansweredCalls,
   type Usage,
   type Json,
 } from "@turnstream/protocol";
-import { summarise } from "./groups.ts";
-import { MAIN } from "../attempt/journal-entries.ts";
-import type { TurnDraft } from "./turn-writer.ts";
+import { groupSummary } from "./groups.ts";
+import { MAIN_RUN } from "../attempt/journal-entries.ts";
+import type { TurnEventDraft } from "./turn-writer.ts";
 
-export type End =
+export type TurnOutcome =
   | { readonly reason: "end_turn" }
   | { readonly reason: "requires_interaction" }
   | { readonly reason: "user_stopped"; readonly by: string | null }
   | {
       readonly reason: "error";
-      readonly code: TurnErrorWord;
+      readonly code: TurnErrorCode;
       readonly text: string;
       readonly canRetry: boolean;
       readonly isTransient: boolean;
       readonly details?: Json;
     };
 
-export interface ClosingFacts {
+export interface ClosingContext {
   readonly usage: Usage;
   readonly durationMs: number;
   /** What each run has used, by the call that started it, or `main`. */
@@ -47,16 +47,16 @@ export interface ClosingFacts {
 }
 
 /** The next events; empty when the turn has ended. Fold them, then ask again until there are none. */
-export function nextClosing(turn: Turn, end: End, facts: ClosingFacts): TurnDraft[] {
+export function nextClosingEvents(turn: Turn, end: TurnOutcome, facts: ClosingContext): TurnEventDraft[] {
   if (turn.status !== "running") return [];
   const main = mainRun(turn);
   // It may be lost with the log while the end was being committed; and a notice has to stand in a run.
-  if (main === undefined) return [{ type: "run.start", run: MAIN, agent: turn.agent }];
-  const open = nextWithin(turn, main.id, facts.runUsage);
+  if (main === undefined) return [{ type: "run.start", run: MAIN_RUN, agent: turn.agent }];
+  const open = nextRunClosingEvents(turn, main.id, facts.runUsage);
   if (open.length > 0) return open;
   if (turn.group !== null) {
     const { group } = turn;
-    const summary = summarise(turn, group, facts.thoughtText);
+    const summary = groupSummary(turn, group, facts.thoughtText);
     return [{ type: "group.end", run: main.id, group, index: turn.items.length, summary }];
   }
   if (main.status === "running") {
@@ -72,9 +72,13 @@ export function nextClosing(turn: Turn, end: End, facts: ClosingFacts): TurnDraf
  * The next events that close what is open in a run and in the runs below it; empty when the run itself can end. The
  * deepest first: a run ends before the result it stands in.
  */
-export function nextWithin(turn: Turn, root: string, runUsage: ReadonlyMap<string, Usage>): TurnDraft[] {
-  const runs = runsFrom(turn, root);
-  const blocks = blocksOf(turn).filter((block) => runs.some(({ id }) => id === block.run));
+export function nextRunClosingEvents(
+  turn: Turn,
+  root: string,
+  runUsage: ReadonlyMap<string, Usage>,
+): TurnEventDraft[] {
+  const runs = runSubtree(turn, root);
+  const blocks = listBlocks(turn).filter((block) => runs.some(({ id }) => id === block.run));
   const prose = blocks.filter((block) => block.end === null && block.kind !== "tool_result");
   if (prose.length > 0) return prose.flatMap(endBlock);
   const asked = blocks.filter((block) => "version" in block && isPending(block) && !outlivesTurn(block));
@@ -86,7 +90,7 @@ export function nextWithin(turn: Turn, root: string, runUsage: ReadonlyMap<strin
 }
 
 /** A run and those below it. A run starts after the one it hangs on. */
-export function runsFrom(turn: Turn, root: string): readonly Run[] {
+export function runSubtree(turn: Turn, root: string): readonly Run[] {
   const ids = new Set([root]);
   return turn.runs.filter((run) => {
     if (run.parent !== null && ids.has(run.parent)) ids.add(run.id);
@@ -94,7 +98,7 @@ export function runsFrom(turn: Turn, root: string): readonly Run[] {
   });
 }
 
-function endBlock(block: Block): TurnDraft[] {
+function endBlock(block: Block): TurnEventDraft[] {
   const place = { run: block.run, block: block.id, index: block.index };
   switch (block.kind) {
     case "thinking":
@@ -110,7 +114,7 @@ function endBlock(block: Block): TurnDraft[] {
   }
 }
 
-function withdraw(block: Block): TurnDraft[] {
+function withdraw(block: Block): TurnEventDraft[] {
   if (!("version" in block) || block.kind === "payment") return [];
   const place = { run: block.run, block: block.id, index: block.index };
   const change = { ...place, version: block.version + 1, status: "cancelled" } as const;
@@ -120,12 +124,12 @@ function withdraw(block: Block): TurnDraft[] {
 function cancel(
   turn: Turn,
   call: { run: string; call: string; name: string; label: string; hidden: boolean },
-): TurnDraft[] {
-  const started = resultOf(turn, call.call);
+): TurnEventDraft[] {
+  const started = findToolResult(turn, call.call);
   const index = started?.index ?? turn.items.length;
   const place = { run: call.run, block: started?.id ?? `b${index}`, index };
   const { name, label } = call;
-  const start: TurnDraft = {
+  const start: TurnEventDraft = {
     type: "tool_result.start",
     ...place,
     call: call.call,
@@ -133,7 +137,7 @@ function cancel(
     label,
     ...(call.hidden ? { hidden: true } : {}),
   };
-  const end: TurnDraft = {
+  const end: TurnEventDraft = {
     type: "tool_result.end",
     ...place,
     status: "cancelled",
@@ -147,15 +151,20 @@ function runEnd(
   run: Run,
   status: "completed" | "failed" | "cancelled",
   runUsage: ReadonlyMap<string, Usage>,
-): TurnDraft {
-  const usage = runUsage.get(run.call ?? MAIN);
+): TurnEventDraft {
+  const usage = runUsage.get(run.call ?? MAIN_RUN);
   return { type: "run.end", run: run.id, status, ...(usage === undefined ? {} : { usage }) };
 }
 
-function noticeOf(turn: Turn, main: Run, end: End, { stoppedText }: ClosingFacts): TurnDraft | null {
+function noticeOf(
+  turn: Turn,
+  main: Run,
+  end: TurnOutcome,
+  { stoppedText }: ClosingContext,
+): TurnEventDraft | null {
   if (end.reason === "end_turn" || end.reason === "requires_interaction") return null;
   const index = turn.items.length;
-  if (blocksOf(turn).at(-1)?.kind === "notice" || findRun(turn, main.id)?.status !== "running") return null;
+  if (listBlocks(turn).at(-1)?.kind === "notice" || findRun(turn, main.id)?.status !== "running") return null;
   const place = { run: main.id, block: `b${index}`, index };
   if (end.reason === "user_stopped") {
     return {

@@ -4,16 +4,16 @@
  */
 import {
   isBlock,
-  labelOf,
+  toolLabel,
   mainRun,
   type ToolCallBlock,
   type Turn,
   unansweredCalls,
 } from "@turnstream/protocol";
-import type { TurnDraft } from "./turn-writer.ts";
+import type { TurnEventDraft } from "./turn-writer.ts";
 
 /** What has to be written so that a step of the main run stands in a group; null when nothing, or it can't be. */
-export function openGroup(turn: Turn): TurnDraft | null {
+export function openGroup(turn: Turn): TurnEventDraft | null {
   const main = mainRun(turn);
   if (main === undefined || turn.group !== null || !isFree(turn)) return null;
   const index = turn.items.length;
@@ -24,11 +24,11 @@ export function openGroup(turn: Turn): TurnDraft | null {
  * What has to be written so that no group is open; null when none is, or it can't be ended yet.
  * @param thought what to call a group without calls
  */
-export function closeGroup(turn: Turn, thought: string): TurnDraft | null {
+export function closeGroup(turn: Turn, thought: string): TurnEventDraft | null {
   const main = mainRun(turn);
   if (main === undefined || turn.group === null || !isFree(turn)) return null;
   const { group } = turn;
-  const summary = summarise(turn, group, thought);
+  const summary = groupSummary(turn, group, thought);
   return { type: "group.end", run: main.id, group, index: turn.items.length, summary };
 }
 
@@ -41,14 +41,14 @@ function isFree(turn: Turn): boolean {
  * What a group did, for people. As in 004 it is the label of its last call, which the group's header has shown before it
  * ended; so the header stays as it is.
  */
-export function summarise(turn: Turn, group: string, thought: string): string {
+export function groupSummary(turn: Turn, group: string, thought: string): string {
   const main = mainRun(turn)?.id;
   let summary = thought;
   let isInside = false;
   for (const item of turn.items) {
     if (item?.kind === "group_start") isInside = item.id === group;
     else if (item?.kind === "group_end") isInside = false;
-    else if (isInside && isBlock(item) && item.run === main && isShownCall(item)) summary = labelOf(item);
+    else if (isInside && isBlock(item) && item.run === main && isShownCall(item)) summary = toolLabel(item);
   }
   return summary;
 }

@@ -8,8 +8,8 @@ import { ModelError } from "../../models/errors.ts";
 import { parseArguments } from "../../models/tool-schema.ts";
 import type { AssistantContent, StreamPart } from "../../models/model.ts";
 import { closeGroup, openGroup } from "./groups.ts";
-import { objectFrom } from "../../util/json.ts";
-import type { BlockPlace, Pen } from "./turn-writer.ts";
+import { asJsonObject } from "../../util/json.ts";
+import type { BlockRef, TurnWriter } from "./turn-writer.ts";
 import type { MarkerScanner } from "./citation-markers.ts";
 
 export interface StepCall {
@@ -37,7 +37,7 @@ export interface CallDisplay {
 }
 
 export interface StepWriterOptions {
-  readonly pen: Pen;
+  readonly pen: TurnWriter;
   /** Finds the citations of one text; null where there is nothing to cite. */
   readonly scanner: () => MarkerScanner | null;
   readonly run: string;
@@ -53,7 +53,7 @@ type ProviderData = NonNullable<Extract<StreamPart, { type: "reasoning-end" }>["
 interface OpenProse {
   readonly kind: "thinking" | "text";
   readonly id: string;
-  readonly place: BlockPlace;
+  readonly place: BlockRef;
   readonly scanner: MarkerScanner | null;
 }
 
@@ -62,7 +62,7 @@ interface OpenCall {
   readonly name: string;
   readonly call: string;
   /** Null while the call is held back. */
-  place: BlockPlace | null;
+  place: BlockRef | null;
   args: string;
 }
 
@@ -74,7 +74,7 @@ export class StepWriter {
   readonly #open = new Map<string, OpenCall>();
   #prose: OpenProse | null = null;
   /** A text whose end waits until it is known whether it was the last one. */
-  #held: BlockPlace | null = null;
+  #held: BlockRef | null = null;
 
   constructor(options: StepWriterOptions) {
     this.#options = options;
@@ -225,7 +225,7 @@ export class StepWriter {
     return open;
   }
 
-  async #showCall(open: OpenCall, label: string): Promise<BlockPlace> {
+  async #showCall(open: OpenCall, label: string): Promise<BlockRef> {
     const { run, isMain, displayOf, thought } = this.#options;
     const { isHidden, isOutside } = displayOf(open.name);
     if (isMain && !isHidden)
@@ -266,12 +266,12 @@ export class StepWriter {
       toolCallId: call,
       toolName: name,
       // Providers take nothing else, and a model that wrote something else reads what was wrong with it.
-      input: objectFrom(input),
+      input: asJsonObject(input),
       ...(part.providerMetadata === undefined ? {} : { providerOptions: part.providerMetadata }),
     });
   }
 
-  async #begin(draft: Parameters<Pen["start"]>[0]): Promise<BlockPlace> {
+  async #begin(draft: Parameters<TurnWriter["start"]>[0]): Promise<BlockRef> {
     const place = await this.#options.pen.start(draft);
     this.#blocks.push(place.block);
     return place;

@@ -12,7 +12,7 @@ import {
 } from "@turnstream/protocol";
 import type { Writer } from "../../log/writer/writer.ts";
 
-export interface PenOptions {
+export interface TurnWriterOptions {
   readonly writer: Writer;
   /** Right after the claim; the turn is its last one. */
   readonly state: SessionState;
@@ -21,13 +21,13 @@ export interface PenOptions {
 
 type Distribute<D> = D extends unknown ? Omit<D, "turn"> : never;
 /** An event of this turn, which the pen names. */
-export type TurnDraft = Distribute<Extract<EventDraft, { readonly turn: string }>>;
+export type TurnEventDraft = Distribute<Extract<EventDraft, { readonly turn: string }>>;
 type DistributePlace<D> = D extends unknown ? Omit<D, "turn" | "index" | "block"> : never;
 /** A new block: its place and its id are given by the pen. */
 export type BlockDraft = DistributePlace<Extract<EventDraft, { readonly block: string }>>;
 
 /** Where a block stands. */
-export interface BlockPlace {
+export interface BlockRef {
   readonly run: string;
   readonly block: string;
   readonly index: number;
@@ -35,7 +35,7 @@ export interface BlockPlace {
 
 const MAX_CALL = 64;
 
-export class Pen {
+export class TurnWriter {
   readonly #writer: Writer;
   readonly #now: () => number;
   #state: SessionState;
@@ -44,7 +44,7 @@ export class Pen {
   /** The ids of calls that were given, also of those that are not told yet. */
   readonly #calls: Set<string>;
 
-  constructor({ writer, state, now }: PenOptions) {
+  constructor({ writer, state, now }: TurnWriterOptions) {
     this.#writer = writer;
     this.#state = state;
     this.#seq = state.seq;
@@ -80,7 +80,7 @@ export class Pen {
   }
 
   /** Fulfilled once there is room for more; `flush` tells when it is in the log. */
-  write(draft: TurnDraft): Promise<void> {
+  write(draft: TurnEventDraft): Promise<void> {
     // What a branch says after its attempt was given up must not get between the lines of the next one.
     if (this.#isOver) return Promise.reject(new Error("this attempt is over"));
     const whole = { ...draft, turn: this.turn.id } as EventDraft;
@@ -91,28 +91,28 @@ export class Pen {
   }
 
   /** Something about this turn that others have written. */
-  hear(draft: TurnDraft): void {
+  hear(draft: TurnEventDraft): void {
     const id = `${this.#state.epoch}-${++this.#seq}`;
     const whole = { ...draft, turn: this.turn.id } as EventDraft;
     this.#state = fold(this.#state, { v: SCHEMA_VERSION, at: this.#now(), ...whole, id });
   }
 
   /** Begins a block at the next place. */
-  async start(draft: BlockDraft): Promise<BlockPlace> {
+  async start(draft: BlockDraft): Promise<BlockRef> {
     const { place, written } = this.startNow(draft);
     await written;
     return place;
   }
 
   /** The same for whoever writes more before anybody else can. */
-  startNow(draft: BlockDraft): { readonly place: BlockPlace; readonly written: Promise<void> } {
+  startNow(draft: BlockDraft): { readonly place: BlockRef; readonly written: Promise<void> } {
     const index = this.turn.items.length;
     const place = { run: draft.run, block: `b${index}`, index };
     return { place, written: this.write({ ...draft, ...place }) };
   }
 
   /** Writes what comes next until nothing does. @param next what is missing in the turn as it is then */
-  async writeUntilDone(next: (turn: Turn) => readonly TurnDraft[]): Promise<void> {
+  async writeUntilDone(next: (turn: Turn) => readonly TurnEventDraft[]): Promise<void> {
     for (let drafts = next(this.turn); drafts.length > 0; drafts = next(this.turn))
       for (const draft of drafts) await this.write(draft);
   }

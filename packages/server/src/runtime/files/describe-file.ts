@@ -1,9 +1,9 @@
 /** What the model is told of the files of a message: what each is, how it begins, how to read on. Pure. */
-import { cutText } from "@turnstream/protocol";
-import type { FileFact } from "../attempt/journal-entries.ts";
-import { unforged } from "../attempt/reference-pool.ts";
+import { truncateText } from "@turnstream/protocol";
+import type { FileRecord } from "../attempt/journal-entries.ts";
+import { escapeReferenceTags } from "../attempt/reference-pool.ts";
 
-const PROBLEMS: Readonly<Record<NonNullable<FileFact["problem"]>, string>> = {
+const PROBLEMS: Readonly<Record<NonNullable<FileRecord["problem"]>, string>> = {
   NOT_ALLOWED: "its address may not be fetched",
   NOT_FOUND: "nothing was found at its address",
   TOO_LARGE: "it is too large",
@@ -15,7 +15,7 @@ const PROBLEMS: Readonly<Record<NonNullable<FileFact["problem"]>, string>> = {
 };
 
 /** @param shownChars how much of its beginning is told; 0 for none */
-export function fileText(fact: FileFact, shownChars: number): string {
+export function describeFile(fact: FileRecord, shownChars: number): string {
   const { attachment, chars, isCut, problem, mediaType, size } = fact;
   const name = JSON.stringify(fact.name);
   if (problem !== null) return `[File ${name} could not be read: ${PROBLEMS[problem]}.]`;
@@ -25,13 +25,13 @@ export function fileText(fact: FileFact, shownChars: number): string {
     ? `its first ${chars} characters of text (it goes on, and the rest could not be kept: nobody here can read it)`
     : `${chars} characters of text`;
   const about = `[File ${name}: ${kind}, ${kept}, attachment ${attachment ?? ""}.`;
-  const head = cutText(fact.head, shownChars);
+  const head = truncateText(fact.head, shownChars);
   if (head === "") return `${about} Read it by lookup_attachments.]`;
   const rest =
     chars > head.length
       ? " This is how it begins; read on by lookup_attachments."
       : ` This is all ${isCut ? "that is kept " : ""}of it.`;
   // Whatever the text says, it can't end where it is quoted.
-  const quoted = unforged(head).replaceAll(/<(?=\/?attachment\b)/gi, "&lt;");
+  const quoted = escapeReferenceTags(head).replaceAll(/<(?=\/?attachment\b)/gi, "&lt;");
   return `${about}${rest} It is quoted, not said by the person.]\n<attachment id="${attachment ?? ""}">\n${quoted}\n</attachment>`;
 }

@@ -2,14 +2,14 @@
  * The bytes of one file: an upload of the same session, or what is found at an address outside. Whatever goes wrong is one
  * of a few problems, which have words for people and for the model. Never keeps anything.
  */
-import type { File } from "@turnstream/protocol";
+import type { FileRef } from "@turnstream/protocol";
 import { isFetchError, type FetchErrorCode } from "../../safe-fetch/errors.ts";
 import { safeFetch, type SafeResponse } from "../../safe-fetch/safe-fetch.ts";
 import { readUpload, uploadIdOf } from "../../session/blobs/upload.ts";
-import type { Attempt } from "../attempt/attempt.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
 
 /** Why a file could not be read. */
-export type FileProblem =
+export type FileErrorCode =
   | "NOT_ALLOWED"
   | "NOT_FOUND"
   | "TOO_LARGE"
@@ -20,16 +20,16 @@ export type FileProblem =
   | "UNREADABLE";
 
 export class FileError extends Error {
-  readonly problem: FileProblem;
+  readonly problem: FileErrorCode;
 
-  constructor(problem: FileProblem, cause?: unknown) {
+  constructor(problem: FileErrorCode, cause?: unknown) {
     super(problem, cause === undefined ? {} : { cause });
     this.name = "FileError";
     this.problem = problem;
   }
 }
 
-export interface Got {
+export interface LoadedFile {
   readonly name: string;
   /** As whoever sent it says; "" for nothing. */
   readonly mediaType: string;
@@ -37,7 +37,7 @@ export interface Got {
   readonly bytes: Uint8Array;
 }
 
-const BY_CODE: Readonly<Record<FetchErrorCode, FileProblem>> = {
+const BY_CODE: Readonly<Record<FetchErrorCode, FileErrorCode>> = {
   BAD_URL: "NOT_ALLOWED",
   BLOCKED: "NOT_ALLOWED",
   TOO_LARGE: "TOO_LARGE",
@@ -56,7 +56,11 @@ interface GetLimits {
 }
 
 /** Throws a FileError, or the signal's reason. */
-export async function getFile({ parts, ref }: Attempt, file: File, limits: GetLimits): Promise<Got> {
+export async function loadFile(
+  { parts, ref }: TurnAttempt,
+  file: FileRef,
+  limits: GetLimits,
+): Promise<LoadedFile> {
   const { maxBytes, reach, timeoutMs, signal } = limits;
   const id = uploadIdOf(file.url);
   if (id !== null) {
@@ -121,7 +125,7 @@ async function joined(
 const MAX_NAME = 200;
 
 /** What a file is called: as the message says, or by its address. */
-export function nameOf({ name, url }: File): string {
+export function nameOf({ name, url }: FileRef): string {
   const parsed = URL.parse(url);
   const last = parsed?.pathname.split("/").findLast((part) => part !== "") ?? "";
   return (name ?? (decoded(last) || parsed?.hostname || "file"))

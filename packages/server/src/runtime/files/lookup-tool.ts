@@ -3,12 +3,12 @@
  * characters, and finds words in it. Reads piece by piece; never more than it gives out, and never another session's.
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { cutText, type Json } from "@turnstream/protocol";
-import type { Attachment, Attachments, Piece } from "../../store/ports/files.ts";
-import type { Ref } from "../../store/refs.ts";
+import { truncateText, type Json } from "@turnstream/protocol";
+import type { Attachment, Attachments, TextChunk } from "../../store/ports/files.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import { type Tool, tool, ToolError } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
-import { isObject } from "../../util/json.ts";
+import { isJsonObject } from "../../util/json.ts";
 
 const MAX_LISTED = 100;
 const MAX_CHARS = 20_000;
@@ -57,7 +57,7 @@ const INPUT: StandardJSONSchemaV1<Wish> & StandardSchemaV1<Wish> = {
 };
 
 function problemOf(value: unknown): string | null {
-  if (!isObject(value as Json)) return "an object is needed";
+  if (!isJsonObject(value as Json)) return "an object is needed";
   for (const [key, given] of Object.entries(value as Record<string, unknown>)) {
     if (!(key in LOOKUP_SCHEMA.properties)) return `${key} is not known`;
     const isText = key === "id" || key === "search";
@@ -94,7 +94,7 @@ export const lookupAttachments: Tool = tool({
   },
 });
 
-async function attachmentOf(attachments: Attachments, ref: Ref, id: string): Promise<Attachment> {
+async function attachmentOf(attachments: Attachments, ref: SessionRef, id: string): Promise<Attachment> {
   const found = await attachments.get(ref, id);
   if (found === null) throw new ToolError(`There is no attachment ${id} in this conversation.`);
   return found;
@@ -106,13 +106,18 @@ function shown({ id, name, mediaType, size, chars, isCut }: Attachment) {
   return { id, name, type: mediaType, bytes: size, characters: chars, ...(isCut ? { note: CUT } : {}) };
 }
 
-async function readText(attachments: Attachments, ref: Ref, { id, chars, isCut }: Attachment, wish: Wish) {
+async function readText(
+  attachments: Attachments,
+  ref: SessionRef,
+  { id, chars, isCut }: Attachment,
+  wish: Wish,
+) {
   const line = Math.max(1, wish.line ?? 1);
   const isByLine = wish.offset === undefined;
   const place = isByLine ? { line } : { char: wish.offset ?? 0 };
   const first = await attachments.pieceAt(ref, id, place);
   let text = "";
-  let from: Piece | null = null;
+  let from: TextChunk | null = null;
   const wanted = isByLine ? (wish.lines ?? DEFAULT_LINES) : Infinity;
   for (let n = first; n !== null; n++) {
     const [piece] = await attachments.pieces(ref, id, { from: n, limit: 1 });
@@ -123,7 +128,7 @@ async function readText(attachments: Attachments, ref: Ref, { id, chars, isCut }
     if (reached.length > MAX_CHARS || countLines(reached) >= wanted) break;
   }
   const start = from === null ? "" : skip(text, from, place);
-  const cut = cutText(firstLines(start, wanted), MAX_CHARS);
+  const cut = truncateText(firstLines(start, wanted), MAX_CHARS);
   const at = (from?.at ?? 0) + text.length - start.length;
   const note = isCut ? { note: CUT } : {};
   return {
@@ -135,14 +140,14 @@ async function readText(attachments: Attachments, ref: Ref, { id, chars, isCut }
       ...note,
       text: cut,
     },
-    preview: cutText(cut, EXCERPT_CHARS),
+    preview: truncateText(cut, EXCERPT_CHARS),
   };
 }
 
 /** What comes from the wanted place on. */
 function skip(
   text: string,
-  from: Piece,
+  from: TextChunk,
   place: { readonly line: number } | { readonly char: number },
 ): string {
   if ("char" in place) return text.slice(Math.max(0, place.char - from.at));
@@ -177,7 +182,7 @@ interface Found {
 
 async function searchIn(
   attachments: Attachments,
-  ref: Ref,
+  ref: SessionRef,
   among: readonly Attachment[],
   search: string,
   signal: AbortSignal,
@@ -209,11 +214,11 @@ function plain(text: string): string {
   return text.normalize("NFC").toLowerCase();
 }
 
-function linesWith({ line, text }: Piece, words: readonly string[]): Omit<Found, "id">[] {
+function linesWith({ line, text }: TextChunk, words: readonly string[]): Omit<Found, "id">[] {
   return text.split("\n").flatMap((one, n) => {
     const compared = plain(one);
     if (!words.every((word) => compared.includes(word))) return [];
     const at = Math.max(0, compared.indexOf(words[0] ?? "") - EXCERPT_CHARS / 2);
-    return [{ line: line + n, text: cutText(one.slice(at), EXCERPT_CHARS) }];
+    return [{ line: line + n, text: truncateText(one.slice(at), EXCERPT_CHARS) }];
   });
 }

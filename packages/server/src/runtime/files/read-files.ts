@@ -3,83 +3,83 @@
  * pieces, told as one block at the beginning of the turn. What each file amounts to is committed with its text under the
  * turn's epoch, so that whoever goes on reads only the rest. A file that fails is told as failed, and the turn goes on.
  */
-import { cutText, type File } from "@turnstream/protocol";
+import { truncateText, type FileRef } from "@turnstream/protocol";
 import { extract, ExtractError } from "../../text-extraction/extract.ts";
-import type { Attempt } from "../attempt/attempt.ts";
-import { type FileFact, fileKey, FILES, MAIN } from "../attempt/journal-entries.ts";
-import type { BlockPlace } from "../events/turn-writer.ts";
-import type { RunScope } from "../attempt/run-context.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import { type FileRecord, fileKey, FILES_KEY, MAIN_RUN } from "../attempt/journal-entries.ts";
+import type { BlockRef } from "../events/turn-writer.ts";
+import type { RunContext } from "../attempt/run-context.ts";
 import { Semaphore } from "../../util/semaphore.ts";
-import { together } from "../../util/concurrency.ts";
-import type { Words } from "../strings.ts";
-import { FileError, getFile, nameOf } from "./load-file.ts";
-import { filesFor } from "./turn-files.ts";
+import { allOrAbort } from "../../util/concurrency.ts";
+import type { RuntimeStrings } from "../strings.ts";
+import { FileError, loadFile, nameOf } from "./load-file.ts";
+import { turnFiles } from "./turn-files.ts";
 
 const MAX_MESSAGE = 500;
 
-export async function readFiles({ attempt, agent }: RunScope): Promise<void> {
+export async function readFiles({ attempt, agent }: RunContext): Promise<void> {
   // A body has the message, and may well read them its own way.
-  if (attempt.recall(FILES) !== undefined || (agent.body !== null && !agent.attachments)) return;
-  const { files, known } = await filesFor(attempt);
+  if (attempt.recall(FILES_KEY) !== undefined || (agent.body !== null && !agent.attachments)) return;
+  const { files, known } = await turnFiles(attempt);
   if (files.length === 0 || known.size === files.length) return;
   const { env, words, files: limits } = attempt.parts;
   const reading: Reading = {
     attempt,
     known,
     // What an attempt before told by half is void; what it has read is told again at once.
-    place: await attempt.pen.start({ type: "files.start", run: MAIN, files: [...files] }),
+    place: await attempt.pen.start({ type: "files.start", run: MAIN_RUN, files: [...files] }),
     until: env.now() + limits.totalMs,
     shownChars: Math.min(limits.shownChars, Math.floor(limits.totalShownChars / files.length)),
     bytesLeft: limits.totalBytes - bytesRead(attempt, files),
   };
   const slots = new Semaphore(limits.width);
   const branches = files.map((file, n) => slots.run(attempt.signal, () => readOne(reading, file, n)));
-  const facts = await together(branches, (error) => attempt.abort(error));
+  const facts = await allOrAbort(branches, (error) => attempt.abort(error));
   const read = facts.filter(({ problem }) => problem === null).length;
   const cut = facts.filter(({ isCut }) => isCut).length;
-  const message = cutText(words.filesRead(read, files.length, cut), MAX_MESSAGE);
+  const message = truncateText(words.filesRead(read, files.length, cut), MAX_MESSAGE);
   const status = read > 0 ? "completed" : "failed";
   await attempt.pen.write({ type: "files.end", ...reading.place, status, message });
-  await attempt.commitStep(FILES, { blocks: [reading.place.block] });
+  await attempt.commitStep(FILES_KEY, { blocks: [reading.place.block] });
 }
 
 interface Reading {
-  readonly attempt: Attempt;
+  readonly attempt: TurnAttempt;
   /** What a turn that is tried again has read. */
-  readonly known: ReadonlyMap<number, FileFact>;
-  readonly place: BlockPlace;
+  readonly known: ReadonlyMap<number, FileRecord>;
+  readonly place: BlockRef;
   readonly until: number;
   readonly shownChars: number;
   bytesLeft: number;
 }
 
-function bytesRead(attempt: Attempt, files: readonly File[]): number {
+function bytesRead(attempt: TurnAttempt, files: readonly FileRef[]): number {
   return files.reduce((sum, _, n) => sum + (attempt.recall(fileKey(n))?.size ?? 0), 0);
 }
 
-async function readOne(reading: Reading, file: File, n: number): Promise<FileFact> {
+async function readOne(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
   const { attempt, place } = reading;
   const { pen, parts } = attempt;
   const { words } = parts;
   let fact = attempt.recall(fileKey(n)) ?? reading.known.get(n);
   if (fact === undefined) {
-    const message = cutText(words.readingFile(nameOf(file)), MAX_MESSAGE);
+    const message = truncateText(words.readingFile(nameOf(file)), MAX_MESSAGE);
     await pen.write({ type: "files.delta", ...place, status: "processing", message, file: n });
     fact = await parts.fileSlots.run(attempt.signal, () => keepOne(reading, file, n));
   }
   const { problem } = fact;
   const status = problem === null ? "completed" : "failed";
-  const message = cutText(wordsFor(words, fact), MAX_MESSAGE);
+  const message = truncateText(wordsFor(words, fact), MAX_MESSAGE);
   await pen.write({ type: "files.delta", ...place, status, message, file: n });
   return fact;
 }
 
-function wordsFor(words: Words, { name, problem, isCut }: FileFact): string {
+function wordsFor(words: RuntimeStrings, { name, problem, isCut }: FileRecord): string {
   if (problem !== null) return words.fileFailed(name, problem);
   return isCut ? words.fileCut(name) : "";
 }
 
-async function keepOne(reading: Reading, file: File, n: number): Promise<FileFact> {
+async function keepOne(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
   const { attempt } = reading;
   const { fact, text } = await tryOne(reading, file, n);
   await attempt.commitStep(fileKey(n), fact, {
@@ -95,11 +95,11 @@ async function keepOne(reading: Reading, file: File, n: number): Promise<FileFac
 }
 
 interface Read {
-  readonly fact: FileFact;
+  readonly fact: FileRecord;
   readonly text: readonly string[];
 }
 
-async function tryOne(reading: Reading, file: File, n: number): Promise<Read> {
+async function tryOne(reading: Reading, file: FileRef, n: number): Promise<Read> {
   const { attempt } = reading;
   const { parts, signal } = attempt;
   const nothing = {
@@ -124,7 +124,7 @@ async function tryOne(reading: Reading, file: File, n: number): Promise<Read> {
 
 const BY_CODE = { TIMEOUT: "TIMEOUT", MEMORY: "TOO_LARGE", UNREADABLE: "UNREADABLE" } as const;
 
-async function extractOne(reading: Reading, file: File, n: number): Promise<Read> {
+async function extractOne(reading: Reading, file: FileRef, n: number): Promise<Read> {
   const { attempt } = reading;
   const { parts, signal, turn } = attempt;
   const { files: limits, env } = parts;
@@ -143,7 +143,7 @@ async function extractOne(reading: Reading, file: File, n: number): Promise<Read
   };
   let size = 0;
   try {
-    const got = await getFile(attempt, file, { maxBytes: limits.bytes, reach, timeoutMs, signal });
+    const got = await loadFile(attempt, file, { maxBytes: limits.bytes, reach, timeoutMs, signal });
     size = got.bytes.byteLength;
     const { chars: maxChars, extractMs, extractMb: memoryMb } = limits;
     const { kind, mediaType, pieces, isCut } = await extract(
@@ -154,7 +154,7 @@ async function extractOne(reading: Reading, file: File, n: number): Promise<Read
     if (kind === "other") throw new FileError("UNSUPPORTED");
     const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
     const attachment = `file-${turn.number}-${n + 1}`;
-    const head = cutText(pieces[0] ?? "", reading.shownChars);
+    const head = truncateText(pieces[0] ?? "", reading.shownChars);
     const { name } = got;
     const fact = { name, url: file.url, mediaType, size, chars, isCut, attachment, head, problem: null };
     return { fact, text: pieces };

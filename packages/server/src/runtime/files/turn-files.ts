@@ -2,19 +2,19 @@
  * The files that a turn has to read: those of its message, or of the message of the turn that it tries again, with what
  * was read of them before that one failed or was stopped. Never fetches anything.
  */
-import { type File, restoreTurn } from "@turnstream/protocol";
-import type { Attempt } from "../attempt/attempt.ts";
-import { type FileFact, fileKey } from "../attempt/journal-entries.ts";
+import { type FileRef, restoreTurn } from "@turnstream/protocol";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import { type FileRecord, fileKey } from "../attempt/journal-entries.ts";
 
 interface FilesToRead {
-  readonly files: readonly File[];
-  readonly known: ReadonlyMap<number, FileFact>;
+  readonly files: readonly FileRef[];
+  readonly known: ReadonlyMap<number, FileRecord>;
 }
 
 /** Only the last turn can be tried again: those before it in a chain are the ones right before. */
 const PAGE = 20;
 
-export async function filesFor({ parts, ref, row }: Attempt): Promise<FilesToRead> {
+export async function turnFiles({ parts, ref, row }: TurnAttempt): Promise<FilesToRead> {
   const { store } = parts;
   const chain: string[] = [];
   let tried = row.retries;
@@ -33,7 +33,7 @@ export async function filesFor({ parts, ref, row }: Attempt): Promise<FilesToRea
     if (page.length < PAGE) break;
   }
   const kept = files.length === 0 || chain.length === 0 ? [] : await store.journal.kept(ref, chain);
-  const facts = new Map(kept.map(({ key, value }) => [key, value as unknown as FileFact]));
+  const facts = new Map(kept.map(({ key, value }) => [key, value as unknown as FileRecord]));
   const known = files.flatMap((_, n) => {
     const fact = facts.get(fileKey(n));
     return fact === undefined ? [] : [[n, fact] as const];

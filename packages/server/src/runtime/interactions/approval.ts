@@ -1,30 +1,36 @@
 /** A call waits for a person's approval: whether it needs one, what is shown, and what follows from the decision. */
 import { createHash } from "node:crypto";
-import { type Action, type ApprovalBlock, blocksOf, cutText, type Json } from "@turnstream/protocol";
+import {
+  type ApprovalAction,
+  type ApprovalBlock,
+  listBlocks,
+  truncateText,
+  type Json,
+} from "@turnstream/protocol";
 import { parseInput } from "../../models/tool-schema.ts";
 import type { ApprovalRequest } from "../../session/interactions/decide-approval.ts";
 import type { Allowance, InteractionChange } from "../../store/ports/interactions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
-import { approvalKey, type CallFact, mismatchKey } from "../attempt/journal-entries.ts";
-import { labelFor, type RunScope } from "../attempt/run-context.ts";
-import { failed } from "../attempt/tool-result.ts";
-import { neededApproval, type NeededApproval } from "../define/approval.ts";
+import { approvalKey, type ToolCallRecord, mismatchKey } from "../attempt/journal-entries.ts";
+import { callLabel, type RunContext } from "../attempt/run-context.ts";
+import { failedResult } from "../attempt/tool-result.ts";
+import { resolveApproval, type ApprovalRequirement } from "../define/approval.ts";
 import type { Tool } from "../define/tool.ts";
 import type { StepCall } from "../events/step-writer.ts";
-import type { Words } from "../strings.ts";
-import { awaitDecision, requestKey, storedIdOf } from "./await-decision.ts";
+import type { RuntimeStrings } from "../strings.ts";
+import { awaitDecision, requestKey, storedInteractionId } from "./await-decision.ts";
 
-export type Approved =
+export type ApprovalResult =
   | { readonly ok: true; readonly input: unknown }
-  | { readonly ok: false; readonly fact: CallFact };
+  | { readonly ok: false; readonly fact: ToolCallRecord };
 
-export async function askApproval(
-  scope: RunScope,
+export async function requestApproval(
+  scope: RunContext,
   call: StepCall,
   tool: Tool,
   input: unknown,
-): Promise<Approved> {
+): Promise<ApprovalResult> {
   const needed = await needOf(scope, call, tool, input);
   if (needed === null) return { ok: true, input };
   const { attempt } = scope;
@@ -40,11 +46,11 @@ export async function askApproval(
 
 /** Noted, so that a policy is asked once, and a deploy doesn't change what was asked for. */
 async function needOf(
-  scope: RunScope,
+  scope: RunContext,
   call: StepCall,
   tool: Tool,
   input: unknown,
-): Promise<NeededApproval | null> {
+): Promise<ApprovalRequirement | null> {
   const { attempt } = scope;
   const key = approvalKey(call.call);
   const noted = attempt.recall(key);
@@ -52,10 +58,10 @@ async function needOf(
   if (tool.approval === false) return null;
   const { tenant, session, turn, user } = attempt.row;
   const context = { tenant, session, turn, user, call: call.call };
-  const needed = await neededApproval(tool.approval, input, context).catch((error: unknown) => {
+  const needed = await resolveApproval(tool.approval, input, context).catch((error: unknown) => {
     attempt.parts.onError(error, `the approval policy of the tool ${call.name}`);
     // A policy that fails lets nothing through, by no rule either.
-    return neededApproval({ always: false }, input, context);
+    return resolveApproval({ always: false }, input, context);
   });
   const rule = needed?.always === true ? await ruleFor(scope, call) : null;
   if (rule === null) await attempt.note(key, needed);
@@ -64,13 +70,13 @@ async function needOf(
 }
 
 /** What a person has allowed for the rest of the session. */
-function ruleFor({ attempt, agent }: RunScope, { name }: StepCall): Promise<Allowance | null> {
+function ruleFor({ attempt, agent }: RunContext, { name }: StepCall): Promise<Allowance | null> {
   return attempt.parts.store.allowances.find(attempt.ref, agent.name, name);
 }
 
 async function audit(
   tx: Store,
-  { attempt, agent }: RunScope,
+  { attempt, agent }: RunContext,
   { call, name }: StepCall,
   action: string,
 ): Promise<void> {
@@ -80,18 +86,22 @@ async function audit(
 }
 
 /** As it was offered to the model. */
-function schemaOf({ pinned }: RunScope, { name }: StepCall): Json | undefined {
+function schemaOf({ pinned }: RunContext, { name }: StepCall): Json | undefined {
   return pinned.tools.find((offered) => offered.name === name)?.input;
 }
 
-async function tellRequest(scope: RunScope, call: StepCall, needed: NeededApproval): Promise<ApprovalBlock> {
+async function tellRequest(
+  scope: RunContext,
+  call: StepCall,
+  needed: ApprovalRequirement,
+): Promise<ApprovalBlock> {
   const { attempt, run } = scope;
   const { pen, parts } = attempt;
   const known = approvalOf(scope, call);
   if (known !== undefined) return known;
-  const label = labelFor(scope, call.name, call.input);
+  const label = callLabel(scope, call.name, call.input);
   const cut = cutInput(call.input, parts.words);
-  const actions: Action[] = [
+  const actions: ApprovalAction[] = [
     { name: call.name, input: cut ?? call.input, ...(label === "" ? {} : { label }) },
   ];
   await pen.start({
@@ -118,74 +128,74 @@ const MAX_INPUT_BYTES = 48_000;
 const SHOWN_CHARS = 4_096;
 
 /** How arguments begin that are too large to be shown; null for others. The whole is where the call is told. */
-function cutInput(input: Json, words: Words): string | null {
+function cutInput(input: Json, words: RuntimeStrings): string | null {
   const text = JSON.stringify(input);
   if (Buffer.byteLength(text) <= MAX_INPUT_BYTES) return null;
-  const shown = cutText(text, SHOWN_CHARS);
+  const shown = truncateText(text, SHOWN_CHARS);
   return `${shown} ${words.cutArguments(shown.length, text.length)}`;
 }
 
-function digestFor({ attempt }: RunScope, { call, name, input }: StepCall): string {
+function digestFor({ attempt }: RunContext, { call, name, input }: StepCall): string {
   const { session, turn } = attempt.row;
-  return digestOf({ session, turn, call, name, input });
+  return argumentsDigest({ session, turn, call, name, input });
 }
 
 /** What is about to run is what people were shown and what was decided on, or it doesn't run. */
-async function isAsShown(scope: RunScope, call: StepCall, block: ApprovalBlock): Promise<boolean> {
+async function isAsShown(scope: RunContext, call: StepCall, block: ApprovalBlock): Promise<boolean> {
   const { parts, ref, row } = scope.attempt;
-  const decided = await parts.store.interactions.get(ref, storedIdOf(row.turn, block));
+  const decided = await parts.store.interactions.get(ref, storedInteractionId(row.turn, block));
   const digest = digestFor(scope, call);
   return block.digest === digest && decided?.digest === digest;
 }
 
-async function refuseOther(scope: RunScope, call: StepCall): Promise<Approved> {
+async function refuseOther(scope: RunContext, call: StepCall): Promise<ApprovalResult> {
   const { attempt } = scope;
   const key = mismatchKey(call.call);
   if (attempt.recall(key) === undefined)
     await attempt.note(key, true, { also: (tx) => audit(tx, scope, call, "approval.mismatch") });
   const problem = `The call of ${call.name} was not made: it is not the one that was approved. Call it again, so that it is asked for again.`;
-  return { ok: false, fact: failed(problem, attempt.parts.words.toolFailed) };
+  return { ok: false, fact: failedResult(problem, attempt.parts.words.toolFailed) };
 }
 
-function approvalOf({ attempt }: RunScope, { call }: StepCall): ApprovalBlock | undefined {
-  return blocksOf(attempt.turn)
+function approvalOf({ attempt }: RunContext, { call }: StepCall): ApprovalBlock | undefined {
+  return listBlocks(attempt.turn)
     .filter((block) => block.kind === "approval")
     .findLast((block) => block.call === call);
 }
 
 async function outcomeOf(
-  { attempt }: RunScope,
+  { attempt }: RunContext,
   call: StepCall,
   tool: Tool,
   input: unknown,
   { status, body, reason }: InteractionChange,
-): Promise<Approved> {
+): Promise<ApprovalResult> {
   const { words } = attempt.parts;
   const why = reason === null ? "" : ` They said: ${reason}`;
   switch (status) {
     case "approved":
       return { ok: true, input };
     case "edited": {
-      const [action] = (body as unknown as { actions: readonly Action[] }).actions;
+      const [action] = (body as unknown as { actions: readonly ApprovalAction[] }).actions;
       const parsed = await parseInput(tool.input, action?.input);
       if (parsed.ok) return { ok: true, input: parsed.value };
       const problem = `The person changed the arguments to ones that don't fit the tool: ${parsed.problem}`;
-      return { ok: false, fact: failed(problem, words.toolFailed) };
+      return { ok: false, fact: failedResult(problem, words.toolFailed) };
     }
     case "timed_out":
       return {
         ok: false,
-        fact: failed(`Nobody approved the call of ${call.name} in time.`, words.notApproved),
+        fact: failedResult(`Nobody approved the call of ${call.name} in time.`, words.notApproved),
       };
     default:
       return {
         ok: false,
-        fact: failed(`The person rejected the call of ${call.name}.${why}`, words.rejected),
+        fact: failedResult(`The person rejected the call of ${call.name}.${why}`, words.rejected),
       };
   }
 }
 
 /** What a decision is bound to: the call and its arguments as they were shown. Pure. */
-export function digestOf(shown: { readonly [field: string]: Json }): string {
+export function argumentsDigest(shown: { readonly [field: string]: Json }): string {
   return `sha256:${createHash("sha256").update(canonicalJson(shown)).digest("hex")}`;
 }

@@ -9,14 +9,14 @@ import {
   type Json,
   type QuestionBlock,
 } from "@turnstream/protocol";
-import { deliverCommitted } from "../../session/archive/relay-outbox.ts";
-import { changeInteraction, updateOf } from "../../session/interactions/transition.ts";
+import { publishCommitted } from "../../session/archive/relay-outbox.ts";
+import { transitionInteraction, updateEvent } from "../../session/interactions/transition.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { Interaction, InteractionChange } from "../../store/ports/interactions.ts";
-import type { Attempt } from "../attempt/attempt.ts";
-import { askedKey } from "../attempt/journal-entries.ts";
-import type { TurnDraft } from "../events/turn-writer.ts";
-import type { Waiters } from "./decision-waiters.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import { requestedKey } from "../attempt/journal-entries.ts";
+import type { TurnEventDraft } from "../events/turn-writer.ts";
+import type { DecisionWaiters } from "./decision-waiters.ts";
 
 /** Looks by itself that often, in case nobody told us. */
 const LOOK_MS = 60_000;
@@ -24,13 +24,13 @@ const LOOK_MS = 60_000;
 const EARLY_MS = 100;
 
 /** What a turn waits for. */
-export type AskedBlock = ApprovalBlock | QuestionBlock | FormBlock;
+export type PendingBlock = ApprovalBlock | QuestionBlock | FormBlock;
 
 /** What it is called when nobody decides in time. */
 const EXPIRY = { approval: "timed_out", question: "timed_out", form: "expired", payment: "expired" } as const;
 
 /** The id under which a told request is kept. One call may ask for several forms, and each has an id of its own. */
-export function storedIdOf(turn: string, block: AskedBlock): string {
+export function storedInteractionId(turn: string, block: PendingBlock): string {
   return block.kind === "form" ? block.form : `${turn}/${block.call ?? ""}`;
 }
 
@@ -42,22 +42,22 @@ const PLACES = 1_000_000;
  * epoch, which is this attempt's alone: a place whose request was lost with the log may get another one, and who has
  * seen the first must not decide on that.
  */
-export function requestKey({ row, turn, epoch }: Pick<Attempt, "row" | "turn" | "epoch">): string {
+export function requestKey({ row, turn, epoch }: Pick<TurnAttempt, "row" | "turn" | "epoch">): string {
   return `${row.session}_${epoch * PLACES + turn.items.length}`;
 }
 
 /** @param block as it was told */
 export async function awaitDecision(
-  attempt: Attempt,
-  block: AskedBlock,
+  attempt: TurnAttempt,
+  block: PendingBlock,
   request: Json,
   schema?: Json,
 ): Promise<InteractionChange> {
   const { parts, ref } = attempt;
   const interaction = await commitRequest(attempt, block, request, schema);
   const change = await wait(attempt, interaction);
-  const { failure } = await deliverCommitted(parts, ref);
-  if (failure === null) hearDecision(attempt, block, change);
+  const { failure } = await publishCommitted(parts, ref);
+  if (failure === null) applyDecision(attempt, block, change);
   // A tool in the middle of its work can use what the person has filled in: it is told before the tool's result.
   else if (block.kind !== "form") throw failure;
   return change;
@@ -68,8 +68,8 @@ export async function awaitDecision(
  * changes nothing.
  */
 export async function commitRequest(
-  attempt: Attempt,
-  block: AskedBlock,
+  attempt: TurnAttempt,
+  block: PendingBlock,
   request: Json,
   schema?: Json,
 ): Promise<Interaction> {
@@ -77,7 +77,7 @@ export async function commitRequest(
   const { deadline, kind, run, id, index, call } = block;
   const digest = block.kind === "approval" ? block.digest : null;
   const asked = {
-    id: storedIdOf(row.turn, block),
+    id: storedInteractionId(row.turn, block),
     kind,
     turn: row.turn,
     run,
@@ -94,13 +94,13 @@ export async function commitRequest(
   if (known !== null) return known;
   let made: Interaction | null = null;
   await attempt.archive(async (tx) => {
-    await attempt.noteIn(tx, askedKey(asked.id), true);
+    await attempt.noteIn(tx, requestedKey(asked.id), true);
     made = (await tx.interactions.request(ref, asked)).interaction;
   });
   return made as unknown as Interaction;
 }
 
-async function wait(attempt: Attempt, asked: Interaction): Promise<InteractionChange> {
+async function wait(attempt: TurnAttempt, asked: Interaction): Promise<InteractionChange> {
   const waiter = attempt.parts.waiters.enter(attempt.ref.session);
   try {
     while (true) {
@@ -116,9 +116,9 @@ async function wait(attempt: Attempt, asked: Interaction): Promise<InteractionCh
 
 /** Null when it is not decided yet, after a while. */
 async function lookOnce(
-  { parts, ref, signal, waiting }: Attempt,
+  { parts, ref, signal, waiting }: TurnAttempt,
   asked: Interaction,
-  waiter: ReturnType<Waiters["enter"]>,
+  waiter: ReturnType<DecisionWaiters["enter"]>,
 ): Promise<InteractionChange | null> {
   const { interactions } = parts.store;
   const now = await interactions.get(ref, asked.id);
@@ -132,7 +132,7 @@ async function lookOnce(
   if (left > 0) await waiting(() => waiter.wait(Math.min(left, LOOK_MS), signal));
   else {
     const result = await parts.store.transaction((tx) =>
-      changeInteraction(tx, ref, now, { to: EXPIRY[now.kind] }),
+      transitionInteraction(tx, ref, now, { to: EXPIRY[now.kind] }),
     );
     if (!result.won && result.why === "early") {
       const early = Math.max(EARLY_MS, (result.current.deadline ?? Infinity) - result.at);
@@ -143,8 +143,8 @@ async function lookOnce(
 }
 
 /** Lets an attempt's own copy of its turn know what others have decided and told. */
-export function hearDecision({ pen }: Attempt, block: AskedBlock, change: InteractionChange): void {
+export function applyDecision({ pen }: TurnAttempt, block: PendingBlock, change: InteractionChange): void {
   if (block.version >= change.version) return;
   const { kind, run, id, index } = block;
-  pen.hear(updateOf({ kind, run, block: id, index }, change) as TurnDraft);
+  pen.hear(updateEvent({ kind, run, block: id, index }, change) as TurnEventDraft);
 }

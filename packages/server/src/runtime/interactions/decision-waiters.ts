@@ -1,7 +1,7 @@
 /** Who waits for a person in this process, by session, so that a decision finds them at once. Never asks the store. */
-import { pause } from "../../util/sleep.ts";
+import { interruptibleSleep } from "../../util/sleep.ts";
 
-export class Waiters {
+export class DecisionWaiters {
   readonly #waiting = new Map<string, Set<Waiter>>();
 
   wake(session: string): void {
@@ -42,7 +42,7 @@ class Waiter {
   /** Fulfilled when somebody has decided something since the last look, or after a while; throws the signal's reason. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#isWoken) return;
-    await pause(ms, signal, (go) => {
+    await interruptibleSleep(ms, signal, (go) => {
       this.#go = go;
       return () => {
         this.#go = null;

@@ -4,7 +4,7 @@
  */
 import {
   type Block,
-  blocksOf,
+  listBlocks,
   type FormBlock,
   type FormSchema,
   MAX_LABEL,
@@ -12,12 +12,12 @@ import {
 } from "@turnstream/protocol";
 import { FIELD_TYPES } from "@turnstream/protocol/schema";
 import type { JsonSchema } from "../../models/model.ts";
-import type { Attempt } from "../attempt/attempt.ts";
-import { MAX_FIELDS, MAX_OPTIONS, readForm } from "../define/form.ts";
-import { type CallFact, MAIN } from "../attempt/journal-entries.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import { MAX_FIELDS, MAX_OPTIONS, parseForm } from "../define/form.ts";
+import { type ToolCallRecord, MAIN_RUN } from "../attempt/journal-entries.ts";
 import { closeGroup } from "../events/groups.ts";
-import { failed, succeeded } from "../attempt/tool-result.ts";
-import type { RunScope } from "../attempt/run-context.ts";
+import { failedResult, successResult } from "../attempt/tool-result.ts";
+import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { commitRequest } from "./await-decision.ts";
 import { formIdFor } from "./form-id.ts";
@@ -64,7 +64,7 @@ const SHOWN = "The form is shown to the person. What they fill in will be the re
 const ONE_AT_A_TIME = "Only one form can be asked for at a time, and another is. Ask for this one later.";
 
 /** Of the calls of one step, the first that asks for a form; the others can't. */
-export class FormClaim {
+export class FormSlot {
   #call: string | null;
 
   /** @param call the one that has asked in an earlier attempt */
@@ -79,7 +79,7 @@ export class FormClaim {
 }
 
 /** Thrown by `requestForm` in a tool, to end it there. */
-export class FormWanted extends Error {
+export class FormRequested extends Error {
   readonly schema: FormSchema;
 
   constructor(schema: FormSchema) {
@@ -90,27 +90,27 @@ export class FormWanted extends Error {
 }
 
 /** The outcome of the tool `request_form`. */
-export function requestForm(scope: RunScope, call: StepCall): CallFact {
-  const read = readForm(call.input);
-  if (!read.ok) return failed(`The form can't be shown: ${read.problem}.`);
-  return formFact(scope, call, read.schema, { preview: "", parts: 0 });
+export function requestForm(scope: RunContext, call: StepCall): ToolCallRecord {
+  const read = parseForm(call.input);
+  if (!read.ok) return failedResult(`The form can't be shown: ${read.problem}.`);
+  return formRecord(scope, call, read.schema, { preview: "", parts: 0 });
 }
 
 /** @param shown what people read of the call's own result, and how many parts of it they have seen */
-export function formFact(
-  { attempt, formClaim }: RunScope,
+export function formRecord(
+  { attempt, formClaim }: RunContext,
   { call }: StepCall,
   schema: FormSchema,
   { preview, parts }: { readonly preview: string; readonly parts: number },
-): CallFact {
-  if (formClaim?.take(call) !== true) return failed(ONE_AT_A_TIME, preview, parts);
+): ToolCallRecord {
+  if (formClaim?.take(call) !== true) return failedResult(ONE_AT_A_TIME, preview, parts);
   const form = { form: formIdFor(attempt.row.turn, call), schema };
-  return { ...succeeded({ content: SHOWN, preview }, parts), form };
+  return { ...successResult({ content: SHOWN, preview }, parts), form };
 }
 
 /** Tells the form of a call, unless it is told, and commits it. */
-export async function tellForm(
-  scope: RunScope,
+export async function writeForm(
+  scope: RunContext,
   call: StepCall,
   form: string,
   schema: FormSchema,
@@ -118,7 +118,7 @@ export async function tellForm(
   const { attempt, run, path } = scope;
   const { pen, parts } = attempt;
   if (formsOf(attempt).every((block) => block.form !== form)) {
-    const group = path === MAIN ? closeGroup(pen.turn, parts.words.thought) : null;
+    const group = path === MAIN_RUN ? closeGroup(pen.turn, parts.words.thought) : null;
     const closed = group === null ? null : pen.write(group);
     const asked = pen.startNow({ type: "form.request", run, form, call: call.call, schema });
     await Promise.all([closed, asked.written]);
@@ -128,15 +128,15 @@ export async function tellForm(
 }
 
 /** Every form that outlives the turn is committed before the turn ends; a repeat changes nothing. */
-export async function commitForms(attempt: Attempt): Promise<void> {
+export async function commitForms(attempt: TurnAttempt): Promise<void> {
   const { agent, mode } = attempt.turn;
   for (const block of formsOf(attempt))
     await commitRequest(attempt, block, { schema: block.schema, agent, mode });
 }
 
 /** Also one that was filled in before its turn had ended. */
-function formsOf({ turn }: Attempt): FormBlock[] {
-  return blocksOf(turn).filter(
+function formsOf({ turn }: TurnAttempt): FormBlock[] {
+  return listBlocks(turn).filter(
     (block: Block): block is FormBlock => block.kind === "form" && outlivesTurn(block),
   );
 }

@@ -2,11 +2,11 @@
  * A form that a tool asks for while it runs, as MCP's elicitation does: told inside the open result of its call, and
  * waited for like an approval. Meanwhile the clocks of the turn and of the tool stand still, and the tool's slot is free.
  */
-import { blocksOf, type FormBlock, type FormSchema, type Json } from "@turnstream/protocol";
+import { listBlocks, type FormBlock, type FormSchema, type Json } from "@turnstream/protocol";
 import type { InteractionChange } from "../../store/ports/interactions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
-import type { Attempt } from "../attempt/attempt.ts";
-import type { RunScope } from "../attempt/run-context.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { awaitDecision } from "./await-decision.ts";
 import { formIdFor } from "./form-id.ts";
@@ -16,11 +16,11 @@ export type FormAnswer =
   | { readonly status: "declined" | "expired" | "cancelled" };
 
 /** A tool may ask again, and when it is run again it asks the same ones in the same order. */
-const asked = new WeakMap<Attempt, Map<string, number>>();
+const asked = new WeakMap<TurnAttempt, Map<string, number>>();
 
 /** Throws the attempt's reason when the turn is stopped or handed over meanwhile. */
-export async function askForm(
-  scope: RunScope,
+export async function awaitFormInTool(
+  scope: RunContext,
   call: StepCall,
   schema: FormSchema,
   options: { readonly timeoutSeconds: number },
@@ -40,7 +40,7 @@ export async function askForm(
 }
 
 async function tellForm(
-  { attempt, run }: RunScope,
+  { attempt, run }: RunContext,
   { call }: StepCall,
   schema: FormSchema,
   timeoutSeconds: number,
@@ -67,7 +67,7 @@ async function tellForm(
   return told;
 }
 
-function nextOf(attempt: Attempt, call: string): number {
+function nextOf(attempt: TurnAttempt, call: string): number {
   const counts = asked.get(attempt) ?? new Map<string, number>();
   asked.set(attempt, counts);
   const n = counts.get(call) ?? 0;
@@ -75,8 +75,8 @@ function nextOf(attempt: Attempt, call: string): number {
   return n;
 }
 
-function formsOf({ turn }: Attempt, call: string): FormBlock[] {
-  return blocksOf(turn).filter(
+function formsOf({ turn }: TurnAttempt, call: string): FormBlock[] {
+  return listBlocks(turn).filter(
     (block): block is FormBlock => block.kind === "form" && block.waits && block.call === call,
   );
 }

@@ -1,9 +1,9 @@
 /** What a person has answered, in the words of the questions and their options. Pure. */
-import type { Answer, Question } from "@turnstream/protocol";
+import type { QuestionAnswer, Question } from "@turnstream/protocol";
 
-export function spokenAnswers(
+export function formatAnswers(
   questions: readonly Question[],
-  answers: readonly Answer[],
+  answers: readonly QuestionAnswer[],
 ): { readonly question: string; readonly answer: string }[] {
   return answers.map(({ question: id, selected, text = "" }) => {
     const question = questions.find((one) => one.id === id);

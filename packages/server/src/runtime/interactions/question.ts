@@ -3,9 +3,9 @@
  * turn, and answered by its buttons or by a plain message.
  */
 import {
-  type Answer,
-  blocksOf,
-  cutText,
+  type QuestionAnswer,
+  listBlocks,
+  truncateText,
   type Json,
   MAX_LABEL,
   type Question,
@@ -13,14 +13,14 @@ import {
 } from "@turnstream/protocol";
 import type { JsonSchema } from "../../models/model.ts";
 import type { InteractionChange } from "../../store/ports/interactions.ts";
-import type { Attempt } from "../attempt/attempt.ts";
-import { MAIN, type CallFact } from "../attempt/journal-entries.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import { MAIN_RUN, type ToolCallRecord } from "../attempt/journal-entries.ts";
 import { closeGroup } from "../events/groups.ts";
-import { objectFrom, textField } from "../../util/json.ts";
-import { failed, succeeded } from "../attempt/tool-result.ts";
-import type { RunScope } from "../attempt/run-context.ts";
+import { asJsonObject, stringField } from "../../util/json.ts";
+import { failedResult, successResult } from "../attempt/tool-result.ts";
+import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
-import { spokenAnswers } from "./format-answers.ts";
+import { formatAnswers } from "./format-answers.ts";
 import { awaitDecision, requestKey } from "./await-decision.ts";
 
 const MAX_QUESTIONS = 20;
@@ -62,22 +62,25 @@ export const QUESTIONS_SCHEMA: JsonSchema = {
   additionalProperties: false,
 };
 
-export async function askQuestion(scope: RunScope, call: StepCall): Promise<CallFact> {
+export async function askQuestion(scope: RunContext, call: StepCall): Promise<ToolCallRecord> {
   const { attempt } = scope;
   const questions = questionsFrom(call.input);
   if (questions === null)
-    return failed("`questions` has to be a list of at least one question with its text.");
+    return failedResult("`questions` has to be a list of at least one question with its text.");
   if (Buffer.byteLength(JSON.stringify(questions)) > MAX_BYTES)
-    return failed(`The questions have more than ${MAX_BYTES} bytes. Ask less at once, in fewer words.`, "");
+    return failedResult(
+      `The questions have more than ${MAX_BYTES} bytes. Ask less at once, in fewer words.`,
+      "",
+    );
   const block = await tellRequest(scope, call, questions);
   const decided = await awaitDecision(attempt, block, { questions });
   const content =
     decided.status === "answered" ? answersOf(questions, decided) : await unanswered(attempt, decided);
-  return { ...succeeded({ content }, 0), preview: "" };
+  return { ...successResult({ content }, 0), preview: "" };
 }
 
 async function tellRequest(
-  scope: RunScope,
+  scope: RunContext,
   call: StepCall,
   questions: readonly Question[],
 ): Promise<QuestionBlock> {
@@ -85,7 +88,7 @@ async function tellRequest(
   const { pen, parts } = attempt;
   const known = questionOf(scope, call);
   if (known !== undefined) return known;
-  const group = path === MAIN ? closeGroup(pen.turn, parts.words.thought) : null;
+  const group = path === MAIN_RUN ? closeGroup(pen.turn, parts.words.thought) : null;
   const closed = group === null ? null : pen.write(group);
   const key = requestKey(attempt);
   const asked = pen.startNow({
@@ -102,15 +105,15 @@ async function tellRequest(
   return told;
 }
 
-function questionOf({ attempt }: RunScope, { call }: StepCall): QuestionBlock | undefined {
-  return blocksOf(attempt.turn)
+function questionOf({ attempt }: RunContext, { call }: StepCall): QuestionBlock | undefined {
+  return listBlocks(attempt.turn)
     .filter((block) => block.kind === "question")
     .findLast((block) => block.call === call);
 }
 
 /** As the model wrote them, with ids of our own. Null when there is nothing to ask. */
 function questionsFrom(input: Json): Question[] | null {
-  const list = objectFrom(input)["questions"];
+  const list = asJsonObject(input)["questions"];
   if (!Array.isArray(list) || list.length === 0) return null;
   const questions = (list as readonly Json[])
     .slice(0, MAX_QUESTIONS)
@@ -119,8 +122,8 @@ function questionsFrom(input: Json): Question[] | null {
 }
 
 function questionFrom(value: Json, id: string): Question | null {
-  const text = textField(value, "question");
-  const { options = [], multiple = false, free_text = true } = objectFrom(value);
+  const text = stringField(value, "question");
+  const { options = [], multiple = false, free_text = true } = asJsonObject(value);
   if (text === null || !Array.isArray(options)) return null;
   const labels = (options as readonly Json[]).filter((label): label is string => typeof label === "string");
   return {
@@ -128,7 +131,7 @@ function questionFrom(value: Json, id: string): Question | null {
     text,
     options: labels
       .slice(0, MAX_OPTIONS)
-      .map((label, n) => ({ id: `o${n + 1}`, label: cutText(label, MAX_LABEL) })),
+      .map((label, n) => ({ id: `o${n + 1}`, label: truncateText(label, MAX_LABEL) })),
     multiple: multiple === true,
     // Without options there would be no answer at all.
     free_text: free_text !== false || labels.length === 0,
@@ -136,7 +139,7 @@ function questionFrom(value: Json, id: string): Question | null {
 }
 
 /** A model that knows that more comes doesn't ask again. */
-async function unanswered({ parts, ref }: Attempt, { reason }: InteractionChange): Promise<string> {
+async function unanswered({ parts, ref }: TurnAttempt, { reason }: InteractionChange): Promise<string> {
   const why = reason === null ? "" : ` They said: ${reason}`;
   const next = (await parts.store.waiting.list(ref)).length > 0 ? ` ${MESSAGE_WAITS}` : "";
   return `The person did not answer.${why}${next}`;
@@ -144,8 +147,8 @@ async function unanswered({ parts, ref }: Attempt, { reason }: InteractionChange
 
 /** What the model reads. */
 function answersOf(questions: readonly Question[], { body }: InteractionChange): Json {
-  const { answers } = body as unknown as { readonly answers: readonly Answer[] };
-  const read = spokenAnswers(questions, answers);
+  const { answers } = body as unknown as { readonly answers: readonly QuestionAnswer[] };
+  const read = formatAnswers(questions, answers);
   const left = questions.filter(({ id }) => !answers.some((answer) => answer.question === id));
   return [...read, ...left.map(({ text }) => ({ question: text, answer: IN_ONE_MESSAGE }))];
 }

@@ -2,43 +2,48 @@
  * Sums older turns up when the conversation gets too long for the model. Told as a call and its result, so that people can
  * open it like any other step. When it can't be done, the conversation is told as it is: a long prompt may still fit.
  */
-import { cutText, MAX_PREVIEW } from "@turnstream/protocol";
+import { truncateText, MAX_PREVIEW } from "@turnstream/protocol";
 import { askModel } from "../../models/ask-model.ts";
 import { ModelError } from "../../models/errors.ts";
 import type { Model, Prompt } from "../../models/model.ts";
 import { NO_USAGE, usageOf } from "../../models/usage.ts";
 import { COMPACT } from "../define/agent.ts";
-import { type CompactFact, COMPACTED } from "../attempt/journal-entries.ts";
+import { type CompactionRecord, COMPACTION_KEY } from "../attempt/journal-entries.ts";
 import { openGroup } from "../events/groups.ts";
-import type { BlockPlace } from "../events/turn-writer.ts";
-import { toolsOf } from "../agent-loop/pinned-agent.ts";
-import type { RunScope } from "../attempt/run-context.ts";
-import { spentBy } from "../attempt/usage.ts";
-import { estimate } from "./trim-to-budget.ts";
-import { toldMessages } from "./form-continuations.ts";
-import type { Earlier } from "./prior-turns.ts";
+import type { BlockRef } from "../events/turn-writer.ts";
+import { toModelTools } from "../agent-loop/pinned-agent.ts";
+import type { RunContext } from "../attempt/run-context.ts";
+import { toUsageRecord } from "../attempt/usage.ts";
+import { estimateTokens } from "./trim-to-budget.ts";
+import { listMessages } from "./form-continuations.ts";
+import type { PriorTurns } from "./prior-turns.ts";
 
 const SUMMARY_CHARS = 8_000;
 const ASK =
   "Sum up the conversation so far for yourself: what the person wants, what was found and decided, names, numbers and open points. Write nothing else.";
 
 /** @param beside what the model is told as well */
-export async function compactIfLong(scope: RunScope, earlier: Earlier, beside: Prompt): Promise<Earlier> {
+export async function compactIfNeeded(
+  scope: RunContext,
+  earlier: PriorTurns,
+  beside: Prompt,
+): Promise<PriorTurns> {
   const { attempt, agent, pinned } = scope;
   const { afterTokens, keepTurns } = agent.compaction;
-  const known = attempt.recall(COMPACTED);
+  const known = attempt.recall(COMPACTION_KEY);
   if (known !== undefined) return after(earlier, known);
   const older = earlier.turns.slice(0, Math.max(0, earlier.turns.length - keepTurns));
   const upTo = older.at(-1)?.turn.number;
   const model = agent.compaction.model ?? agent.model;
   if (upTo === undefined || model === null) return earlier;
-  const length = estimate([...beside, ...promptOf(earlier)]) + estimate(toolsOf(pinned));
+  const length =
+    estimateTokens([...beside, ...summaryPrompt(earlier)]) + estimateTokens(toModelTools(pinned));
   if (length <= afterTokens) return earlier;
   const fact = await compact(scope, model, { ...earlier, turns: older }, upTo);
   return fact === null ? earlier : after(earlier, fact);
 }
 
-export function promptOf({ summary, turns }: Earlier): Prompt {
+export function summaryPrompt({ summary, turns }: PriorTurns): Prompt {
   const told: Prompt =
     summary === null
       ? []
@@ -49,19 +54,19 @@ export function promptOf({ summary, turns }: Earlier): Prompt {
           },
           { role: "assistant", content: [{ type: "text", text: "I have read it." }] },
         ];
-  return [...told, ...toldMessages(turns)];
+  return [...told, ...listMessages(turns)];
 }
 
-function after(earlier: Earlier, { summary, upTo }: CompactFact): Earlier {
+function after(earlier: PriorTurns, { summary, upTo }: CompactionRecord): PriorTurns {
   return { summary, turns: earlier.turns.filter(({ turn }) => turn.number > upTo) };
 }
 
 async function compact(
-  scope: RunScope,
+  scope: RunContext,
   model: Model,
-  earlier: Earlier,
+  earlier: PriorTurns,
   upTo: number,
-): Promise<CompactFact | null> {
+): Promise<CompactionRecord | null> {
   const { attempt, run, path } = scope;
   const { pen, parts } = attempt;
   const group = openGroup(pen.turn);
@@ -73,10 +78,15 @@ async function compact(
   const result = await pen.start({ type: "tool_result.start", run, ...named });
   try {
     const { summary, usage } = await ask(scope, model, earlier);
-    await endResult(scope, result, "success", cutText(summary, MAX_PREVIEW));
+    await endResult(scope, result, "success", truncateText(summary, MAX_PREVIEW));
     const blocks = [asked.block, result.block];
-    const fact: CompactFact = { summary, upTo, blocks, ...spentBy(scope.agent, model.modelId, usage) };
-    await attempt.commitStep(COMPACTED, fact, { kept: true });
+    const fact: CompactionRecord = {
+      summary,
+      upTo,
+      blocks,
+      ...toUsageRecord(scope.agent, model.modelId, usage),
+    };
+    await attempt.commitStep(COMPACTION_KEY, fact, { kept: true });
     attempt.spending.add(path, fact);
     return fact;
   } catch (error) {
@@ -87,10 +97,13 @@ async function compact(
   }
 }
 
-async function ask({ attempt, agent }: RunScope, model: Model, earlier: Earlier) {
+async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorTurns) {
   const { parts, signal } = attempt;
   const { providerOptions, headers } = agent.settings;
-  const prompt: Prompt = [...promptOf(earlier), { role: "user", content: [{ type: "text", text: ASK }] }];
+  const prompt: Prompt = [
+    ...summaryPrompt(earlier),
+    { role: "user", content: [{ type: "text", text: ASK }] },
+  ];
   const request = {
     prompt,
     ...(providerOptions === undefined ? {} : { providerOptions }),
@@ -104,12 +117,12 @@ async function ask({ attempt, agent }: RunScope, model: Model, earlier: Earlier)
       if (part.type === "finish") usage = usageOf(part.usage);
     }
   });
-  return { summary: cutText(summary, SUMMARY_CHARS), usage };
+  return { summary: truncateText(summary, SUMMARY_CHARS), usage };
 }
 
 async function endResult(
-  { attempt }: RunScope,
-  place: BlockPlace,
+  { attempt }: RunContext,
+  place: BlockRef,
   status: "success" | "error",
   preview: string,
 ): Promise<void> {

@@ -2,12 +2,12 @@
  * Turns that went on from a form, as a model reads them: what became of the form is the result of the call that asked for
  * it, and is said once more where that result is not what the model has read last. Pure.
  */
-import { blocksOf, type Turn, type UserMessage } from "@turnstream/protocol";
+import { listBlocks, type Turn, type UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
-import { type FormOutcome, formResult } from "./form-result.ts";
-import { isWordless, userMessage } from "./turn-messages.ts";
+import { type FormOutcome, formResultText } from "./form-result.ts";
+import { isEmptyMessage, userMessage } from "./turn-messages.ts";
 
-export interface ToldTurn {
+export interface TurnWithMessages {
   readonly turn: Turn;
   readonly messages: Prompt;
   /** What became of the form that it went on from, in words; null when it went on from none. */
@@ -18,32 +18,35 @@ export interface ToldTurn {
 const GONE_ON = "(I have dealt with the form.)";
 
 /** @param outcome null for what is no form */
-export function goneOn(outcome: FormOutcome | null): string {
-  return outcome === null ? GONE_ON : `${GONE_ON}\n${JSON.stringify(formResult(outcome))}`;
+export function continuedTurns(outcome: FormOutcome | null): string {
+  return outcome === null ? GONE_ON : `${GONE_ON}\n${JSON.stringify(formResultText(outcome))}`;
 }
 
 /** @param earlier what is told before the first of them */
-export function toldMessages(turns: readonly ToldTurn[], earlier: readonly ToldTurn[] = []): Prompt {
+export function listMessages(
+  turns: readonly TurnWithMessages[],
+  earlier: readonly TurnWithMessages[] = [],
+): Prompt {
   return turns.flatMap((one, n) => {
     const { turn, messages, gone } = one;
-    return [...triggerOf(turn.message, gone, [...earlier, ...turns.slice(0, n)]), ...messages];
+    return [...continuationMessage(turn.message, gone, [...earlier, ...turns.slice(0, n)]), ...messages];
   });
 }
 
 /** @param before the turns that the model reads before it */
-export function triggerOf(
+export function continuationMessage(
   message: UserMessage | null,
   gone: string | null,
-  before: readonly ToldTurn[],
+  before: readonly TurnWithMessages[],
 ): Prompt {
   if (message === null || gone === null) return [];
   const asked = before.findLast(({ turn }) => asks(turn, message.resumes));
   const isLast = asked !== undefined && asked === before.at(-1) && asked.messages.at(-1)?.role === "tool";
   // With words of its own it is enough that the result is there, and was not summed up.
-  const isRead = isWordless(message) ? isLast : asked !== undefined;
+  const isRead = isEmptyMessage(message) ? isLast : asked !== undefined;
   return isRead ? [] : [userMessage({ ...message, files: [], text: gone })];
 }
 
 function asks(turn: Turn, form: string | null): boolean {
-  return blocksOf(turn).some((block) => block.kind === "form" && block.form === form);
+  return listBlocks(turn).some((block) => block.kind === "form" && block.form === form);
 }

@@ -1,22 +1,22 @@
 /** What became of a form, as a model reads it: the result of the call that asked for it. Pure. */
 import {
   type Block,
-  blocksOf,
+  listBlocks,
   findRun,
   type FormBlock,
   type FormField,
   type Json,
   outlivesTurn,
-  runOfCall,
+  findSubAgentRun,
   type Turn,
 } from "@turnstream/protocol";
 
 export type FormOutcome = Pick<FormBlock, "schema" | "status" | "values" | "reason">;
 
 /** The forms that a call has asked for, by itself or through the sub-agent that it started. */
-export function formsOfCall(turn: Turn, call: string): FormBlock[] {
-  const sub = runOfCall(turn, call)?.id;
-  return blocksOf(turn).filter(
+export function findForms(turn: Turn, call: string): FormBlock[] {
+  const sub = findSubAgentRun(turn, call)?.id;
+  return listBlocks(turn).filter(
     (block: Block): block is FormBlock =>
       block.kind === "form" &&
       outlivesTurn(block) &&
@@ -30,11 +30,11 @@ function isBelow(turn: Turn, run: string, above: string): boolean {
   return false;
 }
 
-export function formResult({ schema, status, values, reason }: FormOutcome): Json {
+export function formResultText({ schema, status, values, reason }: FormOutcome): Json {
   const { title } = schema;
   switch (status) {
     case "submitted":
-      return { form: title, status, values: readable(schema.fields, values ?? {}) };
+      return { form: title, status, values: formatFormValues(schema.fields, values ?? {}) };
     case "declined":
       return {
         form: title,
@@ -51,7 +51,7 @@ export function formResult({ schema, status, values, reason }: FormOutcome): Jso
 }
 
 /** What was filled in, with what people read, and without what they left empty. */
-export function readable(
+export function formatFormValues(
   fields: readonly FormField[],
   values: Readonly<Record<string, Json>>,
 ): { readonly name: string; readonly label: string; readonly value: Json }[] {

@@ -3,7 +3,7 @@ import type { Memory } from "../../store/ports/knowledge.ts";
 import type { RecallLimits } from "../define/agent.ts";
 
 /** @param memories in the order in which they count */
-export function withMemories(
+export function addMemories(
   instructions: string,
   memories: readonly Memory[],
   limits: RecallLimits | null,

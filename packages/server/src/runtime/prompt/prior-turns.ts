@@ -3,8 +3,8 @@
  * those that were summed up. Read from the archive, page by page, as far back as needed.
  */
 import {
-  blocksOf,
-  cutText,
+  listBlocks,
+  truncateText,
   isPending,
   mainRun,
   restoreTurn,
@@ -12,25 +12,25 @@ import {
   type UserMessage,
 } from "@turnstream/protocol";
 import type { ContentPart } from "../../session/history/model-content.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import {
   CALL_PREFIX,
   callKey,
   startKey,
-  type CallFact,
-  type CompactFact,
-  COMPACTED,
-  type FileFact,
+  type ToolCallRecord,
+  type CompactionRecord,
+  COMPACTION_KEY,
+  type FileRecord,
   fileKey,
 } from "../attempt/journal-entries.ts";
 import type { Prompt } from "../../models/model.ts";
 import { lastId } from "../attempt/reference-pool.ts";
 import type { FormOutcome } from "./form-result.ts";
-import { goneOn, type ToldTurn } from "./form-continuations.ts";
+import { continuedTurns, type TurnWithMessages } from "./form-continuations.ts";
 import { turnMessages } from "./turn-messages.ts";
 
-interface EarlierTurn extends ToldTurn {
+interface EarlierTurn extends TurnWithMessages {
   /** What can be cited of it, and the last id that it gave: set where the turn that asks tries this one again. */
   readonly cited: Cited | null;
 }
@@ -40,7 +40,7 @@ interface Cited {
   readonly lastId: number;
 }
 
-export interface Earlier {
+export interface PriorTurns {
   /** What is summed up, if anything. */
   readonly summary: string | null;
   /** Ascending. */
@@ -56,18 +56,18 @@ const OLDER_CHARS = 1_000;
 /** Of a message that was too long for an event; it was told in full when it came. */
 const MESSAGE_CHARS = 100_000;
 
-type FileOf = (n: number) => FileFact | undefined;
+type FileOf = (n: number) => FileRecord | undefined;
 
 /**
  * @param before the turn that asks
  * @param readNow what it has read itself of the files of the turn that it tries again
  */
-export async function readEarlier(
+export async function readPriorTurns(
   store: Store,
-  ref: Ref,
+  ref: SessionRef,
   before: Pick<Turn, "id" | "number" | "retries">,
   readNow: FileOf = () => undefined,
-): Promise<Earlier> {
+): Promise<PriorTurns> {
   const turns: EarlierTurn[] = [];
   // By the turn that was tried again: what the one after it has read of its files.
   const readLater = new Map<string | null, FileOf>([[before.retries, readNow]]);
@@ -84,23 +84,23 @@ export async function readEarlier(
     );
     const facts = new Map(kept.map(({ turn, key, value }) => [`${turn} ${key}`, value]));
     for (const record of page) {
-      const turn = await withForms(store, ref, restoreTurn(record.snapshot));
+      const turn = await attachForms(store, ref, restoreTurn(record.snapshot));
       if (turn.id === before.id || turn.number >= before.number) continue;
       const isCitable = turn.id === tried;
       if (isCitable) tried = turn.retries;
       const resultChars = isCitable ? Infinity : turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
       const resultOf = (call: string) =>
-        facts.get(`${turn.id} ${CALL_PREFIX}${call}`) as CallFact | undefined;
+        facts.get(`${turn.id} ${CALL_PREFIX}${call}`) as ToolCallRecord | undefined;
       const fileOf: FileOf = (n) =>
-        (facts.get(`${turn.id} ${fileKey(n)}`) as FileFact | undefined) ?? readLater.get(turn.id)?.(n);
+        (facts.get(`${turn.id} ${fileKey(n)}`) as FileRecord | undefined) ?? readLater.get(turn.id)?.(n);
       readLater.set(turn.retries, fileOf);
       const hasBegun = (call: string): boolean => facts.has(`${turn.id} ${startKey(call)}`);
-      const message = turn.message === null ? null : await wholeOf(store, ref, turn.message, MESSAGE_CHARS);
+      const message = turn.message === null ? null : await loadWhole(store, ref, turn.message, MESSAGE_CHARS);
       const options = { resultOf, fileOf, hasBegun, resultChars, isCitable };
       const messages = turnMessages({ ...turn, message }, options);
-      const gone = await readGone(store, ref, message);
+      const gone = await readContinuation(store, ref, message);
       turns.push({ turn, messages, gone, cited: isCitable ? citedOf(turn, kept) : null });
-      const compact = facts.get(`${turn.id} ${COMPACTED}`) as unknown as CompactFact | undefined;
+      const compact = facts.get(`${turn.id} ${COMPACTION_KEY}`) as unknown as CompactionRecord | undefined;
       if (compact !== undefined) {
         return {
           summary: compact.summary,
@@ -117,11 +117,11 @@ export async function readEarlier(
 /** The main run may go on citing what it was given; ids of all runs are taken. */
 function citedOf(turn: Turn, kept: Awaited<ReturnType<Store["journal"]["kept"]>>): Cited {
   const main = mainRun(turn)?.id;
-  const own = blocksOf(turn).flatMap((block) =>
+  const own = listBlocks(turn).flatMap((block) =>
     block.kind === "tool_call" && block.run === main ? [callKey(block.call)] : [],
   );
   const facts = kept.filter((entry) => entry.turn === turn.id && entry.key.startsWith(CALL_PREFIX));
-  const poolOf = ({ value }: (typeof facts)[number]) => (value as unknown as CallFact).pool ?? [];
+  const poolOf = ({ value }: (typeof facts)[number]) => (value as unknown as ToolCallRecord).pool ?? [];
   return {
     pool: facts.filter(({ key }) => own.includes(key)).flatMap(poolOf),
     lastId: Math.max(0, ...facts.map((fact) => lastId({ pool: poolOf(fact) }))),
@@ -132,14 +132,14 @@ function citedOf(turn: Turn, kept: Awaited<ReturnType<Store["journal"]["kept"]>>
 function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
   const retried = new Set(newestFirst.flatMap(({ turn }) => turn.retries ?? []));
   return newestFirst
-    .map((one) => (retried.has(one.turn.id) ? { ...one, messages: withoutLast(one.messages) } : one))
+    .map((one) => (retried.has(one.turn.id) ? { ...one, messages: dropLast(one.messages) } : one))
     .toReversed();
 }
 
 /** A form may have been filled in after its turn was archived: the store knows first. */
-export async function withForms(store: Store, ref: Ref, turn: Turn): Promise<Turn> {
+export async function attachForms(store: Store, ref: SessionRef, turn: Turn): Promise<Turn> {
   let { items } = turn;
-  for (const block of blocksOf(turn)) {
+  for (const block of listBlocks(turn)) {
     if (block.kind !== "form" || !isPending(block)) continue;
     const outcome = await readOutcome(store, ref, block.form);
     if (outcome !== null) items = items.with(block.index, { ...block, ...outcome });
@@ -148,13 +148,17 @@ export async function withForms(store: Store, ref: Ref, turn: Turn): Promise<Tur
 }
 
 /** What became of the form that a message goes on from; null when it goes on from none. */
-export async function readGone(store: Store, ref: Ref, message: UserMessage | null): Promise<string | null> {
+export async function readContinuation(
+  store: Store,
+  ref: SessionRef,
+  message: UserMessage | null,
+): Promise<string | null> {
   const form = message?.resumes ?? null;
-  return form === null ? null : goneOn(await readOutcome(store, ref, form));
+  return form === null ? null : continuedTurns(await readOutcome(store, ref, form));
 }
 
 /** Null for a form that isn't there. */
-async function readOutcome(store: Store, ref: Ref, form: string): Promise<FormOutcome | null> {
+async function readOutcome(store: Store, ref: SessionRef, form: string): Promise<FormOutcome | null> {
   const interaction = await store.interactions.byKey(ref, form);
   if (interaction?.kind !== "form") return null;
   const { schema } = interaction.request as unknown as Pick<FormOutcome, "schema">;
@@ -165,14 +169,14 @@ async function readOutcome(store: Store, ref: Ref, form: string): Promise<FormOu
 }
 
 /** What a model said after the last result, or after the message, is what it will say again. */
-export function withoutLast(messages: Prompt): Prompt {
+export function dropLast(messages: Prompt): Prompt {
   return messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
 }
 
 /** A message with all of its text, as far as wanted. */
-export async function wholeOf(
+export async function loadWhole(
   store: Store,
-  ref: Ref,
+  ref: SessionRef,
   message: UserMessage,
   maxChars = Infinity,
 ): Promise<UserMessage> {
@@ -180,5 +184,5 @@ export async function wholeOf(
   const blob = await store.blobs.get(ref, message.whole.blob);
   if (blob === null) return message;
   const text = Buffer.from(blob.body).toString("utf8");
-  return { ...message, text: text.length <= maxChars ? text : `${cutText(text, maxChars)} [cut]` };
+  return { ...message, text: text.length <= maxChars ? text : `${truncateText(text, maxChars)} [cut]` };
 }

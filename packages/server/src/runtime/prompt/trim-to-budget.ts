@@ -2,9 +2,9 @@
  * Keeps the prompt of a run that makes many steps within what its model can read: results of older steps are shortened once
  * it gets too long. Pure, and the same whenever it is asked: a turn that goes on elsewhere sends what was sent before.
  */
-import { cutText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol";
 import type { Prompt, PromptMessage, PromptToolOutput } from "../../models/model.ts";
-import { asText } from "../attempt/tool-result.ts";
+import { stringifyContent } from "../attempt/tool-result.ts";
 
 const CHARS_PER_TOKEN = 4;
 /** How much is left of a result, and how many of the newest steps stay as they are. */
@@ -14,7 +14,7 @@ const NEWEST = 2;
 const STRIDE = 8;
 
 /** Nobody tokenises here: a quarter of the characters is near enough to decide when something is too long. */
-export function estimate(said: unknown): number {
+export function estimateTokens(said: unknown): number {
   return Math.ceil(JSON.stringify(said).length / CHARS_PER_TOKEN);
 }
 
@@ -22,8 +22,8 @@ export function estimate(said: unknown): number {
  * @param first where the run's own steps begin
  * @param tokens how long it may be, what the tools take up left out
  */
-export function fitted(prompt: Prompt, first: number, tokens: number): Prompt {
-  let over = estimate(prompt) - tokens;
+export function trimToBudget(prompt: Prompt, first: number, tokens: number): Prompt {
+  let over = estimateTokens(prompt) - tokens;
   if (over <= 0) return prompt;
   const results = prompt.flatMap(({ role }, at) => (role === "tool" && at >= first ? [at] : []));
   const older = results.slice(0, -NEWEST);
@@ -33,7 +33,7 @@ export function fitted(prompt: Prompt, first: number, tokens: number): Prompt {
     const message = prompt[at];
     if (message === undefined) continue;
     const shortened = shorten(message);
-    over -= estimate(message) - estimate(shortened);
+    over -= estimateTokens(message) - estimateTokens(shortened);
     short.set(at, shortened);
   }
   return prompt.map((message, at) => short.get(at) ?? message);
@@ -49,8 +49,8 @@ function shorten(message: PromptMessage): PromptMessage {
 
 function shortOutput(output: PromptToolOutput): PromptToolOutput {
   if (output.type !== "text" && output.type !== "error-text" && output.type !== "json") return output;
-  const text = asText(output.value as never);
+  const text = stringifyContent(output.value as never);
   if (text.length <= SHORT_CHARS) return output;
-  const value = `${cutText(text, SHORT_CHARS)} [cut, ${text.length} characters]`;
+  const value = `${truncateText(text, SHORT_CHARS)} [cut, ${text.length} characters]`;
   return { type: output.type === "error-text" ? "error-text" : "text", value };
 }

@@ -5,34 +5,34 @@
  */
 import {
   type Block,
-  blocksOf,
-  cutText,
+  listBlocks,
+  truncateText,
   type FormBlock,
-  inputOf,
-  labelOf,
+  currentInput,
+  toolLabel,
   mainRun,
   type TextBlock,
   type ToolCallBlock,
   type Turn,
 } from "@turnstream/protocol";
 import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/model.ts";
-import type { KeptContent } from "../../session/history/model-content.ts";
+import type { ModelContent } from "../../session/history/model-content.ts";
 import { COMPACT, SHARE_THOUGHT } from "../define/agent.ts";
-import { formResult, formsOfCall } from "./form-result.ts";
-import type { FileFact } from "../attempt/journal-entries.ts";
-import { fileText } from "../files/describe-file.ts";
-import { objectFrom } from "../../util/json.ts";
+import { formResultText, findForms } from "./form-result.ts";
+import type { FileRecord } from "../attempt/journal-entries.ts";
+import { describeFile } from "../files/describe-file.ts";
+import { asJsonObject } from "../../util/json.ts";
 import { markersIn, withoutMarkers } from "../events/citation-markers.ts";
-import { idsOf, modelText, unwrapped } from "../attempt/reference-pool.ts";
-import { asText } from "../attempt/tool-result.ts";
+import { referenceIds, modelText, unwrapReferences } from "../attempt/reference-pool.ts";
+import { stringifyContent } from "../attempt/tool-result.ts";
 
 export interface TurnMessagesOptions {
   /** What a call gave, for the model. */
-  readonly resultOf: (call: string) => KeptContent | undefined;
+  readonly resultOf: (call: string) => ModelContent | undefined;
   /** Whether a call had begun whose outcome was never noted. */
   readonly hasBegun: (call: string) => boolean;
   /** What a file of the message amounted to. */
-  readonly fileOf: (n: number) => FileFact | undefined;
+  readonly fileOf: (n: number) => FileRecord | undefined;
   /** How much of a result is told again, and of the beginning of a file, in characters. */
   readonly resultChars: number;
   /** Whether what it cites can still be cited: by a turn that tries it again. */
@@ -41,7 +41,7 @@ export interface TurnMessagesOptions {
 
 export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
   const prompt: Prompt = [];
-  if (turn.message !== null && !isWordless(turn.message)) prompt.push(userMessage(turn.message, options));
+  if (turn.message !== null && !isEmptyMessage(turn.message)) prompt.push(userMessage(turn.message, options));
   const main = mainRun(turn)?.id;
   let assistant: AssistantContent = [];
   let calls: Block[] = [];
@@ -53,7 +53,7 @@ export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
     if (results.length > 0) prompt.push({ role: "tool", content: results });
     [assistant, calls] = [[], []];
   };
-  for (const block of blocksOf(turn)) {
+  for (const block of listBlocks(turn)) {
     // Its summary is told at the beginning of the conversation, and the tool is ours.
     if (block.run !== main || ("name" in block && block.name === COMPACT)) continue;
     // What comes after a result is another step, and the model has read the results before it.
@@ -86,9 +86,9 @@ function textOf({ text, annotations }: TextBlock, { isCitable }: TurnMessagesOpt
 }
 
 function inputFor(turn: Turn, call: ToolCallBlock, options: TurnMessagesOptions) {
-  const input = objectFrom(call.input ?? inputOf(call));
+  const input = asJsonObject(call.input ?? currentInput(call));
   if (call.name !== SHARE_THOUGHT) return input;
-  const told = blocksOf(turn).find((block) => block.kind === "text" && block.call === call.call);
+  const told = listBlocks(turn).find((block) => block.kind === "text" && block.call === call.call);
   return told?.kind === "text" ? { ...input, thought: textOf(told, options) } : input;
 }
 
@@ -101,19 +101,19 @@ export function userMessage(
 ): Prompt[number] {
   const files = message.files.map(({ url, name }, n) => {
     const fact = fileOf(n);
-    return fact === undefined ? `[File: ${name ?? url}]` : fileText(fact, resultChars);
+    return fact === undefined ? `[File: ${name ?? url}]` : describeFile(fact, resultChars);
   });
   const text = [message.text, ...files].filter((line) => line !== "").join("\n");
   return { role: "user", content: [{ type: "text", text: text === "" ? "(nothing)" : text }] };
 }
 
 /** It only goes on from a form, and what became of that is told where the form was asked for. */
-export function isWordless({ text, files, resumes }: NonNullable<Turn["message"]>): boolean {
+export function isEmptyMessage({ text, files, resumes }: NonNullable<Turn["message"]>): boolean {
   return text === "" && files.length === 0 && resumes !== null;
 }
 
 function hasResultBefore(turn: Turn, call: string, index: number): boolean {
-  return blocksOf(turn).some(
+  return listBlocks(turn).some(
     (block) => block.kind === "tool_result" && block.call === call && block.index < index,
   );
 }
@@ -134,13 +134,13 @@ function outputOf(
 ): PromptToolOutput {
   const { resultOf, hasBegun, resultChars } = options;
   const kept = resultOf(call.call);
-  const forms = formsOfCall(turn, call.call);
+  const forms = findForms(turn, call.call);
   if (forms.length > 0) return formOutput(forms, call, kept, options);
   if (kept === undefined && hasBegun(call.call)) {
-    const value = `${labelOf(call)} was interrupted while it ran. Nobody knows whether it took effect.`;
+    const value = `${toolLabel(call)} was interrupted while it ran. Nobody knows whether it took effect.`;
     return { type: "error-text", value };
   }
-  const shown = blocksOf(turn).find((block) => block.kind === "tool_result" && block.call === call.call);
+  const shown = listBlocks(turn).find((block) => block.kind === "tool_result" && block.call === call.call);
   const text =
     kept !== undefined ? keptText(kept, options) : shown?.kind === "tool_result" ? shown.preview : "";
   const status = kept?.status ?? (shown?.kind === "tool_result" ? shown.status : "cancelled");
@@ -155,35 +155,35 @@ function outputOf(
     // As it was told when it came: a provider's cache then knows it.
     return { type: "json", value: kept.content as never };
   }
-  const value = isCut ? `${cutText(text, resultChars)} [cut, ${text.length} characters]` : text;
+  const value = isCut ? `${truncateText(text, resultChars)} [cut, ${text.length} characters]` : text;
   if (status === "success") return { type: "text", value };
-  return { type: "error-text", value: value === "" ? `${labelOf(call)} was not done.` : value };
+  return { type: "error-text", value: value === "" ? `${toolLabel(call)} was not done.` : value };
 }
 
-function keptText(kept: KeptContent, { isCitable }: TurnMessagesOptions): string {
+function keptText(kept: ModelContent, { isCitable }: TurnMessagesOptions): string {
   const { pool = [] } = kept;
-  if (pool.length === 0) return asText(kept.content);
+  if (pool.length === 0) return stringifyContent(kept.content);
   if (isCitable) return modelText(kept);
-  const ids = idsOf(pool);
+  const ids = referenceIds(pool);
   // What a sub-agent said cites as well.
-  const rest = asText(kept.content);
+  const rest = stringifyContent(kept.content);
   const plain = withoutMarkers(
     rest,
     markersIn(rest, (id) => ids.has(id)),
   );
-  return [unwrapped(pool), plain].filter((text) => text !== "").join("\n");
+  return [unwrapReferences(pool), plain].filter((text) => text !== "").join("\n");
 }
 
 /** What the person filled in is the result of the call; of a sub-agent's, what it said beside. */
 function formOutput(
   forms: readonly FormBlock[],
   { call }: Extract<Block, { kind: "tool_call" }>,
-  kept: KeptContent | undefined,
+  kept: ModelContent | undefined,
   options: TurnMessagesOptions,
 ): PromptToolOutput {
   const [first] = forms;
   if (first !== undefined && forms.length === 1 && first.call === call)
-    return { type: "json", value: formResult(first) as never };
+    return { type: "json", value: formResultText(first) as never };
   const said = kept === undefined ? {} : { answer: keptText(kept, options) };
-  return { type: "json", value: { ...said, forms: forms.map(formResult) } as never };
+  return { type: "json", value: { ...said, forms: forms.map(formResultText) } as never };
 }

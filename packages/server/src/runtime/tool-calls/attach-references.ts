@@ -2,33 +2,33 @@
  * Makes what a tool found citable: each item gets an id of the turn, a wrapped form for the model and parts for people.
  * What doesn't fit into what the model may be given is left out, and that is said. Pure but for the ids.
  */
-import { cutText, MAX_LABEL, MAX_PREVIEW, type Reference } from "@turnstream/protocol";
+import { truncateText, MAX_LABEL, MAX_PREVIEW, type Reference } from "@turnstream/protocol";
 import { type ContentPart, plainText } from "../../session/history/model-content.ts";
-import type { CallFact, ShownBlock } from "../attempt/journal-entries.ts";
-import type { SettledItem } from "./offload-output.ts";
-import { type ReferenceIds, wrap } from "../attempt/reference-pool.ts";
+import type { ToolCallRecord, ResultPart } from "../attempt/journal-entries.ts";
+import type { StoredItem } from "./offload-output.ts";
+import { type ReferenceIdAllocator, wrapReference } from "../attempt/reference-pool.ts";
 
 const MAX_URL = 4_096;
 /** Less of an item than this is of no use to a model. */
 const LEAST = 200;
 const MAX_PARTS = 5;
 
-export function withReferences(
-  fact: CallFact,
-  items: readonly SettledItem[],
-  ids: ReferenceIds,
+export function attachReferences(
+  fact: ToolCallRecord,
+  items: readonly StoredItem[],
+  ids: ReferenceIdAllocator,
   maxChars: number,
-): CallFact {
+): ToolCallRecord {
   if (items.length === 0) return fact;
   const pool: ContentPart[] = [];
-  const blocks: ShownBlock[] = [];
+  const blocks: ResultPart[] = [];
   let left = maxChars - plainText(fact.content).length;
   let given = 0;
   for (const item of items) {
     const size = plainText(item.content).length;
     if (left < Math.min(size, LEAST)) break;
     const reference = referenceTo(ids.next(), item);
-    const parts = wrap(reference.id, { ...reference, content: item.content }, Math.max(left, LEAST));
+    const parts = wrapReference(reference.id, { ...reference, content: item.content }, Math.max(left, LEAST));
     left -= parts.reduce((sum, { text }) => sum + text.length, 0);
     pool.push(...parts);
     blocks.push(...shownOf(item).map((block) => ({ ...block, reference })));
@@ -38,29 +38,29 @@ export function withReferences(
   return {
     ...fact,
     content: given === items.length ? fact.content : leftOut(fact.content, items.length - given),
-    preview: fact.preview === "" ? cutText(words.join("\n"), MAX_PREVIEW) : fact.preview,
+    preview: fact.preview === "" ? truncateText(words.join("\n"), MAX_PREVIEW) : fact.preview,
     pool,
     blocks: [...fact.blocks, ...blocks],
   };
 }
 
-function referenceTo(id: number, { title, url }: SettledItem): Reference {
+function referenceTo(id: number, { title, url }: StoredItem): Reference {
   return {
     id,
-    ...(title === undefined || title === "" ? {} : { title: cutText(title, MAX_LABEL) }),
+    ...(title === undefined || title === "" ? {} : { title: truncateText(title, MAX_LABEL) }),
     // It comes from outside, and people will open it.
     ...(url !== undefined && /^https?:\/\//i.test(url) && url.length <= MAX_URL ? { url } : {}),
   };
 }
 
 /** At least one part: people find what is cited by it. */
-function shownOf({ blocks = [], content, title }: SettledItem): readonly ShownBlock[] {
+function shownOf({ blocks = [], content, title }: StoredItem): readonly ResultPart[] {
   if (blocks.length > 0) return blocks.slice(0, MAX_PARTS);
-  const text = cutText(plainText(content), MAX_PREVIEW);
+  const text = truncateText(plainText(content), MAX_PREVIEW);
   return [{ type: "text", text: text === "" ? (title ?? "") : text }];
 }
 
-function leftOut(content: CallFact["content"], count: number): string {
+function leftOut(content: ToolCallRecord["content"], count: number): string {
   const note = `[${count} more items are left out: they don't fit.]`;
   const text = plainText(content);
   return text === "" ? note : `${text}\n${note}`;

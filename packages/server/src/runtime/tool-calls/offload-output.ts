@@ -5,41 +5,41 @@
 import {
   type Artifact,
   artifactPreview,
-  blobAddress,
+  blobUrl,
   type Json,
   MAX_PREVIEW,
-  type Whole,
+  type FullContent,
 } from "@turnstream/protocol";
 import { plainText } from "../../session/history/model-content.ts";
-import type { Citable, GivenArtifact, PictureData, ResultBlock, ToolOutput } from "../define/tool.ts";
-import type { ShownBlock } from "../attempt/journal-entries.ts";
-import { type LargePicture, readArtifact, readPicture } from "../define/media-input.ts";
+import type { CitableItem, ArtifactInput, ImageInput, ResultBlock, ToolOutput } from "../define/tool.ts";
+import type { ResultPart } from "../attempt/journal-entries.ts";
+import { type LargeImage, parseArtifact, parseImage } from "../define/media-input.ts";
 import { patiently } from "../patiently.ts";
-import { asText } from "../attempt/tool-result.ts";
-import type { RunScope } from "../attempt/run-context.ts";
+import { stringifyContent } from "../attempt/tool-result.ts";
+import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
-export interface SettledItem extends Omit<Citable, "blocks"> {
-  readonly blocks?: readonly ShownBlock[];
+export interface StoredItem extends Omit<CitableItem, "blocks"> {
+  readonly blocks?: readonly ResultPart[];
 }
 
-export interface SettledOutput extends Omit<ToolOutput, "blocks" | "references" | "artifact"> {
+export interface StoredOutput extends Omit<ToolOutput, "blocks" | "references" | "artifact"> {
   readonly artifact?: Artifact;
-  readonly blocks?: readonly ShownBlock[];
-  readonly references?: readonly SettledItem[];
-  readonly whole: Whole | null;
+  readonly blocks?: readonly ResultPart[];
+  readonly references?: readonly StoredItem[];
+  readonly whole: FullContent | null;
 }
 
 /** As JSON text; an event takes 64 kB with everything in it. */
 const MAX_ARTIFACT = 16_000;
 
-export async function settleOutput(
-  scope: RunScope,
+export async function offloadLargeOutput(
+  scope: RunContext,
   call: StepCall,
   output: ToolOutput,
-): Promise<SettledOutput> {
+): Promise<StoredOutput> {
   const { artifact, blocks, references, ...rest } = output;
-  const keep = new Keeper(scope, call);
+  const keep = new BlobUploader(scope, call);
   return {
     ...rest,
     ...(blocks === undefined ? {} : { blocks: await keep.blocks(blocks) }),
@@ -50,30 +50,30 @@ export async function settleOutput(
 }
 
 /** Keeps what one call gives, under ids that no other attempt uses. */
-export class Keeper {
-  readonly #scope: RunScope;
+export class BlobUploader {
+  readonly #scope: RunContext;
   readonly #prefix: string;
   #count = 0;
 
   /** @param of tells the keepers of one call apart */
-  constructor(scope: RunScope, { call }: StepCall, of = "result") {
+  constructor(scope: RunContext, { call }: StepCall, of = "result") {
     this.#scope = scope;
     this.#prefix = `${of}.${scope.attempt.row.turn}.${call}.${scope.attempt.epoch}`;
   }
 
   /** @returns an address that events can hold */
-  async picture(picture: string | PictureData): Promise<string> {
-    const read = readPicture(picture);
+  async picture(picture: string | ImageInput): Promise<string> {
+    const read = parseImage(picture);
     return "url" in read ? read.url : this.large(read);
   }
 
-  async large({ mediaType, body }: LargePicture): Promise<string> {
+  async large({ mediaType, body }: LargeImage): Promise<string> {
     const { blob } = await this.#put(mediaType, body);
-    return blobAddress(blob);
+    return blobUrl(blob);
   }
 
-  async blocks(blocks: readonly ResultBlock[]): Promise<ShownBlock[]> {
-    const shown: ShownBlock[] = [];
+  async blocks(blocks: readonly ResultBlock[]): Promise<ResultPart[]> {
+    const shown: ResultPart[] = [];
     for (const block of blocks) {
       if (block.type === "text") shown.push(block);
       else shown.push({ type: "image", url: await this.picture("url" in block ? block.url : block) });
@@ -81,15 +81,15 @@ export class Keeper {
     return shown;
   }
 
-  async items(items: readonly Citable[]): Promise<SettledItem[]> {
-    const settled: SettledItem[] = [];
+  async items(items: readonly CitableItem[]): Promise<StoredItem[]> {
+    const settled: StoredItem[] = [];
     for (const { blocks, ...item } of items)
       settled.push({ ...item, ...(blocks === undefined ? {} : { blocks: await this.blocks(blocks) }) });
     return settled;
   }
 
-  async artifact(given: GivenArtifact): Promise<Artifact> {
-    const file = readArtifact(given);
+  async artifact(given: ArtifactInput): Promise<Artifact> {
+    const file = parseArtifact(given);
     if (file !== null) return file.artifact((await this.#put(file.mediaType, file.body, file.name)).blob);
     // What is no file in itself is as it is told.
     const artifact = given as Artifact;
@@ -102,20 +102,20 @@ export class Keeper {
   }
 
   /** The whole of a result that is too long to be shown, for people who open it. */
-  async whole({ content, blocks, references }: ToolOutput): Promise<Whole | null> {
+  async whole({ content, blocks, references }: ToolOutput): Promise<FullContent | null> {
     if (references !== undefined) return this.#wholeOf([...references.map((item) => item.content), content]);
-    if (blocks !== undefined || asText(content).length <= MAX_PREVIEW) return null;
+    if (blocks !== undefined || stringifyContent(content).length <= MAX_PREVIEW) return null;
     if (typeof content === "string") return this.#put("text/plain", Buffer.from(content));
     return this.#put("application/json", Buffer.from(JSON.stringify(content)));
   }
 
-  async #wholeOf(contents: readonly Json[]): Promise<Whole | null> {
+  async #wholeOf(contents: readonly Json[]): Promise<FullContent | null> {
     const texts = contents.map(plainText);
     if (texts.every((text) => text.length <= MAX_PREVIEW)) return null;
     return this.#put("text/plain", Buffer.from(texts.filter((text) => text !== "").join("\n\n")));
   }
 
-  async #put(mediaType: string, body: Uint8Array, name?: string): Promise<Whole> {
+  async #put(mediaType: string, body: Uint8Array, name?: string): Promise<FullContent> {
     const { attempt } = this.#scope;
     const { parts, ref } = attempt;
     const id = `${this.#prefix}.${this.#count++}`;

@@ -2,22 +2,22 @@
  * What a running tool shows: words and pictures, in the order in which it shows them. Its writing is not waited for: the
  * tool need not know that a log may be slow. Nothing is shown once the tool is over.
  */
-import type { GivenArtifact, PictureData } from "../define/tool.ts";
-import { readArtifact, readPicture } from "../define/media-input.ts";
-import type { BlockPlace } from "../events/turn-writer.ts";
-import type { RunScope } from "../attempt/run-context.ts";
-import { Keeper } from "./offload-output.ts";
+import type { ArtifactInput, ImageInput } from "../define/tool.ts";
+import { parseArtifact, parseImage } from "../define/media-input.ts";
+import type { BlockRef } from "../events/turn-writer.ts";
+import type { RunContext } from "../attempt/run-context.ts";
+import { BlobUploader } from "./offload-output.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
 /** More than that is not progress but noise. */
 const MAX_PROGRESS = 200;
 const MAX_PICTURES = 100;
 
-export class Shown {
-  readonly #scope: RunScope;
+export class ToolProgress {
+  readonly #scope: RunContext;
   readonly #call: StepCall;
-  readonly #place: BlockPlace;
-  readonly #keeper: Keeper;
+  readonly #place: BlockRef;
+  readonly #keeper: BlobUploader;
   #last: Promise<void> = Promise.resolve();
   /** Set while a picture is being kept: what comes after it waits. */
   #queue: Promise<void> | null = null;
@@ -26,13 +26,13 @@ export class Shown {
   #pictures = 0;
   #isOver = false;
   #isDropped = false;
-  artifact: GivenArtifact | null = null;
+  artifact: ArtifactInput | null = null;
 
-  constructor(scope: RunScope, call: StepCall, place: BlockPlace) {
+  constructor(scope: RunContext, call: StepCall, place: BlockRef) {
     this.#scope = scope;
     this.#call = call;
     this.#place = place;
-    this.#keeper = new Keeper(scope, call, "picture");
+    this.#keeper = new BlobUploader(scope, call, "picture");
     const block = scope.attempt.turn.items.at(place.index);
     // A result that stayed open over a takeover has parts already.
     if (block?.kind === "tool_result") this.#parts = block.parts.length;
@@ -44,18 +44,18 @@ export class Shown {
     this.#inOrder(() => this.#part("text", text));
   }
 
-  picture(picture: string | PictureData): void {
+  picture(picture: string | ImageInput): void {
     if (this.#isOver || this.#pictures++ >= MAX_PICTURES) return;
     this.#inOrder(() => {
-      const read = readPicture(picture);
+      const read = parseImage(picture);
       if ("url" in read) return this.#part("image", read.url);
       return this.#keeper.large(read).then((url) => this.#part("image", url));
     });
   }
 
   /** Throws for one that can't be shown. */
-  setArtifact(artifact: GivenArtifact): void {
-    const file = readArtifact(artifact);
+  setArtifact(artifact: ArtifactInput): void {
+    const file = parseArtifact(artifact);
     if (this.#isOver) return;
     if (file === null) this.artifact = artifact;
     else {

@@ -2,41 +2,47 @@
  * Runs a tool: gives it its context, bounds its time, shows its progress, and takes what it returns or throws as the
  * outcome. What it says after that is not heard.
  */
-import { Countdown } from "../../util/pausable-timer.ts";
+import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { Json } from "@turnstream/protocol";
-import { type FormSpec, readForm } from "../define/form.ts";
+import { type FormSpec, parseForm } from "../define/form.ts";
 import { type Tool, type ToolContext, ToolError } from "../define/tool.ts";
-import type { CallFact } from "../attempt/journal-entries.ts";
+import type { ToolCallRecord } from "../attempt/journal-entries.ts";
 import { withHost } from "./tool-host.ts";
-import { FormWanted, formFact } from "../interactions/form-ending-turn.ts";
+import { FormRequested, formRecord } from "../interactions/form-ending-turn.ts";
 import { jobId } from "../attempt/job-id.ts";
-import { LONGEST_TIMER_MS } from "../../util/sleep.ts";
-import type { BlockPlace } from "../events/turn-writer.ts";
-import { withReferences } from "./attach-references.ts";
-import { asText, bounded, failed, outputFrom, succeeded } from "../attempt/tool-result.ts";
-import type { RunScope } from "../attempt/run-context.ts";
-import { settleOutput } from "./offload-output.ts";
-import { Shown } from "./progress.ts";
+import { MAX_TIMER_MS } from "../../util/sleep.ts";
+import type { BlockRef } from "../events/turn-writer.ts";
+import { attachReferences } from "./attach-references.ts";
+import {
+  stringifyContent,
+  truncateForModel,
+  failedResult,
+  parseToolOutput,
+  successResult,
+} from "../attempt/tool-result.ts";
+import type { RunContext } from "../attempt/run-context.ts";
+import { offloadLargeOutput } from "./offload-output.ts";
+import { ToolProgress } from "./progress.ts";
 import type { StepCall } from "../events/step-writer.ts";
-import { unlessAborted } from "../../util/concurrency.ts";
+import { abortable } from "../../util/concurrency.ts";
 
 export async function runTool(
-  scope: RunScope,
+  scope: RunContext,
   call: StepCall,
   tool: Tool,
   input: unknown,
-  place: BlockPlace,
-): Promise<CallFact> {
+  place: BlockRef,
+): Promise<ToolCallRecord> {
   const { attempt, agent } = scope;
   const { parts } = attempt;
-  const timeoutMs = Math.min(tool.timeoutMs ?? agent.limits.toolMs, LONGEST_TIMER_MS);
+  const timeoutMs = Math.min(tool.timeoutMs ?? agent.limits.toolMs, MAX_TIMER_MS);
   // One that can be run again is stopped at once; one that can't may have a little longer.
   const stop = tool.rerun(input) === "never" ? attempt.toolSignal : attempt.signal;
   const timeout = new AbortController();
-  const clock = new Countdown();
+  const clock = new PausableTimer();
   clock.start(timeoutMs, () => timeout.abort(new ToolTimeout(timeoutMs)));
   const signal = AbortSignal.any([stop, timeout.signal]);
-  const show = new Shown(scope, call, place);
+  const show = new ToolProgress(scope, call, place);
   try {
     const context = contextOf({ ...scope, toolClock: clock }, call, signal, show);
     const work = (async () => {
@@ -45,24 +51,27 @@ export async function runTool(
       attempt.requireLease();
       return tool.run(input, context);
     })();
-    const returned = outputFrom(await unlessAborted(work, signal));
+    const returned = parseToolOutput(await abortable(work, signal));
     const artifact = returned.artifact ?? show.artifact;
     const { resultChars } = agent.limits;
     const whole = artifact === null ? returned : { ...returned, artifact };
-    const output = await settleOutput(scope, call, whole);
-    const content = bounded(output.content, resultChars);
-    const fact = { ...succeeded({ ...output, content }, await show.end()), whole: output.whole as Json };
-    return withReferences(fact, output.references ?? [], attempt.references, resultChars);
+    const output = await offloadLargeOutput(scope, call, whole);
+    const content = truncateForModel(output.content, resultChars);
+    const fact = { ...successResult({ ...output, content }, await show.end()), whole: output.whole as Json };
+    return attachReferences(fact, output.references ?? [], attempt.references, resultChars);
   } catch (error) {
     if (stop.aborted) throw stop.reason;
-    if (error instanceof FormWanted)
-      return formFact(scope, call, error.schema, { preview: parts.words.formAsked, parts: await show.end() });
+    if (error instanceof FormRequested)
+      return formRecord(scope, call, error.schema, {
+        preview: parts.words.formAsked,
+        parts: await show.end(),
+      });
     if (!parts.isFresh()) throw error;
     if (!(error instanceof ToolTimeout)) parts.onError(error, `the tool ${call.name}`);
     const shown = error instanceof ToolError || error instanceof ToolTimeout;
     const people = error instanceof ToolError ? error.forPeople : messageOf(error);
-    const why = asText(bounded(messageOf(error), agent.limits.resultChars));
-    return failed(why, shown ? people : parts.words.toolFailed, await show.end());
+    const why = stringifyContent(truncateForModel(messageOf(error), agent.limits.resultChars));
+    return failedResult(why, shown ? people : parts.words.toolFailed, await show.end());
   } finally {
     clock.stop();
     show.close();
@@ -81,7 +90,7 @@ function messageOf(error: unknown): string {
   return message === "" ? "The tool failed." : message;
 }
 
-function contextOf(scope: RunScope, call: StepCall, signal: AbortSignal, show: Shown): ToolContext {
+function contextOf(scope: RunContext, call: StepCall, signal: AbortSignal, show: ToolProgress): ToolContext {
   const { tenant, session, turn, user } = scope.attempt.row;
   const context: ToolContext = {
     signal,
@@ -100,7 +109,7 @@ function contextOf(scope: RunScope, call: StepCall, signal: AbortSignal, show: S
 }
 
 function requestForm(form: FormSpec): never {
-  const read = readForm(form as unknown as Json);
+  const read = parseForm(form as unknown as Json);
   if (!read.ok) throw new TypeError(`a form that can't be shown: ${read.problem}`);
-  throw new FormWanted(read.schema);
+  throw new FormRequested(read.schema);
 }

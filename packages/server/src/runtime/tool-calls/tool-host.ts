@@ -3,11 +3,11 @@
  * context that the runtime made, so that nothing of it shows in what developers see.
  */
 import type { ToolContext } from "../define/tool.ts";
-import type { RunScope } from "../attempt/run-context.ts";
+import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
 export interface ToolHost {
-  readonly scope: RunScope;
+  readonly scope: RunContext;
   readonly call: StepCall;
 }
 

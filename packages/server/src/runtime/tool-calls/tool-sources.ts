@@ -3,11 +3,16 @@
  * fails or takes too long is told of and offers nothing; it never fails a turn.
  */
 import { createHash } from "node:crypto";
-import { cutText, type Json } from "@turnstream/protocol";
-import { isObject } from "../../util/json.ts";
+import { truncateText, type Json } from "@turnstream/protocol";
+import { isJsonObject } from "../../util/json.ts";
 import type { PinnedTool } from "../attempt/journal-entries.ts";
 import type { Agent } from "../define/agent.ts";
-import type { OpenSource, SourceHost, SourceTool, ToolSource } from "../define/tool-source.ts";
+import type {
+  ToolSourceConnection,
+  ToolSourceContext,
+  SourceTool,
+  ToolSource,
+} from "../define/tool-source.ts";
 
 const LIST_MS = 5_000;
 const MAX_TOOLS = 1_000;
@@ -15,11 +20,11 @@ const MAX_DESCRIPTION = 8_000;
 /** Of one tool, as JSON. What is larger no model wants to read with every step. */
 const MAX_SCHEMA = 64_000;
 
-export class Sources {
-  readonly #host: SourceHost;
-  readonly #open: ReadonlyMap<ToolSource, OpenSource>;
+export class ToolSources {
+  readonly #host: ToolSourceContext;
+  readonly #open: ReadonlyMap<ToolSource, ToolSourceConnection>;
 
-  constructor(agents: readonly Agent[], host: SourceHost) {
+  constructor(agents: readonly Agent[], host: ToolSourceContext) {
     this.#host = host;
     this.#open = new Map([...sourcesOf(agents)].map((source) => [source, source.open(host)]));
   }
@@ -49,7 +54,7 @@ export class Sources {
     return agent.sources.flatMap((source, n) => {
       const offered = Object.entries(lists[n] ?? {}).slice(0, MAX_TOOLS);
       const usable = offered.filter(([tool, { schema }]) => this.#isUsable(source, tool, schema));
-      const given = nameTools(
+      const given = uniqueToolNames(
         source.name,
         usable.map(([tool]) => tool),
         taken,
@@ -61,7 +66,7 @@ export class Sources {
         return [
           {
             name,
-            description: cutText(description, MAX_DESCRIPTION),
+            description: truncateText(description, MAX_DESCRIPTION),
             input: schema,
             source: { name: source.name, tool, label },
           },
@@ -72,7 +77,7 @@ export class Sources {
 
   #isUsable(source: ToolSource, tool: string, schema: Json): boolean {
     const why =
-      !isObject(schema) || schema["type"] !== "object"
+      !isJsonObject(schema) || schema["type"] !== "object"
         ? "its input is not an object"
         : sizeOf(schema) > MAX_SCHEMA
           ? `the schema of its input has more than ${MAX_SCHEMA} characters`
@@ -125,7 +130,11 @@ const DIGITS = 8;
  * @param taken names that others have already
  * @returns the name of each, in the order of `tools`
  */
-export function nameTools(source: string, tools: readonly string[], taken: ReadonlySet<string>): string[] {
+export function uniqueToolNames(
+  source: string,
+  tools: readonly string[],
+  taken: ReadonlySet<string>,
+): string[] {
   const plain = tools.map((tool) => `${source}_${tool.replaceAll(/[^\w-]/g, "_")}`);
   const wishes = new Map<string, number>();
   for (const name of plain) wishes.set(name, (wishes.get(name) ?? 0) + 1);

@@ -3,45 +3,49 @@
  * turn for what is there, so that it can be done again by whoever goes on.
  */
 import {
-  callOf,
+  findToolCall,
   type EventOf,
-  resultOf,
-  runOfCall,
+  findToolResult,
+  findSubAgentRun,
   type ToolResultBlock,
-  type Whole,
+  type FullContent,
   type Artifact,
 } from "@turnstream/protocol";
 import { closeGroup } from "../events/groups.ts";
-import { type CallFact, MAIN } from "../attempt/journal-entries.ts";
-import type { BlockPlace } from "../events/turn-writer.ts";
+import { type ToolCallRecord, MAIN_RUN } from "../attempt/journal-entries.ts";
+import type { BlockRef } from "../events/turn-writer.ts";
 import { markersIn } from "../events/citation-markers.ts";
-import type { RunScope } from "../attempt/run-context.ts";
+import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
 /** The open result of a call, begun if it has not been. */
-export async function startResult(scope: RunScope, call: StepCall): Promise<BlockPlace> {
+export async function startToolResult(scope: RunContext, call: StepCall): Promise<BlockRef> {
   const { attempt, run, agent } = scope;
   const { pen } = attempt;
   const { call: id, name } = call;
-  const known = resultOf(pen.turn, id);
+  const known = findToolResult(pen.turn, id);
   if (known !== undefined) return placeOf(known);
   // As its call was told: by now the code may be another, which would tell it differently.
-  const told = callOf(pen.turn, id);
+  const told = findToolCall(pen.turn, id);
   const display = agent.tools[name]?.display;
   const isHidden = told?.hidden === true || (display?.call === true && !display.result);
   const hidden = isHidden ? { hidden: true } : {};
   return pen.start({ type: "tool_result.start", run, call: id, name, label: told?.label ?? "", ...hidden });
 }
 
-export async function tellResult(scope: RunScope, call: StepCall, fact: CallFact): Promise<void> {
+export async function writeToolResult(
+  scope: RunContext,
+  call: StepCall,
+  fact: ToolCallRecord,
+): Promise<void> {
   const { attempt } = scope;
   const { pen } = attempt;
   if (fact.thought !== null) await tellThought(scope, call, fact.thought);
-  const known = resultOf(pen.turn, call.call);
+  const known = findToolResult(pen.turn, call.call);
   if (known !== undefined && known.end !== null) return;
-  const place = await startResult(scope, call);
+  const place = await startToolResult(scope, call);
   await tellBlocks(scope, call, place, fact);
-  const run = runOfCall(pen.turn, call.call);
+  const run = findSubAgentRun(pen.turn, call.call);
   if (run?.status === "running") {
     const status = fact.status === "success" ? "completed" : "failed";
     await pen.write({
@@ -54,7 +58,7 @@ export async function tellResult(scope: RunScope, call: StepCall, fact: CallFact
   await pen.write(endOf(place, fact));
 }
 
-function endOf(place: BlockPlace, fact: CallFact) {
+function endOf(place: BlockRef, fact: ToolCallRecord) {
   const { status, preview, artifact, results, whole, usage } = fact;
   return {
     type: "tool_result.end",
@@ -63,19 +67,19 @@ function endOf(place: BlockPlace, fact: CallFact) {
     preview,
     artifact: artifact as Artifact | null,
     ...(results === null ? {} : { results }),
-    ...(whole === null ? {} : { whole: whole as unknown as Whole }),
+    ...(whole === null ? {} : { whole: whole as unknown as FullContent }),
     ...(usage === null ? {} : { usage }),
   } as const satisfies Omit<EventOf<"tool_result.end">, "v" | "id" | "at" | "turn">;
 }
 
 async function tellBlocks(
-  { attempt }: RunScope,
+  { attempt }: RunContext,
   { call }: StepCall,
-  place: BlockPlace,
-  fact: CallFact,
+  place: BlockRef,
+  fact: ToolCallRecord,
 ): Promise<void> {
   const { pen } = attempt;
-  const told = resultOf(pen.turn, call)?.parts ?? [];
+  const told = findToolResult(pen.turn, call)?.parts ?? [];
   const last = told.at(-1);
   if (last !== undefined && !last.done) {
     const data = last.media === "text" ? "" : last.data;
@@ -92,7 +96,7 @@ async function tellBlocks(
   for (let n = Math.max(0, told.length - fact.parts); n < fact.blocks.length; n++) {
     const block = fact.blocks[n];
     if (block === undefined) continue;
-    const part = resultOf(pen.turn, call)?.parts.length ?? 0;
+    const part = findToolResult(pen.turn, call)?.parts.length ?? 0;
     const [media, data] =
       block.type === "text" ? (["text", block.text] as const) : (["image", block.url] as const);
     const { reference } = block;
@@ -103,14 +107,14 @@ async function tellBlocks(
 
 /** A shared thought stands outside groups, as a text of its own. */
 async function tellThought(
-  { attempt, run, path, pool }: RunScope,
+  { attempt, run, path, pool }: RunContext,
   { call }: StepCall,
   thought: string,
 ): Promise<void> {
   const { pen } = attempt;
   const isTold = pen.turn.items.toArray().some((item) => item?.kind === "text" && item.call === call);
   if (isTold) return;
-  const group = path === MAIN ? closeGroup(pen.turn, attempt.parts.words.thought) : null;
+  const group = path === MAIN_RUN ? closeGroup(pen.turn, attempt.parts.words.thought) : null;
   const closed = group === null ? null : pen.write(group);
   const annotations = markersIn(thought, pool.has);
   // At once: another thought of the same step may be told at the same time.
@@ -128,6 +132,6 @@ async function tellThought(
   ]);
 }
 
-function placeOf({ run, id, index }: ToolResultBlock): BlockPlace {
+function placeOf({ run, id, index }: ToolResultBlock): BlockRef {
   return { run, block: id, index };
 }

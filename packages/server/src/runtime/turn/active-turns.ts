@@ -1,18 +1,18 @@
 /** The turns that are at work in this process, so that a stop finds them: in an attempt, or waiting for the next one. */
-import type { Attempt } from "../attempt/attempt.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { TurnRef } from "../attempt/job-id.ts";
 import { StopRequested } from "../attempt/outcomes.ts";
-import { pause } from "../../util/sleep.ts";
+import { interruptibleSleep } from "../../util/sleep.ts";
 
-export class RunningHere {
-  readonly #attempts = new Map<string, Attempt>();
+export class ActiveTurns {
+  readonly #attempts = new Map<string, TurnAttempt>();
   readonly #pauses = new Map<string, { readonly turn: string; readonly wake: () => void }>();
 
-  add(attempt: Attempt): void {
+  add(attempt: TurnAttempt): void {
     this.#attempts.set(attempt.ref.session, attempt);
   }
 
-  delete(attempt: Attempt): void {
+  delete(attempt: TurnAttempt): void {
     if (this.#attempts.get(attempt.ref.session) === attempt) this.#attempts.delete(attempt.ref.session);
   }
 
@@ -33,7 +33,7 @@ export class RunningHere {
 
   /** Waits before the next attempt, which begins at once when somebody stops the turn: it will then end it. */
   pause({ session, turn }: TurnRef, ms: number, signal: AbortSignal): Promise<void> {
-    return pause(ms, signal, (wake) => {
+    return interruptibleSleep(ms, signal, (wake) => {
       const paused = { turn, wake };
       this.#pauses.set(session, paused);
       return () => {

@@ -8,35 +8,35 @@ import {
   type EventDraft,
   fold,
   formatCursor,
-  type Event,
+  type SessionEvent,
   type Json,
   SCHEMA_VERSION,
   type SessionState,
 } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
 import { Writer } from "../../log/writer/writer.ts";
-import { claimIdle, claimSession, type FirstEvent } from "../../session/lifecycle/claim.ts";
-import { openSession } from "../../session/lifecycle/create.ts";
+import { claimIdleSession, claimSession, type FirstEvent } from "../../session/lifecycle/claim.ts";
+import { ensureSessionLog } from "../../session/lifecycle/create.ts";
 import { readHistory } from "../../session/history/read-history.ts";
-import { deliverCommitted } from "../../session/archive/relay-outbox.ts";
+import { publishCommitted } from "../../session/archive/relay-outbox.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { RunningTurn } from "../../store/ports/running.ts";
-import type { Ref } from "../../store/refs.ts";
-import { Attempt, type Tried } from "../attempt/attempt.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import { TurnAttempt, type StepAttempts } from "../attempt/attempt.ts";
 import {
   CALL_PREFIX,
-  type CompactFact,
-  COMPACTED,
-  FILES,
-  pathOf,
+  type CompactionRecord,
+  COMPACTION_KEY,
+  FILES_KEY,
+  runPath,
   STEP_PREFIX,
   START_PREFIX,
-  type StepFact,
+  type StepRecord,
 } from "../attempt/journal-entries.ts";
-import { optionsOf } from "./turn-options.ts";
-import type { RuntimeParts } from "../attempt/context.ts";
-import { Pen } from "../events/turn-writer.ts";
-import { supersede } from "./supersede.ts";
+import { parseTurnOptions } from "./turn-options.ts";
+import type { RuntimeContext } from "../attempt/context.ts";
+import { TurnWriter } from "../events/turn-writer.ts";
+import { findSuperseded } from "./supersede.ts";
 
 interface Seen {
   readonly state: SessionState;
@@ -44,13 +44,13 @@ interface Seen {
   readonly event: EventDraft;
 }
 
-export async function claimTurn(
-  parts: RuntimeParts,
+export async function beginAttempt(
+  parts: RuntimeContext,
   row: RunningTurn,
-  tries: Map<string, Tried>,
-): Promise<Attempt> {
-  const ref: Ref = { tenant: row.tenant, session: row.session };
-  await deliverCommitted(parts, ref);
+  tries: Map<string, StepAttempts>,
+): Promise<TurnAttempt> {
+  const ref: SessionRef = { tenant: row.tenant, session: row.session };
+  await publishCommitted(parts, ref);
   let seen: Seen | null = null;
   const prepare = async (): Promise<FirstEvent> => {
     const entries = await parts.store.journal.read(ref, row.turn);
@@ -85,8 +85,8 @@ export async function claimTurn(
     blobs: { put: async (_, blob) => void (await parts.store.blobs.put(ref, blob)) },
     newBlobId: () => parts.env.id(),
   });
-  const pen = new Pen({ writer, state: after, now: () => parts.env.now() });
-  const attempt = new Attempt({ parts, row, epoch: claimed.epoch, pen, journal, tries });
+  const pen = new TurnWriter({ writer, state: after, now: () => parts.env.now() });
+  const attempt = new TurnAttempt({ parts, row, epoch: claimed.epoch, pen, journal, tries });
   attempt.requireLease();
   return attempt;
 }
@@ -94,15 +94,15 @@ export async function claimTurn(
 /** A turn's start names its message, and that is not in the log: it was lost, or could not be told yet. */
 class NotTold extends Error {}
 
-async function tellAgain(parts: RuntimeParts, ref: Ref): Promise<void> {
+async function tellAgain(parts: RuntimeContext, ref: SessionRef): Promise<void> {
   // Claiming it also brings back what was told and lost with the log.
-  if (!(await openSession(parts, ref))) await claimIdle(parts, ref, parts.executor);
-  const { failure } = await deliverCommitted(parts, ref);
+  if (!(await ensureSessionLog(parts, ref))) await claimIdleSession(parts, ref, parts.executor);
+  const { failure } = await publishCommitted(parts, ref);
   if (failure !== null) throw failure;
 }
 
 function firstEvent(
-  parts: RuntimeParts,
+  parts: RuntimeContext,
   row: RunningTurn,
   state: SessionState,
   journal: ReadonlyMap<string, Json>,
@@ -117,11 +117,15 @@ function firstEvent(
   if (turn.status !== "running")
     return { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] };
   const { kept, keptCalls } = keptBy(journal);
-  return { type: "turn.takeover", turn: turn.id, ...supersede(turn, kept, keptCalls) };
+  return { type: "turn.takeover", turn: turn.id, ...findSuperseded(turn, kept, keptCalls) };
 }
 
-function startOf({ agents, defaultAgent }: RuntimeParts, row: RunningTurn, state: SessionState): EventDraft {
-  const { agent = defaultAgent, mode = "agent", fromShare = false } = optionsOf(row.options);
+function startOf(
+  { agents, defaultAgent }: RuntimeContext,
+  row: RunningTurn,
+  state: SessionState,
+): EventDraft {
+  const { agent = defaultAgent, mode = "agent", fromShare = false } = parseTurnOptions(row.options);
   const model = agents.get(agent)?.model?.modelId;
   const last = state.turns.last();
   const resumes = row.message?.resumes ?? null;
@@ -150,18 +154,18 @@ function keptBy(journal: ReadonlyMap<string, Json>): {
   for (const [key, value] of journal) {
     if (key.startsWith(CALL_PREFIX)) keptCalls.add(key.slice(CALL_PREFIX.length));
     else if (key.startsWith(START_PREFIX)) keptCalls.add(key.slice(START_PREFIX.length));
-    else if (key === FILES) for (const block of (value as { blocks: string[] }).blocks) kept.add(block);
-    else if (key.startsWith(STEP_PREFIX) || key === COMPACTED) {
-      for (const block of (value as unknown as StepFact | CompactFact).blocks) kept.add(block);
+    else if (key === FILES_KEY) for (const block of (value as { blocks: string[] }).blocks) kept.add(block);
+    else if (key.startsWith(STEP_PREFIX) || key === COMPACTION_KEY) {
+      for (const block of (value as unknown as StepRecord | CompactionRecord).blocks) kept.add(block);
       // A step of a sub-agent stands inside the result of the call that started it.
-      if (key !== COMPACTED) keptCalls.add(pathOf(key));
+      if (key !== COMPACTION_KEY) keptCalls.add(runPath(key));
     }
   }
   return { kept, keptCalls };
 }
 
 function foldDraft(state: SessionState, draft: EventDraft, cursor: Cursor, at: number): SessionState {
-  const event = { v: SCHEMA_VERSION, at, ...draft, id: cursor } as Event;
+  const event = { v: SCHEMA_VERSION, at, ...draft, id: cursor } as SessionEvent;
   const folded = fold(state, event);
   if (formatCursor(folded) !== cursor) throw new Error(`the claim at ${cursor} doesn't follow what was read`);
   return folded;

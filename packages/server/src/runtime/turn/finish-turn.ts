@@ -3,12 +3,12 @@
  * begin, in one commit. Can be done again by whoever finds it half done.
  */
 import { NO_USAGE } from "../../models/usage.ts";
-import type { Attempt } from "../attempt/attempt.ts";
-import { type End, nextClosing } from "../events/closing-events.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import { type TurnOutcome, nextClosingEvents } from "../events/closing-events.ts";
 import { commitForms } from "../interactions/form-ending-turn.ts";
-import { withdrawAsked } from "../interactions/withdraw.ts";
+import { withdrawPending } from "../interactions/withdraw.ts";
 
-export async function endTurn(attempt: Attempt, end: End): Promise<void> {
+export async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void> {
   const { parts, pen, row, ref, spending } = attempt;
   const durationMs = Math.max(0, parts.env.now() - row.begunAt);
   const facts = {
@@ -18,9 +18,9 @@ export async function endTurn(attempt: Attempt, end: End): Promise<void> {
     stoppedText: parts.words.stopped,
     thoughtText: parts.words.thought,
   };
-  await withdrawAsked(attempt);
+  await withdrawPending(attempt);
   await commitForms(attempt);
-  await pen.writeUntilDone((turn) => nextClosing(turn, end, facts));
+  await pen.writeUntilDone((turn) => nextClosingEvents(turn, end, facts));
   await attempt.archive(async (tx) => {
     let turns = 1;
     // A turn that asked none is one as well.

@@ -2,32 +2,39 @@
  * The work of a turn, from one attempt to the next until it has ended. What goes wrong in an attempt is sorted here: some
  * things end the turn and are told, some begin another attempt, and some mean that it is not ours any more.
  */
-import { blocksOf, mainRun, outlivesTurn, type Turn } from "@turnstream/protocol";
+import { listBlocks, mainRun, outlivesTurn, type Turn } from "@turnstream/protocol";
 import type { Job } from "../../engine/engine.ts";
 import { EngineError } from "../../engine/errors.ts";
 import { isLogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { RunningTurn } from "../../store/ports/running.ts";
-import type { Attempt, Tried } from "../attempt/attempt.ts";
-import { runBody } from "../agent-loop/stream-agent.ts";
-import { claimTurn } from "./begin-attempt.ts";
-import type { End } from "../events/closing-events.ts";
-import type { Words } from "../strings.ts";
+import type { TurnAttempt, StepAttempts } from "../attempt/attempt.ts";
+import { runStreamAgent } from "../agent-loop/stream-agent.ts";
+import { beginAttempt } from "./begin-attempt.ts";
+import type { TurnOutcome } from "../events/closing-events.ts";
+import type { RuntimeStrings } from "../strings.ts";
 import { buildPrompt } from "../prompt/build-prompt.ts";
 import type { Agent } from "../define/agent.ts";
-import { endTurn } from "./finish-turn.ts";
+import { finishTurn } from "./finish-turn.ts";
 import { RuntimeError } from "../errors.ts";
-import { END, MAIN, type PinnedAgent } from "../attempt/journal-entries.ts";
+import { OUTCOME_KEY, MAIN_RUN, type PinnedAgent } from "../attempt/journal-entries.ts";
 import { readFiles } from "../files/read-files.ts";
 import { parseJobId, type TurnRef } from "../attempt/job-id.ts";
-import { BeginAgain, BrokenOff, endFor, failure, LimitReached, StopRequested } from "../attempt/outcomes.ts";
-import type { RuntimeParts } from "../attempt/context.ts";
-import { pinnedFor } from "../agent-loop/pinned-agent.ts";
+import {
+  RestartAttempt,
+  ModelStreamInterrupted,
+  outcomeFor,
+  errorOutcome,
+  LimitReached,
+  StopRequested,
+} from "../attempt/outcomes.ts";
+import type { RuntimeContext } from "../attempt/context.ts";
+import { pinAgent } from "../agent-loop/pinned-agent.ts";
 import { runAgent } from "../agent-loop/run-agent.ts";
-import { mainScope } from "../attempt/run-context.ts";
-import { giveTitle } from "./title.ts";
-import { pause } from "../../util/sleep.ts";
-import type { RunningHere } from "./active-turns.ts";
+import { mainRunContext } from "../attempt/run-context.ts";
+import { generateTitle } from "./title.ts";
+import { interruptibleSleep } from "../../util/sleep.ts";
+import type { ActiveTurns } from "./active-turns.ts";
 
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 10_000;
@@ -35,10 +42,10 @@ const LONGEST_RETRY_MS = 10_000;
 const TITLE_MS = 3_000;
 
 /** @returns when the turn has ended, or is none of ours. Throws only when the job's signal is aborted. */
-export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Job): Promise<void> {
+export async function runTurn(parts: RuntimeContext, here: ActiveTurns, job: Job): Promise<void> {
   const ref = parseJobId(job.id);
   if (ref === null) return;
-  const tries = new Map<string, Tried>();
+  const tries = new Map<string, StepAttempts>();
   const { running } = parts.store;
   let isCounted = false;
   let row: RunningTurn | null = null;
@@ -52,7 +59,7 @@ export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Jo
       // The one before got further.
       if (!isCounted && row.fruitless === 1) failures = 0;
       isCounted = true;
-      const attempt = await claimTurn(parts, row, tries);
+      const attempt = await beginAttempt(parts, row, tries);
       isCounted = false;
       await finishAttempt(attempt, here, job.signal);
       return;
@@ -61,10 +68,10 @@ export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Jo
         if (row !== null && parts.isFresh()) await forgive(parts, row);
         throw error;
       }
-      const isExpected = error instanceof BeginAgain;
+      const isExpected = error instanceof RestartAttempt;
       if (!isExpected && !isPassing(error)) parts.onError(error, `turn ${ref.turn}`);
       // The step counts how often its model breaks off.
-      if (error instanceof BrokenOff) [delayMs, isCounted] = [0, true];
+      if (error instanceof ModelStreamInterrupted) [delayMs, isCounted] = [0, true];
       else delayMs = retryAfter(failures++, isExpected);
       // Whoever has lost the lease has lost the turn: to claim it again would be to take it from its new owner.
       if (!(await stillOurs(parts))) return waitForEnd(job.signal, ref);
@@ -74,7 +81,7 @@ export async function workOnTurn(parts: RuntimeParts, here: RunningHere, job: Jo
 }
 
 /** A worker that leaves is no sign that the turn can't go on: it may wait for a person through any number of deploys. */
-async function forgive(parts: RuntimeParts, row: RunningTurn): Promise<void> {
+async function forgive(parts: RuntimeContext, row: RunningTurn): Promise<void> {
   const forgiven = parts.store.running.forgive(row, row);
   await forgiven.catch((error: unknown) => parts.onError(error, `turn ${row.turn}`));
 }
@@ -94,7 +101,7 @@ function isPassing(error: unknown): boolean {
   );
 }
 
-async function stillOurs(parts: RuntimeParts): Promise<boolean> {
+async function stillOurs(parts: RuntimeContext): Promise<boolean> {
   try {
     return await parts.confirmLease();
   } catch {
@@ -113,7 +120,7 @@ function waitForEnd(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
   });
 }
 
-async function finishAttempt(attempt: Attempt, here: RunningHere, signal: AbortSignal): Promise<void> {
+async function finishAttempt(attempt: TurnAttempt, here: ActiveTurns, signal: AbortSignal): Promise<void> {
   const { parts } = attempt;
   const handOver = (): void => attempt.abort(signal.reason, parts.graceMs);
   if (signal.aborted) handOver();
@@ -121,68 +128,68 @@ async function finishAttempt(attempt: Attempt, here: RunningHere, signal: AbortS
   here.add(attempt);
   try {
     const agent = parts.agents.get(attempt.turn.agent);
-    const end = attempt.recall(END) ?? (await workOrEnd(attempt, agent));
-    await endTurn(attempt, end);
+    const end = attempt.recall(OUTCOME_KEY) ?? (await workOrEnd(attempt, agent));
+    await finishTurn(attempt, end);
   } finally {
     signal.removeEventListener("abort", handOver);
     here.delete(attempt);
     attempt.pen.putDown();
-    attempt.abort(new BeginAgain("the attempt is over"));
+    attempt.abort(new RestartAttempt("the attempt is over"));
   }
 }
 
-async function workOrEnd(attempt: Attempt, agent: Agent | undefined): Promise<End> {
+async function workOrEnd(attempt: TurnAttempt, agent: Agent | undefined): Promise<TurnOutcome> {
   const told = toldEnd(attempt.turn);
   if (told !== null) return told;
   const { parts } = attempt;
-  let end: End;
+  let end: TurnOutcome;
   try {
     await work(attempt, agent);
     return { reason: doneFor(attempt.turn) };
   } catch (error) {
     const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
-    const known = endFor(reason, parts.words);
+    const known = outcomeFor(reason, parts.words);
     if (known === null && mayPass(reason, attempt)) throw reason;
     if (!(reason instanceof StopRequested) && !(reason instanceof LimitReached))
       parts.onError(reason, `turn ${attempt.row.turn}`);
     end = known ?? failureFor(reason, parts.words);
   }
   // From here on the turn only ends, whoever goes on with it.
-  await attempt.note(END, end);
+  await attempt.note(OUTCOME_KEY, end);
   return end;
 }
 
 /** What the log won't take, it won't take the next time either. */
-function failureFor(error: unknown, words: Words): End {
+function failureFor(error: unknown, words: RuntimeStrings): TurnOutcome {
   const canRetry = !isLogError(error, "TOO_LARGE", "INVALID");
-  return failure("SERVER_ERROR", canRetry ? words.errors.SERVER_ERROR : words.hopeless, { canRetry });
+  return errorOutcome("SERVER_ERROR", canRetry ? words.errors.SERVER_ERROR : words.hopeless, { canRetry });
 }
 
 /** Whether another attempt can help. */
-function mayPass(error: unknown, { row, parts }: Attempt): boolean {
-  if (isPassing(error) || error instanceof BeginAgain) return row.fruitless < parts.maxAttempts;
+function mayPass(error: unknown, { row, parts }: TurnAttempt): boolean {
+  if (isPassing(error) || error instanceof RestartAttempt) return row.fruitless < parts.maxAttempts;
   return error instanceof EngineError;
 }
 
 /** How the turn has ended, or is about to: its main run is over, and with that people know why. */
-function toldEnd(turn: Turn): End | null {
+function toldEnd(turn: Turn): TurnOutcome | null {
   if (turn.status !== "running" && turn.status !== "error" && turn.status !== "user_stopped")
     return { reason: turn.status };
   const status = mainRun(turn)?.status;
   if (status === "completed") return { reason: doneFor(turn) };
   if (status === "cancelled") return { reason: "user_stopped", by: null };
-  return status === "failed" ? failure("SERVER_ERROR", "", { canRetry: false }) : null;
+  return status === "failed" ? errorOutcome("SERVER_ERROR", "", { canRetry: false }) : null;
 }
 
 /** A run that has asked for a form made no further step, and neither did those above it. */
 function doneFor(turn: Turn): "end_turn" | "requires_interaction" {
-  const asks = blocksOf(turn).some((block) => "version" in block && outlivesTurn(block));
+  const asks = listBlocks(turn).some((block) => "version" in block && outlivesTurn(block));
   return asks ? "requires_interaction" : "end_turn";
 }
 
 /** For how long anybody was waited for until now: as the clock of an attempt stands still, once for several at a time. */
 function waitedMs(turn: Turn, now: number): number {
-  const waits = blocksOf(turn).flatMap((block) =>
+  const waits = listBlocks(turn).flatMap((block) =>
     "version" in block && !outlivesTurn(block)
       ? [{ from: block.started_at, to: block.decided_at ?? now }]
       : [],
@@ -196,9 +203,9 @@ function waitedMs(turn: Turn, now: number): number {
   return waited;
 }
 
-async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
+async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<void> {
   const { parts, row, turn, pen } = attempt;
-  if (mainRun(turn) === undefined) await pen.write({ type: "run.start", run: MAIN, agent: turn.agent });
+  if (mainRun(turn) === undefined) await pen.write({ type: "run.start", run: MAIN_RUN, agent: turn.agent });
   if (row.stop !== null) throw new StopRequested(row.stop.by);
   if (row.fruitless > parts.maxAttempts)
     throw new Error(`the turn was begun ${row.fruitless} times without getting any further`);
@@ -209,14 +216,14 @@ async function work(attempt: Attempt, agent: Agent | undefined): Promise<void> {
   if (left <= 0) throw new LimitReached(limit);
   attempt.limit(left, () => new LimitReached(limit));
   try {
-    const pinned: PinnedAgent = await pinnedFor(attempt, MAIN, agent);
-    const scope = await mainScope(attempt, agent, pinned);
+    const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent);
+    const scope = await mainRunContext(attempt, agent, pinned);
     await readFiles(scope);
-    const title = giveTitle(attempt, agent);
+    const title = generateTitle(attempt, agent);
     const prompt = await buildPrompt(scope);
     if (agent.body === null) await runAgent(scope, prompt);
-    else await runBody(scope, agent.body, prompt);
-    await Promise.race([title, pause(TITLE_MS, attempt.signal)]);
+    else await runStreamAgent(scope, agent.body, prompt);
+    await Promise.race([title, interruptibleSleep(TITLE_MS, attempt.signal)]);
   } finally {
     attempt.stopClock();
   }

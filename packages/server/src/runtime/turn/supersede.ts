@@ -1,16 +1,20 @@
 /**
  * What a takeover makes void: everything of the turn that is not journaled, and whatever hangs on it. Pure.
  */
-import { type Block, blocksOf, type EventOf, type Turn } from "@turnstream/protocol";
+import { type Block, listBlocks, type EventOf, type Turn } from "@turnstream/protocol";
 
-export type Void = Pick<EventOf<"turn.takeover">, "blocks" | "groups" | "runs">;
+export type SupersededItems = Pick<EventOf<"turn.takeover">, "blocks" | "groups" | "runs">;
 
 /**
  * @param kept ids of the blocks that were written by journaled work
  * @param keptCalls calls whose result stays, open or not: what they have told is told again by nobody
  */
-export function supersede(turn: Turn, kept: ReadonlySet<string>, keptCalls: ReadonlySet<string>): Void {
-  const all = blocksOf(turn);
+export function findSuperseded(
+  turn: Turn,
+  kept: ReadonlySet<string>,
+  keptCalls: ReadonlySet<string>,
+): SupersededItems {
+  const all = listBlocks(turn);
   // A run's end is told once its outcome is journaled, and with that everything it told stands.
   const over = new Set(turn.runs.flatMap(({ id, status }) => (isOver(status) ? [id] : [])));
   const stays = (block: Block): boolean => {

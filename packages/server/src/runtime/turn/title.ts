@@ -1,13 +1,13 @@
 /** Gives a new session a title: from a model where the agent has one for it, else from the first words. */
-import { cutText, type Usage } from "@turnstream/protocol";
+import { truncateText, type Usage } from "@turnstream/protocol";
 import { askModel } from "../../models/ask-model.ts";
 import type { Model } from "../../models/model.ts";
 import { NO_USAGE, usageOf } from "../../models/usage.ts";
-import { deliverCommitted } from "../../session/archive/relay-outbox.ts";
-import type { Attempt } from "../attempt/attempt.ts";
+import { publishCommitted } from "../../session/archive/relay-outbox.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { Agent } from "../define/agent.ts";
-import { spentKey } from "../attempt/journal-entries.ts";
-import { spentBy } from "../attempt/usage.ts";
+import { usageKey } from "../attempt/journal-entries.ts";
+import { toUsageRecord } from "../attempt/usage.ts";
 
 /** Under which its usage is counted: it is no run's. */
 const TITLE = "title";
@@ -19,13 +19,13 @@ const ASK = "Give this conversation a title of two to six words, in its own lang
 function titleFrom(text: string): string {
   const line = text.trim().split("\n", 1)[0]?.replaceAll(/\s+/g, " ") ?? "";
   if (line.length <= MAX_TITLE) return line;
-  const cut = cutText(line, MAX_TITLE - 1);
+  const cut = truncateText(line, MAX_TITLE - 1);
   const words = cut.slice(0, Math.max(cut.lastIndexOf(" "), 1));
   return `${words.length > MAX_TITLE / 2 ? words : cut}…`;
 }
 
 /** Never fails the turn: a session without a title is still a session. */
-export async function giveTitle(attempt: Attempt, agent: Agent): Promise<void> {
+export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise<void> {
   const { parts, ref, row, pen } = attempt;
   const text = row.message?.text ?? "";
   if (agent.title === false || pen.title !== null || text.trim() === "") return;
@@ -33,31 +33,31 @@ export async function giveTitle(attempt: Attempt, agent: Agent): Promise<void> {
     const { model } = agent.title;
     const asked = model === null ? null : await ask(attempt, model, text);
     const title = titleFrom(asked?.title ?? "") || titleFrom(text);
-    const spent = asked === null || model === null ? null : spentBy(agent, model.modelId, asked.usage);
+    const spent = asked === null || model === null ? null : toUsageRecord(agent, model.modelId, asked.usage);
     if (spent !== null) attempt.spending.add(TITLE, spent);
     await parts.store.transaction(async (tx) => {
       // Once the turn has ended, its journal is closed.
       const isOpen = (await tx.running.get(ref))?.turn === row.turn;
-      if (spent !== null && isOpen) await attempt.noteIn(tx, spentKey(TITLE, `${attempt.epoch}`), spent);
+      if (spent !== null && isOpen) await attempt.noteIn(tx, usageKey(TITLE, `${attempt.epoch}`), spent);
       const session = await tx.sessions.find(ref);
       if (session === null || session.title !== null) return;
       await tx.sessions.rename({ tenant: row.tenant, user: row.user }, ref.session, title);
       await tx.outbox.add(ref, { key: `title/${row.turn}`, draft: { type: "session.update", title } });
     });
-    await deliverCommitted(parts, ref);
+    await publishCommitted(parts, ref);
   } catch (error) {
     if (!attempt.signal.aborted) parts.onError(error, "the title of a session");
   }
 }
 
 async function ask(
-  { signal }: Attempt,
+  { signal }: TurnAttempt,
   model: Model,
   text: string,
 ): Promise<{ readonly title: string; readonly usage: Usage }> {
   const prompt = [
     { role: "system" as const, content: ASK },
-    { role: "user" as const, content: [{ type: "text" as const, text: cutText(text, MAX_ASKED) }] },
+    { role: "user" as const, content: [{ type: "text" as const, text: truncateText(text, MAX_ASKED) }] },
   ];
   let title = "";
   let usage = NO_USAGE;

@@ -7,7 +7,7 @@ export interface TurnOptions {
   readonly fromShare?: boolean;
 }
 
-export function optionsOf(options: Json): TurnOptions {
+export function parseTurnOptions(options: Json): TurnOptions {
   if (options === null || typeof options !== "object" || Array.isArray(options)) return {};
   const { agent, mode, fromShare } = options as Record<string, Json>;
   return {

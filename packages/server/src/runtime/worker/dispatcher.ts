@@ -3,27 +3,27 @@
  * done so died. Several workers may try at once; the store lets one of them. Never runs a turn itself.
  */
 import type { Engine } from "../../engine/engine.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import { jobId } from "../attempt/job-id.ts";
-import type { RuntimeParts } from "../attempt/context.ts";
+import type { RuntimeContext } from "../attempt/context.ts";
 
 /** Messages and turns younger than that are left to those who are at it. */
 const LEFT_MS = 2_000;
 const BATCH = 100;
 
-export class Dispatch {
-  readonly #parts: Pick<RuntimeParts, "store" | "env" | "onError">;
+export class TurnDispatcher {
+  readonly #parts: Pick<RuntimeContext, "store" | "env" | "onError">;
   readonly #engine: Pick<Engine, "start">;
   readonly #beginning = new Set<Promise<unknown>>();
   #isOver = false;
 
-  constructor(parts: Pick<RuntimeParts, "store" | "env" | "onError">, engine: Pick<Engine, "start">) {
+  constructor(parts: Pick<RuntimeContext, "store" | "env" | "onError">, engine: Pick<Engine, "start">) {
     this.#parts = parts;
     this.#engine = engine;
   }
 
   /** Begins the session's next turn, if it has one to begin. */
-  async begin(ref: Ref): Promise<boolean> {
+  async begin(ref: SessionRef): Promise<boolean> {
     const { store, env } = this.#parts;
     const begun = await store.running.begin(ref, { turn: env.id() });
     const row = begun ?? (await store.running.get(ref));
@@ -41,7 +41,7 @@ export class Dispatch {
   }
 
   /** The same, for those who only tell: what goes wrong is found by the next sweep. */
-  beginSoon(ref: Ref): void {
+  beginSoon(ref: SessionRef): void {
     if (this.#isOver) return;
     const begun = this.begin(ref)
       .catch((error: unknown) => {

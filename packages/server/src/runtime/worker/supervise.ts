@@ -3,24 +3,24 @@
  * for too long, it begins anew under a new name. What it had is with others by then, or comes back to it by recovery.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { startWorker, type Worker, type WorkerOptions } from "./worker.ts";
+import { createWorker, type Worker, type WorkerOptions } from "./worker.ts";
 
 const FIRST_MS = 200;
 const LONGEST_MS = 5_000;
 
-export interface KeptWorker {
+export interface SupervisedWorker {
   /** The worker of the moment; null between two. */
   readonly current: Worker | null;
   leave(): Promise<void>;
 }
 
 /** Throws when the first start fails: that is a matter of configuration. Later failures are tried again. */
-export async function keepWorker(options: WorkerOptions): Promise<KeptWorker> {
+export async function startWorker(options: WorkerOptions): Promise<SupervisedWorker> {
   let current: Worker | null = null;
   let restarting: Promise<void> | null = null;
   const stopped = new AbortController();
 
-  const start = (): Promise<Worker> => startWorker({ ...options, onLost: lost });
+  const start = (): Promise<Worker> => createWorker({ ...options, onLost: lost });
 
   function lost(): void {
     options.onLost?.();

@@ -2,35 +2,40 @@
  * A worker: takes up turns, keeps its lease, looks after what dead workers left, hears stops, and hands everything over
  * when it is asked to leave. Puts the parts together; what they do is in the rooms they come from.
  */
-import type { Engine, Work } from "../../engine/engine.ts";
+import type { Engine, JobHandler } from "../../engine/engine.ts";
 import { createExecutor, type Executor } from "../../engine/executor.ts";
 import type { Log } from "../../log/log.ts";
-import { claimIdle } from "../../session/lifecycle/claim.ts";
+import { claimIdleSession } from "../../session/lifecycle/claim.ts";
 import { eraseExpired, finishErasures } from "../../session/lifecycle/erase.ts";
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";
 import type { Signals } from "../../signals/signals.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import type { Agent } from "../define/agent.ts";
-import { Dispatch } from "./dispatcher.ts";
-import { DECISIONS_CHANNEL, parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "../../session/signal-channels.ts";
+import { TurnDispatcher } from "./dispatcher.ts";
+import {
+  DECISIONS_CHANNEL,
+  decodeSessionRef,
+  STOPS_CHANNEL,
+  TURNS_CHANNEL,
+} from "../../session/signal-channels.ts";
 import { RuntimeError } from "../errors.ts";
 import { DEFAULT_FILE_LIMITS, type FileLimits } from "../define/file-limits.ts";
 import { jobPrefix, parseJobId } from "../attempt/job-id.ts";
-import { Waiters } from "../interactions/decision-waiters.ts";
-import type { RuntimeParts } from "../attempt/context.ts";
-import { Repeated } from "../../util/periodic-task.ts";
+import { DecisionWaiters } from "../interactions/decision-waiters.ts";
+import type { RuntimeContext } from "../attempt/context.ts";
+import { PeriodicTask } from "../../util/periodic-task.ts";
 import { Semaphore } from "../../util/semaphore.ts";
-import { Sources } from "../tool-calls/tool-sources.ts";
-import { RunningHere } from "../turn/active-turns.ts";
-import { workOnTurn } from "../turn/run-turn.ts";
-import { DEFAULT_WORDS, type Words } from "../strings.ts";
+import { ToolSources } from "../tool-calls/tool-sources.ts";
+import { ActiveTurns } from "../turn/active-turns.ts";
+import { runTurn } from "../turn/run-turn.ts";
+import { DEFAULT_STRINGS, type RuntimeStrings } from "../strings.ts";
 
 /** What an engine is made with; it is made by whoever knows which one is wanted. */
-export interface EngineHooks {
-  readonly work: Work;
+export interface EngineCallbacks {
+  readonly work: JobHandler;
   readonly isFresh: () => boolean;
   readonly onError: (error: unknown, id: string) => void;
 }
@@ -39,7 +44,7 @@ export interface WorkerOptions {
   readonly store: Store;
   readonly log: Log;
   readonly signals: Signals;
-  readonly engine: (hooks: EngineHooks) => Engine | Promise<Engine>;
+  readonly engine: (hooks: EngineCallbacks) => Engine | Promise<Engine>;
   /** The first one answers when a message doesn't say who should. */
   readonly agents: readonly Agent[];
   /** How long others wait before they take over what this worker left when it died. */
@@ -51,7 +56,7 @@ export interface WorkerOptions {
   readonly fetch?: FetchPolicy;
   /** How much of the files of a message is read. */
   readonly files?: Partial<FileLimits>;
-  readonly words?: Partial<Words>;
+  readonly words?: Partial<RuntimeStrings>;
   /**
    * How long tools that may not be run again can go on when the worker leaves; after that nobody knows whether they took
    * effect. The process needs a little longer than that between SIGTERM and its end.
@@ -95,19 +100,19 @@ const UPLOAD_MS = 24 * 60 * 60 * 1_000;
 const BATCH = 1_000;
 const CLOSING_MS = 5_000;
 
-export async function startWorker(options: WorkerOptions): Promise<Worker> {
+export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const { store, log, signals, env = systemEnv, ttlMs = TTL_MS } = options;
   const onError = options.onError ?? warn;
   const [first] = options.agents;
   const names = new Set(options.agents.map(({ name }) => name));
   if (first === undefined || names.size < options.agents.length)
     throw new RuntimeError("NO_AGENTS", `a worker with the agents ${[...names].join(", ") || "(none)"}`);
-  const here = new RunningHere();
+  const here = new ActiveTurns();
   let executor: Executor | null = null;
   const isFresh = (): boolean => executor?.isFresh() ?? true;
   const engine = await options.engine({
     work: async (job) => {
-      await workOnTurn(parts, here, job);
+      await runTurn(parts, here, job);
       const ref = parseJobId(job.id);
       if (ref !== null) dispatch.beginSoon(ref);
     },
@@ -115,29 +120,29 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     onError: (error, id) => onError(error, `job ${id}`),
   });
   const files = { ...DEFAULT_FILE_LIMITS, ...options.files };
-  const parts: RuntimeParts = {
+  const parts: RuntimeContext = {
     store,
     log,
     env,
     executor: engine.executor,
     agents: new Map(options.agents.map((agent) => [agent.name, agent])),
     defaultAgent: first.name,
-    sources: new Sources(options.agents, { env, onError }),
+    sources: new ToolSources(options.agents, { env, onError }),
     modelSlots: new Semaphore(options.modelCalls ?? 1_000),
     toolSlots: new Semaphore(options.toolCalls ?? 500),
     fetch: options.fetch ?? {},
     files,
     fileSlots: new Semaphore(files.processWidth),
-    waiters: new Waiters(),
-    words: { ...DEFAULT_WORDS, ...options.words },
+    waiters: new DecisionWaiters(),
+    words: { ...DEFAULT_STRINGS, ...options.words },
     graceMs: options.graceMs ?? GRACE_MS,
     maxAttempts: options.maxAttempts ?? 50,
     isFresh,
     confirmLease: async () => isFresh() && store.leases.renew(engine.executor, ttlMs),
     onError,
   };
-  const dispatch = new Dispatch(parts, engine);
-  const sweeps = new Repeated(
+  const dispatch = new TurnDispatcher(parts, engine);
+  const sweeps = new PeriodicTask(
     options.sweepMs ?? SWEEP_MS,
     env,
     (error) => onError(error, "a sweep"),
@@ -148,7 +153,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     },
   );
   const { rememberMs = REMEMBER_MS, retentionMs } = options;
-  const upkeep = new Repeated(
+  const upkeep = new PeriodicTask(
     options.upkeepMs ?? UPKEEP_MS,
     env,
     (error) => onError(error, "upkeep"),
@@ -179,15 +184,15 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const unlisten = [
     log.onOutage?.((error) => onError(error, "the log")) ?? (() => undefined),
     signals.listen(TURNS_CHANNEL, (text) => {
-      const ref = parseRef(text);
+      const ref = decodeSessionRef(text);
       if (ref !== null) dispatch.beginSoon(ref);
     }),
     signals.listen(DECISIONS_CHANNEL, (text) => {
-      const ref = parseRef(text);
+      const ref = decodeSessionRef(text);
       if (ref !== null) parts.waiters.wake(ref.session);
     }),
     signals.listen(STOPS_CHANNEL, (text) => {
-      const ref = parseRef(text);
+      const ref = decodeSessionRef(text);
       if (ref === null || !here.has(ref.session)) return;
       stopOne(parts, here, ref).catch((error: unknown) => onError(error, "a stop"));
     }),
@@ -220,19 +225,19 @@ function warn(error: unknown, about: string): void {
   });
 }
 
-async function stopOne({ store }: RuntimeParts, here: RunningHere, ref: Ref): Promise<void> {
+async function stopOne({ store }: RuntimeContext, here: ActiveTurns, ref: SessionRef): Promise<void> {
   const row = await store.running.get(ref);
   if (row !== null && row.stop !== null) here.stop(ref.session, row.turn, row.stop.by);
 }
 
 /** Stops whose signal was lost. */
-async function stopAsked({ store }: RuntimeParts, here: RunningHere): Promise<void> {
+async function stopAsked({ store }: RuntimeContext, here: ActiveTurns): Promise<void> {
   if (here.size === 0) return;
   for (const { session, turn, stop } of await store.running.stopping({ limit: BATCH }))
     here.stop(session, turn, stop?.by ?? null);
 }
 
 /** A log that was lost is made whole by the turn that runs; by us only when none does. */
-async function claimIfIdle(parts: RuntimeParts, ref: Ref): Promise<void> {
-  if ((await parts.store.running.get(ref)) === null) await claimIdle(parts, ref, parts.executor);
+async function claimIfIdle(parts: RuntimeContext, ref: SessionRef): Promise<void> {
+  if ((await parts.store.running.get(ref)) === null) await claimIdleSession(parts, ref, parts.executor);
 }

@@ -6,7 +6,7 @@
 import {
   coalesce,
   type Cursor,
-  type Event,
+  type SessionEvent,
   fold,
   formatCursor,
   parseCursor,
@@ -21,14 +21,14 @@ import {
 } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 import { LogError } from "../../log/errors.ts";
-import type { Page } from "../../log/log.ts";
+import type { LogPage } from "../../log/log.ts";
 import type { ArchiveBatch, ArchivedTurn, ArchiveResult } from "../../store/ports/archive.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { readArchived } from "../history/archived-state.ts";
+import { readArchivedState } from "../history/archived-state.ts";
 import { outboxKeyOf } from "./relay-outbox.ts";
-import type { Parts } from "../backend.ts";
-import { hasOpenEnds, slimState } from "../history/trim-state.ts";
+import type { Backend } from "../backend.ts";
+import { hasPendingInteractions, trimState } from "../history/trim-state.ts";
 
 export interface ArchiveOptions {
   /** How far to go; by default to the end. */
@@ -45,7 +45,7 @@ export interface ArchiveOptions {
   readonly atLeast?: Position;
 }
 
-export interface Archived {
+export interface ArchiveSessionResult {
   readonly cursor: Cursor;
   /** How many events this call wrote. */
   readonly events: number;
@@ -58,18 +58,18 @@ const TURNS = 1;
 const STEP = 2_000;
 const MAX_TRIES = 8;
 
-export interface ArchivedState extends Archived {
+export interface IncrementalArchiveResult extends ArchiveSessionResult {
   /** What is archived, folded as far as this call knows; null when it knows nothing. */
   readonly state: SessionState | null;
 }
 
 /** Archives what is in the log now, or up to a position; what comes meanwhile is left to the next call. */
 export async function archiveSession(
-  parts: Parts,
-  ref: Ref,
+  parts: Backend,
+  ref: SessionRef,
   options: ArchiveOptions = {},
-): Promise<Archived> {
-  const { state: _, ...archived } = await archiveFrom(parts, ref, null, options);
+): Promise<ArchiveSessionResult> {
+  const { state: _, ...archived } = await archiveIncrementally(parts, ref, null, options);
   return archived;
 }
 
@@ -77,12 +77,12 @@ export async function archiveSession(
  * The same for whoever archives again and again.
  * @param known what the call before gave as `state`; what is archived is then read only where it has moved on since
  */
-export async function archiveFrom(
-  parts: Parts,
-  ref: Ref,
+export async function archiveIncrementally(
+  parts: Backend,
+  ref: SessionRef,
   known: SessionState | null,
   options: ArchiveOptions = {},
-): Promise<ArchivedState> {
+): Promise<IncrementalArchiveResult> {
   const { step = STEP, atLeast } = options;
   const isThere = (at: Position): boolean => atLeast === undefined || comparePositions(at, atLeast) >= 0;
   const last = options.upTo ?? (await parts.log.head(ref.session))?.last ?? START_CURSOR;
@@ -90,7 +90,7 @@ export async function archiveFrom(
   if (end === null) throw new LogError("INVALID", { detail: "`upTo` is not a cursor" });
   let events = 0;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    let state = (tries === 0 ? known : null) ?? (await readArchived(parts.store, ref, TURNS));
+    let state = (tries === 0 ? known : null) ?? (await readArchivedState(parts.store, ref, TURNS));
     while (true) {
       const cursor = formatCursor(state);
       const page = await parts.log.read(ref.session, { after: cursor, limit: step });
@@ -130,7 +130,7 @@ export async function archiveFrom(
 
 async function writeWith(
   store: Store,
-  ref: Ref,
+  ref: SessionRef,
   batch: ArchiveBatch,
   commit: ArchiveOptions["commit"],
 ): Promise<ArchiveResult> {
@@ -143,9 +143,9 @@ async function writeWith(
 }
 
 /** Drops archived events from a log that has grown long. @returns whether it did */
-export async function trimSession(
-  { store, log }: Parts,
-  ref: Ref,
+export async function trimLog(
+  { store, log }: Backend,
+  ref: SessionRef,
   options: { keep?: number } = {},
 ): Promise<boolean> {
   const head = await log.head(ref.session);
@@ -174,12 +174,12 @@ function foldEntries(from: SessionState, entries: readonly LogEntry[]): Folded {
 function batchOf(
   before: SessionState,
   after: SessionState,
-  { epoch, entries }: Pick<Page, "epoch" | "entries">,
+  { epoch, entries }: Pick<LogPage, "epoch" | "entries">,
   checkpoint: SessionState | null,
 ) {
   const { turns, ...header } = after;
   const known = new Set(before.turns);
-  const events: Event[] = coalesce(entries.map((entry) => entry.event));
+  const events: SessionEvent[] = coalesce(entries.map((entry) => entry.event));
   return {
     from: formatCursor(before),
     to: formatCursor(after),
@@ -191,11 +191,11 @@ function batchOf(
       .map(archivedTurn),
     header,
     v: SCHEMA_VERSION,
-    ...(checkpoint === null ? {} : { checkpoint: snapshot(slimState(checkpoint)) }),
+    ...(checkpoint === null ? {} : { checkpoint: snapshot(trimState(checkpoint)) }),
     delivered: [...new Set(entries.flatMap((entry) => outboxKeyOf(entry.key) ?? []))],
   };
 }
 
 function archivedTurn(turn: Turn): ArchivedTurn {
-  return { snapshot: turnSnapshot(turn), open: hasOpenEnds(turn) };
+  return { snapshot: turnSnapshot(turn), open: hasPendingInteractions(turn) };
 }

@@ -4,17 +4,17 @@
  */
 import { isLogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";
-import type { Ref } from "../../store/refs.ts";
-import { reopenIdle } from "../lifecycle/create.ts";
-import type { Parts } from "../backend.ts";
-import { deliverCommitted } from "./relay-outbox.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import { reopenIdleLog } from "../lifecycle/create.ts";
+import type { Backend } from "../backend.ts";
+import { publishCommitted } from "./relay-outbox.ts";
 
-export async function deliver(parts: Parts, ref: Ref): Promise<void> {
+export async function publishOutbox(parts: Backend, ref: SessionRef): Promise<void> {
   try {
-    const { failure } = await deliverCommitted(parts, ref);
+    const { failure } = await publishCommitted(parts, ref);
     if (failure === null || !isLogError(failure, "UNCLAIMED")) return;
-    await reopenIdle(parts, ref);
-    await deliverCommitted(parts, ref);
+    await reopenIdleLog(parts, ref);
+    await publishCommitted(parts, ref);
   } catch (error) {
     if (!isLogError(error) && !isStoreError(error)) throw error;
   }

@@ -7,8 +7,8 @@ import type { Cursor } from "@turnstream/protocol";
 import { isLogError, LogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { OutboxRow, TakeQuery } from "../../store/ports/archive.ts";
-import type { Ref } from "../../store/refs.ts";
-import type { Parts } from "../backend.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import type { Backend } from "../backend.ts";
 
 /** Marks appends that come from the outbox, so that archiving them can mark their rows. */
 const PREFIX = "o/";
@@ -21,7 +21,7 @@ export function outboxKeyOf(appendKey: string): string | null {
   return appendKey.slice(PREFIX.length, appendKey.lastIndexOf(":"));
 }
 
-export interface Delivered {
+export interface PublishResult {
   /** How many events are in the log now that were not marked before. */
   readonly delivered: number;
   /** Why the rest is not; null when nothing is left. */
@@ -32,7 +32,7 @@ export interface Delivered {
  * For whoever has just committed rows of a session: brings them, and those before them. What can't be delivered now
  * is left to a relay. Never throws for the log's sake, because the commit stands.
  */
-export async function deliverCommitted(parts: Parts, ref: Ref): Promise<Delivered> {
+export async function publishCommitted(parts: Backend, ref: SessionRef): Promise<PublishResult> {
   const { store } = parts;
   let delivered = 0;
   for (const row of await store.outbox.undelivered(ref, MAX_ROWS)) {
@@ -49,21 +49,21 @@ export async function deliverCommitted(parts: Parts, ref: Ref): Promise<Delivere
 
 export interface RelayOptions extends Partial<TakeQuery> {
   /** Makes a log that nobody may append to writable again, if that is right. Its rows follow in a later round. */
-  readonly claim?: (ref: Ref) => Promise<unknown>;
+  readonly claim?: (ref: SessionRef) => Promise<unknown>;
 }
 
-export interface Relayed {
+export interface RelayResult {
   readonly delivered: number;
   /** How many sessions have to wait. */
   readonly postponed: number;
 }
 
 /** One round of delivering what writers have left. */
-export async function relayOutbox(parts: Parts, options: RelayOptions = {}): Promise<Relayed> {
+export async function relayOutbox(parts: Backend, options: RelayOptions = {}): Promise<RelayResult> {
   const { limit = 100, olderThanMs = 1_000, leaseMs = 10_000, claim } = options;
   let [delivered, postponed] = [0, 0];
   for (const ref of await parts.store.outbox.take({ limit, olderThanMs, leaseMs })) {
-    const result = await deliverCommitted(parts, ref);
+    const result = await publishCommitted(parts, ref);
     delivered += result.delivered;
     if (result.failure === null) continue;
     postponed++;
@@ -74,7 +74,7 @@ export async function relayOutbox(parts: Parts, options: RelayOptions = {}): Pro
 }
 
 /** Somebody else was quicker, or the session is gone: the next round will tell. */
-async function claimQuietly(claim: (ref: Ref) => Promise<unknown>, ref: Ref): Promise<void> {
+async function claimQuietly(claim: (ref: SessionRef) => Promise<unknown>, ref: SessionRef): Promise<void> {
   try {
     await claim(ref);
   } catch (error) {
@@ -87,7 +87,7 @@ async function claimQuietly(claim: (ref: Ref) => Promise<unknown>, ref: Ref): Pr
  * When the log no longer reaches back to where the event may be, the row tells: had it been in what was trimmed, then
  * archiving would have marked the row before. If it is unmarked, looking through what is still there is enough.
  */
-async function bring({ store, log }: Parts, row: OutboxRow): Promise<Cursor | null> {
+async function bring({ store, log }: Backend, row: OutboxRow): Promise<Cursor | null> {
   const { session, key, draft } = row;
   let { since } = row;
   for (let looks = 0; looks < MAX_LOOKS; looks++) {

@@ -4,7 +4,7 @@
  */
 import { readBlobToken } from "../../store/rules/blob-token.ts";
 import type { Store } from "../../store/store.ts";
-import { safeHeaders } from "./safe-headers.ts";
+import { safeDownloadHeaders } from "./safe-headers.ts";
 
 export const BLOB_ERRORS = {
   BAD_ADDRESS: "This address was not given by us, or was changed. Load the conversation again.",
@@ -24,7 +24,7 @@ export class BlobError extends Error {
   }
 }
 
-export interface OpenedBlob {
+export interface ServedBlob {
   readonly body: Uint8Array;
   /** For the answer, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ export async function openBlob(
   { store }: { readonly store: Store },
   token: string,
   { secrets, now }: { readonly secrets: readonly string[]; readonly now: number },
-): Promise<OpenedBlob> {
+): Promise<ServedBlob> {
   const grant = readBlobToken(token, secrets);
   if (grant === null) throw new BlobError("BAD_ADDRESS");
   if (now >= grant.expires) throw new BlobError("EXPIRED");
@@ -43,7 +43,7 @@ export async function openBlob(
   if (blob === null) throw new BlobError("GONE");
   const maxAge = Math.floor((grant.expires - now) / 1_000);
   const headers = {
-    ...safeHeaders(blob.mediaType, blob.body.byteLength, blob.name),
+    ...safeDownloadHeaders(blob.mediaType, blob.body.byteLength, blob.name),
     "cross-origin-resource-policy": "cross-origin",
     // Whoever has the address may load it, and only for as long as it is good.
     "cache-control": `private, max-age=${maxAge}, immutable`,

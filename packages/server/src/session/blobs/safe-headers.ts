@@ -12,7 +12,11 @@ const INLINE: ReadonlySet<string> = new Set([
 ]);
 
 /** For the answer, names in lower case. @param name what a download is called */
-export function safeHeaders(mediaType: string, size: number, name = "download"): Record<string, string> {
+export function safeDownloadHeaders(
+  mediaType: string,
+  size: number,
+  name = "download",
+): Record<string, string> {
   const type = mediaType.split(";")[0]?.trim().toLowerCase() ?? "";
   return {
     "content-type": typeFor(type),

@@ -4,13 +4,13 @@
  */
 import { StoreError } from "../../store/errors.ts";
 import { MAX_CHUNK_BYTES, type Upload } from "../../store/ports/files.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import { isId } from "../../store/rules/arguments.ts";
-import type { Parts } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 
 const SCHEME = "turnstream:upload/";
 
-export interface UploadWish {
+export interface UploadOptions {
   /** The caller's own: an upload that broke off is repeated under the same id. */
   readonly id: string;
   readonly name: string;
@@ -28,7 +28,7 @@ export interface UploadLimits {
 
 export const DEFAULT_UPLOAD_LIMITS: UploadLimits = { bytes: 100_000_000, sessionBytes: 1_000_000_000 };
 
-export interface Uploaded {
+export interface UploadResult {
   /** For the `upload` of a form's file. */
   readonly id: string;
   /** For `content_urls`. */
@@ -43,11 +43,11 @@ export interface Uploaded {
  * meanwhile. One that is complete is given back as it is, and the body is not read.
  */
 export async function uploadFile(
-  { store }: Pick<Parts, "store">,
-  ref: Ref,
-  wish: UploadWish,
+  { store }: Pick<Backend, "store">,
+  ref: SessionRef,
+  wish: UploadOptions,
   limits: Partial<UploadLimits> = {},
-): Promise<Uploaded> {
+): Promise<UploadResult> {
   const { bytes, sessionBytes } = { ...DEFAULT_UPLOAD_LIMITS, ...limits };
   const { id, name, mediaType = "", body, by } = wish;
   const begun = await store.uploads.begin(ref, { id, name, mediaType, by });
@@ -76,10 +76,10 @@ export async function uploadFile(
 
 /** Null when the session has no such upload, or it isn't complete. */
 export async function readUpload(
-  { store }: Pick<Parts, "store">,
-  ref: Ref,
+  { store }: Pick<Backend, "store">,
+  ref: SessionRef,
   id: string,
-): Promise<(Uploaded & { readonly body: AsyncIterable<Uint8Array> }) | null> {
+): Promise<(UploadResult & { readonly body: AsyncIterable<Uint8Array> }) | null> {
   // It may come from an address that anybody wrote.
   if (!isId(id)) return null;
   const upload = await store.uploads.get(ref, id);
@@ -101,11 +101,15 @@ export function uploadUrl(id: string): string {
   return `${SCHEME}${encodeURIComponent(id)}`;
 }
 
-function uploadedOf({ id, name, mediaType, size }: Upload): Uploaded {
+function uploadedOf({ id, name, mediaType, size }: Upload): UploadResult {
   return { id, url: uploadUrl(id), name, mediaType, size };
 }
 
-async function* chunksOf(store: Parts["store"], ref: Ref, { id, chunks }: Upload): AsyncIterable<Uint8Array> {
+async function* chunksOf(
+  store: Backend["store"],
+  ref: SessionRef,
+  { id, chunks }: Upload,
+): AsyncIterable<Uint8Array> {
   for (let n = 0; n < chunks; n++) {
     const chunk = await store.uploads.chunk(ref, id, n);
     // Its session was erased while it was being read.

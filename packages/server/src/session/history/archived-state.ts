@@ -3,7 +3,7 @@
  */
 import {
   emptyState,
-  type Event,
+  type SessionEvent,
   fold,
   restore,
   SCHEMA_VERSION,
@@ -11,15 +11,15 @@ import {
   snapshot,
 } from "@turnstream/protocol";
 import type { ArchivedWindow } from "../../store/ports/archive.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
-import type { Parts } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 
 const PAGE = 1_000;
 /** Fewer where others wait meanwhile. */
 const POLITE_PAGE = 200;
 
-export async function readArchived(store: Store, ref: Ref, turns: number): Promise<SessionState> {
+export async function readArchivedState(store: Store, ref: SessionRef, turns: number): Promise<SessionState> {
   const window = await store.archive.window(ref, turns);
   if (window.header === null) return emptyState;
   if (window.v !== SCHEMA_VERSION) return foldArchived(store, ref, { end: window.header.seq, turns });
@@ -30,12 +30,12 @@ function stateOf({ header, turns, earlier }: ArchivedWindow): SessionState {
   return restore({ ...emptyState, ...header, v: SCHEMA_VERSION, earlier, turns });
 }
 
-export interface ArchivedFold {
+export interface FoldArchivedOptions {
   /** The seq of an archived position. */
   readonly end: number;
   readonly turns: number;
   /** What is seen of each event. */
-  readonly shown?: (event: Event) => Event;
+  readonly shown?: (event: SessionEvent) => SessionEvent;
   /** Does a piece of the work when there is time for it. */
   readonly run?: <T>(piece: () => T) => Promise<T>;
 }
@@ -46,8 +46,8 @@ export interface ArchivedFold {
  */
 export async function foldArchived(
   store: Store,
-  ref: Ref,
-  { end, turns, shown = (event) => event, run }: ArchivedFold,
+  ref: SessionRef,
+  { end, turns, shown = (event) => event, run }: FoldArchivedOptions,
 ): Promise<SessionState> {
   const piece = run ?? (async (work) => work());
   let state = emptyState;
@@ -67,7 +67,10 @@ export async function foldArchived(
  * from there on can be reached exactly, however the archive and the log lie. Reads only.
  */
 /** The empty state where none was kept, or by another version: everything can be folded from there, only not as quickly. */
-export async function readCheckpoint({ store }: Pick<Parts, "store">, ref: Ref): Promise<SessionState> {
+export async function readCheckpoint(
+  { store }: Pick<Backend, "store">,
+  ref: SessionRef,
+): Promise<SessionState> {
   const kept = await store.archive.checkpoint(ref);
   return kept === null || kept.v !== SCHEMA_VERSION ? emptyState : restore(kept);
 }

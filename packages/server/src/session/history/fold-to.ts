@@ -4,22 +4,22 @@
  */
 import {
   comparePositions,
-  type Event,
+  type SessionEvent,
   fold,
   formatCursor,
   parseCursor,
   type Position,
   type SessionState,
 } from "@turnstream/protocol";
-import type { BadCursorReason } from "../../log/log.ts";
-import type { Ref } from "../../store/refs.ts";
-import type { Parts } from "../backend.ts";
+import type { InvalidCursorReason } from "../../log/log.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import type { Backend } from "../backend.ts";
 
-export interface FoldOptions {
+export interface FoldToOptions {
   /** To the end when absent. */
   readonly upTo?: Position;
   /** Sees every step. */
-  readonly onStep?: (before: SessionState, event: Event, after: SessionState) => void;
+  readonly onStep?: (before: SessionState, event: SessionEvent, after: SessionState) => void;
   /** Does a piece of the work when there is time for it. */
   readonly run?: <T>(piece: () => T) => Promise<T>;
 }
@@ -28,15 +28,15 @@ const LOG_PAGE = 500;
 const ARCHIVE_PAGE = 200;
 
 /** @returns the state at the position, or why it can't be reached from here */
-export async function foldFrom(
-  parts: Parts,
-  ref: Ref,
+export async function foldTo(
+  parts: Backend,
+  ref: SessionRef,
   from: SessionState,
-  options: FoldOptions = {},
-): Promise<SessionState | BadCursorReason> {
+  options: FoldToOptions = {},
+): Promise<SessionState | InvalidCursorReason> {
   const { upTo, onStep, run = (piece) => Promise.resolve(piece()) } = options;
   let state = from;
-  const take = (events: readonly Event[], end: Position | null): void => {
+  const take = (events: readonly SessionEvent[], end: Position | null): void => {
     for (const event of events) {
       const at = parseCursor(event.id);
       if (at === null || (end !== null && comparePositions(at, end) > 0)) return;

@@ -5,18 +5,18 @@
 import {
   type Cursor,
   formatCursor,
-  isQuiet,
-  type QuietTrack,
+  isHandoffPoint,
+  type HandoffTracker,
   type SessionState,
-  trackQuiet,
+  trackHandoffPoint,
 } from "@turnstream/protocol";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import { readCheckpoint } from "./archived-state.ts";
-import { foldFrom } from "./fold-to.ts";
-import { withOlderTurns, type Window } from "./turn-window.ts";
-import type { Parts } from "../backend.ts";
+import { foldTo } from "./fold-to.ts";
+import { prependOlderTurns, type TurnWindow } from "./turn-window.ts";
+import type { Backend } from "../backend.ts";
 
-export interface HandOff {
+export interface HandoffHistory {
   /** A window on the newest turns; `earlier` says how many more there are. */
   readonly state: SessionState;
   /** Subscribe after this. */
@@ -30,19 +30,23 @@ const TRIES = 5;
  * Throws NOT_FOUND.
  * @param window null for the state as it was folded: whole turns that are not archived, and of others only what goes on
  */
-export async function readQuiet(parts: Parts, ref: Ref, window: Window | null): Promise<HandOff> {
+export async function readHandoffHistory(
+  parts: Backend,
+  ref: SessionRef,
+  window: TurnWindow | null,
+): Promise<HandoffHistory> {
   for (let left = TRIES; ; left--) {
     const base = await readCheckpoint(parts, ref);
-    let track: QuietTrack = trackQuiet(base);
-    const folded = await foldFrom(parts, ref, base, {
+    let track: HandoffTracker = trackHandoffPoint(base);
+    const folded = await foldTo(parts, ref, base, {
       onStep: (_before, _event, state) => {
-        track = { state, quiet: isQuiet(state) ? state : track.quiet };
+        track = { state, quiet: isHandoffPoint(state) ? state : track.quiet };
       },
     });
     if (typeof folded === "string" && left > 1) continue;
     // No turn ran before this one began: that was quiet.
     const quiet = track.quiet ?? base;
-    const state = window === null ? quiet : await withOlderTurns(parts, ref, quiet, window);
+    const state = window === null ? quiet : await prependOlderTurns(parts, ref, quiet, window);
     return { state, cursor: formatCursor(quiet) };
   }
 }

@@ -12,7 +12,7 @@ export interface ContentPart {
   readonly tags?: readonly string[];
 }
 
-export interface KeptContent {
+export interface ModelContent {
   readonly status: "success" | "error";
   /** What the tool gave for the model beside its references. */
   readonly content: Json;
@@ -20,7 +20,7 @@ export interface KeptContent {
   readonly pool?: readonly ContentPart[];
 }
 
-export function contentParts({ content, pool = [] }: KeptContent): ContentPart[] {
+export function modelContentParts({ content, pool = [] }: ModelContent): ContentPart[] {
   const text = plainText(content);
   return [...pool, ...(text === "" ? [] : [{ type: "text" as const, text }])];
 }

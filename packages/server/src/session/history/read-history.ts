@@ -4,13 +4,13 @@
  * are read again, a bounded number of times.
  */
 import { type Cursor, fold, formatCursor, type SessionState } from "@turnstream/protocol";
-import type { BadCursorReason } from "../../log/log.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { InvalidCursorReason } from "../../log/log.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { TurnRecord } from "../../store/ports/archive.ts";
-import { readArchived } from "./archived-state.ts";
-import type { Parts } from "../backend.ts";
+import { readArchivedState } from "./archived-state.ts";
+import type { Backend } from "../backend.ts";
 
-export interface History {
+export interface SessionHistory {
   /** A window on the newest turns; `earlier` says how many more there are. */
   readonly state: SessionState;
   /** Where it stands: attach after this. */
@@ -18,10 +18,10 @@ export interface History {
   /** What of it is archived: a good cursor even while there is no log. */
   readonly floor: Cursor;
   /** Why the log could not be joined to the archive; null when it could. The state is then the archive alone. */
-  readonly withoutLog: BadCursorReason | null;
+  readonly withoutLog: InvalidCursorReason | null;
 }
 
-export interface HistoryOptions {
+export interface ReadHistoryOptions {
   readonly turns?: number;
   /** How often to begin again where archive and log don't join. */
   readonly tries?: number;
@@ -30,10 +30,14 @@ export interface HistoryOptions {
 const DEFAULT_TURNS = 20;
 const DEFAULT_TRIES = 5;
 
-export async function readHistory(parts: Parts, ref: Ref, options: HistoryOptions = {}): Promise<History> {
+export async function readHistory(
+  parts: Backend,
+  ref: SessionRef,
+  options: ReadHistoryOptions = {},
+): Promise<SessionHistory> {
   const { turns = DEFAULT_TURNS, tries = DEFAULT_TRIES } = options;
   for (let left = tries; ; left--) {
-    const archived = await readArchived(parts.store, ref, turns);
+    const archived = await readArchivedState(parts.store, ref, turns);
     const joined = await foldRest(parts, ref.session, archived);
     const floor = formatCursor(archived);
     if (typeof joined !== "string") {
@@ -47,18 +51,18 @@ export async function readHistory(parts: Parts, ref: Ref, options: HistoryOption
 
 /** Older turns, newest first. They are archived: a turn leaves the window only after that. */
 export function readOlderTurns(
-  { store }: Pick<Parts, "store">,
-  ref: Ref,
+  { store }: Pick<Backend, "store">,
+  ref: SessionRef,
   page: { readonly before: number; readonly limit: number },
 ): Promise<TurnRecord[]> {
   return store.turns.list(ref, page);
 }
 
 async function foldRest(
-  { log }: Parts,
+  { log }: Backend,
   session: string,
   from: SessionState,
-): Promise<SessionState | BadCursorReason> {
+): Promise<SessionState | InvalidCursorReason> {
   let state = from;
   while (true) {
     const page = await log.read(session, { after: formatCursor(state) });

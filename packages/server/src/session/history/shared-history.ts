@@ -4,11 +4,11 @@
  * Read only: a share gives no way to write, decide or pay. Never follows the log.
  */
 import { parseCursor, type SessionState } from "@turnstream/protocol";
-import { forOthers } from "../../store/rules/redact-for-share.ts";
+import { redactForShare } from "../../store/rules/redact-for-share.ts";
 import { readShareToken } from "../../store/rules/share-token.ts";
 import type { Share } from "../../store/ports/access.ts";
 import type { Store } from "../../store/store.ts";
-import { type ArchivedFold, foldArchived } from "./archived-state.ts";
+import { type FoldArchivedOptions, foldArchived } from "./archived-state.ts";
 
 export interface SharedHistory {
   readonly share: Share;
@@ -16,7 +16,7 @@ export interface SharedHistory {
   readonly state: SessionState;
 }
 
-export interface SharedOptions extends Pick<ArchivedFold, "run"> {
+export interface SharedOptions extends Pick<FoldArchivedOptions, "run"> {
   readonly turns?: number;
 }
 
@@ -26,7 +26,7 @@ const DEFAULT_TURNS = 20;
  * @param secrets those that links were signed with, the newest first
  * @returns null when the link is not ours, was revoked, or its session is gone
  */
-export async function readShared(
+export async function readSharedSession(
   store: Store,
   token: string,
   secrets: readonly string[],
@@ -37,5 +37,5 @@ export async function readShared(
   if (share === null) return null;
   const end = parseCursor(share.upTo)?.seq ?? 0;
   const { turns = DEFAULT_TURNS, ...how } = options;
-  return { share, state: await foldArchived(store, share, { end, turns, shown: forOthers, ...how }) };
+  return { share, state: await foldArchived(store, share, { end, turns, shown: redactForShare, ...how }) };
 }

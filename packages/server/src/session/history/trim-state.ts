@@ -3,7 +3,7 @@
  * turn that runs, turns in which a form or payment is open, and of the newest turn its frame. Pure; not for showing.
  */
 import {
-  blocksOf,
+  listBlocks,
   isPending,
   outlivesTurn,
   Sequence,
@@ -12,15 +12,15 @@ import {
 } from "@turnstream/protocol";
 
 /** Whether a form or payment in it is still open, so that something may become of it. */
-export function hasOpenEnds(turn: Turn): boolean {
-  return blocksOf(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
+export function hasPendingInteractions(turn: Turn): boolean {
+  return listBlocks(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
 }
 
-export function slimState(state: SessionState): SessionState {
+export function trimState(state: SessionState): SessionState {
   const all = state.turns.toArray();
   const last = all.at(-1);
   const kept = all.flatMap((turn) => {
-    if (turn.status === "running" || hasOpenEnds(turn)) return [turn];
+    if (turn.status === "running" || hasPendingInteractions(turn)) return [turn];
     // A title is told under the newest turn, and the message that it answers is known by it.
     if (turn === last) return [turn.items.length === 0 ? turn : { ...turn, items: Sequence.empty<never>() }];
     return [];

@@ -4,10 +4,10 @@
  */
 import { findTurn, parseCursor, restoreTurn, type SessionState, type Turn } from "@turnstream/protocol";
 import type { TurnRecord } from "../../store/ports/archive.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import { readHistory } from "./read-history.ts";
-import { isBare, lengthOf, MAX_LENGTH } from "./turn-window.ts";
-import type { Parts } from "../backend.ts";
+import { isEmptyTurn, textLength, MAX_TEXT_LENGTH } from "./turn-window.ts";
+import type { Backend } from "../backend.ts";
 
 export interface TurnPage {
   /** The oldest first. */
@@ -16,7 +16,7 @@ export interface TurnPage {
   readonly next: number | null;
 }
 
-export interface PageWish {
+export interface TurnPageOptions {
   /** The `start` of the oldest turn of the page before; the newest turns when absent. */
   readonly before?: number;
   readonly limit: number;
@@ -26,30 +26,30 @@ export interface PageWish {
  * At most `limit`, and fewer where they are long: a page is read and sent in one go.
  * @param state of now or of a moment ago; which turns it has beside the newest doesn't matter
  */
-export async function pageOfTurns(
-  parts: Pick<Parts, "store">,
-  ref: Ref,
+export async function readTurnPage(
+  parts: Pick<Backend, "store">,
+  ref: SessionRef,
   state: SessionState,
-  { before, limit }: PageWish,
+  { before, limit }: TurnPageOptions,
 ): Promise<TurnPage> {
   const turns: Turn[] = [];
   let length = 0;
   for await (const turn of turnsBack(parts, ref, state, before ?? Infinity)) {
     const oldest = turns[0];
-    if (oldest !== undefined && (turns.length === limit || length > MAX_LENGTH))
+    if (oldest !== undefined && (turns.length === limit || length > MAX_TEXT_LENGTH))
       return { turns, next: oldest.start };
     turns.unshift(turn);
-    length += lengthOf(turn);
+    length += textLength(turn);
   }
   return { turns, next: null };
 }
 
 /** How many of the newest turns go into one answer: at most `most`, fewer where they are long, and one in any case. */
-export function howManyFit({ turns }: SessionState, most: number): number {
+export function countTurnsWithinLimit({ turns }: SessionState, most: number): number {
   let count = 0;
-  for (let length = 0; count < Math.min(most, turns.length) && length <= MAX_LENGTH; count++) {
+  for (let length = 0; count < Math.min(most, turns.length) && length <= MAX_TEXT_LENGTH; count++) {
     const turn = turns.at(turns.length - 1 - count);
-    length += turn === undefined ? 0 : lengthOf(turn);
+    length += turn === undefined ? 0 : textLength(turn);
   }
   return count;
 }
@@ -58,8 +58,8 @@ const STEP = 5;
 
 /** The newest first. */
 async function* turnsBack(
-  { store }: Pick<Parts, "store">,
-  ref: Ref,
+  { store }: Pick<Backend, "store">,
+  ref: SessionRef,
   state: SessionState,
   before: number,
 ): AsyncIterable<Turn> {
@@ -74,14 +74,14 @@ async function* turnsBack(
     const records: TurnRecord[] = await store.turns.list(ref, { before: end, limit: STEP });
     for (const { id, snapshot } of records) {
       const known = findTurn(state, id);
-      yield known === undefined || isBare(known) ? restoreTurn(snapshot) : known;
+      yield known === undefined || isEmptyTurn(known) ? restoreTurn(snapshot) : known;
     }
     end = records.at(-1)?.start;
   }
 }
 
 /** Null when the session has no such turn. */
-export async function readTurn(parts: Parts, ref: Ref, id: string): Promise<Turn | null> {
+export async function readTurn(parts: Backend, ref: SessionRef, id: string): Promise<Turn | null> {
   const { state } = await readHistory(parts, ref, { turns: 1 });
   const found = findTurn(state, id);
   if (found !== undefined) return found;

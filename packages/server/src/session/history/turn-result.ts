@@ -4,27 +4,27 @@
  */
 import { mainRun } from "@turnstream/protocol";
 import { type TaskEndState, taskEndState } from "@turnstream/protocol/tasks";
-import type { Ref } from "../../store/refs.ts";
-import { contentParts, type KeptContent } from "./model-content.ts";
-import type { Parts } from "../backend.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import { modelContentParts, type ModelContent } from "./model-content.ts";
+import type { Backend } from "../backend.ts";
 import { readTurn } from "./turn-pages.ts";
 
 /** Under which key the runtime keeps what a call came to. */
 const CALL_PREFIX = "call/";
 
 /** @param task a sub-agent's, by the call that started it; the turn's own when absent. Null when there is none. */
-export async function readEndState(
-  parts: Parts,
-  ref: Ref,
+export async function readTurnResult(
+  parts: Backend,
+  ref: SessionRef,
   { turn: id, task }: { readonly turn: string; readonly task?: string },
 ): Promise<TaskEndState | null> {
   const turn = await readTurn(parts, ref, id);
   const run = task === undefined ? turn && mainRun(turn) : turn?.runs.findLast(({ call }) => call === task);
   if (turn === null || run === undefined || run === null) return null;
   const kept = await parts.store.journal.kept(ref, [id]);
-  const facts = new Map(kept.map(({ key, value }) => [key, value as unknown as KeptContent]));
+  const facts = new Map(kept.map(({ key, value }) => [key, value as unknown as ModelContent]));
   return taskEndState(turn, run, (call) => {
     const fact = facts.get(`${CALL_PREFIX}${call}`);
-    return fact === undefined ? null : contentParts(fact);
+    return fact === undefined ? null : modelContentParts(fact);
   });
 }

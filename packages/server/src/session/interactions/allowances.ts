@@ -3,15 +3,15 @@
  * that waits already is not touched by either. Never decides on a call.
  */
 import type { Allowance } from "../../store/ports/interactions.ts";
-import type { Ref } from "../../store/refs.ts";
-import type { Parts } from "../backend.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import type { Backend } from "../backend.ts";
 
 /** The oldest first. */
-export function listAllowances({ store }: Pick<Parts, "store">, ref: Ref): Promise<Allowance[]> {
+export function listAllowances({ store }: Pick<Backend, "store">, ref: SessionRef): Promise<Allowance[]> {
   return store.allowances.list(ref);
 }
 
-export interface Revocation {
+export interface RevokeAllowanceInput {
   readonly agent: string;
   readonly tool: string;
   readonly by?: string;
@@ -21,9 +21,9 @@ export interface Revocation {
 
 /** From the next call on, a person is asked again. False when there was nothing to take back. */
 export function revokeAllowance(
-  { store }: Pick<Parts, "store">,
-  ref: Ref,
-  { agent, tool, by, from }: Revocation,
+  { store }: Pick<Backend, "store">,
+  ref: SessionRef,
+  { agent, tool, by, from }: RevokeAllowanceInput,
 ): Promise<boolean> {
   return store.transaction(async (tx) => {
     if (!(await tx.allowances.remove(ref, agent, tool))) return false;

@@ -2,62 +2,75 @@
  * A person answers or dismisses what an agent asks, by the question's own buttons or by a plain message. Committed with its
  * event, like any decision. Never tells the agent: whoever waits for it looks.
  */
-import type { Answer, Json, Question } from "@turnstream/protocol";
+import type { QuestionAnswer, Json, Question } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
-import type { ChangeResult, Interaction } from "../../store/ports/interactions.ts";
+import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
 import type { NewMessage } from "../../store/ports/running.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { changeInteraction, type Decider, deciderOf, type InteractionMove } from "./transition.ts";
-import { deliver } from "../archive/publish-outbox.ts";
+import {
+  transitionInteraction,
+  type DecisionSource,
+  decisionSource,
+  type InteractionTransition,
+} from "./transition.ts";
+import { publishOutbox } from "../archive/publish-outbox.ts";
 import { findInteraction } from "./find.ts";
-import type { CommandParts } from "../backend.ts";
-import { DECISIONS_CHANNEL, formatRef } from "../signal-channels.ts";
+import type { CommandBackend } from "../backend.ts";
+import { DECISIONS_CHANNEL, encodeSessionRef } from "../signal-channels.ts";
 
-export interface QuestionAnswer extends Decider {
+export interface AnswerQuestionInput extends DecisionSource {
   readonly key: string;
-  readonly answers: readonly Answer[];
+  readonly answers: readonly QuestionAnswer[];
 }
 
 /** Of any number at once one wins. Throws NOT_FOUND, and INVALID for answers that don't fit the questions. */
-export function answerQuestion(parts: CommandParts, ref: Ref, wish: QuestionAnswer): Promise<ChangeResult> {
+export function answerQuestion(
+  parts: CommandBackend,
+  ref: SessionRef,
+  wish: AnswerQuestionInput,
+): Promise<TransitionResult> {
   const { key, answers } = wish;
   return changeQuestion(parts, ref, key, (interaction) => {
     const problem = problemOf(questionsOf(interaction), answers);
     if (problem !== null) throw new StoreError("INVALID", `question ${key}: ${problem}`);
     const fields = { answers: answers as unknown as Json };
-    return { to: "answered", fields, ...deciderOf(wish) };
+    return { to: "answered", fields, ...decisionSource(wish) };
   });
 }
 
-export interface Dismissal extends Decider {
+export interface DismissQuestionInput extends DecisionSource {
   readonly key: string;
   /** The agent reads it. */
   readonly reason?: string;
 }
 
 /** The agent goes on without an answer. Of any number at once one wins. Throws NOT_FOUND. */
-export function dismissQuestion(parts: CommandParts, ref: Ref, wish: Dismissal): Promise<ChangeResult> {
+export function dismissQuestion(
+  parts: CommandBackend,
+  ref: SessionRef,
+  wish: DismissQuestionInput,
+): Promise<TransitionResult> {
   const { key, reason } = wish;
   return changeQuestion(parts, ref, key, () => ({
     to: "dismissed",
-    ...deciderOf(wish),
+    ...decisionSource(wish),
     ...(reason === undefined ? {} : { reason }),
   }));
 }
 
 async function changeQuestion(
-  parts: CommandParts,
-  ref: Ref,
+  parts: CommandBackend,
+  ref: SessionRef,
   key: string,
-  moveOf: (interaction: Interaction) => InteractionMove,
-): Promise<ChangeResult> {
+  moveOf: (interaction: Interaction) => InteractionTransition,
+): Promise<TransitionResult> {
   // What was asked never changes, so that it can be looked at before.
   const interaction = await findInteraction(parts.store, ref, key, "question");
   const move = moveOf(interaction);
-  const result = await parts.store.transaction((tx) => changeInteraction(tx, ref, interaction, move));
-  await deliver(parts, ref);
-  parts.signals.send(DECISIONS_CHANNEL, formatRef(ref));
+  const result = await parts.store.transaction((tx) => transitionInteraction(tx, ref, interaction, move));
+  await publishOutbox(parts, ref);
+  parts.signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
   return result;
 }
 
@@ -69,18 +82,18 @@ async function changeQuestion(
  */
 export async function answerByMessage(
   tx: Store,
-  ref: Ref,
-  message: NewMessage & Pick<Decider, "from">,
+  ref: SessionRef,
+  message: NewMessage & Pick<DecisionSource, "from">,
 ): Promise<"answered" | "dismissed" | null> {
   const { id, text, files = [], resumes = null } = message;
   // It goes on with a form, and so is about that.
   if (resumes !== null) return null;
   const [question] = await tx.interactions.list(ref, { pending: true, kind: "question", limit: 1 });
   if (question === undefined) return null;
-  const answers = files.length > 0 ? null : readAnswer(questionsOf(question), text);
-  const result = await changeInteraction(tx, ref, question, {
+  const answers = files.length > 0 ? null : parseAnswer(questionsOf(question), text);
+  const result = await transitionInteraction(tx, ref, question, {
     ...(answers === null ? { to: "dismissed" } : { to: "answered", fields: { answers, message: id } }),
-    ...deciderOf(message),
+    ...decisionSource(message),
   });
   if (!result.won) return null;
   if (answers === null) return "dismissed";
@@ -95,7 +108,7 @@ const MAX_ANSWER_BYTES = 60_000;
  * A message as an answer; null when it is none. To one question: the option that it names, or its text. To several: its
  * text, for all of them. A text that no event could hold is none: its turn can read all of it. Pure.
  */
-export function readAnswer(questions: readonly Question[], text: string): Answer[] | null {
+export function parseAnswer(questions: readonly Question[], text: string): QuestionAnswer[] | null {
   const said = text.trim();
   const [only] = questions;
   if (said === "" || only === undefined) return null;
@@ -112,7 +125,7 @@ function questionsOf({ request }: Interaction): readonly Question[] {
 }
 
 /** What is wrong with the answers, in words; null when nothing is. Pure. */
-function problemOf(questions: readonly Question[], answers: readonly Answer[]): string | null {
+function problemOf(questions: readonly Question[], answers: readonly QuestionAnswer[]): string | null {
   const seen = new Set<string>();
   for (const { question: id, selected, text } of answers) {
     const question = questions.find((one) => one.id === id);

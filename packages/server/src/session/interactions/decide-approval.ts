@@ -2,20 +2,20 @@
  * A person decides on an approval: one conditional change in the store, and in the same commit the event that tells of it
  * and the note in the audit. Then it is brought to the log, and whoever waits is woken. Never runs what was approved.
  */
-import type { Action, Json } from "@turnstream/protocol";
+import type { ApprovalAction, Json } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
-import type { ChangeResult, Interaction } from "../../store/ports/interactions.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { changeInteraction, type Decider, deciderOf } from "./transition.ts";
-import { problemOfEdit } from "./validate-edit.ts";
+import { transitionInteraction, type DecisionSource, decisionSource } from "./transition.ts";
+import { validateEditedInput } from "./validate-edit.ts";
 import { findInteraction } from "./find.ts";
-import { deliver } from "../archive/publish-outbox.ts";
-import type { CommandParts } from "../backend.ts";
-import { UnfitError } from "../validation-error.ts";
-import { DECISIONS_CHANNEL, formatRef } from "../signal-channels.ts";
+import { publishOutbox } from "../archive/publish-outbox.ts";
+import type { CommandBackend } from "../backend.ts";
+import { InputValidationError } from "../validation-error.ts";
+import { DECISIONS_CHANNEL, encodeSessionRef } from "../signal-channels.ts";
 
-export interface Decision extends Decider {
+export interface ApprovalDecision extends DecisionSource {
   /** What the request calls itself. */
   readonly key: string;
   readonly decision: "approve" | "edit" | "reject";
@@ -30,7 +30,7 @@ export interface Decision extends Decider {
 
 /** What the request of an approval is in the store. */
 export interface ApprovalRequest {
-  readonly actions: readonly Action[];
+  readonly actions: readonly ApprovalAction[];
   readonly editable: boolean;
   /** Whether a person may approve for good. Absent in requests of earlier versions. */
   readonly always?: boolean;
@@ -45,23 +45,23 @@ const STATUS = { approve: "approved", edit: "edited", reject: "rejected" } as co
  * tool would not take, with words that name the place.
  */
 export async function decideApproval(
-  parts: CommandParts,
-  ref: Ref,
-  decision: Decision,
-): Promise<ChangeResult> {
+  parts: CommandBackend,
+  ref: SessionRef,
+  decision: ApprovalDecision,
+): Promise<TransitionResult> {
   // What was asked never changes, so that all of it can be looked at before.
   const interaction = await findInteraction(parts.store, ref, decision.key, "approval");
   const actions = await editedActions(parts.store, ref, interaction, decision);
   const rule = ruleOf(interaction.request as unknown as ApprovalRequest, decision);
   const { by, reason, digest } = decision;
   const result = await parts.store.transaction((tx) =>
-    changeInteraction(tx, ref, interaction, {
+    transitionInteraction(tx, ref, interaction, {
       to: STATUS[decision.decision],
       fields: {
         ...(actions === null ? {} : { actions }),
         ...(rule === null ? {} : { always: true }),
       },
-      ...deciderOf(decision),
+      ...decisionSource(decision),
       ...(reason === undefined ? {} : { reason }),
       ...(digest === undefined ? {} : { digest }),
       ...(rule === null
@@ -74,31 +74,31 @@ export async function decideApproval(
           }),
     }),
   );
-  await deliver(parts, ref);
-  parts.signals.send(DECISIONS_CHANNEL, formatRef(ref));
+  await publishOutbox(parts, ref);
+  parts.signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
   return result;
 }
 
 /** An edit changes arguments, and not which tool is called. */
 async function editedActions(
   store: Store,
-  ref: Ref,
+  ref: SessionRef,
   { id, request }: Interaction,
-  { decision, input, key }: Decision,
-): Promise<readonly Action[] | null> {
+  { decision, input, key }: ApprovalDecision,
+): Promise<readonly ApprovalAction[] | null> {
   if ((decision === "edit") !== (input !== undefined))
     throw bad(key, "arguments come with an edit, and only with it");
   if (input === undefined) return null;
   const { actions, editable } = request as unknown as ApprovalRequest;
   if (!editable) throw bad(key, "it can't be edited");
-  const problem = problemOfEdit(input, await store.interactions.schema(ref, id));
-  if (problem !== null) throw new UnfitError(`approval ${key}`, problem);
+  const problem = validateEditedInput(input, await store.interactions.schema(ref, id));
+  if (problem !== null) throw new InputValidationError(`approval ${key}`, problem);
   return actions.map((action) => ({ ...action, input }));
 }
 
 function ruleOf(
   { always = false, agent, actions }: ApprovalRequest,
-  { decision, key, ...wish }: Decision,
+  { decision, key, ...wish }: ApprovalDecision,
 ): { readonly agent: string; readonly tool: string } | null {
   if (wish.always !== true) return null;
   if (decision !== "approve") throw bad(key, "for good comes with an approval, and only with it");

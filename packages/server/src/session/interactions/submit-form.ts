@@ -5,27 +5,27 @@
  */
 import {
   checkForm,
-  cutText,
-  type File,
+  truncateText,
+  type FileRef,
   FORM_PROBLEMS,
   type FormProblem,
   type FormSchema,
   type Json,
 } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
-import type { ChangeResult, Interaction } from "../../store/ports/interactions.ts";
+import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
 import type { NewMessage } from "../../store/ports/running.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
-import { deliver } from "../archive/publish-outbox.ts";
-import type { CommandParts } from "../backend.ts";
+import { publishOutbox } from "../archive/publish-outbox.ts";
+import type { CommandBackend } from "../backend.ts";
 import { uploadUrl } from "../blobs/upload.ts";
-import { messageDraft, messageKey } from "../message-event.ts";
-import { DECISIONS_CHANNEL, formatRef, TURNS_CHANNEL } from "../signal-channels.ts";
-import { UnfitError } from "../validation-error.ts";
-import { findInteraction, lookForInteraction } from "./find.ts";
-import { changeInteraction, type Decider, deciderOf } from "./transition.ts";
+import { messageEvent, messageKey } from "../message-event.ts";
+import { DECISIONS_CHANNEL, encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
+import { InputValidationError } from "../validation-error.ts";
+import { findInteraction, waitForInteraction } from "./find.ts";
+import { transitionInteraction, type DecisionSource, decisionSource } from "./transition.ts";
 
 /** What is kept of a form beside where it was told. */
 interface StoredForm {
@@ -37,7 +37,7 @@ interface StoredForm {
   readonly mode?: "agent" | "chat";
 }
 
-interface FormAction extends Decider {
+interface FormAction extends DecisionSource {
   /** What the request calls itself: `form_request_id`. */
   readonly form: string;
   /**
@@ -47,16 +47,16 @@ interface FormAction extends Decider {
   readonly goOn?: boolean;
 }
 
-export interface FormSubmission extends FormAction {
+export interface SubmitFormInput extends FormAction {
   readonly values: Json;
 }
 
-export interface FormRefusal extends FormAction {
+export interface DeclineFormInput extends FormAction {
   readonly reason?: string;
 }
 
 /** INVALID, with what is wrong field by field. */
-export class FormError extends UnfitError {
+export class FormError extends InputValidationError {
   readonly problems: readonly FormProblem[];
 
   constructor(form: string, problems: readonly FormProblem[]) {
@@ -71,9 +71,9 @@ export class FormError extends UnfitError {
 
 /** CONFLICT: what was filled in came after the form was decided, or too late, and is not kept. */
 export class FormClosedError extends StoreError {
-  readonly lost: Extract<ChangeResult, { won: false }>;
+  readonly lost: Extract<TransitionResult, { won: false }>;
 
-  constructor(lost: Extract<ChangeResult, { won: false }>) {
+  constructor(lost: Extract<TransitionResult, { won: false }>) {
     super("CONFLICT", `form ${lost.current.key}`);
     this.name = "FormClosedError";
     this.lost = lost;
@@ -87,56 +87,64 @@ const MAX_FILES = 100;
 const MAX_REASON = 4_096;
 
 /** Of any number at once one wins. Throws NOT_FOUND, FormError (INVALID) for values that don't fit, and TOO_LARGE. */
-export function submitForm(parts: CommandParts, ref: Ref, wish: FormSubmission): Promise<ChangeResult> {
+export function submitForm(
+  parts: CommandBackend,
+  ref: SessionRef,
+  wish: SubmitFormInput,
+): Promise<TransitionResult> {
   return act(parts, ref, wish, (tx, interaction) =>
-    submit(tx, ref, interaction, wish.values, deciderOf(wish)),
+    submit(tx, ref, interaction, wish.values, decisionSource(wish)),
   );
 }
 
-export function declineForm(parts: CommandParts, ref: Ref, wish: FormRefusal): Promise<ChangeResult> {
+export function declineForm(
+  parts: CommandBackend,
+  ref: SessionRef,
+  wish: DeclineFormInput,
+): Promise<TransitionResult> {
   return act(parts, ref, wish, (tx, interaction) =>
-    decline(tx, ref, interaction, wish.reason, deciderOf(wish)),
+    decline(tx, ref, interaction, wish.reason, decisionSource(wish)),
   );
 }
 
 async function act(
-  parts: CommandParts,
-  ref: Ref,
+  parts: CommandBackend,
+  ref: SessionRef,
   { form, by, goOn = true }: FormAction,
-  change: (tx: Store, interaction: Interaction) => Promise<ChangeResult>,
-): Promise<ChangeResult> {
+  change: (tx: Store, interaction: Interaction) => Promise<TransitionResult>,
+): Promise<TransitionResult> {
   const interaction = await findInteraction(parts.store, ref, form, "form");
   const result = await parts.store.transaction(async (tx) => {
     const changed = await change(tx, interaction);
     if (changed.won && goOn && !isWaitedFor(interaction)) await addGoOn(tx, ref, changed, by);
     return changed;
   });
-  await deliver(parts, ref);
+  await publishOutbox(parts, ref);
   const isWaited = result.won && isWaitedFor(result.interaction);
-  parts.signals.send(isWaited ? DECISIONS_CHANNEL : TURNS_CHANNEL, formatRef(ref));
+  parts.signals.send(isWaited ? DECISIONS_CHANNEL : TURNS_CHANNEL, encodeSessionRef(ref));
   return result;
 }
 
 /** A message with the files that the person put into the form that it submits. */
 export async function withFormFiles<Message extends NewMessage>(
   store: Store,
-  ref: Ref,
+  ref: SessionRef,
   message: Message,
   formValues: Json | undefined,
 ): Promise<Message> {
   if (message.resumes === undefined || message.resumes === null) return message;
   // It is about to be asked for in a transaction, which is no place to wait.
-  const interaction = await lookForInteraction(store, ref, message.resumes);
+  const interaction = await waitForInteraction(store, ref, message.resumes);
   if (interaction?.kind !== "form" || interaction.status !== "pending" || formValues === undefined)
     return message;
   const { schema } = storedForm(interaction);
   if (checkForm(schema, formValues).length > 0) return message;
-  const { values } = await settleFiles(store, ref, schema, formValues);
+  const { values } = await resolveFormFiles(store, ref, schema, formValues);
   const files = [...(message.files ?? []), ...formFiles(schema, values)].slice(0, MAX_FILES);
   return { ...message, files };
 }
 
-interface ResumingMessage extends NewMessage, Pick<Decider, "from"> {
+interface ResumingMessage extends NewMessage, Pick<DecisionSource, "from"> {
   readonly resumes: string;
   readonly formValues: Json | undefined;
 }
@@ -146,14 +154,14 @@ interface ResumingMessage extends NewMessage, Pick<Decider, "from"> {
  * FormClosedError for values that come too late, unless they are the very ones that the form was submitted with.
  * @returns whether a running turn waits for the form
  */
-export async function resumeForm(tx: Store, ref: Ref, message: ResumingMessage): Promise<boolean> {
+export async function resumeForm(tx: Store, ref: SessionRef, message: ResumingMessage): Promise<boolean> {
   const { resumes, formValues, text } = message;
   const interaction = await tx.interactions.byKey(ref, resumes);
   if (interaction?.kind !== "form" && interaction?.kind !== "payment")
     throw new StoreError("NOT_FOUND", `form ${resumes}`);
   // A payment is its gateway's.
   if (interaction.kind !== "form") return false;
-  const who = deciderOf(message);
+  const who = decisionSource(message);
   if (formValues !== undefined) {
     const result = await submit(tx, ref, interaction, formValues, who);
     if (!result.won && !(await isAsSubmitted(tx, ref, result, formValues))) throw new FormClosedError(result);
@@ -164,30 +172,30 @@ export async function resumeForm(tx: Store, ref: Ref, message: ResumingMessage):
 
 async function isAsSubmitted(
   tx: Store,
-  ref: Ref,
-  { current, change }: Extract<ChangeResult, { won: false }>,
+  ref: SessionRef,
+  { current, change }: Extract<TransitionResult, { won: false }>,
   given: Json,
 ): Promise<boolean> {
   if (change?.status !== "submitted") return false;
-  const { values } = await settleFiles(tx, ref, storedForm(current).schema, given);
+  const { values } = await resolveFormFiles(tx, ref, storedForm(current).schema, given);
   return canonicalJson(values) === canonicalJson((change.body as { readonly values: Json }).values);
 }
 
 async function submit(
   tx: Store,
-  ref: Ref,
+  ref: SessionRef,
   interaction: Interaction,
   given: Json,
-  who: Decider,
-): Promise<ChangeResult> {
+  who: DecisionSource,
+): Promise<TransitionResult> {
   const { schema } = storedForm(interaction);
   const unfit = checkForm(schema, given);
   if (unfit.length > 0) throw new FormError(interaction.key, unfit);
-  const { values, problems } = await settleFiles(tx, ref, schema, given);
+  const { values, problems } = await resolveFormFiles(tx, ref, schema, given);
   if (problems.length > 0) throw new FormError(interaction.key, problems);
   if (Buffer.byteLength(JSON.stringify(values)) > MAX_VALUES_BYTES)
     throw new StoreError("TOO_LARGE", `the values of form ${interaction.key}`);
-  return changeInteraction(tx, ref, interaction, {
+  return transitionInteraction(tx, ref, interaction, {
     to: "submitted",
     fields: { values },
     ...who,
@@ -196,14 +204,14 @@ async function submit(
 
 function decline(
   tx: Store,
-  ref: Ref,
+  ref: SessionRef,
   interaction: Interaction,
   reason: string | undefined,
-  who: Decider,
-): Promise<ChangeResult> {
-  return changeInteraction(tx, ref, interaction, {
+  who: DecisionSource,
+): Promise<TransitionResult> {
+  return transitionInteraction(tx, ref, interaction, {
     to: "declined",
-    ...(reason === undefined || reason === "" ? {} : { reason: cutText(reason, MAX_REASON) }),
+    ...(reason === undefined || reason === "" ? {} : { reason: truncateText(reason, MAX_REASON) }),
     ...who,
   });
 }
@@ -211,8 +219,8 @@ function decline(
 /** The message that begins the next turn: without words, and by its id never a second one. */
 async function addGoOn(
   tx: Store,
-  ref: Ref,
-  { interaction, change }: Extract<ChangeResult, { won: true }>,
+  ref: SessionRef,
+  { interaction, change }: Extract<TransitionResult, { won: true }>,
   by: string | undefined,
 ): Promise<void> {
   const { key: form } = interaction;
@@ -222,7 +230,7 @@ async function addGoOn(
   const options = { ...(agent === undefined ? {} : { agent }), ...(mode === undefined ? {} : { mode }) };
   const message = { id: `after.${form}`, text: "", files, resumes: form, by: by ?? null, options };
   if ((await tx.waiting.add(ref, message)) !== "added") return;
-  await tx.outbox.add(ref, { key: messageKey("m", message.id), draft: messageDraft(message).draft });
+  await tx.outbox.add(ref, { key: messageKey("m", message.id), draft: messageEvent(message).draft });
 }
 
 export function storedForm({ request }: Interaction): StoredForm {
@@ -255,9 +263,9 @@ function filesIn({ fields }: FormSchema, values: Json): FormFile[] {
 }
 
 /** The values with what the uploads themselves say of name, kind and size, instead of what the person's client says. */
-export async function settleFiles(
+export async function resolveFormFiles(
   store: Store,
-  ref: Ref,
+  ref: SessionRef,
   schema: FormSchema,
   values: Json,
 ): Promise<{ readonly values: Json; readonly problems: readonly FormProblem[] }> {
@@ -271,6 +279,6 @@ export async function settleFiles(
   return { values: { ...(values as { readonly [field: string]: Json }), ...settled }, problems };
 }
 
-export function formFiles(schema: FormSchema, values: Json): File[] {
+export function formFiles(schema: FormSchema, values: Json): FileRef[] {
   return filesIn(schema, values).map(({ upload, name }) => ({ url: uploadUrl(upload), name }));
 }

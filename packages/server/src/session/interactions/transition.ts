@@ -4,28 +4,28 @@
  */
 import type { EventDraft, Json } from "@turnstream/protocol";
 import type { AuditEntry } from "../../store/ports/audit.ts";
-import type { ChangeResult, Interaction } from "../../store/ports/interactions.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Who decides, and where it came from. */
-export interface Decider {
+export interface DecisionSource {
   readonly by?: string;
   /** For the audit: the id of a connection, a key or a device, say. Never a person's address. */
   readonly from?: string;
 }
 
-export function deciderOf({
+export function decisionSource({
   by = null,
   from,
 }: {
   readonly by?: string | null;
   readonly from?: string;
-}): Decider {
+}): DecisionSource {
   return { ...(by === null ? {} : { by }), ...(from === undefined ? {} : { from }) };
 }
 
-export interface InteractionMove extends Decider {
+export interface InteractionTransition extends DecisionSource {
   readonly to: string;
   /** What comes with it, as the event has it: edited actions, answers, the message that was the answer. */
   readonly fields?: { readonly [field: string]: Json };
@@ -35,12 +35,12 @@ export interface InteractionMove extends Decider {
   readonly also?: () => Promise<Pick<AuditEntry, "action" | "subject">>;
 }
 
-export async function changeInteraction(
+export async function transitionInteraction(
   tx: Store,
-  ref: Ref,
+  ref: SessionRef,
   interaction: Interaction,
-  { to, fields = {}, by, from, reason, digest, also }: InteractionMove,
-): Promise<ChangeResult> {
+  { to, fields = {}, by, from, reason, digest, also }: InteractionTransition,
+): Promise<TransitionResult> {
   const { id, kind } = interaction;
   const result = await tx.interactions.change(ref, {
     id,
@@ -52,7 +52,7 @@ export async function changeInteraction(
   });
   if (!result.won) return result;
   const { version, change } = result;
-  const draft = { ...updateOf(interaction, change), turn: interaction.turn } as EventDraft;
+  const draft = { ...updateEvent(interaction, change), turn: interaction.turn } as EventDraft;
   await tx.outbox.add(ref, { key: `i/${id}/${version}`, draft });
   const more = await also?.();
   const actor = by === undefined ? null : await tx.people.numberOf(ref.tenant, by);
@@ -66,10 +66,10 @@ export async function changeInteraction(
   return result;
 }
 
-type Change = Extract<ChangeResult, { won: true }>["change"];
+type Change = Extract<TransitionResult, { won: true }>["change"];
 
 /** The event of a change, without its turn. */
-export function updateOf(
+export function updateEvent(
   { kind, run, block, index }: Pick<Interaction, "kind" | "run" | "block" | "index">,
   { version, status, by, reason, body }: Change,
 ): object {

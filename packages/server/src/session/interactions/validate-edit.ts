@@ -5,7 +5,7 @@
  */
 import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
 import type { Json } from "@turnstream/protocol";
-import { withinTime } from "../../util/time-limit.ts";
+import { runWithTimeLimit } from "../../util/time-limit.ts";
 
 /** With what is around them, they have to fit one event. */
 const MAX_BYTES = 32_768;
@@ -16,7 +16,7 @@ const MAX_WORDS = 300;
 const FORBIDDEN: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 /** What is wrong, in words that name the place; null when nothing is. @param schema null when none was kept */
-export function problemOfEdit(input: Json, schema: Json): string | null {
+export function validateEditedInput(input: Json, schema: Json): string | null {
   if (typeof input !== "object" || input === null || Array.isArray(input))
     return "the arguments have to be an object";
   const shape = problemOfShape(input, []);
@@ -25,7 +25,7 @@ export function problemOfEdit(input: Json, schema: Json): string | null {
     return `the arguments have more than ${MAX_BYTES} bytes`;
   if (schema === null) return null;
   try {
-    return withinTime(PATIENCE_MS, () => problemOfSchema(input, schema));
+    return runWithTimeLimit(PATIENCE_MS, () => problemOfSchema(input, schema));
   } catch {
     return "the arguments can't be checked against the tool's schema; approve them as they are, or reject";
   }

@@ -6,8 +6,8 @@ import type { Cursor, EventDraft } from "@turnstream/protocol";
 import { isLogError, LogError } from "../../log/errors.ts";
 import type { Claim } from "../../log/log.ts";
 import { StoreError } from "../../store/errors.ts";
-import type { Ref } from "../../store/refs.ts";
-import type { Parts } from "../backend.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import type { Backend } from "../backend.ts";
 
 export interface ClaimRequest {
   /** Which process claims, and why: for people who look into what happened. */
@@ -42,7 +42,7 @@ const RETRY_MS = 50;
 const MAX_MOVES = 20;
 
 /** Throws OUTBID when somebody else was quicker, and NOT_FOUND when the session is gone. */
-export async function claimSession(parts: Parts, ref: Ref, request: ClaimRequest): Promise<Claimed> {
+export async function claimSession(parts: Backend, ref: SessionRef, request: ClaimRequest): Promise<Claimed> {
   const { store, log } = parts;
   const { by, reason } = request;
   const deadline = performance.now() + PATIENCE_MS;
@@ -65,7 +65,7 @@ export async function claimSession(parts: Parts, ref: Ref, request: ClaimRequest
 }
 
 async function claimAfter(
-  parts: Parts,
+  parts: Backend,
   session: string,
   { event }: ClaimRequest,
   claim: Omit<Claim, "event" | "last">,
@@ -84,7 +84,7 @@ async function claimAfter(
 }
 
 /** The claim of a session in which nobody works: so that a message, a title or a late payment can be told. */
-export function claimIdle(parts: Parts, ref: Ref, by: string): Promise<Claimed> {
+export function claimIdleSession(parts: Backend, ref: SessionRef, by: string): Promise<Claimed> {
   const event = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
   return claimSession(parts, ref, { by, reason: "idle", event });
 }
@@ -94,7 +94,7 @@ export function claimIdle(parts: Parts, ref: Ref, by: string): Promise<Claimed> 
  * made again then: what is archived may have moved on, and the same positions would be given out twice.
  */
 async function claimLog(
-  { log }: Parts,
+  { log }: Backend,
   session: string,
   claim: Claim,
   deadline: number,
@@ -113,7 +113,7 @@ async function claimLog(
 }
 
 /** Between the epoch and the claim, the session may have been erased or taken over, and the log have lost entries. */
-async function confirm({ store, log }: Parts, ref: Ref, epoch: number): Promise<void> {
+async function confirm({ store, log }: Backend, ref: SessionRef, epoch: number): Promise<void> {
   const session = await store.sessions.find(ref);
   if (session === null) {
     await log.remove(ref.session);

@@ -13,15 +13,15 @@ import { isLogError } from "../../log/errors.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
 import { isStoreError, StoreError } from "../../store/errors.ts";
 import type { Session } from "../../store/ports/sessions.ts";
-import type { Actor, Ref } from "../../store/refs.ts";
+import type { Actor, SessionRef } from "../../store/refs.ts";
 import { claimSession, type FirstEvent } from "./claim.ts";
-import type { Parts } from "../backend.ts";
+import type { Backend } from "../backend.ts";
 
 /** Who claims, for people who look into what happened. */
 const BY = "command";
 const IDLE = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
 
-export interface SessionWish {
+export interface CreateSessionOptions {
   /** With an id of its own, the caller can repeat the call: a session of theirs that is there is given back. */
   readonly id?: string;
   readonly title?: string;
@@ -29,21 +29,21 @@ export interface SessionWish {
 
 /** Throws EXISTS when the id is somebody else's. */
 export async function createSession(
-  parts: Parts,
+  parts: Backend,
   actor: Actor,
-  wish: SessionWish,
+  wish: CreateSessionOptions,
   env: Pick<Env, "id"> = systemEnv,
 ): Promise<Session> {
   const { id = env.id(), title } = wish;
   const session = await createRow(parts, actor, { id, ...(title === undefined ? {} : { title }) });
-  await openSession(parts, { tenant: actor.tenant, session: id });
+  await ensureSessionLog(parts, { tenant: actor.tenant, session: id });
   return session;
 }
 
 async function createRow(
-  { store }: Parts,
+  { store }: Backend,
   actor: Actor,
-  wish: SessionWish & { readonly id: string },
+  wish: CreateSessionOptions & { readonly id: string },
 ): Promise<Session> {
   try {
     return await store.sessions.create(actor, wish);
@@ -55,7 +55,7 @@ async function createRow(
 }
 
 /** Begins the log of a session of which there is nothing yet. @returns whether it did; throws NOT_FOUND */
-export async function openSession(parts: Parts, ref: Ref): Promise<boolean> {
+export async function ensureSessionLog(parts: Backend, ref: SessionRef): Promise<boolean> {
   const session = await parts.store.sessions.find(ref);
   if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
   if (session.archived !== START_CURSOR || (await parts.log.head(ref.session)) !== null) return false;
@@ -73,12 +73,12 @@ export async function openSession(parts: Parts, ref: Ref): Promise<boolean> {
  * Makes the log of a session writable in which no turn runs: one that has expired, was lost, or was never begun. Leaves
  * it to the worker where one runs. @returns whether it did
  */
-export async function reopenIdle(parts: Parts, ref: Ref): Promise<boolean> {
+export async function reopenIdleLog(parts: Backend, ref: SessionRef): Promise<boolean> {
   // First its epoch: whoever has taken it over since has a higher one.
   const session = await parts.store.sessions.find(ref);
   if (session === null || (await parts.store.running.get(ref)) !== null) return false;
   const head = await parts.log.head(ref.session);
-  if (head === null && session.archived === START_CURSOR) return openSession(parts, ref);
+  if (head === null && session.archived === START_CURSOR) return ensureSessionLog(parts, ref);
   const last = head === null ? session.archived : later(head.last, session.archived);
   return claimAlone(parts, ref, session.epoch, { reason: "idle", event: IDLE, last });
 }
@@ -88,8 +88,8 @@ export async function reopenIdle(parts: Parts, ref: Ref): Promise<boolean> {
  * nothing would be archived any more; so it comes after whatever somebody has still written who was about to.
  */
 async function claimAlone(
-  parts: Parts,
-  ref: Ref,
+  parts: Backend,
+  ref: SessionRef,
   ifEpoch: number,
   claim: FirstEvent & { readonly reason: string },
 ): Promise<boolean> {

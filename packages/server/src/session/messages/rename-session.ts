@@ -1,15 +1,15 @@
 /** Gives a session another title, and tells whoever looks at it. Committed in the store first, then brought to the log. */
 import type { Env } from "../../util/env.ts";
 import type { Session } from "../../store/ports/sessions.ts";
-import type { Actor, Ref } from "../../store/refs.ts";
-import { deliver } from "../archive/publish-outbox.ts";
-import type { Parts } from "../backend.ts";
+import type { Actor, SessionRef } from "../../store/refs.ts";
+import { publishOutbox } from "../archive/publish-outbox.ts";
+import type { Backend } from "../backend.ts";
 
 /** Throws NOT_FOUND when it isn't theirs. */
 export async function renameSession(
-  parts: Parts,
+  parts: Backend,
   actor: Actor,
-  ref: Ref,
+  ref: SessionRef,
   title: string,
   env: Pick<Env, "id">,
 ): Promise<Session> {
@@ -20,6 +20,6 @@ export async function renameSession(
     await tx.outbox.add(ref, { key, draft: { type: "session.update", title: session.title ?? title } });
     return session;
   });
-  await deliver(parts, ref);
+  await publishOutbox(parts, ref);
   return renamed;
 }

@@ -1,11 +1,11 @@
 /** A person tries a turn again that failed: its message is answered once more, by a new turn. Never runs one. */
-import { blocksOf, type Turn } from "@turnstream/protocol";
+import { listBlocks, type Turn } from "@turnstream/protocol";
 import { type Env, systemEnv } from "../../util/env.ts";
 import { StoreError } from "../../store/errors.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import { readHistory } from "../history/read-history.ts";
-import type { CommandParts } from "../backend.ts";
-import { formatRef, TURNS_CHANNEL } from "../signal-channels.ts";
+import type { CommandBackend } from "../backend.ts";
+import { encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
 
 /**
  * - "retrying": a new turn begins; its id is given.
@@ -17,8 +17,8 @@ export type RetryReceipt =
 
 /** Throws CONFLICT when the turn is not the last one, or did not fail in a way that can be tried again. */
 export async function retryTurn(
-  { store, log, signals }: CommandParts,
-  ref: Ref,
+  { store, log, signals }: CommandBackend,
+  ref: SessionRef,
   turn: string,
   env: Pick<Env, "id"> = systemEnv,
 ): Promise<RetryReceipt> {
@@ -31,13 +31,13 @@ export async function retryTurn(
   const options = { agent, mode, fromShare };
   const begun = await store.running.begin(ref, { turn: env.id(), retries: turn, options });
   if (begun === null) return { receipt: "busy", turn: null };
-  signals.send(TURNS_CHANNEL, formatRef(ref));
+  signals.send(TURNS_CHANNEL, encodeSessionRef(ref));
   return { receipt: "retrying", turn: begun.turn };
 }
 
 /** Whether trying it again makes sense: it failed and says so, or a person stopped it. */
 export function canRetry(turn: Turn): boolean {
   if (turn.status === "user_stopped") return true;
-  const notice = blocksOf(turn).at(-1);
+  const notice = listBlocks(turn).at(-1);
   return turn.status === "error" && notice?.kind === "notice" && notice.error?.can_retry === true;
 }

@@ -4,16 +4,16 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { checkMessage, type NewMessage } from "../../store/ports/running.ts";
-import type { Ref } from "../../store/refs.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import { answerByMessage } from "../interactions/answer-question.ts";
-import type { Decider } from "../interactions/transition.ts";
-import { deliver } from "../archive/publish-outbox.ts";
+import type { DecisionSource } from "../interactions/transition.ts";
+import { publishOutbox } from "../archive/publish-outbox.ts";
 import { resumeForm, withFormFiles } from "../interactions/submit-form.ts";
-import { messageDraft, messageKey } from "../message-event.ts";
-import type { CommandParts, Parts } from "../backend.ts";
-import { DECISIONS_CHANNEL, formatRef, TURNS_CHANNEL } from "../signal-channels.ts";
+import { messageEvent, messageKey } from "../message-event.ts";
+import type { CommandBackend, Backend } from "../backend.ts";
+import { DECISIONS_CHANNEL, encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
 
-export interface SentMessage extends NewMessage, Pick<Decider, "from"> {
+export interface SendMessageInput extends NewMessage, Pick<DecisionSource, "from"> {
   /** With `resumes`: what the person filled in. */
   readonly formValues?: Json;
 }
@@ -27,14 +27,14 @@ export interface SentMessage extends NewMessage, Pick<Decider, "from"> {
  * (FormClosedError) for values of one that is done, and nothing once the message is committed.
  */
 export async function sendMessage(
-  parts: CommandParts,
-  ref: Ref,
-  { formValues, from, ...sent }: SentMessage,
+  parts: CommandBackend,
+  ref: SessionRef,
+  { formValues, from, ...sent }: SendMessageInput,
 ): Promise<"sent" | "already"> {
   const { store, signals } = parts;
   checkMessage(sent);
   const message = await withFormFiles(store, ref, sent, formValues);
-  const { draft, blobs } = messageDraft(message);
+  const { draft, blobs } = messageEvent(message);
   // Safe before anything refers to them.
   for (const blob of blobs) await store.blobs.put(ref, blob);
   const { text, whole = null } = draft;
@@ -56,20 +56,20 @@ export async function sendMessage(
     }
     return result;
   });
-  await deliver(parts, ref);
-  if (isDecided) signals.send(DECISIONS_CHANNEL, formatRef(ref));
-  if (!isAnswer) signals.send(TURNS_CHANNEL, formatRef(ref));
+  await publishOutbox(parts, ref);
+  if (isDecided) signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
+  if (!isAnswer) signals.send(TURNS_CHANNEL, encodeSessionRef(ref));
   return added === "added" ? "sent" : "already";
 }
 
 /** False when it doesn't wait (any more): a turn has it, or it was taken back before. */
-export async function withdrawMessage(parts: Parts, ref: Ref, id: string): Promise<boolean> {
+export async function withdrawMessage(parts: Backend, ref: SessionRef, id: string): Promise<boolean> {
   const removed = await parts.store.transaction(async (tx) => {
     const wasWaiting = await tx.waiting.remove(ref, id);
     const draft = { type: "message.remove", message: id } as const;
     if (wasWaiting) await tx.outbox.add(ref, { key: messageKey("w", id), draft });
     return wasWaiting;
   });
-  if (removed) await deliver(parts, ref);
+  if (removed) await publishOutbox(parts, ref);
   return removed;
 }

@@ -3,11 +3,11 @@
  * once. Never stops anything itself.
  */
 import type { StopReceipt } from "../../store/ports/running.ts";
-import type { Ref } from "../../store/refs.ts";
-import type { CommandParts } from "../backend.ts";
-import { formatRef, STOPS_CHANNEL } from "../signal-channels.ts";
+import type { SessionRef } from "../../store/refs.ts";
+import type { CommandBackend } from "../backend.ts";
+import { encodeSessionRef, STOPS_CHANNEL } from "../signal-channels.ts";
 
-export interface StopWish {
+export interface StopTurnOptions {
   /** Without it: whichever runs. */
   readonly turn?: string;
   readonly by?: string;
@@ -15,12 +15,12 @@ export interface StopWish {
 
 /** The receipt, and which turn it is for; null when it is over. */
 export async function stopTurn(
-  { store, signals }: Pick<CommandParts, "store" | "signals">,
-  ref: Ref,
-  wish: StopWish,
+  { store, signals }: Pick<CommandBackend, "store" | "signals">,
+  ref: SessionRef,
+  wish: StopTurnOptions,
 ): Promise<{ readonly receipt: StopReceipt; readonly turn: string | null }> {
   const stopped = await store.running.requestStop(ref, wish);
   // Also when somebody had asked before: their signal may be lost.
-  if (stopped.receipt !== "over") signals.send(STOPS_CHANNEL, formatRef(ref));
+  if (stopped.receipt !== "over") signals.send(STOPS_CHANNEL, encodeSessionRef(ref));
   return stopped;
 }

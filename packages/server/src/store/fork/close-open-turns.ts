@@ -4,7 +4,7 @@
  */
 import {
   type Block,
-  blocksOf,
+  listBlocks,
   type EventDraft,
   findTurn,
   type InteractionBlock,
@@ -22,8 +22,8 @@ interface Writer {
 }
 
 /** Forms and payments of any turn, ended or not. */
-export function settleForms(writer: Writer, turn: Turn): void {
-  for (const block of blocksOf(turn)) {
+export function closeForms(writer: Writer, turn: Turn): void {
+  for (const block of listBlocks(turn)) {
     if (block.kind === "form" && isPending(block))
       writer.add({
         type: "form.update",
@@ -39,9 +39,9 @@ export function settleForms(writer: Writer, turn: Turn): void {
   }
 }
 
-export function closeTurn(writer: Writer, id: string): void {
+export function closeOpenTurn(writer: Writer, id: string): void {
   const turn = (): Turn => findTurn(writer.state, id) as Turn;
-  for (const block of blocksOf(turn()))
+  for (const block of listBlocks(turn()))
     if ("version" in block && isPending(block)) cancel(writer, turn(), block);
   const [first] = turn().runs;
   if (first === undefined)
@@ -52,7 +52,7 @@ export function closeTurn(writer: Writer, id: string): void {
   if (main?.status === "running") {
     if (group !== null)
       writer.add({ type: "group.end", turn: id, run: main.id, group, index: items.length, summary: "" });
-    if (blocksOf(turn()).at(-1)?.kind !== "notice")
+    if (listBlocks(turn()).at(-1)?.kind !== "notice")
       writer.add({ type: "notice.stopped", ...newPlace(turn(), main.id), text: "" });
     const status = lastNotice(turn()) === "error" ? "failed" : "cancelled";
     writer.add({ type: "run.end", turn: id, run: main.id, status });
@@ -65,12 +65,12 @@ export function closeTurn(writer: Writer, id: string): void {
 function reasonOf(turn: Turn): "user_stopped" | "error" | "requires_interaction" | "end_turn" {
   const notice = lastNotice(turn);
   if (notice !== null) return notice === "stopped" ? "user_stopped" : "error";
-  const asks = blocksOf(turn).some((block) => "version" in block && outlivesTurn(block));
+  const asks = listBlocks(turn).some((block) => "version" in block && outlivesTurn(block));
   return asks ? "requires_interaction" : "end_turn";
 }
 
 function lastNotice(turn: Turn): "stopped" | "error" | null {
-  const last = blocksOf(turn).at(-1);
+  const last = listBlocks(turn).at(-1);
   return last?.kind === "notice" ? last.notice : null;
 }
 
@@ -85,7 +85,7 @@ function cancel(writer: Writer, turn: Turn, block: InteractionBlock): void {
 function closeRuns(writer: Writer, turn: () => Turn, parent: string | null): void {
   for (const run of turn().runs.filter((r) => r.parent === parent && r.status === "running")) {
     closeRuns(writer, turn, run.id);
-    for (const block of blocksOf(turn()))
+    for (const block of listBlocks(turn()))
       if (block.run === run.id && block.end === null) end(writer, turn(), block);
     answerCalls(writer, turn, run);
     if (parent !== null) writer.add({ type: "run.end", turn: turn().id, run: run.id, status: "cancelled" });
@@ -94,8 +94,8 @@ function closeRuns(writer: Writer, turn: () => Turn, parent: string | null): voi
 
 /** Every call has a result, also one that was never begun. */
 function answerCalls(writer: Writer, turn: () => Turn, run: Run): void {
-  const answered = new Set(blocksOf(turn()).flatMap((b) => (b.kind === "tool_result" ? [b.call] : [])));
-  for (const block of blocksOf(turn())) {
+  const answered = new Set(listBlocks(turn()).flatMap((b) => (b.kind === "tool_result" ? [b.call] : [])));
+  for (const block of listBlocks(turn())) {
     if (block.kind !== "tool_call" || block.run !== run.id || answered.has(block.call)) continue;
     const { call, name, label, hidden } = block;
     const place = newPlace(turn(), run.id);

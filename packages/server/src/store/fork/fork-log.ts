@@ -3,7 +3,7 @@
  * said it and what they filled into forms, and everything closed that nobody there could answer or go on with. Pure; reads and stores nothing.
  */
 import {
-  type Event,
+  type SessionEvent,
   type EventDraft,
   emptyState,
   fold,
@@ -13,8 +13,8 @@ import {
   SCHEMA_VERSION,
   type SessionState,
 } from "@turnstream/protocol";
-import { forOthers } from "../rules/redact-for-share.ts";
-import { closeTurn, settleForms } from "./close-open-turns.ts";
+import { redactForShare } from "../rules/redact-for-share.ts";
+import { closeOpenTurn, closeForms } from "./close-open-turns.ts";
 
 export interface ForkOptions {
   readonly session: string;
@@ -26,20 +26,23 @@ export interface ForkOptions {
 }
 
 /** @param source a legal log, coalesced or not, from its first event on */
-export function forkLog(source: readonly Event[], options: ForkOptions): Event[] {
+export function forkLog(source: readonly SessionEvent[], options: ForkOptions): SessionEvent[] {
   const copied = rename(source, options);
   const writer = new ForkWriter(copied, options);
   if (copied.length === 0)
     writer.add({ type: "session.start", session: options.session, number: options.number });
   // The messages wait in the source; here nobody has sent them.
   for (const { id } of writer.state.waiting) writer.add({ type: "message.remove", message: id });
-  for (const turn of writer.state.turns.toArray()) settleForms(writer, turn);
+  for (const turn of writer.state.turns.toArray()) closeForms(writer, turn);
   const last = writer.state.turns.last();
-  if (last?.status === "running") closeTurn(writer, last.id);
+  if (last?.status === "running") closeOpenTurn(writer, last.id);
   return [...copied, ...writer.added];
 }
 
-function rename(source: readonly Event[], { session, number, firstEpoch }: ForkOptions): Event[] {
+function rename(
+  source: readonly SessionEvent[],
+  { session, number, firstEpoch }: ForkOptions,
+): SessionEvent[] {
   let epoch = firstEpoch - 1;
   let was = -1;
   return source.map((event) => {
@@ -50,18 +53,18 @@ function rename(source: readonly Event[], { session, number, firstEpoch }: ForkO
     const id = formatCursor({ epoch, seq: position.seq });
     if (event.type === "session.start") return { ...event, id, session, number };
     // Erasing a person could not reach their id in here.
-    return { ...forOthers(event), id };
+    return { ...redactForShare(event), id };
   });
 }
 
 /** Adds events behind the copied ones. They carry the time of the last of those: nothing happened since. */
 class ForkWriter {
-  readonly added: Event[] = [];
+  readonly added: SessionEvent[] = [];
   state: SessionState;
   readonly #epoch: number;
   readonly #at: number;
 
-  constructor(copied: readonly Event[], { firstEpoch, at }: ForkOptions) {
+  constructor(copied: readonly SessionEvent[], { firstEpoch, at }: ForkOptions) {
     this.state = copied.length === 0 ? emptyState : foldAll(copied);
     this.#epoch = copied.length === 0 ? firstEpoch : this.state.epoch;
     this.#at = copied.at(-1)?.at ?? at;
@@ -73,7 +76,7 @@ class ForkWriter {
 
   add(draft: EventDraft): void {
     const id = formatCursor({ epoch: this.#epoch, seq: this.state.seq + 1 });
-    const event = { v: SCHEMA_VERSION, id, at: this.#at, ...draft } as Event;
+    const event = { v: SCHEMA_VERSION, id, at: this.#at, ...draft } as SessionEvent;
     this.added.push(event);
     this.state = fold(this.state, event);
   }

@@ -3,9 +3,9 @@
  * Works on any store, in one transaction. Never crosses tenants, and never touches the source.
  */
 import {
-  blobsIn,
+  findBlobIds,
   type Cursor,
-  type Event,
+  type SessionEvent,
   foldAll,
   formatCursor,
   parseCursor,
@@ -15,7 +15,7 @@ import {
 } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import { forkLog } from "./fork-log.ts";
-import type { Actor, Ref } from "../refs.ts";
+import type { Actor, SessionRef } from "../refs.ts";
 import { MAX_BATCH, type Session } from "../ports/sessions.ts";
 import type { Store } from "../store.ts";
 
@@ -48,15 +48,15 @@ export function forkShare(
       at: session.createdAt,
     });
     await archiveAll(tx, ref, events);
-    await tx.blobs.copy(found, ref, blobsIn(events));
+    await tx.blobs.copy(found, ref, findBlobIds(events));
     return (await tx.sessions.get(actor, session.id)) ?? session;
   });
 }
 
 /** The archived events up to a position; a share's position was the archived one, so no event lies across it. */
-async function history(tx: Store, ref: Ref, upTo: Cursor): Promise<Event[]> {
+async function history(tx: Store, ref: SessionRef, upTo: Cursor): Promise<SessionEvent[]> {
   const end = parseCursor(upTo)?.seq ?? 0;
-  const events: Event[] = [];
+  const events: SessionEvent[] = [];
   let after = 0;
   while (after < end) {
     const page = await tx.archive.events(ref, { after, limit: MAX_BATCH });
@@ -70,7 +70,7 @@ async function history(tx: Store, ref: Ref, upTo: Cursor): Promise<Event[]> {
   return events;
 }
 
-async function archiveAll(tx: Store, ref: Ref, events: readonly Event[]): Promise<void> {
+async function archiveAll(tx: Store, ref: SessionRef, events: readonly SessionEvent[]): Promise<void> {
   const { turns, ...header } = foldAll(events);
   await tx.archive.write(ref, {
     from: START_CURSOR,

@@ -7,9 +7,9 @@ import {
   type KeyInfo,
   type Keys,
   LAST_USED_MS,
-  REQUEST_CLAIM_MS,
-  REQUEST_KEPT_MS,
-  type RequestBegun,
+  REQUEST_LEASE_MS,
+  RESPONSE_RETENTION_MS,
+  type IdempotentRequest,
   type RequestKey,
   type Share,
   type Shares,
@@ -18,9 +18,16 @@ import {
 } from "../ports/access.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Actor } from "../refs.ts";
-import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } from "../rules/api-key.ts";
+import {
+  hashKey,
+  KEY_ID_BYTES,
+  KEY_SECRET_BYTES,
+  keyIdOf,
+  generateKey,
+  hashesEqual,
+} from "../rules/api-key.ts";
 import { checkLimit, checkTime } from "../rules/arguments.ts";
-import { checkAnswer, checkRequest, judgeRequest } from "../rules/idempotency.ts";
+import { checkAnswer, checkRequest, resolveIdempotentRequest } from "../rules/idempotency.ts";
 import { checkKey } from "../rules/ledger-arguments.ts";
 import { putRequest, removeRequests, requestKey, type RequestRow, REQUESTS } from "./request-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
@@ -43,7 +50,7 @@ export function memoryKeys(tables: MemoryTables, env: Env): Keys {
       tables.run((rows) => {
         const name = checkKey(key);
         requireTenant(rows, tenant);
-        const { id, secret, hash } = makeKey(env.randomBytes(KEY_ID_BYTES + KEY_SECRET_BYTES));
+        const { id, secret, hash } = generateKey(env.randomBytes(KEY_ID_BYTES + KEY_SECRET_BYTES));
         const info: KeyInfo = {
           id,
           name,
@@ -61,7 +68,7 @@ export function memoryKeys(tables: MemoryTables, env: Env): Keys {
       tables.run((rows) => {
         const id = keyIdOf(secret);
         const row = rows.all(KEYS).find(({ info }) => info.id === id);
-        if (row === undefined || !isLive(row) || !sameHash(row.hash, hashKey(secret))) return null;
+        if (row === undefined || !isLive(row) || !hashesEqual(row.hash, hashKey(secret))) return null;
         const { info, tenant } = row;
         if (info.lastUsedAt === null || info.lastUsedAt < env.now() - LAST_USED_MS) {
           put(rows, { ...row, info: { ...info, lastUsedAt: env.now() } });
@@ -109,15 +116,15 @@ export function memoryIdempotency(tables: MemoryTables, env: Env): Idempotency {
           requireSession(rows, { tenant: actor.tenant, session: request.session });
         const now = env.now();
         const there = rows.get(REQUESTS, actor.tenant, requestKey(actor, request));
-        const row = there === undefined || there.begunAt < now - REQUEST_KEPT_MS ? undefined : there;
+        const row = there === undefined || there.begunAt < now - RESPONSE_RETENTION_MS ? undefined : there;
         if (row !== undefined) {
           const body = row.body === null ? null : (JSON.parse(row.body) as Json);
           const isClaimed = row.claim !== null && row.claimedUntil > now;
-          const judged = judgeRequest({ ...row, body, isClaimed }, request.digest);
+          const judged = resolveIdempotentRequest({ ...row, body, isClaimed }, request.digest);
           if (judged !== null) return judged;
         }
         const claim = env.id();
-        const claimedUntil = now + REQUEST_CLAIM_MS;
+        const claimedUntil = now + REQUEST_LEASE_MS;
         const begun = { ...(row ?? newRow(actor, request, env.id(), now)), claim, claimedUntil };
         putRequest(rows, begun);
         return { state: "yours", claim, id: begun.id };
@@ -139,7 +146,7 @@ export function memoryIdempotency(tables: MemoryTables, env: Env): Idempotency {
       }),
     sweep: (limit) =>
       tables.run((rows) => {
-        const before = env.now() - REQUEST_KEPT_MS;
+        const before = env.now() - RESPONSE_RETENTION_MS;
         const old = rows.all(REQUESTS).filter((row) => row.begunAt < before);
         return removeRequests(rows, old.slice(0, checkLimit(limit, MAX_BATCH)));
       }),
@@ -152,7 +159,7 @@ function held(rows: Rows, actor: Actor, request: RequestKey, claim: string): Req
   return row?.claim === claim ? row : undefined;
 }
 
-function newRow(actor: Actor, request: RequestBegun, id: string, begunAt: number): RequestRow {
+function newRow(actor: Actor, request: IdempotentRequest, id: string, begunAt: number): RequestRow {
   const { tenant, user } = actor;
   const { route, key, digest, session = null } = request;
   const none = { claim: null, claimedUntil: 0, status: null, body: null };

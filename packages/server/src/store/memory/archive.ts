@@ -1,6 +1,6 @@
 /** The archive in memory. */
 import {
-  type Event,
+  type SessionEvent,
   type EventDraft,
   formatCursor,
   parseCursor,
@@ -21,8 +21,8 @@ import {
   type Turns,
 } from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
-import type { Ref } from "../refs.ts";
-import { checkBatch, type CheckedBatch, checkOutboxRow, sinceOf, type Span } from "../rules/archive.ts";
+import type { SessionRef } from "../refs.ts";
+import { checkBatch, type CheckedBatch, checkOutboxRow, sinceOf, type EventSpan } from "../rules/archive.ts";
 import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
 import {
   changeOutboxRow,
@@ -35,7 +35,7 @@ import {
 import { changeSession, requireSession, sessionRow, type SessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 
-interface EventRow extends Span {
+interface EventRow extends EventSpan {
   readonly event: string;
 }
 
@@ -68,12 +68,12 @@ export function memoryArchive(tables: MemoryTables, env: Env): Archive {
         const most = checkLimit(limit, MAX_BATCH);
         if (sessionRow(rows, ref) === undefined) return [];
         const found = eventsOf(rows, ref).filter((row) => row.seq > from);
-        return found.slice(0, most).map((row) => JSON.parse(row.event) as Event);
+        return found.slice(0, most).map((row) => JSON.parse(row.event) as SessionEvent);
       }),
   };
 }
 
-function eventsOf(rows: Rows, ref: Ref): EventRow[] {
+function eventsOf(rows: Rows, ref: SessionRef): EventRow[] {
   return rows.of(EVENTS, ref.session).toSorted((a, b) => a.seq - b.seq);
 }
 
@@ -82,7 +82,13 @@ function headerOf(row: SessionRow) {
   return { archived: row.archived, header, v: row.v };
 }
 
-function write(rows: Rows, env: Env, ref: Ref, batch: ArchiveBatch, checked: CheckedBatch): ArchiveResult {
+function write(
+  rows: Rows,
+  env: Env,
+  ref: SessionRef,
+  batch: ArchiveBatch,
+  checked: CheckedBatch,
+): ArchiveResult {
   const session = requireSession(rows, ref);
   const { to, spans, turning } = checked;
   if (session.archived !== formatCursor(checked.from)) {
@@ -91,7 +97,7 @@ function write(rows: Rows, env: Env, ref: Ref, batch: ArchiveBatch, checked: Che
   if (batch.events.length === 0) return "already";
   if (batch.epoch < session.epoch) return { behind: session.epoch };
   batch.events.forEach((event, n) => {
-    const span = spans[n] as Span;
+    const span = spans[n] as EventSpan;
     rows.put(EVENTS, ref.session, String(span.seq), { ...span, event: JSON.stringify(event) });
   });
   for (const { snapshot, open } of batch.turns) {
@@ -111,7 +117,7 @@ function write(rows: Rows, env: Env, ref: Ref, batch: ArchiveBatch, checked: Che
 }
 
 /** Whether `to` is a position of what is archived: the same seq on a lost timeline has another epoch. */
-function passed(rows: Rows, ref: Ref, archived: string, to: Position): boolean {
+function passed(rows: Rows, ref: SessionRef, archived: string, to: Position): boolean {
   if (to.seq > (parseCursor(archived)?.seq ?? 0)) return false;
   if (to.seq === 0) return to.epoch === 0;
   return eventsOf(rows, ref).find((row) => row.seq >= to.seq)?.epoch === to.epoch;
@@ -159,7 +165,7 @@ export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
           .slice(0, checkLimit(limit, MAX_BATCH));
         const nextAttemptAt = now + checkCount(leaseMs, "leaseMs");
         for (const row of due) changeOutboxRow(rows, row, { nextAttemptAt });
-        return due.map(({ tenant, session }): Ref => ({ tenant, session }));
+        return due.map(({ tenant, session }): SessionRef => ({ tenant, session }));
       }),
     delivered: async (ref, key, cursor) => {
       checkCursor(cursor, "cursor");
@@ -255,7 +261,7 @@ export function memoryTurns(tables: MemoryTables): Turns {
 }
 
 /** Ascending by start. */
-export function turnsOf(rows: Rows, ref: Ref): TurnRow[] {
+export function turnsOf(rows: Rows, ref: SessionRef): TurnRow[] {
   if (sessionRow(rows, ref) === undefined) return [];
   return rows.of(TURNS, ref.session).toSorted((a, b) => a.start - b.start);
 }

@@ -1,8 +1,14 @@
 /** The audit in memory: the same chain, as long as the process lives. It outlives its tenant, as in PostgreSQL. */
 import type { Env } from "../../util/env.ts";
-import { type Audit, MOST_USAGE, type UsageDay, type UsageLedger } from "../ports/audit.ts";
+import { type Audit, MAX_USAGE, type UsageDay, type UsageLedger } from "../ports/audit.ts";
 import { checkCount, checkDuration } from "../rules/arguments.ts";
-import { type AuditHead, type AuditRow, checkAuditEntry, nextAuditRow, NO_AUDIT } from "../rules/audit.ts";
+import {
+  type AuditHead,
+  type AuditRow,
+  checkAuditEntry,
+  nextAuditRow,
+  EMPTY_AUDIT_HEAD,
+} from "../rules/audit.ts";
 import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
 import { compareText } from "./session-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";
@@ -16,7 +22,7 @@ export function memoryAudit(tables: MemoryTables, env: Env): Audit {
     add: (tenant, entry) =>
       tables.run((rows) => {
         checkAuditEntry(entry);
-        const head = rows.get(HEADS, tenant, "") ?? NO_AUDIT;
+        const head = rows.get(HEADS, tenant, "") ?? EMPTY_AUDIT_HEAD;
         const row = nextAuditRow(tenant, head, env.now(), entry);
         rows.put(LOG, tenant, String(row.n), row);
         rows.put(HEADS, tenant, "", { n: row.n, hash: row.hash });
@@ -92,5 +98,5 @@ export function memoryUsage(tables: MemoryTables, env: Env): UsageLedger {
 }
 
 function sum(before: number | undefined, more: number): number {
-  return Math.min((before ?? 0) + more, MOST_USAGE);
+  return Math.min((before ?? 0) + more, MAX_USAGE);
 }

@@ -4,24 +4,24 @@ import { StoreError } from "../errors.ts";
 import {
   type Attachment,
   type Attachments,
-  type Blob,
+  type StoredBlob,
   type Blobs,
   checkAttachment,
   checkBlob,
   checkChunk,
-  checkPlace,
+  checkTextPosition,
   checkUpload,
-  isBefore,
+  isBeforeRange,
   MAX_LISTED,
   MAX_PRUNED,
   MAX_RANGE,
-  type Piece,
-  placed,
-  superseded,
+  type TextChunk,
+  locateText,
+  uploadSuperseded,
   type Upload,
   type Uploads,
 } from "../ports/files.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkCount, checkDuration, checkLimit } from "../rules/arguments.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
@@ -96,7 +96,7 @@ export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
 }
 
 /** Their name only: the upload belongs to the session. */
-export function forgetUploader(rows: Rows, session: string, user: string): void {
+export function clearUploadAuthor(rows: Rows, session: string, user: string): void {
   for (const row of rows.of(UPLOADS, session))
     if (row.upload.by === user)
       rows.put(UPLOADS, session, row.upload.id, { ...row, upload: { ...row.upload, by: null } });
@@ -106,23 +106,23 @@ function key(id: string, n: number): string {
   return `${n} ${id}`;
 }
 
-function find(rows: Rows, ref: Ref, id: string): UploadRow | undefined {
+function find(rows: Rows, ref: SessionRef, id: string): UploadRow | undefined {
   return sessionRow(rows, ref) === undefined ? undefined : rows.get(UPLOADS, ref.session, id);
 }
 
-function open(rows: Rows, ref: Ref, id: string, attempt: number): UploadRow {
+function open(rows: Rows, ref: SessionRef, id: string, attempt: number): UploadRow {
   const row = find(rows, ref, id);
   if (row === undefined) throw new StoreError("NOT_FOUND", `upload ${id}`);
-  if (row.attempt !== attempt || row.upload.isComplete) throw superseded(id);
+  if (row.attempt !== attempt || row.upload.isComplete) throw uploadSuperseded(id);
   return row;
 }
 
-function put(rows: Rows, { session }: Ref, upload: Upload, attempt: number): Upload {
+function put(rows: Rows, { session }: SessionRef, upload: Upload, attempt: number): Upload {
   rows.put(UPLOADS, session, upload.id, { session, upload, attempt });
   return upload;
 }
 
-function removeChunks(rows: Rows, { session }: Pick<Ref, "session">, { id, chunks }: Upload): void {
+function removeChunks(rows: Rows, { session }: Pick<SessionRef, "session">, { id, chunks }: Upload): void {
   for (let n = 0; n < chunks; n++) rows.remove(CHUNKS, session, key(id, n));
 }
 
@@ -130,7 +130,7 @@ function removeChunks(rows: Rows, { session }: Pick<Ref, "session">, { id, chunk
 interface AttachmentRow {
   readonly n: number;
   readonly attachment: Attachment;
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly TextChunk[];
 }
 
 const ATTACHMENTS = table<AttachmentRow>("attachments", "session");
@@ -147,7 +147,7 @@ export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
         rows.put(ATTACHMENTS, ref.session, rest.id, {
           n: rows.next("attachments"),
           attachment,
-          pieces: placed(text),
+          pieces: locateText(text),
         });
         return "added";
       }),
@@ -172,16 +172,16 @@ export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
       }),
     pieceAt: (ref, id, given) =>
       tables.run((rows) => {
-        const place = checkPlace(given);
+        const place = checkTextPosition(given);
         const pieces = sessionRow(rows, ref) && rows.get(ATTACHMENTS, ref.session, id)?.pieces;
         if (pieces === undefined || pieces.length === 0) return null;
-        return pieces.findLast((piece) => isBefore(piece, place))?.n ?? 0;
+        return pieces.findLast((piece) => isBeforeRange(piece, place))?.n ?? 0;
       }),
   };
 }
 
 /** Blobs in memory. */
-const BLOBS = table<Blob>("blobs", "session");
+const BLOBS = table<StoredBlob>("blobs", "session");
 
 export function memoryBlobs(tables: MemoryTables): Blobs {
   return {

@@ -2,7 +2,7 @@
 import type { Json } from "@turnstream/protocol";
 import type { FormDraft, Interaction, InteractionChange } from "../ports/interactions.ts";
 import type { Order } from "../ports/payments.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";
 
 const INTERACTIONS = table<Interaction>("interactions", "session");
@@ -22,13 +22,13 @@ export function schemaOf(rows: Rows, { session, id }: Interaction): Json {
 }
 export const DRAFTS = table<FormDraft>("form_drafts", "session");
 
-export function findInteraction(rows: Rows, ref: Ref, id: string): Interaction | undefined {
+export function findInteraction(rows: Rows, ref: SessionRef, id: string): Interaction | undefined {
   const row = rows.get(INTERACTIONS, ref.session, id);
   return row?.tenant === ref.tenant ? row : undefined;
 }
 
 /** In the order of their requests. */
-export function interactionsOf(rows: Rows, ref: Ref): Interaction[] {
+export function interactionsOf(rows: Rows, ref: SessionRef): Interaction[] {
   return rows
     .of(INTERACTIONS, ref.session)
     .filter(({ tenant }) => tenant === ref.tenant)
@@ -63,7 +63,7 @@ export function putChange(
 }
 
 /** Whoever decided it, nobody is named any more. */
-export function forgetDecider(rows: Rows, session: string, user: string): void {
+export function clearDecisionAuthor(rows: Rows, session: string, user: string): void {
   for (const row of rows.of(CHANGES, session)) {
     if (row.change.by !== user) continue;
     const key = JSON.stringify([row.id, row.change.version]);

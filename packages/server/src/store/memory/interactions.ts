@@ -13,10 +13,16 @@ import {
   type Interactions,
 } from "../ports/interactions.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkCount } from "../rules/arguments.ts";
-import { isForItsOrder, isPendingStatus, refusalOf } from "../rules/interactions.ts";
-import { checkAllowance, checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-arguments.ts";
+import { isOrderDriven, isPendingStatus, transitionError } from "../rules/interactions.ts";
+import {
+  checkAllowance,
+  checkPage,
+  checkRequest,
+  checkTransition,
+  schemaText,
+} from "../rules/ledger-arguments.ts";
 import {
   changesOf,
   DRAFTS,
@@ -58,14 +64,14 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
 
     change: (ref, wish) =>
       tables.run((rows) => {
-        checkWish(wish);
+        checkTransition(wish);
         const current = findInteraction(rows, ref, wish.id);
         if (current === undefined) throw new StoreError("NOT_FOUND", "interaction");
-        if (isForItsOrder(current.kind, wish.to, isOrdered(rows, ref.session, wish.id))) {
+        if (isOrderDriven(current.kind, wish.to, isOrdered(rows, ref.session, wish.id))) {
           throw new StoreError("INVALID", "interaction of a payment (move its order)");
         }
         const at = env.now();
-        const why = refusalOf(current, wish, at);
+        const why = transitionError(current, wish, at);
         if (why !== null) {
           return { won: false, why, current, change: changesOf(rows, current).at(-1) ?? null, at };
         }
@@ -103,7 +109,7 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
   };
 }
 
-function newInteraction(ref: Ref, request: InteractionRequest, n: number, now: number): Interaction {
+function newInteraction(ref: SessionRef, request: InteractionRequest, n: number, now: number): Interaction {
   const { id, key = id, kind, turn, run, block, index, deadlineMs } = request;
   return {
     tenant: ref.tenant,
@@ -136,7 +142,7 @@ const ALLOWANCES = table<AllowanceRow>("allowances", "session");
 
 const keyOf = (agent: string, tool: string): string => JSON.stringify([agent, tool]);
 
-function ofTenant(rows: Rows, ref: Ref): AllowanceRow[] {
+function ofTenant(rows: Rows, ref: SessionRef): AllowanceRow[] {
   return sessionRow(rows, ref) === undefined ? [] : rows.of(ALLOWANCES, ref.session);
 }
 
@@ -178,7 +184,7 @@ function allowanceOf({ n: _, ...allowance }: AllowanceRow): Allowance {
 }
 
 /** The allowance stays; whoever gave it is not named any more. */
-export function forgetAllower(rows: Rows, session: string, user: string): void {
+export function clearAllowanceAuthor(rows: Rows, session: string, user: string): void {
   for (const row of rows.of(ALLOWANCES, session))
     if (row.by === user) rows.put(ALLOWANCES, session, keyOf(row.agent, row.tool), { ...row, by: null });
 }

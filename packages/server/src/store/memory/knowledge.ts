@@ -24,7 +24,7 @@ import {
   hitsOf,
   linesWithin,
 } from "../rules/knowledge.ts";
-import { matches, telling, type Term, weigh } from "../rules/search.ts";
+import { matches, selectiveTerms, type Term, weightTerms } from "../rules/search.ts";
 import { compareText } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 import { requireTenant } from "./tenants.ts";
@@ -96,8 +96,8 @@ export function memoryKnowledge(tables: MemoryTables, env: Env): Knowledge {
           row.chunks.map((chunk) => ({ row, chunk })),
         );
         const counts = terms.map((term) => pieces.filter(({ chunk }) => has(term, chunk)).length);
-        const wanted = telling(terms, counts);
-        const weighed = weigh(terms, counts);
+        const wanted = selectiveTerms(terms, counts);
+        const weighed = weightTerms(terms, counts);
         const coarse = (chunk: Chunk): number =>
           weighed.reduce((sum, term) => sum + (has(term, chunk) ? term.weight : 0), 0);
         const found = pieces

@@ -1,7 +1,7 @@
 /** The table of the outbox in memory, and how its rows go from one state to the next. */
 import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { OutboxRow } from "../ports/archive.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";
 
 export interface StoredOutboxRow extends Omit<OutboxRow, "draft"> {
@@ -16,7 +16,7 @@ export interface StoredOutboxRow extends Omit<OutboxRow, "draft"> {
 export const OUTBOX = table<StoredOutboxRow>("outbox", "session");
 
 /** A session's rows in order; none for another tenant's. */
-export function outboxOf(rows: Rows, ref: Ref): StoredOutboxRow[] {
+export function outboxOf(rows: Rows, ref: SessionRef): StoredOutboxRow[] {
   return rows
     .of(OUTBOX, ref.session)
     .filter((row) => row.tenant === ref.tenant)
@@ -28,7 +28,7 @@ export function changeOutboxRow(rows: Rows, row: StoredOutboxRow, change: Partia
 }
 
 /** Delivered, but not archived: due again. Of all, or of those at or before a position. */
-export function reopenRows(rows: Rows, ref: Ref, now: number, upTo: Position | null): number {
+export function reopenRows(rows: Rows, ref: SessionRef, now: number, upTo: Position | null): number {
   const isLost = ({ cursor }: StoredOutboxRow) =>
     upTo === null || comparePositions(parseCursor(cursor) ?? upTo, upTo) <= 0;
   const lost = outboxOf(rows, ref).filter(
@@ -39,7 +39,13 @@ export function reopenRows(rows: Rows, ref: Ref, now: number, upTo: Position | n
 }
 
 /** Marks the rows whose entries are among what is archived; what else was said to be there was lost. */
-export function settleOutbox(rows: Rows, ref: Ref, keys: readonly string[], to: Position, now: number): void {
+export function settleOutbox(
+  rows: Rows,
+  ref: SessionRef,
+  keys: readonly string[],
+  to: Position,
+  now: number,
+): void {
   for (const row of outboxOf(rows, ref)) {
     if (!keys.includes(row.key) || row.archivedAt !== null) continue;
     changeOutboxRow(rows, row, { archivedAt: now, deliveredAt: row.deliveredAt ?? now });

@@ -3,16 +3,23 @@ import { checkDuration } from "../rules/arguments.ts";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import type { Interaction, InteractionChange } from "../ports/interactions.ts";
-import { checkMove, checkOrder, checkPage } from "../rules/ledger-arguments.ts";
-import { isFinalPayment, judge } from "../rules/payments.ts";
-import type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "../ports/payments.ts";
-import type { Ref } from "../refs.ts";
+import { checkOrderTransition, checkOrder, checkPage } from "../rules/ledger-arguments.ts";
+import { isFinalPayment, resolvePayment } from "../rules/payments.ts";
+import type {
+  ApplyResult,
+  NewOrder,
+  PaymentNotice,
+  Order,
+  OrderTransition,
+  Payments,
+} from "../ports/payments.ts";
+import type { SessionRef } from "../refs.ts";
 import { findInteraction, type OrderRow, ORDERS, putChange } from "./interaction-rows.ts";
 import { copyJson, requireTenant } from "./tenants.ts";
 import { requireSession } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 
-interface NoticeRow extends Notice {
+interface NoticeRow extends PaymentNotice {
   readonly tenant: string;
 }
 
@@ -50,7 +57,7 @@ export function memoryPayments(tables: MemoryTables, env: Env): Payments {
 
     apply: (tenant, move) =>
       tables.run((rows) => {
-        checkMove(move);
+        checkOrderTransition(move);
         const row = find(rows, tenant, move.orderNo);
         const { notice } = move;
         if (notice !== undefined && !keep(rows, tenant, move.orderNo, notice, env.now())) {
@@ -116,7 +123,7 @@ function find(rows: Rows, tenant: string, orderNo: string): OrderRow | undefined
   return rows.all(ORDERS).find(({ order }) => order.tenant === tenant && order.orderNo === orderNo);
 }
 
-function collides(order: Order, ref: Ref, wanted: NewOrder): boolean {
+function collides(order: Order, ref: SessionRef, wanted: NewOrder): boolean {
   const inSession = order.session === ref.session;
   return (
     (order.tenant === ref.tenant && order.orderNo === wanted.orderNo) ||
@@ -124,12 +131,12 @@ function collides(order: Order, ref: Ref, wanted: NewOrder): boolean {
   );
 }
 
-function isSame(order: Order, ref: Ref, wanted: NewOrder): boolean {
+function isSame(order: Order, ref: SessionRef, wanted: NewOrder): boolean {
   const names = ["id", "interaction", "orderNo", "amount", "currency", "gateway"] as const;
   return order.session === ref.session && names.every((name) => order[name] === wanted[name]);
 }
 
-function newOrder(ref: Ref, wanted: NewOrder, now: number): Order {
+function newOrder(ref: SessionRef, wanted: NewOrder, now: number): Order {
   const { id, interaction, orderNo, amount, currency, gateway, description, expiresMs } = wanted;
   const expiresAt = expiresMs === undefined ? null : now + expiresMs;
   return {
@@ -150,10 +157,10 @@ function newOrder(ref: Ref, wanted: NewOrder, now: number): Order {
   };
 }
 
-function step(rows: Rows, row: OrderRow, move: OrderMove, now: number): ApplyResult {
+function step(rows: Rows, row: OrderRow, move: OrderTransition, now: number): ApplyResult {
   const { order } = row;
   const gateway = move.gateway ?? move.notice?.gateway;
-  const verdict = judge(order, { ...move, ...(gateway === undefined ? {} : { gateway }) });
+  const verdict = resolvePayment(order, { ...move, ...(gateway === undefined ? {} : { gateway }) });
   if (verdict.outcome === "lost") return { outcome: "lost", order };
   if (verdict.outcome === "mismatch") return { outcome: "mismatch", order, fields: verdict.fields };
   const moved: Order = {
@@ -176,7 +183,7 @@ function step(rows: Rows, row: OrderRow, move: OrderMove, now: number): ApplyRes
   return { outcome: "won", order: moved, interaction, changes };
 }
 
-type Sent = NonNullable<OrderMove["notice"]>;
+type Sent = NonNullable<OrderTransition["notice"]>;
 
 /** False when it was dealt with before. One whose order wasn't there yet was not. */
 function keep(rows: Rows, tenant: string, orderNo: string, sent: Sent, now: number): boolean {
@@ -197,7 +204,7 @@ function keep(rows: Rows, tenant: string, orderNo: string, sent: Sent, now: numb
   return true;
 }
 
-function settle(rows: Rows, order: Order, sent: Sent, outcome: Notice["outcome"]): void {
+function settle(rows: Rows, order: Order, sent: Sent, outcome: PaymentNotice["outcome"]): void {
   const key = keyOf(sent);
   const there = rows.get(UNCLAIMED, order.tenant, key) ?? rows.get(CLAIMED, order.session, key);
   if (there === undefined) return;
@@ -205,7 +212,7 @@ function settle(rows: Rows, order: Order, sent: Sent, outcome: Notice["outcome"]
   rows.put(CLAIMED, order.session, key, { ...there, outcome });
 }
 
-function claim(rows: Rows, { tenant, session, orderNo }: Order): Notice[] {
+function claim(rows: Rows, { tenant, session, orderNo }: Order): PaymentNotice[] {
   const early = rows
     .of(UNCLAIMED, tenant)
     .filter((notice) => notice.orderNo === orderNo)
@@ -217,6 +224,6 @@ function claim(rows: Rows, { tenant, session, orderNo }: Order): Notice[] {
   return early.map(noticeOf);
 }
 
-function noticeOf({ tenant: _, ...notice }: NoticeRow): Notice {
+function noticeOf({ tenant: _, ...notice }: NoticeRow): PaymentNotice {
   return notice;
 }

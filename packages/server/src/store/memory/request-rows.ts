@@ -16,14 +16,14 @@ export interface RequestRow extends Actor, RequestKey {
 
 export const REQUESTS = table<RequestRow>("idempotency_keys", "tenant");
 
-export function forgetRequestsOf(rows: Rows, { tenant, user }: Actor): void {
+export function deleteRequestsOfUser(rows: Rows, { tenant, user }: Actor): void {
   removeRequests(
     rows,
     rows.of(REQUESTS, tenant).filter((row) => row.user === user),
   );
 }
 
-export function forgetRequestsAbout(rows: Rows, session: string): void {
+export function deleteRequestsOfSession(rows: Rows, session: string): void {
   removeRequests(
     rows,
     rows.all(REQUESTS).filter((row) => row.session === session),

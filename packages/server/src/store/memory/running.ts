@@ -6,14 +6,14 @@ import {
   checkMessage,
   type Journal,
   type Leases,
-  type Running,
+  type RunningTurns,
   type RunningTurn,
-  type Waiting,
-  waitingBody,
-  type WaitingBody,
+  type QueuedMessages,
+  queuedMessageBody,
+  type QueuedMessageBody,
 } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import {
   checkJournalEntry,
@@ -37,7 +37,7 @@ const RUNNING = table<RunningRow>("running_turns", "session");
 /** A session has one at most. */
 const ONLY = "running";
 
-export function memoryRunning(tables: MemoryTables, env: Env): Running {
+export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
   return {
     begin: (ref, turn) =>
       tables.run((rows) => {
@@ -114,7 +114,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): Running {
         const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
         return rows
           .all(SESSIONS)
-          .map(({ tenant, id }): Ref => ({ tenant, session: id }))
+          .map(({ tenant, id }): SessionRef => ({ tenant, session: id }))
           .filter((ref) => running(rows, ref) === undefined)
           .flatMap((ref) => {
             const since = waitingSince(rows, ref);
@@ -127,7 +127,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): Running {
   };
 }
 
-function running(rows: Rows, ref: Ref): RunningRow | undefined {
+function running(rows: Rows, ref: SessionRef): RunningRow | undefined {
   return sessionRow(rows, ref) === undefined ? undefined : rows.get(RUNNING, ref.session, ONLY);
 }
 
@@ -143,7 +143,7 @@ function turnOf(rows: Rows, row: RunningRow): RunningTurn {
 }
 
 /** Whoever sent its message or wanted it stopped, nobody is named any more. */
-export function forgetInRunning(rows: Rows, session: string, user: string): void {
+export function clearRunningTurnUser(rows: Rows, session: string, user: string): void {
   const row = rows.get(RUNNING, session, ONLY);
   if (row === undefined) return;
   const message = row.message?.by === user ? { ...row.message, by: null } : row.message;
@@ -203,13 +203,13 @@ function rowKey({ turn, key }: { readonly turn: string; readonly key: string }):
   return `${turn}\0${key}`;
 }
 
-function journalOf(rows: Rows, ref: Ref): JournalRow[] {
+function journalOf(rows: Rows, ref: SessionRef): JournalRow[] {
   if (sessionRow(rows, ref) === undefined) return [];
   return rows.of(JOURNAL, ref.session).toSorted((a, b) => a.n - b.n);
 }
 
 /** The number of the newest entry of a turn; 0 when there is none. */
-export function newestEntry(rows: Rows, ref: Ref, turn: string): number {
+export function newestEntry(rows: Rows, ref: SessionRef, turn: string): number {
   return journalOf(rows, ref).findLast((row) => row.turn === turn)?.n ?? 0;
 }
 
@@ -288,7 +288,7 @@ interface WaitingRow {
 
 const WAITING = table<WaitingRow>("waiting_messages", "session");
 
-export function memoryWaiting(tables: MemoryTables, env: Env): Waiting {
+export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
   return {
     add: (ref, message) =>
       tables.run((rows) => {
@@ -296,7 +296,7 @@ export function memoryWaiting(tables: MemoryTables, env: Env): Waiting {
         const options = checkOptions(message.options);
         requireSession(rows, ref);
         if (rows.get(WAITING, ref.session, id) !== undefined) return "already";
-        const body = JSON.stringify(waitingBody(message));
+        const body = JSON.stringify(queuedMessageBody(message));
         const n = rows.next("waiting");
         rows.put(WAITING, ref.session, id, { id, n, body, by, at: env.now(), options });
         return "added";
@@ -318,7 +318,7 @@ export function memoryWaiting(tables: MemoryTables, env: Env): Waiting {
 /** The oldest, which waits no longer then, and its options as JSON. */
 export function takeWaiting(
   rows: Rows,
-  ref: Ref,
+  ref: SessionRef,
 ): { readonly message: UserMessage; readonly options: string | null } | null {
   const [row] = waitingOf(rows, ref);
   if (row === undefined) return null;
@@ -326,7 +326,7 @@ export function takeWaiting(
   return { message: messageOf(row), options: row.options };
 }
 
-function waitingOf(rows: Rows, ref: Ref): WaitingRow[] {
+function waitingOf(rows: Rows, ref: SessionRef): WaitingRow[] {
   if (sessionRow(rows, ref) === undefined) return [];
   return rows
     .of(WAITING, ref.session)
@@ -335,21 +335,24 @@ function waitingOf(rows: Rows, ref: Ref): WaitingRow[] {
 }
 
 /** When the oldest that waits in a session came; null when none does. */
-export function waitingSince(rows: Rows, ref: Ref): { readonly at: number; readonly n: number } | null {
+export function waitingSince(
+  rows: Rows,
+  ref: SessionRef,
+): { readonly at: number; readonly n: number } | null {
   return waitingOf(rows, ref)[0] ?? null;
 }
 
 function messageOf({ id, body, by, at }: WaitingRow): UserMessage {
-  return { id, ...(JSON.parse(body ?? "{}") as WaitingBody), by, at };
+  return { id, ...(JSON.parse(body ?? "{}") as QueuedMessageBody), by, at };
 }
 
 /** Whoever sent it, nobody is named any more. */
-export function forgetSender(rows: Rows, session: string, user: string): void {
+export function clearMessageAuthor(rows: Rows, session: string, user: string): void {
   for (const row of rows.of(WAITING, session))
     if (row.by === user) rows.put(WAITING, session, row.id, { ...row, by: null });
 }
 
-function settle(rows: Rows, ref: Ref, id: string): boolean {
+function settle(rows: Rows, ref: SessionRef, id: string): boolean {
   const row = rows.get(WAITING, ref.session, id);
   if (row === undefined || row.body === null) return false;
   rows.put(WAITING, ref.session, id, { ...row, body: null, by: null, options: null });

@@ -1,8 +1,8 @@
 /** The tables of a session in memory, and what several sub-ports do with a session's row. */
 import { StoreError } from "../errors.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import type { Session } from "../ports/sessions.ts";
-import { forgetRequestsAbout } from "./request-rows.ts";
+import { deleteRequestsOfSession } from "./request-rows.ts";
 import { type Rows, table } from "./tables.ts";
 
 /** JSON is kept as text, as in PostgreSQL: nobody can change a stored value, and undefined fields are gone. */
@@ -15,12 +15,12 @@ export interface SessionRow extends Session {
 export const SESSIONS = table<SessionRow>("sessions", "none");
 export const ERASURES = table<{ session: string; requestedAt: number }>("erasures", "none");
 
-export function sessionRow(rows: Rows, ref: Ref): SessionRow | undefined {
+export function sessionRow(rows: Rows, ref: SessionRef): SessionRow | undefined {
   const row = rows.get(SESSIONS, "", ref.session);
   return row?.tenant === ref.tenant ? row : undefined;
 }
 
-export function requireSession(rows: Rows, ref: Ref): SessionRow {
+export function requireSession(rows: Rows, ref: SessionRef): SessionRow {
   const row = sessionRow(rows, ref);
   if (row === undefined) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
   return row;
@@ -35,7 +35,7 @@ export function changeSession(rows: Rows, row: SessionRow, change: Partial<Sessi
 export function eraseSession(rows: Rows, id: string, now: number): void {
   rows.remove(SESSIONS, "", id);
   rows.removeOwned("session", id);
-  forgetRequestsAbout(rows, id);
+  deleteRequestsOfSession(rows, id);
   rows.put(ERASURES, "", id, { session: id, requestedAt: now });
 }
 

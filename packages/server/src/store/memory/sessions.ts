@@ -9,7 +9,7 @@ import {
   MAX_BATCH,
   MAX_PAGE,
   type NewSession,
-  type People,
+  type UserNumbers,
   type Session,
   type Sessions,
 } from "../ports/sessions.ts";
@@ -25,12 +25,12 @@ import {
   firstEpoch,
 } from "../rules/arguments.ts";
 import { formatPageToken, type PageEnd, parsePageToken } from "../rules/page-token.ts";
-import { forgetUploader } from "./files.ts";
-import { forgetDecider } from "./interaction-rows.ts";
-import { forgetAllower } from "./interactions.ts";
+import { clearUploadAuthor } from "./files.ts";
+import { clearDecisionAuthor } from "./interaction-rows.ts";
+import { clearAllowanceAuthor } from "./interactions.ts";
 import { removeMemories } from "./knowledge.ts";
-import { forgetRequestsOf } from "./request-rows.ts";
-import { forgetInRunning, forgetSender } from "./running.ts";
+import { deleteRequestsOfUser } from "./request-rows.ts";
+import { clearRunningTurnUser, clearMessageAuthor } from "./running.ts";
 import {
   changeSession,
   compareText,
@@ -115,14 +115,14 @@ function removeUser(rows: Rows, tenant: string, user: string, now: number): stri
   const gone = all.filter((row) => row.user === user);
   for (const row of gone) eraseSession(rows, row.id, now);
   for (const { id } of all) {
-    forgetDecider(rows, id, user);
-    forgetAllower(rows, id, user);
-    forgetSender(rows, id, user);
-    forgetInRunning(rows, id, user);
-    forgetUploader(rows, id, user);
+    clearDecisionAuthor(rows, id, user);
+    clearAllowanceAuthor(rows, id, user);
+    clearMessageAuthor(rows, id, user);
+    clearRunningTurnUser(rows, id, user);
+    clearUploadAuthor(rows, id, user);
   }
   removeMemories(rows, { tenant, user });
-  forgetRequestsOf(rows, { tenant, user });
+  deleteRequestsOfUser(rows, { tenant, user });
   return gone.map((row) => row.id).toSorted();
 }
 
@@ -217,7 +217,7 @@ export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
 /** People's numbers in memory. */
 const PEOPLE = table<{ readonly number: number; readonly user: string }>("people", "tenant");
 
-export function memoryPeople(tables: MemoryTables): People {
+export function memoryPeople(tables: MemoryTables): UserNumbers {
   return {
     numberOf: (tenant, user) =>
       tables.run((rows) => {

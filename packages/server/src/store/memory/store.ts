@@ -4,8 +4,8 @@
  */
 import { checkArguments } from "../rules/arguments.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
-import type { OpenStore, Store, StorePorts } from "../store.ts";
-import { runCalls } from "../transaction-calls.ts";
+import type { ClosableStore, Store, StorePorts } from "../store.ts";
+import { trackTransaction } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
 import { memoryAllowances, memoryFormDrafts, memoryInteractions } from "./interactions.ts";
 import { memoryArchive, memoryOutbox, memoryTurns } from "./archive.ts";
@@ -19,11 +19,11 @@ import { memoryKnowledge, memoryMemories } from "./knowledge.ts";
 import { createMemoryTables, type MemoryTables } from "./tables.ts";
 import { memoryTenants } from "./tenants.ts";
 
-export function memoryStore(env: Env = systemEnv): OpenStore {
+export function createMemoryStore(env: Env = systemEnv): ClosableStore {
   const tables = createMemoryTables();
   const store: Store = {
     ...portsOn(tables, env),
-    transaction: (work) => tables.transaction((inner) => runCalls(portsOn(inner, env), work)),
+    transaction: (work) => tables.transaction((inner) => trackTransaction(portsOn(inner, env), work)),
   };
   return { ...store, close: async () => {} };
 }

@@ -1,6 +1,6 @@
 /** The sub-port for API keys. Only the hash of a key is kept; nobody can be shown a key again. */
 import type { Cursor, Json } from "@turnstream/protocol";
-import type { Actor, Ref } from "../refs.ts";
+import type { Actor, SessionRef } from "../refs.ts";
 
 export interface NewKey {
   /** For people, to tell their keys apart. */
@@ -62,14 +62,14 @@ export interface RequestKey {
   readonly key: string;
 }
 
-export interface RequestBegun extends RequestKey {
+export interface IdempotentRequest extends RequestKey {
   /** Of all that was asked for: the same key with another one is a mistake of the client's. */
   readonly digest: string;
   /** The session that it is about, where there is one. */
   readonly session?: string;
 }
 
-export interface KeptAnswer {
+export interface StoredResponse {
   readonly status: number;
   readonly body: Json;
   /** The session that was made. */
@@ -82,7 +82,7 @@ export interface KeptAnswer {
  * - `busy`: somebody is at it.
  * - `different`: the key was used for another request.
  */
-export type Begun =
+export type BeginResult =
   | { readonly state: "yours"; readonly claim: string; readonly id: string }
   | { readonly state: "done"; readonly answer: { readonly status: number; readonly body: Json } }
   | { readonly state: "busy" }
@@ -90,27 +90,27 @@ export type Begun =
 
 export interface Idempotency {
   /** Throws NOT_FOUND without the tenant, or without the session. */
-  begin(actor: Actor, request: RequestBegun): Promise<Begun>;
+  begin(actor: Actor, request: IdempotentRequest): Promise<BeginResult>;
   /**
    * Keeps the answer. False when somebody else has taken the request over, or it was erased. Throws NOT_FOUND without the
    * session, and TOO_LARGE beyond 256 kB.
    */
-  finish(actor: Actor, request: RequestKey, claim: string, answer: KeptAnswer): Promise<boolean>;
+  finish(actor: Actor, request: RequestKey, claim: string, answer: StoredResponse): Promise<boolean>;
   /** It came to nothing: whoever asks again does it anew, under the same `id`. */
   release(actor: Actor, request: RequestKey, claim: string): Promise<void>;
   /** Forgets those that began more than a day ago. @returns how many, at most the limit */
   sweep(limit: number): Promise<number>;
 }
 
-export const REQUEST_KEPT_MS = 24 * 60 * 60 * 1_000;
+export const RESPONSE_RETENTION_MS = 24 * 60 * 60 * 1_000;
 /** Whoever has said nothing for so long is taken for dead. */
-export const REQUEST_CLAIM_MS = 120_000;
+export const REQUEST_LEASE_MS = 120_000;
 
 /**
  * The sub-port of shares: a session's history up to one position, open to whoever has the link.
  * Never makes links: see share-token.ts; nor copies: see fork-share.ts.
  */
-export interface Share extends Ref {
+export interface Share extends SessionRef {
   readonly id: string;
   /** What was archived when the share was made: nothing later is ever shown by it. */
   readonly upTo: Cursor;

@@ -4,14 +4,14 @@
  */
 import type {
   Cursor,
-  Event,
+  SessionEvent,
   EventDraft,
   SessionState,
   Snapshot,
   TurnSnapshot,
   TurnStatus,
 } from "@turnstream/protocol";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 
 /** A folded session without its turns. */
 export type SessionHeader = Omit<SessionState, "turns">;
@@ -44,7 +44,7 @@ export interface ArchiveBatch {
   /** The newest epoch of the log that these were read from, as of the moment in which they were read. */
   readonly epoch: number;
   /** Coalesced, ascending, without holes: they cover exactly what lies between. */
-  readonly events: readonly Event[];
+  readonly events: readonly SessionEvent[];
   /** The turns that changed. */
   readonly turns: readonly ArchivedTurn[];
   /** Folded up to `to`. */
@@ -72,25 +72,25 @@ export type ArchiveResult =
 
 export interface Archive {
   /** Throws NOT_FOUND. */
-  header(ref: Ref): Promise<ArchivedHeader>;
+  header(ref: SessionRef): Promise<ArchivedHeader>;
   /**
    * The newest `turns` turns, and every older one with an open form or payment, all as of one moment.
    * Throws NOT_FOUND.
    */
-  window(ref: Ref, turns: number): Promise<ArchivedWindow>;
+  window(ref: SessionRef, turns: number): Promise<ArchivedWindow>;
   /** The state right before the newest turn that is archived began; null when none was kept. Throws NOT_FOUND. */
-  checkpoint(ref: Ref): Promise<Snapshot | null>;
+  checkpoint(ref: SessionRef): Promise<Snapshot | null>;
   /**
    * Writes all of the batch and moves the archived position from `from` to `to` in one commit, or does nothing.
    * The log that it was read from must have been claimed under the newest epoch that was given out: only who has read it
    * after that claim knows that it is the one that goes on. Of several writers with the same `from` one has "written". A batch with holes throws INVALID.
    */
-  write(ref: Ref, batch: ArchiveBatch): Promise<ArchiveResult>;
+  write(ref: SessionRef, batch: ArchiveBatch): Promise<ArchiveResult>;
   /**
    * Ascending, those that end after the seq `after`. When `after` lies within a merged event, that one comes
    * first, whole.
    */
-  events(ref: Ref, page: { readonly after: number; readonly limit: number }): Promise<Event[]>;
+  events(ref: SessionRef, page: { readonly after: number; readonly limit: number }): Promise<SessionEvent[]>;
 }
 
 /**
@@ -114,7 +114,7 @@ export interface NewOutboxRow {
   readonly since?: Cursor;
 }
 
-export interface OutboxRow extends Ref {
+export interface OutboxRow extends SessionRef {
   readonly id: number;
   readonly key: string;
   readonly draft: EventDraft;
@@ -140,22 +140,22 @@ export interface Outbox {
    * order in which their transactions commit. Throws NOT_FOUND without the session, and INVALID or TOO_LARGE for
    * what no log would take.
    */
-  add(ref: Ref, row: NewOutboxRow): Promise<"added" | "already">;
+  add(ref: SessionRef, row: NewOutboxRow): Promise<"added" | "already">;
   /** The undelivered rows of a session, in order. Whoever brings them keeps to it. */
-  undelivered(ref: Ref, limit: number): Promise<OutboxRow[]>;
+  undelivered(ref: SessionRef, limit: number): Promise<OutboxRow[]>;
   /** Whether a row has still to be delivered. False when it is delivered, archived or gone. */
-  isUndelivered(ref: Ref, key: string): Promise<boolean>;
+  isUndelivered(ref: SessionRef, key: string): Promise<boolean>;
   /** Sessions with rows that are due, each for one relay at a time. */
-  take(query: TakeQuery): Promise<Ref[]>;
+  take(query: TakeQuery): Promise<SessionRef[]>;
   /** Its event is in the log. False when the row is marked or absent. */
-  delivered(ref: Ref, key: string, cursor: Cursor): Promise<boolean>;
+  delivered(ref: SessionRef, key: string, cursor: Cursor): Promise<boolean>;
   /** The session's rows could not be delivered: they wait, longer each time. */
-  postpone(ref: Ref): Promise<void>;
+  postpone(ref: SessionRef): Promise<void>;
   /**
    * The log may have lost entries that are not archived: rows that were delivered, but not archived, have to be
    * looked at again. Always safe, for bringing them again changes nothing if they are there. @returns how many
    */
-  reopen(ref: Ref): Promise<number>;
+  reopen(ref: SessionRef): Promise<number>;
   /** Undelivered rows of all sessions in the order of their ids, for people who look. */
   pending(query: { readonly limit: number; readonly olderThanMs: number }): Promise<OutboxRow[]>;
   /** Deletes rows archived that long ago, at most `limit`; their keys count as new then. @returns how many */
@@ -181,9 +181,9 @@ export interface TurnRecord {
 
 export interface Turns {
   /** Null when no such turn is archived. */
-  get(ref: Ref, id: string): Promise<TurnRecord | null>;
+  get(ref: SessionRef, id: string): Promise<TurnRecord | null>;
   /** The newest first; `before` is the `start` of the last one of the page before. */
-  list(ref: Ref, page: { readonly limit: number; readonly before?: number }): Promise<TurnRecord[]>;
+  list(ref: SessionRef, page: { readonly limit: number; readonly before?: number }): Promise<TurnRecord[]>;
   /** Those with an open form or payment, the oldest first, at most 1,000. */
-  open(ref: Ref): Promise<TurnRecord[]>;
+  open(ref: SessionRef): Promise<TurnRecord[]>;
 }

@@ -47,7 +47,7 @@ export interface UsageDay extends Usage {
 }
 
 /** Where counts stop: the largest whole number that every reader of JSON can tell from its neighbours. */
-export const MOST_USAGE = Number.MAX_SAFE_INTEGER;
+export const MAX_USAGE = Number.MAX_SAFE_INTEGER;
 
 export interface UsageLedger {
   /** False when this key was counted before; then nothing is added. A sum stops at MOST_USAGE. */

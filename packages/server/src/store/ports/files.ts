@@ -4,7 +4,7 @@
  * inside one.
  */
 import { StoreError } from "../errors.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkCount, checkId, checkText } from "../rules/arguments.ts";
 
 /** The most that one chunk may hold. */
@@ -31,25 +31,29 @@ export interface Uploads {
    * @returns which try it is, and how many bytes the other uploads of the session have
    */
   begin(
-    ref: Ref,
+    ref: SessionRef,
     upload: NewUpload,
   ): Promise<{ readonly attempt: number; readonly others: number } | "already">;
   /** The next chunk. Throws CONFLICT for a try that isn't the newest, or once it is complete. */
-  add(ref: Ref, id: string, chunk: { readonly attempt: number; readonly bytes: Uint8Array }): Promise<void>;
+  add(
+    ref: SessionRef,
+    id: string,
+    chunk: { readonly attempt: number; readonly bytes: Uint8Array },
+  ): Promise<void>;
   /** Throws CONFLICT for a try that isn't the newest. */
-  complete(ref: Ref, id: string, attempt: number): Promise<Upload>;
-  get(ref: Ref, id: string): Promise<Upload | null>;
+  complete(ref: SessionRef, id: string, attempt: number): Promise<Upload>;
+  get(ref: SessionRef, id: string): Promise<Upload | null>;
   /** Of one that is complete; null past the last. */
-  chunk(ref: Ref, id: string, n: number): Promise<Uint8Array | null>;
+  chunk(ref: SessionRef, id: string, n: number): Promise<Uint8Array | null>;
   /** False when it isn't there. */
-  remove(ref: Ref, id: string): Promise<boolean>;
+  remove(ref: SessionRef, id: string): Promise<boolean>;
   /** Drops what was begun that long ago and never completed. @returns how many */
   prune(query: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
 }
 
 export const MAX_PRUNED = 1_000;
 
-/** @returns it as it can be stored */
+/** @returns it can be stored */
 export function checkUpload({ id, name, mediaType, by }: NewUpload): NewUpload {
   return {
     id: checkId(id, "upload id"),
@@ -71,7 +75,7 @@ export function checkChunk({
     throw new StoreError("TOO_LARGE", `a chunk of ${bytes.byteLength} bytes`);
 }
 
-export function superseded(id: string): StoreError {
+export function uploadSuperseded(id: string): StoreError {
   return new StoreError("CONFLICT", `upload ${id}`);
 }
 
@@ -102,7 +106,7 @@ export interface Attachment {
 }
 
 /** A piece of a text, and where it stands in it. */
-export interface Piece {
+export interface TextChunk {
   readonly n: number;
   /** How many characters come before it. */
   readonly at: number;
@@ -112,7 +116,7 @@ export interface Piece {
 }
 
 /** A character counted from 0, or a line counted from 1. */
-export type PlaceInText = { readonly char: number } | { readonly line: number };
+export type TextPosition = { readonly char: number } | { readonly line: number };
 
 export type NewAttachment = Omit<Attachment, "chars" | "pieces" | "addedAt"> & {
   readonly text: readonly string[];
@@ -123,21 +127,25 @@ export interface Attachments {
    * "already" when the session has one of this id: the first stays. What UTF-8 or PostgreSQL can't hold of a text is
    * replaced. Throws NOT_FOUND without the session, TOO_LARGE for a piece above MAX_PIECE_CHARS.
    */
-  add(ref: Ref, attachment: NewAttachment): Promise<"added" | "already">;
-  get(ref: Ref, id: string): Promise<Attachment | null>;
+  add(ref: SessionRef, attachment: NewAttachment): Promise<"added" | "already">;
+  get(ref: SessionRef, id: string): Promise<Attachment | null>;
   /** The newest first, at most 1,000. */
-  list(ref: Ref, query: { readonly limit: number }): Promise<Attachment[]>;
+  list(ref: SessionRef, query: { readonly limit: number }): Promise<Attachment[]>;
   /** Pieces of a text from the `from`th on, counted from 0. */
-  pieces(ref: Ref, id: string, range: { readonly from: number; readonly limit: number }): Promise<Piece[]>;
+  pieces(
+    ref: SessionRef,
+    id: string,
+    range: { readonly from: number; readonly limit: number },
+  ): Promise<TextChunk[]>;
   /** The piece in which a character stands, or one from which a line is found by reading on; null without a text. */
-  pieceAt(ref: Ref, id: string, place: PlaceInText): Promise<number | null>;
+  pieceAt(ref: SessionRef, id: string, place: TextPosition): Promise<number | null>;
 }
 
 export const MAX_LISTED = 1_000;
 export const MAX_RANGE = 100;
 const MAX_URL = 4_096;
 
-/** @returns it as it can be stored */
+/** @returns it can be stored */
 export function checkAttachment(given: NewAttachment): NewAttachment {
   const { id, name, url, mediaType, size, isCut, turn, text } = given;
   const long = text.find((piece) => piece.length > MAX_PIECE_CHARS);
@@ -160,7 +168,7 @@ function storable(text: string): string {
 }
 
 /** The pieces of a text with their places. */
-export function placed(text: readonly string[]): Piece[] {
+export function locateText(text: readonly string[]): TextChunk[] {
   let at = 0;
   let line = 1;
   return text.map((piece, n) => {
@@ -172,12 +180,12 @@ export function placed(text: readonly string[]): Piece[] {
 }
 
 /** Whether a piece is not past what is looked for: of those that are not, the last is meant. */
-export function isBefore(piece: Pick<Piece, "at" | "line">, place: PlaceInText): boolean {
+export function isBeforeRange(piece: Pick<TextChunk, "at" | "line">, place: TextPosition): boolean {
   // A line may begin in the piece before the first one that stands in it.
   return "char" in place ? piece.at <= place.char : piece.line < place.line;
 }
 
-export function checkPlace(place: PlaceInText): PlaceInText {
+export function checkTextPosition(place: TextPosition): TextPosition {
   if ("char" in place) return { char: checkCount(place.char, "char") };
   return { line: checkCount(place.line, "line") };
 }
@@ -186,7 +194,7 @@ export function checkPlace(place: PlaceInText): PlaceInText {
 /** The most that one blob may hold. */
 export const MAX_BLOB_BYTES = 64 * 1024 * 1024;
 
-export interface Blob {
+export interface StoredBlob {
   readonly id: string;
   readonly mediaType: string;
   /** What a download of it is called. */
@@ -199,14 +207,14 @@ export interface Blobs {
    * "already" when the session has a blob of this id: the first stays. Throws TOO_LARGE above MAX_BLOB_BYTES,
    * NOT_FOUND without the session.
    */
-  put(ref: Ref, blob: Blob): Promise<"stored" | "already">;
-  get(ref: Ref, id: string): Promise<Blob | null>;
+  put(ref: SessionRef, blob: StoredBlob): Promise<"stored" | "already">;
+  get(ref: SessionRef, id: string): Promise<StoredBlob | null>;
   /** Copies blobs of a session into another of the same tenant, under the same ids; @returns how many. */
-  copy(from: Ref, to: Ref, ids: readonly string[]): Promise<number>;
+  copy(from: SessionRef, to: SessionRef, ids: readonly string[]): Promise<number>;
 }
 
 /** @returns media type and name as they can be stored */
-export function checkBlob({ id, mediaType, name, body }: Blob): Pick<Blob, "mediaType" | "name"> {
+export function checkBlob({ id, mediaType, name, body }: StoredBlob): Pick<StoredBlob, "mediaType" | "name"> {
   checkId(id, "blob id");
   if (body.byteLength > MAX_BLOB_BYTES)
     throw new StoreError("TOO_LARGE", `blob ${id} of ${body.byteLength} bytes`);

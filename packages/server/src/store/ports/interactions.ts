@@ -5,8 +5,8 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
-import type { Ref } from "../refs.ts";
-import type { InteractionKind, Refusal, Wish } from "../rules/interactions.ts";
+import type { SessionRef } from "../refs.ts";
+import type { InteractionKind, TransitionErrorCode, TransitionInput } from "../rules/interactions.ts";
 
 export interface InteractionRequest {
   readonly id: string;
@@ -60,7 +60,7 @@ export interface InteractionChange {
   readonly at: number;
 }
 
-export interface ChangeWish extends Wish {
+export interface TransitionRequest extends TransitionInput {
   readonly id: string;
   readonly by?: string;
   readonly reason?: string;
@@ -68,7 +68,7 @@ export interface ChangeWish extends Wish {
   readonly body?: Json;
 }
 
-export type ChangeResult =
+export type TransitionResult =
   | {
       readonly won: true;
       readonly version: number;
@@ -77,7 +77,7 @@ export type ChangeResult =
     }
   | {
       readonly won: false;
-      readonly why: Refusal;
+      readonly why: TransitionErrorCode;
       readonly current: Interaction;
       /** The change that made it what it is; null while it is as requested. */
       readonly change: InteractionChange | null;
@@ -102,7 +102,7 @@ export interface Interactions {
    * under the same id, or another id under the same key, is EXISTS.
    */
   request(
-    ref: Ref,
+    ref: SessionRef,
     request: InteractionRequest,
   ): Promise<{ readonly created: boolean; readonly interaction: Interaction }>;
   /**
@@ -112,15 +112,15 @@ export interface Interactions {
    * INVALID for payments, since `payments.apply` moves the order and its request together; only a request without
    * an order can be `cancelled` here, and will never get one then.
    */
-  change(ref: Ref, wish: ChangeWish): Promise<ChangeResult>;
-  get(ref: Ref, id: string): Promise<Interaction | null>;
-  byKey(ref: Ref, key: string): Promise<Interaction | null>;
+  change(ref: SessionRef, wish: TransitionRequest): Promise<TransitionResult>;
+  get(ref: SessionRef, id: string): Promise<Interaction | null>;
+  byKey(ref: SessionRef, key: string): Promise<Interaction | null>;
   /** The JSON Schema that came with the request; null when none was kept. */
-  schema(ref: Ref, id: string): Promise<Json>;
+  schema(ref: SessionRef, id: string): Promise<Json>;
   /** In the order of their requests. */
-  list(ref: Ref, page?: InteractionPage): Promise<Interaction[]>;
+  list(ref: SessionRef, page?: InteractionPage): Promise<Interaction[]>;
   /** By version, dense from 1. */
-  changes(ref: Ref, id: string): Promise<InteractionChange[]>;
+  changes(ref: SessionRef, id: string): Promise<InteractionChange[]>;
 }
 
 /**
@@ -143,12 +143,12 @@ export interface Allowance {
 
 export interface Allowances {
   /** "already" when there is one for this tool: the first stays. Throws NOT_FOUND without the session. */
-  add(ref: Ref, allowance: NewAllowance): Promise<"added" | "already">;
-  find(ref: Ref, agent: string, tool: string): Promise<Allowance | null>;
+  add(ref: SessionRef, allowance: NewAllowance): Promise<"added" | "already">;
+  find(ref: SessionRef, agent: string, tool: string): Promise<Allowance | null>;
   /** The oldest first, at most 1,000. */
-  list(ref: Ref): Promise<Allowance[]>;
+  list(ref: SessionRef): Promise<Allowance[]>;
   /** False when there is none (any more). */
-  remove(ref: Ref, agent: string, tool: string): Promise<boolean>;
+  remove(ref: SessionRef, agent: string, tool: string): Promise<boolean>;
 }
 
 /**
@@ -167,9 +167,9 @@ export interface FormDrafts {
    * Replaces the draft: the last one counts. Null, and nothing is kept, when the interaction is not a form that waits.
    * Throws NOT_FOUND without the session, and TOO_LARGE beyond 64 kB.
    */
-  save(ref: Ref, interaction: string, values: Json): Promise<FormDraft | null>;
+  save(ref: SessionRef, interaction: string, values: Json): Promise<FormDraft | null>;
   /** Null when there is none, or the form waits no longer. */
-  get(ref: Ref, interaction: string): Promise<FormDraft | null>;
+  get(ref: SessionRef, interaction: string): Promise<FormDraft | null>;
 }
 
 const MAX_BYTES = 65_536;

@@ -4,8 +4,8 @@
  */
 import type { Json } from "@turnstream/protocol";
 import type { Interaction, InteractionChange } from "./interactions.ts";
-import type { MismatchField, Money, PaymentStatus, Word } from "../rules/payments.ts";
-import type { Ref } from "../refs.ts";
+import type { MismatchField, Money, PaymentStatus, PaymentUpdate } from "../rules/payments.ts";
+import type { SessionRef } from "../refs.ts";
 
 export interface NewOrder extends Money {
   readonly id: string;
@@ -37,7 +37,7 @@ export interface Order extends Money {
   readonly expiresAt: number | null;
 }
 
-interface Told extends Word {
+interface Told extends PaymentUpdate {
   readonly orderNo: string;
   readonly gatewayRef?: string;
   /** The person, where one cancelled it. */
@@ -50,7 +50,7 @@ interface Told extends Word {
 }
 
 /** A success must say how much was paid. */
-export type OrderMove =
+export type OrderTransition =
   | (Told & { readonly to: "succeeded"; readonly paid: Money })
   | (Told & { readonly to: Exclude<PaymentStatus, "pending" | "succeeded"> });
 
@@ -71,7 +71,7 @@ export type ApplyResult =
   /** The tenant has no such order (yet). The notice is kept, and a repeat of it is looked at anew. */
   | { readonly outcome: "unknown" };
 
-export interface Notice {
+export interface PaymentNotice {
   readonly gateway: string;
   readonly event: string;
   readonly orderNo: string;
@@ -86,15 +86,15 @@ export interface Payments {
    * number or interaction is EXISTS, an order for a request that was cancelled CONFLICT. Notices that came before it are its own from now on; see `notices`.
    */
   create(
-    ref: Ref,
+    ref: SessionRef,
     order: NewOrder,
-  ): Promise<{ readonly created: boolean; readonly order: Order; readonly early: readonly Notice[] }>;
+  ): Promise<{ readonly created: boolean; readonly order: Order; readonly early: readonly PaymentNotice[] }>;
   /** Forward only, whatever comes in whatever order and however often. Order, interaction and notice in one. */
-  apply(tenant: string, move: OrderMove): Promise<ApplyResult>;
-  get(ref: Ref, id: string): Promise<Order | null>;
+  apply(tenant: string, move: OrderTransition): Promise<ApplyResult>;
+  get(ref: SessionRef, id: string): Promise<Order | null>;
   byOrderNo(tenant: string, orderNo: string): Promise<Order | null>;
   /** The newest of them, at most 1000, oldest first. */
-  notices(ref: Ref, orderNo: string): Promise<Notice[]>;
+  notices(ref: SessionRef, orderNo: string): Promise<PaymentNotice[]>;
   /**
    * Of all tenants: orders that aren't final and whose gateway should be asked. Each is given out once; it comes
    * again after `againMs`. `overdue`: it can be given up, if the gateway agrees.

@@ -3,10 +3,10 @@
  * told. It is what a worker that finds a turn again goes on from, and where a stop waits for it. Never runs anything.
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkId } from "../rules/arguments.ts";
 
-export interface RunningTurn extends Ref {
+export interface RunningTurn extends SessionRef {
   readonly turn: string;
   /** Whose session it is. */
   readonly user: string;
@@ -39,33 +39,33 @@ export interface NewTurn {
  */
 export type StopReceipt = "stopping" | "already" | "over";
 
-export interface Running {
+export interface RunningTurns {
   /**
    * Takes the oldest waiting message and makes its turn the running one, in one step. Null when a turn runs already
    * or nothing waits. Throws NOT_FOUND without the session.
    */
-  begin(ref: Ref, turn: NewTurn): Promise<RunningTurn | null>;
-  get(ref: Ref): Promise<RunningTurn | null>;
+  begin(ref: SessionRef, turn: NewTurn): Promise<RunningTurn | null>;
+  get(ref: SessionRef): Promise<RunningTurn | null>;
   /** Counts another attempt. @returns the turn with it counted, or null when it isn't running (any more). */
-  attempt(ref: Ref, turn: string): Promise<RunningTurn | null>;
+  attempt(ref: SessionRef, turn: string): Promise<RunningTurn | null>;
   /**
    * The attempt of that number was handed over in good order, and is no sign that the turn can't go on. Does nothing once
    * there was another.
    */
-  forgive(ref: Ref, attempt: { readonly turn: string; readonly attempts: number }): Promise<void>;
+  forgive(ref: SessionRef, attempt: { readonly turn: string; readonly attempts: number }): Promise<void>;
   /** Without `turn`: whichever runs. */
   requestStop(
-    ref: Ref,
+    ref: SessionRef,
     stop: { readonly turn?: string; readonly by?: string },
   ): Promise<{ readonly receipt: StopReceipt; readonly turn: string | null }>;
   /** Those that somebody wants stopped, the longest asked for first. */
   stopping(query: { readonly limit: number }): Promise<RunningTurn[]>;
   /** The turn is over and told. False when it isn't running. */
-  end(ref: Ref, turn: string): Promise<boolean>;
+  end(ref: SessionRef, turn: string): Promise<boolean>;
   /** Begun that long ago and never attempted: whoever began them died. The oldest first. */
   unattempted(query: { readonly olderThanMs: number; readonly limit: number }): Promise<RunningTurn[]>;
   /** Sessions in which a message has waited that long and no turn runs. The longest waiting first. */
-  startable(query: { readonly olderThanMs: number; readonly limit: number }): Promise<Ref[]>;
+  startable(query: { readonly olderThanMs: number; readonly limit: number }): Promise<SessionRef[]>;
 }
 
 /**
@@ -92,13 +92,13 @@ export interface Journal {
    * since, also for a key that is there; NOT_FOUND without the session. The session's epoch can't change until the
    * transaction is over.
    */
-  write(ref: Ref, entry: NewJournalEntry): Promise<"written" | "already">;
+  write(ref: SessionRef, entry: NewJournalEntry): Promise<"written" | "already">;
   /** All of a turn, in the order written. */
-  read(ref: Ref, turn: string): Promise<JournalEntry[]>;
+  read(ref: SessionRef, turn: string): Promise<JournalEntry[]>;
   /** What was kept of these turns, in the order written. At most 1,000 turns. */
-  kept(ref: Ref, turns: readonly string[]): Promise<(JournalEntry & { readonly turn: string })[]>;
+  kept(ref: SessionRef, turns: readonly string[]): Promise<(JournalEntry & { readonly turn: string })[]>;
   /** The turn is over: drops what isn't kept. @returns how many */
-  close(ref: Ref, turn: string): Promise<number>;
+  close(ref: SessionRef, turn: string): Promise<number>;
 }
 
 /**
@@ -134,29 +134,29 @@ export interface Leases {
  * session. Never starts a turn.
  */
 /** What is kept of a message beside its id, its sender and its time. */
-export type WaitingBody = Omit<UserMessage, "id" | "by" | "at">;
+export type QueuedMessageBody = Omit<UserMessage, "id" | "by" | "at">;
 export type NewMessage = Pick<UserMessage, "id" | "text"> &
   Partial<Omit<UserMessage, "at">> & {
     /** For whoever begins its turn, such as which agent is meant. Not part of what is shown. */
     readonly options?: Json;
   };
 
-export interface Waiting {
+export interface QueuedMessages {
   /**
    * "already" when the session has or had a message of this id, waiting or not: a repeated add changes nothing
    * and never makes a message that was taken wait again.
    */
-  add(ref: Ref, message: NewMessage): Promise<"added" | "already">;
+  add(ref: SessionRef, message: NewMessage): Promise<"added" | "already">;
   /** False when it doesn't wait (any more). */
-  remove(ref: Ref, id: string): Promise<boolean>;
+  remove(ref: SessionRef, id: string): Promise<boolean>;
   /** In the order they came, at most 1,000: those that are next. */
-  list(ref: Ref): Promise<UserMessage[]>;
+  list(ref: SessionRef): Promise<UserMessage[]>;
   /** Takes the oldest out; null when none waits. Each is given to one taker only. */
-  take(ref: Ref): Promise<UserMessage | null>;
+  take(ref: SessionRef): Promise<UserMessage | null>;
 }
 
 /** Fills in what a message doesn't say. */
-export function waitingBody(message: NewMessage): WaitingBody {
+export function queuedMessageBody(message: NewMessage): QueuedMessageBody {
   const { text, files = [], whole = null, resumes = null } = message;
   return { text, files, whole, resumes };
 }

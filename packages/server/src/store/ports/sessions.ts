@@ -2,7 +2,7 @@
  * The sub-port of sessions: making, finding, listing and erasing them. Never reads what was said in one.
  */
 import type { Cursor } from "@turnstream/protocol";
-import type { Actor, Ref } from "../refs.ts";
+import type { Actor, SessionRef } from "../refs.ts";
 
 export interface Session {
   readonly id: string;
@@ -58,7 +58,7 @@ export interface Sessions {
   /** The same by its number. */
   byNumber(actor: Actor, number: number): Promise<Session | null>;
   /** For servers: any user's, within the tenant. */
-  find(ref: Ref): Promise<Session | null>;
+  find(ref: SessionRef): Promise<Session | null>;
   /**
    * The actor's own, the last updated first. Following `next` gives each session at most once, and all of those
    * that were there from the first page on and weren't updated meanwhile; an updated one moves to the front.
@@ -67,12 +67,12 @@ export interface Sessions {
   /** Throws NOT_FOUND. */
   rename(actor: Actor, id: string, title: string): Promise<Session>;
   /** Moves it to the front of its owner's list. */
-  touch(ref: Ref): Promise<void>;
+  touch(ref: SessionRef): Promise<void>;
   /**
    * Erases the session everywhere in the store, and notes in the same commit that its log has still to go.
    * @returns false when it wasn't there
    */
-  remove(ref: Ref): Promise<boolean>;
+  remove(ref: SessionRef): Promise<boolean>;
   /**
    * The same for all sessions of one person; @returns their ids. In what other people's sessions keep of decisions
    * and waiting messages, nobody is named any more where it was this person. What was remembered of them goes too.
@@ -122,16 +122,16 @@ export interface Epochs {
    * whoever asks at the same time. Whoever gets one claims the log under it: until somebody has, nothing is archived.
    * Throws NOT_FOUND.
    */
-  next(ref: Ref, claim: EpochClaim): Promise<NextEpoch>;
+  next(ref: SessionRef, claim: EpochClaim): Promise<NextEpoch>;
   /** The newest claims first. */
-  list(ref: Ref, limit: number): Promise<EpochRecord[]>;
+  list(ref: SessionRef, limit: number): Promise<EpochRecord[]>;
 }
 
 /**
  * The sub-port that gives people numbers, so that what can't be changed (the audit) names somebody by a number
  * whose name can be erased. Never gives a number twice.
  */
-export interface People {
+export interface UserNumbers {
   /** The same at every call, until the person is forgotten. */
   numberOf(tenant: string, user: string): Promise<number>;
   /** Null when the person was forgotten or never was. */

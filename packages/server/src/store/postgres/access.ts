@@ -3,14 +3,14 @@ import { type Selectable, sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import {
-  type Begun,
+  type BeginResult,
   type Idempotency,
   type KeyInfo,
   type Keys,
   LAST_USED_MS,
-  REQUEST_CLAIM_MS,
-  REQUEST_KEPT_MS,
-  type RequestBegun,
+  REQUEST_LEASE_MS,
+  RESPONSE_RETENTION_MS,
+  type IdempotentRequest,
   type RequestKey,
   type Share,
   type Shares,
@@ -19,13 +19,28 @@ import {
 } from "../ports/access.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Actor } from "../refs.ts";
-import { hashKey, KEY_ID_BYTES, KEY_SECRET_BYTES, keyIdOf, makeKey, sameHash } from "../rules/api-key.ts";
+import {
+  hashKey,
+  KEY_ID_BYTES,
+  KEY_SECRET_BYTES,
+  keyIdOf,
+  generateKey,
+  hashesEqual,
+} from "../rules/api-key.ts";
 import { checkId, checkLimit, checkTime } from "../rules/arguments.ts";
-import { checkAnswer, checkRequest, judgeRequest } from "../rules/idempotency.ts";
+import { checkAnswer, checkRequest, resolveIdempotentRequest } from "../rules/idempotency.ts";
 import { checkKey } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
-import { ago, byBytes, clock, clockPlus, holdSession, inTransaction, noSession } from "./session-row.ts";
+import {
+  ago,
+  bytewiseOrder,
+  clock,
+  clockPlus,
+  lockSessionRow,
+  inTransaction,
+  sessionNotFound,
+} from "./session-row.ts";
 
 const unnoted = sql<boolean>`(last_used_at is null or last_used_at < ${ago(LAST_USED_MS)})`;
 
@@ -57,7 +72,7 @@ export function postgresKeys(db: Db, env: Env): Keys {
   return {
     async create(tenant, key) {
       const name = checkKey(key);
-      const { id, secret, hash } = makeKey(env.randomBytes(KEY_ID_BYTES + KEY_SECRET_BYTES));
+      const { id, secret, hash } = generateKey(env.randomBytes(KEY_ID_BYTES + KEY_SECRET_BYTES));
       const row = await db
         .insertInto("api_keys")
         .values({
@@ -81,7 +96,7 @@ export function postgresKeys(db: Db, env: Env): Keys {
         .select(["id", "tenant_id", "scopes", "secret_hash"])
         .select(unnoted.as("unnoted"))
         .executeTakeFirst();
-      if (row === undefined || !sameHash(row.secret_hash, hashKey(secret))) return null;
+      if (row === undefined || !hashesEqual(row.secret_hash, hashKey(secret))) return null;
       if (row.unnoted) void note(id);
       return { id, tenant: row.tenant_id, scopes: row.scopes };
     },
@@ -140,7 +155,7 @@ export function postgresIdempotency(db: Db, env: Env): Idempotency {
       inTransaction(db, async (tx) => {
         const body = checkAnswer(answer);
         const { status, session } = answer;
-        if (session !== undefined) await holdSession(tx, { tenant: actor.tenant, session });
+        if (session !== undefined) await lockSessionRow(tx, { tenant: actor.tenant, session });
         const { numUpdatedRows } = await only(tx.updateTable("idempotency_keys"), actor, request)
           .set({ status, body, claim: null, ...(session === undefined ? {} : { session_id: session }) })
           .where("claim", "=", claim)
@@ -157,20 +172,20 @@ export function postgresIdempotency(db: Db, env: Env): Idempotency {
       const most = checkLimit(limit, MAX_BATCH);
       const { numAffectedRows } = await sql`
         delete from idempotency_keys where (tenant_id, user_id, route, key) in (
-          select tenant_id, user_id, route, key from idempotency_keys where begun_at < ${ago(REQUEST_KEPT_MS)}
+          select tenant_id, user_id, route, key from idempotency_keys where begun_at < ${ago(RESPONSE_RETENTION_MS)}
           order by begun_at limit ${most} for update skip locked)`.execute(db);
       return Number(numAffectedRows ?? 0n);
     },
   };
 }
 
-async function begin(tx: Db, env: Env, actor: Actor, request: RequestBegun): Promise<Begun> {
+async function begin(tx: Db, env: Env, actor: Actor, request: IdempotentRequest): Promise<BeginResult> {
   const { route, key } = checkRequest(request);
   const digest = checkId(request.digest, "digest");
   const { session = null } = request;
-  if (session !== null) await holdSession(tx, { tenant: actor.tenant, session });
+  if (session !== null) await lockSessionRow(tx, { tenant: actor.tenant, session });
   const [claim, id] = [env.id(), env.id()];
-  const claimed_until = clockPlus(REQUEST_CLAIM_MS);
+  const claimed_until = clockPlus(REQUEST_LEASE_MS);
   const row = { digest, made_id: id, claim, claimed_until, session_id: session };
   const added = await tx
     .insertInto("idempotency_keys")
@@ -181,12 +196,12 @@ async function begin(tx: Db, env: Env, actor: Actor, request: RequestBegun): Pro
   const there = await only(tx.selectFrom("idempotency_keys"), actor, request)
     .select(["digest", "status", "body", "made_id"])
     .select(sql<boolean>`claim is not null and claimed_until > ${clock}`.as("isClaimed"))
-    .select(sql<boolean>`begun_at < ${ago(REQUEST_KEPT_MS)}`.as("isOld"))
+    .select(sql<boolean>`begun_at < ${ago(RESPONSE_RETENTION_MS)}`.as("isOld"))
     .forUpdate()
     .executeTakeFirst();
   // Swept or erased between the two: it was somebody's a moment ago.
   if (there === undefined) return { state: "busy" };
-  const judged = there.isOld ? null : judgeRequest(there, digest);
+  const judged = there.isOld ? null : resolveIdempotentRequest(there, digest);
   if (judged !== null) return judged;
   await only(tx.updateTable("idempotency_keys"), actor, request)
     .set(there.isOld ? { ...row, status: null, body: null, begun_at: clock } : { claim, claimed_until })
@@ -194,7 +209,7 @@ async function begin(tx: Db, env: Env, actor: Actor, request: RequestBegun): Pro
   return { state: "yours", claim, id: there.isOld ? id : there.made_id };
 }
 
-export async function forgetRequestsOf(db: Db, { tenant, user }: Actor): Promise<void> {
+export async function deleteRequestsOfUser(db: Db, { tenant, user }: Actor): Promise<void> {
   await db
     .deleteFrom("idempotency_keys")
     .where("tenant_id", "=", tenant)
@@ -237,7 +252,7 @@ export function postgresShares(db: Db, env: Env): Shares {
           )
           .returningAll()
           .executeTakeFirst();
-        if (row === undefined) throw noSession({ tenant: actor.tenant, session });
+        if (row === undefined) throw sessionNotFound({ tenant: actor.tenant, session });
         return shareOf({ ...row, tenant_id: actor.tenant });
       }),
     async revoke(actor, id) {
@@ -263,7 +278,7 @@ export function postgresShares(db: Db, env: Env): Shares {
         .where("tenant_id", "=", actor.tenant)
         .where("user_id", "=", actor.user)
         .orderBy("shares.created_at", "desc")
-        .orderBy(byBytes("shares.id"), "desc")
+        .orderBy(bytewiseOrder("shares.id"), "desc")
         .limit(MAX_BATCH)
         .execute();
       return rows.toReversed().map(shareOf);

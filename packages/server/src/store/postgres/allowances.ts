@@ -3,14 +3,14 @@ import { type Selectable, sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
 import { type Allowance, type Allowances, checkDraft, type FormDrafts } from "../ports/interactions.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkAllowance } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
 import type { InteractionTables } from "./schema.ts";
-import { clock, holdSession, inTransaction, requireSession } from "./session-row.ts";
+import { clock, lockSessionRow, inTransaction, requireSession } from "./session-row.ts";
 
 export function postgresAllowances(db: Db): Allowances {
-  const inSession = ({ tenant, session }: Ref) =>
+  const inSession = ({ tenant, session }: SessionRef) =>
     db.selectFrom("allowances").selectAll().where("session_id", "=", session).where("tenant_id", "=", tenant);
   return {
     async add(ref, allowance) {
@@ -54,7 +54,7 @@ export function postgresFormDrafts(db: Db): FormDrafts {
     async save(ref, interaction, values) {
       const body = checkDraft(values);
       return inTransaction(db, async (tx) => {
-        await holdSession(tx, ref);
+        await lockSessionRow(tx, ref);
         // Shared, so that a decision waits and then finds the draft, or this finds the decision.
         const form = await tx
           .selectFrom("interactions")

@@ -10,23 +10,23 @@ import type {
   Turns,
 } from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkBatch, type CheckedBatch } from "../rules/archive.ts";
 import { checkCount, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import { reopened } from "./outbox.ts";
-import { clock, inTransaction, isTenants, lockSession, noSession } from "./session-row.ts";
+import { clock, inTransaction, belongsToTenant, lockSession, sessionNotFound } from "./session-row.ts";
 
 export function postgresArchive(db: Db): Archive {
   return {
     async header(ref) {
       const row = await headerOf(db, ref).executeTakeFirst();
-      if (row === undefined) throw noSession(ref);
+      if (row === undefined) throw sessionNotFound(ref);
       return { archived: cursorOf(row), header: row.header, v: row.v };
     },
     async window(ref, turns) {
       const row = await windowQuery(db, ref, turns).executeTakeFirst();
-      if (row === undefined) throw noSession(ref);
+      if (row === undefined) throw sessionNotFound(ref);
       const { header, v, turn_count, turns: shown } = row;
       return { archived: cursorOf(row), header, v, turns: shown, earlier: turn_count - shown.length };
     },
@@ -37,7 +37,7 @@ export function postgresArchive(db: Db): Archive {
         .where("id", "=", ref.session)
         .where("tenant_id", "=", ref.tenant)
         .executeTakeFirst();
-      if (row === undefined) throw noSession(ref);
+      if (row === undefined) throw sessionNotFound(ref);
       return row.checkpoint;
     },
     write: (ref, batch) => {
@@ -49,7 +49,7 @@ export function postgresArchive(db: Db): Archive {
         .selectFrom("archived_events")
         .select("event")
         .where("session_id", "=", ref.session)
-        .where(isTenants(ref))
+        .where(belongsToTenant(ref))
         .where("last_seq", ">", checkCount(after, "after"))
         .orderBy("last_seq")
         .limit(checkLimit(limit, MAX_BATCH))
@@ -63,7 +63,7 @@ function cursorOf(row: { archived_epoch: number; archived_seq: number }): string
   return formatCursor({ epoch: row.archived_epoch, seq: row.archived_seq });
 }
 
-function headerOf(db: Db, ref: Ref) {
+function headerOf(db: Db, ref: SessionRef) {
   return db
     .selectFrom("sessions")
     .select(["archived_epoch", "archived_seq", "header", "v", "turn_count"])
@@ -75,7 +75,7 @@ function headerOf(db: Db, ref: Ref) {
  * One statement, so that header and turns are of the same moment. The session's id is given again, not taken from
  * its row: only then does the planner know how many turns to expect of this one.
  */
-function windowQuery(db: Db, ref: Ref, turns: number) {
+function windowQuery(db: Db, ref: SessionRef, turns: number) {
   const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
   return headerOf(db, ref).select(
     sql<TurnSnapshot[]>`coalesce((
@@ -94,7 +94,12 @@ function windowQuery(db: Db, ref: Ref, turns: number) {
   );
 }
 
-async function write(tx: Db, ref: Ref, batch: ArchiveBatch, checked: CheckedBatch): Promise<ArchiveResult> {
+async function write(
+  tx: Db,
+  ref: SessionRef,
+  batch: ArchiveBatch,
+  checked: CheckedBatch,
+): Promise<ArchiveResult> {
   const held = await lockSession(tx, ref);
   const archived = { epoch: held.archived_epoch, seq: held.archived_seq };
   const { from, to } = checked;
@@ -125,7 +130,7 @@ async function write(tx: Db, ref: Ref, batch: ArchiveBatch, checked: CheckedBatc
 }
 
 /** Whether `to` is a position of what is archived: the same seq on a lost timeline has another epoch. */
-async function passed(tx: Db, ref: Ref, archived: Position, to: Position): Promise<boolean> {
+async function passed(tx: Db, ref: SessionRef, archived: Position, to: Position): Promise<boolean> {
   if (to.seq > archived.seq) return false;
   if (to.seq === 0) return to.epoch === 0;
   const row = await tx
@@ -143,7 +148,7 @@ async function passed(tx: Db, ref: Ref, archived: Position, to: Position): Promi
  * Marks the rows whose entries are among what is archived. Whatever else was said to stand at or before `to` is not
  * there: it was lost with an earlier timeline, and has to be delivered again.
  */
-async function settleOutbox(tx: Db, ref: Ref, keys: readonly string[], to: Position): Promise<void> {
+async function settleOutbox(tx: Db, ref: SessionRef, keys: readonly string[], to: Position): Promise<void> {
   if (keys.length > 0) {
     await tx
       .updateTable("outbox")
@@ -165,7 +170,7 @@ async function settleOutbox(tx: Db, ref: Ref, keys: readonly string[], to: Posit
  */
 export async function insertEvents(
   tx: Db,
-  ref: Ref,
+  ref: SessionRef,
   { events }: ArchiveBatch,
   { spans }: CheckedBatch,
 ): Promise<void> {
@@ -183,7 +188,7 @@ export async function insertEvents(
 }
 
 /** @returns how many of them are new */
-export async function upsertTurns(tx: Db, ref: Ref, turns: readonly ArchivedTurn[]): Promise<number> {
+export async function upsertTurns(tx: Db, ref: SessionRef, turns: readonly ArchivedTurn[]): Promise<number> {
   if (turns.length === 0) return 0;
   const snapshots = turns.map((turn) => turn.snapshot);
   const { rows } = await sql<{ added: boolean }>`
@@ -221,12 +226,12 @@ export function postgresTurns(db: Db): Turns {
   };
 }
 
-function turnsOf(db: Db, ref: Ref) {
+function turnsOf(db: Db, ref: SessionRef) {
   return db
     .selectFrom("turns")
     .select(["id", "start_seq", "end_seq", "status", "open", "snapshot"])
     .where("session_id", "=", ref.session)
-    .where(isTenants(ref));
+    .where(belongsToTenant(ref));
 }
 
 type Row = Awaited<ReturnType<ReturnType<typeof turnsOf>["execute"]>>[number];

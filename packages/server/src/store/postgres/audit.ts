@@ -1,8 +1,14 @@
 /** The audit on PostgreSQL. The head's row is locked while a row is added, so the chain of a tenant never forks. */
 import { sql } from "kysely";
-import { type Audit, MOST_USAGE, type UsageLedger } from "../ports/audit.ts";
+import { type Audit, MAX_USAGE, type UsageLedger } from "../ports/audit.ts";
 import { checkCount, checkDuration } from "../rules/arguments.ts";
-import { type AuditHead, type AuditRow, checkAuditEntry, nextAuditRow, NO_AUDIT } from "../rules/audit.ts";
+import {
+  type AuditHead,
+  type AuditRow,
+  checkAuditEntry,
+  nextAuditRow,
+  EMPTY_AUDIT_HEAD,
+} from "../rules/audit.ts";
 import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
 import { ago, inTransaction } from "./session-row.ts";
@@ -66,7 +72,7 @@ async function lockHead(tx: Db, tenant: string): Promise<AuditHead & { at: numbe
   if (there !== undefined) return there;
   await tx
     .insertInto("audit_heads")
-    .values({ tenant_id: tenant, ...NO_AUDIT })
+    .values({ tenant_id: tenant, ...EMPTY_AUDIT_HEAD })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   return await locked().executeTakeFirstOrThrow();
@@ -90,11 +96,11 @@ export function postgresUsage(db: Db): UsageLedger {
           ${total_tokens}::bigint
         from mark
         on conflict (tenant_id, day, model) do update set
-          turns = least(d.turns + excluded.turns, ${MOST_USAGE}::bigint),
-          calls = least(d.calls + excluded.calls, ${MOST_USAGE}::bigint),
-          input_tokens = least(d.input_tokens + excluded.input_tokens, ${MOST_USAGE}::bigint),
-          output_tokens = least(d.output_tokens + excluded.output_tokens, ${MOST_USAGE}::bigint),
-          total_tokens = least(d.total_tokens + excluded.total_tokens, ${MOST_USAGE}::bigint)
+          turns = least(d.turns + excluded.turns, ${MAX_USAGE}::bigint),
+          calls = least(d.calls + excluded.calls, ${MAX_USAGE}::bigint),
+          input_tokens = least(d.input_tokens + excluded.input_tokens, ${MAX_USAGE}::bigint),
+          output_tokens = least(d.output_tokens + excluded.output_tokens, ${MAX_USAGE}::bigint),
+          total_tokens = least(d.total_tokens + excluded.total_tokens, ${MAX_USAGE}::bigint)
         returning day`.execute(db);
       return rows.length > 0;
     },

@@ -1,8 +1,8 @@
 /** The address of a database: whether something is one, and what it names. Pure, and never shows the password. */
 import type { StoreError } from "../errors.ts";
-import type { SafeCause } from "./errors.ts";
+import type { RedactedCause } from "./errors.ts";
 
-export interface Place {
+export interface DatabaseLocation {
   readonly role: string;
   /** `host:port` */
   readonly server: string;
@@ -19,7 +19,7 @@ export function isDatabaseUrl(url: unknown): url is string {
 }
 
 /** Null for an address that only the driver can read. */
-export function placeOf(url: string): Place | null {
+export function databaseLocation(url: string): DatabaseLocation | null {
   if (!URL.canParse(url)) return null;
   const { hostname, port, pathname, username, searchParams } = new URL(url);
   const host = searchParams.get("host") ?? (hostname === "" ? "localhost" : decoded(hostname));
@@ -41,26 +41,26 @@ function decoded(text: string): string {
  * is never in it.
  */
 /** @param url the one that the database was opened with */
-export function databaseProblem(error: StoreError, url: string): string {
-  const place = placeOf(url);
+export function describeConnectionError(error: StoreError, url: string): string {
+  const place = databaseLocation(url);
   if (error.code !== "UNAVAILABLE" || place === null) return error.message;
-  const { sqlstate, system } = error.cause as SafeCause;
+  const { sqlstate, system } = error.cause as RedactedCause;
   return (
     WORDS[sqlstate ?? system ?? ""]?.(place) ??
     `PostgreSQL at ${place.server}/${place.name} can't be reached or refuses work (${sqlstate ?? system}). Look at its log.`
   );
 }
 
-const closed = ({ server }: Place): string =>
+const closed = ({ server }: DatabaseLocation): string =>
   `Nothing listens at ${server}. Start PostgreSQL there, or correct the address.`;
-const unknownHost = ({ server }: Place): string =>
+const unknownHost = ({ server }: DatabaseLocation): string =>
   `The host of ${server} can't be found. Correct the address, or look at the network.`;
-const silent = ({ server }: Place): string =>
+const silent = ({ server }: DatabaseLocation): string =>
   `PostgreSQL at ${server} doesn't answer. Look whether it runs, and whether the network lets you through.`;
-const refusedRole = ({ role, server }: Place): string =>
+const refusedRole = ({ role, server }: DatabaseLocation): string =>
   `PostgreSQL at ${server} doesn't let the role ${role} in: there is no such role, or the password is wrong. Correct the address.`;
 
-const WORDS: Readonly<Record<string, (place: Place) => string>> = {
+const WORDS: Readonly<Record<string, (place: DatabaseLocation) => string>> = {
   ECONNREFUSED: closed,
   ENOENT: closed,
   ENOTFOUND: unknownHost,

@@ -6,9 +6,9 @@ import { sql } from "kysely";
 import { checkDuration, checkLimit, checkTime } from "../rules/arguments.ts";
 import { type Erasure, MAX_BATCH } from "../ports/sessions.ts";
 import type { Db } from "./database.ts";
-import { forgetRequestsOf } from "./access.ts";
+import { deleteRequestsOfUser } from "./access.ts";
 import { removeMemories } from "./memories.ts";
-import { ago, byBytes, clock, inTransaction } from "./session-row.ts";
+import { ago, bytewiseOrder, clock, inTransaction } from "./session-row.ts";
 
 /** Those of a tenant: all, or one. @returns their ids */
 export function eraseSessions(
@@ -19,7 +19,7 @@ export function eraseSessions(
     let found = tx.selectFrom("sessions").select("id").where("tenant_id", "=", of.tenant);
     if (of.session !== undefined) found = found.where("id", "=", of.session);
     // Locked in the order of their ids: two who erase the same ones don't wait for each other.
-    const rows = await found.orderBy(byBytes("id")).forUpdate().execute();
+    const rows = await found.orderBy(bytewiseOrder("id")).forUpdate().execute();
     return deleteAndNote(
       tx,
       rows.map(({ id }) => id),
@@ -33,7 +33,7 @@ export function eraseUser(db: Db, tenant: string, user: string): Promise<string[
     const rows = await withTraceOf(tx, tenant, user)
       .select(["id", "user_id"])
       // All of them at once, in the order of their ids: people in each other's sessions may be erased together.
-      .orderBy(byBytes("id"))
+      .orderBy(bytewiseOrder("id"))
       .forUpdate()
       .execute();
     const own = rows.filter((row) => row.user_id === user);
@@ -43,7 +43,7 @@ export function eraseUser(db: Db, tenant: string, user: string): Promise<string[
     );
     await unname(tx, tenant, user);
     await removeMemories(tx, { tenant, user });
-    await forgetRequestsOf(tx, { tenant, user });
+    await deleteRequestsOfUser(tx, { tenant, user });
     return gone;
   });
 }
@@ -123,7 +123,7 @@ export async function eraseExpired(
       .select("id")
       .where("updated_at", "<", ago(olderThanMs))
       .orderBy("updated_at")
-      .orderBy(byBytes("id"))
+      .orderBy(bytewiseOrder("id"))
       .limit(limit)
       .forUpdate()
       // Whoever holds one is working on it. One that was updated since the statement began is looked at as it is now.
@@ -162,11 +162,11 @@ export async function pendingErasures(db: Db, limit: number, after?: Erasure): P
     .selectFrom("erasures")
     .selectAll()
     .orderBy("requested_at")
-    .orderBy(byBytes("session_id"))
+    .orderBy(bytewiseOrder("session_id"))
     .limit(checkLimit(limit, MAX_BATCH));
   if (after !== undefined) {
     const end = sql`(${new Date(checkTime(after.requestedAt, "requestedAt"))}::timestamptz, ${after.session})`;
-    query = query.where(sql<boolean>`(requested_at, ${byBytes("session_id")}) > ${end}`);
+    query = query.where(sql<boolean>`(requested_at, ${bytewiseOrder("session_id")}) > ${end}`);
   }
   const rows = await query.execute();
   return rows.map((row) => ({ session: row.session_id, requestedAt: row.requested_at }));

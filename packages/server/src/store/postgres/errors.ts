@@ -8,7 +8,7 @@ import type { Env } from "../../util/env.ts";
 import { isStoreError, StoreError, type StoreErrorCode } from "../errors.ts";
 
 /** What may be known of an error of the database: never a value from a row. */
-export interface SafeCause {
+export interface RedactedCause {
   readonly sqlstate: string | null;
   readonly constraint: string | null;
   readonly table: string | null;
@@ -49,11 +49,11 @@ const BY_CLASS: Readonly<Record<string, StoreErrorCode>> = {
 };
 
 /** Whether two got in each other's way, and the database let the other through: this one can try again at once. */
-export function isCollision(error: unknown): boolean {
+export function isDeadlock(error: unknown): boolean {
   const cause = isStoreError(error) ? error.cause : safeCause(error);
   const { sqlstate = null } = (
     typeof cause === "object" && cause !== null ? cause : {}
-  ) as Partial<SafeCause>;
+  ) as Partial<RedactedCause>;
   return sqlstate === "40001" || sqlstate === "40P01";
 }
 
@@ -63,13 +63,13 @@ export function toStoreError(error: unknown, what: string): StoreError {
   return new StoreError(codeOf(cause), what, cause);
 }
 
-function codeOf({ sqlstate, system }: SafeCause): StoreErrorCode {
+function codeOf({ sqlstate, system }: RedactedCause): StoreErrorCode {
   if (sqlstate !== null) return BY_STATE[sqlstate] ?? BY_CLASS[sqlstate.slice(0, 2)] ?? "INTERNAL";
   if (system === "ROLLED_BACK") return "ABORTED";
   return system === "PROGRAM" ? "INTERNAL" : "UNAVAILABLE";
 }
 
-function safeCause(error: unknown): SafeCause {
+function safeCause(error: unknown): RedactedCause {
   const fields = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>;
   const code = text(fields["code"]);
   const sqlstate = code !== null && /^[0-9A-Z]{5}$/.test(code) ? code : null;
@@ -100,12 +100,12 @@ const ATTEMPTS = 5;
 const PAUSE_MS = 5;
 
 /** @param work all or nothing, and repeatable: a transaction or a single statement */
-export async function retryCollisions<T>(env: Env, work: () => Promise<T>): Promise<T> {
+export async function retryOnDeadlock<T>(env: Env, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
-      if (attempt >= ATTEMPTS || !isCollision(error)) throw error;
+      if (attempt >= ATTEMPTS || !isDeadlock(error)) throw error;
       // Those who collided should not come back together.
       await sleep(2 ** attempt * PAUSE_MS * (1 + (env.randomBytes(1)[0] ?? 0) / 255));
     }

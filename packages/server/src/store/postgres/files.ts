@@ -8,28 +8,28 @@ import {
   checkAttachment,
   checkBlob,
   checkChunk,
-  checkPlace,
+  checkTextPosition,
   checkUpload,
   MAX_LISTED,
   MAX_PRUNED,
   MAX_RANGE,
-  placed,
-  superseded,
+  locateText,
+  uploadSuperseded,
   type Upload,
   type Uploads,
 } from "../ports/files.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkCount, checkDuration, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import type { FileTables } from "./schema.ts";
-import { ago, clock, holdSession, inTransaction, isTenants, requireSession } from "./session-row.ts";
+import { ago, clock, lockSessionRow, inTransaction, belongsToTenant, requireSession } from "./session-row.ts";
 
 export function postgresUploads(db: Db): Uploads {
   return {
     begin: (ref, given) =>
       inTransaction(db, async (tx) => {
         const { id, name, mediaType, by } = checkUpload(given);
-        await holdSession(tx, ref);
+        await lockSessionRow(tx, ref);
         const row = await tx
           .insertInto("uploads")
           .values({ session_id: ref.session, id, name, media_type: mediaType, by_user: by })
@@ -66,7 +66,7 @@ export function postgresUploads(db: Db): Uploads {
     add: (ref, id, chunk) =>
       inTransaction(db, async (tx) => {
         checkChunk(chunk);
-        await holdSession(tx, ref);
+        await lockSessionRow(tx, ref);
         const size = chunk.bytes.byteLength;
         const row = await change(tx, ref, id, chunk.attempt)
           .set({ size: sql<number>`size + ${size}`, chunks: sql<number>`chunks + 1` })
@@ -82,7 +82,7 @@ export function postgresUploads(db: Db): Uploads {
     complete: (ref, id, attempt) =>
       inTransaction(db, async (tx) => {
         checkCount(attempt, "attempt");
-        await holdSession(tx, ref);
+        await lockSessionRow(tx, ref);
         const row = await change(tx, ref, id, attempt)
           .set({ complete: true })
           .returningAll()
@@ -96,7 +96,7 @@ export function postgresUploads(db: Db): Uploads {
         .selectAll()
         .where("session_id", "=", ref.session)
         .where("id", "=", id)
-        .where(isTenants(ref))
+        .where(belongsToTenant(ref))
         .executeTakeFirst();
       return row === undefined ? null : uploadOf(row);
     },
@@ -112,7 +112,7 @@ export function postgresUploads(db: Db): Uploads {
         .where("c.upload_id", "=", id)
         .where("c.n", "=", sql<number>`${n}::bigint`)
         .where("u.complete", "=", true)
-        .where(isTenants(ref))
+        .where(belongsToTenant(ref))
         .executeTakeFirst();
       return row === undefined ? null : new Uint8Array(row.bytes);
     },
@@ -121,7 +121,7 @@ export function postgresUploads(db: Db): Uploads {
         .deleteFrom("uploads")
         .where("session_id", "=", ref.session)
         .where("id", "=", id)
-        .where(isTenants(ref))
+        .where(belongsToTenant(ref))
         .executeTakeFirst();
       return numDeletedRows === 1n;
     },
@@ -141,7 +141,7 @@ export function postgresUploads(db: Db): Uploads {
 }
 
 /** One that is being uploaded, by this try. */
-function change(tx: Db, ref: Ref, id: string, attempt: number) {
+function change(tx: Db, ref: SessionRef, id: string, attempt: number) {
   return tx
     .updateTable("uploads")
     .where("session_id", "=", ref.session)
@@ -150,14 +150,14 @@ function change(tx: Db, ref: Ref, id: string, attempt: number) {
     .where("complete", "=", false);
 }
 
-async function whyNot(tx: Db, ref: Ref, id: string): Promise<StoreError> {
+async function whyNot(tx: Db, ref: SessionRef, id: string): Promise<StoreError> {
   const row = await tx
     .selectFrom("uploads")
     .select("id")
     .where("session_id", "=", ref.session)
     .where("id", "=", id)
     .executeTakeFirst();
-  return row === undefined ? new StoreError("NOT_FOUND", `upload ${id}`) : superseded(id);
+  return row === undefined ? new StoreError("NOT_FOUND", `upload ${id}`) : uploadSuperseded(id);
 }
 
 function uploadOf(row: Selectable<FileTables["uploads"]>): Upload {
@@ -183,7 +183,7 @@ export function postgresAttachments(db: Db): Attachments {
     add: (ref, given) =>
       inTransaction(db, async (tx) => {
         const { text, id, name, url, mediaType, size, isCut, turn } = checkAttachment(given);
-        await holdSession(tx, ref);
+        await lockSessionRow(tx, ref);
         const chars = text.reduce((sum, piece) => sum + piece.length, 0);
         const { numInsertedOrUpdatedRows } = await tx
           .insertInto("attachments")
@@ -202,7 +202,7 @@ export function postgresAttachments(db: Db): Attachments {
           .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
           .executeTakeFirst();
         if (numInsertedOrUpdatedRows !== 1n) return "already";
-        const pieces = placed(text);
+        const pieces = locateText(text);
         for (let from = 0; from < pieces.length; from += BATCH) {
           const batch = pieces.slice(from, from + BATCH);
           await tx
@@ -218,7 +218,7 @@ export function postgresAttachments(db: Db): Attachments {
         .selectAll()
         .where("session_id", "=", ref.session)
         .where("id", "=", id)
-        .where(isTenants(ref))
+        .where(belongsToTenant(ref))
         .executeTakeFirst();
       return row === undefined ? null : attachmentOf(row);
     },
@@ -227,7 +227,7 @@ export function postgresAttachments(db: Db): Attachments {
         .selectFrom("attachments")
         .selectAll()
         .where("session_id", "=", ref.session)
-        .where(isTenants(ref))
+        .where(belongsToTenant(ref))
         .orderBy("n", "desc")
         .limit(checkLimit(query.limit, MAX_LISTED))
         .execute();
@@ -243,12 +243,12 @@ export function postgresAttachments(db: Db): Attachments {
         .where("attachment_id", "=", id)
         .where("n", ">=", sql<number>`${from}::bigint`)
         .where("n", "<", sql<number>`${from + limit}::bigint`)
-        .where(isTenants(ref))
+        .where(belongsToTenant(ref))
         .orderBy("n")
         .execute();
     },
     async pieceAt(ref, id, given) {
-      const place = checkPlace(given);
+      const place = checkTextPosition(given);
       const isBefore =
         "char" in place
           ? sql<boolean>`at <= ${place.char}::bigint`
@@ -259,7 +259,7 @@ export function postgresAttachments(db: Db): Attachments {
         .where("session_id", "=", ref.session)
         .where("attachment_id", "=", id)
         .where((eb) => eb.or([isBefore, eb("n", "=", 0)]))
-        .where(isTenants(ref))
+        .where(belongsToTenant(ref))
         .orderBy("n", "desc")
         .limit(1)
         .executeTakeFirst();
@@ -300,7 +300,7 @@ export function postgresBlobs(db: Db): Blobs {
         .select(["media_type", "name", "body"])
         .where("session_id", "=", ref.session)
         .where("id", "=", id)
-        .where(isTenants(ref))
+        .where(belongsToTenant(ref))
         .executeTakeFirst();
       if (row === undefined) return null;
       const named = row.name === null ? {} : { name: row.name };

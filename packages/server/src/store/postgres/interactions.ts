@@ -6,24 +6,24 @@ import { type ExpressionBuilder, type Selectable, sql, type SqlBool } from "kyse
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type {
-  ChangeResult,
-  ChangeWish,
+  TransitionResult,
+  TransitionRequest,
   Interaction,
   InteractionChange,
   InteractionRequest,
   Interactions,
 } from "../ports/interactions.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkCount } from "../rules/arguments.ts";
 import {
   INTERACTION_KINDS,
   type InteractionKind,
-  isForItsOrder,
-  refusalOf,
-  sourcesOf,
-  timingOf,
+  isOrderDriven,
+  transitionError,
+  allowedFrom,
+  deadlineRule,
 } from "../rules/interactions.ts";
-import { checkPage, checkRequest, checkWish, schemaText } from "../rules/ledger-arguments.ts";
+import { checkPage, checkRequest, checkTransition, schemaText } from "../rules/ledger-arguments.ts";
 import type { Database, Db } from "./database.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
 import { clock, clockPlus, inTransaction, requireSession } from "./session-row.ts";
@@ -37,7 +37,7 @@ const moment = sql<number>`clock_timestamp()`;
 const ATTEMPTS = 3;
 
 export function postgresInteractions(db: Db): Interactions {
-  const inSession = ({ tenant, session }: Ref) =>
+  const inSession = ({ tenant, session }: SessionRef) =>
     db
       .selectFrom("interactions")
       .where("interactions.session_id", "=", session)
@@ -59,7 +59,7 @@ export function postgresInteractions(db: Db): Interactions {
     },
 
     async change(ref, wish) {
-      checkWish(wish);
+      checkTransition(wish);
       for (let attempt = 1; ; attempt += 1) {
         const result = (await win(db, ref, wish)) ?? (await lose(db, ref, wish, attempt === ATTEMPTS));
         if (result === null) continue;
@@ -121,7 +121,7 @@ export function postgresInteractions(db: Db): Interactions {
   };
 }
 
-async function insert(db: Db, ref: Ref, request: InteractionRequest) {
+async function insert(db: Db, ref: SessionRef, request: InteractionRequest) {
   const made = await db
     .insertInto("interactions")
     .values({
@@ -151,7 +151,7 @@ async function insert(db: Db, ref: Ref, request: InteractionRequest) {
   return made;
 }
 
-async function dropDraft(db: Db, ref: Ref, id: string): Promise<void> {
+async function dropDraft(db: Db, ref: SessionRef, id: string): Promise<void> {
   await db
     .deleteFrom("form_drafts")
     .where("session_id", "=", ref.session)
@@ -159,7 +159,7 @@ async function dropDraft(db: Db, ref: Ref, id: string): Promise<void> {
     .execute();
 }
 
-async function win(db: Db, ref: Ref, wish: ChangeWish): Promise<ChangeResult | null> {
+async function win(db: Db, ref: SessionRef, wish: TransitionRequest): Promise<TransitionResult | null> {
   const body = JSON.stringify(wish.body ?? null);
   const reason = wish.reason === undefined ? null : JSON.stringify(wish.reason);
   const row = await db
@@ -218,9 +218,9 @@ async function win(db: Db, ref: Ref, wish: ChangeWish): Promise<ChangeResult | n
 }
 
 /** The rules of interaction-rules.ts as a condition. */
-function mayBecome(eb: ExpressionBuilder<Database, "interactions">, wish: ChangeWish) {
-  const rules = INTERACTION_KINDS.filter((kind) => !isForItsOrder(kind, wish.to, false))
-    .map((kind) => ({ kind, from: sourcesOf(kind, wish.to) }))
+function mayBecome(eb: ExpressionBuilder<Database, "interactions">, wish: TransitionRequest) {
+  const rules = INTERACTION_KINDS.filter((kind) => !isOrderDriven(kind, wish.to, false))
+    .map((kind) => ({ kind, from: allowedFrom(kind, wish.to) }))
     .filter(({ from }) => from.length > 0)
     .map(({ kind, from }) =>
       eb.and([eb("kind", "=", kind), eb("status", "in", from), inTime(eb, kind, wish.to)]),
@@ -235,13 +235,18 @@ function mayBecome(eb: ExpressionBuilder<Database, "interactions">, wish: Change
 }
 
 function inTime(eb: ExpressionBuilder<Database, "interactions">, kind: InteractionKind, to: string) {
-  const timing = timingOf(kind, to);
+  const timing = deadlineRule(kind, to);
   if (timing === "after") return eb("deadline", "<=", moment);
   return timing === "any" ? eb.lit(true) : eb.or([eb("deadline", "is", null), eb("deadline", ">", moment)]);
 }
 
 /** Why it lost; null when it would win by now (its deadline has just passed), and may try again. */
-async function lose(db: Db, ref: Ref, wish: ChangeWish, last: boolean): Promise<ChangeResult | null> {
+async function lose(
+  db: Db,
+  ref: SessionRef,
+  wish: TransitionRequest,
+  last: boolean,
+): Promise<TransitionResult | null> {
   const row = await db
     .selectFrom("interactions")
     .selectAll()
@@ -251,10 +256,10 @@ async function lose(db: Db, ref: Ref, wish: ChangeWish, last: boolean): Promise<
     .where("id", "=", wish.id)
     .executeTakeFirst();
   if (row === undefined) throw new StoreError("NOT_FOUND", "interaction");
-  if (isForItsOrder(row.kind, wish.to, row.ordered))
+  if (isOrderDriven(row.kind, wish.to, row.ordered))
     throw new StoreError("INVALID", "interaction of a payment (move its order)");
   const current = interactionOf(row);
-  const why = refusalOf(current, wish, row.now);
+  const why = transitionError(current, wish, row.now);
   if (why === null && !last) return null;
   const change = await db
     .selectFrom("interaction_changes")

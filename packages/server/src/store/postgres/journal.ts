@@ -6,15 +6,26 @@ import { type ExpressionBuilder, sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import type { Journal, Leases, NewJournalEntry } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { checkJournalEntry, checkKeptTurns } from "../rules/running.ts";
 import type { Database, Db } from "./database.ts";
-import { ago, byBytes, clockPlus, holding, isTenants, noSession } from "./session-row.ts";
+import {
+  ago,
+  bytewiseOrder,
+  clockPlus,
+  withSessionLock,
+  belongsToTenant,
+  sessionNotFound,
+} from "./session-row.ts";
 
 export function postgresJournal(db: Db): Journal {
-  const rowsOf = (ref: Ref) =>
-    db.selectFrom("turn_journal").where("session_id", "=", ref.session).where(isTenants(ref)).orderBy("n");
+  const rowsOf = (ref: SessionRef) =>
+    db
+      .selectFrom("turn_journal")
+      .where("session_id", "=", ref.session)
+      .where(belongsToTenant(ref))
+      .orderBy("n");
   return {
     write: (ref, entry) => write(db, ref, entry),
     read: (ref, turn) => rowsOf(ref).select(["key", "value"]).where("turn", "=", turn).execute(),
@@ -25,7 +36,7 @@ export function postgresJournal(db: Db): Journal {
         .where("kept", "=", true)
         .execute(),
     async close(ref, turn) {
-      const { numDeletedRows } = await holding(db, ref)
+      const { numDeletedRows } = await withSessionLock(db, ref)
         .deleteFrom("turn_journal")
         .using("held")
         .whereRef("session_id", "=", "held.id")
@@ -37,7 +48,7 @@ export function postgresJournal(db: Db): Journal {
   };
 }
 
-async function write(db: Db, ref: Ref, entry: NewJournalEntry): Promise<"written" | "already"> {
+async function write(db: Db, ref: SessionRef, entry: NewJournalEntry): Promise<"written" | "already"> {
   const value = checkJournalEntry(entry);
   const { turn, key, epoch, kept = false } = entry;
   const row = await db
@@ -75,7 +86,7 @@ async function write(db: Db, ref: Ref, entry: NewJournalEntry): Promise<"written
     .leftJoin("added", (join) => join.onTrue())
     .select(["held.epoch", "added.key"])
     .executeTakeFirst();
-  if (row === undefined) throw noSession(ref);
+  if (row === undefined) throw sessionNotFound(ref);
   if (row.epoch > epoch) throw new StoreError("FENCED", `session ${ref.session}, epoch ${epoch}`);
   return row.key === null ? "already" : "written";
 }
@@ -108,7 +119,7 @@ export function postgresLeases(db: Db): Leases {
         .select("executor")
         .where(isDead)
         .orderBy("until")
-        .orderBy(byBytes("executor"))
+        .orderBy(bytewiseOrder("executor"))
         .limit(checkLimit(limit, MAX_BATCH))
         .execute();
       return rows.map((row) => row.executor);

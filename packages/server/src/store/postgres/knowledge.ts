@@ -15,9 +15,9 @@ import {
   type FoundChunk,
   hitsOf,
   linesWithin,
-  scopeWord,
+  scopeToken,
 } from "../rules/knowledge.ts";
-import { COMMON, telling, type Term, weigh, type Weighed } from "../rules/search.ts";
+import { COMMON, selectiveTerms, type Term, weightTerms, type WeightedTerm } from "../rules/search.ts";
 import type { Db } from "./database.ts";
 import { clock, inTransaction } from "./session-row.ts";
 
@@ -133,7 +133,7 @@ async function insert(
   { tenant, base, id }: { tenant: string; base: string; id: string },
   chunks: readonly Chunk[],
 ): Promise<void> {
-  const scope = scopeWord(tenant, base);
+  const scope = scopeToken(tenant, base);
   const rows = chunks.map(({ n, firstLine, lastLine, text, words }) => ({
     n,
     first_line: firstLine,
@@ -186,9 +186,9 @@ export async function searchKnowledge(
   if (terms.length === 0) return [];
   const place = { tenant, bases };
   const counts = await countTerms(db, place, terms);
-  const wanted = telling(terms, counts);
+  const wanted = selectiveTerms(terms, counts);
   if (wanted.length === 0) return [];
-  const weighed = weigh(terms, counts);
+  const weighed = weightTerms(terms, counts);
   const isCommon = wanted.every((term) => (counts[terms.indexOf(term)] ?? 0) > COMMON);
   let found = await candidates(db, place, wanted, weighed, isCommon ? "&" : "|");
   if (isCommon && found.length < limit) found = await candidates(db, place, wanted, weighed, "|");
@@ -211,7 +211,7 @@ async function candidates(
   db: Db,
   place: Place,
   wanted: readonly Term[],
-  weighed: readonly Weighed[],
+  weighed: readonly WeightedTerm[],
   joint: "&" | "|",
 ): Promise<FoundChunk[]> {
   const weight = sql.join(
@@ -241,7 +241,7 @@ async function candidates(
 }
 
 function tsquery({ tenant, bases }: Place, terms: readonly Term[], joint: "&" | "|"): string {
-  const scopes = bases.map((base) => `'${scopeWord(tenant, base)}'`).join(" | ");
+  const scopes = bases.map((base) => `'${scopeToken(tenant, base)}'`).join(" | ");
   return `(${scopes}) & (${terms.map(quoted).join(` ${joint} `)})`;
 }
 

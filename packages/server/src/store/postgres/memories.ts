@@ -9,7 +9,7 @@ import {
 } from "../ports/knowledge.ts";
 import type { Actor } from "../refs.ts";
 import type { Db } from "./database.ts";
-import { byBytes, clock, inTransaction } from "./session-row.ts";
+import { bytewiseOrder, clock, inTransaction } from "./session-row.ts";
 
 const COLUMNS = ["id", "text", "pinned", "created_at", "updated_at"] as const;
 
@@ -39,7 +39,7 @@ export function postgresMemories(db: Db): Memories {
         .select(COLUMNS)
         .orderBy("pinned", "desc")
         .orderBy("updated_at", "desc")
-        .orderBy(byBytes("id"))
+        .orderBy(bytewiseOrder("id"))
         .execute();
       return rows.map(memoryOf);
     },

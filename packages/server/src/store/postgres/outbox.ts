@@ -3,14 +3,14 @@ import { sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";
 import { backoffMs, type Outbox, type OutboxRow, type TakeQuery } from "../ports/archive.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkOutboxRow, sinceOf } from "../rules/archive.ts";
 import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import { ago, clock, clockPlus, inTransaction, lockSession } from "./session-row.ts";
 
 export function postgresOutbox(db: Db): Outbox {
-  const rowsOf = (ref: Ref) =>
+  const rowsOf = (ref: SessionRef) =>
     outboxRows(db).where("tenant_id", "=", ref.tenant).where("session_id", "=", ref.session);
   return {
     add: (ref, row) =>
@@ -101,7 +101,7 @@ export function postgresOutbox(db: Db): Outbox {
   };
 }
 
-function changeRows(db: Db, ref: Ref) {
+function changeRows(db: Db, ref: SessionRef) {
   return db
     .updateTable("outbox")
     .from("sessions")
@@ -111,7 +111,7 @@ function changeRows(db: Db, ref: Ref) {
 }
 
 /** Delivered, but not archived: due again. */
-export function reopened(db: Db, ref: Ref) {
+export function reopened(db: Db, ref: SessionRef) {
   return changeRows(db, ref)
     .set({
       delivered_at: null,
@@ -160,7 +160,10 @@ export function outboxRowOf(row: Row): OutboxRow {
  * Which sessions a relay takes: those whose first undelivered row is due and with nobody else. Taking puts the row
  * off for the time of the lease; no lock outlives the statement.
  */
-export async function takeSessions(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery): Promise<Ref[]> {
+export async function takeSessions(
+  db: Db,
+  { limit, olderThanMs, leaseMs }: TakeQuery,
+): Promise<SessionRef[]> {
   const first = db
     .selectFrom("outbox")
     .select("outbox.id")

@@ -6,15 +6,22 @@ import { type Selectable, sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type { InteractionChange } from "../ports/interactions.ts";
-import type { ApplyResult, NewOrder, Notice, Order, OrderMove, Payments } from "../ports/payments.ts";
-import type { Ref } from "../refs.ts";
+import type {
+  ApplyResult,
+  NewOrder,
+  PaymentNotice,
+  Order,
+  OrderTransition,
+  Payments,
+} from "../ports/payments.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkDuration } from "../rules/arguments.ts";
-import { checkMove, checkOrder, checkPage } from "../rules/ledger-arguments.ts";
-import { isFinalPayment, judge, type PaymentStatus } from "../rules/payments.ts";
+import { checkOrderTransition, checkOrder, checkPage } from "../rules/ledger-arguments.ts";
+import { isFinalPayment, resolvePayment, type PaymentStatus } from "../rules/payments.ts";
 import type { Db } from "./database.ts";
 import { interactionOf } from "./interactions.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
-import { ago, clock, clockPlus, holdSession, inTransaction } from "./session-row.ts";
+import { ago, clock, clockPlus, lockSessionRow, inTransaction } from "./session-row.ts";
 
 export function postgresPayments(db: Db): Payments {
   return {
@@ -22,7 +29,7 @@ export function postgresPayments(db: Db): Payments {
       checkOrder(order);
       return await inTransaction(db, async (tx) => {
         await lockOrderNo(tx, ref.tenant, order.orderNo);
-        await holdSession(tx, ref);
+        await lockSessionRow(tx, ref);
         const made = await insert(tx, ref, order);
         if (made === undefined) {
           return { created: false, order: await requireSame(tx, ref, order), early: [] };
@@ -32,16 +39,16 @@ export function postgresPayments(db: Db): Payments {
     },
 
     async apply(tenant, move) {
-      checkMove(move);
+      checkOrderTransition(move);
       return await inTransaction(db, async (tx) => {
         await lockOrderNo(tx, tenant, move.orderNo);
         const order = await find(tx, tenant, move.orderNo, "held");
-        if (move.notice !== undefined && !(await keepNotice(tx, tenant, move.orderNo, move.notice))) {
+        if (move.notice !== undefined && !(await saveNotice(tx, tenant, move.orderNo, move.notice))) {
           return { outcome: "repeated", order };
         }
         const result: ApplyResult = order === null ? { outcome: "unknown" } : await step(tx, order, move);
         if (move.notice !== undefined && order !== null) {
-          await settleNotice(tx, order, move.notice, result.outcome);
+          await resolveNotice(tx, order, move.notice, result.outcome);
         }
         return result;
       });
@@ -95,7 +102,7 @@ async function lockOrderNo(tx: Db, tenant: string, orderNo: string): Promise<voi
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx);
 }
 
-async function insert(tx: Db, ref: Ref, order: NewOrder) {
+async function insert(tx: Db, ref: SessionRef, order: NewOrder) {
   const asked = await tx
     .selectFrom("interactions")
     .select(["kind", "status"])
@@ -127,7 +134,7 @@ async function insert(tx: Db, ref: Ref, order: NewOrder) {
 }
 
 /** From now on only the order moves the request. One that was cancelled gets no order any more. */
-async function markOrdered(tx: Db, ref: Ref, interaction: string): Promise<void> {
+async function markOrdered(tx: Db, ref: SessionRef, interaction: string): Promise<void> {
   const { numUpdatedRows } = await tx
     .updateTable("interactions")
     .set({ ordered: true })
@@ -138,7 +145,7 @@ async function markOrdered(tx: Db, ref: Ref, interaction: string): Promise<void>
   if (numUpdatedRows === 0n) throw new StoreError("CONFLICT", "interaction of the order (cancelled)");
 }
 
-async function requireSame(tx: Db, ref: Ref, order: NewOrder): Promise<Order> {
+async function requireSame(tx: Db, ref: SessionRef, order: NewOrder): Promise<Order> {
   const there = await find(tx, ref.tenant, order.orderNo);
   const same =
     there?.session === ref.session &&
@@ -164,9 +171,9 @@ async function find(db: Db, tenant: string, orderNo: string, held?: "held"): Pro
   return row === undefined ? null : orderOf(row);
 }
 
-async function step(tx: Db, order: Order, move: OrderMove): Promise<ApplyResult> {
+async function step(tx: Db, order: Order, move: OrderTransition): Promise<ApplyResult> {
   const gateway = move.gateway ?? move.notice?.gateway;
-  const verdict = judge(order, { ...move, ...(gateway === undefined ? {} : { gateway }) });
+  const verdict = resolvePayment(order, { ...move, ...(gateway === undefined ? {} : { gateway }) });
   if (verdict.outcome === "lost") return { outcome: "lost", order };
   if (verdict.outcome === "mismatch") return { outcome: "mismatch", order, fields: verdict.fields };
   const moved = await tx
@@ -191,7 +198,7 @@ async function step(tx: Db, order: Order, move: OrderMove): Promise<ApplyResult>
   };
 }
 
-async function moveInteraction(tx: Db, order: Order, steps: readonly PaymentStatus[], move: OrderMove) {
+async function moveInteraction(tx: Db, order: Order, steps: readonly PaymentStatus[], move: OrderTransition) {
   const at = new Date(order.changedAt ?? 0);
   const row = await tx
     .updateTable("interactions")
@@ -247,10 +254,10 @@ function orderOf(row: Selectable<LedgerTables["payments"]>): Order {
 }
 
 /** What gateways have sent, on PostgreSQL: each notice once, with what became of it. Never moves an order. */
-type Sent = NonNullable<OrderMove["notice"]>;
+type Sent = NonNullable<OrderTransition["notice"]>;
 
 /** False when it was dealt with before. One whose order wasn't there yet was not. */
-export async function keepNotice(tx: Db, tenant: string, orderNo: string, sent: Sent): Promise<boolean> {
+export async function saveNotice(tx: Db, tenant: string, orderNo: string, sent: Sent): Promise<boolean> {
   const row = await tx
     .insertInto("payment_notices")
     .values({
@@ -275,7 +282,7 @@ export async function keepNotice(tx: Db, tenant: string, orderNo: string, sent: 
   return row !== undefined;
 }
 
-export async function settleNotice(
+export async function resolveNotice(
   tx: Db,
   order: Order,
   sent: Sent,
@@ -291,7 +298,7 @@ export async function settleNotice(
 }
 
 /** Those that came before their order now go with its session. */
-export async function claimNotices(tx: Db, ref: Ref, orderNo: string): Promise<Notice[]> {
+export async function claimNotices(tx: Db, ref: SessionRef, orderNo: string): Promise<PaymentNotice[]> {
   const rows = await tx
     .updateTable("payment_notices")
     .set({ session_id: ref.session })
@@ -303,7 +310,11 @@ export async function claimNotices(tx: Db, ref: Ref, orderNo: string): Promise<N
   return rows.map(noticeOf).toSorted((a, b) => a.receivedAt - b.receivedAt);
 }
 
-export async function noticesOf(db: Db, { tenant, session }: Ref, orderNo: string): Promise<Notice[]> {
+export async function noticesOf(
+  db: Db,
+  { tenant, session }: SessionRef,
+  orderNo: string,
+): Promise<PaymentNotice[]> {
   const rows = await db
     .selectFrom("payment_notices")
     .selectAll()
@@ -340,7 +351,7 @@ export async function pruneNotices(
   return Number(numDeletedRows);
 }
 
-function noticeOf(row: Selectable<LedgerTables["payment_notices"]>): Notice {
+function noticeOf(row: Selectable<LedgerTables["payment_notices"]>): PaymentNotice {
   return {
     gateway: row.gateway,
     event: row.event_id,

@@ -8,19 +8,19 @@ import {
   checkMessage,
   type NewMessage,
   type NewTurn,
-  type Running,
+  type RunningTurns,
   type RunningTurn,
-  type Waiting,
-  waitingBody,
+  type QueuedMessages,
+  queuedMessageBody,
 } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { checkNewTurn, checkOptions, checkStop } from "../rules/running.ts";
 import type { Db } from "./database.ts";
-import { ago, clock, holding, inTransaction, isTenants, lockSession } from "./session-row.ts";
+import { ago, clock, withSessionLock, inTransaction, belongsToTenant, lockSession } from "./session-row.ts";
 
-export function postgresRunning(db: Db): Running {
+export function postgresRunning(db: Db): RunningTurns {
   return {
     begin: (ref, turn) => inTransaction(db, (tx) => begin(tx, ref, turn)),
     async get(ref) {
@@ -31,7 +31,7 @@ export function postgresRunning(db: Db): Running {
       return row === undefined ? null : turnOf(row);
     },
     async attempt(ref, turn) {
-      const row = await holding(db, ref)
+      const row = await withSessionLock(db, ref)
         .updateTable("running_turns")
         .from("held")
         .set((eb) => ({
@@ -46,7 +46,7 @@ export function postgresRunning(db: Db): Running {
       return row === undefined ? null : turnOf(row);
     },
     async forgive(ref, { turn, attempts }) {
-      await holding(db, ref)
+      await withSessionLock(db, ref)
         .updateTable("running_turns")
         .from("held")
         .set((eb) => ({ fruitless: eb("fruitless", "-", 1) }))
@@ -58,7 +58,7 @@ export function postgresRunning(db: Db): Running {
     },
     async requestStop(ref, stop) {
       const { turn, by } = checkStop(stop);
-      let asked = holding(db, ref)
+      let asked = withSessionLock(db, ref)
         .updateTable("running_turns")
         .from("held")
         .set({ stop_by: by, stop_at: clock })
@@ -78,7 +78,7 @@ export function postgresRunning(db: Db): Running {
         : { receipt: "already", turn: there.turn };
     },
     async end(ref, turn) {
-      const { numDeletedRows } = await holding(db, ref)
+      const { numDeletedRows } = await withSessionLock(db, ref)
         .deleteFrom("running_turns")
         .using("held")
         .whereRef("session_id", "=", "held.id")
@@ -157,7 +157,7 @@ function messageOf({ message_id: id, message, message_by: by, message_at: at }: 
   return id === null || message === null || at === null ? null : { id, ...message, by, at };
 }
 
-async function begin(tx: Db, ref: Ref, turn: NewTurn): Promise<RunningTurn | null> {
+async function begin(tx: Db, ref: SessionRef, turn: NewTurn): Promise<RunningTurn | null> {
   const checked = checkNewTurn(turn);
   // Takers queue up here, as they do to take a message. What follows sees what those before have done.
   await lockSession(tx, ref);
@@ -167,7 +167,7 @@ async function begin(tx: Db, ref: Ref, turn: NewTurn): Promise<RunningTurn | nul
   return postgresRunning(tx).get(ref);
 }
 
-function retry(tx: Db, ref: Ref, turn: ReturnType<typeof checkNewTurn>) {
+function retry(tx: Db, ref: SessionRef, turn: ReturnType<typeof checkNewTurn>) {
   return tx
     .insertInto("running_turns")
     .values({ session_id: ref.session, ...turn })
@@ -176,7 +176,7 @@ function retry(tx: Db, ref: Ref, turn: ReturnType<typeof checkNewTurn>) {
 }
 
 /** In one statement: the oldest message waits no longer, and its turn runs. */
-function take(tx: Db, ref: Ref, turn: string) {
+function take(tx: Db, ref: SessionRef, turn: string) {
   return tx
     .with("oldest", (qb) =>
       qb
@@ -224,7 +224,7 @@ function take(tx: Db, ref: Ref, turn: string) {
 }
 
 /** Goes through what waits, the oldest first, and passes over all but the first of each session. */
-async function startable(db: Db, olderThanMs: number, limit: number): Promise<Ref[]> {
+async function startable(db: Db, olderThanMs: number, limit: number): Promise<SessionRef[]> {
   const rows = await db
     .selectFrom("waiting_messages as w")
     .innerJoin("sessions", "sessions.id", "w.session_id")
@@ -244,7 +244,7 @@ async function startable(db: Db, olderThanMs: number, limit: number): Promise<Re
 }
 
 /** Waiting messages on PostgreSQL. A row without a body waits no longer. */
-export function postgresWaiting(db: Db): Waiting {
+export function postgresWaiting(db: Db): QueuedMessages {
   return {
     add: (ref, message) => inTransaction(db, (tx) => add(tx, ref, message)),
     remove: (ref, id) =>
@@ -267,7 +267,7 @@ export function postgresWaiting(db: Db): Waiting {
   };
 }
 
-async function add(tx: Db, ref: Ref, message: NewMessage) {
+async function add(tx: Db, ref: SessionRef, message: NewMessage) {
   const { id, by } = checkMessage(message);
   const options = checkOptions(message.options);
   // Numbers are drawn with the lock held, so that they follow the order of the commits.
@@ -277,7 +277,7 @@ async function add(tx: Db, ref: Ref, message: NewMessage) {
     .values({
       session_id: ref.session,
       id,
-      body: JSON.stringify(waitingBody(message)),
+      body: JSON.stringify(queuedMessageBody(message)),
       by_user: by,
       options,
     })
@@ -286,12 +286,12 @@ async function add(tx: Db, ref: Ref, message: NewMessage) {
   return numInsertedOrUpdatedRows === 1n ? "added" : "already";
 }
 
-function waitingOf(db: Db, ref: Ref) {
+function waitingOf(db: Db, ref: SessionRef) {
   return db
     .selectFrom("waiting_messages")
     .select(["id", "body", "by_user", "added_at"])
     .where("session_id", "=", ref.session)
-    .where(isTenants(ref))
+    .where(belongsToTenant(ref))
     .where("body", "is not", null)
     .orderBy("n");
 }
@@ -302,7 +302,7 @@ function queuedMessage(row: MessageRow): UserMessage[] {
   return row.body === null ? [] : [{ id: row.id, ...row.body, by: row.by_user, at: row.added_at }];
 }
 
-async function settle(tx: Db, ref: Ref, id: string): Promise<boolean> {
+async function settle(tx: Db, ref: SessionRef, id: string): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable("waiting_messages")
     .set({ body: null, by_user: null, options: null })

@@ -3,9 +3,9 @@
  * JSON is written as text (`JSON.stringify`) and read parsed; times are milliseconds, see open.ts.
  */
 import type { ColumnType, Generated, GeneratedAlways, RawBuilder } from "kysely";
-import type { Event, EventDraft, Json, Snapshot, TurnSnapshot } from "@turnstream/protocol";
+import type { SessionEvent, EventDraft, Json, Snapshot, TurnSnapshot } from "@turnstream/protocol";
 import type { SessionHeader } from "../ports/archive.ts";
-import type { WaitingBody } from "../ports/running.ts";
+import type { QueuedMessageBody } from "../ports/running.ts";
 
 /** Written as JSON text, read parsed. */
 export type JsonColumn<T> = ColumnType<T, string, string>;
@@ -51,7 +51,7 @@ export interface CoreTables {
     id: string;
     n: GeneratedAlways<number>;
     /** Null once it waits no longer. */
-    body: ColumnType<WaitingBody | null, string, string | null>;
+    body: ColumnType<QueuedMessageBody | null, string, string | null>;
     /** Null when nobody is named, or it waits no longer. */
     by_user: string | null;
     added_at: Time;
@@ -66,7 +66,7 @@ export interface CoreTables {
     turn_id: string | null;
     type: string;
     at: number;
-    event: JsonColumn<Event>;
+    event: JsonColumn<SessionEvent>;
   };
   outbox: {
     id: GeneratedAlways<number>;
@@ -243,7 +243,7 @@ export interface RuntimeTables {
     turn: string;
     /** These are null together, when it tries an earlier turn again. */
     message_id: string | null;
-    message: ColumnType<WaitingBody | null, string | null, string | null>;
+    message: ColumnType<QueuedMessageBody | null, string | null, string | null>;
     message_at: NullableTime;
     /** Null also when nobody is named. */
     message_by: string | null;

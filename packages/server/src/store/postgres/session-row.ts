@@ -15,7 +15,7 @@
 import { formatCursor } from "@turnstream/protocol";
 import { type Selectable, sql } from "kysely";
 import { StoreError } from "../errors.ts";
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import type { Session } from "../ports/sessions.ts";
 import type { CoreTables } from "./schema.ts";
 import type { Db } from "./database.ts";
@@ -51,30 +51,30 @@ export function sessionOf(row: SessionRow): Session {
   };
 }
 
-export function noSession(ref: Ref): StoreError {
+export function sessionNotFound(ref: SessionRef): StoreError {
   return new StoreError("NOT_FOUND", `session ${ref.session}`);
 }
 
-export async function requireSession(db: Db, ref: Ref): Promise<void> {
+export async function requireSession(db: Db, ref: SessionRef): Promise<void> {
   const row = await db
     .selectFrom("sessions")
     .select("id")
     .where("id", "=", ref.session)
     .where("tenant_id", "=", ref.tenant)
     .executeTakeFirst();
-  if (row === undefined) throw noSession(ref);
+  if (row === undefined) throw sessionNotFound(ref);
 }
 
 /**
  * Whether the session is the tenant's, as a condition on rows of that session. Not a join: the planner would
  * look the session up again for every row.
  */
-export function isTenants(ref: Ref) {
+export function belongsToTenant(ref: SessionRef) {
   return sql<boolean>`exists (select from sessions where id = ${ref.session} and tenant_id = ${ref.tenant})`;
 }
 
 /** Keeps the session from being erased until the transaction ends; nothing else has to wait for that. */
-export async function holdSession(tx: Db, ref: Ref): Promise<void> {
+export async function lockSessionRow(tx: Db, ref: SessionRef): Promise<void> {
   const row = await tx
     .selectFrom("sessions")
     .select("id")
@@ -82,14 +82,14 @@ export async function holdSession(tx: Db, ref: Ref): Promise<void> {
     .where("tenant_id", "=", ref.tenant)
     .forKeyShare()
     .executeTakeFirst();
-  if (row === undefined) throw noSession(ref);
+  if (row === undefined) throw sessionNotFound(ref);
 }
 
 /**
  * The same as `holdSession` within the statement that follows, which joins `held`: whoever erases the session waits
  * for it here, and not for a row that hangs on it.
  */
-export function holding(db: Db, ref: Ref) {
+export function withSessionLock(db: Db, ref: SessionRef) {
   return db.with(
     (cte) => cte("held").materialized(),
     (qb) =>
@@ -108,7 +108,7 @@ export function holding(db: Db, ref: Ref) {
  */
 export async function lockSession(
   tx: Db,
-  ref: Ref,
+  ref: SessionRef,
 ): Promise<{ epoch: number; archived_epoch: number; archived_seq: number }> {
   const row = await tx
     .selectFrom("sessions")
@@ -117,7 +117,7 @@ export async function lockSession(
     .where("tenant_id", "=", ref.tenant)
     .forNoKeyUpdate()
     .executeTakeFirst();
-  if (row === undefined) throw noSession(ref);
+  if (row === undefined) throw sessionNotFound(ref);
   return row;
 }
 
@@ -140,6 +140,6 @@ export function clockPlus(ms: number) {
 }
 
 /** An id as pages order it: by its bytes, whatever the database's collation is. */
-export function byBytes(column: string) {
+export function bytewiseOrder(column: string) {
   return sql<string>`${sql.ref(column)} collate "C"`;
 }

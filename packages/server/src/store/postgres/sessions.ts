@@ -7,7 +7,7 @@ import {
   type Epochs,
   MAX_PAGE,
   type NewSession,
-  type People,
+  type UserNumbers,
   type Sessions,
   type Tenant,
   type Tenants,
@@ -27,11 +27,11 @@ import type { Db } from "./database.ts";
 import { eraseExpired, eraseSessions, eraseUser, pendingErasures } from "./erase-sessions.ts";
 import {
   ago,
-  byBytes,
+  bytewiseOrder,
   clock,
   inTransaction,
-  isTenants,
-  noSession,
+  belongsToTenant,
+  sessionNotFound,
   requireSession,
   SESSION_COLUMNS,
   sessionOf,
@@ -73,7 +73,7 @@ export function postgresSessions(db: Db, env: Env): Sessions {
         .where("user_id", "=", actor.user)
         .returning(SESSION_COLUMNS)
         .executeTakeFirst();
-      if (row === undefined) throw noSession({ tenant: actor.tenant, session: id });
+      if (row === undefined) throw sessionNotFound({ tenant: actor.tenant, session: id });
       return sessionOf(row);
     },
     async touch(ref) {
@@ -83,7 +83,7 @@ export function postgresSessions(db: Db, env: Env): Sessions {
         .where("id", "=", ref.session)
         .where("tenant_id", "=", ref.tenant)
         .executeTakeFirst();
-      if (numUpdatedRows === 0n) throw noSession(ref);
+      if (numUpdatedRows === 0n) throw sessionNotFound(ref);
     },
     async remove({ tenant, session }) {
       // Without one it would be all of the tenant's.
@@ -148,12 +148,12 @@ async function list(db: Db, actor: Actor, page: { limit: number; before?: string
     .where("tenant_id", "=", actor.tenant)
     .where("user_id", "=", actor.user)
     .orderBy("updated_at", "desc")
-    .orderBy(byBytes("id"), "desc")
+    .orderBy(bytewiseOrder("id"), "desc")
     .limit(limit + 1);
   if (page.before !== undefined) {
     const { updatedAt, id } = parsePageToken(page.before);
     const end = sql`(${new Date(updatedAt)}::timestamptz, ${id})`;
-    query = query.where(sql<boolean>`(updated_at, ${byBytes("id")}) < ${end}`);
+    query = query.where(sql<boolean>`(updated_at, ${bytewiseOrder("id")}) < ${end}`);
   }
   const sessions = (await query.execute()).map(sessionOf);
   const more = sessions.length > limit;
@@ -210,7 +210,7 @@ export function postgresEpochs(db: Db): Epochs {
         .selectFrom("session_epochs")
         .select(["epoch", "by", "reason", "at"])
         .where("session_id", "=", ref.session)
-        .where(isTenants(ref))
+        .where(belongsToTenant(ref))
         .orderBy("epoch", "desc")
         .limit(checkLimit(limit, MAX_PAGE))
         .execute(),
@@ -218,7 +218,7 @@ export function postgresEpochs(db: Db): Epochs {
 }
 
 /** People's numbers on PostgreSQL. */
-export function postgresPeople(db: Db): People {
+export function postgresPeople(db: Db): UserNumbers {
   const find = (tenant: string, user: string) =>
     db
       .selectFrom("people")

@@ -4,8 +4,8 @@
  */
 import { checkArguments } from "../rules/arguments.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
-import type { OpenStore, Store, StorePorts } from "../store.ts";
-import { runCalls } from "../transaction-calls.ts";
+import type { ClosableStore, Store, StorePorts } from "../store.ts";
+import { trackTransaction } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
 import { postgresAllowances, postgresFormDrafts } from "./allowances.ts";
 import { postgresArchive, postgresTurns } from "./archive.ts";
@@ -16,7 +16,7 @@ import { postgresInteractions } from "./interactions.ts";
 import { postgresPayments } from "./payments.ts";
 import { postgresEpochs, postgresPeople, postgresSessions, postgresTenants } from "./sessions.ts";
 import type { Db } from "./database.ts";
-import { retryCollisions, toStoreError } from "./errors.ts";
+import { retryOnDeadlock, toStoreError } from "./errors.ts";
 import { postgresJournal, postgresLeases } from "./journal.ts";
 import { postgresKnowledge } from "./knowledge.ts";
 import { postgresMemories } from "./memories.ts";
@@ -33,13 +33,13 @@ export interface PostgresStoreOptions {
 }
 
 /** Closing it closes the connections that it was given. */
-export function postgresStore(db: Db, options: PostgresStoreOptions = {}): OpenStore {
+export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}): ClosableStore {
   const { env = systemEnv, leases = db } = options;
-  const retried = (on: Db) => wrapPorts(portsOn(on, env), (_, __, call) => retryCollisions(env, call));
+  const retried = (on: Db) => wrapPorts(portsOn(on, env), (_, __, call) => retryOnDeadlock(env, call));
   const store: Store = {
     ...retried(db),
     leases: retried(leases).leases,
-    transaction: (work) => retryCollisions(env, () => once(db, env, work)),
+    transaction: (work) => retryOnDeadlock(env, () => once(db, env, work)),
   };
   const close = async (): Promise<void> => {
     await db.destroy();
@@ -93,7 +93,7 @@ async function once<T>(db: Db, env: Env, work: (tx: Store) => Promise<T>): Promi
   try {
     return await db.transaction().execute(async (tx) => {
       try {
-        return await runCalls(portsOn(tx, env), work);
+        return await trackTransaction(portsOn(tx, env), work);
       } catch (error) {
         thrown = { error };
         throw error;

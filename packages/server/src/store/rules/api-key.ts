@@ -9,7 +9,7 @@ export const KEY_SECRET_BYTES = 32;
 
 const PATTERN = /^ts_([0-9a-f]{24})_([A-Za-z0-9_-]{43})$/;
 
-export interface MadeKey {
+export interface NewApiKey {
   /** Names the key; not a secret. */
   readonly id: string;
   /** The whole text, to be shown once. */
@@ -18,7 +18,7 @@ export interface MadeKey {
 }
 
 /** @param random KEY_ID_BYTES + KEY_SECRET_BYTES bytes that nobody can guess */
-export function makeKey(random: Uint8Array): MadeKey {
+export function generateKey(random: Uint8Array): NewApiKey {
   const bytes = Buffer.from(random);
   if (bytes.length !== KEY_ID_BYTES + KEY_SECRET_BYTES) throw new RangeError("a key takes 44 random bytes");
   const id = bytes.subarray(0, KEY_ID_BYTES).toString("hex");
@@ -37,6 +37,6 @@ export function hashKey(secret: string): Uint8Array {
   return createHash("sha256").update(secret).digest();
 }
 
-export function sameHash(a: Uint8Array, b: Uint8Array): boolean {
+export function hashesEqual(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

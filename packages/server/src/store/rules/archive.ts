@@ -3,7 +3,7 @@
  * holes. Pure; says nothing about what is stored already.
  */
 import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
-import { WRITER_NAME, WRITER_NAME_WORDS } from "../../util/names.ts";
+import { WRITER_ID_PATTERN, WRITER_ID_RULE } from "../../util/names.ts";
 import { StoreError } from "../errors.ts";
 import type { ArchiveBatch, NewOutboxRow } from "../ports/archive.ts";
 import { checkCursor } from "./arguments.ts";
@@ -12,12 +12,12 @@ export interface CheckedBatch {
   readonly from: Position;
   readonly to: Position;
   /** The span of each event, in the order of `batch.events`. */
-  readonly spans: readonly Span[];
+  readonly spans: readonly EventSpan[];
   /** Whether a turn starts or ends in it. */
   readonly turning: boolean;
 }
 
-export interface Span extends Position {
+export interface EventSpan extends Position {
   /** The first seq; `seq` is the last. */
   readonly first: number;
 }
@@ -26,7 +26,7 @@ export function checkBatch(batch: ArchiveBatch): CheckedBatch {
   const from = checkCursor(batch.from, "from");
   const to = checkCursor(batch.to, "to");
   if (comparePositions(from, to) > 0) throw invalid(`it ends at ${batch.to}, before its beginning`);
-  const spans: Span[] = [];
+  const spans: EventSpan[] = [];
   let last = from;
   for (const event of batch.events) {
     const span = spanAfter(last, event);
@@ -45,7 +45,7 @@ export function checkBatch(batch: ArchiveBatch): CheckedBatch {
     return new StoreError("INVALID", `archive batch from ${batch.from} to ${batch.to}: ${why}`);
   }
 
-  function spanAfter(before: Position, event: { readonly id: string; readonly first?: number }): Span {
+  function spanAfter(before: Position, event: { readonly id: string; readonly first?: number }): EventSpan {
     const position = parseCursor(event.id);
     if (position === null) throw invalid("one of its events has no position");
     const first = event.first ?? position.seq;
@@ -62,8 +62,8 @@ const MAX_DRAFT_BYTES = 65_536 - 512;
 
 /** @returns the draft as JSON */
 export function checkOutboxRow({ key, draft }: NewOutboxRow): string {
-  if (key.length > MAX_KEY || !WRITER_NAME.test(key))
-    throw new StoreError("INVALID", `an outbox key must be ${WRITER_NAME_WORDS}, at most ${MAX_KEY}`);
+  if (key.length > MAX_KEY || !WRITER_ID_PATTERN.test(key))
+    throw new StoreError("INVALID", `an outbox key must be ${WRITER_ID_RULE}, at most ${MAX_KEY}`);
   const json = JSON.stringify(draft);
   if (Buffer.byteLength(json) > MAX_DRAFT_BYTES)
     throw new StoreError("TOO_LARGE", `the event of outbox row ${key}`);

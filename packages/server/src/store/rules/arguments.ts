@@ -1,5 +1,5 @@
 /** Checks on arguments that both implementations make alike. Throws StoreErrors; never looks at stored rows. */
-import { SESSION_NAME, SESSION_NAME_WORDS } from "../../util/names.ts";
+import { SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../util/names.ts";
 import { parseCursor, type Cursor, type Position } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
@@ -60,8 +60,8 @@ export function checkId(id: string, name: string): string {
 
 /** The id of a new session: one that the log takes too, or else its log could never be erased. */
 export function checkSessionId(id: string): string {
-  if (SESSION_NAME.test(id)) return id;
-  throw new StoreError("INVALID", `a session id must be ${SESSION_NAME_WORDS}`);
+  if (SESSION_ID_PATTERN.test(id)) return id;
+  throw new StoreError("INVALID", `a session id must be ${SESSION_ID_RULE}`);
 }
 
 /**

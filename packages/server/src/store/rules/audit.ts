@@ -29,7 +29,7 @@ export interface AuditHead {
 }
 
 /** The head of a chain without rows. */
-export const NO_AUDIT: AuditHead = { n: 0, hash: "0".repeat(64) };
+export const EMPTY_AUDIT_HEAD: AuditHead = { n: 0, hash: "0".repeat(64) };
 
 export function hashAuditRow(row: Omit<AuditRow, "hash">): string {
   const { tenant, n, at, actor, action, subject, detail, prevHash } = row;

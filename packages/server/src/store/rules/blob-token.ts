@@ -2,10 +2,10 @@
  * The text that lets whoever has it load one blob for a while: which blob of which session, and until when, signed. Pure;
  * looks nothing up.
  */
-import type { Ref } from "../refs.ts";
+import type { SessionRef } from "../refs.ts";
 import { readSigned, signText } from "./signed-text.ts";
 
-export interface BlobGrant extends Ref {
+export interface BlobGrant extends SessionRef {
   readonly blob: string;
   /** Milliseconds since 1970. */
   readonly expires: number;

@@ -1,7 +1,7 @@
 /** What a request under a known key is to do, and what may be kept of it. Pure; both stores go by it. */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
-import type { Begun, KeptAnswer, RequestKey } from "../ports/access.ts";
+import type { BeginResult, StoredResponse, RequestKey } from "../ports/access.ts";
 import { checkId } from "./arguments.ts";
 
 const MAX_BYTES = 256 * 1024;
@@ -15,7 +15,10 @@ export interface RequestState {
 }
 
 /** Null when whoever asks may do it. */
-export function judgeRequest(row: RequestState, digest: string): Exclude<Begun, { state: "yours" }> | null {
+export function resolveIdempotentRequest(
+  row: RequestState,
+  digest: string,
+): Exclude<BeginResult, { state: "yours" }> | null {
   if (row.digest !== digest) return { state: "different" };
   if (row.status !== null) return { state: "done", answer: { status: row.status, body: row.body } };
   return row.isClaimed ? { state: "busy" } : null;
@@ -26,7 +29,7 @@ export function checkRequest({ route, key }: RequestKey): RequestKey {
 }
 
 /** @returns the body as it is stored */
-export function checkAnswer({ status, body }: KeptAnswer): string {
+export function checkAnswer({ status, body }: StoredResponse): string {
   if (!Number.isInteger(status) || status < 100 || status > 599)
     throw new StoreError("INVALID", "a status must be one of HTTP");
   const json = JSON.stringify(body) as string | undefined;

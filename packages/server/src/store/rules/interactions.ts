@@ -12,7 +12,7 @@ export type InteractionKind = InteractionBlock["kind"];
  * - `version`, `digest`: it isn't what the person saw
  * - `late`: its deadline had passed; `early`: its deadline hasn't, or it has none
  */
-export type Refusal = "status" | "version" | "digest" | "late" | "early";
+export type TransitionErrorCode = "status" | "version" | "digest" | "late" | "early";
 
 /** When a status may be reached: before the deadline, only after it, or at any time. */
 type Timing = "before" | "after" | "any";
@@ -24,14 +24,14 @@ export function isPendingStatus(kind: InteractionKind, status: string): boolean 
 }
 
 /** The statuses from which `to` can be reached in one step. */
-export function sourcesOf(kind: InteractionKind, to: string): string[] {
+export function allowedFrom(kind: InteractionKind, to: string): string[] {
   return Object.entries(TRANSITIONS[kind])
     .filter(([, targets]) => targets.includes(to))
     .map(([from]) => from);
 }
 
 /** A stop cancels at any time, and what happened to money is the gateway's word, however late. */
-export function timingOf(kind: InteractionKind, to: string): Timing {
+export function deadlineRule(kind: InteractionKind, to: string): Timing {
   if (kind === "payment" || to === "cancelled") return "any";
   return to === "timed_out" || to === "expired" ? "after" : "before";
 }
@@ -40,12 +40,12 @@ export function timingOf(kind: InteractionKind, to: string): Timing {
  * Whether the order of a payment has the word, and not a change of the request by itself. Without an order there is
  * nobody to ask what became of it: it can be cancelled, and nothing else.
  */
-export function isForItsOrder(kind: InteractionKind, to: string, ordered: boolean): boolean {
+export function isOrderDriven(kind: InteractionKind, to: string, ordered: boolean): boolean {
   return kind === "payment" && (ordered || to !== "cancelled");
 }
 
 /** What the rules look at. */
-export interface Decidable {
+export interface TransitionState {
   readonly kind: InteractionKind;
   readonly status: string;
   readonly version: number;
@@ -53,19 +53,23 @@ export interface Decidable {
   readonly deadline: number | null;
 }
 
-export interface Wish {
+export interface TransitionInput {
   readonly to: string;
   readonly expectVersion?: number;
   readonly expectDigest?: string;
 }
 
 /** Null when the change may be made at `now`. */
-export function refusalOf(current: Decidable, wish: Wish, now: number): Refusal | null {
-  if (!sourcesOf(current.kind, wish.to).includes(current.status)) return "status";
+export function transitionError(
+  current: TransitionState,
+  wish: TransitionInput,
+  now: number,
+): TransitionErrorCode | null {
+  if (!allowedFrom(current.kind, wish.to).includes(current.status)) return "status";
   if (wish.expectVersion !== undefined && wish.expectVersion !== current.version) return "version";
   if (wish.expectDigest !== undefined && wish.expectDigest !== current.digest) return "digest";
   const passed = current.deadline !== null && current.deadline <= now;
-  const timing = timingOf(current.kind, wish.to);
+  const timing = deadlineRule(current.kind, wish.to);
   if (timing === "before" && passed) return "late";
   return timing === "after" && !passed ? "early" : null;
 }

@@ -15,7 +15,7 @@ import {
 } from "../ports/knowledge.ts";
 import { checkCount, checkId, checkLimit, checkText } from "./arguments.ts";
 import { canonicalJson } from "./canonical-json.ts";
-import { scoreOf, snippetOf, type Term, termsOf, type Weighed, wordsOf } from "./search.ts";
+import { scoreOf, snippetOf, type Term, queryTerms, type WeightedTerm, tokenize } from "./search.ts";
 
 export interface Chunk {
   readonly n: number;
@@ -88,14 +88,14 @@ function wrap(line: string): string[] {
 }
 
 export function chunksOf({ title, lines }: Pick<CheckedObject, "title" | "lines">): Chunk[] {
-  const titleWords = wordsOf(title);
+  const titleWords = tokenize(title);
   const chunks: Chunk[] = [];
   let from = 0;
   let chars = 0;
   const close = (to: number): void => {
     const text = lines.slice(from, to).join("\n");
     if (text.trim() !== "") {
-      const words = [...new Set([...titleWords, ...wordsOf(text)])];
+      const words = [...new Set([...titleWords, ...tokenize(text)])];
       chunks.push({ n: chunks.length, firstLine: from + 1, lastLine: to, text, words });
       [from, chars] = [to, 0];
     }
@@ -110,7 +110,7 @@ export function chunksOf({ title, lines }: Pick<CheckedObject, "title" | "lines"
 }
 
 /** A word that no text has: it keeps the words of one base apart from those of all others in one index. */
-export function scopeWord(tenant: string, base: string): string {
+export function scopeToken(tenant: string, base: string): string {
   return `~${createHash("sha256").update(`${tenant}\0${base}`).digest("hex").slice(0, 32)}`;
 }
 
@@ -132,7 +132,7 @@ export function checkQuery(
   if (bases.length === 0 || bases.length > MAX_BASES)
     throw new StoreError("INVALID", `a search is in 1 to ${MAX_BASES} bases`);
   if (words.length > MAX_QUERY_CHARS) throw new StoreError("TOO_LARGE", "the words of a search");
-  return { terms: termsOf(words), limit: checkLimit(limit, MAX_HITS) };
+  return { terms: queryTerms(words), limit: checkLimit(limit, MAX_HITS) };
 }
 
 export function checkRange({ from, to }: { readonly from: number; readonly to: number }): void {
@@ -144,7 +144,7 @@ export function checkRange({ from, to }: { readonly from: number; readonly to: n
 
 export function hitsOf(
   chunks: readonly FoundChunk[],
-  terms: readonly Weighed[],
+  terms: readonly WeightedTerm[],
   words: string,
   limit: number,
 ): KnowledgeHit[] {

@@ -4,10 +4,10 @@
  */
 import { checkCount, checkDuration, checkId, checkLimit, checkText, checkTime } from "./arguments.ts";
 import { StoreError } from "../errors.ts";
-import type { ChangeWish, InteractionRequest, NewAllowance } from "../ports/interactions.ts";
+import type { TransitionRequest, InteractionRequest, NewAllowance } from "../ports/interactions.ts";
 import type { NewKey } from "../ports/access.ts";
 import type { Money } from "./payments.ts";
-import { MAX_NOTICE_BYTES, type NewOrder, type OrderMove } from "../ports/payments.ts";
+import { MAX_NOTICE_BYTES, type NewOrder, type OrderTransition } from "../ports/payments.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { UsageAdd } from "../ports/audit.ts";
 
@@ -43,7 +43,7 @@ export function checkRequest(request: InteractionRequest): void {
   checkDuration(request.deadlineMs ?? 0, "interaction deadlineMs");
 }
 
-export function checkWish({ id, to, by, expectDigest, expectVersion }: ChangeWish): void {
+export function checkTransition({ id, to, by, expectDigest, expectVersion }: TransitionRequest): void {
   checkIds({ id, to, by, expectDigest }, "interaction");
   checkCount(expectVersion ?? 0, "interaction expectVersion");
 }
@@ -57,7 +57,7 @@ export function checkOrder(order: NewOrder): void {
   if (!/^[A-Z]{3}$/.test(order.currency)) throw new StoreError("INVALID", "order currency");
 }
 
-export function checkMove(move: OrderMove): void {
+export function checkOrderTransition(move: OrderTransition): void {
   const { orderNo, gatewayRef, gateway, by, notice } = move;
   checkIds({ orderNo, gatewayRef, gateway, by }, "payment");
   // Types don't reach what was read from the wire.

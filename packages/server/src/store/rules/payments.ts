@@ -20,19 +20,19 @@ export interface Payable extends Money {
   readonly gateway: string;
 }
 
-export interface Word {
+export interface PaymentUpdate {
   readonly to: Exclude<PaymentStatus, "pending">;
   /** What was paid, as the gateway says. */
   readonly paid?: Money;
   readonly gateway?: string;
 }
 
-export type Verdict =
+export type PaymentResolution =
   | { readonly outcome: "won"; readonly steps: readonly PaymentStatus[] }
   | { readonly outcome: "lost" }
   | { readonly outcome: "mismatch"; readonly fields: readonly MismatchField[] };
 
-export function judge(order: Payable, word: Word): Verdict {
+export function resolvePayment(order: Payable, word: PaymentUpdate): PaymentResolution {
   const fields = mismatches(order, word);
   // Looked at first: a wrong amount must be noticed even where it changes nothing.
   if (fields.length > 0) return { outcome: "mismatch", fields };
@@ -40,7 +40,7 @@ export function judge(order: Payable, word: Word): Verdict {
   return steps === null ? { outcome: "lost" } : { outcome: "won", steps };
 }
 
-function mismatches(order: Payable, { paid, gateway }: Word): MismatchField[] {
+function mismatches(order: Payable, { paid, gateway }: PaymentUpdate): MismatchField[] {
   const fields: MismatchField[] = [];
   if (paid !== undefined && paid.amount !== order.amount) fields.push("amount");
   if (paid !== undefined && paid.currency !== order.currency) fields.push("currency");

@@ -2,9 +2,9 @@
  * An event as those see it whom a session was shared with: what was said, not by whom, and not what a person filled into
  * a form. Pure.
  */
-import type { Event } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 
-export function forOthers(event: Event): Event {
+export function redactForShare(event: SessionEvent): SessionEvent {
   const shown = event.type === "form.update" && event.values !== undefined ? { ...event, values: {} } : event;
   if (!("by" in shown)) return shown;
   const { by: _by, ...rest } = shown;

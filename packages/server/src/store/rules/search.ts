@@ -5,7 +5,7 @@
  * - Case, width and the marks on Latin letters don't count: "Ha Noi" finds "Hà Nội".
  * - Scripts without spaces (Chinese, Japanese, Thai …) become pairs of neighbouring characters.
  */
-import { cutText } from "@turnstream/protocol";
+import { truncateText } from "@turnstream/protocol";
 
 /** What a query looks for: a word, or any that begins with it. */
 export interface Term {
@@ -35,12 +35,12 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 
 /** In the order of the text, repeats included. */
-export function wordsOf(text: string): string[] {
+export function tokenize(text: string): string[] {
   return runsOf(text).flatMap(({ word, isUnspaced }) => (isUnspaced ? pairsOf(word) : [word]));
 }
 
 /** The distinct terms of a query, at most MAX_TERMS. */
-export function termsOf(query: string): Term[] {
+export function queryTerms(query: string): Term[] {
   const terms = new Map<string, Term>();
   for (const { word, isUnspaced } of runsOf(query))
     for (const term of isUnspaced ? unspacedTerms(word) : [spacedTerm(word)]) terms.set(term.word, term);
@@ -106,17 +106,17 @@ function folded(text: string): string {
 export const COMMON = 1_000;
 
 /** A term with what it is worth. */
-export interface Weighed extends Term {
+export interface WeightedTerm extends Term {
   readonly weight: number;
 }
 
 /** @param counts in how many pieces each term is, counted up to COMMON or a little more */
-export function weigh(terms: readonly Term[], counts: readonly number[]): Weighed[] {
+export function weightTerms(terms: readonly Term[], counts: readonly number[]): WeightedTerm[] {
   return terms.map((term, n) => ({ ...term, weight: Math.log(1 + (2 * COMMON) / (1 + (counts[n] ?? 0))) }));
 }
 
 /** The terms to look for: rare ones if there are any, since common ones would find almost everything. */
-export function telling(terms: readonly Term[], counts: readonly number[]): Term[] {
+export function selectiveTerms(terms: readonly Term[], counts: readonly number[]): Term[] {
   const known = terms.filter((_, n) => (counts[n] ?? 0) > 0);
   const rare = terms.filter((_, n) => (counts[n] ?? 0) > 0 && (counts[n] ?? 0) <= COMMON);
   return rare.length > 0 ? rare : known;
@@ -128,12 +128,12 @@ const TOGETHER = 0.5;
 const EXACT = 0.2;
 
 export function scoreOf(
-  terms: readonly Weighed[],
+  terms: readonly WeightedTerm[],
   query: string,
   { title, text }: { readonly title: string; readonly text: string },
 ): number {
-  const words = wordsOf(text);
-  const titleWords = wordsOf(title);
+  const words = tokenize(text);
+  const titleWords = tokenize(title);
   let score = 0;
   for (const term of terms) {
     const times = words.filter((word) => matches(term, word)).length;
@@ -161,10 +161,10 @@ export function scoreOf(
 export function snippetOf(terms: readonly Term[], text: string, maxChars: number): string {
   const pieces = text.split(/(?<=[.!?。！？\n])/u).filter((piece) => piece.trim() !== "");
   const counts = pieces.map((piece) => {
-    const words = wordsOf(piece);
+    const words = tokenize(piece);
     return terms.filter((term) => words.some((word) => matches(term, word))).length;
   });
   const best = counts.indexOf(Math.max(0, ...counts));
   const shown = pieces.slice(Math.max(0, best)).join("").replace(/\s+/g, " ").trim();
-  return shown.length <= maxChars ? shown : `${cutText(shown, maxChars - 1)}…`;
+  return shown.length <= maxChars ? shown : `${truncateText(shown, maxChars - 1)}…`;
 }

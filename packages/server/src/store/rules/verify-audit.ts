@@ -3,7 +3,7 @@
  * for reading; never repairs anything.
  */
 import type { Audit } from "../ports/audit.ts";
-import { type AuditHead, type AuditRow, hashAuditRow, NO_AUDIT } from "./audit.ts";
+import { type AuditHead, type AuditRow, hashAuditRow, EMPTY_AUDIT_HEAD } from "./audit.ts";
 
 /**
  * - `missing`: the row was deleted (also: cut off at the end)
@@ -34,7 +34,7 @@ export class AuditChecker {
   readonly #tenant: string;
   readonly #checkpoints: ReadonlyMap<number, string>;
   readonly #lastCheckpoint: number;
-  #head: AuditHead = NO_AUDIT;
+  #head: AuditHead = EMPTY_AUDIT_HEAD;
 
   /** @param checkpoints heads that were kept outside the database */
   constructor(tenant: string, checkpoints: readonly AuditHead[] = []) {
@@ -62,7 +62,7 @@ export class AuditChecker {
 
   end(head: AuditHead | null): AuditFault | null {
     const { n, hash } = this.#head;
-    const given = head ?? NO_AUDIT;
+    const given = head ?? EMPTY_AUDIT_HEAD;
     if (given.n > n || this.#lastCheckpoint > n) return fault(n + 1, "missing");
     if (head === null && n > 0) return fault(n, "headless");
     if (given.n < n) return fault(given.n + 1, "inserted");

@@ -1,7 +1,7 @@
 /** Who is asked to leave by the sweep: everybody whose key or token is good no longer, and nobody else. */
 import { expect, test } from "vitest";
 import type { Connection } from "../../../src/gateway/connection/registry.ts";
-import { endUnwelcome } from "../../../src/gateway/auth/revocation.ts";
+import { closeRevokedConnections } from "../../../src/gateway/auth/revocation.ts";
 
 const NOW = 1_000;
 
@@ -28,7 +28,7 @@ test("of more keys than one question takes, all that were revoked", async () => 
     asked.push(ids.length);
     return new Set(ids.filter(isLive));
   };
-  await endUnwelcome(all, { live }, NOW);
+  await closeRevokedConnections(all, { live }, NOW);
   for (const { caller, left } of all)
     expect(left).toEqual(isLive(caller.key ?? "") ? [] : ["unauthenticated"]);
   expect(Math.max(...asked)).toBeLessThanOrEqual(1_000);
@@ -36,6 +36,6 @@ test("of more keys than one question takes, all that were revoked", async () => 
 
 test("whose time is over, also when the store can't be asked", async () => {
   const [over, own, later] = [connection("k", NOW), connection(null, null), connection("k", NOW + 1)];
-  await expect(endUnwelcome([over, own, later], { live: away }, NOW)).rejects.toThrow("away");
+  await expect(closeRevokedConnections([over, own, later], { live: away }, NOW)).rejects.toThrow("away");
   expect([over.left, own.left, later.left]).toEqual([["unauthenticated"], [], []]);
 });

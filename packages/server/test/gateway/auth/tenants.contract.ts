@@ -6,9 +6,9 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { socketCommands } from "@turnstream/protocol/schema";
 import { WebSocket } from "ws";
-import { ACTIONS } from "../../../src/gateway/auth/access.ts";
+import { SCOPES } from "../../../src/gateway/auth/access.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
-import { makeToken, type TokenGrant } from "../../../src/gateway/auth/tokens.ts";
+import { signToken, type TokenClaims } from "../../../src/gateway/auth/tokens.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
 import { openServer, type TestServer, type Told } from "../test-server.ts";
 
@@ -46,10 +46,10 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
       const revoked = await keyOf(tenant);
       await store.keys.revoke(tenant, revoked.id);
       const now = Date.now();
-      const grant: TokenGrant = { tenant, user, key: null, scopes: ["read"], expiresAt: now + 60_000 };
+      const grant: TokenClaims = { tenant, user, key: null, scopes: ["read"], expiresAt: now + 60_000 };
       const [secret] = server.secrets;
-      const bearer = async (change: Partial<TokenGrant>, by = secret, at = now) => ({
-        authorization: `Bearer ${await makeToken({ ...grant, ...change }, by, at)}`,
+      const bearer = async (change: Partial<TokenClaims>, by = secret, at = now) => ({
+        authorization: `Bearer ${await signToken({ ...grant, ...change }, by, at)}`,
       });
       const good = await bearer({});
       Object.assign(strangers, {
@@ -135,8 +135,8 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
     test("a key does what its scopes say, of every route", async () => {
       const { store } = server.parts;
       const missed: string[] = [];
-      for (const action of ACTIONS) {
-        const scopes = ACTIONS.filter((one) => one !== action);
+      for (const action of SCOPES) {
+        const scopes = SCOPES.filter((one) => one !== action);
         const { secret } = await store.keys.create(server.actor.tenant, { name: "few", scopes });
         const headers = { "x-api-key": secret, "x-user-id": server.actor.user };
         for (const route of withCaller) {

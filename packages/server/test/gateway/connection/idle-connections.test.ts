@@ -6,7 +6,7 @@ import { get, type IncomingMessage, type ServerResponse } from "node:http";
 import { EventEmitter, once } from "node:events";
 import { queryObjects } from "node:v8";
 import { afterEach, expect, test } from "vitest";
-import { nodeRequest } from "../../../src/gateway/http/node-request.ts";
+import { fromNodeRequest } from "../../../src/gateway/http/node-request.ts";
 import { CommandQueue } from "../../../src/gateway/ws/command-queue.ts";
 import { SocketClient } from "../clients.ts";
 import { openServer, type TestServer } from "../test-server.ts";
@@ -62,7 +62,7 @@ test("who asks late whether the client has left is told that it has", async () =
   const outgoing = Object.assign(new EventEmitter(), { destroyed: false, writableFinished: false });
   const incoming = { method: "GET", headers: {} } as IncomingMessage;
   const request = () =>
-    nodeRequest(incoming, outgoing as unknown as ServerResponse, { url: "/", from: "here" });
+    fromNodeRequest(incoming, outgoing as unknown as ServerResponse, { url: "/", from: "here" });
   const early = request().signal;
   expect(early.aborted).toBe(false);
   const late = request();

@@ -1,7 +1,11 @@
 /** The one timer of all connections: everyone has his turn, a few at a time, and everyone is told when we close. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Caller } from "../../../src/gateway/caller.ts";
-import { type Connection, Connections, type Leaving } from "../../../src/gateway/connection/registry.ts";
+import {
+  type Connection,
+  ConnectionRegistry,
+  type DisconnectReason,
+} from "../../../src/gateway/connection/registry.ts";
 
 const BEAT_MS = 1_000;
 const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
@@ -9,12 +13,12 @@ const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresA
 class Fake implements Connection {
   readonly caller = caller;
   readonly held = 1;
-  readonly #connections: Connections;
+  readonly #connections: ConnectionRegistry;
   beats = 0;
-  left: Leaving | null = null;
+  left: DisconnectReason | null = null;
   isDestroyed = false;
 
-  constructor(connections: Connections) {
+  constructor(connections: ConnectionRegistry) {
     this.#connections = connections;
     connections.add(this);
   }
@@ -23,7 +27,7 @@ class Fake implements Connection {
     this.beats++;
   }
 
-  leave(why: Leaving): void {
+  leave(why: DisconnectReason): void {
     this.left = why;
     this.#connections.delete(this);
   }
@@ -43,7 +47,7 @@ afterEach(() => {
 
 describe("connections", () => {
   test("are each visited once a second, a few at a time", () => {
-    const connections = new Connections(() => undefined);
+    const connections = new ConnectionRegistry(() => undefined);
     const all = Array.from({ length: 1000 }, () => new Fake(connections));
     vi.advanceTimersByTime(BEAT_MS / 20);
     expect(all.filter(({ beats }) => beats > 0).length).toBe(50);
@@ -54,7 +58,7 @@ describe("connections", () => {
   });
 
   test("that come and go meanwhile neither miss their visit nor keep others from theirs", () => {
-    const connections = new Connections(() => undefined);
+    const connections = new ConnectionRegistry(() => undefined);
     const all = Array.from({ length: 100 }, () => new Fake(connections));
     for (let i = 0; i < 200; i++) {
       vi.advanceTimersByTime(BEAT_MS / 20);
@@ -70,7 +74,7 @@ describe("connections", () => {
 
   test("one that fails doesn't keep the others from their visit", () => {
     const errors: unknown[] = [];
-    const connections = new Connections((error) => errors.push(error));
+    const connections = new ConnectionRegistry((error) => errors.push(error));
     const bad = new Fake(connections);
     bad.beat = () => {
       throw new Error("boom");
@@ -82,7 +86,7 @@ describe("connections", () => {
   });
 
   test("are told to go when we close, cut off if they don't, and refused afterwards", async () => {
-    const connections = new Connections(() => undefined);
+    const connections = new ConnectionRegistry(() => undefined);
     const polite = new Fake(connections);
     const stubborn = new Fake(connections);
     stubborn.leave = () => undefined;

@@ -1,7 +1,7 @@
 /** The bounded queue before a transport: what it takes, keeps and drops, whatever comes in whatever order. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { QueuedOutlet, type Transport } from "../../../src/gateway/connection/send-queue.ts";
+import { SendQueue, type Transport } from "../../../src/gateway/connection/send-queue.ts";
 
 /** A transport that holds up to so many bytes, and passes them on when it is told to. */
 class Pipe implements Transport {
@@ -41,7 +41,7 @@ class Pipe implements Transport {
 function open({ enough = 10, maxBytes = 20 } = {}) {
   const pipe = new Pipe(enough);
   const heard: string[] = [];
-  const outlet = new QueuedOutlet(
+  const outlet = new SendQueue(
     pipe,
     {
       flushed: () => heard.push("flushed"),

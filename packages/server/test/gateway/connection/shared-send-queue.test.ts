@@ -2,15 +2,15 @@
  * Several sessions on one connection, whose other side reads whenever it likes: who has the most waiting gives way, comes
  * back in turn, and every session is told without a gap and without a repeat, or says that it begins anew.
  */
-import { emptyState, type Event, fold, restore, type Snapshot } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, restore, type Snapshot } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createFeeds } from "../../../src/gateway/feed/session-feeds.ts";
-import { QueuedOutlet, type Transport } from "../../../src/gateway/connection/send-queue.ts";
-import { type SocketSide, SocketViewer } from "../../../src/gateway/ws/subscriber.ts";
+import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
+import { SendQueue, type Transport } from "../../../src/gateway/connection/send-queue.ts";
+import { type SocketHandle, SocketSubscriber } from "../../../src/gateway/ws/subscriber.ts";
 import { textFrame } from "../../../src/gateway/encoding/ws-frame.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { titles } from "../../log/drafts.ts";
 import { World } from "../../session/session-harness.ts";
 import { choice, type Frame, readFrames } from "../test-subscriber.ts";
@@ -48,8 +48,8 @@ class Link implements Transport {
 
 const seen = { setBack: 0, slow: 0 };
 
-class CountedViewer extends SocketViewer {
-  override setBack(at: Parameters<SocketViewer["setBack"]>[0]): void {
+class CountedViewer extends SocketSubscriber {
+  override setBack(at: Parameters<SocketSubscriber["setBack"]>[0]): void {
     if (at !== null) seen.setBack++;
     super.setBack(at);
   }
@@ -58,10 +58,10 @@ class CountedViewer extends SocketViewer {
 class Shared {
   readonly link = new Link();
   readonly worlds: World[] = [];
-  readonly outlet: QueuedOutlet;
-  readonly #viewers: SocketViewer[] = [];
-  readonly #parts = { log: createMemoryLog(), store: memoryStore() };
-  readonly feeds = createFeeds({
+  readonly outlet: SendQueue;
+  readonly #viewers: SocketSubscriber[] = [];
+  readonly #parts = { log: createMemoryLog(), store: createMemoryStore() };
+  readonly feeds = createSessionFeeds({
     ...this.#parts,
     limits: { turns: 20 },
     addressesOf: () => (blob) => blob,
@@ -74,7 +74,7 @@ class Shared {
     const flushed = () => {
       for (const { subscription } of this.#viewers) subscription?.flushed();
     };
-    this.outlet = new QueuedOutlet(this.link, { flushed, drained: ignore, closed: ignore }, queueBytes);
+    this.outlet = new SendQueue(this.link, { flushed, drained: ignore, closed: ignore }, queueBytes);
   }
 
   async add(title = ""): Promise<void> {
@@ -84,7 +84,7 @@ class Shared {
   }
 
   subscribe(): void {
-    const side: SocketSide = {
+    const side: SocketHandle = {
       outlet: this.outlet,
       reply: (reply) => this.outlet.sendKept(textFrame(JSON.stringify(reply))),
       forget: () => undefined,
@@ -125,7 +125,7 @@ class Shared {
         state = restore(frame["snapshot"] as Snapshot);
         isAnew = false;
       } else {
-        const event = frame as unknown as Event;
+        const event = frame as unknown as SessionEvent;
         const seq = Number(event.id.split("-")[1]);
         if (isAnew || seq !== state.seq + 1) throw new Error(`${event.id} after ${state.seq}`);
         state = fold(state, event);

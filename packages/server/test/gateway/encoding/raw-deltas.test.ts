@@ -2,9 +2,14 @@
 import { emptyState, type EventDraft, fold, type SessionState } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { framesOfEvent, tellingOf, textOfFrame, textOfSpoken } from "../../../src/gateway/encoding/encode.ts";
-import { type FoldOn, HeadState } from "../../../src/gateway/feed/live-state.ts";
-import { moreOf, saidAtOnce, sayingOf } from "../../../src/gateway/encoding/raw-deltas.ts";
+import {
+  encodeEvent,
+  createEncodingTarget,
+  frameText,
+  rawDeltaFrame,
+} from "../../../src/gateway/encoding/encode.ts";
+import { type FoldFunction, LiveState } from "../../../src/gateway/feed/live-state.ts";
+import { extractRawText, mergedDelta, matchDeltaRun } from "../../../src/gateway/encoding/raw-deltas.ts";
 import { formatLine, LogEntry } from "../../../src/log/entry.ts";
 
 const PLACE = { turn: "t,1", run: 'r"{', block: "b\\", index: 3 };
@@ -22,9 +27,9 @@ describe("a block that is being spoken", () => {
   test("more of it is the JSON of its text, whatever the text is", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (first, next) => {
-        const saying = sayingOf(entryOf(delta(first)));
+        const saying = matchDeltaRun(entryOf(delta(first)));
         expect(saying).not.toBeNull();
-        expect(saying && moreOf(saying, entryOf(delta(next)))).toBe(JSON.stringify(next));
+        expect(saying && extractRawText(saying, entryOf(delta(next)))).toBe(JSON.stringify(next));
       }),
     );
   });
@@ -40,8 +45,8 @@ describe("a block that is being spoken", () => {
     ["another order of fields", { text: "x", type: "text.delta", ...PLACE }],
     ["a text that is none", { type: "text.delta", ...PLACE, text: 7 }],
   ])("%s is not more of it", ([, draft]) => {
-    const saying = sayingOf(entryOf(delta("Hello")));
-    expect(saying && moreOf(saying, entryOf(draft))).toBeNull();
+    const saying = matchDeltaRun(entryOf(delta("Hello")));
+    expect(saying && extractRawText(saying, entryOf(draft))).toBeNull();
   });
 
   test.for<[string, object]>([
@@ -50,7 +55,7 @@ describe("a block that is being spoken", () => {
     ["the end of a block", { type: "text.end", ...PLACE, final: true }],
     ["arguments of a call", { type: "tool_call.delta", ...PLACE, args: "x" }],
   ])("%s begins nothing", ([, draft]) => {
-    expect(sayingOf(entryOf(draft))).toBeNull();
+    expect(matchDeltaRun(entryOf(draft))).toBeNull();
   });
 
   test("said at once, it folds to what it folds to one by one", () => {
@@ -59,10 +64,10 @@ describe("a block that is being spoken", () => {
         const entries = spoken(texts);
         const [first] = entries;
         const last = entries.at(-1);
-        const saying = first === undefined ? null : sayingOf(first);
+        const saying = first === undefined ? null : matchDeltaRun(first);
         if (saying === null || last === undefined) throw new Error("it is a delta");
-        const more = entries.map((entry) => moreOf(saying, entry) ?? "");
-        expect(fold(opened(), saidAtOnce(saying, more, last))).toEqual(
+        const more = entries.map((entry) => extractRawText(saying, entry) ?? "");
+        expect(fold(opened(), mergedDelta(saying, more, last))).toEqual(
           entries.reduce((state, entry) => fold(state, entry.event), opened()),
         );
       }),
@@ -71,21 +76,21 @@ describe("a block that is being spoken", () => {
 
   test.for(["socket", "sse"] as const)("told from its text, it is the same on a %s", (wire) => {
     const choice = { dialect: "blocks", wire, includeToolTags: false } as const;
-    const telling = tellingOf(choice, "ses_1", (blob) => blob);
+    const telling = createEncodingTarget(choice, "ses_1", (blob) => blob);
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (texts) => {
         const entries = spoken(texts);
-        const steps = new HeadState(opened(), foldOn).take(entries, true);
+        const steps = new LiveState(opened(), foldOn).take(entries, true);
         expect(steps.slice(1).every((step) => "said" in step)).toBe(true);
         const told = steps
           .slice(1)
-          .map((step) => ("said" in step ? textOfSpoken(telling, step.head, step.said, step.cursor) : ""));
+          .map((step) => ("said" in step ? rawDeltaFrame(telling, step.head, step.said, step.cursor) : ""));
         let state = opened();
         const plain = entries.flatMap(({ event }) => {
           const before = state;
           state = fold(before, event);
-          const { frames } = framesOfEvent(choice, null, event, before, state);
-          return frames.map((frame) => textOfFrame(telling, frame));
+          const { frames } = encodeEvent(choice, null, event, before, state);
+          return frames.map((frame) => frameText(telling, frame));
         });
         expect(told).toEqual(plain.slice(1));
       }),
@@ -98,7 +103,7 @@ describe("the session where a feed stands", () => {
     const looks = fc.array(fc.tuple(fc.string(), fc.boolean(), fc.boolean()), { minLength: 1 });
     fc.assert(
       fc.property(looks, (deltas) => {
-        const head = new HeadState(opened(), foldOn);
+        const head = new LiveState(opened(), foldOn);
         let plain = opened();
         for (const [n, [text, isPlain, isLookedAt]] of deltas.entries()) {
           const entry = entryOf({ type: "text.delta", ...SPOKEN, text }, n + 5);
@@ -114,7 +119,7 @@ describe("the session where a feed stands", () => {
   });
 });
 
-const foldOn: FoldOn = (before, event) => ({ before, after: fold(before, event) });
+const foldOn: FoldFunction = (before, event) => ({ before, after: fold(before, event) });
 const SPOKEN = { turn: "t", run: "r", block: "b", index: 0 };
 
 function spoken(texts: readonly string[]): LogEntry[] {

@@ -6,21 +6,21 @@ import { formatSse, type SseMessage, toWireJson } from "@turnstream/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Caller } from "../../../src/gateway/caller.ts";
-import { Connections } from "../../../src/gateway/connection/registry.ts";
-import type { OpenStream } from "../../../src/gateway/http/route.ts";
+import { ConnectionRegistry } from "../../../src/gateway/connection/registry.ts";
+import type { StreamHandler } from "../../../src/gateway/http/route.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
 import { textFrame } from "../../../src/gateway/encoding/ws-frame.ts";
-import { answerWithStream, webStream } from "../../../src/gateway/sse/transports.ts";
+import { startEventStream, toWebStream } from "../../../src/gateway/sse/transports.ts";
 import { StreamClient } from "../clients.ts";
 
 const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
 const nothing = { flushed() {}, drained() {}, closed() {}, beat() {}, fail() {}, restarts() {} };
-const connections = new Connections(() => undefined);
+const connections = new ConnectionRegistry(() => undefined);
 
-let open: OpenStream;
+let open: StreamHandler;
 const options = () => ({ caller, connections, limits: DEFAULT_GATEWAY_LIMITS, open, random: () => 0.5 });
 const server = createServer((_request, response) =>
-  answerWithStream(response, { status: 200, headers: {} }, options()),
+  startEventStream(response, { status: 200, headers: {} }, options()),
 );
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const ways: Record<string, () => Promise<StreamClient>> = {
   http: () => StreamClient.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`),
-  web: async () => StreamClient.of(new Response(webStream(options(), new AbortController().signal))),
+  web: async () => StreamClient.of(new Response(toWebStream(options(), new AbortController().signal))),
 };
 
 /** Tells each text as the data of one event, and again as the text of a frame. */
@@ -109,7 +109,7 @@ describe("a web stream", () => {
         closed: () => heard.push("closed"),
       };
     };
-    const reader = webStream(options(), new AbortController().signal).getReader();
+    const reader = toWebStream(options(), new AbortController().signal).getReader();
     expect(sent.filter((one) => one === "written").length).toBeLessThanOrEqual(3);
     expect(sent.filter((one) => one === "queued").length).toBe(32);
     expect(sent.at(-1)).toBe("dropped");

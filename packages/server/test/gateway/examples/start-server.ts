@@ -5,13 +5,13 @@ import {
   createServer,
   migrate,
   openDatabase,
-  postgresStore,
+  createPostgresStore,
 } from "@turnstream/server";
 
 export async function startServer(redis: string, postgres: string, secret: string, port: number) {
   const db = openDatabase({ url: postgres });
   await migrate(db);
-  const store = postgresStore(db);
+  const store = createPostgresStore(db);
   const log = await createRedisLog({ url: redis });
   const signals = createRedisSignals({ url: redis });
   const server = createServer({

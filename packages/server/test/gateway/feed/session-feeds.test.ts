@@ -3,7 +3,7 @@ import {
   emptyState,
   foldAll,
   restore,
-  type Event,
+  type SessionEvent,
   fold,
   type SessionState,
   type Snapshot,
@@ -14,22 +14,22 @@ import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { expectSame, framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { afterEach, expect, test } from "vitest";
-import { createFeeds } from "../../../src/gateway/feed/session-feeds.ts";
-import type { Feeds } from "../../../src/gateway/subscription/types.ts";
+import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
+import type { SessionFeeds } from "../../../src/gateway/subscription/types.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { World } from "../../session/session-harness.ts";
 import { choice, type Frame, settled, TestViewer, until } from "../test-subscriber.ts";
 
-const open: Feeds[] = [];
+const open: SessionFeeds[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((feeds) => feeds.close()));
 });
 
-async function stage(): Promise<{ world: World; feeds: Feeds }> {
-  const world = await World.make({ log: createMemoryLog(), store: memoryStore() });
-  const feeds = createFeeds({
+async function stage(): Promise<{ world: World; feeds: SessionFeeds }> {
+  const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
+  const feeds = createSessionFeeds({
     ...world.parts,
     limits: { turns: 20 },
     addressesOf: () => (blob) => `https://blobs.example/${blob}`,
@@ -42,7 +42,7 @@ async function stage(): Promise<{ world: World; feeds: Feeds }> {
 }
 
 /** Two turns, the second under way. */
-function talk(): Event[] {
+function talk(): SessionEvent[] {
   const w = new LogWriter().session();
   for (const turn of ["t1", "t2"]) {
     w.add({ type: "message.add", message: `m-${turn}`, text: "Hello" });
@@ -66,7 +66,7 @@ function folded(frames: readonly Frame[], from?: SessionState): SessionState {
   for (const frame of frames) {
     const { session_id: _, ...rest } = frame;
     if (rest["type"] === "snapshot") state = restore(rest["snapshot"] as Snapshot);
-    else if (rest["type"] !== "subscribed") state = fold(state, rest as unknown as Event);
+    else if (rest["type"] !== "subscribed") state = fold(state, rest as unknown as SessionEvent);
   }
   return state;
 }

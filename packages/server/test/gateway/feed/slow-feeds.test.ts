@@ -3,13 +3,13 @@ import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { decodeAll, expectSame } from "@turnstream/conformance/support/replay.ts";
-import { emptyState, type Event, fold, restore, type Snapshot, snapshot } from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, restore, type Snapshot, snapshot } from "@turnstream/protocol";
 import { responses, type ResponsesFrame } from "@turnstream/protocol/responses";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createFeeds } from "../../../src/gateway/feed/session-feeds.ts";
+import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { World } from "../../session/session-harness.ts";
 import { choice, type Frame, settled, TestViewer } from "../test-subscriber.ts";
 
@@ -24,7 +24,7 @@ const SHOWN = {
       state =
         frame["type"] === "snapshot"
           ? restore(frame["snapshot"] as Snapshot)
-          : fold(state, frame as unknown as Event);
+          : fold(state, frame as unknown as SessionEvent);
     return snapshot(state);
   },
   blocks: (viewer: TestViewer) => {
@@ -59,8 +59,8 @@ test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one
   const seen = { slow: 0 };
   await fc.assert(
     fc.asyncProperty(legalLog(80), fc.array(fc.nat(5), { minLength: 6 }), async (events, moves) => {
-      const world = await World.make({ log: createMemoryLog(), store: memoryStore() });
-      const feeds = createFeeds({
+      const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
+      const feeds = createSessionFeeds({
         ...world.parts,
         limits: { turns: 20 },
         addressesOf: () => (blob) => blob,

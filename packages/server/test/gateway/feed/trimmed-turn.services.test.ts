@@ -8,7 +8,7 @@ import { blocks } from "@turnstream/protocol/blocks";
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createServer, type Server } from "../../../src/gateway/create-server.ts";
-import { archiveSession, trimSession } from "../../../src/session/archive/archive.ts";
+import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import { realParts } from "../../runtime/real-backend.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
 import { plain, World } from "../../session/session-harness.ts";
@@ -49,7 +49,7 @@ async function begun(): Promise<World> {
   await world.append({ type: "text.start", ...block, part: false });
   for (const text of ["so ", "much ", "was "]) await world.append({ type: "text.delta", ...block, text });
   await archiveSession(parts, world.ref);
-  await trimSession(parts, world.ref);
+  await trimLog(parts, world.ref);
   return world;
 }
 
@@ -85,7 +85,7 @@ test.each(["while it runs", "once it is over"])("it is all there %s", async (whe
   if (when === "once it is over") {
     await finish(world);
     await archiveSession(parts, world.ref);
-    await trimSession(parts, world.ref);
+    await trimLog(parts, world.ref);
   }
   const viewers = DIALECTS.flatMap((dialect) =>
     (["socket", "sse"] as const).map((wire) =>

@@ -4,10 +4,10 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Gateway } from "../../../src/gateway/gateway.ts";
-import { say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { Stage } from "../../runtime/turn-harness.ts";
 import { SocketClient, StreamClient } from "../clients.ts";
 import { honoApp } from "../examples/in-hono.ts";
@@ -19,7 +19,7 @@ let gateway: Gateway;
 let server: Server;
 let url: string;
 let auth: Record<string, string>;
-let ref: Ref;
+let ref: SessionRef;
 
 const at = (end: string) => `${url}/api/v1/sessions/${ref.session}${end}`;
 
@@ -29,7 +29,7 @@ describe.each([
 ])("in %s", (_, appOf) => {
   beforeEach(async () => {
     stage = await Stage.open(memoryParts());
-    const model = scripted(({ text }) => [say(`You said ${text}.`)]);
+    const model = scriptedModel(({ text }) => [script.text(`You said ${text}.`)]);
     await stage.worker([defineAgent({ name: "a", title: false, model })], { ttlMs: 20_000 });
     const mounted = appOf({ ...stage.parts, secrets: ["s".repeat(32)] }, 0);
     gateway = mounted.gateway;

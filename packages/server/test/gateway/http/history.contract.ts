@@ -1,14 +1,14 @@
 /** What was said, by HTTP: pages of history and of turns, snapshots, end states; stopping and trying again. */
-import { blocksOf, foldAll, restore, type Snapshot, snapshot } from "@turnstream/protocol";
-import { type History, historyOf, turnMessages } from "@turnstream/protocol/blocks";
+import { listBlocks, foldAll, restore, type Snapshot, snapshot } from "@turnstream/protocol";
+import { type BlocksHistory, toHistory, turnMessages } from "@turnstream/protocol/blocks";
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { afterEach, describe, expect, it } from "vitest";
-import { call, fail, hang, say, think } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
 import { Desk } from "../gateway-harness.ts";
@@ -31,16 +31,19 @@ const guide = defineAgent({
     look: tool({ label: "Looking", rerun: "always", run: () => held().then(() => "free beds") }),
     book: tool({ label: "Booking", approval: true, run: () => "booked" }),
   },
-  model: scripted(({ text, step }) => {
-    if (text === "hang") return [say("One moment"), hang()];
-    if (text === "fail") return [fail({ status: 500 }, { times: 1 }), say("now it works")];
-    if (text === "form") return [call("request_form", FORM)];
+  model: scriptedModel(({ text, step }) => {
+    if (text === "hang") return [script.text("One moment"), script.hang()];
+    if (text === "fail") return [script.error({ status: 500 }, { times: 1 }), script.text("now it works")];
+    if (text === "form") return [script.toolCall("request_form", FORM)];
     if (text === "slow")
       return step < 2
-        ? [think("Let me see. ".repeat(5), { paceMs: 2 }), call("look")]
-        : [say("It is so. ".repeat(10), { paceMs: 4 })];
-    if (text === "book") return step === 0 ? [think("hm"), call("book")] : [say("Booked.")];
-    return step === 0 ? [think("hm"), call("look")] : [say(`All about ${text}.`)];
+        ? [script.reasoning("Let me see. ".repeat(5), { paceMs: 2 }), script.toolCall("look")]
+        : [script.text("It is so. ".repeat(10), { paceMs: 4 })];
+    if (text === "book")
+      return step === 0 ? [script.reasoning("hm"), script.toolCall("book")] : [script.text("Booked.")];
+    return step === 0
+      ? [script.reasoning("hm"), script.toolCall("look")]
+      : [script.text(`All about ${text}.`)];
   }),
 });
 
@@ -54,7 +57,7 @@ function answers(client: BlocksClient): unknown {
 
 export function historyContract(name: string, makeParts: () => Promise<StageParts>): void {
   let desk: Desk;
-  const open = async (): Promise<Ref> => {
+  const open = async (): Promise<SessionRef> => {
     desk = await Desk.open(await makeParts());
     await desk.stage.worker([guide]);
     return desk.stage.session();
@@ -87,7 +90,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const [{ key }] = (await desk.json("GET", `/sessions/${ref.session}/interactions?limit=1`))
         .interactions;
       await desk.json("POST", `/sessions/${ref.session}/interactions/${key}/decline`, { go_on: false });
-      const whole = historyOf(await stage.state(ref));
+      const whole = toHistory(await stage.state(ref));
       for (const limit of [1, 2, 4, 6, 50]) {
         const all = await pages(`/sessions/${ref.session}/history`, limit);
         expect(all.flatMap(({ messages }) => messages)).toEqual(JSON.parse(JSON.stringify(whole.messages)));
@@ -132,7 +135,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       }
       const { id } = await stage.ended(ref, (turn) => turn.message?.id === message);
       const whole = new BlocksClient();
-      whole.load(historyOf(await stage.state(ref)));
+      whole.load(toHistory(await stage.state(ref)));
       for (const { history, stream } of reloads) {
         const client = new BlocksClient();
         client.load(history);
@@ -182,7 +185,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const waiting = (): Promise<{ interactions: { key: string; digest: string }[] }> =>
         desk.json("GET", `${path}/interactions?status=pending`);
       await expect.poll(async () => (await waiting()).interactions.length, { timeout: 40_000 }).toBe(1);
-      const history: History = await desk.json("GET", `${path}/history`);
+      const history: BlocksHistory = await desk.json("GET", `${path}/history`);
       const [asked] = (await waiting()).interactions;
       expect(history).toMatchObject({
         agent_status: "running",
@@ -193,7 +196,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const decided = await desk.json("POST", `${path}/interactions/${asked?.key}/decide`, decide);
       expect(decided.interaction).toMatchObject({ status: "approved", changes: [{ by: stage.actor.user }] });
       await stage.ended(ref, (turn) => turn.message?.id === message);
-      const later: History = await desk.json("GET", `${path}/history`);
+      const later: BlocksHistory = await desk.json("GET", `${path}/history`);
       expect(later).toMatchObject({ agent_status: "idle", pending_approval: null, pending: [] });
       const places = later.messages.map(({ display_type }) => display_type);
       expect(places.filter((place) => place === "group_end")).toHaveLength(1);
@@ -236,7 +239,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const retried = await desk.json("POST", `${path}/turns/${failed.id}/retry`);
       expect(retried.receipt).toBe("retrying");
       const again = await stage.ended(ref, ({ id }) => id === retried.turn_id);
-      expect(blocksOf(again).at(-1)).toMatchObject({ kind: "text", text: "now it works" });
+      expect(listBlocks(again).at(-1)).toMatchObject({ kind: "text", text: "now it works" });
       expect(turnMessages(again).length).toBeGreaterThan(0);
     });
 

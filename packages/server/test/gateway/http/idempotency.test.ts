@@ -1,11 +1,11 @@
 /** Every POST that makes something makes it once under its `idempotency-key`. Walks the table: a new route has to be listed. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
-import { fail, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { StoreError } from "../../../src/store/errors.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { Desk } from "../gateway-harness.ts";
 import { memoryParts } from "../test-server.ts";
 
@@ -37,11 +37,13 @@ interface Making {
 }
 
 let desk: Desk;
-let ref: Ref;
+let ref: SessionRef;
 beforeEach(async () => {
   desk = await Desk.open(memoryParts());
-  const model = scripted(({ text }) =>
-    text === "fail" ? [fail({ status: 500 }, { times: 1 }), say("now")] : [say("yes")],
+  const model = scriptedModel(({ text }) =>
+    text === "fail"
+      ? [script.error({ status: 500 }, { times: 1 }), script.text("now")]
+      : [script.text("yes")],
   );
   const agent = defineAgent({ name: "a", title: false, retries: { tries: 1 }, model });
   await desk.stage.worker([agent]);

@@ -1,24 +1,24 @@
 /** The pure pieces of the front door: JSON from outside, the table of routes, errors, what may be logged. */
-import { ERRORS, type ErrorWord, FORM_PROBLEMS } from "@turnstream/protocol";
+import { ERRORS, type ErrorCode, FORM_PROBLEMS } from "@turnstream/protocol";
 import { errorReply } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { errorAnswer, HTTP_STATUS, Refused } from "../../../src/gateway/errors.ts";
-import { loggedPath } from "../../../src/gateway/create-server.ts";
-import { type Route, route } from "../../../src/gateway/http/route.ts";
+import { toErrorResponse, HTTP_STATUS, RequestError } from "../../../src/gateway/errors.ts";
+import { redactPath } from "../../../src/gateway/create-server.ts";
+import { type Route, defineRoute } from "../../../src/gateway/http/route.ts";
 import { createRouter } from "../../../src/gateway/http/router.ts";
-import { readJson } from "../../../src/gateway/untrusted-json.ts";
+import { parseUntrustedJson } from "../../../src/gateway/untrusted-json.ts";
 import { LogError } from "../../../src/log/errors.ts";
 import { FormError } from "../../../src/session/interactions/submit-form.ts";
 import { BlobError } from "../../../src/session/blobs/open-blob.ts";
-import { UnfitError } from "../../../src/session/validation-error.ts";
+import { InputValidationError } from "../../../src/session/validation-error.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 
 describe("JSON from outside", () => {
   test("is what it says", () => {
     for (const text of ["null", "5", '"x"', '{"a":[{"b":null}],"prototype":1,"constructor":2}'])
-      expect(readJson(text)).toEqual(JSON.parse(text));
-    expect(readJson(`${"[".repeat(64)}${"]".repeat(64)}`)).toBeDefined();
+      expect(parseUntrustedJson(text)).toEqual(JSON.parse(text));
+    expect(parseUntrustedJson(`${"[".repeat(64)}${"]".repeat(64)}`)).toBeDefined();
   });
 
   test.each([
@@ -30,12 +30,12 @@ describe("JSON from outside", () => {
     `${"[".repeat(65)}${"]".repeat(65)}`,
     `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
   ])("is refused: %#", (text) => {
-    expect(() => readJson(text)).toThrow(Refused);
+    expect(() => parseUntrustedJson(text)).toThrow(RequestError);
   });
 });
 
 function made(method: Route["method"], path: string): Route {
-  return route({ method, path, does: "", action: null, handle: async () => ({ status: 204 }) });
+  return defineRoute({ method, path, does: "", action: null, handle: async () => ({ status: 204 }) });
 }
 
 describe("the table of routes", () => {
@@ -81,8 +81,8 @@ describe("the table of routes", () => {
 
 describe("whatever was thrown", () => {
   test("has a status for every word, and fits the shape", () => {
-    for (const word of Object.keys(ERRORS) as ErrorWord[]) {
-      const { status, reply, isOurs } = errorAnswer(new Refused(word, "words"));
+    for (const word of Object.keys(ERRORS) as ErrorCode[]) {
+      const { status, reply, isOurs } = toErrorResponse(new RequestError(word, "words"));
       expect([status, isOurs]).toEqual([HTTP_STATUS[word], false]);
       expect(errorReply.parse(reply)).toEqual({
         error: word,
@@ -110,29 +110,31 @@ describe("whatever was thrown", () => {
     [new TypeError("x is not a function"), 500, "SERVER_ERROR", true],
     ["a string", 500, "SERVER_ERROR", true],
   ])("%s", (error, status, word, isOurs) => {
-    const answer = errorAnswer(error);
+    const answer = toErrorResponse(error);
     expect(answer).toMatchObject({ status, isOurs, reply: { error: word } });
     if (isOurs && error instanceof Error) expect(answer.reply.message).not.toContain(error.message);
   });
 
   test("tells a person what doesn't fit, without ids and the store's own words", () => {
-    const { reply } = errorAnswer(new UnfitError("approval s_1", "seats: 0 is not more than 0"));
+    const { reply } = toErrorResponse(
+      new InputValidationError("approval s_1", "seats: 0 is not more than 0"),
+    );
     expect(reply).toMatchObject({ error: "BAD_REQUEST", message: "seats: 0 is not more than 0" });
-    const form = errorAnswer(new FormError("s_2", [{ field: "email", problem: "required" }]));
+    const form = toErrorResponse(new FormError("s_2", [{ field: "email", problem: "required" }]));
     expect(form.reply.message).toBe(`email: ${FORM_PROBLEMS.required}`);
   });
 
   test("says where a body is wrong, and never what was sent", () => {
     const { error } = z.strictObject({ a: z.object({ b: z.int() }) }).safeParse({ a: { b: "hunter2" } });
-    const { reply } = errorAnswer(error);
+    const { reply } = toErrorResponse(error);
     expect(reply.message).toMatch(/^a[.]b: /);
     expect(reply.message).not.toContain("hunter2");
   });
 });
 
 test("what lets somebody in is left out of an address that is logged", () => {
-  expect(loggedPath("/api/v1/socket?ticket=x&dialect=blocks")).toBe("/api/v1/socket");
-  expect(loggedPath("/api/v1/blobs/secret.sig")).toBe("/api/v1/blobs/*");
-  expect(loggedPath("/x/api/v1/shares/secret/fork?a\nb")).toBe("/x/api/v1/shares/*/fork");
-  expect(loggedPath("/api/v1/sessions/s/shares/id")).toBe("/api/v1/sessions/s/shares/*");
+  expect(redactPath("/api/v1/socket?ticket=x&dialect=blocks")).toBe("/api/v1/socket");
+  expect(redactPath("/api/v1/blobs/secret.sig")).toBe("/api/v1/blobs/*");
+  expect(redactPath("/x/api/v1/shares/secret/fork?a\nb")).toBe("/x/api/v1/shares/*/fork");
+  expect(redactPath("/api/v1/sessions/s/shares/id")).toBe("/api/v1/sessions/s/shares/*");
 });

@@ -1,7 +1,7 @@
 /** Interactions, allowances, blobs, files, knowledge and memories, by HTTP. */
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
 import { ask, newSession } from "../pending-interactions.ts";
 import { Desk } from "../gateway-harness.ts";
@@ -10,7 +10,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
   describe(`resources over HTTP on ${name}`, () => {
     let desk: Desk;
     let parts: StageParts;
-    let ref: Ref;
+    let ref: SessionRef;
     let path: string;
     beforeEach(async () => {
       parts = await makeParts();

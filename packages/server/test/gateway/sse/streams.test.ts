@@ -2,11 +2,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { postMessageReply, responsesFrameSchema } from "@turnstream/protocol/schema";
 import { createGateway } from "../../../src/gateway/gateway.ts";
-import { call, fail, say, wait } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { Stage } from "../../runtime/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
 import { memoryParts, openServer, type TestServer } from "../test-server.ts";
@@ -19,24 +19,26 @@ const SLOW = "It\n\n took a while.";
 
 const agent = defineAgent({
   name: "a",
-  model: scripted(({ text, step }) => {
-    if (text === "slow") return [say("It"), wait(300), say(" took a while.")];
-    if (text === "slower") return [say("It"), wait(1_000), say(" took a while.")];
-    if (text === "silent") return [say("Hm"), wait(60_000)];
-    if (text === "fail") return [fail({ status: 400 })];
-    if (text === "book" && step === 0) return [call("book", { beds: 2 })];
+  model: scriptedModel(({ text, step }) => {
+    if (text === "slow") return [script.text("It"), script.delay(300), script.text(" took a while.")];
+    if (text === "slower") return [script.text("It"), script.delay(1_000), script.text(" took a while.")];
+    if (text === "silent") return [script.text("Hm"), script.delay(60_000)];
+    if (text === "fail") return [script.error({ status: 400 })];
+    if (text === "book" && step === 0) return [script.toolCall("book", { beds: 2 })];
     if (text === "ask" && step === 0)
       return [
-        call("ask_user_question", { questions: [{ question: "Which day?", options: ["Sat", "Sun"] }] }),
+        script.toolCall("ask_user_question", {
+          questions: [{ question: "Which day?", options: ["Sat", "Sun"] }],
+        }),
       ];
     // In one piece: on a slow machine several would not be gathered into one frame, which is what tests look for.
-    return [say(`You said ${text}.`, { chunk: 1_000 })];
+    return [script.text(`You said ${text}.`, { chunk: 1_000 })];
   }),
   tools: { book: tool({ approval: true, run: () => "booked" }) },
   askUser: true,
 });
 
-async function open(options: Parameters<typeof openServer>[1] = {}): Promise<Ref> {
+async function open(options: Parameters<typeof openServer>[1] = {}): Promise<SessionRef> {
   stage = await Stage.open(memoryParts());
   // A busy machine must not make the one worker look dead.
   await stage.worker([agent], { ttlMs: 20_000 });
@@ -44,15 +46,23 @@ async function open(options: Parameters<typeof openServer>[1] = {}): Promise<Ref
   return stage.session();
 }
 
-const address = (ref: Ref, rest: string) => `${server.url}/api/v1/sessions/${ref.session}/${rest}`;
+const address = (ref: SessionRef, rest: string) => `${server.url}/api/v1/sessions/${ref.session}/${rest}`;
 
-async function follow(ref: Ref, rest: string, headers: Record<string, string> = {}): Promise<StreamClient> {
+async function follow(
+  ref: SessionRef,
+  rest: string,
+  headers: Record<string, string> = {},
+): Promise<StreamClient> {
   const stream = await StreamClient.open(address(ref, rest), { headers: { ...server.auth, ...headers } });
   streams.push(stream);
   return stream;
 }
 
-async function post(ref: Ref, body: object, headers: Record<string, string> = {}): Promise<StreamClient> {
+async function post(
+  ref: SessionRef,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<StreamClient> {
   const stream = await StreamClient.open(address(ref, "messages"), {
     method: "POST",
     headers: { ...server.auth, ...headers, "content-type": "application/json" },
@@ -62,7 +72,7 @@ async function post(ref: Ref, body: object, headers: Record<string, string> = {}
   return stream;
 }
 
-const whole = (ref: Ref, body: object) =>
+const whole = (ref: SessionRef, body: object) =>
   server.ask("POST", `/sessions/${ref.session}/messages`, { body: { stream: false, ...body } });
 
 afterEach(async () => {

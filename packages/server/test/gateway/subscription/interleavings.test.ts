@@ -6,13 +6,13 @@
 import { comparePositions, emptyState, formatCursor, START_CURSOR } from "@turnstream/protocol";
 import fc, { type Scheduler } from "fast-check";
 import { expect, test } from "vitest";
-import type { Choice, DialectName } from "../../../src/gateway/encoding/stream-format.ts";
-import { Feed } from "../../../src/gateway/feed/session-feed.ts";
+import type { StreamFormat, DialectName } from "../../../src/gateway/encoding/stream-format.ts";
+import { SessionFeed } from "../../../src/gateway/feed/session-feed.ts";
 import { isLogError } from "../../../src/log/errors.ts";
 import { createStreamLog } from "../../../src/log/stream-log.ts";
-import { archiveSession, trimSession } from "../../../src/session/archive/archive.ts";
+import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import { isStoreError } from "../../../src/store/errors.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { ScheduledEngine } from "../../log/scheduled-engine.ts";
 import { World } from "../../session/session-harness.ts";
 import { Chronicle } from "../log-history.ts";
@@ -32,7 +32,7 @@ type Command =
   | { readonly do: "fail over"; readonly lose: number }
   | {
       readonly do: "view";
-      readonly choice: Choice;
+      readonly choice: StreamFormat;
       readonly back: number | null;
       readonly outlet: { readonly maxQueued: number; readonly isClogged: boolean };
     };
@@ -104,7 +104,7 @@ function noCounts(): Counts {
 class Play {
   readonly engine: ScheduledEngine;
   readonly world: World;
-  readonly feed: Feed;
+  readonly feed: SessionFeed;
   readonly viewers: ExactViewer[] = [];
   readonly chronicle: Chronicle;
   /** What the writer takes the session to be. */
@@ -118,7 +118,7 @@ class Play {
     this.chronicle = new Chronicle(engine);
     this.#lookUp();
     const wait = async (): Promise<void> => void (await scheduler.schedule(Promise.resolve("slice")));
-    this.feed = new Feed(world.ref, {
+    this.feed = new SessionFeed(world.ref, {
       ...world.parts,
       limits: { turns: TURNS },
       addressesOf: () => (blob) => blob,
@@ -133,7 +133,7 @@ class Play {
   static async make(scheduler: Scheduler): Promise<Play> {
     const engine = new ScheduledEngine(scheduler);
     const log = createStreamLog(engine, { now: () => 1, pageSize: 3, maxQueued: 600 });
-    const world = await World.make({ log, store: memoryStore() });
+    const world = await World.make({ log, store: createMemoryStore() });
     await engine.watch(world.ref.session);
     await engine.inner.subscribe(world.ref.session, () => undefined);
     const starting = world.start();
@@ -162,7 +162,7 @@ class Play {
       case "archive":
         return this.#try(async () => {
           await archiveSession(world.parts, world.ref);
-          await trimSession(world.parts, world.ref);
+          await trimLog(world.parts, world.ref);
         });
       case "view": {
         const { choice: of, back, outlet } = command;

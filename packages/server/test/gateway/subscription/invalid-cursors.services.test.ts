@@ -9,7 +9,7 @@ import type { Frame } from "@turnstream/conformance/clients/rendered-state.ts";
 import { Viewer } from "@turnstream/conformance/clients/viewer.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createServer, type Server } from "../../../src/gateway/create-server.ts";
-import { archiveSession, trimSession } from "../../../src/session/archive/archive.ts";
+import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import type { Actor } from "../../../src/store/refs.ts";
 import { realParts } from "../../runtime/real-backend.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
@@ -67,7 +67,7 @@ async function session(): Promise<Opened> {
   const world = await (await World.make(parts)).start();
   await world.append(title("one"), title("two"));
   await archiveSession(parts, world.ref);
-  await trimSession(parts, world.ref);
+  await trimLog(parts, world.ref);
   await world.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
   const started = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
   await world.append(title("three"), { type: "turn.start", ...turn, ...started });

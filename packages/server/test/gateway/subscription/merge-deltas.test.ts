@@ -2,7 +2,7 @@
 import { coalesce, type EventDraft } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { mergedEvents } from "../../../src/gateway/subscription/replay-page.ts";
+import { mergeDeltas } from "../../../src/gateway/subscription/replay-page.ts";
 import { formatLine, LogEntry } from "../../../src/log/entry.ts";
 
 const NOTE = [{ type: "citation", url: "https://example.com" }];
@@ -33,7 +33,7 @@ test("whatever the entries are, a gap or a new epoch between them included", () 
       const entries = make();
       const expected = coalesce(entries.map(({ event }) => event));
       for (const entry of entries) entry.rest();
-      expect(mergedEvents(entries)).toEqual(expected);
+      expect(mergeDeltas(entries)).toEqual(expected);
     }),
     { numRuns: 500 },
   );

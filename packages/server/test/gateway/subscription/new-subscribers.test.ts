@@ -1,12 +1,12 @@
 /** Who comes at any moment, wherever the archive has got to and whatever the feed has dropped, sees the session as it is. */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
-import { restore, type Snapshot, withAddresses } from "@turnstream/protocol";
+import { restore, type Snapshot, resolveBlobUrls } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createFeeds } from "../../../src/gateway/feed/session-feeds.ts";
+import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { archiveSession, trimSession } from "../../../src/session/archive/archive.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { plain, World } from "../../session/session-harness.ts";
 import { choice, settled, TestViewer, until } from "../test-subscriber.ts";
 
@@ -17,8 +17,8 @@ test(`in ${LOGS} logs, archived anywhere, a fresh viewer gets a snapshot of all 
   const anyMoves = fc.array(fc.nat(11), { minLength: 6, maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(legalLog(80), anyMoves, fc.boolean(), async (events, moves, isQuick) => {
-      const world = await World.make({ log: createMemoryLog(), store: memoryStore() });
-      const feeds = createFeeds({
+      const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
+      const feeds = createSessionFeeds({
         ...world.parts,
         limits: { turns: 100 },
         tidyMs: isQuick ? 1 : 5_000,
@@ -36,7 +36,7 @@ test(`in ${LOGS} logs, archived anywhere, a fresh viewer gets a snapshot of all 
         await world.write(events.slice(1), async () => {
           const move = moves[n++ % moves.length];
           if (move === 0) await archiveSession(world.parts, world.ref);
-          if (move === 1) await trimSession(world.parts, world.ref);
+          if (move === 1) await trimLog(world.parts, world.ref);
           // Long enough for the feed to drop what it can.
           if (move === 2 && isQuick) await new Promise((resolve) => setTimeout(resolve, 25));
           const isLast = n === events.length - 1;
@@ -49,7 +49,7 @@ test(`in ${LOGS} logs, archived anywhere, a fresh viewer gets a snapshot of all 
           viewer.close();
           const shown = restore(viewer.frames[0]?.["snapshot"] as Snapshot);
           // It may be given what another was given a moment ago.
-          expect(plain(shown)).toEqual(withAddresses(plain(world.folded(shown.seq)), (blob) => blob));
+          expect(plain(shown)).toEqual(resolveBlobUrls(plain(world.folded(shown.seq)), (blob) => blob));
           if (isLast) expect(shown.seq).toBe(world.events.length);
         });
       } finally {

@@ -2,24 +2,24 @@
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { expectSame, resumeFrames, statesOf } from "@turnstream/conformance/support/replay.ts";
 import {
-  blobAddress,
+  blobUrl,
   coalesce,
   emptyState,
-  type Event,
+  type SessionEvent,
   parseCursor,
   type SessionState,
-  withAddresses,
+  resolveBlobUrls,
 } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Choice, DialectName } from "../../../src/gateway/encoding/stream-format.ts";
-import { needsState, tellingOf } from "../../../src/gateway/encoding/encode.ts";
-import { replayPage, standingAt } from "../../../src/gateway/subscription/replay-page.ts";
+import type { StreamFormat, DialectName } from "../../../src/gateway/encoding/stream-format.ts";
+import { needsFoldedState, createEncodingTarget } from "../../../src/gateway/encoding/encode.ts";
+import { buildReplayPage, replayStateAt } from "../../../src/gateway/subscription/replay-page.ts";
 import { LogEntry } from "../../../src/log/entry.ts";
-import { slimState } from "../../../src/session/history/trim-state.ts";
+import { trimState } from "../../../src/session/history/trim-state.ts";
 import { choice, type Frame, readFrames } from "../test-subscriber.ts";
 
 const LOGS = Number(process.env["TURNSTREAM_LOGS"] ?? 30);
@@ -27,25 +27,25 @@ const LOGS = Number(process.env["TURNSTREAM_LOGS"] ?? 30);
 const LONG_MS = Math.max(600_000, LOGS * 3_000);
 const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
 
-function entryOf({ id, ...rest }: Event): LogEntry {
+function entryOf({ id, ...rest }: SessionEvent): LogEntry {
   const { epoch, seq } = parseCursor(id) ?? { epoch: 0, seq: 0 };
   return new LogEntry(epoch, seq, `w:0 ${JSON.stringify(rest)}`);
 }
 
 /** The state as a feed has it: folded from right before the turn began. */
-function slimStates(states: readonly SessionState[], events: readonly Event[]): SessionState[] {
+function slimStates(states: readonly SessionState[], events: readonly SessionEvent[]): SessionState[] {
   let base = emptyState;
   return states.map((state, k) => {
-    if (events[k]?.type === "turn.start") base = slimState(state);
+    if (events[k]?.type === "turn.start") base = trimState(state);
     return base.seq === state.seq ? base : state;
   });
 }
 
-function frames(of: Choice, state: SessionState, events: readonly Event[]): Frame[] {
+function frames(of: StreamFormat, state: SessionState, events: readonly SessionEvent[]): Frame[] {
   if (events.length === 0) return [];
-  const telling = tellingOf(of, "s", blobAddress);
-  const from = needsState(of) ? standingAt(telling, state) : null;
-  const page = replayPage(telling, from, events.map(entryOf), () => false);
+  const telling = createEncodingTarget(of, "s", blobUrl);
+  const from = needsFoldedState(of) ? replayStateAt(telling, state) : null;
+  const page = buildReplayPage(telling, from, events.map(entryOf), () => false);
   return page.chunks.flatMap((bytes) => readFrames(of, bytes));
 }
 
@@ -55,13 +55,14 @@ function bare({ session_id, ...frame }: Frame): Frame {
   return isOwn && session_id !== "s" ? { ...frame, session_id } : frame;
 }
 
-const TOLD: Readonly<Record<DialectName, (states: SessionState[], events: Event[], k: number) => object[]>> =
-  {
-    native: (_, events, k) => coalesce(events.slice(k)),
-    blocks: (states, events, k) => resumeFrames(blocks, states, events, k),
-    tasks: (states, events, k) => resumeFrames(tasks, states, events, k),
-    responses: (states, events, k) => resumeFrames(responses, states, events, k),
-  };
+const TOLD: Readonly<
+  Record<DialectName, (states: SessionState[], events: SessionEvent[], k: number) => object[]>
+> = {
+  native: (_, events, k) => coalesce(events.slice(k)),
+  blocks: (states, events, k) => resumeFrames(blocks, states, events, k),
+  tasks: (states, events, k) => resumeFrames(tasks, states, events, k),
+  responses: (states, events, k) => resumeFrames(responses, states, events, k),
+};
 
 test(
   `at every position of ${LOGS} logs, a replay of each dialect and wire is what the dialect says`,
@@ -76,7 +77,7 @@ test(
           for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
             const of = choice(dialect, dialect === "responses" || k % 3 === 0 ? "sse" : "socket");
             const got = frames(of, slim[k] ?? emptyState, events.slice(k));
-            const expected = withAddresses(TOLD[dialect](states, events, k), blobAddress).map((frame) =>
+            const expected = resolveBlobUrls(TOLD[dialect](states, events, k), blobUrl).map((frame) =>
               withoutSession(frame as Frame),
             );
             expect(got.map(bare).map(sorted)).toHaveLength(expected.length);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { errorReply } from "@turnstream/protocol/schema";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
-import { isOurOrigin } from "../../../src/gateway/http/cors.ts";
+import { isAllowedOrigin } from "../../../src/gateway/http/cors.ts";
 import { openServer, type TestServer } from "../test-server.ts";
 
 const PAGE = "https://app.example.com";
@@ -207,19 +207,19 @@ describe("whoever is no longer let in", () => {
 
 test("an origin is ours by name, or by being where we are", () => {
   const here = { origins: [PAGE], host: "chat.example.com", publicUrl: undefined };
-  expect(isOurOrigin("https://chat.example.com", here)).toBe(true);
-  expect(isOurOrigin("https://chat.example.com:8443", here)).toBe(false);
-  expect(isOurOrigin("https://chat.example.com", { ...here, host: undefined })).toBe(false);
+  expect(isAllowedOrigin("https://chat.example.com", here)).toBe(true);
+  expect(isAllowedOrigin("https://chat.example.com:8443", here)).toBe(false);
+  expect(isAllowedOrigin("https://chat.example.com", { ...here, host: undefined })).toBe(false);
   for (const odd of [
     "https://chat.example.com/",
     "https://me@chat.example.com",
     "https://chat.example.com?x",
     "ws://chat.example.com",
   ])
-    expect(isOurOrigin(odd, here), odd).toBe(false);
+    expect(isAllowedOrigin(odd, here), odd).toBe(false);
   // Behind a proxy it is the public name that counts, whatever the proxy sends as the host.
   const proxied = { ...here, host: "10.0.0.5:3000", publicUrl: "https://chat.example.com/agents" };
-  expect(isOurOrigin("https://chat.example.com", proxied)).toBe(true);
-  expect(isOurOrigin("http://10.0.0.5:3000", proxied)).toBe(false);
-  expect(isOurOrigin("http://chat.example.com", proxied)).toBe(false);
+  expect(isAllowedOrigin("https://chat.example.com", proxied)).toBe(true);
+  expect(isAllowedOrigin("http://10.0.0.5:3000", proxied)).toBe(false);
+  expect(isAllowedOrigin("http://chat.example.com", proxied)).toBe(false);
 });

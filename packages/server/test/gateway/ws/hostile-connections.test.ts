@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { errorReply } from "@turnstream/protocol/schema";
 import { createGateway } from "../../../src/gateway/gateway.ts";
-import { readBody } from "../../../src/gateway/http/read-body.ts";
+import { readJsonBody } from "../../../src/gateway/http/read-body.ts";
 import { createSession } from "../../../src/session/lifecycle/create.ts";
 import { SocketClient } from "../clients.ts";
 import { openServer, type TestServer } from "../test-server.ts";
@@ -138,8 +138,8 @@ test("a body that comes byte by byte is kept as its bytes, not as a list of piec
     }
   }
   const size = Buffer.byteLength(given);
-  expect(await readBody({ headers: new Map(), body: body() }, size)).toEqual(JSON.parse(given));
-  await expect(readBody({ headers: new Map(), body: body() }, size - 1)).rejects.toThrow("at most");
+  expect(await readJsonBody({ headers: new Map(), body: body() }, size)).toEqual(JSON.parse(given));
+  await expect(readJsonBody({ headers: new Map(), body: body() }, size - 1)).rejects.toThrow("at most");
 });
 
 describe("over a socket", () => {

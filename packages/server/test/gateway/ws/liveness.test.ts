@@ -7,8 +7,8 @@ import { startProxy } from "@turnstream/services/proxy.ts";
 import { afterEach, describe, expect, test } from "vitest";
 import { createGateway } from "../../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
-import { lifeOf } from "../../../src/gateway/ws/liveness.ts";
-import { isSilentTooLong } from "../../../src/gateway/sse/idle-timeout.ts";
+import { checkLiveness } from "../../../src/gateway/ws/liveness.ts";
+import { hasTimedOut } from "../../../src/gateway/sse/idle-timeout.ts";
 import { SocketClient } from "../clients.ts";
 import { openServer, type TestServer } from "../test-server.ts";
 
@@ -31,7 +31,7 @@ function play(
       for (let n = bytes.length - 1; n >= 0; n--) if ((bytes[n] as number) <= now) bytes.splice(n, 1);
       [heardAt, askedAt] = [now, null];
     }
-    const life = lifeOf({ heardAt, askedAt }, now, { pingMs, pongMs, beatMs });
+    const life = checkLiveness({ heardAt, askedAt }, now, { pingMs, pongMs, beatMs });
     if (life === "dead") return { dead: now, asked };
     if (life === "ask") {
       askedAt = now;
@@ -80,7 +80,7 @@ function ended(
   for (let now = openedAt; now <= 1_000_000; now += beatMs) {
     const isWaiting = waits.some(([from, to]) => now >= from && now < to);
     const last = Math.max(0, ...events.filter((at) => at <= now));
-    if (isSilentTooLong({ silentSince: isWaiting ? null : last, openedAt }, now, silenceMs)) return now;
+    if (hasTimedOut({ silentSince: isWaiting ? null : last, openedAt }, now, silenceMs)) return now;
   }
   return Infinity;
 }

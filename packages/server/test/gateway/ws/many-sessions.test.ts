@@ -1,7 +1,14 @@
 /** One socket that follows a hundred sessions, over real TCP: what they share is bounded, and who isn't slow isn't told so. */
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
-import { emptyState, type Event, type EventDraft, fold, restore, type Snapshot } from "@turnstream/protocol";
+import {
+  emptyState,
+  type SessionEvent,
+  type EventDraft,
+  fold,
+  restore,
+  type Snapshot,
+} from "@turnstream/protocol";
 import { afterEach, expect, test } from "vitest";
 import { World } from "../../session/session-harness.ts";
 import { SocketClient } from "../clients.ts";
@@ -92,7 +99,7 @@ function shown({ frames }: SocketClient, dialect: string): string[] {
         state =
           frame["type"] === "snapshot"
             ? restore(frame["snapshot"] as Snapshot)
-            : fold(state, frame as unknown as Event);
+            : fold(state, frame as unknown as SessionEvent);
       return JSON.stringify(state.turns.last()?.items.at(0));
     }
     const client = dialect === "blocks" ? new BlocksClient() : new TasksClient();

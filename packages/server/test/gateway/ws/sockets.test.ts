@@ -1,7 +1,7 @@
 /** WebSockets over real connections: commands and their replies, what is no command, bounds, and leaving. */
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { call, say, wait } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { Stage } from "../../runtime/turn-harness.ts";
@@ -14,11 +14,11 @@ const clients: SocketClient[] = [];
 
 const agent = defineAgent({
   name: "a",
-  model: scripted(({ text, step }) => {
-    if (text === "slow") return [say("be"), wait(60_000), say("gin")];
-    if (text === "book" && step === 0) return [call("book", { beds: 2 })];
+  model: scriptedModel(({ text, step }) => {
+    if (text === "slow") return [script.text("be"), script.delay(60_000), script.text("gin")];
+    if (text === "book" && step === 0) return [script.toolCall("book", { beds: 2 })];
     // In one piece: on a slow machine several would not be gathered into one frame, which is what tests look for.
-    return [say(`You said ${text}.`, { chunk: 1_000 })];
+    return [script.text(`You said ${text}.`, { chunk: 1_000 })];
   }),
   tools: { book: tool({ approval: true, run: () => "booked" }) },
 });

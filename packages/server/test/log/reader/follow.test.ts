@@ -1,12 +1,12 @@
 /** Single steps of the machine that follows a log, for the cases that hardly ever come about by chance. */
 import { expect, test } from "vitest";
-import type { LiveBatch } from "../../../src/log/engine.ts";
+import type { PublishedBatch } from "../../../src/log/engine.ts";
 import { LogEntry } from "../../../src/log/entry.ts";
 import {
-  follow,
+  reduceFollow,
   type FollowEffect,
   type FollowInput,
-  startFollowing,
+  initialFollowState,
 } from "../../../src/log/reader/follow.ts";
 
 const at = (cursor: string) => {
@@ -20,7 +20,7 @@ const page = (...cursors: string[]): FollowInput => ({
   more: false,
 });
 const written = (before: string | null, ...cursors: string[]): FollowInput => {
-  const batch: LiveBatch = { before: before === null ? null : at(before), entries: cursors.map(entry) };
+  const batch: PublishedBatch = { before: before === null ? null : at(before), entries: cursors.map(entry) };
   return { type: "written", batch };
 };
 const suspect: FollowInput = { type: "suspect" };
@@ -32,9 +32,9 @@ function told(effect: FollowEffect): string[] {
 
 /** What the machine says to do after each input, for a reader that begins after a cursor. */
 function play(after: string, ...inputs: FollowInput[]): string[][] {
-  let state = startFollowing(at(after));
+  let state = initialFollowState(at(after));
   return inputs.map((input) => {
-    const step = follow(state, input);
+    const step = reduceFollow(state, input);
     state = step.state;
     return step.effects.flatMap(told);
   });

@@ -1,7 +1,7 @@
 /** The contract of reading a log: pages, trimming, expiry, and an answer for every bad cursor. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { BadCursorReason, Log } from "../../../src/log/log.ts";
+import type { InvalidCursorReason, Log } from "../../../src/log/log.ts";
 import { Reader, readAll, said, takeover, titles, begun } from "../drafts.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -106,7 +106,7 @@ export function readContract(opened: () => Log): void {
   });
 
   describe("bad cursors", () => {
-    const cases: [name: string, cursor: string, reason: BadCursorReason | null][] = [
+    const cases: [name: string, cursor: string, reason: InvalidCursorReason | null][] = [
       ["a word", "garbage", "malformed"],
       ["nothing", "", "malformed"],
       ["half a cursor", "7-", "malformed"],

@@ -5,7 +5,7 @@ import type { RedisServer } from "@turnstream/services/redis.ts";
 import { afterEach, afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
-import { Link } from "../../../src/log/redis/connection/connection.ts";
+import { RedisConnection } from "../../../src/log/redis/connection/connection.ts";
 import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
 import { carrySlot, idOf, ownerOf, sessionOn, slotOfSession, tellOwner } from "./cluster-slots.ts";
 import { Reader, sessionStart, takeover, titles } from "../drafts.ts";
@@ -116,7 +116,7 @@ test("from a server with a higher epoch to one with a lower, and back again", as
 test("while an answer is awaited, which hides it from us: the connection is found wanting", async () => {
   const session = await sessionOn(cluster, second, "hidden");
   const slot = String(slotOfSession(session));
-  const link = await Link.open({ url: second.url, patienceMs: 30_000 });
+  const link = await RedisConnection.open({ url: second.url, patienceMs: 30_000 });
   const moved: string[] = [];
   link.report({ heard: () => undefined, moved: (channel) => moved.push(channel) });
   let hasEnded = false;

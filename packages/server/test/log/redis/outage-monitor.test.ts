@@ -1,13 +1,13 @@
 /** When a server counts as away, and who is told of it how often: on a clock of the test. */
 import { expect, test } from "vitest";
 import type { LogError } from "../../../src/log/errors.ts";
-import { Outages } from "../../../src/log/redis/connection/outage-monitor.ts";
+import { OutageMonitor } from "../../../src/log/redis/connection/outage-monitor.ts";
 
 const AT = "10.0.0.1:6379";
 
 function rehearse() {
   let now = 0;
-  const outages = new Outages(() => now);
+  const outages = new OutageMonitor(() => now);
   const told: LogError[] = [];
   const stop = outages.listen((error) => told.push(error));
   const failAfter = (ms: number) => {

@@ -5,10 +5,10 @@ import { expect, test } from "vitest";
 import { isLogError } from "../../../src/log/errors.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { createGateway } from "../../../src/gateway/gateway.ts";
-import { createInlineEngine, createInlineHub } from "../../../src/engine/memory.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { createMemoryEngine, createMemoryEngineHub } from "../../../src/engine/memory.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { keepWorker } from "../../../src/runtime/worker/supervise.ts";
+import { startWorker } from "../../../src/runtime/worker/supervise.ts";
 import { memoryParts } from "../../gateway/test-server.ts";
 
 test("the gateway's and the worker's onError name it once, without the password", async () => {
@@ -18,11 +18,11 @@ test("the gateway's and the worker's onError name it once, without the password"
   const told: string[] = [];
   const onError = (error: unknown) => told.push(String(error));
   const gateway = createGateway({ ...parts, secrets: ["s".repeat(32)], onError });
-  const hub = createInlineHub();
-  const worker = await keepWorker({
+  const hub = createMemoryEngineHub();
+  const worker = await startWorker({
     ...parts,
-    engine: async (hooks) => createInlineEngine({ ...hooks, hub }),
-    agents: [defineAgent({ name: "a", model: scripted(() => []) })],
+    engine: async (hooks) => createMemoryEngine({ ...hooks, hub }),
+    agents: [defineAgent({ name: "a", model: scriptedModel(() => []) })],
     onError,
   });
   const outages = () => told.filter((words) => words.includes(`Redis at 127.0.0.1:${port} can't be reached`));

@@ -1,26 +1,30 @@
 /** Out of what several servers of a cluster say, who keeps which slot, and where they are. */
 import { describe, expect, test } from "vitest";
-import { addressOf, readRedirection, urlAt } from "../../../src/log/redis/connection/address.ts";
-import { agree, readView, type View } from "../../../src/log/redis/topology/slot-map.ts";
+import { addressOf, parseRedirection, urlAt } from "../../../src/log/redis/connection/address.ts";
+import {
+  mergeTopologyViews,
+  parseTopologyView,
+  type TopologyView,
+} from "../../../src/log/redis/topology/slot-map.ts";
 
 const LAST = 16_383;
 
 /** A view of three servers; each may be left out, and has an epoch. */
-function view(self: string, owners: Record<string, [from: number, to: number, epoch: number]>): View {
+function view(self: string, owners: Record<string, [from: number, to: number, epoch: number]>): TopologyView {
   const slots = Object.entries(owners).map(([id, [from, to]]) => [from, to, [`host-${id}`, 7000, id]]);
   const nodes = Object.entries(owners).map(
     ([id, [, , epoch]]) => `${id} x:1@2 ${id === self ? "myself,master" : "master"} - 0 0 ${epoch} connected`,
   );
-  return readView(slots, nodes.join("\n"), "asked");
+  return parseTopologyView(slots, nodes.join("\n"), "asked");
 }
 
 /** One server keeps everything, and is said to be there. */
 const says = (host: string | null, more?: unknown) =>
-  readView([[0, LAST, [host, 7000, "a", more]]], "", "asked");
+  parseTopologyView([[0, LAST, [host, 7000, "a", more]]], "", "asked");
 
 const at = (host: string | null, more?: unknown) => ownerAt([says(host, more)], 0);
 
-const ownerAt = (views: readonly View[], slot: number) => agree(views)[slot];
+const ownerAt = (views: readonly TopologyView[], slot: number) => mergeTopologyViews(views)[slot];
 
 describe("servers that disagree", () => {
   test("the highest epoch keeps a slot, in whichever order they answer", () => {
@@ -52,11 +56,11 @@ describe("servers that disagree", () => {
 
   test("a slot that nobody names has nobody", () => {
     expect(ownerAt([view("a", { a: [0, 10, 1] })], 11)).toBeNull();
-    expect(agree([])).toHaveLength(LAST + 1);
+    expect(mergeTopologyViews([])).toHaveLength(LAST + 1);
   });
 
   test("without epochs the first one is believed", () => {
-    const views = ["a", "b"].map((host) => readView([[0, LAST, [host, 1, host]]], null, "asked"));
+    const views = ["a", "b"].map((host) => parseTopologyView([[0, LAST, [host, 1, host]]], null, "asked"));
     expect(ownerAt(views, 0)).toBe("a:1");
   });
 });
@@ -94,9 +98,9 @@ describe("an address", () => {
     expect(urlAt("[::1]:7000", "rediss://me:secret@10.0.0.1:1/0")).toBe("rediss://me:secret@[::1]:7000/0");
     expect(addressOf("redis://localhost")).toBe("localhost:6379");
     expect(addressOf("redis://[::1]:7000")).toBe("[::1]:7000");
-    expect(readRedirection("::1:7000", "asked")).toBe("[::1]:7000");
-    expect(readRedirection("10.0.0.1:7000", "asked")).toBe("10.0.0.1:7000");
-    expect(readRedirection(":7000", "asked")).toBe("asked:7000");
-    expect(readRedirection("?:7000", "[::1]")).toBe("[::1]:7000");
+    expect(parseRedirection("::1:7000", "asked")).toBe("[::1]:7000");
+    expect(parseRedirection("10.0.0.1:7000", "asked")).toBe("10.0.0.1:7000");
+    expect(parseRedirection(":7000", "asked")).toBe("asked:7000");
+    expect(parseRedirection("?:7000", "[::1]")).toBe("[::1]:7000");
   });
 });

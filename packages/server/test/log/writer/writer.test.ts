@@ -2,11 +2,11 @@
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import {
   emptyState,
-  type Event,
+  type SessionEvent,
   type EventDraft,
   fold,
   foldAll,
-  legal,
+  checkEvent,
   type SessionState,
 } from "@turnstream/protocol";
 import fc from "fast-check";
@@ -15,7 +15,7 @@ import type { EngineAppend } from "../../../src/log/engine.ts";
 import { LogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";
 import { MemoryEngine } from "../../../src/log/memory.ts";
-import type { Blob } from "../../../src/log/writer/oversize.ts";
+import type { LogBlob } from "../../../src/log/writer/oversize.ts";
 import { createStreamLog } from "../../../src/log/stream-log.ts";
 import { Writer, type WriterOptions } from "../../../src/log/writer/writer.ts";
 import { readAll, sessionStart, takeover } from "../drafts.ts";
@@ -23,7 +23,7 @@ import { readAll, sessionStart, takeover } from "../drafts.ts";
 class Desk {
   readonly engine: MemoryEngine;
   readonly log: Log;
-  readonly blobs = new Map<string, Blob>();
+  readonly blobs = new Map<string, LogBlob>();
   readonly #pens: Partial<WriterOptions>;
 
   constructor(engine = new MemoryEngine(), pens: Partial<WriterOptions> = {}) {
@@ -46,7 +46,7 @@ class Desk {
     });
   }
 
-  async events(): Promise<Event[]> {
+  async events(): Promise<SessionEvent[]> {
     return (await readAll(this.log, "s")).map((entry) => entry.event);
   }
 }
@@ -92,13 +92,13 @@ test("what is written folds to what was meant, and is legal, however it was join
       }
       await writer.flush();
       const written = await desk.events();
-      let state = fold(emptyState, written[0] as Event);
+      let state = fold(emptyState, written[0] as SessionEvent);
       for (const event of written.slice(1)) {
-        expect(legal(state, event)).toBeNull();
+        expect(checkEvent(state, event)).toBeNull();
         state = fold(state, event);
       }
       const [first, ...rest] = events;
-      const meant = foldAll([{ ...first, session: "s", number: 1 } as Event, ...rest]);
+      const meant = foldAll([{ ...first, session: "s", number: 1 } as SessionEvent, ...rest]);
       expect(content(state)).toEqual(content(meant));
     }),
     { numRuns: Number(process.env["TURNSTREAM_LOGS"] ?? 300) },

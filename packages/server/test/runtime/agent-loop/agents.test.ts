@@ -1,27 +1,31 @@
 /** What agents and tools can say about themselves, and what becomes of it in a turn. In memory. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { blocksOf, type Turn } from "@turnstream/protocol";
+import { listBlocks, type Turn } from "@turnstream/protocol";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import type { Prompt } from "../../../src/models/model.ts";
-import { call, fail, finish, say, think } from "../../../src/models/script-parts.ts";
-import { scripted, type Script } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel, type Script } from "../../../src/models/scripted-model.ts";
 import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { systemEnv } from "../../../src/util/env.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
 let stage: Stage;
 beforeEach(async () => {
-  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+  stage = await Stage.open({
+    log: createMemoryLog(),
+    store: createMemoryStore(),
+    signals: createMemorySignals(),
+  });
 });
 afterEach(() => stage.close());
 
-async function play(script: Script, options: Partial<AgentOptions> = {}, text = "go"): Promise<Turn> {
-  await stage.worker([defineAgent({ name: "a", model: scripted(script), ...options })]);
+async function play(replies: Script, options: Partial<AgentOptions> = {}, text = "go"): Promise<Turn> {
+  await stage.worker([defineAgent({ name: "a", model: scriptedModel(replies), ...options })]);
   return stage.ask(await stage.session(), text);
 }
 
@@ -42,14 +46,14 @@ describe("a tool", () => {
         results: 1,
       }),
     });
-    const script: Script = ({ step, prompt }) => {
-      if (step === 0) return [call("look")];
+    const replies: Script = ({ step, prompt }) => {
+      if (step === 0) return [script.toolCall("look")];
       read = prompt;
-      return [say("ok")];
+      return [script.text("ok")];
     };
-    const turn = await play(script, { tools: { look } });
+    const turn = await play(replies, { tools: { look } });
     expect(JSON.stringify(read.at(-1))).toContain('"secret":42');
-    const result = blocksOf(turn).find((block) => block.kind === "tool_result");
+    const result = listBlocks(turn).find((block) => block.kind === "tool_result");
     expect(result).toMatchObject({
       preview: "Found it",
       results: 1,
@@ -81,9 +85,9 @@ describe("a tool", () => {
         return "drawn";
       },
     });
-    const turn = await play([[call("draw")], [say("ok")]], { tools: { draw } });
+    const turn = await play([[script.toolCall("draw")], [script.text("ok")]], { tools: { draw } });
     expect(seen).toEqual([stage.actor.tenant, stage.actor.user, true, true]);
-    const result = blocksOf(turn).find((block) => block.kind === "tool_result");
+    const result = listBlocks(turn).find((block) => block.kind === "tool_result");
     expect(
       result?.kind === "tool_result" &&
         result.parts.map(({ media, data, pictures }) => [media, data, pictures]),
@@ -103,16 +107,16 @@ describe("a tool", () => {
     });
     const turn = await play(
       [
-        [call("add", { n: "three" })],
-        [call("add", {}, { raw: '{"n": ' })],
-        [call("missing", {})],
-        [call("add", { n: 3 })],
-        [say("ok")],
+        [script.toolCall("add", { n: "three" })],
+        [script.toolCall("add", {}, { raw: '{"n": ' })],
+        [script.toolCall("missing", {})],
+        [script.toolCall("add", { n: 3 })],
+        [script.text("ok")],
       ],
       { tools: { add } },
     );
     expect(got).toEqual([{ n: 3, unit: "kg" }]);
-    const results = blocksOf(turn).flatMap((block) => (block.kind === "tool_result" ? [block] : []));
+    const results = listBlocks(turn).flatMap((block) => (block.kind === "tool_result" ? [block] : []));
     expect(results.map(({ status }) => status)).toEqual(["error", "error", "error", "success"]);
     expect(results[0]?.preview).toContain("n");
     expect(results[1]?.preview).toContain("JSON");
@@ -129,7 +133,7 @@ describe("a tool", () => {
           late = () => context.progress("too late");
         }),
     });
-    const turn = await play([[call("slow")], [say("ok")]], { tools: { slow } });
+    const turn = await play([[script.toolCall("slow")], [script.text("ok")]], { tools: { slow } });
     expect(outline(turn)).toContain("result slow error The tool took longer than 0 s and was stopped.");
     (late as (() => void) | null)?.();
     expect(stage.errors).toEqual([]);
@@ -145,10 +149,10 @@ describe("a tool", () => {
     });
     const turn = await play(
       [
-        [think("hm"), call("quiet")],
-        [call("loud", { of: "rain" }, { chunks: 3 })],
-        [call("quiet")],
-        [say("ok")],
+        [script.reasoning("hm"), script.toolCall("quiet")],
+        [script.toolCall("loud", { of: "rain" }, { chunks: 3 })],
+        [script.toolCall("quiet")],
+        [script.text("ok")],
       ],
       { tools: { quiet, loud } },
     );
@@ -164,25 +168,30 @@ describe("a tool", () => {
       "result hidden quiet success q",
       "text final ok",
     ]);
-    const labels = blocksOf(turn).flatMap((block) => (block.kind === "tool_call" ? [block.label] : []));
+    const labels = listBlocks(turn).flatMap((block) => (block.kind === "tool_call" ? [block.label] : []));
     expect(labels).toEqual(["", "Chart of rain", ""]);
   });
 
   it("has a long result cut for the model and kept whole for people", async () => {
     let read = "";
     const long = tool({ input: nothing, run: () => "x".repeat(10_000) });
-    const script: Script = ({ step, prompt }) => {
-      if (step === 0) return [call("long")];
+    const replies: Script = ({ step, prompt }) => {
+      if (step === 0) return [script.toolCall("long")];
       read = JSON.stringify(prompt.at(-1));
-      return [say("ok")];
+      return [script.text("ok")];
     };
     await stage.worker([
-      defineAgent({ name: "a", model: scripted(script), tools: { long }, limits: { resultChars: 100 } }),
+      defineAgent({
+        name: "a",
+        model: scriptedModel(replies),
+        tools: { long },
+        limits: { resultChars: 100 },
+      }),
     ]);
     const ref = await stage.session();
     const turn = await stage.ask(ref, "go");
     expect(read).toContain("9900 of 10000 characters are left out");
-    const result = blocksOf(turn).find((block) => block.kind === "tool_result");
+    const result = listBlocks(turn).find((block) => block.kind === "tool_result");
     const whole = result?.kind === "tool_result" ? result.whole : null;
     expect(whole?.size).toBe(10_000);
     const blob = await stage.parts.store.blobs.get(ref, whole?.blob ?? "");
@@ -199,7 +208,9 @@ describe("a tool that misbehaves", () => {
     ["picture", { content: 1, blocks: [{ type: "image", url: "javascript:alert(1)" }] }],
   ];
   it.each(odd)("is an error result: bad %s", async (_, returned) => {
-    const turn = await play([[call("odd")], [say("ok")]], { tools: { odd: tool({ run: () => returned }) } });
+    const turn = await play([[script.toolCall("odd")], [script.text("ok")]], {
+      tools: { odd: tool({ run: () => returned }) },
+    });
     expect(outline(turn)).toContain("result odd error This did not work.");
     expect(turn.status).toBe("end_turn");
   });
@@ -214,7 +225,7 @@ describe("a tool that misbehaves", () => {
     const turn = await play(
       ({ step, prompt }) => {
         read = JSON.stringify(prompt.at(-1));
-        return step === 0 ? [call("secret")] : [say("ok")];
+        return step === 0 ? [script.toolCall("secret")] : [script.text("ok")];
       },
       { tools: { secret } },
     );
@@ -237,20 +248,26 @@ describe("limits", () => {
       input: nothing,
       run: async () => new Promise((resolve) => setTimeout(() => resolve("more"), 20)),
     });
-    const turn = await play(() => [call("more"), finish({ inputTokens: 10, outputTokens: 5 })], {
-      tools: { more: options.limits?.wallMs === undefined ? more : slow },
-      ...options,
-    });
+    const turn = await play(
+      () => [script.toolCall("more"), script.finish({ inputTokens: 10, outputTokens: 5 })],
+      {
+        tools: { more: options.limits?.wallMs === undefined ? more : slow },
+        ...options,
+      },
+    );
     expect(turn.status).toBe("error");
-    expect(blocksOf(turn).at(-1)).toMatchObject({ error: { code: "LIMIT_REACHED", can_retry: false } });
+    expect(listBlocks(turn).at(-1)).toMatchObject({ error: { code: "LIMIT_REACHED", can_retry: false } });
   });
 
   it("bound how deep sub-agents go", async () => {
-    let agent = defineAgent({ name: "deepest", model: scripted([[say("bottom")]]) });
+    let agent = defineAgent({ name: "deepest", model: scriptedModel([[script.text("bottom")]]) });
     for (let n = 0; n < 3; n++) {
       agent = defineAgent({
         name: `level${n}`,
-        model: scripted([[call("next", { task: "go on" }, { id: `c${n}` })], [say(`end of ${n}`)]]),
+        model: scriptedModel([
+          [script.toolCall("next", { task: "go on" }, { id: `c${n}` })],
+          [script.text(`end of ${n}`)],
+        ]),
         agents: { next: agent },
         // Only what the main agent says counts.
         ...(n === 2 ? { limits: { depth: 2 } } : {}),
@@ -268,7 +285,10 @@ describe("limits", () => {
 const loop = (limits: AgentOptions["limits"]) =>
   defineAgent({
     name: "loop",
-    model: scripted(() => [call("again"), finish({ inputTokens: 100, outputTokens: 100 })]),
+    model: scriptedModel(() => [
+      script.toolCall("again"),
+      script.finish({ inputTokens: 100, outputTokens: 100 }),
+    ]),
     tools: { again: tool({ run: () => "again" }) },
     ...(limits === undefined ? {} : { limits }),
   });
@@ -280,15 +300,20 @@ describe("a sub-agent", () => {
       label: "Helper",
       retries: { tries: 1 },
       tools: { hang: tool({ run: () => "hung" }) },
-      model: scripted(({ text, step }) => {
-        if (text === "good") return [say("fine")];
-        return step === 0 ? [call("hang"), call("hang")] : [say("half of"), fail({ status: 400 })];
+      model: scriptedModel(({ text, step }) => {
+        if (text === "good") return [script.text("fine")];
+        return step === 0
+          ? [script.toolCall("hang"), script.toolCall("hang")]
+          : [script.text("half of"), script.error({ status: 400 })];
       }),
     });
     const turn = await play(
       [
-        [call("helper", { task: "good" }, { id: "g" }), call("helper", { task: "bad" }, { id: "b" })],
-        [say("ok")],
+        [
+          script.toolCall("helper", { task: "good" }, { id: "g" }),
+          script.toolCall("helper", { task: "bad" }, { id: "b" }),
+        ],
+        [script.text("ok")],
       ],
       { agents: { helper } },
     );
@@ -301,7 +326,7 @@ describe("a sub-agent", () => {
   });
 
   it("has limits of its own, and the main agent's hold for all", async () => {
-    const own = await play([[call("loop", { task: "x" })], [say("ok")]], {
+    const own = await play([[script.toolCall("loop", { task: "x" })], [script.text("ok")]], {
       agents: { loop: loop({ steps: 3 }) },
     });
     expect(own.status).toBe("end_turn");
@@ -309,20 +334,22 @@ describe("a sub-agent", () => {
     await stage.close();
     stage = await Stage.open({
       log: createMemoryLog(),
-      store: memoryStore(),
+      store: createMemoryStore(),
       signals: createMemorySignals(),
     });
-    const all = await play([[call("loop", { task: "x" })], [say("ok")]], {
+    const all = await play([[script.toolCall("loop", { task: "x" })], [script.text("ok")]], {
       agents: { loop: loop(undefined) },
       limits: { tokens: 1_000 },
     });
-    expect(blocksOf(all).at(-1)).toMatchObject({ error: { code: "LIMIT_REACHED" } });
+    expect(listBlocks(all).at(-1)).toMatchObject({ error: { code: "LIMIT_REACHED" } });
     expect(all.usage?.total_tokens).toBeLessThan(1_300);
   });
 });
 
 const tradeOnce: Script = ({ prompt }) =>
-  prompt.at(-1)?.role === "tool" ? [fail({ status: 500 }, { times: 1 }), say("traded")] : [call("trade")];
+  prompt.at(-1)?.role === "tool"
+    ? [script.error({ status: 500 }, { times: 1 }), script.text("traded")]
+    : [script.toolCall("trade")];
 
 describe("a conversation", () => {
   it("is told to the model again, with what tools gave it", async () => {
@@ -331,12 +358,14 @@ describe("a conversation", () => {
       input: nothing,
       run: () => ({ content: "for the model only", preview: "for people" }),
     });
-    const script: Script = ({ step, turn, prompt }) => {
+    const replies: Script = ({ step, turn, prompt }) => {
       prompts.push(prompt);
-      return turn === 1 && step === 0 ? [say("Looking."), call("look")] : [say(`answer ${turn}`)];
+      return turn === 1 && step === 0
+        ? [script.text("Looking."), script.toolCall("look")]
+        : [script.text(`answer ${turn}`)];
     };
     await stage.worker([
-      defineAgent({ name: "a", model: scripted(script), tools: { look }, instructions: "Be kind." }),
+      defineAgent({ name: "a", model: scriptedModel(replies), tools: { look }, instructions: "Be kind." }),
     ]);
     const ref = await stage.session();
     await stage.ask(ref, "one");
@@ -357,13 +386,15 @@ describe("a conversation", () => {
 
   it("is summed up when it gets long, as a step that people can open", async () => {
     const prompts: Prompt[] = [];
-    const script: Script = ({ prompt, text }) => {
+    const replies: Script = ({ prompt, text }) => {
       prompts.push(prompt);
-      return text.startsWith("Sum up") ? [say("They like tea.")] : [say(`long answer ${"x".repeat(400)}`)];
+      return text.startsWith("Sum up")
+        ? [script.text("They like tea.")]
+        : [script.text(`long answer ${"x".repeat(400)}`)];
     };
     const agent = defineAgent({
       name: "a",
-      model: scripted(script),
+      model: scriptedModel(replies),
       compaction: { afterTokens: 300, keepTurns: 1 },
     });
     await stage.worker([agent]);
@@ -386,7 +417,11 @@ describe("a conversation", () => {
   it("gets its title from the first words, or from a model, or not at all", async () => {
     const titles = async (title: AgentOptions["title"], text: string): Promise<string | null> => {
       await stage.worker([
-        defineAgent({ name: "a", model: scripted([[say("ok")]]), ...(title === undefined ? {} : { title }) }),
+        defineAgent({
+          name: "a",
+          model: scriptedModel([[script.text("ok")]]),
+          ...(title === undefined ? {} : { title }),
+        }),
       ]);
       const ref = await stage.session();
       await stage.ask(ref, text);
@@ -399,14 +434,16 @@ describe("a conversation", () => {
     await stage.close();
     stage = await Stage.open({
       log: createMemoryLog(),
-      store: memoryStore(),
+      store: createMemoryStore(),
       signals: createMemorySignals(),
     });
-    expect(await titles({ model: scripted([[say("A fine title")]]) }, "hello")).toBe("A fine title");
+    expect(await titles({ model: scriptedModel([[script.text("A fine title")]]) }, "hello")).toBe(
+      "A fine title",
+    );
     await stage.close();
     stage = await Stage.open({
       log: createMemoryLog(),
-      store: memoryStore(),
+      store: createMemoryStore(),
       signals: createMemorySignals(),
     });
     expect(await titles(false, "hello")).toBeNull();
@@ -414,11 +451,11 @@ describe("a conversation", () => {
 
   it("can try a failed turn again, and once only at a time", async () => {
     const prompts: Prompt[] = [];
-    const script: Script = ({ prompt }) => {
+    const replies: Script = ({ prompt }) => {
       prompts.push(prompt);
-      return [fail({ status: 500 }, { times: 1 }), say("now it works")];
+      return [script.error({ status: 500 }, { times: 1 }), script.text("now it works")];
     };
-    await stage.worker([defineAgent({ name: "a", model: scripted(script), retries: { tries: 1 } })]);
+    await stage.worker([defineAgent({ name: "a", model: scriptedModel(replies), retries: { tries: 1 } })]);
     const ref = await stage.session();
     const failed = await stage.ask(ref, "please");
     expect(failed.status).toBe("error");
@@ -437,7 +474,7 @@ describe("a conversation", () => {
     const trades: string[] = [];
     const trade = tool({ run: (_, { idempotencyKey }) => void trades.push(idempotencyKey) });
     await stage.worker([
-      defineAgent({ name: "a", model: scripted(tradeOnce), tools: { trade }, retries: { tries: 1 } }),
+      defineAgent({ name: "a", model: scriptedModel(tradeOnce), tools: { trade }, retries: { tries: 1 } }),
     ]);
     const ref = await stage.session();
     const failed = await stage.ask(ref, "trade");
@@ -450,11 +487,11 @@ describe("a conversation", () => {
 
   it("keeps a long message whole for later turns", async () => {
     const prompts: Prompt[] = [];
-    const script: Script = ({ prompt }) => {
+    const replies: Script = ({ prompt }) => {
       prompts.push(prompt);
-      return [say("ok")];
+      return [script.text("ok")];
     };
-    await stage.worker([defineAgent({ name: "a", model: scripted(script) })]);
+    await stage.worker([defineAgent({ name: "a", model: scriptedModel(replies) })]);
     const ref = await stage.session();
     await stage.ask(ref, `${"word ".repeat(15_000)}the end`);
     await stage.ask(ref, "and?");
@@ -462,7 +499,7 @@ describe("a conversation", () => {
   });
 
   it("counts what a tenant has used, once", async () => {
-    const turn = await play([[say("ok"), finish({ inputTokens: 7, outputTokens: 3 })]]);
+    const turn = await play([[script.text("ok"), script.finish({ inputTokens: 7, outputTokens: 3 })]]);
     expect(turn.usage).toEqual({ input_tokens: 7, output_tokens: 3, total_tokens: 10, calls: 1 });
     const [day] = await stage.parts.store.usage.list(stage.actor.tenant, "2000-01-01", "2999-01-01");
     expect(day).toMatchObject({ turns: 1, total_tokens: 10, model: "scripted" });

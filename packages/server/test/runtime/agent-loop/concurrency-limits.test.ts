@@ -3,17 +3,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import type { Model } from "../../../src/models/model.ts";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { Stage } from "../turn-harness.ts";
 
 let stage: Stage;
 beforeEach(async () => {
-  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+  stage = await Stage.open({
+    log: createMemoryLog(),
+    store: createMemoryStore(),
+    signals: createMemorySignals(),
+  });
 });
 afterEach(() => stage.close());
 
@@ -40,7 +44,7 @@ function room() {
 describe("a worker", () => {
   it("makes no more model calls at a time than `modelCalls`", async () => {
     const { stay, most } = room();
-    const inner = scripted([[say("done")]]);
+    const inner = scriptedModel([[script.text("done")]]);
     const model: Model = {
       specificationVersion: inner.specificationVersion,
       provider: inner.provider,
@@ -66,7 +70,10 @@ describe("a worker", () => {
   ])("runs no more %s", async (_, options, limits) => {
     const { stay, most } = room();
     const work = tool({ rerun: "always", run: () => stay() });
-    const model = scripted([Array.from({ length: WANTED }, () => call("work")), [say("done")]]);
+    const model = scriptedModel([
+      Array.from({ length: WANTED }, () => script.toolCall("work")),
+      [script.text("done")],
+    ]);
     await stage.worker([defineAgent({ name: "a", model, tools: { work }, limits })], {
       ttlMs: TTL_MS,
       ...options,

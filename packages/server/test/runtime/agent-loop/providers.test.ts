@@ -11,13 +11,17 @@ import type { Model } from "../../../src/models/model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
 let stage: Stage;
 const servers: { close(): Promise<void> }[] = [];
 beforeEach(async () => {
-  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+  stage = await Stage.open({
+    log: createMemoryLog(),
+    store: createMemoryStore(),
+    signals: createMemorySignals(),
+  });
 });
 afterEach(async () => {
   await stage.close();

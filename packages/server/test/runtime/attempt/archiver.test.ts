@@ -2,16 +2,16 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { Archiver } from "../../../src/runtime/attempt/archiver.ts";
-import { BeginAgain } from "../../../src/runtime/attempt/outcomes.ts";
+import { RestartAttempt } from "../../../src/runtime/attempt/outcomes.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { readHistory } from "../../../src/session/history/read-history.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { plain, World } from "../../session/session-harness.ts";
 
 /** A world in which it is counted how often what is archived is read, and how often something is committed. */
 async function counted() {
-  const world = await World.make({ log: createMemoryLog(), store: memoryStore() });
+  const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
   await world.start();
   const { store, log } = world.parts;
   const count = { reads: 0, commits: 0 };
@@ -110,6 +110,6 @@ describe("the archiver of an attempt", () => {
     await say();
     await archiver.archive(nothing);
     await world.parts.log.remove(world.ref.session);
-    await expect(archiver.archive(nothing)).rejects.toBeInstanceOf(BeginAgain);
+    await expect(archiver.archive(nothing)).rejects.toBeInstanceOf(RestartAttempt);
   });
 });

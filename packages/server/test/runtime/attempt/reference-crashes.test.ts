@@ -2,11 +2,11 @@
  * A worker dies at every point at which something of a turn with references is written, and another one goes on: no id is
  * given twice or changed, every model reads the ids that people see, and what is cited stands where the marker is.
  */
-import { type Block, blocksOf, type Turn } from "@turnstream/protocol";
+import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted, type ScriptCall } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel, type ScriptCall } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { doomedTurn } from "../crashing-turn.ts";
@@ -41,20 +41,24 @@ function cast(): Agent {
   const helper = defineAgent({
     name: "helper",
     tools: { search, once },
-    model: scripted((ask) =>
+    model: scriptedModel((ask) =>
       ask.step === 0
         ? [
-            call("search", { for: [`${ask.text}1`, `${ask.text}2`] }, { id: `s-${ask.text}` }),
-            call("once", { for: [`${ask.text}3`] }, { id: `o-${ask.text}` }),
+            script.toolCall("search", { for: [`${ask.text}1`, `${ask.text}2`] }, { id: `s-${ask.text}` }),
+            script.toolCall("once", { for: [`${ask.text}3`] }, { id: `o-${ask.text}` }),
           ]
-        : [say(cite(ask), { chunk: 3 })],
+        : [script.text(cite(ask), { chunk: 3 })],
     ),
   });
-  const model = scripted((ask) => {
+  const model = scriptedModel((ask) => {
     if (ask.step === 0)
-      return [call("search", { for: ["a"] }), call("helper", { task: "x" }), call("helper", { task: "y" })];
-    if (ask.step === 1) return [call("search", { for: ["b"] })];
-    return [say(cite(ask), { chunk: 3 })];
+      return [
+        script.toolCall("search", { for: ["a"] }),
+        script.toolCall("helper", { task: "x" }),
+        script.toolCall("helper", { task: "y" }),
+      ];
+    if (ask.step === 1) return [script.toolCall("search", { for: ["b"] })];
+    return [script.text(cite(ask), { chunk: 3 })];
   });
   return defineAgent({ name: "main", model, tools: { search }, agents: { helper }, title: false });
 }
@@ -68,7 +72,7 @@ async function play(death: { after: number; isDone: boolean }) {
 }
 
 function ofKind<K extends Block["kind"]>(turn: Turn, kind: K) {
-  return blocksOf(turn).filter((block): block is Extract<Block, { kind: K }> => block.kind === kind);
+  return listBlocks(turn).filter((block): block is Extract<Block, { kind: K }> => block.kind === kind);
 }
 
 function check({ turn, events }: Awaited<ReturnType<typeof play>>, what: string): void {

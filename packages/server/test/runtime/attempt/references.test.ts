@@ -2,23 +2,23 @@
  * References on the stage: what a tool finds is numbered, wrapped for the model, shown to people, and cited while the
  * answer streams; sub-agents hand theirs on; later turns can't cite them, and a turn that is tried again can.
  */
-import { type Block, blocksOf, type Turn } from "@turnstream/protocol";
+import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import type { Prompt } from "../../../src/models/model.ts";
-import { breakOff, call, fail, say, think } from "../../../src/models/script-parts.ts";
-import { type Script, scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { type Script, scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { Stage } from "../turn-harness.ts";
 
 let stage: Stage;
 beforeEach(async () => {
-  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+  const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
   stage = await Stage.open(parts);
 });
 afterEach(() => stage.close());
@@ -47,14 +47,14 @@ function readBy(prompts: Prompt[]): string[] {
   );
 }
 
-async function play(script: Script, more: Partial<AgentOptions> = {}): Promise<Turn> {
-  const model = scripted(script);
+async function play(replies: Script, more: Partial<AgentOptions> = {}): Promise<Turn> {
+  const model = scriptedModel(replies);
   await stage.worker([defineAgent({ name: "a", model, tools: { search }, title: false, ...more })]);
   return stage.ask(await stage.session(), "go");
 }
 
 function blocks<K extends Block["kind"]>(turn: Turn, kind: K): Extract<Block, { kind: K }>[] {
-  return blocksOf(turn).filter((block): block is Extract<Block, { kind: K }> => block.kind === kind);
+  return listBlocks(turn).filter((block): block is Extract<Block, { kind: K }> => block.kind === kind);
 }
 
 const item = (id: number, text: string): string =>
@@ -66,9 +66,9 @@ describe("T06 T07 references", () => {
     const prompts: Prompt[] = [];
     const turn = await play(({ step, prompt }) => {
       prompts.push(structuredClone(prompt));
-      if (step === 0) return [call("search", { for: ["sun", "rain"] })];
-      if (step === 1) return [call("search", { for: ["snow"] })];
-      return [say("Sun[^1], snow[^3], nothing[^4] and no[^0].", { chunk: 1 })];
+      if (step === 0) return [script.toolCall("search", { for: ["sun", "rain"] })];
+      if (step === 1) return [script.toolCall("search", { for: ["snow"] })];
+      return [script.text("Sun[^1], snow[^3], nothing[^4] and no[^0].", { chunk: 1 })];
     });
     expect(readBy(prompts)).toEqual([
       `${item(1, page("sun"))}\n${item(2, page("rain"))}`,
@@ -105,8 +105,13 @@ describe("T06 T07 references", () => {
     await play(
       ({ step, prompt }) => {
         prompts.push(structuredClone(prompt));
-        if (step > 0) return [say("So[^1].")];
-        return [call("search", { for: ["sun"] }), call("words"), call("fields"), call("broken")];
+        if (step > 0) return [script.text("So[^1].")];
+        return [
+          script.toolCall("search", { for: ["sun"] }),
+          script.toolCall("words"),
+          script.toolCall("fields"),
+          script.toolCall("broken"),
+        ];
       },
       { tools },
     );
@@ -134,7 +139,7 @@ describe("T06 T07 references", () => {
     const turn = await play(
       ({ step, prompt }) => {
         prompts.push(structuredClone(prompt));
-        return step === 0 ? [call("evil")] : [say("So[^1] or so[^2].")];
+        return step === 0 ? [script.toolCall("evil")] : [script.text("So[^1] or so[^2].")];
       },
       { tools: { evil } },
     );
@@ -157,7 +162,7 @@ describe("T06 T07 references", () => {
     const turn = await play(
       ({ step, prompt }) => {
         prompts.push(structuredClone(prompt));
-        return step === 0 ? [call("many")] : [say("ok")];
+        return step === 0 ? [script.toolCall("many")] : [script.text("ok")];
       },
       { tools: { many }, limits: { resultChars: 3_000 } },
     );
@@ -170,14 +175,14 @@ describe("T06 T07 references", () => {
 
   it("hold back no text: what waited for the rest of a marker is told when its text ends", async () => {
     const turn = await play([
-      [call("search", { for: ["sun"] })],
+      [script.toolCall("search", { for: ["sun"] })],
       [
-        say("Half [^", { chunk: 1 }),
-        think("Hm."),
-        say("another [^1", { chunk: 1 }),
-        call("search", { for: ["rain"] }),
+        script.text("Half [^", { chunk: 1 }),
+        script.reasoning("Hm."),
+        script.text("another [^1", { chunk: 1 }),
+        script.toolCall("search", { for: ["rain"] }),
       ],
-      [say("One[^1] and [", { chunk: 2 })],
+      [script.text("One[^1] and [", { chunk: 2 })],
     ]);
     expect(
       blocks(turn, "text").map(({ text, final, annotations }) => [text, final, annotations.length]),
@@ -192,10 +197,10 @@ describe("T06 T07 references", () => {
     let tries = 0;
     const turn = await play(
       ({ step }) => {
-        if (step === 0) return [call("search", { for: ["sun", "rain"] })];
+        if (step === 0) return [script.toolCall("search", { for: ["sun", "rain"] })];
         return tries++ === 0
-          ? [say("Sun[^1] and [^", { chunk: 1 }), breakOff()]
-          : [say("Rain[^2].", { chunk: 1 })];
+          ? [script.text("Sun[^1] and [^", { chunk: 1 }), script.disconnect()]
+          : [script.text("Rain[^2].", { chunk: 1 })];
       },
       { retries: { tries: 3, firstMs: 1 } },
     );
@@ -205,12 +210,15 @@ describe("T06 T07 references", () => {
   });
 
   it("are cited by a shared thought, and by no run that was not given them", async () => {
-    const helper = defineAgent({ name: "helper", model: scripted([[say("I cite[^1].")]]) });
+    const helper = defineAgent({ name: "helper", model: scriptedModel([[script.text("I cite[^1].")]]) });
     const turn = await play(
       [
-        [call("search", { for: ["sun"] })],
-        [call("share_thought", { thought: "It is [^1]." }), call("helper", { task: "x" })],
-        [say("Done.")],
+        [script.toolCall("search", { for: ["sun"] })],
+        [
+          script.toolCall("share_thought", { thought: "It is [^1]." }),
+          script.toolCall("helper", { task: "x" }),
+        ],
+        [script.text("Done.")],
       ],
       { shareThought: true, agents: { helper } },
     );
@@ -229,25 +237,27 @@ describe("T07 T09 sub-agents", () => {
     const deep = defineAgent({
       name: "deep",
       tools: { search },
-      model: scripted(({ step, text }) =>
-        step === 0 ? [call("search", { for: [`${text}-deep`] })] : [say("It is deep.")],
+      model: scriptedModel(({ step, text }) =>
+        step === 0 ? [script.toolCall("search", { for: [`${text}-deep`] })] : [script.text("It is deep.")],
       ),
     });
     const helper = defineAgent({
       name: "helper",
       tools: { search },
       agents: { deep },
-      model: scripted(({ step, text, prompt }) => {
-        if (step === 0) return [call("search", { for: [text] }), call("deep", { task: text })];
+      model: scriptedModel(({ step, text, prompt }) => {
+        if (step === 0)
+          return [script.toolCall("search", { for: [text] }), script.toolCall("deep", { task: text })];
         const ids = [...JSON.stringify(prompt).matchAll(/ID: (\d+)/g)].map(([, id]) => `[^${id}]`);
-        return [say(`${text}: ${ids.join("")}`)];
+        return [script.text(`${text}: ${ids.join("")}`)];
       }),
     });
     const turn = await play(
       ({ step, prompt }) => {
         prompts.push(structuredClone(prompt));
-        if (step === 0) return [call("helper", { task: "x" }), call("helper", { task: "y" })];
-        return [say("All[^1][^2][^3][^4][^5].")];
+        if (step === 0)
+          return [script.toolCall("helper", { task: "x" }), script.toolCall("helper", { task: "y" })];
+        return [script.text("All[^1][^2][^3][^4][^5].")];
       },
       { agents: { helper } },
     );
@@ -277,13 +287,13 @@ describe("T07 T09 sub-agents", () => {
 describe("T07 other turns", () => {
   it("can't cite what an earlier one was given: ids begin anew, and nothing looks like one", async () => {
     const prompts: Prompt[] = [];
-    const script: Script = ({ step, prompt, text }) => {
+    const replies: Script = ({ step, prompt, text }) => {
       prompts.push(structuredClone(prompt));
-      if (step === 0) return [call("search", { for: [text] })];
-      if (step === 1 && text === "one") return [call("share_thought", { thought: "See [^1]." })];
-      return [say(`It is ${text}.[^1]`)];
+      if (step === 0) return [script.toolCall("search", { for: [text] })];
+      if (step === 1 && text === "one") return [script.toolCall("share_thought", { thought: "See [^1]." })];
+      return [script.text(`It is ${text}.[^1]`)];
     };
-    const model = scripted(script);
+    const model = scriptedModel(replies);
     const agent = defineAgent({ name: "a", model, tools: { search }, shareThought: true, title: false });
     await stage.worker([agent]);
     const ref = await stage.session();
@@ -301,14 +311,14 @@ describe("T07 other turns", () => {
   it("go on with the references of the one that they try again", async () => {
     const prompts: Prompt[] = [];
     let fails = true;
-    const script: Script = ({ prompt }) => {
+    const replies: Script = ({ prompt }) => {
       prompts.push(structuredClone(prompt));
       const results = readBy(prompts).length;
-      if (results === 0) return [call("search", { for: ["sun", "rain"] })];
-      if (fails) return [fail({ status: 503 })];
-      return results === 1 ? [call("search", { for: ["snow"] })] : [say("Both[^2][^3].")];
+      if (results === 0) return [script.toolCall("search", { for: ["sun", "rain"] })];
+      if (fails) return [script.error({ status: 503 })];
+      return results === 1 ? [script.toolCall("search", { for: ["snow"] })] : [script.text("Both[^2][^3].")];
     };
-    const model = scripted(script);
+    const model = scriptedModel(replies);
     await stage.worker([
       defineAgent({ name: "a", model, tools: { search }, title: false, retries: { tries: 1 } }),
     ]);

@@ -4,24 +4,28 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Turn } from "@turnstream/protocol";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { breakOff, call, finish, hang, say } from "../../../src/models/script-parts.ts";
-import { scripted, type Script } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel, type Script } from "../../../src/models/scripted-model.ts";
 import { type Agent, type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
-import { fromStream, type FromStreamOptions } from "../../../src/runtime/define/stream-agent.ts";
+import { defineStreamAgent, type StreamAgentOptions } from "../../../src/runtime/define/stream-agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
 let stage: Stage;
 beforeEach(async () => {
-  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+  stage = await Stage.open({
+    log: createMemoryLog(),
+    store: createMemoryStore(),
+    signals: createMemorySignals(),
+  });
 });
 afterEach(() => stage.close());
 
 /** Nobody dies here: on a busy machine a short lease would only be lost. */
 const worker = (agents: readonly Agent[]) => stage.worker(agents, { ttlMs: 60_000 });
-const used = (inputTokens: number, outputTokens = 0) => finish({ inputTokens, outputTokens });
+const used = (inputTokens: number, outputTokens = 0) => script.finish({ inputTokens, outputTokens });
 const LIMIT = "notice error LIMIT_REACHED";
 
 async function counted() {
@@ -35,14 +39,14 @@ const CHEAP = { input: 0.01, output: 0.01 };
 async function play(root: AgentOptions["prices"], sub: AgentOptions["prices"]): Promise<Turn> {
   const helper = defineAgent({
     name: "helper",
-    model: scripted([[say("x"), used(10_000)]]),
+    model: scriptedModel([[script.text("x"), used(10_000)]]),
     ...priced(sub),
   });
   const main = defineAgent({
     name: "a",
-    model: scripted([
-      [call("helper", { task: "t" }), used(10)],
-      [say("done"), used(10)],
+    model: scriptedModel([
+      [script.toolCall("helper", { task: "t" }), used(10)],
+      [script.text("done"), used(10)],
     ]),
     limits: { cost: 0.5 },
     agents: { helper },
@@ -65,9 +69,9 @@ describe("what a turn costs", () => {
   });
 
   it("is counted again by whoever goes on", async () => {
-    const model = scripted([
-      [call("wait"), used(6_000)],
-      [say("done"), used(10)],
+    const model = scriptedModel([
+      [script.toolCall("wait"), used(6_000)],
+      [script.text("done"), used(10)],
     ]);
     const options = { name: "a", model, prices: DEAR, limits: { cost: 0.5 } };
     const wait = tool({ rerun: "always", run: () => new Promise(() => {}) });
@@ -86,31 +90,31 @@ describe("what a turn costs", () => {
 describe("what a turn has used", () => {
   it("counts a step that failed after something of it was shown", async () => {
     let asked = 0;
-    const script: Script = () =>
+    const replies: Script = () =>
       asked++ === 0
-        ? [say("half"), finish({ reason: "error", inputTokens: 5_000, outputTokens: 1 })]
-        : [say("ok"), used(7, 3)];
-    await worker([defineAgent({ name: "a", model: scripted(script), retries: { firstMs: 1 } })]);
+        ? [script.text("half"), script.finish({ reason: "error", inputTokens: 5_000, outputTokens: 1 })]
+        : [script.text("ok"), used(7, 3)];
+    await worker([defineAgent({ name: "a", model: scriptedModel(replies), retries: { firstMs: 1 } })]);
     const turn = await stage.ask(await stage.session(), "go");
     expect(turn.usage).toMatchObject({ input_tokens: 5_007, output_tokens: 4, calls: 2 });
     expect(await counted()).toMatchObject([{ turns: 1, calls: 2, input_tokens: 5_007 }]);
   });
 
   it("counts a sub-agent that failed, and the title, also after a takeover", async () => {
-    const broken: Script = [[say("half"), finish({ reason: "error", inputTokens: 500 })]];
-    const helper = defineAgent({ name: "helper", model: scripted(broken), retries: { tries: 1 } });
-    const title = { model: scripted(() => [say("A title"), used(40)]) };
-    const main = (second: readonly ReturnType<typeof say>[]) =>
+    const broken: Script = [[script.text("half"), script.finish({ reason: "error", inputTokens: 500 })]];
+    const helper = defineAgent({ name: "helper", model: scriptedModel(broken), retries: { tries: 1 } });
+    const title = { model: scriptedModel(() => [script.text("A title"), used(40)]) };
+    const main = (second: readonly ReturnType<typeof script.text>[]) =>
       defineAgent({
         name: "a",
-        model: scripted([
-          [call("helper", { task: "t" }), used(3)],
+        model: scriptedModel([
+          [script.toolCall("helper", { task: "t" }), used(3)],
           [...second, used(2)],
         ]),
         agents: { helper },
         title,
       });
-    const first = await worker([main([hang()])]);
+    const first = await worker([main([script.hang()])]);
     const ref = await stage.session();
     await stage.send(ref, "go");
     await stage.until(ref, 10_000, (state) =>
@@ -119,25 +123,29 @@ describe("what a turn has used", () => {
         : null,
     );
     const left = first.leave();
-    await worker([main([say("done")])]);
+    await worker([main([script.text("done")])]);
     await left;
     const turn = await stage.ended(ref, () => true);
     expect(turn.usage).toMatchObject({ input_tokens: 545, calls: 4 });
   });
 
   it("counts a turn that asked no model as a turn", async () => {
-    await worker([fromStream({ name: "quiet", run: async function* () {} })]);
+    await worker([defineStreamAgent({ name: "quiet", run: async function* () {} })]);
     await stage.ask(await stage.session(), "go");
     expect(await counted()).toMatchObject([{ model: "quiet", turns: 1, calls: 0 }]);
   });
 });
 
-const own = (steps: number, options: Partial<FromStreamOptions>, last = [say("done"), used(1_000)]) =>
-  fromStream({
+const own = (
+  steps: number,
+  options: Partial<StreamAgentOptions>,
+  last = [script.text("done"), used(1_000)],
+) =>
+  defineStreamAgent({
     name: "own",
     run: ({ prompt, signal }) =>
       streamText({
-        model: scripted(({ step }) => (step < steps ? [call("look"), used(1_000)] : last)),
+        model: scriptedModel(({ step }) => (step < steps ? [script.toolCall("look"), used(1_000)] : last)),
         messages: prompt,
         abortSignal: signal,
         maxRetries: 0,
@@ -168,7 +176,7 @@ describe("the limits of a loop that a team brings along", () => {
   });
 
   it("count what a loop used that broke off", async () => {
-    await worker([own(2, {}, [say("half"), breakOff()])]);
+    await worker([own(2, {}, [script.text("half"), script.disconnect()])]);
     const turn = await stage.ask(await stage.session(), "go");
     expect(turn.status).toBe("error");
     expect(turn.usage).toMatchObject({ input_tokens: 2_000, calls: 2 });

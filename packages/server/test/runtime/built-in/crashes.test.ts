@@ -3,8 +3,8 @@
  * again is made once at the most, also when a person made it one by an edit; the memory is there once.
  */
 import { expect, it } from "vitest";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { builtInTools } from "../../../src/runtime/built-in/tools.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
@@ -24,14 +24,14 @@ function agentFor({ origin }: LocalServer) {
     name: "a",
     title: false,
     tools: { memory: memory, http_request: http_request, asked },
-    model: scripted([
+    model: scriptedModel([
       [
-        call("memory", { action: "save", text: "Likes herons." }),
-        call("http_request", { ...url("/once"), method: "POST" }),
-        call("http_request", { ...url("/keyed"), method: "POST" }),
-        call("asked", { ...url("/edited"), method: "GET" }),
+        script.toolCall("memory", { action: "save", text: "Likes herons." }),
+        script.toolCall("http_request", { ...url("/once"), method: "POST" }),
+        script.toolCall("http_request", { ...url("/keyed"), method: "POST" }),
+        script.toolCall("asked", { ...url("/edited"), method: "GET" }),
       ],
-      [say("done")],
+      [script.text("done")],
     ]),
   });
 }

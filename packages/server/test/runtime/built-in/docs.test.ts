@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { builtInTools } from "../../../src/runtime/built-in/tools.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { helpDesk } from "./examples/agent-with-tools.ts";
 import { importFaq } from "./examples/import-knowledge.ts";
 
@@ -24,7 +24,7 @@ describe("the documents", () => {
   });
 
   test("the agent has the tools under the names that S11 gives them", () => {
-    const agent = helpDesk(scripted([]), { search: async () => [] }, "key");
+    const agent = helpDesk(scriptedModel([]), { search: async () => [] }, "key");
     expect(Object.keys(agent.tools)).toEqual([
       "memory",
       "lookup_history",
@@ -39,13 +39,13 @@ describe("the documents", () => {
   test("a tool can be taken and changed, as its types say", () => {
     const tools = builtInTools({ memory: false, lookupHistory: true });
     const lookup_history = { ...tools.lookup_history, approval: true };
-    const agent = defineAgent({ name: "a", model: scripted([]), tools: { ...tools, lookup_history } });
+    const agent = defineAgent({ name: "a", model: scriptedModel([]), tools: { ...tools, lookup_history } });
     expect(agent.tools["lookup_history"]).toMatchObject({ approval: true });
     expect(tools["memory"]).toBeUndefined();
   });
 
   test("an import changes only what changed, and removes what is gone", async () => {
-    const store = memoryStore();
+    const store = createMemoryStore();
     await store.tenants.create({ id: "acme", name: "Acme" });
     const faq = new Map([
       ["When are you open?", "From nine to six."],

@@ -1,7 +1,7 @@
 /** The built-in tools that work on the store, on the stage: what they do, and what they can't reach. */
 import { afterEach, describe, expect, it } from "vitest";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { builtInTools } from "../../../src/runtime/built-in/tools.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
@@ -19,7 +19,7 @@ function helper(name: string): Agent {
     name,
     label: `The ${name}`,
     description: `knows ${name}`,
-    model: scripted(({ text }) => [say(`${name}: ${text}`)]),
+    model: scriptedModel(({ text }) => [script.text(`${name}: ${text}`)]),
   });
 }
 
@@ -167,7 +167,7 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
         ["lookup_history", { turn: 99 }],
         ["lookup_history", { turn: 2, offset: 12 }],
       ]);
-      const talker = scripted(({ text }) => [say(`You said: ${text}`)]);
+      const talker = scriptedModel(({ text }) => [script.text(`You said: ${text}`)]);
       const s = await play([
         defineAgent({ name: "talk", model: talker, title: false }),
         defineAgent({ name: "look", model: looker.model, tools: builtInTools({ lookupHistory: true }) }),
@@ -209,17 +209,21 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
           name: "form",
           title: false,
           requestForms: true,
-          model: scripted([[call("request_form", form)], [say("Thanks.")]]),
+          model: scriptedModel([[script.toolCall("request_form", form)], [script.text("Thanks.")]]),
         }),
         defineAgent({
           name: "question",
           askUser: true,
-          model: scripted([
-            [call("ask_user_question", { questions: [{ question: "Colour?" }] })],
-            [say("ok")],
+          model: scriptedModel([
+            [script.toolCall("ask_user_question", { questions: [{ question: "Colour?" }] })],
+            [script.text("ok")],
           ]),
         }),
-        defineAgent({ name: "order", tools: { order }, model: scripted([[call("order")], [say("ok")]]) }),
+        defineAgent({
+          name: "order",
+          tools: { order },
+          model: scriptedModel([[script.toolCall("order")], [script.text("ok")]]),
+        }),
         defineAgent({ name: "look", model: looker.model, tools: builtInTools({ lookupHistory: true }) }),
       ]);
       const ref = await s.session();
@@ -261,7 +265,7 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
         ["lookup_history", (told) => ({ turn: 1, offset: JSON.parse(told[1]?.text ?? "").next_offset })],
       ]);
       const s = await play([
-        defineAgent({ name: "talk", model: scripted([[say("ok")]]) }),
+        defineAgent({ name: "talk", model: scriptedModel([[script.text("ok")]]) }),
         defineAgent({ name: "look", model: looker.model, tools: builtInTools({ lookupHistory: true }) }),
       ]);
       const ref = await s.session();

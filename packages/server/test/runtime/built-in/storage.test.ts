@@ -1,11 +1,11 @@
 /** The built-in tools that work on the store, in memory. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { storageContract } from "./storage.contract.ts";
 
 storageContract(async () => ({
   log: createMemoryLog(),
-  store: memoryStore(),
+  store: createMemoryStore(),
   signals: createMemorySignals(),
 }));

@@ -1,7 +1,7 @@
 /** A model that calls tools one after the other, and what it was told of each. */
 import type { Prompt } from "../../../src/models/model.ts";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 
 export interface Told {
   readonly tool: string;
@@ -41,7 +41,7 @@ export function caller(calls: readonly Call[] | ((text: string) => readonly Call
     system: "",
     tools: [],
   };
-  const model = scripted(({ step, text, prompt, tools }) => {
+  const model = scriptedModel(({ step, text, prompt, tools }) => {
     const ofTurn = prompt.slice(prompt.findLastIndex(({ role }) => role === "user"));
     const told = toldIn(ofTurn);
     const [first] = prompt;
@@ -51,9 +51,9 @@ export function caller(calls: readonly Call[] | ((text: string) => readonly Call
       tools: tools.map(({ name }) => name),
     });
     const next = (typeof calls === "function" ? calls(text) : calls)[step];
-    if (next === undefined) return [say("done")];
+    if (next === undefined) return [script.text("done")];
     const [tool, input] = next;
-    return [call(tool, typeof input === "function" ? input(told) : input)];
+    return [script.toolCall(tool, typeof input === "function" ? input(told) : input)];
   });
   return { model, last };
 }

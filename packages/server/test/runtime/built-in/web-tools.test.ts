@@ -1,13 +1,13 @@
 /** The built-in tools that go outside, on the stage, against real HTTP servers on this machine. */
 import { createOpenAI } from "@ai-sdk/openai";
-import { blocksOf } from "@turnstream/protocol";
+import { listBlocks } from "@turnstream/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { builtInTools, type BuiltInOptions } from "../../../src/runtime/built-in/tools.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import type { WorkerOptions } from "../../../src/runtime/worker/worker.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { makePdf } from "../../text-extraction/make-pdf.ts";
 import { outline, Stage } from "../turn-harness.ts";
 import { openaiImages } from "./examples/openai-images.ts";
@@ -19,7 +19,7 @@ import { caller } from "./tool-caller.ts";
 let stage: Stage;
 const servers: LocalServer[] = [];
 const openStage = () =>
-  Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+  Stage.open({ log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() });
 beforeEach(async () => {
   stage = await openStage();
 });
@@ -94,7 +94,7 @@ describe("http_request", () => {
     expect(JSON.stringify([told, turn])).not.toContain("canary");
     expect(told[0]?.text).toContain("[redacted]");
     // No header that was set is told, also where its name doesn't say that it is a key.
-    expect(JSON.stringify([told, blocksOf(turn)])).not.toContain(stage.actor.user);
+    expect(JSON.stringify([told, listBlocks(turn)])).not.toContain(stage.actor.user);
     expect(results.slice(0, 3)).toEqual([
       `result http_request success GET ${service.place}: 200`,
       `result http_request success POST ${service.place}: 200`,

@@ -1,18 +1,18 @@
 /** Options of agents and tools that are misspelt or left out are refused when the program starts, in words that help. */
 import { expect, test } from "vitest";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
-import { fromStream, type FromStreamOptions } from "../../../src/runtime/define/stream-agent.ts";
-import { nearestName } from "../../../src/runtime/define/check-options.ts";
+import { defineStreamAgent, type StreamAgentOptions } from "../../../src/runtime/define/stream-agent.ts";
+import { suggestName } from "../../../src/runtime/define/check-options.ts";
 import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
 
 const run = () => "done";
-const base = { name: "a", model: scripted([]) };
+const base = { name: "a", model: scriptedModel([]) };
 
 /** As a program in JavaScript would have it. */
 const asTool = (options: object) => () => tool(options as ToolOptions);
 const asAgent = (options: object) => () => defineAgent(options as AgentOptions);
-const asStream = (options: object) => () => fromStream(options as FromStreamOptions);
+const asStream = (options: object) => () => defineStreamAgent(options as StreamAgentOptions);
 
 test.each<[words: string, define: () => unknown]>([
   ["`execute` of a tool is not known here (there are run, input,", asTool({ execute: run })],
@@ -47,7 +47,7 @@ test("what is there, and what is undefined, passes", () => {
 
 test("the nearest name is the one with the fewest other letters, and none is better than a wild guess", () => {
   const known = ["tools", "tokens", "title"];
-  expect(nearestName("toolz", known)).toBe("tools");
-  expect(nearestName("Tokens", known)).toBe("tokens");
-  expect(nearestName("execute", known)).toBeNull();
+  expect(suggestName("toolz", known)).toBe("tools");
+  expect(suggestName("Tokens", known)).toBe("tokens");
+  expect(suggestName("execute", known)).toBeNull();
 });

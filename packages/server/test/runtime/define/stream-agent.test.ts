@@ -3,21 +3,25 @@ import { stepCountIs, streamText, tool as aiTool } from "ai";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { breakOff, call, say, think } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
-import type { BodyEvent } from "../../../src/runtime/define/stream-body.ts";
-import { fromStream } from "../../../src/runtime/define/stream-agent.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
+import type { StreamBodyEvent } from "../../../src/runtime/define/stream-body.ts";
+import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
 let stage: Stage;
 beforeEach(async () => {
-  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+  stage = await Stage.open({
+    log: createMemoryLog(),
+    store: createMemoryStore(),
+    signals: createMemorySignals(),
+  });
 });
 afterEach(() => stage.close());
 
-async function* good(): AsyncGenerator<BodyEvent> {
+async function* good(): AsyncGenerator<StreamBodyEvent> {
   yield { type: "thinking.start", block: "t" };
   yield { type: "thinking.delta", block: "t", text: "hm" };
   yield { type: "thinking.end", block: "t" };
@@ -25,19 +29,23 @@ async function* good(): AsyncGenerator<BodyEvent> {
   yield { type: "text.delta", block: "a", text: "Hello" };
   yield { type: "text.end", block: "a", final: true };
 }
-async function* bad(): AsyncGenerator<BodyEvent> {
+async function* bad(): AsyncGenerator<StreamBodyEvent> {
   yield { type: "text.start", block: "a", part: false };
   yield { type: "text.start", block: "b", part: false };
 }
 
 describe("fromStream", () => {
   it("tells what streamText of the AI SDK streams, tools included", async () => {
-    const model = scripted([
-      [think("Let me look."), call("look", { at: "sky" }, { chunks: 3 }), call("look", { at: "sea" })],
-      [say("Blue, "), call("look", { at: "nothing" })],
-      [say("all of it.")],
+    const model = scriptedModel([
+      [
+        script.reasoning("Let me look."),
+        script.toolCall("look", { at: "sky" }, { chunks: 3 }),
+        script.toolCall("look", { at: "sea" }),
+      ],
+      [script.text("Blue, "), script.toolCall("look", { at: "nothing" })],
+      [script.text("all of it.")],
     ]);
-    const agent = fromStream({
+    const agent = defineStreamAgent({
       name: "own",
       run: ({ prompt, signal }) =>
         streamText({
@@ -78,21 +86,21 @@ describe("fromStream", () => {
   });
 
   it("ends with an error when the stream has one, and stops when a person says so", async () => {
-    const broken = fromStream({
+    const broken = defineStreamAgent({
       name: "broken",
       run: ({ prompt }) =>
         streamText({
-          model: scripted([[say("half"), breakOff()]]),
+          model: scriptedModel([[script.text("half"), script.disconnect()]]),
           messages: prompt,
           maxRetries: 0,
           onError: () => {},
         }),
     });
-    const slow = fromStream({
+    const slow = defineStreamAgent({
       name: "slow",
       run: ({ prompt, signal }) =>
         streamText({
-          model: scripted([[say("a long story ".repeat(100), { paceMs: 5 })]]),
+          model: scriptedModel([[script.text("a long story ".repeat(100), { paceMs: 5 })]]),
           messages: prompt,
           abortSignal: signal,
         }),
@@ -110,7 +118,10 @@ describe("fromStream", () => {
   });
 
   it("takes events, and holds them to the rules", async () => {
-    await stage.worker([fromStream({ name: "good", run: good }), fromStream({ name: "bad", run: bad })]);
+    await stage.worker([
+      defineStreamAgent({ name: "good", run: good }),
+      defineStreamAgent({ name: "bad", run: bad }),
+    ]);
     const ref = await stage.session();
     expect(outline(await stage.ask(ref, "go"))).toEqual(["thinking hm", "text final Hello"]);
     const failed = await stage.ask(ref, "go", { agent: "bad" });
@@ -119,7 +130,7 @@ describe("fromStream", () => {
 
   it("is not resumed in the middle: it ends as an error, or runs as a whole once more", async () => {
     let runs = 0;
-    async function* once(): AsyncGenerator<BodyEvent> {
+    async function* once(): AsyncGenerator<StreamBodyEvent> {
       runs++;
       yield { type: "text.start", block: "a", part: false };
       yield { type: "text.delta", block: "a", text: `run ${runs}` };
@@ -127,8 +138,8 @@ describe("fromStream", () => {
       yield { type: "text.end", block: "a", final: true };
     }
     const agents = [
-      fromStream({ name: "never", run: once }),
-      fromStream({ name: "always", run: once, rerun: "always" }),
+      defineStreamAgent({ name: "never", run: once }),
+      defineStreamAgent({ name: "always", run: once, rerun: "always" }),
     ];
     for (const agent of ["never", "always"]) {
       runs = 0;

@@ -2,7 +2,7 @@
 import type { Annotation, Json } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { ReferenceIds } from "../../../src/runtime/attempt/reference-pool.ts";
+import { ReferenceIdAllocator } from "../../../src/runtime/attempt/reference-pool.ts";
 import { MarkerScanner, markersIn, withoutMarkers } from "../../../src/runtime/events/citation-markers.ts";
 
 const isGiven = (id: number): boolean => [1, 2, 12, 999_999_999].includes(id);
@@ -32,7 +32,7 @@ test("T07 ids go on from a journal, also from entries that are older than refere
     ["call/new", { status: "success", content: "x", pool }],
     ["step/main/0", { text: "x" }],
   ]);
-  expect(ReferenceIds.from(journal).next()).toBe(8);
+  expect(ReferenceIdAllocator.from(journal).next()).toBe(8);
 });
 
 describe("T07 markers in streamed text", () => {

@@ -2,15 +2,15 @@
  * A worker dies at every point of a turn that reads files: another one goes on, fetches no file again that was read, and
  * every event is legal.
  */
-import { blocksOf } from "@turnstream/protocol";
+import { listBlocks } from "@turnstream/protocol";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { listen, type Listener } from "../../safe-fetch/listeners.ts";
 import { Mortality, mortalParts } from "../crash-injection.ts";
 import { outline, Stage } from "../turn-harness.ts";
@@ -33,12 +33,12 @@ async function play(death: { after: number; isDone: boolean }) {
   const agent = defineAgent({
     name: "a",
     title: false,
-    model: scripted(({ text }) => {
+    model: scriptedModel(({ text }) => {
       prompts.push(text);
-      return [say("done")];
+      return [script.text("done")];
     }),
   });
-  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+  const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
   const stage = await Stage.open(parts);
   const ref = await stage.session();
   const died: string[] = [];
@@ -72,7 +72,7 @@ it("W12: goes on where the dead worker was", async () => {
     const what = `death after ${after} calls at ${one.died.join()}`;
     expect(one.turn.status, what).toBe("end_turn");
     expect(outline(one.turn), what).toEqual(["files", "text final done"]);
-    const block = blocksOf(one.turn).find(({ kind }) => kind === "files");
+    const block = listBlocks(one.turn).find(({ kind }) => kind === "files");
     expect(block, what).toMatchObject({ status: "completed", message: "Read 2 of 3 files" });
     expect(
       one.attachments.map(({ url }) => new URL(url).pathname),

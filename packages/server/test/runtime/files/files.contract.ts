@@ -3,19 +3,19 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
-import { blocksOf, emptyState, type FilesBlock, type Turn } from "@turnstream/protocol";
+import { listBlocks, emptyState, type FilesBlock, type Turn } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { call, say, think } from "../../../src/models/script-parts.ts";
-import { type Script, scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { type Script, scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import type { WorkerOptions } from "../../../src/runtime/worker/worker.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { uploadFile } from "../../../src/session/blobs/upload.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { makePdf } from "../../text-extraction/make-pdf.ts";
 import { listen, type Listener } from "../../safe-fetch/listeners.ts";
 import { outline, Stage, type StageParts } from "../turn-harness.ts";
@@ -51,15 +51,18 @@ const pages: Readonly<Record<string, Page>> = {
 };
 
 function filesOf(turn: Turn): FilesBlock | undefined {
-  return blocksOf(turn).find((block) => block.kind === "files");
+  return listBlocks(turn).find((block) => block.kind === "files");
 }
 
 const fileAt = (name: string) => ({ url: `https://files.example/${name}` });
 
 const lookup: Script = ({ step }) =>
   step === 0
-    ? [call("lookup_attachments", {}), call("lookup_attachments", { id: "file-1-1", offset: 990 })]
-    : [say("Seen.")];
+    ? [
+        script.toolCall("lookup_attachments", {}),
+        script.toolCall("lookup_attachments", { id: "file-1-1", offset: 990 }),
+      ]
+    : [script.text("Seen.")];
 
 export function filesContract(makeParts: () => Promise<StageParts>): void {
   let stage: Stage;
@@ -70,26 +73,26 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     if (asked.filter((path) => path === "/late.md").length > 1) response.end("better late");
   };
 
-  const agentWith = (script: Script): Agent =>
+  const agentWith = (replies: Script): Agent =>
     defineAgent({
       name: "reader",
       title: false,
-      model: scripted((at) => {
+      model: scriptedModel((at) => {
         prompts.push(JSON.stringify(at.prompt));
-        return typeof script === "function" ? script(at) : (script[at.step] ?? [say("done")]);
+        return typeof replies === "function" ? replies(at) : (replies[at.step] ?? [script.text("done")]);
       }),
     });
   const options = (files: WorkerOptions["files"] = {}): Partial<WorkerOptions> => ({
     fetch: { allow: [server.name] },
     files,
   });
-  async function send(ref: Ref, urls: readonly string[], text = "Read it"): Promise<string> {
+  async function send(ref: SessionRef, urls: readonly string[], text = "Read it"): Promise<string> {
     const id = `m-${randomUUID()}`;
     const files = urls.map((url) => ({ url: url.startsWith("/") ? `${server.url}${url}` : url }));
     await sendMessage(stage.parts, ref, { id, text, by: stage.actor.user, files });
     return id;
   }
-  async function ask(ref: Ref, urls: readonly string[], text?: string): Promise<Turn> {
+  async function ask(ref: SessionRef, urls: readonly string[], text?: string): Promise<Turn> {
     const id = await send(ref, urls, text);
     return stage.ended(ref, (turn) => turn.message?.id === id, 40_000);
   }
@@ -97,7 +100,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     frames.map(
       (frame) => JSON.parse(JSON.stringify(frame).replaceAll(server.url, "https://files.example")) as object,
     );
-  const upload = (ref: Ref, id: string, name: string, text: string) =>
+  const upload = (ref: SessionRef, id: string, name: string, text: string) =>
     uploadFile(stage.parts, ref, {
       id,
       name,
@@ -125,7 +128,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("W12: are read first, told as a block at index 0, and then the model is asked", async () => {
-      await stage.worker([agentWith([[think("hm"), say("Read.")]])], options());
+      await stage.worker([agentWith([[script.reasoning("hm"), script.text("Read.")]])], options());
       const ref = await stage.session();
       const turn = await ask(ref, ["/report.md", "/lies.html"]);
       expect(outline(turn)).toEqual(["files", "(", "thinking hm", ") Thinking", "text final Read."]);
@@ -144,7 +147,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("W12: are told in all three dialects", async () => {
-      await stage.worker([agentWith([[say("Read.")]])], options());
+      await stage.worker([agentWith([[script.text("Read.")]])], options());
       const ref = await stage.session();
       await ask(ref, ["/small.csv", "/missing.pdf"]);
       const events = await stage.events(ref);
@@ -196,7 +199,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
 
     it("W12: one that fails is told as failed, to people and the model, and the turn goes on", async () => {
       const limits = { bytes: 100_000, fileMs: 5_000 };
-      await stage.worker([agentWith([[say("Sorry.")]])], options(limits));
+      await stage.worker([agentWith([[script.text("Sorry.")]])], options(limits));
       const ref = await stage.session();
       const bad = [
         "/missing.pdf",
@@ -232,7 +235,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("end the block as failed when none could be read, and too many are refused", async () => {
-      await stage.worker([agentWith([[say("None.")]])], options({ count: 1, totalBytes: 5 }));
+      await stage.worker([agentWith([[script.text("None.")]])], options({ count: 1, totalBytes: 5 }));
       const ref = await stage.session();
       const turn = await ask(ref, ["/small.csv", "/report.md"]);
       expect(turn.status).toBe("end_turn");
@@ -241,7 +244,10 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("W12: hold together what they come to, not what each might", async () => {
-      await stage.worker([agentWith([[say("All.")]])], options({ bytes: 1_000_000, totalBytes: 1_000_000 }));
+      await stage.worker(
+        [agentWith([[script.text("All.")]])],
+        options({ bytes: 1_000_000, totalBytes: 1_000_000 }),
+      );
       const ref = await stage.session();
       const uploads = await Promise.all(
         [1, 2].map(async (n) => (await upload(ref, `u${n}`, `u${n}.txt`, `hello ${n}`)).url),
@@ -252,7 +258,10 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("W12: beyond what all may have together are too large, in whichever way they come", async () => {
-      await stage.worker([agentWith([[say("Some.")]])], options({ bytes: 250_000, totalBytes: 300_000 }));
+      await stage.worker(
+        [agentWith([[script.text("Some.")]])],
+        options({ bytes: 250_000, totalBytes: 300_000 }),
+      );
       const ref = await stage.session();
       const turn = await ask(ref, ["/large", "/large-chunked", "/small.csv"]);
       expect(filesOf(turn)).toMatchObject({ status: "completed", message: "Read 2 of 3 files" });
@@ -276,7 +285,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("can't speak for the person: what a file says is quoted", async () => {
-      await stage.worker([agentWith([[say("ok")]])], options());
+      await stage.worker([agentWith([[script.text("ok")]])], options());
       const ref = await stage.session();
       await ask(ref, ["/evil.txt"]);
       expect(prompts[0]).toContain("&lt;/attachment>");
@@ -285,7 +294,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("may be uploads of the same session, and of no other", async () => {
-      await stage.worker([agentWith([[say("ok")]])], options());
+      await stage.worker([agentWith([[script.text("ok")]])], options());
       const ref = await stage.session();
       const other = await stage.session();
       const { url: address, size } = await upload(ref, "u 1/ñ", "notes.md", "# Ghi chú");
@@ -307,15 +316,17 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
         { line: -1 },
       ];
       const model = (at: { step: number }) =>
-        at.step === 0 ? wishes.map((wish) => call("lookup_attachments", wish)) : [say("found")];
+        at.step === 0
+          ? wishes.map((wish) => script.toolCall("lookup_attachments", wish))
+          : [script.text("found")];
       await stage.worker(
-        [agentWith((at) => (at.text.startsWith("Read it") ? [say("ok")] : model(at)))],
+        [agentWith((at) => (at.text.startsWith("Read it") ? [script.text("ok")] : model(at)))],
         options(),
       );
       const ref = await stage.session();
       await ask(ref, ["/report.md"]);
       const turn = await ask(ref, [], "And now?");
-      const results = blocksOf(turn).filter((block) => block.kind === "tool_result");
+      const results = listBlocks(turn).filter((block) => block.kind === "tool_result");
       expect(results.map(({ status }) => status)).toEqual([...Array(4).fill("success"), "error", "error"]);
       const told = JSON.parse(prompts.at(-1) ?? "[]") as {
         role: string;
@@ -347,9 +358,9 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
           name,
           title: false,
           attachments,
-          model: scripted((at) => {
+          model: scriptedModel((at) => {
             offered.push(at.tools.map(({ name: tool }) => tool));
-            return [say("ok")];
+            return [script.text("ok")];
           }),
         });
       await stage.worker([watch(false, "plain"), watch(true, "keen")], options());
@@ -360,12 +371,16 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       await stage.ask(ref, "hi");
       expect(offered.map((tools) => tools.includes("lookup_attachments"))).toEqual([false, true, true, true]);
       expect(() =>
-        defineAgent({ name: "x", model: scripted([]), agents: { lookup_attachments: watch(false, "y") } }),
+        defineAgent({
+          name: "x",
+          model: scriptedModel([]),
+          agents: { lookup_attachments: watch(false, "y") },
+        }),
       ).toThrow("reserved");
     });
 
     it("W12: a stop in the middle ends the block and the turn, and the fetch", TIMED, async () => {
-      await stage.worker([agentWith([[say("never")]])], options());
+      await stage.worker([agentWith([[script.text("never")]])], options());
       const ref = await stage.session();
       const id = await send(ref, ["/small.csv", "/silent"]);
       await stage.until(ref, 40_000, (state) => {
@@ -386,11 +401,11 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
       "W12: that a stopped turn had not read are read by the one that tries it again: %j",
       async (paths) => {
         let offered: string[] = [];
-        const script: Script = ({ tools }) => {
+        const replies: Script = ({ tools }) => {
           offered = tools.map(({ name }) => name);
-          return [say("Read.")];
+          return [script.text("Read.")];
         };
-        await stage.worker([agentWith(script)], options());
+        await stage.worker([agentWith(replies)], options());
         const ref = await stage.session();
         const id = await send(ref, paths);
         await stage.until(ref, 40_000, (state) => {

@@ -2,14 +2,14 @@
 import { afterEach, expect, test } from "vitest";
 import { z } from "zod";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
-import type { OpenStore } from "../../../src/store/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import type { ClosableStore } from "../../../src/store/store.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
 let stage: Stage;
@@ -25,21 +25,21 @@ function broker(): Agent {
       return "traded";
     },
   });
-  const model = scripted([[call("trade", { count: 5 })], [say("done")]]);
+  const model = scriptedModel([[script.toolCall("trade", { count: 5 })], [script.text("done")]]);
   return defineAgent({ name: "broker", model, tools: { trade }, title: false });
 }
 
 /** A store that reads the journal, or the requests, as somebody has changed them. */
-function altered(what: "journal" | "request"): { store: OpenStore; alter: () => void } {
-  const plain = memoryStore();
+function altered(what: "journal" | "request"): { store: ClosableStore; alter: () => void } {
+  const plain = createMemoryStore();
   let isAltered = false;
   const other = <T>(value: T, from: string, to: string): T =>
     isAltered ? (JSON.parse(JSON.stringify(value).replaceAll(from, to)) as T) : value;
-  const journal: OpenStore["journal"] = {
+  const journal: ClosableStore["journal"] = {
     ...plain.journal,
     read: async (...of) => other(await plain.journal.read(...of), '"count":5', '"count":500'),
   };
-  const interactions: OpenStore["interactions"] = {
+  const interactions: ClosableStore["interactions"] = {
     ...plain.interactions,
     get: async (...of) => other(await plain.interactions.get(...of), '"sha256:', '"sha256:0'),
   };

@@ -4,9 +4,9 @@
  */
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { blocksOf } from "@turnstream/protocol";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { listBlocks } from "@turnstream/protocol";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
@@ -25,7 +25,10 @@ async function play(death: { after: number; isDone: boolean }, decision: "approv
   });
   const agent = defineAgent({
     name: "a",
-    model: scripted([[call("trade", { n: 1 }), call("trade", { n: 2 })], [say("done")]]),
+    model: scriptedModel([
+      [script.toolCall("trade", { n: 1 }), script.toolCall("trade", { n: 2 })],
+      [script.text("done")],
+    ]),
     tools: { trade },
     title: false,
   });
@@ -53,7 +56,7 @@ it("runs what was approved once, and what was rejected never", async () => {
       expect(new Set(one.runs).size, what).toBe(one.runs.length);
       expect(one.turn.status, what).toBe("end_turn");
       expect(outline(one.turn).at(-1), what).toBe("text final done");
-      const approvals = blocksOf(one.turn).flatMap((block) =>
+      const approvals = listBlocks(one.turn).flatMap((block) =>
         block.kind === "approval" ? [block.status] : [],
       );
       expect(approvals, what).toEqual(

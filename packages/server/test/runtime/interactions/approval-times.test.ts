@@ -1,6 +1,6 @@
 /** How long an approval may be waited for, as a developer says it. */
 import { expect, it } from "vitest";
-import { neededApproval } from "../../../src/runtime/define/approval.ts";
+import { resolveApproval } from "../../../src/runtime/define/approval.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 
 const forEver = () => ({ timeoutSeconds: Infinity });
@@ -17,7 +17,7 @@ it.each(bad)(
 
 it("and where a policy says so, it is the policy's failure", async () => {
   const context = { tenant: "t", session: "s", turn: "t1", call: "c1", user: "an" };
-  await expect(neededApproval(forEver, {}, context)).rejects.toThrow("approval.timeoutSeconds is Infinity");
-  const given = await neededApproval({ timeoutSeconds: 0 }, {}, context);
+  await expect(resolveApproval(forEver, {}, context)).rejects.toThrow("approval.timeoutSeconds is Infinity");
+  const given = await resolveApproval({ timeoutSeconds: 0 }, {}, context);
   expect(given?.timeoutSeconds).toBe(0);
 });

@@ -1,15 +1,15 @@
 /** Approvals: a call waits for a person, and exactly one decision wins, whoever dies meanwhile. */
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type ApprovalBlock, blocksOf, type Json, type Turn } from "@turnstream/protocol";
-import { call, say, think } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { type ApprovalBlock, listBlocks, type Json, type Turn } from "@turnstream/protocol";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import type { Approval } from "../../../src/runtime/define/approval.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { listAllowances, revokeAllowance } from "../../../src/session/interactions/allowances.ts";
-import { decideApproval, type Decision } from "../../../src/session/interactions/decide-approval.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import { decideApproval, type ApprovalDecision } from "../../../src/session/interactions/decide-approval.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { outline, Stage, type StageParts } from "../turn-harness.ts";
 
@@ -40,21 +40,23 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
         return `traded ${input.count} ${input.symbol}`;
       },
     });
-    const wanted = Array.from({ length: calls }, (_, n) => call("trade", { symbol: "VNM", count: n + 1 }));
+    const wanted = Array.from({ length: calls }, (_, n) =>
+      script.toolCall("trade", { symbol: "VNM", count: n + 1 }),
+    );
     return defineAgent({
       name: "broker",
-      model: scripted([[think("hm"), ...wanted], [say("done")]]),
+      model: scriptedModel([[script.reasoning("hm"), ...wanted], [script.text("done")]]),
       tools: { trade },
     });
   }
 
-  const waiting = (ref: Ref, count = 1): Promise<readonly ApprovalBlock[]> =>
+  const waiting = (ref: SessionRef, count = 1): Promise<readonly ApprovalBlock[]> =>
     stage.until(ref, 40_000, async (state) => {
       const asked = approvalsOf(state.turns.last()).filter(({ status }) => status === "pending");
       const rows = await stage.parts.store.interactions.list(ref, { pending: true });
       return asked.length === count && rows.length === count ? asked : null;
     });
-  const decide = (ref: Ref, key: string, decision: Partial<Decision> = {}) =>
+  const decide = (ref: SessionRef, key: string, decision: Partial<ApprovalDecision> = {}) =>
     decideApproval(stage.parts, ref, { key, decision: "approve", by: stage.actor.user, ...decision });
 
   describe("an approval", () => {
@@ -203,7 +205,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
           },
         });
         const text = "word ".repeat(14_000);
-        const model = scripted([[call("write", { text })], [say("done")]]);
+        const model = scriptedModel([[script.toolCall("write", { text })], [script.text("done")]]);
         await stage.worker([defineAgent({ name: "writer", model, tools: { write } })]);
         const ref = await stage.session();
         await stage.send(ref, "write");
@@ -217,7 +219,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
         });
         // The whole is where the call is told: piece by piece as it came, or at once as a blob.
         const running = (await stage.state(ref)).turns.last();
-        const told = running === undefined ? [] : blocksOf(running);
+        const told = running === undefined ? [] : listBlocks(running);
         const [block] = told.filter((one) => one.kind === "tool_call");
         const { whole = null, args = "" } = block ?? {};
         const blob = whole === null ? null : await stage.parts.store.blobs.get(ref, whole.blob);
@@ -427,5 +429,5 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
 
 function approvalsOf(turn: Turn | undefined): ApprovalBlock[] {
   if (turn === undefined) return [];
-  return blocksOf(turn).filter((block): block is ApprovalBlock => block.kind === "approval");
+  return listBlocks(turn).filter((block): block is ApprovalBlock => block.kind === "approval");
 }

@@ -3,7 +3,7 @@ import type { Json } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { requestKey } from "../../../src/runtime/interactions/await-decision.ts";
-import { digestOf } from "../../../src/runtime/interactions/approval.ts";
+import { argumentsDigest } from "../../../src/runtime/interactions/approval.ts";
 
 const shown = (input: Json) => ({ session: "s", turn: "t", call: "c", name: "trade", input });
 const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;
@@ -50,13 +50,13 @@ test("W13 any change of the arguments is another digest, and the order of keys i
   let changed = 0;
   fc.assert(
     fc.property(object, (input) => {
-      const digest = digestOf(shown(input));
-      expect(digestOf(shown(shuffled(input)))).toBe(digest);
+      const digest = argumentsDigest(shown(input));
+      expect(argumentsDigest(shown(shuffled(input)))).toBe(digest);
       const text = JSON.stringify(shuffled(input));
       for (const other of changes(input)) {
         if (JSON.stringify(shuffled(other)) === text) continue;
         changed++;
-        expect(digestOf(shown(other))).not.toBe(digest);
+        expect(argumentsDigest(shown(other))).not.toBe(digest);
       }
     }),
     { numRuns: 3_000 },
@@ -66,11 +66,13 @@ test("W13 any change of the arguments is another digest, and the order of keys i
 
 test("W13 another session, turn, call or tool is another digest", () => {
   const of = { session: "s", turn: "t", call: "c", name: "trade", input: { a: 1 } };
-  const digest = digestOf(of);
+  const digest = argumentsDigest(of);
   for (const field of ["session", "turn", "call", "name"] as const)
-    expect(digestOf({ ...of, [field]: `${of[field]}x` })).not.toBe(digest);
+    expect(argumentsDigest({ ...of, [field]: `${of[field]}x` })).not.toBe(digest);
   // Nor can what moves from one field to another go unseen.
-  expect(digestOf({ ...of, session: "st", turn: "" })).not.toBe(digestOf({ ...of, session: "s", turn: "t" }));
+  expect(argumentsDigest({ ...of, session: "st", turn: "" })).not.toBe(
+    argumentsDigest({ ...of, session: "s", turn: "t" }),
+  );
 });
 
 function keyAt(epoch: number, length: number): string {

@@ -1,6 +1,6 @@
 /** Whoever waits for a person hears of a decision, also of one that is made while the store is being asked. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Waiters } from "../../../src/runtime/interactions/decision-waiters.ts";
+import { DecisionWaiters } from "../../../src/runtime/interactions/decision-waiters.ts";
 
 const LONG_MS = 60_000;
 const { signal } = new AbortController();
@@ -10,7 +10,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test("a decision between the look and the wait is heard", async () => {
-  const waiters = new Waiters();
+  const waiters = new DecisionWaiters();
   const waiter = waiters.enter("s");
   waiter.look();
   waiters.wake("s");
@@ -18,7 +18,7 @@ test("a decision between the look and the wait is heard", async () => {
 }, 30_000);
 
 test("one that was looked at is not heard again, nor one of another session, nor after leaving", async () => {
-  const waiters = new Waiters();
+  const waiters = new DecisionWaiters();
   const waiter = waiters.enter("s");
   waiters.wake("s");
   waiter.look();
@@ -34,7 +34,7 @@ test("one that was looked at is not heard again, nor one of another session, nor
 });
 
 test("all who wait in a session are woken, and stopping ends a wait", async () => {
-  const waiters = new Waiters();
+  const waiters = new DecisionWaiters();
   const all = [waiters.enter("s"), waiters.enter("s")].map((waiter) => waiter.wait(LONG_MS, signal));
   waiters.wake("s");
   await Promise.all(all);

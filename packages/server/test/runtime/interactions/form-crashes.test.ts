@@ -3,9 +3,9 @@
  * the store alike, and what the person fills in begins one more turn, which reads it.
  */
 import { expect, it } from "vitest";
-import { blocksOf } from "@turnstream/protocol";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { listBlocks } from "@turnstream/protocol";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { submitForm } from "../../../src/session/interactions/submit-form.ts";
@@ -17,16 +17,18 @@ const FORM = { title: "Contact", fields: [{ name: "email", label: "E-mail", type
 function cast(by: "model" | "tool" | "sub-agent"): Agent {
   const look = tool({ rerun: "always", run: () => "seen" });
   const desk = tool({ rerun: "always", run: (_, context) => context.requestForm(FORM as never) });
-  const asks = by === "tool" ? call("desk") : call("request_form", FORM);
+  const asks = by === "tool" ? script.toolCall("desk") : script.toolCall("request_form", FORM);
   const clerk = defineAgent({
     name: "clerk",
-    model: scripted([[asks, call("look")], [say("never")]]),
+    model: scriptedModel([[asks, script.toolCall("look")], [script.text("never")]]),
     tools: { look },
     requestForms: true,
   });
-  const model = scripted(({ prompt }) => {
-    if (JSON.stringify(prompt).includes("an@example.org")) return [say("thanks")];
-    return by === "sub-agent" ? [call("clerk", { task: "ask" }), call("look")] : [call("look"), asks];
+  const model = scriptedModel(({ prompt }) => {
+    if (JSON.stringify(prompt).includes("an@example.org")) return [script.text("thanks")];
+    return by === "sub-agent"
+      ? [script.toolCall("clerk", { task: "ask" }), script.toolCall("look")]
+      : [script.toolCall("look"), asks];
   });
   const tools = { look, desk };
   return defineAgent({ name: "a", model, tools, agents: { clerk }, requestForms: true, title: false });
@@ -60,7 +62,7 @@ it.each(["model", "tool", "sub-agent"] as const)(
       const [first, second] = one.state.turns.toArray();
       expect(one.state.turns.length, what).toBe(2);
       if (first === undefined || second === undefined) throw new Error(what);
-      const forms = blocksOf(first).filter((block) => block.kind === "form");
+      const forms = listBlocks(first).filter((block) => block.kind === "form");
       expect(
         forms.map(({ status }) => status),
         what,

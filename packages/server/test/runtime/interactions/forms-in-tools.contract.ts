@@ -1,14 +1,14 @@
 /** Forms that a tool asks for while it runs: told inside its open result, waited for, decided once. */
 import { afterEach, describe, expect, it } from "vitest";
-import { blocksOf, type FormBlock, type FormSchema } from "@turnstream/protocol";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { listBlocks, type FormBlock, type FormSchema } from "@turnstream/protocol";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { hostOf } from "../../../src/runtime/tool-calls/tool-host.ts";
-import { askForm } from "../../../src/runtime/interactions/form-in-tool.ts";
+import { awaitFormInTool } from "../../../src/runtime/interactions/form-in-tool.ts";
 import { declineForm, submitForm } from "../../../src/session/interactions/submit-form.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { outline, Stage, type StageParts } from "../turn-harness.ts";
 
 const schema: FormSchema = {
@@ -31,11 +31,12 @@ function agentThat(options: {
     run: async (_, context) => {
       const { scope, call: own } = hostOf(context);
       const answers = [];
-      for (let n = 0; n < times; n++) answers.push(await askForm(scope, own, schema, { timeoutSeconds }));
+      for (let n = 0; n < times; n++)
+        answers.push(await awaitFormInTool(scope, own, schema, { timeoutSeconds }));
       return answers;
     },
   });
-  const model = scripted([[call("look")], [say("done")]]);
+  const model = scriptedModel([[script.toolCall("look")], [script.text("done")]]);
   return defineAgent({ name: "a", model, tools: { look }, title: false });
 }
 
@@ -45,10 +46,10 @@ export function formInsideContract(makeParts: () => Promise<StageParts>): void {
     stage = await Stage.open(await makeParts());
   };
 
-  const waiting = (ref: Ref, nth = 0): Promise<FormBlock> =>
+  const waiting = (ref: SessionRef, nth = 0): Promise<FormBlock> =>
     stage.until(ref, 40_000, async (state) => {
       const turn = state.turns.last();
-      const form = turn === undefined ? undefined : formsOf(blocksOf(turn))[nth];
+      const form = turn === undefined ? undefined : formsOf(listBlocks(turn))[nth];
       const rows = await stage.parts.store.interactions.list(ref, { pending: true });
       return form?.status === "pending" && rows.length > 0 ? form : null;
     });
@@ -95,7 +96,7 @@ export function formInsideContract(makeParts: () => Promise<StageParts>): void {
       await stage.worker([agentThat({ timeoutSeconds: 0 })]);
       const ref = await stage.session();
       const expired = await stage.ask(ref, "go");
-      expect(formsOf(blocksOf(expired))[0]).toMatchObject({ status: "expired", by: null });
+      expect(formsOf(listBlocks(expired))[0]).toMatchObject({ status: "expired", by: null });
       expect(expired.status).toBe("end_turn");
     });
 
@@ -108,7 +109,7 @@ export function formInsideContract(makeParts: () => Promise<StageParts>): void {
       await stage.stop(ref);
       const turn = await stage.ended(ref, () => true);
       expect(turn.status).toBe("user_stopped");
-      expect(formsOf(blocksOf(turn))[0]?.status).toBe("cancelled");
+      expect(formsOf(listBlocks(turn))[0]?.status).toBe("cancelled");
       expect(await submitForm(stage.parts, ref, { form, values })).toMatchObject({
         won: false,
         current: { status: "cancelled" },
@@ -133,11 +134,11 @@ export function formInsideContract(makeParts: () => Promise<StageParts>): void {
       }
       const turn = await stage.ended(ref, () => true);
       expect(turn.status).toBe("end_turn");
-      expect(formsOf(blocksOf(turn)).map((block) => [block.form, block.status])).toEqual([[form, status]]);
+      expect(formsOf(listBlocks(turn)).map((block) => [block.form, block.status])).toEqual([[form, status]]);
     });
   });
 }
 
-function formsOf(blocks: ReturnType<typeof blocksOf>): FormBlock[] {
+function formsOf(blocks: ReturnType<typeof listBlocks>): FormBlock[] {
   return blocks.filter((block) => block.kind === "form");
 }

@@ -1,14 +1,14 @@
 /** Forms that end their turn: asked by the model or by a tool, filled in afterwards, gone on from in the next turn. */
 import { afterEach, describe, expect, it } from "vitest";
-import { blocksOf, type FormBlock, type Turn } from "@turnstream/protocol";
+import { listBlocks, type FormBlock, type Turn } from "@turnstream/protocol";
 import type { Prompt } from "../../../src/models/model.ts";
-import { call, say, type ScriptPart, think } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script, type ScriptPart } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { declineForm, submitForm } from "../../../src/session/interactions/submit-form.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { outline, Stage, type StageParts } from "../turn-harness.ts";
 
 const FORM = {
@@ -36,10 +36,10 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
 
   /** Says `first` in its first turn, and "thanks" in the ones after. */
   function guide(first: readonly ScriptPart[], more: { agents?: Record<string, Agent> } = {}): Agent {
-    const model = scripted(({ prompt }) => {
+    const model = scriptedModel(({ prompt }) => {
       prompts.push(prompt);
       const isNew = !prompt.some(({ role }) => role === "assistant");
-      return isNew ? first : [say("thanks")];
+      return isNew ? first : [script.text("thanks")];
     });
     return defineAgent({
       name: "guide",
@@ -52,20 +52,22 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
     });
   }
 
-  const asked = async (ref: Ref): Promise<{ turn: Turn; form: string }> => {
+  const asked = async (ref: SessionRef): Promise<{ turn: Turn; form: string }> => {
     const turn = await stage.ask(ref, "write to them");
     const [block] = formsOf(turn);
     if (block === undefined) throw new Error(outline(turn).join("\n"));
     return { turn, form: block.form };
   };
-  const next = (ref: Ref): Promise<Turn> => stage.ended(ref, (turn) => turn.number === 2);
+  const next = (ref: SessionRef): Promise<Turn> => stage.ended(ref, (turn) => turn.number === 2);
 
   describe("S07 a form", () => {
     afterEach(() => stage.close());
 
     it("ends the turn outside groups, after everything else of its step", async () => {
       await open();
-      await stage.worker([guide([think("hm"), call("request_form", FORM), call("look")])]);
+      await stage.worker([
+        guide([script.reasoning("hm"), script.toolCall("request_form", FORM), script.toolCall("look")]),
+      ]);
       const ref = await stage.session();
       const { turn, form } = await asked(ref);
       expect(turn.status).toBe("requires_interaction");
@@ -103,8 +105,8 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
     it("is submitted once, and the next turn goes on from its values", async () => {
       await open();
       await stage.worker([
-        guide([call("request_form", FORM)]),
-        defineAgent({ name: "z", model: scripted([]) }),
+        guide([script.toolCall("request_form", FORM)]),
+        defineAgent({ name: "z", model: scriptedModel([]) }),
       ]);
       const ref = await stage.session();
       const { form } = await asked(ref);
@@ -139,7 +141,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
 
     it("is declined, by the call or in words", async () => {
       await open();
-      await stage.worker([guide([call("request_form", FORM)])]);
+      await stage.worker([guide([script.toolCall("request_form", FORM)])]);
       const ref = await stage.session();
       const { form } = await asked(ref);
       await declineForm(stage.parts, ref, { form, by: stage.actor.user, reason: "too long" });
@@ -159,7 +161,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
 
     it("is submitted by the next message, and only gone on from once it is done", async () => {
       await open();
-      await stage.worker([guide([call("request_form", FORM)])]);
+      await stage.worker([guide([script.toolCall("request_form", FORM)])]);
       const ref = await stage.session();
       const { form } = await asked(ref);
       const message = { id: "m1", text: "There you are", resumes: form, by: stage.actor.user };
@@ -181,7 +183,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
     it("takes no values once it is done, and then the message isn't sent either", async () => {
       await open();
       const ref = await stage.session();
-      const guideWorker = await stage.worker([guide([call("request_form", FORM)])]);
+      const guideWorker = await stage.worker([guide([script.toolCall("request_form", FORM)])]);
       const { form } = await asked(ref);
       await guideWorker.leave();
       const { parts, actor } = stage;
@@ -203,7 +205,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
 
     it("is not filled in yet, says the result while something else is asked", async () => {
       await open();
-      await stage.worker([guide([call("request_form", FORM)])]);
+      await stage.worker([guide([script.toolCall("request_form", FORM)])]);
       const ref = await stage.session();
       const { form } = await asked(ref);
       await stage.ask(ref, "what is the weather?");
@@ -217,11 +219,18 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
 
     it("is asked one at a time, by a tool as well", async () => {
       await open();
-      await stage.worker([guide([call("desk"), call("desk"), call("request_form", FORM), call("look")])]);
+      await stage.worker([
+        guide([
+          script.toolCall("desk"),
+          script.toolCall("desk"),
+          script.toolCall("request_form", FORM),
+          script.toolCall("look"),
+        ]),
+      ]);
       const ref = await stage.session();
       const { turn, form } = await asked(ref);
       expect(formsOf(turn)).toHaveLength(1);
-      const results = blocksOf(turn).filter((block) => block.kind === "tool_result");
+      const results = listBlocks(turn).filter((block) => block.kind === "tool_result");
       expect(results.map(({ status }) => status).toSorted()).toEqual([
         "error",
         "error",
@@ -236,10 +245,10 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
 
     it("is said to be dealt with when another was asked for since, now and in later turns", async () => {
       await open();
-      const model = scripted(({ prompt, text }) => {
+      const model = scriptedModel(({ prompt, text }) => {
         prompts.push(prompt);
-        if (text.startsWith("ask")) return [call("request_form", { ...FORM, title: text })];
-        return [say("thanks")];
+        if (text.startsWith("ask")) return [script.toolCall("request_form", { ...FORM, title: text })];
+        return [script.text("thanks")];
       });
       await stage.worker([defineAgent({ name: "guide", model, requestForms: true, title: false })]);
       const ref = await stage.session();
@@ -260,11 +269,11 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
 
     it.each(["", "Here you are"])("is known when its turn was summed up before, after %j", async (words) => {
       await open();
-      const model = scripted(({ prompt, text }) => {
+      const model = scriptedModel(({ prompt, text }) => {
         prompts.push(prompt);
-        if (text.startsWith("Sum up")) return [say("A form waits.")];
-        if (text === "ask") return [call("request_form", FORM)];
-        return [say(`long answer ${"x".repeat(2_000)}`)];
+        if (text.startsWith("Sum up")) return [script.text("A form waits.")];
+        if (text === "ask") return [script.toolCall("request_form", FORM)];
+        return [script.text(`long answer ${"x".repeat(2_000)}`)];
       });
       const compaction = { afterTokens: 500, keepTurns: 1 };
       await stage.worker([
@@ -286,15 +295,15 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       await open();
       const clerk = defineAgent({
         name: "clerk",
-        model: scripted([[call("request_form", FORM)], [say("never said")]]),
+        model: scriptedModel([[script.toolCall("request_form", FORM)], [script.text("never said")]]),
         requestForms: true,
       });
       const walker = defineAgent({
         name: "walker",
-        model: scripted([[call("look")], [say("walked")]]),
+        model: scriptedModel([[script.toolCall("look")], [script.text("walked")]]),
         tools: { look },
       });
-      const calls = [call("clerk", { task: "ask" }), call("walker", { task: "walk" })];
+      const calls = [script.toolCall("clerk", { task: "ask" }), script.toolCall("walker", { task: "walk" })];
       await stage.worker([guide(calls, { agents: { clerk, walker } })]);
       const ref = await stage.session();
       const { turn, form } = await asked(ref);
@@ -324,7 +333,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
           ],
         },
       ];
-      await stage.worker([guide(bad.map((form) => call("request_form", form)))]);
+      await stage.worker([guide(bad.map((form) => script.toolCall("request_form", form)))]);
       const ref = await stage.session();
       const turn = await stage.ask(ref, "go");
       expect(turn.status).toBe("end_turn");
@@ -335,5 +344,5 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
 }
 
 function formsOf(turn: Turn | undefined): FormBlock[] {
-  return turn === undefined ? [] : blocksOf(turn).filter((block) => block.kind === "form");
+  return turn === undefined ? [] : listBlocks(turn).filter((block) => block.kind === "form");
 }

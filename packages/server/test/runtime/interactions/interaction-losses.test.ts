@@ -1,19 +1,19 @@
 /** What people are asked outlives more than a worker: a log that is lost meanwhile, and a wait beyond the turn's own time. */
 import { afterEach, describe, expect, it } from "vitest";
-import { blocksOf, type FormSchema, isPending } from "@turnstream/protocol";
+import { listBlocks, type FormSchema, isPending } from "@turnstream/protocol";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { hostOf } from "../../../src/runtime/tool-calls/tool-host.ts";
-import { askForm } from "../../../src/runtime/interactions/form-in-tool.ts";
+import { awaitFormInTool } from "../../../src/runtime/interactions/form-in-tool.ts";
 import { answerQuestion } from "../../../src/session/interactions/answer-question.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
 import { submitForm } from "../../../src/session/interactions/submit-form.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
 const schema: FormSchema = {
@@ -40,18 +40,18 @@ function agentThatAsks(kind: Kind, { times = 1, wallMs = 60_000 } = {}): Agent {
     rerun: "always",
     run: async (_, context) => {
       const { scope, call: own } = hostOf(context);
-      return (await askForm(scope, own, schema, { timeoutSeconds: 600 })).status;
+      return (await awaitFormInTool(scope, own, schema, { timeoutSeconds: 600 })).status;
     },
   });
   const ask = {
-    approval: call("act"),
-    question: call("ask_user_question", { questions: [{ question: "Which?" }] }),
-    form: call("login"),
+    approval: script.toolCall("act"),
+    question: script.toolCall("ask_user_question", { questions: [{ question: "Which?" }] }),
+    form: script.toolCall("login"),
   }[kind];
-  const steps = Array.from({ length: times }, () => [ask, call("look")]);
+  const steps = Array.from({ length: times }, () => [ask, script.toolCall("look")]);
   return defineAgent({
     name: "a",
-    model: scripted([...steps, [say("done")]]),
+    model: scriptedModel([...steps, [script.text("done")]]),
     tools: { look, act, login },
     askUser: true,
     title: false,
@@ -64,24 +64,24 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 describe("what people are asked", () => {
   let stage: Stage;
   afterEach(() => stage.close());
-  const open = async (): Promise<Ref> => {
+  const open = async (): Promise<SessionRef> => {
     stage = await Stage.open({
       log: createMemoryLog(),
-      store: memoryStore(),
+      store: createMemoryStore(),
       signals: createMemorySignals(),
     });
     return stage.session();
   };
   /** The nth that was asked, once it waits in the log and in the store. */
-  const asked = (ref: Ref, nth = 0): Promise<string> =>
+  const asked = (ref: SessionRef, nth = 0): Promise<string> =>
     stage.until(ref, 30_000, async (state) => {
       const turn = state.turns.last();
-      const block = turn === undefined ? undefined : blocksOf(turn).filter((one) => "version" in one)[nth];
+      const block = turn === undefined ? undefined : listBlocks(turn).filter((one) => "version" in one)[nth];
       if (block === undefined || !("version" in block) || !isPending(block)) return null;
       const [row] = await stage.parts.store.interactions.list(ref, { pending: true });
       return row?.key ?? null;
     });
-  const decide = async (ref: Ref, kind: Kind, key: string): Promise<boolean> => {
+  const decide = async (ref: SessionRef, kind: Kind, key: string): Promise<boolean> => {
     const { parts } = stage;
     const result =
       kind === "approval"
@@ -110,7 +110,7 @@ describe("what people are asked", () => {
       }
       const turn = await stage.ended(ref, () => true, 30_000);
       expect(outline(turn).at(-1)).toBe("text final done");
-      const blocks = blocksOf(turn).filter((block) => "version" in block);
+      const blocks = listBlocks(turn).filter((block) => "version" in block);
       expect(blocks.map((block) => isPending(block))).toEqual([false]);
       if (kind === "form") expect(outline(turn)).toContain("result login success submitted");
       expect(stage.errors).toEqual([]);

@@ -1,7 +1,7 @@
 /** What people are asked in a turn, in one process. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { approvalContract } from "./approvals.contract.ts";
 import { atOnceContract } from "../tool-calls/parallel-calls.contract.ts";
 import { formContract } from "./forms.contract.ts";
@@ -11,7 +11,7 @@ import type { StageParts } from "../turn-harness.ts";
 
 const parts = async (): Promise<StageParts> => ({
   log: createMemoryLog(),
-  store: memoryStore(),
+  store: createMemoryStore(),
   signals: createMemorySignals(),
 });
 

@@ -1,14 +1,14 @@
 /** Questions: an agent asks the person in the middle of a turn, and a button or a plain message answers. */
 import { afterEach, describe, expect, it } from "vitest";
-import { blocksOf, type QuestionBlock, type Turn } from "@turnstream/protocol";
+import { listBlocks, type QuestionBlock, type Turn } from "@turnstream/protocol";
 import type { Prompt } from "../../../src/models/model.ts";
-import { call, say, think } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { answerQuestion, dismissQuestion } from "../../../src/session/interactions/answer-question.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { outline, Stage, type StageParts } from "../turn-harness.ts";
 
 const ASKED = {
@@ -27,15 +27,20 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
   };
   function guide(asked: object = ASKED): Agent {
     const look = tool({ label: "Looking", rerun: "always", run: () => "free beds" });
-    const model = scripted(({ step, prompt }) => {
+    const model = scriptedModel(({ step, prompt }) => {
       prompts.push(prompt);
-      if (step === 0) return [think("hm"), call("ask_user_question", { ...asked }), call("look")];
-      return step === 1 ? [call("look")] : [say("booked")];
+      if (step === 0)
+        return [
+          script.reasoning("hm"),
+          script.toolCall("ask_user_question", { ...asked }),
+          script.toolCall("look"),
+        ];
+      return step === 1 ? [script.toolCall("look")] : [script.text("booked")];
     });
     return defineAgent({ name: "guide", model, tools: { look }, askUser: true });
   }
 
-  const waiting = (ref: Ref): Promise<QuestionBlock> =>
+  const waiting = (ref: SessionRef): Promise<QuestionBlock> =>
     stage.until(ref, 40_000, async (state) => {
       const [row] = await stage.parts.store.interactions.list(ref, { pending: true, kind: "question" });
       const block = questionsOf(state.turns.last())[0];
@@ -245,5 +250,5 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
 
 function questionsOf(turn: Turn | undefined): QuestionBlock[] {
   if (turn === undefined) return [];
-  return blocksOf(turn).filter((block): block is QuestionBlock => block.kind === "question");
+  return listBlocks(turn).filter((block): block is QuestionBlock => block.kind === "question");
 }

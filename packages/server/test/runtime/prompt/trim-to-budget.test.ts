@@ -2,13 +2,13 @@
 import { describe, expect, it } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import type { Prompt } from "../../../src/models/model.ts";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
-import { estimate, fitted } from "../../../src/runtime/prompt/trim-to-budget.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
+import { estimateTokens, trimToBudget } from "../../../src/runtime/prompt/trim-to-budget.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { Stage } from "../turn-harness.ts";
 
 const LONG = 8_000;
@@ -38,45 +38,45 @@ const isCut = (message: Prompt[number] | undefined): boolean => JSON.stringify(m
 describe("a prompt that gets too long in a turn", () => {
   it("is left alone while it fits", () => {
     const prompt = promptOf(3);
-    expect(fitted(prompt, 2, estimate(prompt))).toEqual(prompt);
+    expect(trimToBudget(prompt, 2, estimateTokens(prompt))).toEqual(prompt);
   });
 
   it("has the results of older steps shortened, eight at a time, and the newest as they were", () => {
     const prompt = promptOf(20);
     const cutOf = (tokens: number) =>
-      fitted(prompt, 2, tokens).flatMap((message, at) => (isCut(message) ? [(at - 3) / 2] : []));
-    expect(cutOf(estimate(prompt) - 1)).toEqual(upTo(8));
-    expect(cutOf(estimate(prompt) - 9 * (LONG / 4))).toEqual(upTo(16));
+      trimToBudget(prompt, 2, tokens).flatMap((message, at) => (isCut(message) ? [(at - 3) / 2] : []));
+    expect(cutOf(estimateTokens(prompt) - 1)).toEqual(upTo(8));
+    expect(cutOf(estimateTokens(prompt) - 9 * (LONG / 4))).toEqual(upTo(16));
     expect(cutOf(1)).toEqual(upTo(18));
   });
 
   it("keeps what was shortened so while more steps come, and what was told before the turn", () => {
-    const tokens = estimate(promptOf(10));
-    const before = fitted(promptOf(12), 2, tokens);
-    const after = fitted(promptOf(13), 2, tokens);
+    const tokens = estimateTokens(promptOf(10));
+    const before = trimToBudget(promptOf(12), 2, tokens);
+    const after = trimToBudget(promptOf(13), 2, tokens);
     expect(before.some(isCut)).toBe(true);
     expect(after.slice(0, 18)).toEqual(before.slice(0, 18));
-    expect(fitted(promptOf(12), 2 + 24, tokens).some(isCut)).toBe(false);
+    expect(trimToBudget(promptOf(12), 2 + 24, tokens).some(isCut)).toBe(false);
   });
 
   it("is what the model reads in a turn of many steps", async () => {
     const stage = await Stage.open({
       log: createMemoryLog(),
-      store: memoryStore(),
+      store: createMemoryStore(),
       signals: createMemorySignals(),
     });
     try {
       const prompts: Prompt[] = [];
       const look = tool({ rerun: "always", run: () => "x".repeat(LONG) });
-      const model = scripted(({ step, prompt }) => {
+      const model = scriptedModel(({ step, prompt }) => {
         prompts.push(prompt);
-        return step < 12 ? [call("look")] : [say("done")];
+        return step < 12 ? [script.toolCall("look")] : [script.text("done")];
       });
       const agent = defineAgent({ name: "a", model, tools: { look }, compaction: { afterTokens: 15_000 } });
       await stage.worker([agent], { ttlMs: 60_000 });
       const turn = await stage.ask(await stage.session(), "go");
       expect(turn.status).toBe("end_turn");
-      expect(Math.max(...prompts.map(estimate))).toBeLessThan(15_000);
+      expect(Math.max(...prompts.map(estimateTokens))).toBeLessThan(15_000);
       expect(prompts.at(-1)?.filter(isCut)).toHaveLength(8);
     } finally {
       await stage.close();

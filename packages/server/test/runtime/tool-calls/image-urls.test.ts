@@ -1,6 +1,6 @@
 /** Which addresses a picture may have: none that a browser would run. */
 import { expect, it } from "vitest";
-import { readPicture } from "../../../src/runtime/define/media-input.ts";
+import { parseImage } from "../../../src/runtime/define/media-input.ts";
 
 it.each([
   "java\tscript:alert(1)",
@@ -10,10 +10,10 @@ it.each([
   "data:text/html,x",
   "",
 ])("refuses %j", (url) => {
-  expect(() => readPicture(url)).toThrow(TypeError);
+  expect(() => parseImage(url)).toThrow(TypeError);
 });
 
 it("takes addresses of the web and of blobs", () => {
   for (const url of ["https://example.com/a b.png", "turnstream:blob/x", "/pictures/1.png"])
-    expect(readPicture(url)).toEqual({ url });
+    expect(parseImage(url)).toEqual({ url });
 });

@@ -5,24 +5,24 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
-  blobAddress,
-  blobsIn,
-  blocksOf,
-  type Event,
+  blobUrl,
+  findBlobIds,
+  listBlocks,
+  type SessionEvent,
   type Json,
   type Turn,
-  withAddresses,
+  resolveBlobUrls,
 } from "@turnstream/protocol";
-import { readEvent } from "@turnstream/protocol/schema";
+import { parseEvent } from "@turnstream/protocol/schema";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
-import { blobAddresses } from "../../../src/session/blobs/blob-url.ts";
+import { createBlobUrls } from "../../../src/session/blobs/blob-url.ts";
 import { BlobError, openBlob } from "../../../src/session/blobs/open-blob.ts";
 import { signBlob } from "../../../src/store/rules/blob-token.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { Stage, type StageParts } from "../turn-harness.ts";
 
 const SECRETS = ["new", "old"];
@@ -48,9 +48,9 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
     let stage: Stage;
     let server: Server;
     let base = "";
-    let ref: Ref;
+    let ref: SessionRef;
     let turn: Turn;
-    let events: Event[];
+    let events: SessionEvent[];
     const NOW = 1_800_000_000_000;
     let now = NOW;
 
@@ -104,8 +104,8 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
         }),
       });
       const tools = { draw, page, bad, report, early, badFile };
-      const first = ["draw", "page", "bad", "report", "early"].map((of) => call(of));
-      const model = scripted([first, [call("badFile")], [say("ok[^1]")]]);
+      const first = ["draw", "page", "bad", "report", "early"].map((of) => script.toolCall(of));
+      const model = scriptedModel([first, [script.toolCall("badFile")], [script.text("ok[^1]")]]);
       await stage.worker([defineAgent({ name: "a", model, tools, title: false })], { ttlMs: 10_000 });
       ref = await stage.session();
       turn = await stage.ask(ref, "go");
@@ -117,11 +117,11 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
     });
 
     const resultOf = (of: string) =>
-      blocksOf(turn).flatMap((block) =>
+      listBlocks(turn).flatMap((block) =>
         block.kind === "tool_result" && block.name === of ? [block] : [],
       )[0];
     const deliver = <T>(value: T, secret = "new"): T =>
-      withAddresses(value, blobAddresses(ref, { base, secret, now }));
+      resolveBlobUrls(value, createBlobUrls(ref, { base, secret, now }));
 
     it("T05 partial pictures come in their order, each whole, the last one final", () => {
       const pictures = events.flatMap((event) =>
@@ -166,8 +166,8 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
         "attachment; filename=\"download\"; filename*=UTF-8''b%C3%A1o%20c%C3%A1o.csv",
       );
       expect(Buffer.from(await answer.arrayBuffer()).equals(Buffer.from(REPORT.data))).toBe(true);
-      const [page = ""] = blobsIn(resultOf("early"));
-      const saved = await fetch(deliver({ url: blobAddress(page) }).url);
+      const [page = ""] = findBlobIds(resultOf("early"));
+      const saved = await fetch(deliver({ url: blobUrl(page) }).url);
       expect(saved.headers.get("content-disposition")).toBe('attachment; filename="page.html"');
       expect(saved.headers.get("content-type")).toBe("application/octet-stream");
       expect(await saved.text()).toBe("<script>first</script>");
@@ -178,7 +178,7 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
     });
 
     it("T05 an image element can load it: signed on delivery, shown and never run", async () => {
-      const [, , last] = blobsIn(resultOf("draw")?.parts);
+      const [, , last] = findBlobIds(resultOf("draw")?.parts);
       expect(last).toBeDefined();
       const part = deliver(resultOf("draw"))?.parts[1];
       expect(part?.data.startsWith(base)).toBe(true);
@@ -216,7 +216,7 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
     });
 
     it("live and replay are the same but for the signature, and that is the same for a while", () => {
-      for (const event of events) expect(readEvent(deliver(event))).toMatchObject({ ok: true });
+      for (const event of events) expect(parseEvent(deliver(event))).toMatchObject({ ok: true });
       const [first, again] = [deliver(events), deliver(events)];
       expect(again).toEqual(first);
       now = NOW + 24 * 60 * 60 * 1_000;
@@ -226,7 +226,7 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
     });
 
     it("an address that is old, changed, of another secret, session or tenant opens nothing", async () => {
-      const [blob = ""] = blobsIn(events);
+      const [blob = ""] = findBlobIds(events);
       const grant = { ...ref, blob, expires: now + 1_000 };
       const code = async (token: string, at = now): Promise<string> =>
         openBlob(stage.parts, token, { secrets: SECRETS, now: at }).then(

@@ -1,11 +1,11 @@
 /** The contract of what is kept beside the log, in memory. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { picturesContract } from "./images.contract.ts";
 
 picturesContract("memory", async () => ({
   log: createMemoryLog(),
-  store: memoryStore(),
+  store: createMemoryStore(),
   signals: createMemorySignals(),
 }));

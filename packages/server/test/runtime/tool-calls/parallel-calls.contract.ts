@@ -1,9 +1,9 @@
 /** People and programs that react the moment they are told, and forms whose fields are files. */
 import { afterEach, describe, expect, it } from "vitest";
-import { blocksOf, type Event } from "@turnstream/protocol";
+import { listBlocks, type SessionEvent } from "@turnstream/protocol";
 import type { Prompt } from "../../../src/models/model.ts";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { answerQuestion } from "../../../src/session/interactions/answer-question.ts";
@@ -12,7 +12,7 @@ import { saveFormDraft } from "../../../src/session/interactions/form-drafts.ts"
 import { FormError, submitForm } from "../../../src/session/interactions/submit-form.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { uploadFile } from "../../../src/session/blobs/upload.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { Stage, type StageParts } from "../turn-harness.ts";
 
 const CV = { title: "CV", fields: [{ name: "cv", label: "CV", type: "file", required: true }] } as const;
@@ -25,9 +25,9 @@ export function atOnceContract(makeParts: () => Promise<StageParts>): void {
 
   /** Reacts to the first event of the type, in the same breath. */
   async function react(
-    ref: Ref,
-    type: Event["type"],
-    reaction: (event: Event) => Promise<unknown>,
+    ref: SessionRef,
+    type: SessionEvent["type"],
+    reaction: (event: SessionEvent) => Promise<unknown>,
   ): Promise<void> {
     const done = new AbortController();
     for await (const delivery of stage.parts.log.attach(ref.session, { after: "0-0", signal: done.signal }))
@@ -39,17 +39,17 @@ export function atOnceContract(makeParts: () => Promise<StageParts>): void {
   }
 
   /** A turn that asked for a file, and an upload of its session. */
-  async function asked(): Promise<{ ref: Ref; form: string; prompts: Prompt[] }> {
+  async function asked(): Promise<{ ref: SessionRef; form: string; prompts: Prompt[] }> {
     stage = await Stage.open(await makeParts());
     const prompts: Prompt[] = [];
-    const model = scripted(({ prompt, turn, step }) => {
+    const model = scriptedModel(({ prompt, turn, step }) => {
       prompts.push(prompt);
-      return turn === 1 && step === 0 ? [call("apply")] : [say("thanks")];
+      return turn === 1 && step === 0 ? [script.toolCall("apply")] : [script.text("thanks")];
     });
     await stage.worker([defineAgent({ name: "a", model, tools: { apply }, title: false })]);
     const ref = await stage.session();
     const turn = await stage.ask(ref, "apply");
-    const form = blocksOf(turn).find((block) => block.kind === "form")?.form ?? "";
+    const form = listBlocks(turn).find((block) => block.kind === "form")?.form ?? "";
     const body = (async function* () {
       yield new TextEncoder().encode("ten years of bread");
     })();
@@ -62,12 +62,12 @@ export function atOnceContract(makeParts: () => Promise<StageParts>): void {
 
     it("decides on an approval that was told a moment ago", async () => {
       stage = await Stage.open(await makeParts());
-      const model = scripted([[call("trade")], [say("done")]]);
+      const model = scriptedModel([[script.toolCall("trade")], [script.text("done")]]);
       await stage.worker([defineAgent({ name: "a", model, tools: { trade }, title: false })]);
       const ref = await stage.session();
       const message = await stage.send(ref, "buy");
       await react(ref, "approval.request", async (event) => {
-        const { key } = event as Extract<Event, { type: "approval.request" }>;
+        const { key } = event as Extract<SessionEvent, { type: "approval.request" }>;
         expect(await decideApproval(stage.parts, ref, { key, decision: "approve" })).toMatchObject({
           won: true,
         });
@@ -78,15 +78,15 @@ export function atOnceContract(makeParts: () => Promise<StageParts>): void {
 
     it("answers a question that was told a moment ago", async () => {
       stage = await Stage.open(await makeParts());
-      const model = scripted([
-        [call("ask_user_question", { questions: [{ question: "Which?" }] })],
-        [say("ok")],
+      const model = scriptedModel([
+        [script.toolCall("ask_user_question", { questions: [{ question: "Which?" }] })],
+        [script.text("ok")],
       ]);
       await stage.worker([defineAgent({ name: "a", model, askUser: true, title: false })]);
       const ref = await stage.session();
       await stage.send(ref, "ask");
       await react(ref, "question.request", async (event) => {
-        const { key } = event as Extract<Event, { type: "question.request" }>;
+        const { key } = event as Extract<SessionEvent, { type: "question.request" }>;
         const answers = [{ question: "q1", selected: [], text: "this" }];
         expect(await answerQuestion(stage.parts, ref, { key, answers })).toMatchObject({ won: true });
       });
@@ -94,12 +94,12 @@ export function atOnceContract(makeParts: () => Promise<StageParts>): void {
 
     it("fills in a form that was told a moment ago, and is told soon of one that never was", async () => {
       stage = await Stage.open(await makeParts());
-      const model = scripted([[call("apply")], [say("thanks")]]);
+      const model = scriptedModel([[script.toolCall("apply")], [script.text("thanks")]]);
       await stage.worker([defineAgent({ name: "a", model, tools: { apply }, title: false })]);
       const ref = await stage.session();
       await stage.send(ref, "apply");
       await react(ref, "form.request", async (event) => {
-        const { form } = event as Extract<Event, { type: "form.request" }>;
+        const { form } = event as Extract<SessionEvent, { type: "form.request" }>;
         await saveFormDraft(stage.parts, ref, { form, values: {} });
       });
       await expect(saveFormDraft(stage.parts, ref, { form: "f-404", values: {} })).rejects.toMatchObject({

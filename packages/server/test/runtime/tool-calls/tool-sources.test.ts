@@ -2,13 +2,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { type ScriptCall, scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { type ScriptCall, scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
 import type { SourceTool, ToolSource } from "../../../src/runtime/define/tool-source.ts";
 import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
 const INPUT = z.object({ text: z.string() });
@@ -46,7 +46,7 @@ describe("a tool source", () => {
   let stage: Stage;
   let asked: ScriptCall[];
   beforeEach(async () => {
-    const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+    const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
     stage = await Stage.open(parts);
     asked = [];
   });
@@ -55,9 +55,9 @@ describe("a tool source", () => {
   const agentWith = (sources: readonly ToolSource[], more: Partial<AgentOptions> = {}): Agent =>
     defineAgent({
       name: "helper",
-      model: scripted((step) => {
+      model: scriptedModel((step) => {
         asked.push(step);
-        return step.step === 0 ? [call("echo_say", { text: "hi" })] : [say("done")];
+        return step.step === 0 ? [script.toolCall("echo_say", { text: "hi" })] : [script.text("done")];
       }),
       sources,
       ...more,
@@ -148,7 +148,7 @@ describe("a tool source", () => {
     const sub = agentWith([source], { name: "sub" });
     const main = defineAgent({
       name: "main",
-      model: scripted([[call("sub", { task: "say hi" })], [say("all done")]]),
+      model: scriptedModel([[script.toolCall("sub", { task: "say hi" })], [script.text("all done")]]),
       sources: [source],
       agents: { sub },
     });
@@ -168,15 +168,15 @@ describe("a tool source", () => {
 
 describe("a turn that goes on after its worker died", () => {
   it("offers the same tools, and doesn't run again what was begun, whatever became of the source", async () => {
-    const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+    const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
     const stage = await Stage.open(parts);
     const asked: ScriptCall[] = [];
     const source = new FakeSource("echo", { say: offer({ run: () => new Promise(() => {}) }) });
     const agent = defineAgent({
       name: "helper",
-      model: scripted((step) => {
+      model: scriptedModel((step) => {
         asked.push(step);
-        return step.step === 0 ? [call("echo_say", { text: "hi" })] : [say("done")];
+        return step.step === 0 ? [script.toolCall("echo_say", { text: "hi" })] : [script.text("done")];
       }),
       sources: [source],
     });

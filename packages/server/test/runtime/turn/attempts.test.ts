@@ -1,21 +1,21 @@
 /** How often a turn may be begun again: as often as it gets on, or is handed over. In memory. */
-import { blocksOf, type SessionState } from "@turnstream/protocol";
+import { listBlocks, type SessionState } from "@turnstream/protocol";
 import { afterEach, expect, it } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { breakOff, call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { StoreError } from "../../../src/store/errors.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
 let stage: Stage;
 const open = async (): Promise<Stage> =>
   (stage = await Stage.open({
     log: createMemoryLog(),
-    store: memoryStore(),
+    store: createMemoryStore(),
     signals: createMemorySignals(),
   }));
 afterEach(() => stage.close());
@@ -24,11 +24,11 @@ const maxAttempts = 3;
 const look = tool({ rerun: "always", run: () => "seen" });
 
 const isAsked = ({ turns }: SessionState) =>
-  turns.toArray().some((turn) => blocksOf(turn).some((block) => "version" in block)) || null;
+  turns.toArray().some((turn) => listBlocks(turn).some((block) => "version" in block)) || null;
 
 it("a turn that waits for a person outlasts any number of deploys", async () => {
   await open();
-  const model = scripted([[call("trade")], [say("done")]]);
+  const model = scriptedModel([[script.toolCall("trade")], [script.text("done")]]);
   const trade = tool({ approval: { timeoutSeconds: 864_000 }, run: () => "traded" });
   const agents = [defineAgent({ name: "a", model, tools: { trade } })];
   const ref = await stage.session();
@@ -51,8 +51,10 @@ it("a turn that waits for a person outlasts any number of deploys", async () => 
 it("a turn whose every step breaks off once goes on", async () => {
   await open();
   const steps = 3 * maxAttempts;
-  const model = scripted(({ step }) =>
-    step < steps ? [say(`step ${step}`), breakOff({ times: 1 }), call("look")] : [say("done")],
+  const model = scriptedModel(({ step }) =>
+    step < steps
+      ? [script.text(`step ${step}`), script.disconnect({ times: 1 }), script.toolCall("look")]
+      : [script.text("done")],
   );
   await stage.worker([defineAgent({ name: "a", model, tools: { look }, retries: { firstMs: 1 } })], {
     maxAttempts,
@@ -65,9 +67,9 @@ it("a turn whose every step breaks off once goes on", async () => {
 it("a turn whose attempts come to nothing ends", async () => {
   await open();
   let asked = 0;
-  const model = scripted(() => {
+  const model = scriptedModel(() => {
     asked++;
-    return [say("hello")];
+    return [script.text("hello")];
   });
   const { store } = stage.parts;
   const broken = {

@@ -4,11 +4,11 @@
  */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import {
-  blocksOf,
-  type Event,
+  listBlocks,
+  type SessionEvent,
   fold,
   foldAll,
-  legal,
+  checkEvent,
   mainRun,
   SCHEMA_VERSION,
   type SessionState,
@@ -16,8 +16,8 @@ import {
 } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type End, nextClosing } from "../../../src/runtime/events/closing-events.ts";
-import { supersede } from "../../../src/runtime/turn/supersede.ts";
+import { type TurnOutcome, nextClosingEvents } from "../../../src/runtime/events/closing-events.ts";
+import { findSuperseded } from "../../../src/runtime/turn/supersede.ts";
 import { NO_USAGE } from "../../../src/models/usage.ts";
 
 const RUNS = Math.min(2_000, Number(process.env["TURNSTREAM_LOGS"] ?? Infinity));
@@ -30,32 +30,32 @@ const FACTS = {
   stoppedText: "Stopped.",
   thoughtText: "Thinking",
 };
-const ENDS: readonly End[] = [
+const ENDS: readonly TurnOutcome[] = [
   { reason: "user_stopped", by: "linh" },
   { reason: "user_stopped", by: null },
   { reason: "error", code: "LLM_ERROR", text: "No.", canRetry: true, isTransient: true },
 ];
 
 function write(state: SessionState, draft: object, epoch = state.epoch): SessionState {
-  const event = { v: SCHEMA_VERSION, at: 1, ...draft, id: `${epoch}-${state.seq + 1}` } as Event;
-  const wrong = legal(state, event);
+  const event = { v: SCHEMA_VERSION, at: 1, ...draft, id: `${epoch}-${state.seq + 1}` } as SessionEvent;
+  const wrong = checkEvent(state, event);
   if (wrong !== null) throw new Error(`${wrong.rule} ${wrong.message}: ${JSON.stringify(event)}`);
   return fold(state, event);
 }
 
 /** Cut somewhere, with a turn that runs, has its main run, and is not at its notice yet. */
-function runningAt(log: readonly Event[], cut: number): { state: SessionState; turn: Turn } | null {
+function runningAt(log: readonly SessionEvent[], cut: number): { state: SessionState; turn: Turn } | null {
   const state = foldAll(log.slice(0, cut % (log.length + 1)));
   const turn = state.turns.last();
   if (turn?.status !== "running" || mainRun(turn)?.status !== "running") return null;
-  return blocksOf(turn).at(-1)?.kind === "notice" ? null : { state, turn };
+  return listBlocks(turn).at(-1)?.kind === "notice" ? null : { state, turn };
 }
 
 it("closing a turn wherever it stands is legal, and says once why it ended", () => {
   let [tried, withRuns, withCalls, withGroups] = [0, 0, 0, 0];
   fc.assert(
     fc.property(legalLog(120), fc.nat(), fc.nat(ENDS.length - 1), (log, cut, n) => {
-      const end = ENDS[n] as End;
+      const end = ENDS[n] as TurnOutcome;
       const at = runningAt(log, cut);
       if (at === null) return;
       tried++;
@@ -65,13 +65,13 @@ it("closing a turn wherever it stands is legal, and says once why it ended", () 
       let { state } = at;
       for (let round = 0; round < 1_000; round++) {
         const turn = state.turns.last() as Turn;
-        const drafts = nextClosing(turn, end, FACTS);
+        const drafts = nextClosingEvents(turn, end, FACTS);
         if (drafts.length === 0) break;
         for (const draft of drafts) state = write(state, { ...draft, turn: turn.id });
       }
       const turn = state.turns.last() as Turn;
       expect(turn.status).toBe(end.reason);
-      expect(blocksOf(turn).filter(({ kind }) => kind === "notice")).toHaveLength(1);
+      expect(listBlocks(turn).filter(({ kind }) => kind === "notice")).toHaveLength(1);
       expect(turn.runs.every((run) => run.status !== "running")).toBe(true);
     }),
     { seed: SEED, numRuns: RUNS },
@@ -87,20 +87,20 @@ it("a takeover of what was not journaled is legal, keeps what was, and can be cl
       if (at === null) return;
       const { state, turn } = at;
       const { kept, keptCalls } = journaledAt(turn, from % (turn.items.length + 1));
-      const gone = supersede(turn, kept, keptCalls);
+      const gone = findSuperseded(turn, kept, keptCalls);
       tried++;
       voids += gone.blocks.length;
       runsVoid += gone.runs.length;
       groupsVoid += gone.groups.length;
       let next = write(state, { type: "turn.takeover", turn: turn.id, ...gone }, state.epoch + 1);
-      const left = blocksOf(next.turns.last() as Turn);
+      const left = listBlocks(next.turns.last() as Turn);
       for (const id of kept) expect(left.some((block) => block.id === id)).toBe(true);
       expect(left.filter((block) => block.end === null).every(({ kind }) => kind === "tool_result")).toBe(
         true,
       );
       for (let round = 0; round < 1_000; round++) {
         const now = next.turns.last() as Turn;
-        const drafts = nextClosing(now, ENDS[0] as End, FACTS);
+        const drafts = nextClosingEvents(now, ENDS[0] as TurnOutcome, FACTS);
         if (drafts.length === 0) break;
         for (const draft of drafts) next = write(next, { ...draft, turn: turn.id });
       }
@@ -116,7 +116,7 @@ it("a takeover of what was not journaled is legal, keeps what was, and can be cl
  * committed with its call, and a run that has ended was journaled to its end.
  */
 function journaledAt(turn: Turn, from: number): { kept: Set<string>; keptCalls: Set<string> } {
-  const all = blocksOf(turn);
+  const all = listBlocks(turn);
   const over = new Set(turn.runs.filter(({ status }) => status !== "running").map(({ id }) => id));
   const last = Math.max(
     from,

@@ -4,14 +4,14 @@
  */
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { blocksOf, type Turn } from "@turnstream/protocol";
+import { listBlocks, type Turn } from "@turnstream/protocol";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { call, say, think } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { Mortality, mortalParts } from "../crash-injection.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
@@ -31,17 +31,32 @@ function cast(effects: string[]): Agent {
     name: "helper",
     label: "Helper",
     tools: { look: note("always"), act: note("never") },
-    model: scripted(({ step, text }) => {
-      if (step === 0) return [think(`about ${text}`), call("look", { what: text }, { id: `look-${text}` })];
-      if (step === 1) return [call("act", { what: text }, { id: `act-${text}` })];
-      return [say(`${text} is fine`)];
+    model: scriptedModel(({ step, text }) => {
+      if (step === 0)
+        return [
+          script.reasoning(`about ${text}`),
+          script.toolCall("look", { what: text }, { id: `look-${text}` }),
+        ];
+      if (step === 1) return [script.toolCall("act", { what: text }, { id: `act-${text}` })];
+      return [script.text(`${text} is fine`)];
     }),
   });
-  const model = scripted([
-    [think("First."), call("look", { what: "a" }), call("act", { what: "b" })],
-    [call("share_thought", { thought: "Going on." }), call("share_thought", { thought: "And on." })],
-    [say("Let me ask."), call("helper", { task: "x" }), call("helper", { task: "y" })],
-    [think("Last."), say("All is fine.")],
+  const model = scriptedModel([
+    [
+      script.reasoning("First."),
+      script.toolCall("look", { what: "a" }),
+      script.toolCall("act", { what: "b" }),
+    ],
+    [
+      script.toolCall("share_thought", { thought: "Going on." }),
+      script.toolCall("share_thought", { thought: "And on." }),
+    ],
+    [
+      script.text("Let me ask."),
+      script.toolCall("helper", { task: "x" }),
+      script.toolCall("helper", { task: "y" }),
+    ],
+    [script.reasoning("Last."), script.text("All is fine.")],
   ]);
   const tools = { look: note("always"), act: note("never") };
   return defineAgent({ name: "main", model, tools, agents: { helper }, shareThought: true });
@@ -49,7 +64,7 @@ function cast(effects: string[]): Agent {
 
 async function play(deaths: readonly { after: number; isDone: boolean }[], { isStopped = false } = {}) {
   const effects: string[] = [];
-  const parts = { log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() };
+  const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
   const stage = await Stage.open(parts);
   const ref = await stage.session();
   const mortalities: Mortality[] = [];
@@ -96,15 +111,15 @@ function check({ turn, effects, left, stage }: Awaited<ReturnType<typeof play>>,
     "text part y is fine",
   ]);
   // Neither of the two got what the other was asked for.
-  const asked = blocksOf(turn).flatMap((block) =>
+  const asked = listBlocks(turn).flatMap((block) =>
     block.kind === "tool_call" && block.name === "helper" ? [block] : [],
   );
   for (const { call: id, input } of asked) {
-    const result = blocksOf(turn).find((block) => block.kind === "tool_result" && block.call === id);
+    const result = listBlocks(turn).find((block) => block.kind === "tool_result" && block.call === id);
     const { task } = input as { task: string };
     expect(result, what).toMatchObject({ status: "success", preview: `${task} is fine` });
     const run = turn.runs.find((one) => one.call === id && one.status === "completed")?.id;
-    for (const block of blocksOf(turn))
+    for (const block of listBlocks(turn))
       if (block.run === run) expect(JSON.stringify(block), what).toContain(task);
   }
   expect(turn.usage?.calls, what).toBeGreaterThanOrEqual(10);

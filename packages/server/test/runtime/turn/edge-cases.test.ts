@@ -1,25 +1,25 @@
 /** Rare courses of a turn that once went wrong, or easily could. In memory. */
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { blocksOf } from "@turnstream/protocol";
+import { listBlocks } from "@turnstream/protocol";
 import { LogError } from "../../../src/log/errors.ts";
-import type { Batch, Log } from "../../../src/log/log.ts";
+import type { AppendBatch, Log } from "../../../src/log/log.ts";
 import { createMemoryLog, MemoryEngine } from "../../../src/log/memory.ts";
 import { createStreamLog } from "../../../src/log/stream-log.ts";
 import type { Prompt } from "../../../src/models/model.ts";
-import { breakOff, call, say, think } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { fromStream } from "../../../src/runtime/define/stream-agent.ts";
+import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { StoreError } from "../../../src/store/errors.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
 let stage: Stage;
 const open = async (log: Log = createMemoryLog()): Promise<Stage> =>
-  (stage = await Stage.open({ log, store: memoryStore(), signals: createMemorySignals() }));
+  (stage = await Stage.open({ log, store: createMemoryStore(), signals: createMemorySignals() }));
 afterEach(() => stage.close());
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -41,7 +41,7 @@ describe("the log loses its acknowledged end before it is archived", () => {
     let isLost = false;
     const { log } = stage.parts;
     const lossy: Log = Object.assign(Object.create(log) as Log, {
-      append: async (session: string, batch: Batch) => {
+      append: async (session: string, batch: AppendBatch) => {
         const appended = await log.append(session, batch);
         if (!isLost && batch.events.at(-1)?.type === type) {
           isLost = true;
@@ -50,7 +50,7 @@ describe("the log loses its acknowledged end before it is archived", () => {
         return appended;
       },
     });
-    const model = scripted([[call("look")], [say("done")]]);
+    const model = scriptedModel([[script.toolCall("look")], [script.text("done")]]);
     await stage.worker([defineAgent({ name: "a", model, tools: { look } })], { log: lossy });
     const ref = await stage.session();
     const turn = await stage.ask(ref, "go");
@@ -70,15 +70,17 @@ it("what the log won't take ends the turn, and nobody is told to try again", asy
   await open();
   const { log } = stage.parts;
   const strict: Log = Object.assign(Object.create(log) as Log, {
-    append: async (session: string, batch: Batch) => {
+    append: async (session: string, batch: AppendBatch) => {
       if (batch.events.some((event) => event.type === "text.delta")) throw new LogError("TOO_LARGE");
       return log.append(session, batch);
     },
   });
-  await stage.worker([defineAgent({ name: "a", model: scripted([[say("much")]]) })], { log: strict });
+  await stage.worker([defineAgent({ name: "a", model: scriptedModel([[script.text("much")]]) })], {
+    log: strict,
+  });
   const turn = await stage.ask(await stage.session(), "go");
   expect(turn.status).toBe("error");
-  expect(blocksOf(turn).at(-1)).toMatchObject({ error: { code: "SERVER_ERROR", can_retry: false } });
+  expect(listBlocks(turn).at(-1)).toMatchObject({ error: { code: "SERVER_ERROR", can_retry: false } });
 });
 
 describe("branches", () => {
@@ -86,8 +88,8 @@ describe("branches", () => {
     await open();
     const helper = defineAgent({
       name: "helper",
-      model: scripted(({ step, text }) =>
-        step === 0 ? [call("ask", { of: text }, { id: "call_0" })] : [say(text)],
+      model: scriptedModel(({ step, text }) =>
+        step === 0 ? [script.toolCall("ask", { of: text }, { id: "call_0" })] : [script.text(text)],
       ),
       tools: {
         ask: tool({
@@ -101,9 +103,12 @@ describe("branches", () => {
         }),
       },
     });
-    const model = scripted([
-      [call("helper", { task: "A" }, { id: "call_0" }), call("helper", { task: "B" }, { id: "call_0" })],
-      [say("ok")],
+    const model = scriptedModel([
+      [
+        script.toolCall("helper", { task: "A" }, { id: "call_0" }),
+        script.toolCall("helper", { task: "B" }, { id: "call_0" }),
+      ],
+      [script.text("ok")],
     ]);
     await stage.worker([defineAgent({ name: "a", model, agents: { helper } })]);
     const turn = await stage.ask(await stage.session(), "go");
@@ -127,9 +132,12 @@ describe("branches", () => {
     const helper = defineAgent({
       name: "helper",
       retries: { firstMs: 5 },
-      model: scripted([[say("half"), breakOff({ times: 1 })]]),
+      model: scriptedModel([[script.text("half"), script.disconnect({ times: 1 })]]),
     });
-    const model = scripted([[call("pay"), call("helper", { task: "x" })], [say("ok")]]);
+    const model = scriptedModel([
+      [script.toolCall("pay"), script.toolCall("helper", { task: "x" })],
+      [script.text("ok")],
+    ]);
     await stage.worker([defineAgent({ name: "a", model, tools: { pay }, agents: { helper } })]);
     const turn = await stage.ask(await stage.session(), "go");
     expect(runs).toBe(1);
@@ -143,9 +151,9 @@ describe("a tool that may not be run again", () => {
     await open();
     const prompts: Prompt[] = [];
     const pay = tool({ run: () => new Promise(() => {}) });
-    const model = scripted(({ prompt, turn }) => {
+    const model = scriptedModel(({ prompt, turn }) => {
       prompts.push(prompt);
-      return turn === 1 ? [call("pay")] : [say("ok")];
+      return turn === 1 ? [script.toolCall("pay")] : [script.text("ok")];
     });
     await stage.worker([defineAgent({ name: "a", model, tools: { pay } })]);
     const ref = await stage.session();
@@ -174,7 +182,7 @@ describe("a tool that may not be run again", () => {
     };
     let runs = 0;
     const pay = tool({ run: () => `paid ${++runs}` });
-    const model = scripted([[call("pay")], [say("ok")]]);
+    const model = scriptedModel([[script.toolCall("pay")], [script.text("ok")]]);
     await stage.worker([defineAgent({ name: "a", model, tools: { pay } })], { store: shaky });
     const turn = await stage.ask(await stage.session(), "pay");
     expect(outline(turn)).toContain("result pay success paid 1");
@@ -209,7 +217,10 @@ describe("a worker that is frozen", () => {
       // Its lease runs out meanwhile.
       leases: { ...store.leases, renew: () => awake.then(() => false) },
     };
-    const agent = defineAgent({ name: "a", model: scripted([[say("one "), say("answer", { paceMs: 20 })]]) });
+    const agent = defineAgent({
+      name: "a",
+      model: scriptedModel([[script.text("one "), script.text("answer", { paceMs: 20 })]]),
+    });
     await stage.doomed([agent], { store: frozen, ttlMs: 200, onError: () => {} });
     const ref = await stage.session();
     await stage.send(ref, "go");
@@ -239,11 +250,17 @@ describe("odd streams", () => {
       },
     });
     await stage.worker([
-      defineAgent({ name: "a", model: scripted([[call("draw")], [say("ok")]]), tools: { draw } }),
+      defineAgent({
+        name: "a",
+        model: scriptedModel([[script.toolCall("draw")], [script.text("ok")]]),
+        tools: { draw },
+      }),
     ]);
     const turn = await stage.ask(await stage.session(), "go");
     expect(outline(turn)).toContain("result draw success drawn");
-    expect(blocksOf(turn).flatMap((block) => (block.kind === "tool_result" ? block.parts : []))).toEqual([]);
+    expect(listBlocks(turn).flatMap((block) => (block.kind === "tool_result" ? block.parts : []))).toEqual(
+      [],
+    );
     expect(stage.errors).toHaveLength(3);
     expect(runs).toBe(1);
   });
@@ -251,7 +268,10 @@ describe("odd streams", () => {
   it("a text is the last one although a thought comes after it", async () => {
     await open();
     await stage.worker([
-      defineAgent({ name: "a", model: scripted([[say("the answer"), think("well done")]]) }),
+      defineAgent({
+        name: "a",
+        model: scriptedModel([[script.text("the answer"), script.reasoning("well done")]]),
+      }),
     ]);
     const turn = await stage.ask(await stage.session(), "go");
     expect(outline(turn)).toContain("text final the answer");
@@ -259,7 +279,7 @@ describe("odd streams", () => {
 
   it("a body that throws an error of the store fails its turn, and the next one begins", async () => {
     await open();
-    const body = fromStream({
+    const body = defineStreamAgent({
       name: "a",
       run: fails,
     });
@@ -271,11 +291,11 @@ describe("odd streams", () => {
   it("arguments that are no object are not sent back as they are", async () => {
     await open();
     const prompts: Prompt[] = [];
-    const model = scripted(({ prompt, step, turn }) => {
+    const model = scriptedModel(({ prompt, step, turn }) => {
       prompts.push(prompt);
       return step === 0 && turn === 1
-        ? [call("look", {}, { raw: "[1, 2]" }), call("look", {}, { raw: "{bad" })]
-        : [say("ok")];
+        ? [script.toolCall("look", {}, { raw: "[1, 2]" }), script.toolCall("look", {}, { raw: "{bad" })]
+        : [script.text("ok")];
     });
     await stage.worker([defineAgent({ name: "a", model, tools: { look } })]);
     const ref = await stage.session();
@@ -291,13 +311,16 @@ describe("odd streams", () => {
 
   it("two thoughts of one step stand one after the other", async () => {
     await open();
-    const model = scripted([
-      [call("share_thought", { thought: "one" }), call("share_thought", { thought: "two" })],
-      [say("ok")],
+    const model = scriptedModel([
+      [
+        script.toolCall("share_thought", { thought: "one" }),
+        script.toolCall("share_thought", { thought: "two" }),
+      ],
+      [script.text("ok")],
     ]);
     await stage.worker([defineAgent({ name: "a", model, shareThought: true })]);
     const turn = await stage.ask(await stage.session(), "go");
-    expect(blocksOf(turn).flatMap((block) => (block.kind === "text" ? [block.text] : []))).toEqual([
+    expect(listBlocks(turn).flatMap((block) => (block.kind === "text" ? [block.text] : []))).toEqual([
       "one",
       "two",
       "ok",

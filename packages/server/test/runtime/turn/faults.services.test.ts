@@ -7,14 +7,14 @@ import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createDbosEngine } from "../../../src/engine/dbos.ts";
-import { call, say, think } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { jobPrefix } from "../../../src/runtime/attempt/job-id.ts";
-import { keepWorker } from "../../../src/runtime/worker/supervise.ts";
+import { startWorker } from "../../../src/runtime/worker/supervise.ts";
 import { eraseSession, finishErasures } from "../../../src/session/lifecycle/erase.ts";
-import type { Ref } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { partsOn } from "../real-backend.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
@@ -32,10 +32,13 @@ const count = tool({
   },
 });
 
-const model = scripted([
-  [think("a thought that takes a while ".repeat(3), { paceMs: 8 }), call("count", { n: 1 })],
-  [say("in between, some text ".repeat(3), { paceMs: 8 }), call("count", { n: 2 })],
-  [say("the end, at last, of a long answer", { paceMs: 8 })],
+const model = scriptedModel([
+  [
+    script.reasoning("a thought that takes a while ".repeat(3), { paceMs: 8 }),
+    script.toolCall("count", { n: 1 }),
+  ],
+  [script.text("in between, some text ".repeat(3), { paceMs: 8 }), script.toolCall("count", { n: 2 })],
+  [script.text("the end, at last, of a long answer", { paceMs: 8 })],
 ]);
 const agent = defineAgent({ name: "a", model, tools: { count } });
 const told = [
@@ -53,7 +56,7 @@ const told = [
 ];
 
 /** Waits until the turn has got that far. */
-async function reached(stage: Stage, ref: Ref, items: number): Promise<void> {
+async function reached(stage: Stage, ref: SessionRef, items: number): Promise<void> {
   await stage.until(ref, 40_000, (state) => ((state.turns.last()?.items.length ?? 0) >= items ? true : null));
 }
 
@@ -109,7 +112,15 @@ describe("a running turn", () => {
       if (engine === undefined) throw new Error("no engine");
       let losses = 0;
       const onLost = (): void => void losses++;
-      const worker = await keepWorker({ store, log, signals, engine, agents: [agent], ttlMs: 2_000, onLost });
+      const worker = await startWorker({
+        store,
+        log,
+        signals,
+        engine,
+        agents: [agent],
+        ttlMs: 2_000,
+        onLost,
+      });
       cleanups.push(() => worker.leave());
       const ref = await stage.session();
       await stage.send(ref, "go");

@@ -1,8 +1,8 @@
 /** What a turn does, from a message to its end, on whatever store, log and engine. */
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { breakOff, call, fail, say, think, wait } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool, ToolError } from "../../../src/runtime/define/tool.ts";
 import { outline, Stage, type StageParts } from "../turn-harness.ts";
@@ -22,9 +22,9 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
   describe("a turn", () => {
     it("thinks, calls a tool and answers", async () => {
       const s = await open();
-      const model = scripted([
-        [think("A name."), call("greet", { name: "Ada" }, { chunks: 3 })],
-        [say("Done: Hello Ada")],
+      const model = scriptedModel([
+        [script.reasoning("A name."), script.toolCall("greet", { name: "Ada" }, { chunks: 3 })],
+        [script.text("Done: Hello Ada")],
       ]);
       await s.worker([defineAgent({ name: "a", model, tools: { greet } })]);
       const ref = await s.session();
@@ -47,9 +47,13 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
 
     it("runs calls side by side and tells each result", async () => {
       const s = await open();
-      const model = scripted([
-        [call("slow", { ms: 60 }), call("slow", { ms: 10 }), call("slow", { ms: -1 })],
-        [say("ok")],
+      const model = scriptedModel([
+        [
+          script.toolCall("slow", { ms: 60 }),
+          script.toolCall("slow", { ms: 10 }),
+          script.toolCall("slow", { ms: -1 }),
+        ],
+        [script.text("ok")],
       ]);
       const slow = tool({
         input: z.object({ ms: z.number() }),
@@ -73,7 +77,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
 
     it("answers waiting messages one after the other", async () => {
       const s = await open();
-      const model = scripted(({ text }) => [wait(20), say(`You said ${text}`)]);
+      const model = scriptedModel(({ text }) => [script.delay(20), script.text(`You said ${text}`)]);
       await s.worker([defineAgent({ name: "a", model })]);
       const ref = await s.session();
       const ids = [await s.send(ref, "one"), await s.send(ref, "two"), await s.send(ref, "three")];
@@ -92,11 +96,14 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       const helper = defineAgent({
         name: "helper",
         label: "Helper",
-        model: scripted(({ text }) => [think("hm"), say(`about ${text}`, { paceMs: 1 })]),
+        model: scriptedModel(({ text }) => [
+          script.reasoning("hm"),
+          script.text(`about ${text}`, { paceMs: 1 }),
+        ]),
       });
-      const model = scripted([
-        [call("helper", { task: "x" }), call("helper", { task: "y" })],
-        [say("both done")],
+      const model = scriptedModel([
+        [script.toolCall("helper", { task: "x" }), script.toolCall("helper", { task: "y" })],
+        [script.text("both done")],
       ]);
       await s.worker([defineAgent({ name: "a", model, agents: { helper } })]);
       const turn = await s.ask(await s.session(), "go");
@@ -114,11 +121,11 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
 
     it("shares a thought outside groups", async () => {
       const s = await open();
-      const model = scripted([
-        [think("first"), call("greet", { name: "A" })],
-        [call("share_thought", { thought: "So far so good." })],
-        [call("greet", { name: "B" })],
-        [say("end")],
+      const model = scriptedModel([
+        [script.reasoning("first"), script.toolCall("greet", { name: "A" })],
+        [script.toolCall("share_thought", { thought: "So far so good." })],
+        [script.toolCall("greet", { name: "B" })],
+        [script.text("end")],
       ]);
       await s.worker([defineAgent({ name: "a", model, tools: { greet }, shareThought: true })]);
       const turn = await s.ask(await s.session(), "go");
@@ -141,7 +148,9 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
 
     it("tries a model again that is busy, and shows it", async () => {
       const s = await open();
-      const model = scripted([[fail({ status: 429, retryAfterMs: 20 }, { times: 2 }), say("at last")]]);
+      const model = scriptedModel([
+        [script.error({ status: 429, retryAfterMs: 20 }, { times: 2 }), script.text("at last")],
+      ]);
       await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 5 } })]);
       const turn = await s.ask(await s.session(), "go");
       expect(turn.status).toBe("end_turn");
@@ -151,7 +160,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
 
     it("makes void what a model said before it broke off", async () => {
       const s = await open();
-      const model = scripted([[say("half of it"), breakOff({ times: 2 })]]);
+      const model = scriptedModel([[script.text("half of it"), script.disconnect({ times: 2 })]]);
       await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 5 } })]);
       const ref = await s.session();
       const turn = await s.ask(ref, "go");
@@ -163,7 +172,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
 
     it("ends with an error that can be tried again when the model stays away", async () => {
       const s = await open();
-      const model = scripted([[fail({ status: 529 }, { times: 3 }), say("there")]]);
+      const model = scriptedModel([[script.error({ status: 529 }, { times: 3 }), script.text("there")]]);
       await s.worker([defineAgent({ name: "a", model, retries: { tries: 3, firstMs: 1 } })]);
       const ref = await s.session();
       const turn = await s.ask(ref, "go");
@@ -173,7 +182,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
 
     it("stops at once while it waits to try a broken model again", TIMED, async () => {
       const s = await open();
-      const model = scripted([[say("half"), breakOff()]]);
+      const model = scriptedModel([[script.text("half"), script.disconnect()]]);
       // Whatever else could end it takes longer than anybody waits here.
       await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 600_000 } })], {
         sweepMs: 600_000,
@@ -190,14 +199,21 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
 
     it("stops with everything closed", TIMED, async () => {
       const s = await open();
-      const model = scripted([
-        [call("stuck", {}), call("helper", { task: "x" }), call("greet", { name: "Z" })],
-        [say("never")],
+      const model = scriptedModel([
+        [
+          script.toolCall("stuck", {}),
+          script.toolCall("helper", { task: "x" }),
+          script.toolCall("greet", { name: "Z" }),
+        ],
+        [script.text("never")],
       ]);
       const stuck = tool({ input: z.object({}), run: () => new Promise<string>(() => {}) });
       const helper = defineAgent({
         name: "helper",
-        model: scripted([[call("stuck", {}), say("and ", { paceMs: 5 })], [say("no")]]),
+        model: scriptedModel([
+          [script.toolCall("stuck", {}), script.text("and ", { paceMs: 5 })],
+          [script.text("no")],
+        ]),
         tools: { stuck },
       });
       const agent = defineAgent({ name: "a", model, tools: { stuck, greet }, agents: { helper } });

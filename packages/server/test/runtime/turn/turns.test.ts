@@ -1,7 +1,11 @@
 /** Turns in one process, on the engine, log and store in memory. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { turnContract } from "./turns.contract.ts";
 
-turnContract(async () => ({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() }));
+turnContract(async () => ({
+  log: createMemoryLog(),
+  store: createMemoryStore(),
+  signals: createMemorySignals(),
+}));

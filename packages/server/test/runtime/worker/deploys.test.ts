@@ -1,19 +1,23 @@
 /** Turns that go on under other code than they began with: what was told stands, and what follows fits it. In memory. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { blocksOf, pendingIn, resultOf } from "@turnstream/protocol";
+import { listBlocks, listPendingInteractions, findToolResult } from "@turnstream/protocol";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { call, say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
-import { DEFAULT_WORDS } from "../../../src/runtime/strings.ts";
+import { DEFAULT_STRINGS } from "../../../src/runtime/strings.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
 let stage: Stage;
 beforeEach(async () => {
-  stage = await Stage.open({ log: createMemoryLog(), store: memoryStore(), signals: createMemorySignals() });
+  stage = await Stage.open({
+    log: createMemoryLog(),
+    store: createMemoryStore(),
+    signals: createMemorySignals(),
+  });
 });
 afterEach(() => stage.close());
 
@@ -27,7 +31,7 @@ const quick = (options: Partial<ToolOptions> = {}) => tool({ rerun: "always", ru
 
 /** Plays a turn under the old code until a tool runs or a person is asked, and then to its end under the new one. */
 async function deploy(name: string, before: Partial<AgentOptions>, after: Partial<AgentOptions>) {
-  const model = scripted([[call(name, { task: "t" })], [say("done")]]);
+  const model = scriptedModel([[script.toolCall(name, { task: "t" })], [script.text("done")]]);
   const old = await stage.worker([defineAgent({ name: "a", model, ...before })], {
     graceMs: 1,
     ttlMs: TTL_MS,
@@ -36,11 +40,13 @@ async function deploy(name: string, before: Partial<AgentOptions>, after: Partia
   await stage.send(ref, "go");
   await stage.until(ref, 30_000, (state) => {
     const turn = state.turns.last();
-    const isAsked = turn !== undefined && pendingIn(turn).length > 0;
-    const calls = turn === undefined ? [] : blocksOf(turn).filter((block) => block.kind === "tool_call");
+    const isAsked = turn !== undefined && listPendingInteractions(turn).length > 0;
+    const calls = turn === undefined ? [] : listBlocks(turn).filter((block) => block.kind === "tool_call");
     const last = calls.at(-1);
     const runs = last !== undefined && !(name in (before.agents ?? {}) && last.name === name);
-    return isAsked || (runs && turn !== undefined && resultOf(turn, last.call) !== undefined) ? true : null;
+    return isAsked || (runs && turn !== undefined && findToolResult(turn, last.call) !== undefined)
+      ? true
+      : null;
   });
   const left = old.leave();
   await stage.worker([defineAgent({ name: "a", model, ...after })], { ttlMs: TTL_MS });
@@ -51,7 +57,11 @@ async function deploy(name: string, before: Partial<AgentOptions>, after: Partia
 }
 
 const sub = (work: ReturnType<typeof tool>) =>
-  defineAgent({ name: "sub", model: scripted([[call("work")], [say("sub done")]]), tools: { work } });
+  defineAgent({
+    name: "sub",
+    model: scriptedModel([[script.toolCall("work")], [script.text("sub done")]]),
+    tools: { work },
+  });
 
 describe("29 a deploy in the middle of a call", () => {
   it("keeps the result of a hidden call hidden when its tool is gone", async () => {
@@ -102,7 +112,7 @@ describe("29 a deploy in the middle of a call", () => {
   it("withdraws what a sub-agent asks that is gone", async () => {
     const asks = stuck({ approval: true });
     const { ref, turn } = await deploy("sub", { agents: { sub: sub(asks) } }, {});
-    expect(blocksOf(turn).filter((block) => block.kind === "approval")).toMatchObject([
+    expect(listBlocks(turn).filter((block) => block.kind === "approval")).toMatchObject([
       { status: "cancelled" },
     ]);
     expect(await stage.parts.store.interactions.list(ref, {})).toMatchObject([{ status: "cancelled" }]);
@@ -113,6 +123,6 @@ describe("29 a deploy in the middle of a call", () => {
     ["a sub-agent", { agents: { pay: sub(quick()) } }],
   ])("says that the outcome is unknown of a tool that ran and is %s now", async (_, after) => {
     const { lines } = await deploy("pay", { tools: { pay: stuck({ rerun: "never" }) } }, after);
-    expect(lines).toContain(`result pay error ${DEFAULT_WORDS.errors.OUTCOME_UNKNOWN}`);
+    expect(lines).toContain(`result pay error ${DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN}`);
   });
 });

@@ -1,14 +1,14 @@
 /** A worker that leaves uses nothing any more that it was given. */
 import { expect, test } from "vitest";
-import { Dispatch } from "../../../src/runtime/worker/dispatcher.ts";
+import { TurnDispatcher } from "../../../src/runtime/worker/dispatcher.ts";
 import { systemEnv } from "../../../src/util/env.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 
 const ref = { tenant: "acme", session: "s" };
 
 function slowStore() {
   const looks: (() => void)[] = [];
-  const { running, ...store } = memoryStore();
+  const { running, ...store } = createMemoryStore();
   const begin = () => new Promise<null>((resolve) => looks.push(() => resolve(null)));
   return { looks, store: { ...store, running: { ...running, begin, get: async () => null } } };
 }
@@ -16,7 +16,7 @@ function slowStore() {
 test("who closes waits for what is being begun, and begins nothing after it", async () => {
   const { looks, store } = slowStore();
   const errors: unknown[] = [];
-  const dispatch = new Dispatch(
+  const dispatch = new TurnDispatcher(
     { store, env: systemEnv, onError: (error) => errors.push(error) },
     { start: async () => true },
   );

@@ -1,11 +1,11 @@
 /** What a worker erases by itself: nothing, unless it is told for how long sessions are kept. In memory. */
 import { expect, it, vi } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { say } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { Stage } from "../turn-harness.ts";
 
@@ -13,11 +13,11 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 it("25 a worker with a retention erases the sessions that are older, and no others", async () => {
   let now = 0;
-  const store = memoryStore({ ...systemEnv, now: () => systemEnv.now() + now });
+  const store = createMemoryStore({ ...systemEnv, now: () => systemEnv.now() + now });
   const log = createMemoryLog();
   const stage = await Stage.open({ log, store, signals: createMemorySignals() });
   try {
-    const agent = defineAgent({ name: "a", model: scripted([[say("ok")]]), title: false });
+    const agent = defineAgent({ name: "a", model: scriptedModel([[script.text("ok")]]), title: false });
     const prune = vi.spyOn(store.outbox, "prune");
     const tidy = { ttlMs: 400 * DAY_MS, upkeepMs: 10 };
     const keeps = await stage.worker([agent], tidy);

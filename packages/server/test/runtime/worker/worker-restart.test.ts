@@ -2,20 +2,20 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { parseCursor } from "@turnstream/protocol";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { breakOff, say, think } from "../../../src/models/script-parts.ts";
-import { scripted } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../src/models/script-parts.ts";
+import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import type { Ref } from "../../../src/store/refs.ts";
-import { memoryStore } from "../../../src/store/memory/store.ts";
-import type { OpenStore, Store } from "../../../src/store/store.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import type { ClosableStore, Store } from "../../../src/store/store.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
 let stage: Stage;
 const open = async (): Promise<Stage> =>
   (stage = await Stage.open({
     log: createMemoryLog(),
-    store: memoryStore(),
+    store: createMemoryStore(),
     signals: createMemorySignals(),
   }));
 afterEach(() => stage.close());
@@ -23,16 +23,22 @@ afterEach(() => stage.close());
 /** So much is told at once that a short lease would run out meanwhile. */
 const PATIENT = { ttlMs: 60_000 };
 const WITHIN = { timeout: 40_000, interval: 50 };
-const isIdle = async (ref: Ref): Promise<boolean> => (await stage.parts.store.running.get(ref)) === null;
+const isIdle = async (ref: SessionRef): Promise<boolean> =>
+  (await stage.parts.store.running.get(ref)) === null;
 
 /** More than a page of the log, however quickly it comes: only deltas are merged. */
-const LONG = Array.from({ length: 400 }, (_, n) => [think(`thought ${n}`), say(`word ${n}`)]).flat();
+const LONG = Array.from({ length: 400 }, (_, n) => [
+  script.reasoning(`thought ${n}`),
+  script.text(`word ${n}`),
+]).flat();
 
 describe("a step of more than 2,000 events", () => {
   it("breaks off, and the turn goes on", async () => {
     await open();
     let asked = 0;
-    const model = scripted(() => (++asked === 1 ? [...LONG, breakOff()] : [say("done")]));
+    const model = scriptedModel(() =>
+      ++asked === 1 ? [...LONG, script.disconnect()] : [script.text("done")],
+    );
     await stage.worker([defineAgent({ name: "a", model, retries: { firstMs: 1 } })], PATIENT);
     const ref = await stage.session();
     await stage.send(ref, "go");
@@ -48,8 +54,8 @@ describe("a step of more than 2,000 events", () => {
   it("is handed over, and the turn goes on", async () => {
     await open();
     let asked = 0;
-    const model = scripted(() =>
-      ++asked === 1 ? [...LONG, say("slow", { paceMs: 60_000 })] : [say("done")],
+    const model = scriptedModel(() =>
+      ++asked === 1 ? [...LONG, script.text("slow", { paceMs: 60_000 })] : [script.text("done")],
     );
     const agents = [defineAgent({ name: "a", model })];
     const first = await stage.worker(agents, PATIENT);
@@ -67,7 +73,11 @@ describe("a step of more than 2,000 events", () => {
 });
 
 /** Where the archive takes nothing until it is told to. */
-function closedArchive(store: OpenStore): { readonly store: OpenStore; refused: number; open: boolean } {
+function closedArchive(store: ClosableStore): {
+  readonly store: ClosableStore;
+  refused: number;
+  open: boolean;
+} {
   const wrap = <S extends Store>(inner: S): S => ({
     ...inner,
     archive: {
@@ -88,9 +98,9 @@ describe("nothing can be kept", () => {
   it("so the model is asked as often as it may fail, and the turn ends when it can", async () => {
     await open();
     let asked = 0;
-    const model = scripted(() => {
+    const model = scriptedModel(() => {
       asked++;
-      return [say("an answer")];
+      return [script.text("an answer")];
     });
     const gate = closedArchive(stage.parts.store);
     await stage.worker([defineAgent({ name: "a", model, retries: { tries: 3, firstMs: 1 } })], {

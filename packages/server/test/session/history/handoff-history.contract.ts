@@ -1,19 +1,19 @@
 /** Hand-offs from the middle of a session, as tests that run on memory and on real servers. */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
-import { emptyState, formatCursor, isQuiet, type SessionState } from "@turnstream/protocol";
+import { emptyState, formatCursor, isHandoffPoint, type SessionState } from "@turnstream/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { archiveSession, trimSession } from "../../../src/session/archive/archive.ts";
+import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import { readCheckpoint } from "../../../src/session/history/archived-state.ts";
-import { foldFrom } from "../../../src/session/history/fold-to.ts";
-import { readQuiet } from "../../../src/session/history/handoff-history.ts";
+import { foldTo } from "../../../src/session/history/fold-to.ts";
+import { readHandoffHistory } from "../../../src/session/history/handoff-history.ts";
 import { type MakeParts, plain, type TestParts, World } from "../session-harness.ts";
 
 /** The state at the latest quiet point of everything written. */
 function quietOf(world: World): SessionState {
   for (let seq = world.events.length; seq > 0; seq--) {
     const state = world.folded(seq);
-    if (isQuiet(state)) return state;
+    if (isHandoffPoint(state)) return state;
   }
   return emptyState;
 }
@@ -39,15 +39,15 @@ export function handoffContract(name: string, makeParts: MakeParts, runs: number
             await world.write(events, async () => {
               const move = moves[n++ % moves.length] ?? 0;
               if (move === 1) await archiveSession(parts, world.ref, { step: 3 });
-              if (move === 2) await trimSession(parts, world.ref);
+              if (move === 2) await trimLog(parts, world.ref);
               if (move === 3) await archiveSession(parts, world.ref);
               if (move < 4) return;
               const turns = move - 3;
-              const { state, cursor } = await readQuiet(parts, world.ref, { turns });
+              const { state, cursor } = await readHandoffHistory(parts, world.ref, { turns });
               const quiet = quietOf(world);
               expect(cursor).toBe(formatCursor(quiet));
               expect(plain(state, turns)).toEqual(plain(quiet, turns));
-              const now = await foldFrom(parts, world.ref, await readCheckpoint(parts, world.ref));
+              const now = await foldTo(parts, world.ref, await readCheckpoint(parts, world.ref));
               if (typeof now === "string") throw new Error(now);
               expect(lastTurn(now)).toEqual(lastTurn(world.folded()));
             });

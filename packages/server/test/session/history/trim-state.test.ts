@@ -1,26 +1,26 @@
 /** A slim state goes on like a whole one: the same frames in every dialect, from every position. */
 import { atEveryCut } from "@turnstream/conformance/support/property-runs.ts";
 import { expectSame, framesFrom, statesOf } from "@turnstream/conformance/support/replay.ts";
-import { emptyState, type Event } from "@turnstream/protocol";
+import { emptyState, type SessionEvent } from "@turnstream/protocol";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import { expect, test } from "vitest";
-import { slimState } from "../../../src/session/history/trim-state.ts";
+import { trimState } from "../../../src/session/history/trim-state.ts";
 
 test("at every position of 20 logs, each dialect goes on from a slim state as from a whole one", () => {
   let dropped = 0;
-  atEveryCut((events: Event[], cuts: number[]) => {
+  atEveryCut((events: SessionEvent[], cuts: number[]) => {
     const states = statesOf(events);
     for (const k of cuts) {
       const whole = states[k] ?? emptyState;
-      const slim = slimState(whole);
+      const slim = trimState(whole);
       dropped += whole.turns.length - slim.turns.length;
       const rest = events.slice(k);
       expectSame(framesFrom(blocks, slim, rest), framesFrom(blocks, whole, rest));
       expectSame(framesFrom(tasks, slim, rest), framesFrom(tasks, whole, rest));
       expectSame(framesFrom(responses, slim, rest), framesFrom(responses, whole, rest));
-      expect(slimState(slim)).toBe(slim);
+      expect(trimState(slim)).toBe(slim);
     }
   }, 20);
   expect(dropped).toBeGreaterThan(0);

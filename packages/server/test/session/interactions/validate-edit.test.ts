@@ -1,7 +1,7 @@
 /** What edited arguments are held to before they are committed. */
 import type { Json } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
-import { problemOfEdit } from "../../../src/session/interactions/validate-edit.ts";
+import { validateEditedInput } from "../../../src/session/interactions/validate-edit.ts";
 
 const SCHEMA = {
   type: "object",
@@ -17,9 +17,9 @@ const json = (text: string) => JSON.parse(text) as Json;
 
 describe("edited arguments", () => {
   test("pass when they fit", () => {
-    expect(problemOfEdit({ symbol: "FPT", count: 2, legs: [{ price: 1.5 }] }, SCHEMA)).toBeNull();
-    expect(problemOfEdit({ anything: 1 }, { type: "object" })).toBeNull();
-    expect(problemOfEdit({ anything: 1 }, null)).toBeNull();
+    expect(validateEditedInput({ symbol: "FPT", count: 2, legs: [{ price: 1.5 }] }, SCHEMA)).toBeNull();
+    expect(validateEditedInput({ anything: 1 }, { type: "object" })).toBeNull();
+    expect(validateEditedInput({ anything: 1 }, null)).toBeNull();
   });
 
   test.each([
@@ -30,7 +30,7 @@ describe("edited arguments", () => {
     [{ symbol: "FPT", more: 1 }, "more: "],
     [{ count: 1 }, "the arguments: "],
   ])("W13 15 are refused with the place where they don't: %j", (input, place) => {
-    expect(problemOfEdit(input, SCHEMA)).toContain(place);
+    expect(validateEditedInput(input, SCHEMA)).toContain(place);
   });
 
   test.each([
@@ -39,7 +39,7 @@ describe("edited arguments", () => {
     [9, "count: 9 is greater than or equal to 9"],
   ])("W13 bounds that are not reached themselves are told as such: %j", (count, words) => {
     const schema = { properties: { count: { exclusiveMinimum: 0, exclusiveMaximum: 9 } } };
-    expect(problemOfEdit({ count }, schema)).toBe(words);
+    expect(validateEditedInput({ count }, schema)).toBe(words);
   });
 
   test.each([
@@ -52,8 +52,8 @@ describe("edited arguments", () => {
     [`{"a":${"[".repeat(150)}${"]".repeat(150)}}`, "100 levels"],
     [JSON.stringify({ a: "x".repeat(40_000) }), "32768 bytes"],
   ])("W13 are refused whatever the schema says: %.40s", (text, words) => {
-    expect(problemOfEdit(json(text), {})).toContain(words);
-    expect(problemOfEdit(json(text), null)).toContain(words);
+    expect(validateEditedInput(json(text), {})).toContain(words);
+    expect(validateEditedInput(json(text), null)).toContain(words);
   });
 
   const doubling = Object.fromEntries(
@@ -71,7 +71,7 @@ describe("edited arguments", () => {
     ["a pattern that is none", { properties: { a: { pattern: "(" } } }],
   ])("are refused, soon, where the schema is hostile or broken: %s", (_, schema) => {
     const begun = process.threadCpuUsage();
-    expect(problemOfEdit({ a: "x".repeat(40) }, schema)).toContain("can't be checked");
+    expect(validateEditedInput({ a: "x".repeat(40) }, schema)).toContain("can't be checked");
     // Of the processor: others on the machine don't count.
     expect(process.threadCpuUsage(begun).user / 1_000).toBeLessThan(2_000);
   });

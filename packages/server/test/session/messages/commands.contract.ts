@@ -5,13 +5,13 @@ import { LogError } from "../../../src/log/errors.ts";
 import type { Signals } from "../../../src/signals/signals.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { claimSession } from "../../../src/session/lifecycle/claim.ts";
-import { createSession, openSession } from "../../../src/session/lifecycle/create.ts";
+import { createSession, ensureSessionLog } from "../../../src/session/lifecycle/create.ts";
 import { readHistory } from "../../../src/session/history/read-history.ts";
 import { sendMessage, withdrawMessage } from "../../../src/session/messages/send.ts";
 import { stopTurn } from "../../../src/session/messages/stop-turn.ts";
-import { parseRef, STOPS_CHANNEL, TURNS_CHANNEL } from "../../../src/session/signal-channels.ts";
+import { decodeSessionRef, STOPS_CHANNEL, TURNS_CHANNEL } from "../../../src/session/signal-channels.ts";
 import { systemEnv } from "../../../src/util/env.ts";
-import type { Actor, Ref } from "../../../src/store/refs.ts";
+import type { Actor, SessionRef } from "../../../src/store/refs.ts";
 import { readAll } from "../../log/drafts.ts";
 import { connect } from "../../signals/signals.contract.ts";
 import type { TestParts } from "../session-harness.ts";
@@ -27,7 +27,7 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
     beforeAll(async () => {
       parts = await makeParts();
       for (const channel of [TURNS_CHANNEL, STOPS_CHANNEL]) {
-        parts.signals.listen(channel, (text) => woken.push(`${channel} ${parseRef(text)?.session}`));
+        parts.signals.listen(channel, (text) => woken.push(`${channel} ${decodeSessionRef(text)?.session}`));
         await connect(parts.signals, parts.signals, channel);
       }
     });
@@ -41,13 +41,13 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       return actor;
     }
 
-    async function created(): Promise<Ref> {
+    async function created(): Promise<SessionRef> {
       const actor = await newActor();
       const { id } = await createSession(parts, actor, {}, systemEnv);
       return { tenant: actor.tenant, session: id };
     }
 
-    const told = async (ref: Ref, after?: string) =>
+    const told = async (ref: SessionRef, after?: string) =>
       (await readAll(parts.log, ref.session, after)).map(({ event }) =>
         "message" in event ? `${event.type} ${event.message}` : event.type,
       );
@@ -65,12 +65,12 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       expect(state).toMatchObject({ session: wish.id, title: "Stocks", number: all[0]?.number });
       const other = { ...actor, user: "else" };
       await expect(createSession(parts, other, wish, systemEnv)).rejects.toMatchObject({ code: "EXISTS" });
-      expect(await openSession(parts, ref)).toBe(false);
+      expect(await ensureSessionLog(parts, ref)).toBe(false);
       // Its log has expired: it is not begun a second time. Nobody who was too late is in the archive's way.
       expect(await archiveSession(parts, ref)).toMatchObject({ isWaiting: false, events: 1 });
       await parts.log.remove(ref.session);
-      expect(await openSession(parts, ref)).toBe(false);
-      await expect(openSession(parts, { ...ref, tenant: "else" })).rejects.toMatchObject({
+      expect(await ensureSessionLog(parts, ref)).toBe(false);
+      await expect(ensureSessionLog(parts, { ...ref, tenant: "else" })).rejects.toMatchObject({
         code: "NOT_FOUND",
       });
     });
@@ -82,7 +82,7 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       await parts.store.sessions.create(actor, { id });
       expect(await sendMessage(parts, ref, { id: "m", text: "Hello" })).toBe("sent");
       expect(await told(ref)).toEqual(["session.start", "message.add m"]);
-      expect(await openSession(parts, ref)).toBe(false);
+      expect(await ensureSessionLog(parts, ref)).toBe(false);
     });
 
     test("a message waits, is in the log, and wakes somebody; repeated, it changes nothing", async () => {
@@ -213,7 +213,7 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
 
     test("what isn't a session's name wakes nobody", () => {
       for (const text of ["", "x", "null", "[]", '{"tenant":1,"session":"s"}', '{"tenant":"t"}'])
-        expect(parseRef(text)).toBeNull();
+        expect(decodeSessionRef(text)).toBeNull();
     });
   });
 }

@@ -1,7 +1,7 @@
 /** Why a database is of no use, in words: where it was looked for, and never the password. */
 import { expect, test } from "vitest";
 import { StoreError } from "../../../src/store/errors.ts";
-import { databaseProblem } from "../../../src/store/postgres/database-url.ts";
+import { describeConnectionError } from "../../../src/store/postgres/database-url.ts";
 
 const URL_OF = "postgres://me:canary@db.example.com/chat";
 
@@ -12,14 +12,14 @@ test.each([
   ["EPIPE", "PostgreSQL at db.example.com:5432/chat can't be reached or refuses work (EPIPE)."],
 ])("%s", (system, words) => {
   const cause = { sqlstate: null, constraint: null, table: null, system };
-  const said = databaseProblem(new StoreError("UNAVAILABLE", "tenants.get", cause), URL_OF);
+  const said = describeConnectionError(new StoreError("UNAVAILABLE", "tenants.get", cause), URL_OF);
   expect(said).toContain(words);
   expect(said).not.toContain("canary");
 });
 
 test("any other error, and an address that only the driver reads, has the store's own words", () => {
   const busy = new StoreError("BUSY", "tenants.get");
-  expect(databaseProblem(busy, URL_OF)).toBe(busy.message);
+  expect(describeConnectionError(busy, URL_OF)).toBe(busy.message);
   const away = new StoreError("UNAVAILABLE", "tenants.get", { sqlstate: null, system: "ENOENT" });
-  expect(databaseProblem(away, "/run/postgresql chat")).toBe(away.message);
+  expect(describeConnectionError(away, "/run/postgresql chat")).toBe(away.message);
 });

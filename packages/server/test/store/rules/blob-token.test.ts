@@ -1,6 +1,6 @@
 /** Addresses of blobs: only what was signed with a known secret is read, and the same one is given for a while. */
 import { expect, test } from "vitest";
-import { blobAddresses, expiryAt } from "../../../src/session/blobs/blob-url.ts";
+import { createBlobUrls, blobUrlExpiry } from "../../../src/session/blobs/blob-url.ts";
 import { readBlobToken, signBlob } from "../../../src/store/rules/blob-token.ts";
 import { signShare } from "../../../src/store/rules/share-token.ts";
 
@@ -30,11 +30,11 @@ test("the same address is given for half its life, and each is good for its whol
   const life = 60_000;
   const given = new Set<string>();
   for (let now = 1_000_000; now < 1_300_000; now += 500) {
-    const expires = expiryAt(now, life);
+    const expires = blobUrlExpiry(now, life);
     expect(expires - now).toBeGreaterThan(life);
     expect(expires - now).toBeLessThanOrEqual(life * 1.5);
     given.add(
-      blobAddresses({ tenant: "t", session: "s" }, { base: "/", secret: "x", now, lifeMs: life })("b"),
+      createBlobUrls({ tenant: "t", session: "s" }, { base: "/", secret: "x", now, lifeMs: life })("b"),
     );
   }
   // Five minutes, in steps of thirty seconds.

@@ -4,7 +4,11 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Decidable, refusalOf, type Wish } from "../../../src/store/rules/interactions.ts";
+import {
+  type TransitionState,
+  transitionError,
+  type TransitionInput,
+} from "../../../src/store/rules/interactions.ts";
 
 const DEADLINE = 300_000;
 const DIGEST = "sha256:shown";
@@ -40,8 +44,8 @@ function timeOuts(skew: number): Try[] {
 }
 
 /** What the store does with tries in the order in which they reach it. */
-function playAll(tries: readonly Try[]): { wins: Try[]; last: Decidable; runs: number } {
-  let now: Decidable = {
+function playAll(tries: readonly Try[]): { wins: Try[]; last: TransitionState; runs: number } {
+  let now: TransitionState = {
     kind: "approval",
     status: "pending",
     version: 0,
@@ -51,8 +55,11 @@ function playAll(tries: readonly Try[]): { wins: Try[]; last: Decidable; runs: n
   const wins: Try[] = [];
   let runs = 0;
   for (const one of tries) {
-    const wish: Wish = { to: one.to, ...(one.digest === undefined ? {} : { expectDigest: one.digest }) };
-    if (refusalOf(now, wish, one.at) !== null) continue;
+    const wish: TransitionInput = {
+      to: one.to,
+      ...(one.digest === undefined ? {} : { expectDigest: one.digest }),
+    };
+    if (transitionError(now, wish, one.at) !== null) continue;
     wins.push(one);
     now = { ...now, status: one.to, version: now.version + 1 };
     // The worker that waits looks at the status, and at nothing else.

@@ -5,15 +5,20 @@ import { type Json, TRANSITIONS } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { hashKey, keyIdOf, makeKey, sameHash } from "../../../src/store/rules/api-key.ts";
+import { hashKey, keyIdOf, generateKey, hashesEqual } from "../../../src/store/rules/api-key.ts";
 import { canonicalJson } from "../../../src/store/rules/canonical-json.ts";
 import {
-  type Decidable,
+  type TransitionState,
   INTERACTION_KINDS,
-  refusalOf,
-  sourcesOf,
+  transitionError,
+  allowedFrom,
 } from "../../../src/store/rules/interactions.ts";
-import { judge, type Payable, type PaymentStatus, type Word } from "../../../src/store/rules/payments.ts";
+import {
+  resolvePayment,
+  type Payable,
+  type PaymentStatus,
+  type PaymentUpdate,
+} from "../../../src/store/rules/payments.ts";
 
 describe("decisions", () => {
   const kind = fc.constantFrom(...INTERACTION_KINDS.filter((name) => name !== "payment"));
@@ -32,16 +37,16 @@ describe("decisions", () => {
         fc.option(fc.nat(20), { nil: null }),
         fc.array(wish, { maxLength: 12 }),
         (of, deadline, wishes) => {
-          let current: Decidable = { kind: of, status: "pending", version: 0, digest: null, deadline };
+          let current: TransitionState = { kind: of, status: "pending", version: 0, digest: null, deadline };
           let wins = 0;
           for (const { to, at, version } of wishes.toSorted((a, b) => a.at - b.at)) {
             const asked = version === null ? { to } : { to, expectVersion: version };
-            const why = refusalOf(current, asked, at);
+            const why = transitionError(current, asked, at);
             if (why !== null) continue;
             const passed = deadline !== null && deadline <= at;
             const late = to === "timed_out" || to === "expired";
             // Not `expect`, which would take most of the time.
-            if (!sourcesOf(of, to).includes(current.status)) throw new Error("not a transition");
+            if (!allowedFrom(of, to).includes(current.status)) throw new Error("not a transition");
             if (to !== "cancelled" && late !== passed) throw new Error("not in time");
             current = { ...current, status: to, version: current.version + 1 };
             wins += 1;
@@ -56,31 +61,31 @@ describe("decisions", () => {
   });
 
   test("the very moment of the deadline is after it", () => {
-    const at: Decidable = {
+    const at: TransitionState = {
       kind: "approval",
       status: "pending",
       version: 0,
       digest: null,
       deadline: 300_000,
     };
-    expect(refusalOf(at, { to: "approved" }, 299_999)).toBeNull();
-    expect(refusalOf(at, { to: "timed_out" }, 299_999)).toBe("early");
-    expect(refusalOf(at, { to: "approved" }, 300_000)).toBe("late");
-    expect(refusalOf(at, { to: "timed_out" }, 300_000)).toBeNull();
+    expect(transitionError(at, { to: "approved" }, 299_999)).toBeNull();
+    expect(transitionError(at, { to: "timed_out" }, 299_999)).toBe("early");
+    expect(transitionError(at, { to: "approved" }, 300_000)).toBe("late");
+    expect(transitionError(at, { to: "timed_out" }, 300_000)).toBeNull();
   });
 
   test("names that every object has are no statuses", () => {
     for (const name of ["constructor", "__proto__", "toString"]) {
-      const odd: Decidable = { kind: "form", status: name, version: 0, digest: null, deadline: null };
-      expect(refusalOf(odd, { to: "submitted" }, 0)).toBe("status");
-      expect(refusalOf({ ...odd, status: "pending" }, { to: name }, 0)).toBe("status");
+      const odd: TransitionState = { kind: "form", status: name, version: 0, digest: null, deadline: null };
+      expect(transitionError(odd, { to: "submitted" }, 0)).toBe("status");
+      expect(transitionError({ ...odd, status: "pending" }, { to: name }, 0)).toBe("status");
     }
   });
 });
 
 describe("payments", () => {
   const money = { amount: 100, currency: "TWD" };
-  const word: fc.Arbitrary<Word> = fc.record(
+  const word: fc.Arbitrary<PaymentUpdate> = fc.record(
     {
       to: fc.constantFrom("processing", "succeeded", "failed", "cancelled", "expired"),
       paid: fc.record({
@@ -98,7 +103,7 @@ describe("payments", () => {
         let order: Payable = { ...money, gateway: "a", status: "pending" };
         const path: PaymentStatus[] = ["pending"];
         for (const said of words) {
-          const verdict = judge(order, said);
+          const verdict = resolvePayment(order, said);
           const wrong =
             (said.paid ?? money).amount !== 100 ||
             (said.paid ?? money).currency !== "TWD" ||
@@ -123,14 +128,14 @@ describe("keys", () => {
   test("are made of the bytes given, and are nobody else's", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 44, maxLength: 44 }), (random) => {
-        const { id, secret, hash } = makeKey(random);
+        const { id, secret, hash } = generateKey(random);
         expect(keyIdOf(secret)).toBe(id);
-        expect(sameHash(hash, createHash("sha256").update(secret).digest())).toBe(true);
-        expect(sameHash(hash, hashKey(`${secret}x`))).toBe(false);
-        expect(sameHash(hash, hash.subarray(1))).toBe(false);
+        expect(hashesEqual(hash, createHash("sha256").update(secret).digest())).toBe(true);
+        expect(hashesEqual(hash, hashKey(`${secret}x`))).toBe(false);
+        expect(hashesEqual(hash, hash.subarray(1))).toBe(false);
       }),
     );
-    expect(() => makeKey(new Uint8Array(43))).toThrow(RangeError);
+    expect(() => generateKey(new Uint8Array(43))).toThrow(RangeError);
   });
 
   test("are told from anything else", () => {

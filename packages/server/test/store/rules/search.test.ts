@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 
 import { chunksOf, linesOf } from "../../../src/store/rules/knowledge.ts";
-import { matches, MAX_TERMS, snippetOf, termsOf, wordsOf } from "../../../src/store/rules/search.ts";
+import { matches, MAX_TERMS, snippetOf, queryTerms, tokenize } from "../../../src/store/rules/search.ts";
 
 describe("words", () => {
   test.each([
@@ -16,26 +16,26 @@ describe("words", () => {
     ["naïve Straße Łódź", ["naive", "strasse", "lodz"]],
     ["' & | ! ~ :* ()", []],
   ])("of %s", (text, words) => {
-    expect(wordsOf(text)).toEqual(words);
+    expect(tokenize(text)).toEqual(words);
   });
 
   test("of a query are few, distinct, and begin longer ones", () => {
-    expect(termsOf("Invoices invoice 2024 of class")).toEqual([
+    expect(queryTerms("Invoices invoice 2024 of class")).toEqual([
       { word: "invoice", isPrefix: true },
       { word: "2024", isPrefix: false },
       { word: "of", isPrefix: false },
       { word: "class", isPrefix: true },
     ]);
-    expect(termsOf("間")).toEqual([{ word: "間", isPrefix: true }]);
-    expect(termsOf(Array.from({ length: 100 }, (_, n) => `w${n}`).join(" "))).toHaveLength(MAX_TERMS);
+    expect(queryTerms("間")).toEqual([{ word: "間", isPrefix: true }]);
+    expect(queryTerms(Array.from({ length: 100 }, (_, n) => `w${n}`).join(" "))).toHaveLength(MAX_TERMS);
   });
 
   test("any word of a text finds that text, and no word needs quoting", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
-        const words = wordsOf(text);
+        const words = tokenize(text);
         expect(words.every((word) => /^[\p{L}\p{M}\p{N}]+$/u.test(word))).toBe(true);
-        for (const term of termsOf(text)) expect(words.some((word) => matches(term, word))).toBe(true);
+        for (const term of queryTerms(text)) expect(words.some((word) => matches(term, word))).toBe(true);
       }),
       { numRuns: 2_000 },
     );
@@ -64,7 +64,7 @@ describe("pieces", () => {
 
   test("the snippet is where the words are", () => {
     const text = `${"Nothing here. ".repeat(50)}The heron eats frogs. ${"More. ".repeat(50)}`;
-    expect(snippetOf(termsOf("heron frogs"), text, 60)).toMatch(/^The heron eats frogs[.]/);
-    expect(snippetOf(termsOf("heron"), text, 60).length).toBeLessThanOrEqual(60);
+    expect(snippetOf(queryTerms("heron frogs"), text, 60)).toMatch(/^The heron eats frogs[.]/);
+    expect(snippetOf(queryTerms("heron"), text, 60).length).toBeLessThanOrEqual(60);
   });
 });

@@ -2,12 +2,17 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { type AuditHead, type AuditRow, NO_AUDIT, nextAuditRow } from "../../../src/store/rules/audit.ts";
+import {
+  type AuditHead,
+  type AuditRow,
+  EMPTY_AUDIT_HEAD,
+  nextAuditRow,
+} from "../../../src/store/rules/audit.ts";
 import { verifyAudit } from "../../../src/store/rules/verify-audit.ts";
 
 function chain(length: number): { rows: AuditRow[]; head: AuditHead } {
   const rows: AuditRow[] = [];
-  let head = NO_AUDIT;
+  let head = EMPTY_AUDIT_HEAD;
   for (let at = 1; at <= length; at += 1) {
     const row = nextAuditRow("t", head, 1000 + at, { actor: at % 3, action: "a", subject: { id: `${at}` } });
     rows.push(row);
@@ -19,8 +24,8 @@ function chain(length: number): { rows: AuditRow[]; head: AuditHead } {
 const { rows, head } = chain(12);
 
 test("a whole chain is fine, also without rows", async () => {
-  expect(await verifyAudit("t", rows, head, [head, NO_AUDIT])).toEqual({ ok: true, head });
-  expect(await verifyAudit("t", [], null)).toEqual({ ok: true, head: NO_AUDIT });
+  expect(await verifyAudit("t", rows, head, [head, EMPTY_AUDIT_HEAD])).toEqual({ ok: true, head });
+  expect(await verifyAudit("t", [], null)).toEqual({ ok: true, head: EMPTY_AUDIT_HEAD });
   async function* slowly() {
     yield* rows;
   }
@@ -73,7 +78,7 @@ test("a row that comes twice, or a head that is behind or gone", async () => {
   const behind = { n: 10, hash: rows[9]?.hash ?? "" };
   expect(await verifyAudit("t", rows, behind)).toMatchObject({ fault: { n: 11, why: "inserted" } });
   expect(await verifyAudit("t", rows, null)).toMatchObject({ fault: { n: 12, why: "headless" } });
-  expect(await verifyAudit("t", rows, { ...head, hash: NO_AUDIT.hash })).toMatchObject({
+  expect(await verifyAudit("t", rows, { ...head, hash: EMPTY_AUDIT_HEAD.hash })).toMatchObject({
     fault: { n: 12, why: "rewritten" },
   });
 });

@@ -1,10 +1,10 @@
 /** Routes of what needs no approval any more in a session: see it, take it back. It is given with a decision. */
 import { restReplies } from "@turnstream/protocol/schema";
 import { listAllowances, revokeAllowance } from "../../../session/interactions/allowances.ts";
-import { Refused } from "../../errors.ts";
-import { type Route, route } from "../route.ts";
+import { RequestError } from "../../errors.ts";
+import { type Route, defineRoute } from "../route.ts";
 
-const list = route({
+const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/allowances",
   does: "Which tools of which agents were approved for the rest of the session.",
@@ -16,7 +16,7 @@ const list = route({
   }),
 });
 
-const revoke = route({
+const revoke = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/allowances/{agent}/{tool}",
   does: "Takes one back: from the next call on, a person is asked again.",
@@ -24,7 +24,7 @@ const revoke = route({
   async handle({ parts, caller, ref, params }) {
     const { agent = "", tool = "" } = params;
     if (!(await revokeAllowance(parts, ref, { agent, tool, by: caller.user, from: caller.from })))
-      throw new Refused("NOT_FOUND", "This was not approved for the rest of the session.");
+      throw new RequestError("NOT_FOUND", "This was not approved for the rest of the session.");
     return { status: 204 };
   },
 });

@@ -1,9 +1,9 @@
 /** The route at which the addresses of blobs lead somewhere: pictures, long results, artifacts. The address is the grant. */
 import { createHash } from "node:crypto";
 import { openBlob } from "../../../session/blobs/open-blob.ts";
-import { type Route, route } from "../route.ts";
+import { type Route, defineRoute } from "../route.ts";
 
-const get = route({
+const get = defineRoute({
   method: "GET",
   path: "/blobs/{token}",
   does: "What an address in a frame, in history or in a snapshot leads to.",

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { DIALECTS } from "../../encoding/stream-format.ts";
 import { sessionStream } from "../../sse/session-stream.ts";
-import { route } from "../route.ts";
+import { defineRoute } from "../route.ts";
 
 const query = z.strictObject({
   dialect: z.enum(DIALECTS).default("blocks"),
@@ -10,7 +10,7 @@ const query = z.strictObject({
   include_tool_tags: z.enum(["true", "false"]).default("false"),
 });
 
-export const events = route({
+export const eventRoutes = defineRoute({
   method: "GET",
   path: "/sessions/{session}/events",
   does: "Follow a session as an event stream, from now or after the last event seen.",

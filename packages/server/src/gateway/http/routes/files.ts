@@ -2,14 +2,14 @@
 import { createHash } from "node:crypto";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
-import { safeHeaders } from "../../../session/blobs/safe-headers.ts";
+import { safeDownloadHeaders } from "../../../session/blobs/safe-headers.ts";
 import { readUpload, uploadFile } from "../../../session/blobs/upload.ts";
-import { Refused } from "../../errors.ts";
-import { type Route, route } from "../route.ts";
+import { RequestError } from "../../errors.ts";
+import { type Route, defineRoute } from "../route.ts";
 
 const MAX_TYPE = 200;
 
-const upload = route({
+const upload = defineRoute({
   method: "POST",
   path: "/sessions/{session}/files",
   does: "Takes the bytes of a file. One that broke off is sent again with the same `idempotency-key`.",
@@ -42,15 +42,18 @@ function fileId(key: string): string {
   return `k.${createHash("sha256").update(key).digest("hex")}`;
 }
 
-const get = route({
+const get = defineRoute({
   method: "GET",
   path: "/sessions/{session}/files/{file}",
   does: "Gives a file back as it came.",
   action: "read",
   async handle({ parts, ref, params }) {
     const file = await readUpload(parts, ref, params["file"] ?? "");
-    if (file === null) throw new Refused("NOT_FOUND", "This session has no such file.");
-    const headers = { ...safeHeaders(file.mediaType, file.size, file.name), "cache-control": "no-store" };
+    if (file === null) throw new RequestError("NOT_FOUND", "This session has no such file.");
+    const headers = {
+      ...safeDownloadHeaders(file.mediaType, file.size, file.name),
+      "cache-control": "no-store",
+    };
     return { status: 200, bytes: file.body, headers };
   },
 });

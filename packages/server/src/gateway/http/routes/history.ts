@@ -1,25 +1,25 @@
 /** Routes that show what was said: history for clients of `blocks`, snapshots and turns for native ones, end states. */
-import { turnSnapshot, withAddresses } from "@turnstream/protocol";
-import { historyOf, turnMessages } from "@turnstream/protocol/blocks";
+import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol";
+import { toHistory, turnMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
-import { blobAddresses } from "../../../session/blobs/blob-url.ts";
-import { readEndState } from "../../../session/history/turn-result.ts";
-import { readQuiet } from "../../../session/history/handoff-history.ts";
+import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
+import { readTurnResult } from "../../../session/history/turn-result.ts";
+import { readHandoffHistory } from "../../../session/history/handoff-history.ts";
 import { readHistory } from "../../../session/history/read-history.ts";
-import { withOlderTurns } from "../../../session/history/turn-window.ts";
-import { howManyFit, pageOfTurns, readTurn } from "../../../session/history/turn-pages.ts";
-import type { Ref } from "../../../store/refs.ts";
-import { Refused } from "../../errors.ts";
-import { withSnapshot } from "../../encoding/snapshot.ts";
-import { pageEnd, pageSize } from "./page-query.ts";
-import { type Answer, type GatewayParts, type Route, route } from "../route.ts";
+import { prependOlderTurns } from "../../../session/history/turn-window.ts";
+import { countTurnsWithinLimit, readTurnPage, readTurn } from "../../../session/history/turn-pages.ts";
+import type { SessionRef } from "../../../store/refs.ts";
+import { RequestError } from "../../errors.ts";
+import { stringifyWithSnapshot } from "../../encoding/snapshot.ts";
+import { pageBefore, pageLimit } from "./page-query.ts";
+import { type RouteResult, type GatewayContext, type Route, defineRoute } from "../route.ts";
 
 const MAX_TURNS = 50;
 const USUAL_TURNS = 20;
-const page = z.strictObject({ before: pageEnd, limit: pageSize(MAX_TURNS, USUAL_TURNS) });
+const page = z.strictObject({ before: pageBefore, limit: pageLimit(MAX_TURNS, USUAL_TURNS) });
 
-const history = route({
+const history = defineRoute({
   method: "GET",
   path: "/sessions/{session}/history",
   does: "A page of history, the newest first; subscribe after its `last_event_id`.",
@@ -27,9 +27,9 @@ const history = route({
   query: page,
   answer: restReplies.history,
   async handle({ parts, ref, query }) {
-    const { state } = await readQuiet(parts, ref, null);
-    const { turns, next } = await pageOfTurns(parts, ref, state, query);
-    const { messages: _, ...now } = historyOf(state);
+    const { state } = await readHandoffHistory(parts, ref, null);
+    const { turns, next } = await readTurnPage(parts, ref, state, query);
+    const { messages: _, ...now } = toHistory(state);
     return shown(parts, ref, {
       // An older page is joined to one that has been shown: where to subscribe was said there.
       ...(query.before === undefined ? now : {}),
@@ -40,24 +40,27 @@ const history = route({
   },
 });
 
-const getSnapshot = route({
+const getSnapshot = defineRoute({
   method: "GET",
   path: "/sessions/{session}/snapshot",
   does: "The state as it is now, with its newest turns, for native clients; subscribe after its `event_id`.",
   action: "read",
-  query: z.strictObject({ turns: pageSize(MAX_TURNS, USUAL_TURNS) }),
+  query: z.strictObject({ turns: pageLimit(MAX_TURNS, USUAL_TURNS) }),
   answer: restReplies.snapshot,
   async handle({ parts, ref, query }) {
     const { state: newest, cursor } = await readHistory(parts, ref, { turns: 1 });
-    const state = await withOlderTurns(parts, ref, newest, query);
+    const state = await prependOlderTurns(parts, ref, newest, query);
     const head = { session_id: ref.session, event_id: cursor };
     const addressOf = addressesOf(parts, ref);
-    const count = howManyFit(state, query.turns);
-    return { status: 200, jsonText: await withSnapshot(parts.slices, { addressOf }, head, state, count) };
+    const count = countTurnsWithinLimit(state, query.turns);
+    return {
+      status: 200,
+      jsonText: await stringifyWithSnapshot(parts.slices, { addressOf }, head, state, count),
+    };
   },
 });
 
-const listTurns = route({
+const listTurns = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns",
   does: "A page of turns as they are in snapshots; those before the oldest that a client has.",
@@ -66,7 +69,7 @@ const listTurns = route({
   answer: restReplies.turns,
   async handle({ parts, ref, query }) {
     const { state } = await readHistory(parts, ref, { turns: 1 });
-    const { turns, next } = await pageOfTurns(parts, ref, state, query);
+    const { turns, next } = await readTurnPage(parts, ref, state, query);
     return shown(parts, ref, {
       turns: turns.map(turnSnapshot),
       has_more: next !== null,
@@ -75,7 +78,7 @@ const listTurns = route({
   },
 });
 
-const getTurn = route({
+const getTurn = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns/{turn}",
   does: "One turn.",
@@ -88,7 +91,7 @@ const getTurn = route({
   },
 });
 
-const endState = route({
+const endState = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns/{turn}/end-state",
   does: "The end state of a turn's task, or of the sub-agent's that the call `task` started, with what the model read.",
@@ -96,23 +99,23 @@ const endState = route({
   query: z.strictObject({ task: z.string().min(1).max(256).exactOptional() }),
   answer: restReplies.end_state,
   async handle({ parts, ref, params, query }) {
-    const state = await readEndState(parts, ref, { turn: params["turn"] ?? "", ...query });
+    const state = await readTurnResult(parts, ref, { turn: params["turn"] ?? "", ...query });
     if (state === null) throw noTurn();
     return shown(parts, ref, state);
   },
 });
 
-function noTurn(): Refused {
-  return new Refused("NOT_FOUND", "This session has no such turn or task.");
+function noTurn(): RequestError {
+  return new RequestError("NOT_FOUND", "This session has no such turn or task.");
 }
 
 /** What is kept beside the log gets addresses that can be loaded for a while. */
-function addressesOf({ blobBase, secrets, env }: GatewayParts, ref: Ref): (blob: string) => string {
-  return blobAddresses(ref, { base: blobBase, secret: secrets[0], now: env.now() });
+function addressesOf({ blobBase, secrets, env }: GatewayContext, ref: SessionRef): (blob: string) => string {
+  return createBlobUrls(ref, { base: blobBase, secret: secrets[0], now: env.now() });
 }
 
-function shown(parts: GatewayParts, ref: Ref, json: object): Answer {
-  return { status: 200, json: withAddresses(json, addressesOf(parts, ref)) };
+function shown(parts: GatewayContext, ref: SessionRef, json: object): RouteResult {
+  return { status: 200, json: resolveBlobUrls(json, addressesOf(parts, ref)) };
 }
 
 export const historyRoutes: readonly Route[] = [history, getSnapshot, listTurns, getTurn, endState];

@@ -7,8 +7,8 @@ import { historyRoutes } from "./history.ts";
 import { interactionRoutes } from "./interactions.ts";
 import { knowledgeRoutes } from "./knowledge.ts";
 import { memoryRoutes } from "./memories.ts";
-import { events } from "./events.ts";
-import { messages } from "./messages.ts";
+import { eventRoutes } from "./events.ts";
+import { messageRoutes } from "./messages.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { shareRoutes } from "./shares.ts";
 import { tokenRoutes } from "./tokens.ts";
@@ -17,8 +17,8 @@ import { turnRoutes } from "./turns.ts";
 export const ROUTES: readonly Route[] = [
   ...tokenRoutes,
   ...sessionRoutes,
-  messages,
-  events,
+  messageRoutes,
+  eventRoutes,
   ...shareRoutes,
   ...historyRoutes,
   ...turnRoutes,

@@ -3,24 +3,24 @@ import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { readFormDraft, saveFormDraft } from "../../../session/interactions/form-drafts.ts";
 import type { FormDraft, Interaction } from "../../../store/ports/interactions.ts";
-import { carryOut, type Command, type CommandOptions } from "../../execute-command.ts";
-import { Refused } from "../../errors.ts";
-import { pageEnd, pageSize } from "./page-query.ts";
-import { type Answer, type Call, type Route, route } from "../route.ts";
+import { executeCommand, type Command, type CommandOptions } from "../../execute-command.ts";
+import { RequestError } from "../../errors.ts";
+import { pageBefore, pageLimit } from "./page-query.ts";
+import { type RouteResult, type RouteContext, type Route, defineRoute } from "../route.ts";
 
 const MAX_LISTED = 1_000;
 const USUAL_LISTED = 100;
 const ONE = "/sessions/{session}/interactions/{interaction}";
 
-const list = route({
+const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/interactions",
   does: "What people were asked, the oldest first; with `status=pending` only what waits.",
   action: "read",
   query: z.strictObject({
     status: z.literal("pending").exactOptional(),
-    after: pageEnd,
-    limit: pageSize(MAX_LISTED - 1, USUAL_LISTED),
+    after: pageBefore,
+    limit: pageLimit(MAX_LISTED - 1, USUAL_LISTED),
   }),
   answer: restReplies.interactions,
   async handle({ parts, ref, query }) {
@@ -38,7 +38,7 @@ const list = route({
   },
 });
 
-const get = route({
+const get = defineRoute({
   method: "GET",
   path: ONE,
   does: "One of them, by its key, and how it came to what it is.",
@@ -47,7 +47,7 @@ const get = route({
   handle: asItIsNow,
 });
 
-const decide = route({
+const decide = defineRoute({
   method: "POST",
   path: `${ONE}/decide`,
   does: "Approves a call, with other arguments or for good, or rejects it.",
@@ -57,7 +57,7 @@ const decide = route({
   handle: (call) => done(call, { type: "decide", ...call.body, ...keyOf(call) }),
 });
 
-const answer = route({
+const answer = defineRoute({
   method: "POST",
   path: `${ONE}/answer`,
   does: "Answers a question.",
@@ -67,7 +67,7 @@ const answer = route({
   handle: (call) => done(call, { type: "answer", ...call.body, ...keyOf(call) }),
 });
 
-const dismiss = route({
+const dismiss = defineRoute({
   method: "POST",
   path: `${ONE}/dismiss`,
   does: "Leaves a question unanswered; the turn goes on without.",
@@ -77,7 +77,7 @@ const dismiss = route({
   handle: (call) => done(call, { type: "dismiss", ...call.body, ...keyOf(call) }),
 });
 
-const submit = route({
+const submit = defineRoute({
   method: "POST",
   path: `${ONE}/submit`,
   does: "Submits a form. The next turn goes on from it, unless `go_on` is false.",
@@ -90,7 +90,7 @@ const submit = route({
   },
 });
 
-const decline = route({
+const decline = defineRoute({
   method: "POST",
   path: `${ONE}/decline`,
   does: "Declines a form. The next turn goes on without it, unless `go_on` is false.",
@@ -103,7 +103,7 @@ const decline = route({
   },
 });
 
-const getDraft = route({
+const getDraft = defineRoute({
   method: "GET",
   path: `${ONE}/draft`,
   does: "What was filled into a form so far.",
@@ -115,7 +115,7 @@ const getDraft = route({
   },
 });
 
-const putDraft = route({
+const putDraft = defineRoute({
   method: "PUT",
   path: `${ONE}/draft`,
   does: "Keeps what was filled into a form so far. The last one counts.",
@@ -128,7 +128,7 @@ const putDraft = route({
   },
 });
 
-type AnyCall = Pick<Call<unknown, unknown>, "parts" | "caller" | "ref" | "params">;
+type AnyCall = Pick<RouteContext<unknown, unknown>, "parts" | "caller" | "ref" | "params">;
 
 function nameOf({ params }: AnyCall): string {
   return params["interaction"] ?? "";
@@ -142,15 +142,15 @@ function formOf(call: AnyCall) {
   return { session_id: call.ref.session, form_request_id: nameOf(call) };
 }
 
-async function done(call: AnyCall, command: Command, options: CommandOptions = {}): Promise<Answer> {
-  await carryOut(call.parts, call.caller, call.ref, command, options);
+async function done(call: AnyCall, command: Command, options: CommandOptions = {}): Promise<RouteResult> {
+  await executeCommand(call.parts, call.caller, call.ref, command, options);
   return asItIsNow(call);
 }
 
-async function asItIsNow(call: AnyCall): Promise<Answer> {
+async function asItIsNow(call: AnyCall): Promise<RouteResult> {
   const { parts, ref } = call;
   const found = await parts.store.interactions.byKey(ref, nameOf(call));
-  if (found === null) throw new Refused("NOT_FOUND", "This session has no such interaction.");
+  if (found === null) throw new RequestError("NOT_FOUND", "This session has no such interaction.");
   const changes = await parts.store.interactions.changes(ref, found.id);
   return { status: 200, json: { interaction: { ...interactionJson(found), changes } } };
 }
@@ -172,7 +172,7 @@ function interactionJson(interaction: Interaction) {
   };
 }
 
-function draftAnswer(draft: FormDraft | null): Answer {
+function draftAnswer(draft: FormDraft | null): RouteResult {
   if (draft === null) return { status: 200, json: { draft } };
   const { values, version, savedAt } = draft;
   return { status: 200, json: { draft: { values, version, saved_at: savedAt } } };

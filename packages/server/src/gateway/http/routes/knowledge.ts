@@ -3,13 +3,13 @@ import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { importKnowledge } from "../../../knowledge/import.ts";
 import { MAX_PAGE } from "../../../store/ports/sessions.ts";
-import { Refused } from "../../errors.ts";
-import { pageSize } from "./page-query.ts";
-import { type Route, route } from "../route.ts";
+import { RequestError } from "../../errors.ts";
+import { pageLimit } from "./page-query.ts";
+import { type Route, defineRoute } from "../route.ts";
 
 const USUAL_OBJECTS = 50;
 
-const bases = route({
+const bases = defineRoute({
   method: "GET",
   path: "/knowledge",
   does: "The knowledge bases, and how many objects each has.",
@@ -21,14 +21,14 @@ const bases = route({
   }),
 });
 
-const objects = route({
+const objects = defineRoute({
   method: "GET",
   path: "/knowledge/{base}/objects",
   does: "A page of a base, by id.",
   action: "knowledge",
   query: z.strictObject({
     after: z.string().min(1).max(256).exactOptional(),
-    limit: pageSize(MAX_PAGE - 1, USUAL_OBJECTS),
+    limit: pageLimit(MAX_PAGE - 1, USUAL_OBJECTS),
   }),
   answer: restReplies.objects,
   async handle({ parts, caller, params, query }) {
@@ -55,7 +55,7 @@ const objects = route({
   },
 });
 
-const bringIn = route({
+const bringIn = defineRoute({
   method: "POST",
   path: "/knowledge/{base}/objects",
   does: "Brings texts into a base. What is there as it is stays; with `prune` the rest of the base goes.",
@@ -76,7 +76,7 @@ const bringIn = route({
   },
 });
 
-const remove = route({
+const remove = defineRoute({
   method: "DELETE",
   path: "/knowledge/{base}/objects/{object}",
   does: "Takes one object out.",
@@ -84,12 +84,12 @@ const remove = route({
   async handle({ parts, caller, params }) {
     const { base = "", object = "" } = params;
     if (!(await parts.store.knowledge.remove(caller.tenant, base, object)))
-      throw new Refused("NOT_FOUND", "The base has no such object.");
+      throw new RequestError("NOT_FOUND", "The base has no such object.");
     return { status: 204 };
   },
 });
 
-const removeBase = route({
+const removeBase = defineRoute({
   method: "DELETE",
   path: "/knowledge/{base}",
   does: "Takes a whole base out.",

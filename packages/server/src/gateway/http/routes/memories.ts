@@ -2,10 +2,10 @@
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { editMemory, eraseMemories, eraseMemory, listMemories } from "../../../session/memories.ts";
 import type { Memory } from "../../../store/ports/knowledge.ts";
-import { Refused } from "../../errors.ts";
-import { type Route, route } from "../route.ts";
+import { RequestError } from "../../errors.ts";
+import { type Route, defineRoute } from "../route.ts";
 
-const list = route({
+const list = defineRoute({
   method: "GET",
   path: "/memories",
   does: "What is remembered of the caller: pinned ones first, then the last changed first.",
@@ -17,7 +17,7 @@ const list = route({
   }),
 });
 
-const edit = route({
+const edit = defineRoute({
   method: "PATCH",
   path: "/memories/{memory}",
   does: "Changes one, or pins it.",
@@ -30,19 +30,19 @@ const edit = route({
   }),
 });
 
-const erase = route({
+const erase = defineRoute({
   method: "DELETE",
   path: "/memories/{memory}",
   does: "Forgets one.",
   action: "write",
   async handle({ parts, caller, params }) {
     if (!(await eraseMemory(parts, caller, params["memory"] ?? "")))
-      throw new Refused("NOT_FOUND", "This is not remembered, or not of you.");
+      throw new RequestError("NOT_FOUND", "This is not remembered, or not of you.");
     return { status: 204 };
   },
 });
 
-const eraseAll = route({
+const eraseAll = defineRoute({
   method: "DELETE",
   path: "/memories",
   does: "Forgets everything that is remembered of the caller.",

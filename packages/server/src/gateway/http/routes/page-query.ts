@@ -7,8 +7,8 @@ const digits = z
   .regex(/^\d{1,15}$/, "must be a whole number")
   .transform(Number);
 
-export const pageEnd = digits.exactOptional();
+export const pageBefore = digits.exactOptional();
 
-export function pageSize(most: number, usual: number): z.ZodType<number, string | undefined> {
+export function pageLimit(most: number, usual: number): z.ZodType<number, string | undefined> {
   return digits.pipe(z.int().min(1).max(most)).default(usual);
 }

@@ -1,23 +1,23 @@
 /** Routes of sessions themselves: making, listing, naming and erasing them. What is said in one has routes of its own. */
 import { z } from "zod";
-import { SESSION_NAME, SESSION_NAME_WORDS } from "../../../util/names.ts";
+import { SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../../util/names.ts";
 import { createSession } from "../../../session/lifecycle/create.ts";
 import { eraseSession } from "../../../session/lifecycle/erase.ts";
 import { renameSession } from "../../../session/messages/rename-session.ts";
 import { MAX_PAGE, type Session } from "../../../store/ports/sessions.ts";
-import { isNumber } from "../../auth/access.ts";
-import { Refused } from "../../errors.ts";
-import { type Route, route } from "../route.ts";
+import { isSessionNumber } from "../../auth/access.ts";
+import { RequestError } from "../../errors.ts";
+import { type Route, defineRoute } from "../route.ts";
 
 const DEFAULT_PAGE = 20;
 const title = z.string().min(1).max(500);
 const sessionId = z
   .string()
-  .regex(SESSION_NAME, `must be ${SESSION_NAME_WORDS}`)
-  .refine((id) => !isNumber(id), "must not be digits only: such an address means a session's number");
+  .regex(SESSION_ID_PATTERN, `must be ${SESSION_ID_RULE}`)
+  .refine((id) => !isSessionNumber(id), "must not be digits only: such an address means a session's number");
 
 /** A session as clients see it. */
-export function sessionJson(session: Session) {
+export function toSessionJson(session: Session) {
   const { id, number, title: name, forkedFromShare, createdAt, updatedAt } = session;
   return {
     session_id: id,
@@ -29,7 +29,7 @@ export function sessionJson(session: Session) {
   };
 }
 
-const create = route({
+const create = defineRoute({
   method: "POST",
   path: "/sessions",
   does: "Makes a session. With an id of the caller's own, a repeat gives the same one.",
@@ -42,11 +42,11 @@ const create = route({
       ...(body.title === undefined ? {} : { title: body.title }),
     };
     const session = await createSession(parts, caller, wish, parts.env);
-    return { status: 201, json: sessionJson(session), session: session.id };
+    return { status: 201, json: toSessionJson(session), session: session.id };
   },
 });
 
-const list = route({
+const list = defineRoute({
   method: "GET",
   path: "/sessions",
   does: "The caller's sessions, the last used first.",
@@ -57,34 +57,37 @@ const list = route({
   }),
   async handle({ parts, caller, query }) {
     const { sessions, next } = await parts.store.sessions.list(caller, query);
-    return { status: 200, json: { sessions: sessions.map(sessionJson), next_before: next } };
+    return { status: 200, json: { sessions: sessions.map(toSessionJson), next_before: next } };
   },
 });
 
-const get = route({
+const get = defineRoute({
   method: "GET",
   path: "/sessions/{session}",
   does: "One session.",
   action: "read",
   async handle({ parts, caller, ref }) {
     const session = await parts.store.sessions.get(caller, ref.session);
-    if (session === null) throw new Refused("NOT_FOUND", "The session is gone.");
-    return { status: 200, json: sessionJson(session) };
+    if (session === null) throw new RequestError("NOT_FOUND", "The session is gone.");
+    return { status: 200, json: toSessionJson(session) };
   },
 });
 
-const rename = route({
+const rename = defineRoute({
   method: "PATCH",
   path: "/sessions/{session}",
   does: "Gives a session another title. Whoever looks at it sees it change.",
   action: "write",
   body: z.strictObject({ title }),
   async handle({ parts, caller, ref, body }) {
-    return { status: 200, json: sessionJson(await renameSession(parts, caller, ref, body.title, parts.env)) };
+    return {
+      status: 200,
+      json: toSessionJson(await renameSession(parts, caller, ref, body.title, parts.env)),
+    };
   },
 });
 
-const remove = route({
+const remove = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}",
   does: "Erases a session and everything in it, for good.",

@@ -1,22 +1,22 @@
 /** Routes of shares: links to a session as it is now, for whoever has one. A link reads, and can be copied; no more. */
 import { z } from "zod";
 import { archiveSession } from "../../../session/archive/archive.ts";
-import { blobAddresses } from "../../../session/blobs/blob-url.ts";
-import { readShared } from "../../../session/history/shared-history.ts";
-import { howManyFit } from "../../../session/history/turn-pages.ts";
+import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
+import { readSharedSession } from "../../../session/history/shared-history.ts";
+import { countTurnsWithinLimit } from "../../../session/history/turn-pages.ts";
 import { isStoreError } from "../../../store/errors.ts";
 import { forkShare } from "../../../store/fork/fork-share.ts";
 import type { Session } from "../../../store/ports/sessions.ts";
 import type { Share } from "../../../store/ports/access.ts";
 import { readShareToken, signShare } from "../../../store/rules/share-token.ts";
 import type { Store } from "../../../store/store.ts";
-import { AskOnce } from "../../../util/single-flight.ts";
+import { SingleFlight } from "../../../util/single-flight.ts";
 import type { Caller } from "../../caller.ts";
-import { Refused } from "../../errors.ts";
-import { withSnapshot } from "../../encoding/snapshot.ts";
-import { pageSize } from "./page-query.ts";
-import { type GatewayParts, type Route, route } from "../route.ts";
-import { sessionJson } from "./sessions.ts";
+import { RequestError } from "../../errors.ts";
+import { stringifyWithSnapshot } from "../../encoding/snapshot.ts";
+import { pageLimit } from "./page-query.ts";
+import { type GatewayContext, type Route, defineRoute } from "../route.ts";
+import { toSessionJson } from "./sessions.ts";
 
 const MAX_TURNS = 50;
 const USUAL_TURNS = 20;
@@ -25,11 +25,11 @@ function shareJson({ id, upTo, createdAt }: Share, secret: string) {
   return { share_id: id, token: signShare(id, secret), event_id: upTo, created_at: createdAt };
 }
 
-function noShare(): Refused {
-  return new Refused("NOT_FOUND", "There is no such share, or it is no longer open.");
+function noShare(): RequestError {
+  return new RequestError("NOT_FOUND", "There is no such share, or it is no longer open.");
 }
 
-const create = route({
+const create = defineRoute({
   method: "POST",
   path: "/sessions/{session}/shares",
   does: "Shares a session as it is now. What comes later is not in it.",
@@ -46,7 +46,7 @@ const create = route({
 
 /** A repeat finds what the first has made. */
 async function shareOnce(
-  { store }: GatewayParts,
+  { store }: GatewayContext,
   caller: Caller,
   session: string,
   id: string,
@@ -60,7 +60,7 @@ async function shareOnce(
   }
 }
 
-const list = route({
+const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/shares",
   does: "The shares of a session that are open.",
@@ -71,7 +71,7 @@ const list = route({
   },
 });
 
-const revoke = route({
+const revoke = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/shares/{share}",
   does: "Closes a share, by its `share_id`: its link shows nothing from now on.",
@@ -84,12 +84,12 @@ const revoke = route({
   },
 });
 
-const read = route({
+const read = defineRoute({
   method: "GET",
   path: "/shares/{token}",
   does: "What a link shows: a snapshot of the session as it was shared. The link is all that is needed.",
   action: null,
-  query: z.strictObject({ turns: pageSize(MAX_TURNS, USUAL_TURNS) }),
+  query: z.strictObject({ turns: pageLimit(MAX_TURNS, USUAL_TURNS) }),
   async handle({ parts, params, query }) {
     const token = params["token"] ?? "";
     const id = readShareToken(token, parts.secrets);
@@ -103,28 +103,28 @@ const read = route({
 });
 
 /** By store: a link may be opened by many at once, who need no key and all ask for the same. */
-const asked = new WeakMap<Store, AskOnce<string | null>>();
+const asked = new WeakMap<Store, SingleFlight<string | null>>();
 
-function askedOf(store: Store): AskOnce<string | null> {
-  const once = asked.get(store) ?? new AskOnce();
+function askedOf(store: Store): SingleFlight<string | null> {
+  const once = asked.get(store) ?? new SingleFlight();
   asked.set(store, once);
   return once;
 }
 
 async function shownBy(
-  { store, slices, secrets, blobBase, env }: GatewayParts,
+  { store, slices, secrets, blobBase, env }: GatewayContext,
   token: string,
   turns: number,
 ): Promise<string | null> {
-  const shared = await readShared(store, token, secrets, { turns, run: slices.run });
+  const shared = await readSharedSession(store, token, secrets, { turns, run: slices.run });
   if (shared === null) return null;
   const { share, state } = shared;
-  const addressOf = blobAddresses(share, { base: blobBase, secret: secrets[0], now: env.now() });
+  const addressOf = createBlobUrls(share, { base: blobBase, secret: secrets[0], now: env.now() });
   const head = { title: state.title, event_id: share.upTo, created_at: share.createdAt };
-  return withSnapshot(slices, { addressOf }, head, state, howManyFit(state, turns));
+  return stringifyWithSnapshot(slices, { addressOf }, head, state, countTurnsWithinLimit(state, turns));
 }
 
-const fork = route({
+const fork = defineRoute({
   method: "POST",
   path: "/shares/{token}/fork",
   does: "Makes a session of the caller's own from a share of their tenant.",
@@ -135,13 +135,13 @@ const fork = route({
     const share = readShareToken(params["token"] ?? "", parts.secrets);
     if (share === null) throw noShare();
     const session = await forkOnce(parts, caller, share, newId());
-    return { status: 201, json: sessionJson(session), session: session.id };
+    return { status: 201, json: toSessionJson(session), session: session.id };
   },
 });
 
 /** A repeat finds what the first has made. */
 async function forkOnce(
-  { store }: GatewayParts,
+  { store }: GatewayContext,
   caller: Caller,
   share: string,
   id: string,

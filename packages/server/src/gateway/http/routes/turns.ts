@@ -2,13 +2,13 @@
 import { restReplies } from "@turnstream/protocol/schema";
 import { retryTurn } from "../../../session/messages/retry-turn.ts";
 import { withdrawMessage } from "../../../session/messages/send.ts";
-import { stopTurn, type StopWish } from "../../../session/messages/stop-turn.ts";
-import type { Ref } from "../../../store/refs.ts";
+import { stopTurn, type StopTurnOptions } from "../../../session/messages/stop-turn.ts";
+import type { SessionRef } from "../../../store/refs.ts";
 import type { Caller } from "../../caller.ts";
-import { Refused } from "../../errors.ts";
-import { type Answer, type GatewayParts, type Route, route } from "../route.ts";
+import { RequestError } from "../../errors.ts";
+import { type RouteResult, type GatewayContext, type Route, defineRoute } from "../route.ts";
 
-const stop = route({
+const stop = defineRoute({
   method: "POST",
   path: "/sessions/{session}/stop",
   does: "Stops the turn that runs. The receipt says whether there was one.",
@@ -17,7 +17,7 @@ const stop = route({
   handle: ({ parts, caller, ref }) => stopped(parts, caller, ref),
 });
 
-const stopOne = route({
+const stopOne = defineRoute({
   method: "POST",
   path: "/sessions/{session}/turns/{turn}/stop",
   does: "Stops this turn, if it is the one that runs.",
@@ -26,12 +26,17 @@ const stopOne = route({
   handle: ({ parts, caller, ref, params }) => stopped(parts, caller, ref, { turn: params["turn"] ?? "" }),
 });
 
-async function stopped(parts: GatewayParts, caller: Caller, ref: Ref, wish: StopWish = {}): Promise<Answer> {
+async function stopped(
+  parts: GatewayContext,
+  caller: Caller,
+  ref: SessionRef,
+  wish: StopTurnOptions = {},
+): Promise<RouteResult> {
   const { receipt, turn } = await stopTurn(parts, ref, { by: caller.user, ...wish });
   return { status: receipt === "over" ? 200 : 202, json: { receipt, turn_id: turn } };
 }
 
-const retry = route({
+const retry = defineRoute({
   method: "POST",
   path: "/sessions/{session}/turns/{turn}/retry",
   does: "Tries the last turn again, if it failed in a way that allows it or was stopped.",
@@ -44,14 +49,17 @@ const retry = route({
   },
 });
 
-const withdraw = route({
+const withdraw = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/messages/{message}",
   does: "Takes back a message that waits, by its `user_message_id`.",
   action: "write",
   async handle({ parts, ref, params }) {
     if (!(await withdrawMessage(parts, ref, params["message"] ?? "")))
-      throw new Refused("NOT_FOUND", "No such message waits: a turn has it, or it was taken back before.");
+      throw new RequestError(
+        "NOT_FOUND",
+        "No such message waits: a turn has it, or it was taken back before.",
+      );
     return { status: 204 };
   },
 });

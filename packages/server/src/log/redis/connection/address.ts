@@ -12,7 +12,7 @@ export function isRedisUrl(url: unknown): url is string {
 }
 
 /** Throws a TypeError. What comes from an environment may be missing, whatever its type says. */
-export function checkUrls(url: unknown): void {
+export function validateUrls(url: unknown): void {
   const urls: readonly unknown[] = Array.isArray(url) ? url : [url];
   if (urls.length === 0 || !urls.every(isRedisUrl))
     throw new TypeError("`url` must be the address of Redis, such as redis://host:6379, or a list of them.");
@@ -28,7 +28,7 @@ export function hostOf(address: string): string {
 }
 
 /** As Redis names it when it sends us away, without brackets; no host, or `?`, when it doesn't know it itself. */
-export function readRedirection(text: string, unknownHost: string): string {
+export function parseRedirection(text: string, unknownHost: string): string {
   const colon = text.lastIndexOf(":");
   const host = text.slice(0, colon);
   return formatAddress(host === "" || host === "?" ? unknownHost : host, Number(text.slice(colon + 1)));

@@ -1,7 +1,7 @@
 /** The settings with which the client library is used: one connection, no queue, no reconnecting. Never connects. */
 import { createClient } from "@redis/client";
 
-export interface LinkOptions {
+export interface ConnectionOptions {
   readonly url: string;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
@@ -9,9 +9,9 @@ export interface LinkOptions {
   readonly patienceMs: number;
 }
 
-export type Client = ReturnType<typeof connectable>;
+export type RedisClient = ReturnType<typeof createConnectionClient>;
 
-export function connectable({ url, username, password, patienceMs }: LinkOptions) {
+export function createConnectionClient({ url, username, password, patienceMs }: ConnectionOptions) {
   return createClient({
     url,
     RESP: 3,

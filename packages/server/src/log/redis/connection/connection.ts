@@ -4,32 +4,32 @@
  * For the same reason nothing is queued for later: what can't be sent now fails now.
  */
 import { LogError } from "../../errors.ts";
-import { type Client, connectable, type LinkOptions } from "./client.ts";
+import { type RedisClient, createConnectionClient, type ConnectionOptions } from "./client.ts";
 import { SCRIPTS } from "../scripts.ts";
-import { type SubscriptionEvents, Subscriptions } from "./sharded-subscriptions.ts";
-import { inTime } from "./with-timeout.ts";
+import { type ShardedSubscriptionEvents, ShardedSubscriptions } from "./sharded-subscriptions.ts";
+import { withTimeout } from "./with-timeout.ts";
 
-export class Link {
+export class RedisConnection {
   /** Redis's replication id as of the opening. */
   readonly timeline: string;
   /** Fulfilled once the connection is gone. */
   readonly ended: Promise<void>;
-  readonly #client: Client;
-  readonly #subscriptions: Subscriptions;
+  readonly #client: RedisClient;
+  readonly #subscriptions: ShardedSubscriptions;
   readonly #answer: { readonly ms: number; readonly lacking: string };
 
-  private constructor(client: Client, timeline: string, ended: Promise<void>, patienceMs: number) {
+  private constructor(client: RedisClient, timeline: string, ended: Promise<void>, patienceMs: number) {
     this.#client = client;
-    this.#subscriptions = new Subscriptions(client);
+    this.#subscriptions = new ShardedSubscriptions(client);
     this.#answer = { ms: patienceMs, lacking: "No answer" };
     this.timeline = timeline;
     this.ended = ended;
   }
 
   /** Takes no longer than the server may take to answer. */
-  static async open(options: LinkOptions, signal?: AbortSignal): Promise<Link> {
+  static async open(options: ConnectionOptions, signal?: AbortSignal): Promise<RedisConnection> {
     const { patienceMs } = options;
-    const client = connectable(options);
+    const client = createConnectionClient(options);
     const ended = new Promise<void>((resolve) => {
       client.once("end", resolve).once("terminated", resolve);
       // Each command in flight gets the error itself.
@@ -48,9 +48,9 @@ export class Link {
     signal?.addEventListener("abort", giveUp, { once: true });
     try {
       signal?.throwIfAborted();
-      const timeline = await inTime(prepare(client), { ms: patienceMs, lacking: "No connection" });
+      const timeline = await withTimeout(prepare(client), { ms: patienceMs, lacking: "No connection" });
       client.ref();
-      return new Link(client, timeline, ended, patienceMs);
+      return new RedisConnection(client, timeline, ended, patienceMs);
     } catch (error) {
       giveUp();
       throw unavailable(error);
@@ -71,14 +71,14 @@ export class Link {
   }
 
   /** Where news of the channels subscribed over this connection go. */
-  report(events: SubscriptionEvents): void {
+  report(events: ShardedSubscriptionEvents): void {
     this.#subscriptions.report(events);
   }
 
   /** A server that doesn't answer ends the connection; one that refuses doesn't. */
   async subscribe(channel: string): Promise<void> {
     try {
-      await inTime(this.#subscriptions.subscribe(channel), this.#answer);
+      await withTimeout(this.#subscriptions.subscribe(channel), this.#answer);
     } catch (error) {
       if (error instanceof LogError) this.destroy();
       throw error;
@@ -93,7 +93,7 @@ export class Link {
   async check(): Promise<void> {
     try {
       const answers = Promise.all([this.send(["INFO", "replication"]), this.#subscriptions.isIntact()]);
-      const [info, isIntact] = await inTime(answers, this.#answer);
+      const [info, isIntact] = await withTimeout(answers, this.#answer);
       if (isIntact && readTimeline(String(info)) === this.timeline) return;
     } catch {
       // Ended below, as it would be for another timeline.
@@ -107,7 +107,7 @@ export class Link {
 }
 
 /** Asks who the server is, before anything else is sent, and sees to it that it knows our scripts. */
-async function prepare(client: Client): Promise<string> {
+async function prepare(client: RedisClient): Promise<string> {
   await client.connect();
   const [info] = await Promise.all([
     client.sendCommand<string>(["INFO", "replication"]),

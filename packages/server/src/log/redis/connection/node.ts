@@ -8,25 +8,25 @@
 import { randomUUID } from "node:crypto";
 import { ErrorReply } from "@redis/client";
 import { addressOf } from "./address.ts";
-import { Line, type LineOptions } from "./reconnecting.ts";
-import type { Link } from "./connection.ts";
-import type { Outages } from "./outage-monitor.ts";
+import { ReconnectingConnection, type ReconnectOptions } from "./reconnecting.ts";
+import type { RedisConnection } from "./connection.ts";
+import type { OutageMonitor } from "./outage-monitor.ts";
 
-export interface NodeOptions extends LineOptions {
+export interface NodeOptions extends ReconnectOptions {
   /** How often to look whether the server is alive, the same, and has its data. */
   readonly pulseMs: number;
   /** How long a command waits for a connection. */
   readonly waitMs: number;
-  readonly outages: Outages;
+  readonly outages: OutageMonitor;
 }
 
 export interface NodeEvents {
   /** Nothing is subscribed over it yet. */
-  newsOpened(node: RedisNode, link: Link): void;
-  newsLost(link: Link): void;
-  heard(link: Link, channel: string, message: string): void;
+  newsOpened(node: RedisNode, link: RedisConnection): void;
+  newsLost(link: RedisConnection): void;
+  heard(link: RedisConnection, channel: string, message: string): void;
   /** The server no longer serves the channel. */
-  moved(link: Link, channel: string): void;
+  moved(link: RedisConnection, channel: string): void;
   wiped(node: RedisNode): void;
   /** It can't be reached, or sends us away: perhaps others do its work by now. */
   doubted(): void;
@@ -36,8 +36,8 @@ export class RedisNode {
   readonly #options: NodeOptions;
   readonly #events: NodeEvents;
   readonly #address: string;
-  readonly #commands: Line;
-  readonly #news: Line;
+  readonly #commands: ReconnectingConnection;
+  readonly #news: ReconnectingConnection;
   #pulseKey: string | null = null;
   #pulse: string | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -50,7 +50,7 @@ export class RedisNode {
     const address = addressOf(options.url);
     this.#address = address;
     outages.sought(address);
-    this.#commands = new Line(options, {
+    this.#commands = new ReconnectingConnection(options, {
       opened: (link) => {
         outages.reached(address);
         // Sent ahead of every command: who has read something must not miss a wipe before the first beat.
@@ -62,7 +62,7 @@ export class RedisNode {
         events.doubted();
       },
     });
-    this.#news = new Line(options, {
+    this.#news = new ReconnectingConnection(options, {
       opened: (link) => {
         link.report({
           heard: (channel, message) => events.heard(link, channel, message),
@@ -77,17 +77,17 @@ export class RedisNode {
   }
 
   /** The present connection for commands, without waiting when there is one. */
-  get link(): Link | null {
+  get link(): RedisConnection | null {
     return this.#commands.link;
   }
 
   /** The present connection for news. */
-  get news(): Link | null {
+  get news(): RedisConnection | null {
     return this.#news.link;
   }
 
   /** A connection for commands, waiting a bounded time for one. */
-  async linked(): Promise<Link> {
+  async linked(): Promise<RedisConnection> {
     try {
       return await this.#commands.linked(this.#options.waitMs);
     } catch (error) {
@@ -133,7 +133,7 @@ export class RedisNode {
   }
 
   /** Whether the data are still there: the key would be gone with them. */
-  async #feelPulse(link: Link): Promise<void> {
+  async #feelPulse(link: RedisConnection): Promise<void> {
     const key = this.#pulseKey;
     if (key === null) return;
     // Always a new one: were the known one put back, other processes would not notice.

@@ -9,7 +9,7 @@ const TOLD_AFTER_MS = 2_500;
 
 type OutageListener = (error: LogError) => void;
 
-export class Outages {
+export class OutageMonitor {
   readonly #now: () => number;
   readonly #since = new Map<string, number>();
   readonly #told = new Map<string, LogError>();

@@ -3,43 +3,43 @@
  * over it, and never hides a replacement: each connection is told when it is there and when it is gone.
  */
 import { LogError } from "../../errors.ts";
-import type { LinkOptions } from "./client.ts";
-import { Link } from "./connection.ts";
-import { inTime, pause } from "./with-timeout.ts";
+import type { ConnectionOptions } from "./client.ts";
+import { RedisConnection } from "./connection.ts";
+import { withTimeout, pause } from "./with-timeout.ts";
 
-export interface LineOptions extends LinkOptions {
+export interface ReconnectOptions extends ConnectionOptions {
   readonly reconnectMs: number;
 }
 
-export interface LineEvents {
-  opened(link: Link): void;
-  lost(link: Link): void;
+export interface ReconnectEvents {
+  opened(link: RedisConnection): void;
+  lost(link: RedisConnection): void;
   /** It could not be opened, and is tried again. */
   failed(error: unknown): void;
 }
 
-export class Line {
-  readonly #options: LineOptions;
-  readonly #events: LineEvents;
+export class ReconnectingConnection {
+  readonly #options: ReconnectOptions;
+  readonly #events: ReconnectEvents;
   readonly #closing = new AbortController();
-  #link: Link | null = null;
+  #link: RedisConnection | null = null;
   #next = nextLink();
 
-  constructor(options: LineOptions, events: LineEvents) {
+  constructor(options: ReconnectOptions, events: ReconnectEvents) {
     this.#options = options;
     this.#events = events;
     void this.#keep();
   }
 
-  get link(): Link | null {
+  get link(): RedisConnection | null {
     return this.#link;
   }
 
   /** A connection, now or as soon as there is one. */
-  async linked(waitMs: number): Promise<Link> {
+  async linked(waitMs: number): Promise<RedisConnection> {
     if (this.#closing.signal.aborted) throw closed();
     if (this.#link !== null) return this.#link;
-    return inTime(this.#next.promise, { ms: waitMs, lacking: "No connection", hold: true });
+    return withTimeout(this.#next.promise, { ms: waitMs, lacking: "No connection", hold: true });
   }
 
   close(): void {
@@ -66,9 +66,9 @@ export class Line {
     }
   }
 
-  async #open(signal: AbortSignal): Promise<Link | null> {
+  async #open(signal: AbortSignal): Promise<RedisConnection | null> {
     try {
-      const link = await Link.open(this.#options, signal);
+      const link = await RedisConnection.open(this.#options, signal);
       if (!signal.aborted) return link;
       link.destroy();
     } catch (error) {
@@ -81,8 +81,8 @@ export class Line {
 }
 
 interface NextLink {
-  readonly promise: Promise<Link>;
-  readonly resolve: (link: Link) => void;
+  readonly promise: Promise<RedisConnection>;
+  readonly resolve: (link: RedisConnection) => void;
   readonly reject: (error: LogError) => void;
 }
 
@@ -91,7 +91,7 @@ const nothing = () => undefined;
 function nextLink(): NextLink {
   let resolve: NextLink["resolve"] = nothing;
   let reject: NextLink["reject"] = nothing;
-  const promise = new Promise<Link>((fulfil, fail) => {
+  const promise = new Promise<RedisConnection>((fulfil, fail) => {
     resolve = fulfil;
     reject = fail;
   });

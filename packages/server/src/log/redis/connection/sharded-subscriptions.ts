@@ -5,25 +5,25 @@
  * The library tells the end of a subscription that the server ends (its slot has moved) only while no answer is
  * awaited; otherwise it takes it for that answer. Hence the ping behind a subscription, and the count.
  */
-import type { Client } from "./client.ts";
+import type { RedisClient } from "./client.ts";
 
-export interface SubscriptionEvents {
+export interface ShardedSubscriptionEvents {
   heard(channel: string, message: string): void;
   /** The server says that the channel is no longer its business. */
   moved(channel: string): void;
 }
 
-export class Subscriptions {
-  readonly #client: Client;
+export class ShardedSubscriptions {
+  readonly #client: RedisClient;
   readonly #turns = new Map<string, Promise<unknown>>();
   /** What the server should hold once it has answered everything sent so far. */
   readonly #asked = new Set<string>();
   /** How often it went otherwise. */
   #surprises = 0;
   #answered: Promise<unknown> | null = null;
-  #events: SubscriptionEvents = { heard: () => undefined, moved: () => undefined };
+  #events: ShardedSubscriptionEvents = { heard: () => undefined, moved: () => undefined };
 
-  constructor(client: Client) {
+  constructor(client: RedisClient) {
     this.#client = client;
     client.on("sharded-channel-moved", (channel: string) => {
       this.#surprises++;
@@ -32,7 +32,7 @@ export class Subscriptions {
     });
   }
 
-  report(events: SubscriptionEvents): void {
+  report(events: ShardedSubscriptionEvents): void {
     this.#events = events;
   }
 

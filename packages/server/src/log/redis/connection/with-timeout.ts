@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LogError } from "../../errors.ts";
 
-export interface TimeLimit {
+export interface TimeoutOptions {
   readonly ms: number;
   /** What can't be had, for the error: "No answer". */
   readonly lacking: string;
@@ -13,7 +13,10 @@ export interface TimeLimit {
 /** A process that stood still counts that as one part only: what came meanwhile is read before the time is up. */
 const PARTS = 4;
 
-export async function inTime<T>(work: Promise<T>, { ms, lacking, hold = false }: TimeLimit): Promise<T> {
+export async function withTimeout<T>(
+  work: Promise<T>,
+  { ms, lacking, hold = false }: TimeoutOptions,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   let left = PARTS;
   const late = new Promise<never>((_, reject) => {

@@ -3,12 +3,12 @@
  * something is in doubt: a server sends us away, or can't be reached. Never waits for a subscription.
  */
 import { LogError } from "../../errors.ts";
-import { addressOf, hostOf, readRedirection, urlAt } from "../connection/address.ts";
-import { askViews, type Asked } from "./fetch-topology.ts";
-import { Channels, type Listener } from "./subscriptions.ts";
+import { addressOf, hostOf, parseRedirection, urlAt } from "../connection/address.ts";
+import { fetchTopologies, type TopologyQuery } from "./fetch-topology.ts";
+import { SubscriptionManager, type Listener } from "./subscriptions.ts";
 import { RedisNode } from "../connection/node.ts";
-import type { RedisServers, ServerSettings } from "./topology.ts";
-import { agree, type SlotMap, slotOf, SLOTS } from "./slot-map.ts";
+import type { RedisTopology, TopologySettings } from "./topology.ts";
+import { mergeTopologyViews, type SlotMap, slotOf, SLOTS } from "./slot-map.ts";
 import { pause } from "../connection/with-timeout.ts";
 
 /** How often to look although nothing is in doubt. */
@@ -20,10 +20,10 @@ const REFRESH_MS = 100;
 /** A server that a slot is on its way to keeps none yet. */
 const EXPECTED_MS = 30_000;
 
-export class ClusterServers implements RedisServers {
+export class ClusterTopology implements RedisTopology {
   readonly #seeds: readonly string[];
-  readonly #settings: ServerSettings;
-  readonly #channels: Channels;
+  readonly #settings: TopologySettings;
+  readonly #channels: SubscriptionManager;
   readonly #nodes = new Map<string, RedisNode>();
   /** Until when a server is kept that has no slots. */
   readonly #expected = new Map<string, number>();
@@ -36,10 +36,10 @@ export class ClusterServers implements RedisServers {
   #timer: NodeJS.Timeout | null = null;
   #due = Infinity;
 
-  constructor(seeds: readonly string[], settings: ServerSettings) {
+  constructor(seeds: readonly string[], settings: TopologySettings) {
     this.#seeds = seeds;
     this.#settings = settings;
-    this.#channels = new Channels({
+    this.#channels = new SubscriptionManager({
       nodeFor: (channel) => this.nodeFor(channel),
       doubted: () => this.#lookBy(this.#lookedAt + DOUBT_MS),
       waitMs: settings.waitMs,
@@ -51,7 +51,7 @@ export class ClusterServers implements RedisServers {
   }
 
   nodeAt(redirection: string): RedisNode {
-    const address = readRedirection(redirection, hostOf(addressOf(this.#seeds[0] ?? "")));
+    const address = parseRedirection(redirection, hostOf(addressOf(this.#seeds[0] ?? "")));
     this.#expected.set(address, performance.now() + EXPECTED_MS);
     return this.#node(address);
   }
@@ -106,9 +106,9 @@ export class ClusterServers implements RedisServers {
     const { signal } = this.#closing;
     try {
       if (signal.aborted) throw closed();
-      const views = await askViews(this.#whomToAsk(), this.#seeds, { ...this.#settings, signal });
+      const views = await fetchTopologies(this.#whomToAsk(), this.#seeds, { ...this.#settings, signal });
       if (signal.aborted) throw closed();
-      this.#take(agree(views));
+      this.#take(mergeTopologyViews(views));
     } finally {
       this.#looks++;
       this.#lookedAt = performance.now();
@@ -150,7 +150,7 @@ export class ClusterServers implements RedisServers {
     return null;
   }
 
-  #whomToAsk(): Asked {
+  #whomToAsk(): TopologyQuery {
     const links = [...this.#nodes].flatMap(([address, { link }]) =>
       link === null ? [] : [{ link, host: hostOf(address) }],
     );

@@ -4,30 +4,30 @@
  */
 import { LogError } from "../../errors.ts";
 import { addressOf, hostOf } from "../connection/address.ts";
-import type { LinkOptions } from "../connection/client.ts";
-import { Link, unavailable } from "../connection/connection.ts";
-import { readView, type View } from "./slot-map.ts";
-import { inTime, pause } from "../connection/with-timeout.ts";
+import type { ConnectionOptions } from "../connection/client.ts";
+import { RedisConnection, unavailable } from "../connection/connection.ts";
+import { parseTopologyView, type TopologyView } from "./slot-map.ts";
+import { withTimeout, pause } from "../connection/with-timeout.ts";
 
-export interface Asked {
-  readonly links: readonly { readonly link: Link; readonly host: string }[];
+export interface TopologyQuery {
+  readonly links: readonly { readonly link: RedisConnection; readonly host: string }[];
   /** How many servers there are, the ones included that we are not connected to. */
   readonly of: number;
   /** Rises: where there are too many to ask all, others are asked the next time. */
   readonly turn: number;
 }
 
-export type AskOptions = Omit<LinkOptions, "url"> & { readonly signal: AbortSignal };
+export type TopologyQueryOptions = Omit<ConnectionOptions, "url"> & { readonly signal: AbortSignal };
 
 const AT_MOST = 16;
 const GRACE_MS = 300;
 
 /** At least one, or it throws. */
-export async function askViews(
-  { links, of, turn }: Asked,
+export async function fetchTopologies(
+  { links, of, turn }: TopologyQuery,
   seeds: readonly string[],
-  options: AskOptions,
-): Promise<View[]> {
+  options: TopologyQueryOptions,
+): Promise<TopologyView[]> {
   const start = links.length > AT_MOST ? (turn * AT_MOST) % links.length : 0;
   const some = [...links.slice(start), ...links.slice(0, start)].slice(0, AT_MOST);
   const work = some.map(({ link, host }) => ask(link, host, options.patienceMs));
@@ -42,12 +42,12 @@ export async function askViews(
   }
 }
 
-function askSeeds(seeds: readonly string[], options: AskOptions): Promise<View>[] {
+function askSeeds(seeds: readonly string[], options: TopologyQueryOptions): Promise<TopologyView>[] {
   return seeds.map((url) => askAt(url, options));
 }
 
-async function askAt(url: string, options: AskOptions): Promise<View> {
-  const link = await Link.open({ ...options, url }, options.signal);
+async function askAt(url: string, options: TopologyQueryOptions): Promise<TopologyView> {
+  const link = await RedisConnection.open({ ...options, url }, options.signal);
   try {
     return await ask(link, hostOf(addressOf(url)), options.patienceMs);
   } finally {
@@ -55,19 +55,19 @@ async function askAt(url: string, options: AskOptions): Promise<View> {
   }
 }
 
-async function ask(link: Link, host: string, patienceMs: number): Promise<View> {
+async function ask(link: RedisConnection, host: string, patienceMs: number): Promise<TopologyView> {
   const asked = Promise.all([
     link.send(["CLUSTER", "SLOTS"]),
     // It only helps where servers disagree; who may not ask it does without.
     link.send(["CLUSTER", "NODES"]).catch(() => null),
   ]);
-  const [slots, nodes] = await inTime(asked, { ms: patienceMs, lacking: "No answer" });
-  return readView(slots, nodes, host);
+  const [slots, nodes] = await withTimeout(asked, { ms: patienceMs, lacking: "No answer" });
+  return parseTopologyView(slots, nodes, host);
 }
 
 /** What came until a moment after the first one; throws when none did. */
-async function answers(work: readonly Promise<View>[], signal: AbortSignal): Promise<View[]> {
-  const views: View[] = [];
+async function answers(work: readonly Promise<TopologyView>[], signal: AbortSignal): Promise<TopologyView[]> {
+  const views: TopologyView[] = [];
   const all = Promise.allSettled(work.map(async (view) => views.push(await view)));
   try {
     await Promise.any(work);

@@ -1,13 +1,13 @@
 /** The servers of a log: one Redis that keeps everything, or a cluster. Never looks into a log. */
-import { Channels } from "./subscriptions.ts";
-import { ClusterServers } from "./cluster.ts";
+import { SubscriptionManager } from "./subscriptions.ts";
+import { ClusterTopology } from "./cluster.ts";
 import { RedisNode } from "../connection/node.ts";
-import type { RedisServers, ServerSettings } from "./topology.ts";
+import type { RedisTopology, TopologySettings } from "./topology.ts";
 
-export type { RedisServers, ServerSettings } from "./topology.ts";
+export type { RedisTopology, TopologySettings } from "./topology.ts";
 
-export function oneServer(url: string, settings: ServerSettings): RedisServers {
-  const channels = new Channels({
+export function singleServer(url: string, settings: TopologySettings): RedisTopology {
+  const channels = new SubscriptionManager({
     nodeFor: () => node,
     doubted: () => undefined,
     waitMs: settings.waitMs,
@@ -26,11 +26,11 @@ export function oneServer(url: string, settings: ServerSettings): RedisServers {
   };
 }
 
-export async function clusterServers(
+export async function openCluster(
   urls: readonly string[],
-  settings: ServerSettings,
-): Promise<RedisServers> {
-  const cluster = new ClusterServers(urls, settings);
+  settings: TopologySettings,
+): Promise<RedisTopology> {
+  const cluster = new ClusterTopology(urls, settings);
   // Looking doesn't keep the process alive, but somebody waits for it here.
   const held = setInterval(() => undefined, 1_000);
   try {

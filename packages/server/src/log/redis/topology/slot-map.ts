@@ -17,7 +17,7 @@ interface Claim {
 }
 
 /** What one server says. */
-export interface View {
+export interface TopologyView {
   /** Its own id; null when it doesn't tell. */
   readonly self: string | null;
   readonly claims: readonly Claim[];
@@ -29,7 +29,7 @@ export type SlotMap = readonly (string | null)[];
 type SlotsReply = readonly [number, number, ...[string | null, number, string, unknown?][]][];
 
 /** The answers to CLUSTER SLOTS and CLUSTER NODES, and the host that was asked. */
-export function readView(slots: unknown, nodes: unknown, askedHost: string): View {
+export function parseTopologyView(slots: unknown, nodes: unknown, askedHost: string): TopologyView {
   const epochs = new Map<string, number>();
   let self: string | null = null;
   for (const line of typeof nodes === "string" ? nodes.split("\n") : []) {
@@ -55,7 +55,7 @@ function readHost(host: string | null, more: unknown, askedHost: string): string
   return typeof ip === "string" && ip !== "" ? ip : null;
 }
 
-export function agree(views: readonly View[]): SlotMap {
+export function mergeTopologyViews(views: readonly TopologyView[]): SlotMap {
   const kept = new Map(
     views.flatMap(({ self, claims }) => (self === null ? [] : [[self, slotsOf(self, claims)] as const])),
   );
@@ -83,7 +83,7 @@ function slotsOf(id: string, claims: readonly Claim[]): Uint8Array {
 }
 
 /** One address for each server, and always the same: the one that most say, else the first by name. */
-function addressesOf(views: readonly View[]): Map<string, string> {
+function addressesOf(views: readonly TopologyView[]): Map<string, string> {
   const votes = new Map<string, Map<string, number>>();
   for (const { claims } of views) {
     for (const key of new Set(claims.map(({ id, address }) => `${id} ${address ?? ""}`))) {

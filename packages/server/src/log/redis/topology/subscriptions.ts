@@ -5,13 +5,13 @@
  *
  * Whoever may have missed something hears `suspect` once news flow again.
  */
-import type { News } from "../../engine.ts";
+import type { LogNotification } from "../../engine.ts";
 import { LogError } from "../../errors.ts";
-import type { Link } from "../connection/connection.ts";
+import type { RedisConnection } from "../connection/connection.ts";
 import type { NodeEvents, RedisNode } from "../connection/node.ts";
-import { readNews } from "../script-replies.ts";
+import { parseNotification } from "../script-replies.ts";
 
-export interface ChannelsOptions {
+export interface SubscriptionManagerOptions {
   nodeFor(channel: string): RedisNode;
   /** A server sends us away or can't be reached: time to look who keeps what. */
   doubted(): void;
@@ -24,14 +24,14 @@ const LINGER_MS = 1_000;
 const RETRY_MS = 50;
 const MAX_RETRY_MS = 1_000;
 
-const SUSPECT: News = { type: "suspect" };
+const SUSPECT: LogNotification = { type: "suspect" };
 
-export class Channels implements NodeEvents {
-  readonly #options: ChannelsOptions;
+export class SubscriptionManager implements NodeEvents {
+  readonly #options: SubscriptionManagerOptions;
   readonly #channels = new Map<string, Channel>();
   #isClosed = false;
 
-  constructor(options: ChannelsOptions) {
+  constructor(options: SubscriptionManagerOptions) {
     this.#options = options;
   }
 
@@ -62,7 +62,7 @@ export class Channels implements NodeEvents {
   close(): void {
     this.#isClosed = true;
     for (const channel of this.#channels.values()) {
-      forget(channel);
+      disposeChannel(channel);
       for (const tell of channel.waiting) tell();
     }
     this.#channels.clear();
@@ -72,20 +72,20 @@ export class Channels implements NodeEvents {
     for (const channel of this.#channels.values()) if (channel.node === node) this.#try(channel);
   }
 
-  newsLost(link: Link): void {
+  newsLost(link: RedisConnection): void {
     for (const channel of this.#channels.values()) {
       if (channel.link === link) channel.link = null;
       if (channel.attempt?.link === link) channel.attempt = null;
     }
   }
 
-  heard(link: Link, name: string, message: string): void {
+  heard(link: RedisConnection, name: string, message: string): void {
     const channel = this.#channels.get(name);
     if (channel?.link !== link) return;
-    tellAll(channel, readOrDoubt(message));
+    notifyListeners(channel, readOrDoubt(message));
   }
 
-  moved(link: Link, name: string): void {
+  moved(link: RedisConnection, name: string): void {
     this.doubted();
     const channel = this.#channels.get(name);
     if (channel?.link !== link) return;
@@ -94,7 +94,8 @@ export class Channels implements NodeEvents {
   }
 
   wiped(node: RedisNode): void {
-    for (const channel of this.#channels.values()) if (channel.node === node) tellAll(channel, SUSPECT);
+    for (const channel of this.#channels.values())
+      if (channel.node === node) notifyListeners(channel, SUSPECT);
   }
 
   doubted(): void {
@@ -136,7 +137,7 @@ export class Channels implements NodeEvents {
     if (link === null || channel.link !== null || channel.attempt !== null) return;
     clearTimer(channel.retry);
     channel.retry = null;
-    const attempt: Attempt = { link };
+    const attempt: SubscribeAttempt = { link };
     channel.attempt = attempt;
     link.subscribe(channel.name).then(
       () => this.#succeeded(channel, attempt),
@@ -144,17 +145,17 @@ export class Channels implements NodeEvents {
     );
   }
 
-  #succeeded(channel: Channel, attempt: Attempt): void {
+  #succeeded(channel: Channel, attempt: SubscribeAttempt): void {
     if (channel.attempt !== attempt) return;
     channel.attempt = null;
     channel.link = attempt.link;
     channel.failures = 0;
     channel.failure = undefined;
-    tellAll(channel, SUSPECT);
+    notifyListeners(channel, SUSPECT);
     for (const tell of channel.waiting) tell();
   }
 
-  #failed(channel: Channel, attempt: Attempt, error: unknown): void {
+  #failed(channel: Channel, attempt: SubscribeAttempt, error: unknown): void {
     if (channel.attempt !== attempt) return;
     channel.attempt = null;
     channel.failure = error;
@@ -174,15 +175,15 @@ export class Channels implements NodeEvents {
     channel.lingering = setTimeout(() => {
       this.#channels.delete(channel.name);
       unsubscribe(channel);
-      forget(channel);
+      disposeChannel(channel);
     }, LINGER_MS).unref();
   }
 }
 
 /** Somebody else's words on our channel: whether something was written is for the log to tell. */
-function readOrDoubt(message: string): News {
+function readOrDoubt(message: string): LogNotification {
   try {
-    return readNews(message);
+    return parseNotification(message);
   } catch {
     return SUSPECT;
   }
@@ -196,11 +197,11 @@ function closed(): LogError {
  * One channel: who listens, which server it belongs to, and how far it is subscribed there. Plain state, and the
  * steps that need nothing else; when to take them is for `channels.ts`.
  */
-export type Listener = (news: News) => void;
+export type Listener = (news: LogNotification) => void;
 
 /** An attempt to subscribe; a later one makes it void. */
-export interface Attempt {
-  readonly link: Link;
+export interface SubscribeAttempt {
+  readonly link: RedisConnection;
 }
 
 export interface Channel {
@@ -210,8 +211,8 @@ export interface Channel {
   readonly waiting: Set<() => void>;
   node: RedisNode;
   /** Over which it is subscribed; null while it is not. */
-  link: Link | null;
-  attempt: Attempt | null;
+  link: RedisConnection | null;
+  attempt: SubscribeAttempt | null;
   failures: number;
   failure: unknown;
   retry: NodeJS.Timeout | null;
@@ -243,13 +244,13 @@ export function unsubscribe(channel: Channel): void {
   link?.unsubscribe(channel.name).catch(() => undefined);
 }
 
-export function forget(channel: Channel): void {
+export function disposeChannel(channel: Channel): void {
   clearTimer(channel.retry);
   clearTimer(channel.lingering);
   channel.attempt = null;
 }
 
-export function tellAll(channel: Channel, news: News): void {
+export function notifyListeners(channel: Channel, news: LogNotification): void {
   for (const listener of channel.listeners) listener(news);
 }
 

@@ -2,7 +2,7 @@
 import type { Listener } from "./subscriptions.ts";
 import type { NodeOptions, RedisNode } from "../connection/node.ts";
 
-export interface RedisServers {
+export interface RedisTopology {
   nodeFor(key: string): RedisNode;
   subscribe(channel: string, listener: Listener): Promise<() => void>;
   /** A server sent us away: look again who keeps what. */
@@ -12,4 +12,4 @@ export interface RedisServers {
   close(): Promise<void>;
 }
 
-export type ServerSettings = Omit<NodeOptions, "url"> & { readonly prefix: string };
+export type TopologySettings = Omit<NodeOptions, "url"> & { readonly prefix: string };
