@@ -89,7 +89,7 @@ async function decideSome(stage: Stage, refs: readonly SessionRef[]): Promise<nu
     if (asked === undefined) throw new Error(`nothing waits in ${ref.session}`);
     const begun = performance.now();
     await Promise.all([
-      decideApproval(stage.parts, ref, { key: asked.key, decision: "approve", by: stage.actor.user }),
+      decideApproval(stage.parts, ref, { key: asked.key, decision: "approve", userId: stage.actor.user }),
       started.opened,
     ]);
     times.push(performance.now() - begun);

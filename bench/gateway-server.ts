@@ -16,10 +16,10 @@ export async function openGatewayServer(settings: SubjectSettings): Promise<numb
   const { redisUrl, databaseUrl, prefix, secret } = settings;
   const server = createServer({
     store: createPostgresStore(openDatabase({ url: databaseUrl, name: "bench-gateway" })),
-    log: await createRedisLog({ url: redisUrl, prefix }),
-    signals: createRedisSignals({ url: redisUrl, prefix }),
+    log: await createRedisLog({ url: redisUrl, keyPrefix: prefix }),
+    signals: createRedisSignals({ url: redisUrl, keyPrefix: prefix }),
     secrets: [secret],
-    limits: { pingMs: NEVER_MS, pongMs: NEVER_MS },
+    limits: { pingIntervalMs: NEVER_MS, pongTimeoutMs: NEVER_MS },
     onError: (error, about) => console.error(about, error),
   });
   return Number(new URL(await server.listen()).port);

@@ -63,7 +63,7 @@ export async function openGatewayStage(servers: Servers, prefix: string): Promis
   const db = openDatabase({ url: databaseUrl, name: "bench" });
   await migrate(db);
   const store = createPostgresStore(db);
-  const log = await createRedisLog({ url: redisUrl, prefix });
+  const log = await createRedisLog({ url: redisUrl, keyPrefix: prefix });
   await store.tenants.create({ id: TENANT, name: "Bench" });
   return {
     redisUrl,

@@ -45,14 +45,14 @@ export const openBare: OpenSubject = async (url, sessions, arrival) => {
 };
 
 export const openOurs: OpenSubject = async (url, sessions, arrival) => {
-  const log = await createRedisLog({ url, prefix: "ours" });
+  const log = await createRedisLog({ url, keyPrefix: "ours" });
   const names = Array.from({ length: sessions }, (_, n) => `s${n}`);
   const counters = new Uint32Array(sessions);
   const stopped = new AbortController();
   const readers: Promise<void>[] = [];
   for (const [n, session] of names.entries()) {
     const event = { type: "session.start", session, number: n } as const;
-    await log.claim(session, { epoch: 1, writer: "w", event, floor: "0-0" });
+    await log.claim(session, { epoch: 1, writer: "w", event, archivedUpTo: "0-0" });
     readers.push(read(n, session));
   }
 

@@ -122,11 +122,11 @@ function tree(): Agent {
       [script.toolCall("below", { task: "Go on." })],
       [script.text(`Level ${level} is done.`)],
     ]);
-    below = defineAgent({ name: `level${level}`, model, agents: { below }, title: false });
+    below = defineAgent({ name: `level${level}`, model, subAgents: { below }, title: false });
   }
   const branches = Array.from({ length: WIDE }, (_, n) => script.toolCall("below", { task: `Branch ${n}.` }));
   const model = scriptedModel([branches, [script.text("All of it is done.")]]);
-  return defineAgent({ name: "tree", model, agents: { below }, title: false });
+  return defineAgent({ name: "tree", model, subAgents: { below }, title: false });
 }
 
 export function benchAgents(): Agent[] {

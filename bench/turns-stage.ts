@@ -45,8 +45,8 @@ export async function openStage(): Promise<Stage> {
   await migrate(db);
   await migrateEngine(databaseUrl);
   const store = createPostgresStore(db);
-  const log = await createRedisLog({ url: redis.url, prefix: PREFIX });
-  const signals = createRedisSignals({ url: redis.url, prefix: PREFIX });
+  const log = await createRedisLog({ url: redis.url, keyPrefix: PREFIX });
+  const signals = createRedisSignals({ url: redis.url, keyPrefix: PREFIX });
   const actor = { tenant: "bench", user: "somebody" };
   await store.tenants.create({ id: actor.tenant, name: "Bench" });
   return {
@@ -75,7 +75,7 @@ export async function openSessions({ parts, actor }: Stage, count: number): Prom
 }
 
 export async function send({ parts, actor }: Stage, ref: SessionRef, agent: string): Promise<void> {
-  await sendMessage(parts, ref, { id: randomUUID(), text: "Go on.", by: actor.user, options: { agent } });
+  await sendMessage(parts, ref, { id: randomUUID(), text: "Go on.", userId: actor.user, options: { agent } });
 }
 
 export type OnEvent = (event: SessionEvent, session: string) => void;

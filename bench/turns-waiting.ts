@@ -36,7 +36,7 @@ export async function measureWaiting(stage: Stage): Promise<Measurement[]> {
   const after = await worker.weigh();
   const spent = between(counters, await readCounters(stage));
   const stoppedAt = performance.now();
-  for (const ref of refs) await stopTurn(stage.parts, ref, { by: stage.actor.user });
+  for (const ref of refs) await stopTurn(stage.parts, ref, { userId: stage.actor.user });
   await allEnded.opened;
   const stopMs = performance.now() - stoppedAt;
   await stop();

@@ -33,7 +33,7 @@ export class Room {
     const house = await House.open(gateway);
     const stage = await Stage.open(house.parts);
     const pace = new PacedGates();
-    if (hasWorker) await stage.worker([talker((ms) => pace.beat(ms)), asker()], { ttlMs: 10_000 });
+    if (hasWorker) await stage.worker([talker((ms) => pace.beat(ms)), asker()], { leaseTtlMs: 10_000 });
     return new Room(await openBrowser(), house, stage, pace);
   }
 

@@ -64,7 +64,15 @@ export class House {
     const { store, log, signals } = parts;
     const server =
       gateway === "here"
-        ? createServer({ store, log, signals, secrets: [secret], origins, publicUrl, onError })
+        ? createServer({
+            store,
+            log,
+            signals,
+            secrets: [secret],
+            allowedOrigins: origins,
+            publicUrl,
+            onError,
+          })
         : null;
     const child = gateway === "apart" ? new GatewayProcess({ ...places, secret, origins, publicUrl }) : null;
     const url = server === null ? await child?.start() : await server.listen();

@@ -44,7 +44,7 @@ export function decisionOf(
   const [action] = (row.request as unknown as { actions: { input: { key: string } }[] }).actions;
   const input = { ...action?.input, key: `${action?.input.key}${EDITED}` };
   const digest = row.digest === null ? {} : { digest: row.digest };
-  return { key: row.key, decision, by, ...digest, ...(decision === "edit" ? { input } : {}) };
+  return { key: row.key, decision, userId: by, ...digest, ...(decision === "edit" ? { input } : {}) };
 }
 
 /** What became of one call. */

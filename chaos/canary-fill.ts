@@ -48,7 +48,7 @@ export async function fill(
     counter: 2,
     events: [{ type: "session.update", title: canary }],
   });
-  await store.waiting.add(ref, {
+  await store.queuedMessages.add(ref, {
     id: "m2",
     text: canary,
     by: user,
@@ -59,7 +59,7 @@ export async function fill(
   await store.running.requestStop(ref, { by: user });
   const entry = { turn: "t2", key: canary, value: { said: canary }, epoch, kept: true };
   await store.journal.write(ref, entry);
-  await store.waiting.add(ref, { id: "m3", text: canary, by: user, options: { agent: canary } });
+  await store.queuedMessages.add(ref, { id: "m3", text: canary, by: user, options: { agent: canary } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(`a blob of ${canary}`) });
   const draft = { type: "session.update", title: canary } as const;
   await store.outbox.add(ref, { key: "told", draft, since: claimed.cursor });
@@ -89,7 +89,7 @@ async function ledger({ store }: Backend, ref: SessionRef, user: string, canary:
   await store.payments.create(ref, { ...order, ...MONEY });
   const notice = { gateway: "newebpay", event: `${session}.1`, body: { payer: user, canary } };
   await store.payments.apply(tenant, { orderNo, to: "processing", by: user, reason: canary, body, notice });
-  const actor = await store.people.numberOf(tenant, user);
+  const actor = await store.userNumbers.numberOf(tenant, user);
   await store.audit.add(tenant, { actor, action: "approval.edit", subject: { session, interaction: "a" } });
   const tokens = { calls: 1, input_tokens: 1, output_tokens: 1, total_tokens: 2 };
   await store.usage.add(tenant, { key: `${session}.t`, turns: 1, ...tokens });

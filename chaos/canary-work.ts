@@ -36,7 +36,7 @@ function jobs(parts: Backend, { ref, user, canary, claimed, orderNo }: Filled) {
     () => trimLog(parts, ref),
     (n: number) => store.outbox.add(ref, { key: `w${n}`, draft }),
     (n: number) => store.blobs.put(ref, { id: `w${n}`, mediaType: canary, body: Buffer.from(canary) }),
-    (n: number) => store.waiting.add(ref, { id: `w${n}`, text: canary, by: user }),
+    (n: number) => store.queuedMessages.add(ref, { id: `w${n}`, text: canary, by: user }),
     (n: number) => store.running.begin(ref, { turn: `w${n}` }),
     (n: number) => store.running.end(ref, `w${n}`),
     () => store.running.requestStop(ref, { by: user }),

@@ -172,7 +172,7 @@ async function eraseBeside(parts: Backend, person: string, mine: Filled, eraseMs
   await finishErasures(parts);
   // Somebody got their epoch before the session was gone, and comes to claim only now.
   const event = { type: "session.start", session, number: 1, title: mine.canary } as const;
-  await parts.log.claim(session, { epoch, writer: "late", event, floor: archived });
+  await parts.log.claim(session, { epoch, writer: "late", event, archivedUpTo: archived });
 }
 
 async function inTime<T>(work: Promise<T>): Promise<T> {

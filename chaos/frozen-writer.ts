@@ -119,7 +119,7 @@ async function freezeOnce({ n, child, proxy, log, random, found }: Round): Promi
 async function takeOver(log: Log, session: string, n: number): Promise<number> {
   const event = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
   const epoch = 2 * n + 1;
-  const { last } = await log.claim(session, { epoch, writer: "new", event, floor: "0-0" });
+  const { last } = await log.claim(session, { epoch, writer: "new", event, archivedUpTo: "0-0" });
   const events = [title("new 1"), title("new 2")];
   await log.append(session, { epoch, writer: "new", counter: 1, events });
   return last;

@@ -55,9 +55,9 @@ export class StateReader {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
       try {
-        const { state, cursor, floor } = await readHistory(this.#parts, this.#ref);
+        const { state, cursor, archivedUpTo } = await readHistory(this.#parts, this.#ref);
         this.state = state;
-        await this.#attach(cursor, floor, signal);
+        await this.#attach(cursor, archivedUpTo, signal);
       } catch (error) {
         if (!isLogError(error, "UNAVAILABLE")) throw error;
         await sleep(10);

@@ -142,7 +142,7 @@ export class TurnStage {
   /** @returns the id of the message */
   async send(ref: SessionRef, plan: Plan): Promise<string> {
     const id = `m-${randomUUID()}`;
-    await sendMessage(this.parts, ref, { id, text: JSON.stringify(plan), by: ACTOR.user });
+    await sendMessage(this.parts, ref, { id, text: JSON.stringify(plan), userId: ACTOR.user });
     return id;
   }
 

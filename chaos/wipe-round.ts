@@ -105,7 +105,7 @@ export class WipeRound {
       epoch: (await this.#parts.store.epochs.next(ref, { seen: 0, by: "chaos", reason: "chaos" })).epoch,
       writer: "chaos",
       event: { type: "session.start", session, number: 1 },
-      floor: "0-0",
+      archivedUpTo: "0-0",
     });
     await log.append(session, { writer: "chaos", epoch, counter: 1, events: [title("first")] });
     if (archived === "part") await archiveSession(this.#parts, ref);
@@ -163,17 +163,17 @@ export class WipeRound {
   async #goOn(turn: ToldTurn): Promise<void> {
     await sleep(this.#random() * 600);
     const history = await turn.history();
-    if (history.withoutLog !== "missing" || !turn.isBeginning(history)) this.#found.badHistory++;
+    if (history.logUnavailableReason !== "missing" || !turn.isBeginning(history)) this.#found.badHistory++;
     await turn.takeOver(history);
     if (!turn.isWhole(await turn.history())) this.#found.unended++;
   }
 
   /** Somebody comes back to a session in which nobody worked. */
   async #rename(ref: SessionRef): Promise<void> {
-    const { state, withoutLog } = await readHistory(this.#parts, ref);
+    const { state, logUnavailableReason } = await readHistory(this.#parts, ref);
     const expected = { nothing: null, part: "first", all: "second" };
     const kind = IDLE.find((each) => ref.session.endsWith(each)) ?? "all";
-    if (withoutLog !== "missing" || state.title !== expected[kind]) this.#found.badHistory++;
+    if (logUnavailableReason !== "missing" || state.title !== expected[kind]) this.#found.badHistory++;
     if (kind === "nothing") {
       const event = { type: "session.start", session: ref.session, number: 1 } as const;
       const { epoch, archived } = await this.#parts.store.epochs.next(ref, {
@@ -181,16 +181,16 @@ export class WipeRound {
         by: "chaos",
         reason: "anew",
       });
-      await this.#parts.log.claim(ref.session, { epoch, writer: "anew", event, floor: archived });
+      await this.#parts.log.claim(ref.session, { epoch, writer: "anew", event, archivedUpTo: archived });
     } else await claimIdleSession(this.#parts, ref, "chaos");
     await this.#parts.log.append(ref.session, { writer: "gateway", counter: 1, events: [title("third")] });
   }
 
   async #compare({ ref, readers }: Watched): Promise<void> {
     await archiveSession(this.#parts, ref);
-    const { state, cursor, floor } = await readHistory(this.#parts, ref);
+    const { state, cursor, archivedUpTo } = await readHistory(this.#parts, ref);
     const refolded = await this.#refold(ref, cursor);
-    if (floor !== cursor || !isSame(refolded, state)) this.#found.wrongArchives++;
+    if (archivedUpTo !== cursor || !isSame(refolded, state)) this.#found.wrongArchives++;
     for (const reader of readers) {
       if (!(await reader.reaches(cursor)) || !isSame(reader.state, state)) this.#found.wrongReaders++;
       this.#found.illegal += reader.illegal;

@@ -53,7 +53,7 @@ async function settle(setting: Setting, counter: number, writer: string, epoch?:
   const batch = { writer, counter, events: texts.map(title), ...(epoch === undefined ? {} : { epoch }) };
   for (let repeat = false; ;) {
     try {
-      const done = await parts.log.append(ref.session, { ...batch, repeat });
+      const done = await parts.log.append(ref.session, { ...batch, isRetry: repeat });
       ledger.acknowledge(done.epoch, done.first, texts);
       tally.acknowledged += size;
       if (done.repeated) tally.repeated++;
@@ -165,7 +165,7 @@ export class PenOwner extends Owner {
       session: ref.session,
       writer,
       epoch,
-      gatherMs: 5,
+      batchDelayMs: 5,
       retryMs: RETRY_MS,
       blobs: { put: () => Promise.reject(new Error("nothing here is large")) },
       newBlobId: () => "none",

@@ -128,7 +128,7 @@ export class ToldTurn {
       epoch: claimed.epoch,
       blobs: { put: () => Promise.reject(new Error("nothing here is large")) },
       newBlobId: () => "none",
-      gatherMs: 1,
+      batchDelayMs: 1,
     });
   }
 

@@ -48,18 +48,18 @@ const db = openDatabase({
 // Of its own: in one pool with hundreds of turns that commit at a time, a renewal would come too late.
 const leaseDb = openDatabase({ url: databaseUrl, max: 2, name: "bench-leases" });
 const store = createPostgresStore(db, { leases: leaseDb });
-const log = await createRedisLog({ url: redisUrl, prefix });
-const signals = createRedisSignals({ url: redisUrl, prefix });
+const log = await createRedisLog({ url: redisUrl, keyPrefix: prefix });
+const signals = createRedisSignals({ url: redisUrl, keyPrefix: prefix });
 const worker = await createWorker({
   store,
   log,
   signals,
   engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl }),
   agents: benchAgents(),
-  toolCalls: 1_000,
-  ...(settings.ttlMs === undefined ? {} : { ttlMs: settings.ttlMs }),
+  maxConcurrentToolCalls: 1_000,
+  ...(settings.ttlMs === undefined ? {} : { leaseTtlMs: settings.ttlMs }),
   onError: (error, about) => failures.push(`${about}: ${String(error)}`),
-  onLost: () => {
+  onLeaseLost: () => {
     console.error("the worker has lost its lease");
     process.exit(1);
   },
@@ -83,7 +83,7 @@ function weigh(isClean: boolean): void {
 }
 
 async function leave(): Promise<void> {
-  await worker.leave();
+  await worker.shutdown();
   await signals.close();
   await log.close();
   await store.close();

@@ -14,10 +14,10 @@ const { postgresUrl, redisUrl, prefix, secret, origins, publicUrl, port } = sett
 process.on("disconnect", () => process.exit());
 const server = createServer({
   store: createPostgresStore(openDatabase({ url: postgresUrl, max: 10 })),
-  log: await createRedisLog({ url: redisUrl, prefix }),
-  signals: createRedisSignals({ url: redisUrl, prefix }),
+  log: await createRedisLog({ url: redisUrl, keyPrefix: prefix }),
+  signals: createRedisSignals({ url: redisUrl, keyPrefix: prefix }),
   secrets: [secret],
-  origins,
+  allowedOrigins: origins,
   publicUrl,
 });
 await server.listen(port);

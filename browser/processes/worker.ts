@@ -22,11 +22,11 @@ const { name, postgresUrl, redisUrl, prefix, paceMs, ttlMs } = settings;
 process.on("disconnect", () => process.exit());
 await createWorker({
   store: createPostgresStore(openDatabase({ url: postgresUrl, max: 6 })),
-  log: await createRedisLog({ url: redisUrl, prefix }),
-  signals: createRedisSignals({ url: redisUrl, prefix }),
+  log: await createRedisLog({ url: redisUrl, keyPrefix: prefix }),
+  signals: createRedisSignals({ url: redisUrl, keyPrefix: prefix }),
   engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl: postgresUrl, executor: name, poolSize: 4 }),
   agents: [talker(null, paceMs)],
-  ttlMs,
-  onLost: () => process.exit(1),
+  leaseTtlMs: ttlMs,
+  onLeaseLost: () => process.exit(1),
 });
 process.send?.("ready");

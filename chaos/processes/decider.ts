@@ -41,11 +41,11 @@ function tell(word: DecideWord): void {
 
 async function decideAll({ id, ref, wishes, stopAt }: DecideOrder): Promise<void> {
   const parts = { store, log, signals };
-  const stopped = stopAt === null ? null : at(stopAt).then(() => stopTurn(parts, ref, { by: name }));
+  const stopped = stopAt === null ? null : at(stopAt).then(() => stopTurn(parts, ref, { userId: name }));
   const settled = await Promise.allSettled(
     wishes.map(async ({ at: when, decision }) => {
       await at(when);
-      return (await patiently(() => decideApproval(parts, ref, decision))).won ? [decision] : [];
+      return (await patiently(() => decideApproval(parts, ref, decision))).applied ? [decision] : [];
     }),
   );
   await stopped;

@@ -39,7 +39,7 @@ function tell(report: Report): void {
 
 async function claim(log: Log, { session, epoch, writer }: Reign): Promise<void> {
   const event = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
-  await log.claim(session, { epoch, writer, event, floor: "0-0" });
+  await log.claim(session, { epoch, writer, event, archivedUpTo: "0-0" });
 }
 
 async function appendAll(
@@ -50,7 +50,7 @@ async function appendAll(
   for (let counter = 1; ; counter++) {
     for (let repeat = false; ; repeat = true) {
       try {
-        await log.append(session, { epoch, writer, counter, events: [title(`${counter}`)], repeat });
+        await log.append(session, { epoch, writer, counter, events: [title(`${counter}`)], isRetry: repeat });
         acknowledged();
         break;
       } catch (error) {
@@ -86,7 +86,7 @@ async function reign(log: Log, each: Reign): Promise<void> {
 }
 
 // Less patient than the longest freeze: some wake up to a connection that they give up.
-const log = await createRedisLog({ url, pulseMs: 50, patienceMs: 250 });
+const log = await createRedisLog({ url, healthCheckMs: 50, responseTimeoutMs: 250 });
 async function obey({ reigns }: Order): Promise<void> {
   await Promise.all(reigns.map((each) => claim(log, each)));
   tell({ type: "reigning" });

@@ -33,12 +33,12 @@ const server = createServer({
   log: await createRedisLog({ url: redisUrl }),
   signals: createRedisSignals({ url: redisUrl }),
   secrets: ["a secret that only this scenario knows, for its one gateway"],
-  limits: { stalledMs: PATIENCE_MS, pingMs: PATIENCE_MS },
+  limits: { stallTimeoutMs: PATIENCE_MS, pingIntervalMs: PATIENCE_MS },
   onError: (error, about) => console.error(`[gateway] ${about}: ${String(error)}`),
 });
 
 let peak = 0;
-setInterval(() => (peak = Math.max(peak, server.load().mostHeldBytes)), LOOK_MS);
+setInterval(() => (peak = Math.max(peak, server.load().maxBufferedBytes)), LOOK_MS);
 process.on("message", () => {
   tell({ peak });
   peak = 0;

@@ -37,7 +37,7 @@ function tell(word: Word): void {
 
 async function stopAll({ ref, count }: Order): Promise<void> {
   const at = Date.now();
-  const calls = Array.from({ length: count }, () => stopTurn({ store, signals }, ref, { by }));
+  const calls = Array.from({ length: count }, () => stopTurn({ store, signals }, ref, { userId: by }));
   const settled = await Promise.allSettled(calls);
   const receipts = settled.flatMap((each) => (each.status === "fulfilled" ? [each.value.receipt] : []));
   tell({ session: ref.session, at, receipts, failures: count - receipts.length });

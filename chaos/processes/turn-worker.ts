@@ -96,7 +96,7 @@ function toolOf(rerun: "always" | "never", label: string, { isAsked = false, isH
 }
 
 const model = scriptedModel(scriptOf(Math.random));
-const retries = { tries: 8, firstMs: 50 };
+const retry = { maxAttempts: 8, initialDelayMs: 50 };
 
 /**
  * Version b: other words, other order, tools and a sub-agent that are gone, one more tool, another sub-agent under the same
@@ -108,19 +108,19 @@ function mainAgent(): Agent {
   const once = toolOf("never", isA ? "Once" : "Only once");
   const extra = toolOf("never", "Extra");
   const added = toolOf("always", "Added");
-  const inner = defineAgent({ name: "inner", model, tools: { again, once }, retries });
+  const inner = defineAgent({ name: "inner", model, tools: { again, once }, retry });
   const tools: Record<string, Tool> = isA ? { again, once } : { once, again };
   const veiled = toolOf("always", "Veiled", { isHidden: true });
   const turned = toolOf("always", "Turned", { isHidden: isA });
-  const passing = defineAgent({ name: "passing", model, tools: { again }, retries });
+  const passing = defineAgent({ name: "passing", model, tools: { again }, retry });
   const helper = defineAgent({
     name: isA ? "helper" : "helper2",
     label: isA ? "Helper" : "Assistant",
     model,
     instructions: `You help, version ${version}.`,
     tools,
-    agents: { inner },
-    retries,
+    subAgents: { inner },
+    retry,
   });
   return defineAgent({
     name: "main",
@@ -130,9 +130,9 @@ function mainAgent(): Agent {
       ...(isA ? { ...tools, extra, veiled, turned } : { added, ...tools, turned, turning: again }),
       ...(settings.asks === true ? { asked: toolOf("never", "Asked", { isAsked: true }) } : {}),
     },
-    agents: isA ? { helper, passing, turning: passing } : { helper },
+    subAgents: isA ? { helper, passing, turning: passing } : { helper },
     shareThought: true,
-    retries,
+    retry,
   });
 }
 
@@ -151,8 +151,8 @@ const worker = await createWorker({
   signals,
   engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl: postgresUrl, executor: name, poolSize: 4 }),
   agents: [mainAgent()],
-  ttlMs,
-  onLost: () => {
+  leaseTtlMs: ttlMs,
+  onLeaseLost: () => {
     tell({ lost: true });
     if (settings.stays !== true) setTimeout(() => process.exit(1), LAST_WORDS_MS);
   },
@@ -163,7 +163,7 @@ process.on("SIGTERM", () => void leave());
 tell({ ready: true });
 
 async function leave(): Promise<void> {
-  await worker.leave();
+  await worker.shutdown();
   tell({ left: true });
   process.exit();
 }

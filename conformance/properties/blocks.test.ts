@@ -51,7 +51,10 @@ function reload(events: SessionEvent[], cuts: number[]): void {
 
 function quietPoints(events: SessionEvent[]): SessionState[] {
   let track = trackHandoffPoint(emptyState);
-  const points = [track.quiet, ...events.map((event) => (track = foldWithHandoffPoint(track, event)).quiet)];
+  const points = [
+    track.handoff,
+    ...events.map((event) => (track = foldWithHandoffPoint(track, event)).handoff),
+  ];
   return points.map((point) => point ?? emptyState);
 }
 

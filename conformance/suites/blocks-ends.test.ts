@@ -111,7 +111,7 @@ describe("a stop", () => {
       },
     ]);
     const turn = turnOf(state);
-    const dots = listBlocks(turn).flatMap((b) => (b.kind === "tool_call" ? [toolItem(turn, b).dot] : []));
+    const dots = listBlocks(turn).flatMap((b) => (b.kind === "tool_call" ? [toolItem(turn, b).status] : []));
     const open = listBlocks(turn).filter((block) => block.end === null);
     expect({ dots, open: open.length }).toEqual({ dots: ["stopped"], open: 0 });
   });

@@ -27,7 +27,7 @@ import { everyEvent } from "./every-event.ts";
 function quietOf(log: LogWriter, upTo = log.events.length): SessionState {
   let track = trackHandoffPoint(emptyState);
   for (const event of log.events.slice(0, upTo)) track = foldWithHandoffPoint(track, event);
-  return track.quiet ?? emptyState;
+  return track.handoff ?? emptyState;
 }
 
 /** Payments as they were requested: this plain client does not follow their updates. */
@@ -233,7 +233,7 @@ describe("the hand-off at every position of a log with every kind of event", () 
     const uncut = client(null, framesFrom(blocks, emptyState, events));
     let track = trackHandoffPoint(emptyState);
     for (const k of cuts) {
-      const quiet = track.quiet ?? emptyState;
+      const quiet = track.handoff ?? emptyState;
       const shown = client(toHistory(quiet), framesFrom(blocks, quiet, events.slice(quiet.seq)));
       for (const [turn, message] of Object.entries(uncut)) {
         const items = shown[turn]?.items.filter((item) => (item as { type: string }).type !== "user");
@@ -267,7 +267,9 @@ const calling = () => {
 };
 
 const dots = (state: SessionState) =>
-  listBlocks(turnOf(state)).flatMap((b) => (b.kind === "tool_call" ? [toolItem(turnOf(state), b).dot] : []));
+  listBlocks(turnOf(state)).flatMap((b) =>
+    b.kind === "tool_call" ? [toolItem(turnOf(state), b).status] : [],
+  );
 
 describe("a call without a result", () => {
   test("H05 U02 is pending while its turn runs, also after a reload", () => {

@@ -102,15 +102,15 @@ describe("a tool item", () => {
       editable: false,
     });
     log.add({ type: "approval.update", ...on, version: 1, status: "approved" });
-    expect(toolOf(log).dot).toBe("pending");
+    expect(toolOf(log).status).toBe("pending");
   });
 
   test("U02 H05 a call whose turn is over without a result is stopped", () => {
     const log = new LogWriter({ check: false }).session().begin("x");
     log.call("find_train", []);
-    expect(toolOf(log).dot).toBe("pending");
+    expect(toolOf(log).status).toBe("pending");
     log.end("error");
-    expect(toolOf(log).dot).toBe("stopped");
+    expect(toolOf(log).status).toBe("stopped");
   });
 
   test("U01 T09 a sub-agent's work stands inside the call that started it", () => {

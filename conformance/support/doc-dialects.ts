@@ -194,7 +194,7 @@ export const checkHistory: Check = (text) => {
   });
   let track = trackHandoffPoint(emptyState);
   const all = logOf(text).map((event) =>
-    toHistory((track = foldWithHandoffPoint(track, event)).quiet ?? emptyState),
+    toHistory((track = foldWithHandoffPoint(track, event)).handoff ?? emptyState),
   );
   const messages = all.flatMap((history) => [...history.messages, ...history.waiting]);
   const always = messages.reduce((keys, m) => keys.filter((key) => key in m), Object.keys(messages[0] ?? {}));

@@ -98,8 +98,8 @@ function isSame(a: unknown, b: unknown): boolean {
 function reloads(log: Log, replay: readonly Frame[]): HandoffVector["reload"] {
   let track = trackHandoffPoint(emptyState);
   const quiet = [
-    track.quiet,
-    ...log.events.map((event) => (track = foldWithHandoffPoint(track, event)).quiet),
+    track.handoff,
+    ...log.events.map((event) => (track = foldWithHandoffPoint(track, event)).handoff),
   ];
   return [...grouped(log.cuts, (k) => quiet[k] ?? emptyState)].map(([from, k]) => ({
     k,

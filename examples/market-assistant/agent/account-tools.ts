@@ -39,7 +39,7 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
       description: "Shows the person the short-term account as a table.",
       label: labels.portfolioTable,
       rerun: "always",
-      display: { outside: true },
+      display: { standalone: true },
       async run(_, { signal }) {
         await pace.work(500, signal);
         const rows = holdings().map(({ symbol, count, price, gain }) => [symbol, count, price, gain]);

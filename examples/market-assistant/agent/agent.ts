@@ -27,11 +27,11 @@ export function marketAgents(models: Models, pace: Pace): Agent[] {
       model: models.market(lines),
       instructions: ({ session }) => instructions(lines, session),
       tools: { ...marketTools(lines, pace), ...accountTools(lines, pace) },
-      agents: { analyst: analystOf(lines, models.analyst(lines), pace) },
+      subAgents: { analyst: analystOf(lines, models.analyst(lines), pace) },
       shareThought: true,
       askUser: true,
       // A person who sees the error can try again; waiting would only hide it.
-      retries: { tries: models.tries },
+      retry: { maxAttempts: models.maxAttempts },
     }),
   );
 }

@@ -15,7 +15,7 @@ export function analystOf(lines: Lines, model: Model, pace: Pace): Agent {
     description: "Assesses a stock in depth: valuation, dividend, risks.",
     label: labels.analyst,
     model,
-    retries: { tries: 2 },
+    retry: { maxAttempts: 2 },
     instructions: `You are a sober equity analyst. Compare the ratios, read the reports, then write three sentences at most in ${lines.language}. Cite reports as [^n] right after what you took from them, where n is the ID of the item.`,
     tools: {
       compare_ratios: tool({

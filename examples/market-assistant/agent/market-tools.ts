@@ -62,7 +62,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       description: "Shows the person a table of the stocks that moved most today.",
       label: labels.movers,
       rerun: "always",
-      display: { outside: true },
+      display: { standalone: true },
       async run(_, { signal }) {
         await pace.work(600, signal);
         const moved = STOCKS.toSorted((a, b) => Math.abs(changeOf(b)) - Math.abs(changeOf(a)));
@@ -80,7 +80,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       label: (input) => labels.chart(input.symbol),
       input: z.object({ symbol }),
       rerun: "always",
-      display: { outside: true },
+      display: { standalone: true },
       async run(input, { signal }) {
         await pace.work(900, signal);
         const stock = found(lines, input.symbol);

@@ -12,7 +12,7 @@ export interface Models {
   readonly market: (lines: Lines) => Model;
   readonly analyst: (lines: Lines) => Model;
   /** How often a model that fails is asked. */
-  readonly tries: number;
+  readonly maxAttempts: number;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,12 +23,17 @@ const OPENAI = "gpt-5.4-mini";
 export function modelsFrom(env: Environment, pace: Pace): Models {
   const real = realModel(env);
   if (real !== null)
-    return { name: `${real.provider} ${real.modelId}`, market: () => real, analyst: () => real, tries: 3 };
+    return {
+      name: `${real.provider} ${real.modelId}`,
+      market: () => real,
+      analyst: () => real,
+      maxAttempts: 3,
+    };
   return {
     name: "scripted",
     market: (lines) => scriptedMarket(lines, pace),
     analyst: (lines) => scriptedAnalyst(lines, pace),
-    tries: 1,
+    maxAttempts: 1,
   };
 }
 

@@ -1,9 +1,9 @@
 /** What the runtime itself tells people, in the language that the example is at home in. */
 import type { WorkerOptions } from "@turnstream/server";
 
-export const WORDS: NonNullable<WorkerOptions["words"]> = {
+export const WORDS: NonNullable<WorkerOptions["strings"]> = {
   stopped: "Bạn đã dừng. Gửi tin nhắn mới để tiếp tục.",
-  thought: "Suy nghĩ",
+  thinkingLabel: "Suy nghĩ",
   errors: {
     SERVER_ERROR: "Máy chủ gặp sự cố. Những gì đã làm vẫn được giữ.",
     LLM_ERROR: "Mô hình không trả lời. Những gì đã làm vẫn được giữ.",
@@ -12,12 +12,12 @@ export const WORDS: NonNullable<WorkerOptions["words"]> = {
     CONTEXT_TOO_LONG: "Cuộc trò chuyện đã quá dài. Hãy bắt đầu cuộc mới.",
     OUTCOME_UNKNOWN: "Việc này bị gián đoạn, chưa rõ đã thực hiện hay chưa. Hãy kiểm tra lại.",
   },
-  hopeless: "Hiện không thể trả lời. Người vận hành cần kiểm tra.",
+  notRetryable: "Hiện không thể trả lời. Người vận hành cần kiểm tra.",
   toolFailed: "Không thực hiện được.",
   rejected: "Bạn đã từ chối.",
-  formAsked: "Cần điền biểu mẫu.",
+  formRequested: "Cần điền biểu mẫu.",
   notApproved: "Không ai xác nhận kịp thời.",
-  cutArguments: (shown, of) => `[Cắt tại đây: hiển thị ${shown}/${of} ký tự.]`,
+  truncatedArguments: (shown, of) => `[Cắt tại đây: hiển thị ${shown}/${of} ký tự.]`,
   readingFile: (name) => `Đang đọc ${name}`,
   fileCut: (name) => `${name} quá dài: chỉ đọc được phần đầu.`,
   filesRead: (read, of, cut) => {

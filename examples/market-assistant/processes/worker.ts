@@ -15,14 +15,14 @@ await live(async () => {
     ...opened.parts,
     engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl: opened.databaseUrl }),
     agents: marketAgents(models, pace),
-    words: WORDS,
-    graceMs: 1_000,
+    strings: WORDS,
+    shutdownGraceMs: 1_000,
     onError: report,
   });
   return {
     ready: models.name,
     async leave() {
-      await worker.leave();
+      await worker.shutdown();
       await opened.close();
     },
   };

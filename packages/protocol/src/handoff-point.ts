@@ -31,15 +31,15 @@ function hasEmptyGroup(turn: Turn): boolean {
 export interface HandoffTracker {
   readonly state: SessionState;
   /** Null while none has been seen: who begins in mid-block has to begin further back. */
-  readonly quiet: SessionState | null;
+  readonly handoff: SessionState | null;
 }
 
 export function trackHandoffPoint(state: SessionState): HandoffTracker {
-  return { state, quiet: isHandoffPoint(state) ? state : null };
+  return { state, handoff: isHandoffPoint(state) ? state : null };
 }
 
 /** Folds an event and remembers the quiet point; keeping it is cheap, for the states share nearly all. */
 export function foldWithHandoffPoint(track: HandoffTracker, event: ReadableEvent): HandoffTracker {
   const state = fold(track.state, event);
-  return { state, quiet: isHandoffPoint(state) ? state : track.quiet };
+  return { state, handoff: isHandoffPoint(state) ? state : track.handoff };
 }

@@ -147,7 +147,7 @@ describe("the outline", () => {
         const { outlines, tools } = digest(turn, null);
         const entries = [...outlines.values()].flat();
         expect(entries.some((entry) => entry.type === "group" && entry.isRunning)).toBe(false);
-        expect([...tools.values()].some(({ dot }) => dot === "pending")).toBe(false);
+        expect([...tools.values()].some(({ status }) => status === "pending")).toBe(false);
       }
     }
   });

@@ -231,7 +231,7 @@ export type {
 } from "./runtime/define/stream-body.ts";
 export { defineStreamAgent, type StreamAgentOptions } from "./runtime/define/stream-agent.ts";
 export type { FormSpec } from "./runtime/define/form.ts";
-export { DEFAULT_LIMITS, type Limits, type Prices } from "./runtime/define/limits.ts";
+export { DEFAULT_LIMITS, type Limits, type Pricing } from "./runtime/define/limits.ts";
 export {
   type CitableItem,
   type FileInput,

@@ -42,7 +42,7 @@ export class House {
   static async open(options: Parameters<typeof openServer>[1] = {}): Promise<House> {
     const stage = await Stage.open(memoryParts());
     // A busy machine must not make the one worker look dead.
-    await stage.worker([agent], { ttlMs: 20_000 });
+    await stage.worker([agent], { leaseTtlMs: 20_000 });
     const server = await openServer(stage.parts, { actor: stage.actor, ...options });
     const { hostname: host, port } = new URL(server.url);
     const house = new House(stage, server, await startProxy({ to: { host, port: Number(port) } }));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { House, isLive, isOver, until } from "./house.ts";
 
 test("loaded page by page, older turns and the window are the whole session", async () => {
-  const house = await House.open({ limits: { turns: 10 } });
+  const house = await House.open({ limits: { snapshotTurns: 10 } });
   const ref = await house.stage.session();
   for (let n = 0; n < 60; n++) await house.stage.ask(ref, `question ${n}`);
   const session = house.client().session(ref.session);
@@ -31,7 +31,7 @@ test("loaded page by page, older turns and the window are the whole session", as
 });
 
 test("a failure to load them is told, and can be tried again", async () => {
-  const house = await House.open({ limits: { turns: 1 } });
+  const house = await House.open({ limits: { snapshotTurns: 1 } });
   const ref = await house.stage.session();
   for (let n = 0; n < 3; n++) await house.stage.ask(ref, `question ${n}`);
   let isBroken = true;

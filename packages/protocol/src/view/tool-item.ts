@@ -23,12 +23,12 @@ export interface ToolItem {
   readonly approvals: readonly ApprovalBlock[];
   /** The sub-agent that the call started. */
   readonly run: Run | null;
-  readonly dot: ToolStatus;
+  readonly status: ToolStatus;
   /** The arguments, as far as they have streamed; as edited, when a person edited them. */
   readonly input: Json;
   readonly edited: boolean;
-  readonly toolResult: string | null;
-  readonly toolResultError: boolean;
+  readonly resultText: string | null;
+  readonly isError: boolean;
   readonly artifact: Artifact | null;
 }
 
@@ -76,11 +76,11 @@ export function toolItem(turn: Turn, call: ToolCallBlock, calls: CallIndex = ind
     result,
     approvals,
     run: calls.runs.get(call.call) ?? null,
-    dot: toolStatus(turn, result),
+    status: toolStatus(turn, result),
     input: edited?.[0]?.input ?? currentInput(call),
     edited: edited !== null,
-    toolResult: isThere ? result.preview : null,
-    toolResultError: isThere && result.status !== "success",
+    resultText: isThere ? result.preview : null,
+    isError: isThere && result.status !== "success",
     artifact: isThere ? result.artifact : null,
   };
 }

@@ -97,7 +97,7 @@ function entryOf(
 
 /** A check mark stands for what ran to its end, well or not. */
 function wasStopped(item: ViewItem): boolean {
-  return item.type === "tool" && (item.dot === "stopped" || item.result?.status === "cancelled");
+  return item.type === "tool" && (item.status === "stopped" || item.result?.status === "cancelled");
 }
 
 /** Null for what a newer version put there, and this one can't draw. */
@@ -111,7 +111,7 @@ function stepOf(item: Exclude<ViewItem, { type: "group" }>, asked: ReadonlySet<s
   }
   const needsPerson = item.approvals.some(isPending) || (item.run !== null && asked.has(item.run.id));
   // A stop is nobody's failure, whatever the dot shows (U02).
-  const isFailed = item.dot === "error" && item.result?.status !== "cancelled";
+  const isFailed = item.status === "error" && item.result?.status !== "cancelled";
   return { type: "step", part: "ToolCall", index: item.call.index, needsPerson, isFailed };
 }
 
@@ -181,7 +181,7 @@ function isSameTool(one: ToolItem, other: ToolItem): boolean {
     one.call === other.call &&
     one.result === other.result &&
     one.run === other.run &&
-    one.dot === other.dot &&
+    one.status === other.status &&
     one.approvals.length === other.approvals.length &&
     one.approvals.every((approval, n) => approval === other.approvals[n])
   );

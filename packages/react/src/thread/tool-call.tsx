@@ -19,7 +19,7 @@ export function ToolCall({ turn, index }: BlockProps): ReactNode {
   const { ApprovalCard, Artifact, SubAgent } = useShared().components;
   const item = useTool(turn, index);
   // Open if it ran when it was first seen here; it doesn't shut under the reader's eyes, and is shut in history.
-  const [wasRunning] = useState(item?.dot === "pending");
+  const [wasRunning] = useState(item?.status === "pending");
   const [isOpen, toggle] = useOpen(turn, index, wasRunning && !isShownOtherwise(item));
   const run = item?.run?.id ?? null;
   const isRunWaiting = useStore(
@@ -30,7 +30,7 @@ export function ToolCall({ turn, index }: BlockProps): ReactNode {
   if (item === null) return null;
   const head = (
     <>
-      <StatusDot dot={item.dot} />
+      <StatusDot dot={item.status} />
       <span className="ts-tool-label" dir="auto">
         {toolLabel(item.call)}
       </span>
@@ -38,7 +38,7 @@ export function ToolCall({ turn, index }: BlockProps): ReactNode {
     </>
   );
   return (
-    <div className="ts-step" data-dot={item.dot}>
+    <div className="ts-step" data-dot={item.status}>
       <Disclosure className="ts-tool" isOpen={isOpen} onToggle={toggle} head={head} hasArrow={false}>
         <RequestPanel item={item} />
         {run !== null && <SubAgent turn={turn} run={run} />}
@@ -69,14 +69,14 @@ const SHORT = 48;
 /** A word on the result, where it fits beside the label. */
 function ToolNote({ item }: { readonly item: ToolItem }): ReactNode {
   const { strings } = useShared();
-  const { result, toolResult, toolResultError } = item;
+  const { result, resultText, isError } = item;
   const found = result?.results ?? null;
-  if (found !== null && !toolResultError)
+  if (found !== null && !isError)
     return <span className="ts-note">{strings.thread.results(formatNumber(strings, found))}</span>;
-  const line = toolResult?.trim().split("\n", 1)[0] ?? "";
+  const line = resultText?.trim().split("\n", 1)[0] ?? "";
   const isWord = line !== "" && !/^[[{<]/.test(line);
   if (!isWord) return null;
-  if (toolResultError)
+  if (isError)
     return (
       <span className="ts-note ts-fail" dir="auto">
         {line}

@@ -19,14 +19,14 @@ export function RequestPanel({ item }: { readonly item: ToolItem }): ReactNode {
 
 export function ResponsePanel({ item }: { readonly item: ToolItem }): ReactNode {
   const { strings, components } = useShared();
-  const { result, toolResult, toolResultError } = item;
+  const { result, resultText, isError } = item;
   if (result === null) return null;
   const { Artifact } = components;
   const pictures = result.parts.filter(({ media }) => media === "image");
-  const text = toolResult || joined(result.parts);
+  const text = resultText || joined(result.parts);
   if (text === "" && pictures.length === 0 && result.whole === null) return null;
   return (
-    <Panel title={strings.thread.response} isError={toolResultError} whole={result.whole}>
+    <Panel title={strings.thread.response} isError={isError} whole={result.whole}>
       {text !== "" && <Lines text={prettyIfJson(text)} />}
       {pictures.map(({ data }, n) => (
         // Parts never move: their number is their identity.

@@ -140,8 +140,8 @@ export async function createDbosEngine(options: DbosEngineOptions): Promise<Engi
     executors: () => guarded("executors", () => rows.executors()),
     isRunning: (id) => guarded(`job ${id}`, () => rows.isRunning(id)),
     handOver: (onBack) => jobs.handOver(onBack),
-    give: (ids, to) => guarded(`executor ${to}`, () => rows.give(ids, executor, to)),
-    forget: (prefix) =>
+    reassign: (ids, to) => guarded(`executor ${to}`, () => rows.give(ids, executor, to)),
+    deleteJobs: (prefix) =>
       guarded("forget", async () => {
         const count = await remove((limit) => rows.beginningWith(prefix, limit), Infinity);
         jobs.abort(prefix);

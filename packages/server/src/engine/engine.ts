@@ -47,12 +47,12 @@ export interface Engine {
    */
   handOver(onBack?: (id: string) => void): Promise<void>;
   /** Makes unended jobs of this process, whose work has returned, those of another executor, for others to recover. */
-  give(ids: readonly string[], executor: string): Promise<void>;
+  reassign(ids: readonly string[], executor: string): Promise<void>;
   /**
    * Forgets every job whose id begins with this, running or not: the session is erased. Those that run here are aborted.
    * @returns how many
    */
-  forget(prefix: string): Promise<number>;
+  deleteJobs(prefix: string): Promise<number>;
   /** Forgets jobs that ended that long ago. @returns how many */
   prune(query: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
   /** Hands over, then lets go of what it holds. */

@@ -22,7 +22,7 @@ export interface ExecutorEnv {
 }
 
 export interface ExecutorOptions {
-  readonly engine: Pick<Engine, "executor" | "recover" | "handOver" | "give">;
+  readonly engine: Pick<Engine, "executor" | "recover" | "handOver" | "reassign">;
   readonly leases: Leases;
   readonly signals: Signals;
   readonly ttlMs?: number;

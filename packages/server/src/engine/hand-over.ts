@@ -11,7 +11,7 @@ import type { Engine } from "./engine.ts";
 export const EXECUTORS = "executors";
 
 export interface HandOverOptions {
-  readonly engine: Pick<Engine, "executor" | "give">;
+  readonly engine: Pick<Engine, "executor" | "reassign">;
   readonly leases: Leases;
   readonly signals: Signals;
   readonly ttlMs: number;
@@ -58,7 +58,7 @@ export class HandOver {
     const name = `${engine.executor}.${++this.#count}`;
     // A lease first: should this process die in between, it runs out, and they are found all the same.
     await leases.take(name, ttlMs);
-    await engine.give(ids, name);
+    await engine.reassign(ids, name);
     await leases.leave(name);
     signals.send(EXECUTORS, name);
   }

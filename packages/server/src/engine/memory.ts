@@ -71,12 +71,12 @@ export function createMemoryEngine(options: MemoryEngineOptions): Engine {
     },
     isRunning: async (id) => rows.get(id)?.endedAt === null,
     handOver: (onBack) => jobs.handOver(onBack),
-    async give(ids, to) {
+    async reassign(ids, to) {
       for (const row of ids.flatMap((id) => rows.get(id) ?? []))
         if (row.endedAt === null && row.owner.executor === executor)
           rows.set(row.id, { ...row, owner: { executor: to } });
     },
-    async forget(prefix) {
+    async deleteJobs(prefix) {
       const count = remove([...rows.values()].filter((row) => row.id.startsWith(prefix)));
       jobs.abort(prefix);
       return count;

@@ -48,7 +48,7 @@ export function createServer(options: ServerOptions): Server {
     get url() {
       return urlOf(app);
     },
-    load: () => gateway.load(),
+    load: () => gateway.stats(),
     async close() {
       isClosing = true;
       await gateway.close();

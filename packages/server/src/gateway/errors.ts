@@ -38,18 +38,18 @@ export interface ErrorResponse {
   readonly status: number;
   readonly reply: ErrorReply;
   /** Nobody was meant to see it: it goes to `onError`. */
-  readonly isOurs: boolean;
+  readonly isInternal: boolean;
 }
 
 const UNAVAILABLE = "Something that this server needs can't be reached. Try again.";
 const MAX_WORDS = 500;
 
 export function toErrorResponse(error: unknown): ErrorResponse {
-  if (error instanceof RequestError) return told(error.word, error.message);
+  if (error instanceof RequestError) return told(error.code, error.message);
   if (error instanceof BlobError)
     return told(error.code === "BAD_ADDRESS" ? "BAD_REQUEST" : "NOT_FOUND", error.message);
   if (error instanceof ZodError) return told("BAD_REQUEST", zodWords(error));
-  if (error instanceof InputValidationError) return told("BAD_REQUEST", error.words);
+  if (error instanceof InputValidationError) return told("BAD_REQUEST", error.userMessage);
   if (isStoreError(error)) return ofStore(error);
   if (isLogError(error)) return ofLog(error);
   return ours();
@@ -83,16 +83,16 @@ function ofLog(error: LogError): ErrorResponse {
 }
 
 function told(word: ErrorCode, message: string): ErrorResponse {
-  return { status: HTTP_STATUS[word], reply: replyOf(word, message), isOurs: false };
+  return { status: HTTP_STATUS[word], reply: replyOf(word, message), isInternal: false };
 }
 
 function unavailable(): ErrorResponse {
   const reply = { ...replyOf("SERVER_ERROR", UNAVAILABLE), retry_after_seconds: 1 };
-  return { status: 503, reply, isOurs: true };
+  return { status: 503, reply, isInternal: true };
 }
 
 function ours(): ErrorResponse {
-  return { status: 500, reply: replyOf("SERVER_ERROR", ERRORS.SERVER_ERROR.meaning), isOurs: true };
+  return { status: 500, reply: replyOf("SERVER_ERROR", ERRORS.SERVER_ERROR.meaning), isInternal: true };
 }
 
 function replyOf(word: ErrorCode, message: string): ErrorReply {
@@ -111,12 +111,12 @@ function zodWords({ issues }: ZodError): string {
 
 /** Why something that was asked for is not done, as one typed error: a word of the protocol's table, and words for people. */
 export class RequestError extends Error {
-  readonly word: ErrorCode;
+  readonly code: ErrorCode;
 
   /** @param message for whoever asked: what is wrong, and what to do about it */
   constructor(word: ErrorCode, message: string) {
     super(message);
     this.name = "Refused";
-    this.word = word;
+    this.code = word;
   }
 }

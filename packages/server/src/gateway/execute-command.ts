@@ -26,7 +26,7 @@ export type AckPayload = Omit<Extract<SocketReply, { readonly type: "ack" }>, "t
 
 export interface CommandOptions {
   /** Of a form: whether the next turn begins at once; true when absent. */
-  readonly goOn?: boolean;
+  readonly startNextTurn?: boolean;
 }
 
 /** Throws a Refused, or what the session throws. */
@@ -37,14 +37,14 @@ export async function executeCommand(
   command: Command,
   options: CommandOptions = {},
 ): Promise<AckPayload> {
-  const who = { by: caller.user, from: caller.from };
+  const source = { userId: caller.user, clientId: caller.from };
   switch (command.type) {
     case "send":
       return send(parts, caller, ref, command);
     case "stop": {
       const { message_id: turn } = command;
       const { receipt, turn: stopped } = await stopTurn(parts, ref, {
-        by: who.by,
+        userId: source.userId,
         ...(turn === undefined ? {} : { turn }),
       });
       return { receipt, ...(stopped === null ? {} : { message_id: stopped }) };
@@ -52,7 +52,7 @@ export async function executeCommand(
     case "decide": {
       const { approval_key: key, decision, args, reason, digest, always } = command;
       const wish = {
-        ...who,
+        ...source,
         key,
         decision,
         ...(args === undefined ? {} : { input: args }),
@@ -64,22 +64,22 @@ export async function executeCommand(
     }
     case "answer": {
       const { approval_key: key, answers } = command;
-      return won(await answerQuestion(parts, ref, { ...who, key, answers }));
+      return won(await answerQuestion(parts, ref, { ...source, key, answers }));
     }
     case "dismiss": {
       const { approval_key: key, reason } = command;
       return won(
-        await dismissQuestion(parts, ref, { ...who, key, ...(reason === undefined ? {} : { reason }) }),
+        await dismissQuestion(parts, ref, { ...source, key, ...(reason === undefined ? {} : { reason }) }),
       );
     }
     case "submit": {
       const { form_request_id: form, values } = command;
-      return won(await submitForm(parts, ref, { ...who, ...options, form, values }));
+      return won(await submitForm(parts, ref, { ...source, ...options, form, values }));
     }
     case "decline": {
       const { form_request_id: form, reason } = command;
       const why = reason === undefined ? {} : { reason };
-      return won(await declineForm(parts, ref, { ...who, ...options, ...why, form }));
+      return won(await declineForm(parts, ref, { ...source, ...options, ...why, form }));
     }
   }
 }
@@ -102,8 +102,8 @@ async function send(
   const sent = sendMessage(parts, ref, {
     id,
     text,
-    by: caller.user,
-    from: caller.from,
+    userId: caller.user,
+    clientId: caller.from,
     files: await Promise.all(content_urls.map((url) => fileOf(parts, ref, url))),
     ...(agent_id === undefined ? {} : { options: { agent: agent_id } }),
     ...(resume_form_request_id === undefined ? {} : { resumes: resume_form_request_id }),
@@ -144,9 +144,9 @@ export function toMessageId(client: string): string {
 
 /** Of any number of decisions one wins; the others hear what it is now. */
 function won(result: TransitionResult): AckPayload {
-  if (result.won) return {};
+  if (result.applied) return {};
   const { kind, status } = result.current;
-  switch (result.why) {
+  switch (result.reason) {
     case "version":
     case "digest":
       throw new RequestError(

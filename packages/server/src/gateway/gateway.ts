@@ -27,8 +27,8 @@ import { createSocketAcceptor, handleUpgrade } from "./ws/upgrade.ts";
 export interface GatewayStats {
   readonly connections: number;
   /** What waits for clients that are slow to take it, in bytes: of all, and of the slowest. */
-  readonly heldBytes: number;
-  readonly mostHeldBytes: number;
+  readonly bufferedBytes: number;
+  readonly maxBufferedBytes: number;
   /** Sessions that somebody looks at. */
   readonly sessions: number;
 }
@@ -44,7 +44,7 @@ export interface Gateway {
    */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, prefix?: string): boolean;
   /** What this process carries at the moment. */
-  load(): GatewayStats;
+  stats(): GatewayStats;
   /** Ends every connection; those at the other end are told to come back. Closes nothing that it was given. */
   close(): Promise<void>;
 }
@@ -54,9 +54,9 @@ const TIDY_MS = 10 * 60_000;
 /** Throws a TypeError or RangeError that names the option which is missing or can't be kept to. */
 export function createGateway(options: GatewayOptions): Gateway {
   validateOptions(options);
-  const connections = new ConnectionRegistry(options.onError ?? ignore, options.limits?.beatMs);
+  const connections = new ConnectionRegistry(options.onError ?? ignore, options.limits?.heartbeatMs);
   const door = doorOf(options, connections);
-  const sweep = setInterval(() => void endQuietly(door), door.parts.limits.sweepMs).unref();
+  const sweep = setInterval(() => void endQuietly(door), door.parts.limits.revocationCheckMs).unref();
   const tidy = setInterval(() => void tidyQuietly(door.parts), TIDY_MS).unref();
   const unlisten = options.log.onOutage?.((error) => door.parts.onError(error, "the log"));
   const open = createSocketAcceptor(door);
@@ -66,10 +66,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     plugin: gatewayPlugin(door, onUpgrade),
     handle: (request, context) => handleRequest(door, request, context),
     upgrade: onUpgrade,
-    load() {
+    stats() {
       const { all: heldBytes, most: mostHeldBytes } = connections.held();
-      const { sessions } = door.parts.feeds.size();
-      return { connections: connections.size, heldBytes, mostHeldBytes, sessions };
+      const { sessions } = door.parts.feeds.stats();
+      return {
+        connections: connections.size,
+        bufferedBytes: heldBytes,
+        maxBufferedBytes: mostHeldBytes,
+        sessions,
+      };
     },
     async close() {
       clearInterval(sweep);
@@ -106,7 +111,7 @@ function doorOf(options: GatewayOptions, connections: ConnectionRegistry): HttpC
     signals,
     secrets,
     publicUrl,
-    origins = [],
+    allowedOrigins = [],
     trustProxy = false,
     env = systemEnv,
     onError = ignore,
@@ -135,7 +140,7 @@ function doorOf(options: GatewayOptions, connections: ConnectionRegistry): HttpC
     parts,
     connections,
     router: createRouter(ROUTES),
-    origins,
+    origins: allowedOrigins,
     publicUrl,
     addressOf: clientAddress(trustProxy),
   };

@@ -8,48 +8,48 @@ import { HEARTBEAT_SLICES } from "./connection/registry.ts";
 
 export interface GatewayLimits {
   /** What may wait for one connection, in bytes, beyond what its transport holds. */
-  readonly queueBytes: number;
+  readonly sendQueueBytes: number;
   /** A connection that has not drained for so long is closed. */
-  readonly stalledMs: number;
-  readonly pingMs: number;
+  readonly stallTimeoutMs: number;
+  readonly pingIntervalMs: number;
   /** How long a ping may stay unanswered. */
-  readonly pongMs: number;
-  readonly keepAliveMs: number;
+  readonly pongTimeoutMs: number;
+  readonly sseKeepAliveMs: number;
   /** How often each connection is looked at: what is due can be late by that much. */
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
   /** A running turn that gives no event for so long ends its streams (S10). */
-  readonly silenceMs: number;
-  readonly subscriptionsPerSocket: number;
+  readonly turnIdleTimeoutMs: number;
+  readonly maxSubscriptionsPerSocket: number;
   /** Of a command over a socket, and of a JSON body. */
-  readonly bodyBytes: number;
+  readonly maxBodyBytes: number;
   /** Of one file, and of all files of a session. */
-  readonly uploadBytes: number;
-  readonly sessionUploadBytes: number;
+  readonly maxUploadBytes: number;
+  readonly maxSessionUploadBytes: number;
   /** How long a socket may take to say who it is. */
-  readonly ticketMs: number;
-  readonly tokenMs: number;
+  readonly ticketTtlMs: number;
+  readonly tokenTtlMs: number;
   /** How many turns a fresh viewer gets at first. */
-  readonly turns: number;
+  readonly snapshotTurns: number;
   /** How often we look whose key was revoked. What was let in by it ends about that much later. */
-  readonly sweepMs: number;
+  readonly revocationCheckMs: number;
 }
 
 export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
-  queueBytes: 512 * 1024,
-  stalledMs: 60_000,
-  pingMs: 25_000,
-  pongMs: 10_000,
-  keepAliveMs: 15_000,
-  beatMs: 1_000,
-  silenceMs: 180_000,
-  subscriptionsPerSocket: 100,
-  bodyBytes: 2 * 1024 * 1024,
-  uploadBytes: DEFAULT_UPLOAD_LIMITS.bytes,
-  sessionUploadBytes: DEFAULT_UPLOAD_LIMITS.sessionBytes,
-  ticketMs: 30_000,
-  tokenMs: 15 * 60_000,
-  turns: 20,
-  sweepMs: 4_000,
+  sendQueueBytes: 512 * 1024,
+  stallTimeoutMs: 60_000,
+  pingIntervalMs: 25_000,
+  pongTimeoutMs: 10_000,
+  sseKeepAliveMs: 15_000,
+  heartbeatMs: 1_000,
+  turnIdleTimeoutMs: 180_000,
+  maxSubscriptionsPerSocket: 100,
+  maxBodyBytes: 2 * 1024 * 1024,
+  maxUploadBytes: DEFAULT_UPLOAD_LIMITS.bytes,
+  maxSessionUploadBytes: DEFAULT_UPLOAD_LIMITS.sessionBytes,
+  ticketTtlMs: 30_000,
+  tokenTtlMs: 15 * 60_000,
+  snapshotTurns: 20,
+  revocationCheckMs: 4_000,
 };
 
 export interface GatewayOptions extends CommandBackend {
@@ -58,7 +58,7 @@ export interface GatewayOptions extends CommandBackend {
   /** Where browsers reach this server, such as `https://chat.example.com`; addresses are relative without it. */
   readonly publicUrl?: string;
   /** Which pages may open sockets and read answers, as origins: `https://app.example.com`. Same-origin only when absent. */
-  readonly origins?: readonly string[];
+  readonly allowedOrigins?: readonly string[];
   /** Whose word on where a client is (`x-forwarded-for`) is taken: the proxies before this server. None when absent. */
   readonly trustProxy?: TrustProxy;
   readonly limits?: Partial<GatewayLimits>;
@@ -76,23 +76,23 @@ const MS: Range = [1, 2 ** 31 - 1];
 const BODY: Range = [1, 2 ** 31 - 1];
 
 const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
-  queueBytes: COUNT,
-  stalledMs: MS,
-  pingMs: MS,
-  pongMs: MS,
-  keepAliveMs: MS,
-  beatMs: [HEARTBEAT_SLICES, MS[1]],
-  silenceMs: MS,
-  subscriptionsPerSocket: COUNT,
-  bodyBytes: BODY,
-  uploadBytes: COUNT,
-  sessionUploadBytes: COUNT,
-  ticketMs: MS,
+  sendQueueBytes: COUNT,
+  stallTimeoutMs: MS,
+  pingIntervalMs: MS,
+  pongTimeoutMs: MS,
+  sseKeepAliveMs: MS,
+  heartbeatMs: [HEARTBEAT_SLICES, MS[1]],
+  turnIdleTimeoutMs: MS,
+  maxSubscriptionsPerSocket: COUNT,
+  maxBodyBytes: BODY,
+  maxUploadBytes: COUNT,
+  maxSessionUploadBytes: COUNT,
+  ticketTtlMs: MS,
   // Tokens count in seconds.
-  tokenMs: [1_000, MS[1]],
+  tokenTtlMs: [1_000, MS[1]],
   // As many as the archive gives at once.
-  turns: [1, MAX_PAGE],
-  sweepMs: MS,
+  snapshotTurns: [1, MAX_PAGE],
+  revocationCheckMs: MS,
 };
 
 /** Throws a RangeError. */
@@ -126,7 +126,7 @@ export function validateOptions(options: GatewayOptions): void {
       throw new TypeError(`\`${name}\` must be ${words}.`);
   }
   checkSecrets(options.secrets);
-  for (const origin of options.origins ?? [])
+  for (const origin of options.allowedOrigins ?? [])
     if (!isOrigin(origin))
       throw new RangeError(
         `\`origins\` has ${JSON.stringify(origin)}, which no page can have: it must be as browsers send it, such as https://app.example.com, without a path and without a slash at its end.`,

@@ -63,24 +63,24 @@ export class LogEntry implements Position {
   }
 
   /** Drops the parsed event, for whoever holds many entries that are seldom read again. */
-  rest(): void {
+  releaseParsed(): void {
     this.parsed = undefined;
   }
 
   /** Whether a piece of JSON text may be in the event, without reading it. */
-  mayHold(text: string): boolean {
+  mightContain(text: string): boolean {
     return this.line.includes(text);
   }
 
   /** What comes after the stamp of the event and a piece of JSON text that may follow it; null when it doesn't. */
-  after(beginning: string): string | null {
+  jsonAfter(beginning: string): string | null {
     const stamp = this.line.indexOf(",", this.line.indexOf(",", this.line.indexOf("{")) + 1) + 1;
     return this.line.startsWith(beginning, stamp) ? this.line.slice(stamp + beginning.length) : null;
   }
 
   /** Of the event; parses it only where it doesn't begin with its type. */
   get type(): string {
-    const rest = this.after('"type":"');
+    const rest = this.jsonAfter('"type":"');
     return rest === null ? this.event.type : rest.slice(0, rest.indexOf('"'));
   }
 

@@ -82,14 +82,14 @@ export interface Claim {
   /** `session.start`, `turn.start` or `turn.takeover`: the events that begin an epoch. */
   readonly event: EventDraft;
   /** What is archived: a log that is missing, or ends before it, begins anew right after it. */
-  readonly floor: Cursor;
+  readonly archivedUpTo: Cursor;
   /**
    * What the claimer has read and builds on: refused with MOVED unless the new entry comes right after it. So a takeover
    * names exactly what is there, although the writer before may write until the last moment.
    */
   readonly last?: Cursor;
   /** This claim may have happened already: only look. */
-  readonly repeat?: boolean;
+  readonly isRetry?: boolean;
 }
 
 export interface AppendBatch {
@@ -100,7 +100,7 @@ export interface AppendBatch {
   /** The epoch that the writer has claimed; absent for writers that share whatever epoch there is. */
   readonly epoch?: number;
   /** This batch may be in the log already: look back before adding it. */
-  readonly repeat?: boolean;
+  readonly isRetry?: boolean;
   /** A position read before the batch was first sent: looking back ends there. Refused with UNSURE once trimmed. */
   readonly since?: Cursor;
 }

@@ -57,13 +57,16 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
     async claim(session, claim: Claim) {
       checkSession(session);
       checkWriter(claim.writer);
-      const floor = mustParse(claim.floor, "floor");
+      const floor = mustParse(claim.archivedUpTo, "floor");
       // Somebody has archived under this epoch or a higher one: it is taken.
       if (floor.epoch >= claim.epoch) throw new LogError("OUTBID", { epoch: floor.epoch });
       const line = checkedLine(appendKey(claim.writer, 0), claim.event, now());
-      const { epoch, writer, repeat = false } = claim;
+      const { epoch, writer, isRetry = false } = claim;
       const last = claim.last === undefined ? null : mustParse(claim.last, "last");
-      return toAppendResult(await engine.claim(session, { epoch, writer, line, floor, last, repeat }), 1);
+      return toAppendResult(
+        await engine.claim(session, { epoch, writer, line, floor, last, repeat: isRetry }),
+        1,
+      );
     },
 
     append(session, batch: AppendBatch) {
@@ -119,7 +122,7 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
 function toAppend(session: string, batch: AppendBatch, at: number): EngineAppend {
   checkSession(session);
   checkWriter(batch.writer);
-  const { writer, counter, events, epoch = null, repeat = false } = batch;
+  const { writer, counter, events, epoch = null, isRetry = false } = batch;
   if (events.length === 0 || events.length > MAX_BATCH_EVENTS) {
     throw new LogError("INVALID", { detail: `A batch has 1 to ${MAX_BATCH_EVENTS} events` });
   }
@@ -127,7 +130,7 @@ function toAppend(session: string, batch: AppendBatch, at: number): EngineAppend
   const lines = events.map((event) => checkedLine(key, event, at));
   checkBatch(lines);
   const since = batch.since === undefined ? null : mustParse(batch.since, "since");
-  return { writer, counter, lines, epoch, repeat, since };
+  return { writer, counter, lines, epoch, repeat: isRetry, since };
 }
 
 function headOf({ epoch, last, base }: EngineHead): LogHead {

@@ -7,7 +7,7 @@ const RETRY_MS = 200;
 
 /** For what is known only here, such as what a tool has done: it isn't given up for a database that is away. */
 export async function patiently<T>(
-  parts: Pick<RuntimeContext, "env" | "isFresh">,
+  parts: Pick<RuntimeContext, "env" | "holdsLease">,
   work: () => Promise<T>,
 ): Promise<T> {
   const deadline = parts.env.now() + PATIENCE_MS;
@@ -16,7 +16,7 @@ export async function patiently<T>(
       return await work();
     } catch (error) {
       const mayPass = isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY");
-      if (!mayPass || !parts.isFresh() || parts.env.now() > deadline) throw error;
+      if (!mayPass || !parts.holdsLease() || parts.env.now() > deadline) throw error;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }

@@ -5,20 +5,20 @@ import type { TurnErrorCode } from "@turnstream/protocol";
 export interface RuntimeStrings {
   readonly stopped: string;
   /** What a group of steps is called in which nothing was done but think. */
-  readonly thought: string;
+  readonly thinkingLabel: string;
   readonly errors: Readonly<Partial<Record<TurnErrorCode, string>>> & { readonly SERVER_ERROR: string };
   /** For failures that trying again doesn't help. */
-  readonly hopeless: string;
+  readonly notRetryable: string;
   readonly toolFailed: string;
   readonly rejected: string;
   /** What a tool gave that asks for a form. */
-  readonly formAsked: string;
+  readonly formRequested: string;
   readonly notApproved: string;
   /** After the beginning of arguments that are too large to be shown for approval. */
-  readonly cutArguments: (shown: number, of: number) => string;
+  readonly truncatedArguments: (shown: number, of: number) => string;
   readonly limit: (limit: string) => string;
   readonly retrying: (seconds: number, attempt: number, tries: number) => string;
-  readonly compacted: string;
+  readonly conversationSummarized: string;
   readonly readingFile: (name: string) => string;
   readonly fileFailed: (name: string, problem: FileErrorCode) => string;
   /** Of a file with more text than is kept. */
@@ -40,7 +40,7 @@ const FILE_PROBLEMS: Readonly<Record<FileErrorCode, string>> = {
 
 export const DEFAULT_STRINGS: RuntimeStrings = {
   stopped: "You stopped this answer.",
-  thought: "Thinking",
+  thinkingLabel: "Thinking",
   errors: {
     SERVER_ERROR: "Something went wrong on our side. Please try again.",
     LLM_ERROR: "The model did not answer. Please try again.",
@@ -49,12 +49,12 @@ export const DEFAULT_STRINGS: RuntimeStrings = {
     CONTEXT_TOO_LONG: "This conversation has become too long for the model. Please start a new one.",
     OUTCOME_UNKNOWN: "This was interrupted, and it is not known whether it took effect. Please check.",
   },
-  hopeless: "This can't be answered right now. Whoever runs this service has to look at it.",
+  notRetryable: "This can't be answered right now. Whoever runs this service has to look at it.",
   toolFailed: "This did not work.",
   rejected: "You rejected this.",
-  formAsked: "This needs a form to be filled in.",
+  formRequested: "This needs a form to be filled in.",
   notApproved: "Nobody approved this in time.",
-  cutArguments: (shown, of) => `[Cut here: ${shown} of ${of} characters are shown.]`,
+  truncatedArguments: (shown, of) => `[Cut here: ${shown} of ${of} characters are shown.]`,
   limit: (limit) => `This answer was ended because it reached its limit (${limit}).`,
   retrying: (seconds, attempt, tries) =>
     `The model is not answering. Trying again in ${seconds} s (${attempt} of ${tries}).`,
@@ -65,5 +65,5 @@ export const DEFAULT_STRINGS: RuntimeStrings = {
     const done = read === of ? `Read ${of} ${of === 1 ? "file" : "files"}` : `Read ${read} of ${of} files`;
     return cut === 0 ? done : `${done}, ${read === 1 ? "" : `${cut} of them `}only the beginning`;
   },
-  compacted: "Summed up the conversation so far",
+  conversationSummarized: "Summed up the conversation so far",
 };

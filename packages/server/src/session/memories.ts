@@ -55,6 +55,6 @@ async function note(
   subject: Readonly<Record<string, string>>,
   detail?: { readonly count: number },
 ): Promise<void> {
-  const actor = await tx.people.numberOf(tenant, user);
+  const actor = await tx.userNumbers.numberOf(tenant, user);
   await tx.audit.add(tenant, { actor, action, subject, ...(detail === undefined ? {} : { detail }) });
 }

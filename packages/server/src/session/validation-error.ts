@@ -3,11 +3,11 @@ import { StoreError } from "../store/errors.ts";
 
 export class InputValidationError extends StoreError {
   /** Which field, and what is wrong with it. */
-  readonly words: string;
+  readonly userMessage: string;
 
   constructor(what: string, words: string) {
     super("INVALID", `${what}: ${words}`);
     this.name = "UnfitError";
-    this.words = words;
+    this.userMessage = words;
   }
 }

@@ -70,7 +70,7 @@ export class ReconnectingConnection {
       client.on("connect", () => ending.aborted && client.destroy());
       ending.addEventListener("abort", () => client.destroy(), { once: true });
       client.unref();
-      await withTimeout(this.#prepare(client), { ms: patienceMs, lacking: "No connection" });
+      await withTimeout(this.#prepare(client), { ms: patienceMs, message: "No connection" });
       if (!ending.aborted) {
         this.#client = client;
         wasOpen = true;
@@ -95,7 +95,7 @@ export class ReconnectingConnection {
     while (true) {
       await pause(pulseMs, ending);
       if (ending.aborted) return;
-      await withTimeout(client.sendCommand(["PING"]), { ms: patienceMs, lacking: "No answer" });
+      await withTimeout(client.sendCommand(["PING"]), { ms: patienceMs, message: "No answer" });
     }
   }
 }

@@ -15,9 +15,9 @@ export interface RedisSignalsOptions {
   readonly username?: string;
   readonly password?: string;
   /** Begins the name of every channel. */
-  readonly prefix?: string;
-  readonly pulseMs?: number;
-  readonly patienceMs?: number;
+  readonly keyPrefix?: string;
+  readonly healthCheckMs?: number;
+  readonly responseTimeoutMs?: number;
 }
 
 const MAX_WAITING = 1_000;
@@ -25,10 +25,17 @@ const MAX_WAITING = 1_000;
 /** @throws TypeError when `url` is no address of Redis */
 export function createRedisSignals(options: RedisSignalsOptions): Signals {
   validateUrls(options.url);
-  const { url, username, password, prefix = "ts", pulseMs = 1_000, patienceMs = 3_000 } = options;
+  const {
+    url,
+    username,
+    password,
+    keyPrefix = "ts",
+    healthCheckMs = 1_000,
+    responseTimeoutMs = 3_000,
+  } = options;
   const urls = typeof url === "string" ? [url] : url;
-  const settings = { urls, username, password, pulseMs, patienceMs };
-  const nameOf = (channel: string) => `${prefix}:signals:${channel}`;
+  const settings = { urls, username, password, pulseMs: healthCheckMs, patienceMs: responseTimeoutMs };
+  const nameOf = (channel: string) => `${keyPrefix}:signals:${channel}`;
   const listeners = new Listeners();
 
   let waiting: (readonly [channel: string, text: string])[] = [];

@@ -19,7 +19,7 @@ export interface StorePorts {
   readonly sessions: Sessions;
   readonly epochs: Epochs;
   readonly turns: Turns;
-  readonly waiting: QueuedMessages;
+  readonly queuedMessages: QueuedMessages;
   readonly running: RunningTurns;
   readonly journal: Journal;
   readonly archive: Archive;
@@ -30,7 +30,7 @@ export interface StorePorts {
   readonly leases: Leases;
   readonly shares: Shares;
   readonly keys: Keys;
-  readonly people: UserNumbers;
+  readonly userNumbers: UserNumbers;
   readonly interactions: Interactions;
   readonly allowances: Allowances;
   readonly formDrafts: FormDrafts;

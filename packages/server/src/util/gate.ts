@@ -5,11 +5,11 @@ export class Gate {
   #promise: Promise<void> = Promise.resolve();
 
   constructor() {
-    this.shut();
+    this.close();
   }
 
   /** Resolves while it is open. */
-  passed(): Promise<void> {
+  wait(): Promise<void> {
     return this.#promise;
   }
 
@@ -18,7 +18,7 @@ export class Gate {
     this.#open = null;
   }
 
-  shut(): void {
+  close(): void {
     if (this.#open !== null) return;
     this.#promise = new Promise((resolve) => (this.#open = resolve));
   }

@@ -18,7 +18,7 @@ export class Semaphore {
   }
 
   /** While it waits for something outside, somebody else may work in its place. */
-  async aside<T>(signal: AbortSignal, wait: () => Promise<T>): Promise<T> {
+  async releaseWhile<T>(signal: AbortSignal, wait: () => Promise<T>): Promise<T> {
     this.#leave();
     try {
       return await wait();

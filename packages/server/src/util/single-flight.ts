@@ -6,7 +6,7 @@
 export class SingleFlight<T> {
   readonly #asked = new Map<string, Promise<T>>();
 
-  ask(key: string, question: () => Promise<T>): Promise<T> {
+  run(key: string, question: () => Promise<T>): Promise<T> {
     const known = this.#asked.get(key);
     if (known !== undefined) return known;
     const answer = question().finally(() => this.#asked.delete(key));

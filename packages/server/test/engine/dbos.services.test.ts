@@ -95,7 +95,7 @@ test("nothing of a forgotten session is in any table, and no error's words ever 
   expect(before).toContain(session);
   expect(before).not.toContain("secretword");
   expect(said.join("\n")).not.toContain("secretword");
-  expect(await engine.forget(`${session}/`)).toBe(3);
+  expect(await engine.deleteJobs(`${session}/`)).toBe(3);
   await vi.waitUntil(() => engine.running === 0, PATIENCE);
   expect(await everything()).not.toContain(session);
   await engine.close();

@@ -158,7 +158,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
         await engine.handOver((id) => back.push(id));
         expect(back.toSorted()).toEqual(ids.toSorted());
         const given = `${engine.executor}.1`;
-        await engine.give(ids.slice(0, 1), given);
+        await engine.reassign(ids.slice(0, 1), given);
         expect(await engine.executors()).toEqual(expect.arrayContaining([engine.executor, given]));
 
         const other = await next();
@@ -166,7 +166,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
         await eventually(() => bench.jobs.length === 3);
         expect(bench.jobs.at(-1)).toMatchObject({ id: ids[0], attempt: 2 });
         // What runs elsewhere by now isn't its own.
-        await other.give(ids.slice(1), given);
+        await other.reassign(ids.slice(1), given);
         expect(await other.recover(given)).toBe(0);
         expect(await other.recover(engine.executor)).toBe(1);
       }));
@@ -248,15 +248,15 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
         await eventually(() => bench.jobs.length === 5);
         bench.end(`s_${mark}/ended`);
         await eventually(async () => !(await engine.isRunning(`s_${mark}/ended`)));
-        expect(await engine.forget(`s_${mark}/`)).toBe(2);
+        expect(await engine.deleteJobs(`s_${mark}/`)).toBe(2);
         expect(bench.jobs.filter(({ signal }) => signal.aborted).map(({ id }) => id)).toEqual([
           `s_${mark}/runs`,
         ]);
         expect(await engine.isRunning(`s_${mark}/runs`)).toBe(false);
         for (const id of others) expect(await engine.isRunning(id)).toBe(true);
         await eventually(() => engine.running === 3);
-        expect(await engine.forget("%")).toBe(1);
-        expect(await engine.forget(`s_${mark}/`)).toBe(0);
+        expect(await engine.deleteJobs("%")).toBe(1);
+        expect(await engine.deleteJobs(`s_${mark}/`)).toBe(0);
         expect(await engine.start(mine[0] ?? "")).toBe(true);
       }));
 

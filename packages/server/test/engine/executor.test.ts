@@ -202,7 +202,7 @@ test("a recovery that fails is tried again, by the one who has taken the dead", 
   const engine = {
     executor: "a",
     handOver: async () => undefined,
-    give: async () => undefined,
+    reassign: async () => undefined,
     recover: async (dead: string) => {
       if (recovered.push(dead) < 3) throw new Error("database is away");
       return 1;
@@ -232,7 +232,7 @@ test("a dead one that was taken without an answer is asked for again", async () 
   const engine = {
     executor: "a",
     handOver: async () => undefined,
-    give: async () => undefined,
+    reassign: async () => undefined,
     recover: async (dead: string) => recovered.push(dead),
   };
   const a = await world.member("a", { engine, leases: { ...world.leases, takeDead } });
@@ -276,7 +276,7 @@ test("what a lost one wrote after its jobs were recovered is found all the same"
       executor: "a",
       recover: (dead) => engine.recover(dead),
       // A row that was on its way to the database when the lease ran out.
-      give: (ids, to) => engine.give(ids, to),
+      reassign: (ids, to) => engine.reassign(ids, to),
       handOver: async () => {
         await vi.waitUntil(() => isLate, soon);
         await engine.start("s/late");

@@ -33,7 +33,7 @@ function feedsOf(world: Pick<World, "parts">, options: { tidyMs?: number } = {})
   return createSessionFeeds({
     ...world.parts,
     ...options,
-    limits: { turns: 20 },
+    limits: { snapshotTurns: 20 },
     addressesOf: () => (blob) => blob,
     onError: (error) => {
       throw error;
@@ -131,7 +131,7 @@ test("nor does a turn of many blocks, nor one that only the archive has", async 
     const longest = await held(async () => {
       viewer = new TestViewer(choice(dialect, "sse"));
       const feeds = feedsOf(world);
-      const wish = { choice: choice(dialect, "sse"), after: "0-0", until: "t" };
+      const wish = { format: choice(dialect, "sse"), after: "0-0", untilTurnEnd: "t" };
       const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
       const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayContext;
       viewer.subscription = subscribeToTurn(parts, world.ref, wish, viewer);
@@ -153,7 +153,7 @@ test("a turn from the archive waits for a client that reads slowly, and is all t
   const read = async (isSlow: boolean): Promise<readonly unknown[]> => {
     const viewer = new TestViewer(choice("blocks", "sse"), { maxQueued: 20_000 });
     if (isSlow) viewer.clog();
-    const wish = { choice: choice("blocks", "sse"), after: "0-0", until: "t" };
+    const wish = { format: choice("blocks", "sse"), after: "0-0", untilTurnEnd: "t" };
     viewer.subscription = subscribeToTurn(parts, world.ref, wish, viewer);
     await until(() => {
       const { length } = viewer.sends;
@@ -214,9 +214,9 @@ test("an idle session holds next to nothing", async () => {
     await world.append(...turnOf("t", 50, "x".repeat(1_000)));
     viewers.push(viewer);
   }
-  expect(feeds.size().sessions).toBe(100);
-  expect(feeds.size().bytes).toBeGreaterThan(100_000);
-  await until(() => feeds.size().bytes === 0);
+  expect(feeds.stats().sessions).toBe(100);
+  expect(feeds.stats().bytes).toBeGreaterThan(100_000);
+  await until(() => feeds.stats().bytes === 0);
   setFlagsFromString("--expose-gc");
   const gc = runInNewContext("gc") as () => void;
   gc();

@@ -32,9 +32,9 @@ export class ExactViewer extends TestViewer {
     this.#head = options.head;
   }
 
-  override told(told: SubscribedInfo): void {
+  override onSubscribed(told: SubscribedInfo): void {
     this.heads.push(this.#head());
-    super.told(told);
+    super.onSubscribed(told);
   }
 }
 

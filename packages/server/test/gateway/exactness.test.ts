@@ -39,7 +39,7 @@ async function stage(
   const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
   const feeds = createSessionFeeds({
     ...world.parts,
-    limits: { turns: 20 },
+    limits: { snapshotTurns: 20 },
     addressesOf: () => (blob) => `https://blobs.example/${blob}`,
     onError: () => undefined,
     ...options,
@@ -69,7 +69,7 @@ function talk(turns: number, words = 3): SessionEvent[] {
 test.for([0, 5])(
   "a turn that is over and not archived is there for who comes after a silence (%i)",
   async (archived) => {
-    const { world, feeds } = await stage({ tidyMs: 20 });
+    const { world, feeds } = await stage({ idleCleanupMs: 20 });
     const events = talk(1);
     await world.write(events.slice(0, archived));
     if (archived > 0) await archiveSession(world.parts, world.ref);
@@ -97,9 +97,9 @@ test("a message of long ago is found with its turn, and the turn with its end", 
   await world.write(talk(50, 1));
   await archiveSession(world.parts, world.ref);
   const signal = AbortSignal.timeout(30_000);
-  const { turn } = await feeds.turnOf(world.ref, "m-t2", signal);
+  const { turn } = await feeds.waitForTurnStart(world.ref, "m-t2", signal);
   expect(turn).toBe("t2");
-  expect((await feeds.ended(world.ref, "t2", signal)).turn.id).toBe("t2");
+  expect((await feeds.waitForTurnEnd(world.ref, "t2", signal)).turn.id).toBe("t2");
 });
 
 test("a message that was withdrawn before anybody asked is not waited for", async () => {
@@ -107,7 +107,7 @@ test("a message that was withdrawn before anybody asked is not waited for", asyn
   await world.write(talk(1));
   await world.append({ type: "message.add", message: "m-x", text: "No" });
   await world.append({ type: "message.remove", message: "m-x" });
-  await expect(feeds.turnOf(world.ref, "m-x", AbortSignal.timeout(30_000))).rejects.toMatchObject({
+  await expect(feeds.waitForTurnStart(world.ref, "m-x", AbortSignal.timeout(30_000))).rejects.toMatchObject({
     code: "NOT_FOUND",
   });
 });
@@ -127,17 +127,17 @@ test("a viewer that throws hurts nobody else", async () => {
     let sends = 0;
     feeds.subscribe(
       world.ref,
-      { choice: choice("native"), after: "0-0", ...(on === "ended" ? { until: "t1" } : {}) },
+      { format: choice("native"), after: "0-0", ...(on === "ended" ? { untilTurnEnd: "t1" } : {}) },
       {
-        outlet: {
+        sink: {
           send: () => {
             if (++sends > 1) boom("send");
             return "written";
           },
           end: () => undefined,
         },
-        told: () => boom("told"),
-        ended: () => boom("ended"),
+        onSubscribed: () => boom("told"),
+        onEnd: () => boom("ended"),
       },
     );
     return seen;
@@ -157,11 +157,11 @@ test("who leaves when told how it began gets nothing more", async () => {
   let sends = 0;
   const subscription = feeds.subscribe(
     world.ref,
-    { choice: choice("native"), after: null },
+    { format: choice("native"), after: null },
     {
-      outlet: { send: () => (sends++, "written"), end: () => undefined },
-      told: () => subscription.closed(),
-      ended: () => undefined,
+      sink: { send: () => (sends++, "written"), end: () => undefined },
+      onSubscribed: () => subscription.onClose(),
+      onEnd: () => undefined,
     },
   );
   await pause(30);
@@ -169,7 +169,7 @@ test("who leaves when told how it began gets nothing more", async () => {
 });
 
 test("a slow viewer of one turn whose place is trimmed meanwhile is told its end all the same", async () => {
-  const { world, feeds } = await stage({ tidyMs: 20 });
+  const { world, feeds } = await stage({ idleCleanupMs: 20 });
   const events = talk(1, 30);
   await world.write(events.slice(0, 10));
   const viewer = new TestViewer(choice("responses", "sse"), { maxQueued: 300 });
@@ -182,7 +182,7 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
     env: { now: () => 0 },
     onError: fail,
   };
-  const wish = { choice: choice("responses", "sse"), after: "0-0", until: "t1" };
+  const wish = { format: choice("responses", "sse"), after: "0-0", untilTurnEnd: "t1" };
   viewer.subscription = subscribeToTurn(parts as unknown as GatewayContext, world.ref, wish, viewer);
   await settled(viewer);
   viewer.clog();

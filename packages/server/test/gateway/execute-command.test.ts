@@ -35,25 +35,25 @@ describe("a command (W16)", () => {
     } as const;
     const acks = await Promise.all([run(send), run(send), run({ ...send, text: "other" })]);
     expect(new Set(acks.map((ack) => ack.user_message_id))).toEqual(new Set(["c.m-1"]));
-    expect(await parts.store.waiting.list(ref)).toMatchObject([
-      { id: "c.m-1", text: "VNM?", by: "an", files: [{ url: "https://x.test/a.pdf" }] },
+    expect(await parts.store.queuedMessages.list(ref)).toMatchObject([
+      { id: "c.m-1", text: "VNM?", userId: "an", files: [{ url: "https://x.test/a.pdf" }] },
     ]);
     expect(await parts.store.running.begin(ref, { turn: "t1" })).toMatchObject({
       options: { agent: "broker" },
     });
     await expect.poll(() => woken).toContain("turns");
     expect(await run(send)).toEqual({ user_message_id: "c.m-1" });
-    expect(await parts.store.waiting.list(ref)).toEqual([]);
+    expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
   });
 
   test("tells of an upload what people call it, and of another session's nothing", async () => {
     const body = (async function* () {
       yield new TextEncoder().encode("a,b");
     })();
-    const wish = { id: "u-1", name: "q3.csv", mediaType: "text/csv", body, by: "an" };
+    const wish = { id: "u-1", name: "q3.csv", mediaType: "text/csv", body, userId: "an" };
     const { url } = await uploadFile(parts, ref, wish);
     await run({ type: "send", client_message_id: "m", text: "", content_urls: [url, `${url}x`] });
-    const [message] = await parts.store.waiting.list(ref);
+    const [message] = await parts.store.queuedMessages.list(ref);
     expect(message?.files).toEqual([
       { url, name: "q3.csv", media_type: "text/csv", size: 3 },
       { url: `${url}x` },
@@ -76,7 +76,7 @@ describe("a command (W16)", () => {
     expect(await run({ type: "stop", message_id: "t1" })).toEqual({ receipt: "stopping", message_id: "t1" });
     expect(await run({ type: "stop" })).toEqual({ receipt: "already", message_id: "t1" });
     await expect.poll(() => woken).toContain("stops");
-    expect((await parts.store.running.get(ref))?.stop).toMatchObject({ by: "an" });
+    expect((await parts.store.running.get(ref))?.stop).toMatchObject({ userId: "an" });
   });
 
   test("decides once; who comes later hears what it is", async () => {
@@ -91,9 +91,9 @@ describe("a command (W16)", () => {
       word: "INTERACTION_CLOSED",
       message: "This approval is approved already, and stays so.",
     });
-    expect(await parts.store.allowances.list(ref)).toMatchObject([{ tool: "trade", by: "an" }]);
+    expect(await parts.store.allowances.list(ref)).toMatchObject([{ tool: "trade", userId: "an" }]);
     expect(await parts.store.interactions.changes(ref, key)).toMatchObject([
-      { status: "approved", by: "an" },
+      { status: "approved", userId: "an" },
     ]);
     const notes = await parts.store.audit.list(an.tenant, { after: 0, limit: 10 });
     const note = notes.find(({ action }) => action === "approval.approved");
@@ -134,7 +134,7 @@ describe("a command (W16)", () => {
     await run({ type: "submit", form_request_id: submitted, values: { email: "a@x.test" } });
     await run({ type: "decline", form_request_id: declined, reason: "no" });
     await run({ type: "decline", form_request_id: silent }, { goOn: false });
-    expect((await parts.store.waiting.list(ref)).map(({ resumes }) => resumes)).toEqual([
+    expect((await parts.store.queuedMessages.list(ref)).map(({ resumes }) => resumes)).toEqual([
       submitted,
       declined,
     ]);

@@ -56,7 +56,7 @@ function held(method: string, path: string, told: Told): Told {
     return told;
   }
   const found = router.find(method, path.split("?")[0] ?? path);
-  const schema = found.kind === "route" ? found.route.answer : undefined;
+  const schema = found.kind === "route" ? found.route.responseSchema : undefined;
   if (schema !== undefined) schema.parse(told.json);
   return told;
 }

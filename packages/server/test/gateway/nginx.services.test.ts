@@ -174,7 +174,10 @@ test("a turn without `stream` may last; who is given up on attaches with the sam
       body: JSON.stringify({ message: "take your time", stream: false }),
     });
   const patient = ask(patiently.url);
-  const message = await vi.waitUntil(async () => (await parts.store.waiting.list(world.ref))[0]?.id, 30_000);
+  const message = await vi.waitUntil(
+    async () => (await parts.store.queuedMessages.list(world.ref))[0]?.id,
+    30_000,
+  );
   await world.append({ type: "message.add", message, text: "take your time" }, ...turnStart(message));
   // The hasty one has waited for longer than the page's other routes may: so has the patient one.
   expect((await ask(hasty.url)).status).toBe(504);
@@ -184,7 +187,7 @@ test("a turn without `stream` may last; who is given up on attaches with the sam
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ response_id: "t1", final_text: "at last" });
   }
-  expect(await parts.store.waiting.list(world.ref)).toHaveLength(1);
+  expect(await parts.store.queuedMessages.list(world.ref)).toHaveLength(1);
 });
 
 test("commands pass over a socket", async () => {

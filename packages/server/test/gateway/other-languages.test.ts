@@ -20,7 +20,7 @@ let server: TestServer;
 beforeEach(async () => {
   stage = await Stage.open(memoryParts());
   const model = scriptedModel([[script.text(ANSWER, { chunk: 90, paceMs: 20 })]]);
-  await stage.worker([defineAgent({ name: "a", title: false, model })], { ttlMs: 20_000 });
+  await stage.worker([defineAgent({ name: "a", title: false, model })], { leaseTtlMs: 20_000 });
   server = await openServer(stage.parts, { actor: { ...stage.actor, user: "an" } });
 });
 

@@ -30,7 +30,7 @@ export class TestViewer implements Subscriber {
   readonly sends: number[] = [];
   end: SubscriptionEndReason | null = null;
   subscription: Subscription | null = null;
-  readonly outlet: FrameSink;
+  readonly sink: FrameSink;
   readonly #choice: StreamFormat;
   readonly #maxQueued: number;
   readonly #keepsNothing: boolean;
@@ -43,22 +43,26 @@ export class TestViewer implements Subscriber {
     this.#choice = of;
     this.#maxQueued = options.maxQueued ?? 64 * 1024;
     this.#keepsNothing = options.keepsNothing ?? false;
-    this.outlet = { send: (bytes) => this.#send(bytes), end: () => undefined };
+    this.sink = { send: (bytes) => this.#send(bytes), end: () => undefined };
   }
 
   watch(feeds: SessionFeeds, ref: SessionRef, after: string | null, untilTurn?: string): this {
-    const wish = { choice: this.#choice, after, ...(untilTurn === undefined ? {} : { until: untilTurn }) };
+    const wish = {
+      format: this.#choice,
+      after,
+      ...(untilTurn === undefined ? {} : { untilTurnEnd: untilTurn }),
+    };
     this.subscription = feeds.subscribe(ref, wish, this);
     return this;
   }
 
-  told(told: SubscribedInfo): void {
+  onSubscribed(told: SubscribedInfo): void {
     const note = () => void this.beginnings.push({ ...told, after: this.frames.length });
     if (this.#queue.length > 0) this.#queue.push(note);
     else note();
   }
 
-  ended(reason: SubscriptionEndReason): void {
+  onEnd(reason: SubscriptionEndReason): void {
     this.end = reason;
   }
 
@@ -82,10 +86,10 @@ export class TestViewer implements Subscriber {
     }
     if (this.#dropped) {
       this.#dropped = false;
-      this.subscription?.drained();
+      this.subscription?.onDrain();
       return;
     }
-    if (queue.length > 0) this.subscription?.flushed();
+    if (queue.length > 0) this.subscription?.onFlush();
   }
 
   get isDropped(): boolean {
@@ -93,7 +97,7 @@ export class TestViewer implements Subscriber {
   }
 
   close(): void {
-    this.subscription?.closed();
+    this.subscription?.onClose();
   }
 
   #send(bytes: Uint8Array): SendResult {

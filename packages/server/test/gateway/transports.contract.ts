@@ -21,7 +21,7 @@ export function doorsContract(door: DoorName, makeParts?: () => Promise<StagePar
     let parts: StageParts | undefined;
     beforeAll(async () => {
       parts = await makeParts?.();
-      server = await openDoor(door, parts, { origins: [PAGE], limits: { bodyBytes: 10_000 } });
+      server = await openDoor(door, parts, { allowedOrigins: [PAGE], limits: { maxBodyBytes: 10_000 } });
     });
     afterAll(async () => {
       await server.close();

@@ -25,7 +25,7 @@ export function titles(...texts: string[]): EventDraft[] {
 /** A session whose log begins with epoch 7, claimed by `w1`. */
 export async function begun(log: Log): Promise<string> {
   const session = randomUUID();
-  await log.claim(session, { epoch: 7, writer: "w1", event: sessionStart(session), floor: "0-0" });
+  await log.claim(session, { epoch: 7, writer: "w1", event: sessionStart(session), archivedUpTo: "0-0" });
   return session;
 }
 

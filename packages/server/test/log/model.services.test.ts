@@ -15,7 +15,7 @@ import { readAll, takeover, titles } from "./drafts.ts";
 let redis: Log;
 beforeAll(async () => {
   const url = sharedRedisUrl();
-  redis = await createRedisLog({ url, prefix: freshPrefix(), now: () => 1, patienceMs: 30_000 });
+  redis = await createRedisLog({ url, keyPrefix: freshPrefix(), now: () => 1, responseTimeoutMs: 30_000 });
 });
 afterAll(() => redis.close());
 
@@ -37,8 +37,8 @@ const asks: fc.Arbitrary<[string, Ask]> = fc.oneof(
       .record({
         epoch,
         writer,
-        floor: cursor,
-        repeat: fc.boolean(),
+        archivedUpTo: cursor,
+        isRetry: fc.boolean(),
         last: fc.option(fc.oneof(cursor, fc.constant("the end")), { nil: null }),
       })
       .map(
@@ -46,7 +46,7 @@ const asks: fc.Arbitrary<[string, Ask]> = fc.oneof(
           [
             `claim ${JSON.stringify({ last, ...claim })}`,
             async (log, session) => {
-              const end = (await log.head(session))?.last ?? claim.floor;
+              const end = (await log.head(session))?.last ?? claim.archivedUpTo;
               const after = last === null ? {} : { last: last === "the end" ? end : last };
               return log.claim(session, { ...claim, ...after, event: takeover() });
             },
@@ -61,7 +61,7 @@ const asks: fc.Arbitrary<[string, Ask]> = fc.oneof(
         counter,
         events,
         epoch: fc.option(epoch, { nil: null }),
-        repeat: fc.boolean(),
+        isRetry: fc.boolean(),
         since: fc.option(cursor, { nil: null }),
       })
       .map(
@@ -122,8 +122,8 @@ test("Redis and memory answer alike, whatever is asked in whatever order", { tim
     fc.asyncProperty(fc.array(asks, { minLength: 1, maxLength: 30 }), async (list) => {
       const session = randomUUID();
       const memory = createMemoryLog({ now: () => 1 });
-      await redis.claim(session, { epoch: 1, writer: "w1", event: takeover(), floor: "0-0" });
-      await memory.claim(session, { epoch: 1, writer: "w1", event: takeover(), floor: "0-0" });
+      await redis.claim(session, { epoch: 1, writer: "w1", event: takeover(), archivedUpTo: "0-0" });
+      await memory.claim(session, { epoch: 1, writer: "w1", event: takeover(), archivedUpTo: "0-0" });
       for (const [name, ask] of list) {
         const wanted = await answerOf(ask, memory, session);
         expect(await answerOf(ask, redis, session), name).toEqual(wanted);

@@ -71,7 +71,7 @@ async function write(log: Log, session: string, tally: Tally): Promise<void> {
   let isOver = false;
   for (let epoch = 1; epoch <= CLAIMS; epoch++) {
     const event = epoch === 1 ? sessionStart(session) : takeover();
-    const { last } = await log.claim(session, { epoch, writer: `w${epoch}`, event, floor: "0-0" });
+    const { last } = await log.claim(session, { epoch, writer: `w${epoch}`, event, archivedUpTo: "0-0" });
     tally.acknowledged.set(`${epoch}-${last}`, event.type);
     if (epoch > 1) tally.takeovers++;
     // The one before is alive: it is in the middle of an append, and finds out by being refused.
@@ -115,7 +115,7 @@ test(
   async () => {
     const redis = await startRedis();
     const proxy = await startProxy({ to: { host: "127.0.0.1", port: redis.port } });
-    const writing = await createRedisLog({ url: redis.url, patienceMs: 60_000 });
+    const writing = await createRedisLog({ url: redis.url, responseTimeoutMs: 60_000 });
     const reading = await createRedisLog({ url: `redis://127.0.0.1:${proxy.port}` });
     const tally: Tally = { acknowledged: new Map(), takeovers: 0, zombieTries: 0, fenced: 0, reconnects: 0 };
     let cuts = 0;

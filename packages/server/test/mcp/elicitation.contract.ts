@@ -81,7 +81,7 @@ export function elicitationContract(
         titledMultipleSelectEnum: ["fish-1", "fish-3"],
         legacyTitledEnum: "pet-2",
       };
-      await submitForm(stage.parts, ref, { form: form.form, values, by: stage.actor.user });
+      await submitForm(stage.parts, ref, { form: form.form, values, userId: stage.actor.user });
       const turn = await stage.ended(ref, ({ number }) => number === 2);
       expect(turn.status).toBe("end_turn");
       expect(rawAnswer()).toEqual({
@@ -100,7 +100,7 @@ export function elicitationContract(
     it("that is declined says so to the server", async () => {
       const ref = await start();
       const { form } = await waiting(ref);
-      await declineForm(stage.parts, ref, { form, by: stage.actor.user });
+      await declineForm(stage.parts, ref, { form, userId: stage.actor.user });
       const turn = await stage.ended(ref, ({ number }) => number === 2);
       expect(turn.status).toBe("end_turn");
       expect(rawAnswer()).toEqual({ action: "decline" });
@@ -121,7 +121,7 @@ export function elicitationContract(
       expect(turn.status).toBe("end_turn");
       expect(outline(turn)).toContain(`result ${ASK} error This did not work.`);
       const late = await submitForm(stage.parts, ref, { form, values: { name: "late" } });
-      expect(late.won).toBe(false);
+      expect(late.applied).toBe(false);
     });
 
     it("is shown to nobody but the person whose call it is", async () => {

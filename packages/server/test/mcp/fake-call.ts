@@ -13,7 +13,7 @@ export class Caller {
   constructor(
     source: ToolSource,
     calls: readonly Wanted[] | ((step: ScriptCall) => Wanted),
-    limits: { toolMs?: number } = {},
+    limits: { toolTimeoutMs?: number } = {},
   ) {
     this.agent = defineAgent({
       name: "caller",
@@ -23,7 +23,7 @@ export class Caller {
           typeof calls === "function" ? (step.step === 0 ? calls(step) : undefined) : calls[step.step];
         return wanted === undefined ? [script.text("done")] : [script.toolCall(wanted[0], wanted[1] ?? {})];
       }),
-      sources: [source],
+      toolSources: [source],
       limits,
     });
   }

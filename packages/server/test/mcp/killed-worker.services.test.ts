@@ -34,7 +34,7 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
     });
     const caller = hangingCaller(pids);
     // It looks for the dead one every two seconds.
-    await stage.worker([caller.agent], { ttlMs: 6_000 });
+    await stage.worker([caller.agent], { leaseTtlMs: 6_000 });
     child.kill("SIGKILL");
     const turn = await stage.ended(ref, () => true, 90_000);
     expect(turn.status).toBe("end_turn");

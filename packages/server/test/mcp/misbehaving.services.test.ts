@@ -37,7 +37,11 @@ function odd(env: Record<string, string> = {}, more: Partial<McpServerOptions> =
   return { name: "odd", ...oddStdio({ ODD_PIDS: pidFile(), ...env }), ...more };
 }
 
-async function play(options: McpServerOptions, calls: readonly Wanted[], limits: { toolMs?: number } = {}) {
+async function play(
+  options: McpServerOptions,
+  calls: readonly Wanted[],
+  limits: { toolTimeoutMs?: number } = {},
+) {
   const caller = new Caller(mcpServer(options), calls, limits);
   const worker = await stage.worker([caller.agent]);
   const ref = await stage.session();
@@ -69,7 +73,7 @@ describe("a server", () => {
   });
 
   it("that never answers a call is given up after the tool's time, and hears of it", async () => {
-    const { caller } = await play(odd(), [["odd_hang"], ["odd_heard"]], { toolMs: 3_000 });
+    const { caller } = await play(odd(), [["odd_hang"], ["odd_heard"]], { toolTimeoutMs: 3_000 });
     expect(caller.results[0]).toBe("The tool took longer than 3 s and was stopped.");
     expect(caller.results[1]).toContain("notifications/cancelled");
   });
@@ -96,7 +100,7 @@ describe("a server", () => {
     const [pid = 0, ...others] = pids();
     expect(others).toEqual([]);
     expect(isAlive(pid)).toBe(true);
-    await worker.leave();
+    await worker.shutdown();
     await stage.until(ref, 30_000, () => (isAlive(pid) ? null : true));
   });
 

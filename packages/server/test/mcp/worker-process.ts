@@ -27,7 +27,7 @@ if (process.argv[2] !== undefined) {
     signals,
     engine,
     agents: [hangingCaller(pids).agent],
-    ttlMs: 5_000,
-    sweepMs: 100,
+    leaseTtlMs: 5_000,
+    pollIntervalMs: 100,
   });
 }

@@ -17,8 +17,8 @@ export async function doomedTurn(cast: () => Agent, death: Death) {
   const died: string[] = [];
   const mortality = new Mortality(death, (name) => died.push(name));
   const { log, store, signals } = mortalParts(parts, mortality);
-  await stage.doomed([cast()], { log, store, signals, sweepMs: 20, onError: () => {} });
+  await stage.doomed([cast()], { log, store, signals, pollIntervalMs: 20, onError: () => {} });
   const message = await stage.send(ref, "go");
-  await stage.worker([cast()], { sweepMs: 20 });
+  await stage.worker([cast()], { pollIntervalMs: 20 });
   return { parts, stage, ref, message, died, mortality };
 }

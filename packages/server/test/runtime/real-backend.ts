@@ -23,9 +23,9 @@ export async function partsOn(
   await migrate(db);
   await migrateEngine(databaseUrl);
   return {
-    log: await createRedisLog({ url: redisUrl, prefix }),
+    log: await createRedisLog({ url: redisUrl, keyPrefix: prefix }),
     store: createPostgresStore(db, { leases: openDatabase({ url: databaseUrl, max: 2 }) }),
-    signals: createRedisSignals({ url: redisUrl, prefix }),
+    signals: createRedisSignals({ url: redisUrl, keyPrefix: prefix }),
     engine: (hooks) => createDbosEngine({ ...hooks, databaseUrl }),
   };
 }

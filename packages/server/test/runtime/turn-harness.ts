@@ -69,9 +69,9 @@ export class Stage {
       signals,
       engine: this.parts.engine ?? ((hooks) => createMemoryEngine({ ...hooks, hub: this.hub })),
       agents,
-      sweepMs: 100,
+      pollIntervalMs: 100,
       // Long: on a machine that stops for seconds a short lease would only be lost. Whoever is to die says how soon it's missed.
-      ttlMs: 60_000,
+      leaseTtlMs: 60_000,
       onError: (error, about) => this.errors.push({ error, about }),
       ...options,
     });
@@ -96,12 +96,12 @@ export class Stage {
     options: { agent?: string; mode?: "agent" | "chat" } = {},
   ): Promise<string> {
     const id = `m-${randomUUID()}`;
-    await sendMessage(this.parts, ref, { id, text, by: this.actor.user, options });
+    await sendMessage(this.parts, ref, { id, text, userId: this.actor.user, options });
     return id;
   }
 
   stop(ref: SessionRef, turn?: string) {
-    return stopTurn(this.parts, ref, { by: this.actor.user, ...(turn === undefined ? {} : { turn }) });
+    return stopTurn(this.parts, ref, { userId: this.actor.user, ...(turn === undefined ? {} : { turn }) });
   }
 
   /** Sends, and waits until that turn has ended. */
@@ -172,7 +172,7 @@ export class Stage {
   }
 
   async close(): Promise<void> {
-    for (const worker of this.#workers) await worker.leave();
+    for (const worker of this.#workers) await worker.shutdown();
     await this.parts.signals.close();
     await this.parts.log.close();
     await this.parts.store.close();

@@ -11,7 +11,7 @@ sessionContract(
   "Redis and PostgreSQL",
   async () => {
     const { store } = await postgresHarness();
-    return { log: await createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix() }), store };
+    return { log: await createRedisLog({ url: sharedRedisUrl(), keyPrefix: freshPrefix() }), store };
   },
   30,
 );
@@ -20,7 +20,7 @@ handoffContract(
   "Redis and PostgreSQL",
   async () => {
     const { store } = await postgresHarness();
-    return { log: await createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix() }), store };
+    return { log: await createRedisLog({ url: sharedRedisUrl(), keyPrefix: freshPrefix() }), store };
   },
   15,
 );

@@ -83,16 +83,16 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
                 if (move === 3) await archiveSession(parts, world.ref);
                 if (move !== undefined && move >= 4) {
                   const turns = move - 3;
-                  const { state, withoutLog } = await readHistory(parts, world.ref, { turns });
-                  expect(withoutLog).toBeNull();
+                  const { state, logUnavailableReason } = await readHistory(parts, world.ref, { turns });
+                  expect(logUnavailableReason).toBeNull();
                   expect(plain(state, turns)).toEqual(plain(world.folded(), turns));
                 }
               });
               await archiveSession(parts, world.ref);
               await trimLog(parts, world.ref);
-              const { state, cursor, floor } = await readHistory(parts, world.ref, { turns: 100 });
+              const { state, cursor, archivedUpTo } = await readHistory(parts, world.ref, { turns: 100 });
               expect(plain(state)).toEqual(plain(world.folded()));
-              expect(cursor).toBe(floor);
+              expect(cursor).toBe(archivedUpTo);
               expect(plain(await refolded(world))).toEqual(plain(world.folded()));
               // Repeating it changes nothing.
               expect(await archiveSession(parts, world.ref)).toEqual({ cursor, events: 0, isWaiting: false });
@@ -139,8 +139,11 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         let looks = 0;
         const looking = async () => {
           while (!work.done) {
-            const { state, withoutLog } = await readHistory(parts, world.ref, { turns: 3, tries: 50 });
-            expect(withoutLog).toBeNull();
+            const { state, logUnavailableReason } = await readHistory(parts, world.ref, {
+              turns: 3,
+              maxAttempts: 50,
+            });
+            expect(logUnavailableReason).toBeNull();
             // The log may be ahead of what its writer knows to have written.
             while (world.events.length < state.seq) await new Promise((resolve) => setTimeout(resolve, 1));
             expect(plain(state, 3)).toEqual(plain(world.folded(state.seq), 3));
@@ -170,7 +173,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         await world.append(title("lost"));
         await parts.log.remove(world.ref.session);
         const history = await readHistory(parts, world.ref);
-        expect(history).toMatchObject({ withoutLog: "missing", cursor: history.floor });
+        expect(history).toMatchObject({ logUnavailableReason: "missing", cursor: history.archivedUpTo });
         expect(history.state.title).toBe("kept");
         const { epoch, cursor } = await claimIdleSession(parts, world.ref, "gateway");
         expect(cursor).toBe(`${epoch}-3`);
@@ -377,7 +380,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
         const { store, log } = parts;
         const appendAs = (key: string) => {
           const events = [title(`decided ${key}`)];
-          return log.append(world.ref.session, { writer: `o/${key}`, counter: 0, events, repeat: true });
+          return log.append(world.ref.session, { writer: `o/${key}`, counter: 0, events, isRetry: true });
         };
         // Brought by its writer.
         await store.outbox.add(world.ref, row("a"));
@@ -490,7 +493,7 @@ export function sessionContract(name: string, makeParts: MakeParts, runs: number
           epoch: 1e14,
           writer: "zombie",
           event: title("canary"),
-          floor: "0-0",
+          archivedUpTo: "0-0",
         });
         await finishErasures(parts);
         expect(await parts.log.head(session)).toBeNull();

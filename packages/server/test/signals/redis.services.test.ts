@@ -16,12 +16,15 @@ signalsContract("Redis", async () => {
 signalsContract("Redis Cluster, each at another node", async () => {
   const prefix = freshPrefix();
   const urls = sharedClusterNodes().map(({ url }) => url);
-  return [createRedisSignals({ url: urls, prefix }), createRedisSignals({ url: urls.toReversed(), prefix })];
+  return [
+    createRedisSignals({ url: urls, keyPrefix: prefix }),
+    createRedisSignals({ url: urls.toReversed(), keyPrefix: prefix }),
+  ];
 });
 
 test("flow again by themselves after the server was killed and started again", async () => {
   const redis = await startRedis({ appendOnly: false });
-  const options = { url: redis.url, pulseMs: 100, patienceMs: 500 };
+  const options = { url: redis.url, healthCheckMs: 100, responseTimeoutMs: 500 };
   const [here, there] = [createRedisSignals(options), createRedisSignals(options)];
   const heard: string[] = [];
   there.listen("a", (text) => heard.push(text));
@@ -47,10 +50,10 @@ test("flow again by themselves after the server was killed and started again", a
 test("go to another server where the first is not there, and never throw where none is", async () => {
   const prefix = freshPrefix();
   const dead = "redis://127.0.0.1:1";
-  const here = createRedisSignals({ url: [dead, sharedRedisUrl()], prefix });
-  const there = createRedisSignals({ url: sharedRedisUrl(), prefix });
+  const here = createRedisSignals({ url: [dead, sharedRedisUrl()], keyPrefix: prefix });
+  const there = createRedisSignals({ url: sharedRedisUrl(), keyPrefix: prefix });
   await connect(here, there, "a");
-  const alone = createRedisSignals({ url: dead, prefix });
+  const alone = createRedisSignals({ url: dead, keyPrefix: prefix });
   const heard: string[] = [];
   there.listen("a", (text) => heard.push(text));
   alone.listen("a", () => undefined);

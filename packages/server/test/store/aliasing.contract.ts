@@ -48,10 +48,10 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       await store().uploads.complete(ref, "u", 1);
       const files = [{ url: "https://example.com/a" }];
       const options = { agent: ["a"] };
-      await store().waiting.add(ref, { id: "m0", text: "t", files, options });
+      await store().queuedMessages.add(ref, { id: "m0", text: "t", files, options });
       spoil(await store().running.begin(ref, { turn: "t" }));
       spoil(await store().running.requestStop(ref, { by: "an" }));
-      await store().waiting.add(ref, { id: "m", text: "t", files, options });
+      await store().queuedMessages.add(ref, { id: "m", text: "t", files, options });
       const value = { done: ["a"] };
       await store().journal.write(ref, { turn: "t", key: "k", value, epoch: 1e14, kept: true });
       const subject = { session: ref.session };
@@ -96,7 +96,7 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         () => store().attachments.pieces(ref, "a", { from: 0, limit: 5 }),
         () => store().uploads.get(ref, "u"),
         () => store().uploads.chunk(ref, "u", 0),
-        () => store().waiting.list(ref),
+        () => store().queuedMessages.list(ref),
         () => store().running.get(ref),
         () => store().running.unattempted({ olderThanMs: 0, limit: 5 }),
         () => store().journal.read(ref, "t"),

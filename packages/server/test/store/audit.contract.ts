@@ -115,10 +115,10 @@ export function auditContract(name: string, makeStore: MakeStore): void {
 
     test("erasing a session, a person and the tenant leaves the chain whole and nobody's name in it", async () => {
       const { actor, ref } = await newSession(store());
-      const number = await store().people.numberOf(actor.tenant, actor.user);
+      const number = await store().userNumbers.numberOf(actor.tenant, actor.user);
       await add(actor.tenant, ref.session, number);
       await store().sessions.remove(ref);
-      await store().people.forget(actor.tenant, actor.user);
+      await store().userNumbers.forget(actor.tenant, actor.user);
       await add(actor.tenant, ref.session);
       await store().tenants.remove(actor.tenant);
       expect(await verifyTenantAudit(store().audit, actor.tenant)).toMatchObject({

@@ -131,7 +131,7 @@ test("people who decided in each other's sessions can be erased at once", async 
     for (const by of users) {
       await store.interactions.request(ref, anInteraction("approval", { id: by }));
       await store.interactions.change(ref, { id: by, to: "approved", by });
-      await store.waiting.add(ref, { id: by, text: "t", by });
+      await store.queuedMessages.add(ref, { id: by, text: "t", by });
     }
   }
   const gone = await Promise.all(users.map((user) => other.sessions.removeUser(tenant, user)));
@@ -155,7 +155,7 @@ test("a payment request is cancelled or gets its order, never both", async () =>
       sleep(race >= 40 && race % 2 === 1 ? 500 : race % 10)
         .then(() => store.interactions.change(ref, { id: asked.id, to: "cancelled" }))
         .then(
-          ({ won }) => won,
+          ({ applied }) => applied,
           () => false,
         ),
     ]);

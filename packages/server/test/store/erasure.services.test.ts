@@ -36,12 +36,12 @@ async function sayIt({ store }: PostgresHarness, tenant: string, user: string) {
   const writer = new LogWriter().session().begin(CANARY).text([CANARY], { final: true }).end();
   await store.archive.write(ref, batchOf(writer.events));
   await store.epochs.next(ref, { seen: 1, by: "worker", reason: CANARY });
-  await store.waiting.add(ref, { id: "m", text: CANARY, by: user });
+  await store.queuedMessages.add(ref, { id: "m", text: CANARY, by: user });
   await store.running.begin(ref, { turn: `t-${CANARY}` });
   await store.running.requestStop(ref, { by: user });
   const { epoch } = await store.epochs.next(ref, { seen: 1, by: "worker", reason: CANARY });
   await store.journal.write(ref, { turn: "t", key: "k", value: { said: CANARY }, epoch, kept: true });
-  await store.waiting.add(ref, { id: "m2", text: CANARY, by: user, options: { agent: CANARY } });
+  await store.queuedMessages.add(ref, { id: "m2", text: CANARY, by: user, options: { agent: CANARY } });
   await store.outbox.add(ref, { key: CANARY, draft: { type: "session.update", title: CANARY } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
   await store.memories.save(actor, { id: "m", text: CANARY });

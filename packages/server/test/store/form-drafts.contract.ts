@@ -54,7 +54,7 @@ export function formDraftsContract(name: string, makeStore: MakeStore): void {
             store().interactions.change(ref, { id: form.id, to }),
           ),
         );
-        expect(results.filter(({ won }) => won)).toHaveLength(1);
+        expect(results.filter(({ applied }) => applied)).toHaveLength(1);
         expect(await store().interactions.changes(ref, form.id)).toHaveLength(1);
       }
     });

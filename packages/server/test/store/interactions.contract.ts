@@ -74,8 +74,8 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
           if (timed) await wait(2);
           const result = await store().interactions.change(ref, { id: request.id, to });
           const legal = TRANSITIONS[kind]["pending"]?.includes(to) ?? false;
-          expect([kind, to, result.won]).toEqual([kind, to, legal]);
-          if (!result.won) expect(result.why).toBe("status");
+          expect([kind, to, result.applied]).toEqual([kind, to, legal]);
+          if (!result.applied) expect(result.reason).toBe("status");
         }
       }
     });
@@ -125,7 +125,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
         const results = await Promise.all(
           wishes.map((to) => store().interactions.change(ref, { id: request.id, to })),
         );
-        expect(results.filter(({ won }) => won)).toHaveLength(1);
+        expect(results.filter(({ applied }) => applied)).toHaveLength(1);
         expect(await store().interactions.changes(ref, request.id)).toHaveLength(1);
       }
     });
@@ -154,7 +154,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       await store().interactions.request(ref, early);
       const tooEarly = await store().interactions.change(ref, { id: early.id, to: "timed_out" });
       expect(tooEarly).toMatchObject({ won: false, why: "early" });
-      if (tooEarly.won) return;
+      if (tooEarly.applied) return;
       const left = (tooEarly.current.deadline ?? 0) - tooEarly.at;
       expect(left > 0 && left <= 60_000).toBe(true);
       expect(await store().interactions.change(ref, { id: early.id, to: "rejected" })).toMatchObject({

@@ -69,7 +69,7 @@ test("nothing is left of a person, and the audit still holds", async () => {
     output_tokens: 1,
     total_tokens: 2,
   });
-  const actor = await store.people.numberOf(tenant, user);
+  const actor = await store.userNumbers.numberOf(tenant, user);
   await store.audit.add(tenant, { actor, action: "approval.reject", subject: { interaction: approval.id } });
   await store.interactions.request(other.ref, anInteraction("form"));
 
@@ -86,7 +86,7 @@ test("nothing is left of a person, and the audit still holds", async () => {
 
   await store.transaction(async (tx) => {
     await tx.sessions.removeUser(tenant, user);
-    await tx.people.forget(tenant, user);
+    await tx.userNumbers.forget(tenant, user);
     await tx.audit.add(tenant, { actor: null, action: "person.erase", subject: { person: `${actor}` } });
   });
   expect(await tablesWith(user)).toEqual([]);

@@ -44,12 +44,12 @@ test(`one winner in each of ${RACES} races of approve, edit, reject, time-out an
         const to = WISHES[(at + race) % WISHES.length] ?? "";
         return await (racers[at] as ClosableStore).transaction(async (tx) => {
           const result = await tx.interactions.change(ref, { id, to, body: { to } });
-          if (result.won) await tx.usage.add(ref.tenant, { key: id, ...NOTHING });
+          if (result.applied) await tx.usage.add(ref.tenant, { key: id, ...NOTHING });
           return result;
         });
       }),
     );
-    const won = results.filter((result) => result.won);
+    const won = results.filter((result) => result.applied);
     expect(won).toHaveLength(1);
     const status = won[0]?.interaction.status ?? "";
     expect(await harness.store.interactions.changes(ref, id)).toMatchObject([

@@ -28,15 +28,15 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
         await tx.sessions.rename(actor, ref.session, "New");
         await tx.outbox.add(ref, { key: "a", draft: title("New") });
         expect((await tx.sessions.get(actor, ref.session))?.title).toBe("New");
-        await tx.waiting.add(ref, { id: "m", text: "t" });
-        expect(await tx.waiting.take(ref)).toMatchObject({ id: "m" });
+        await tx.queuedMessages.add(ref, { id: "m", text: "t" });
+        expect(await tx.queuedMessages.take(ref)).toMatchObject({ id: "m" });
         await tx.sessions.remove(ref);
         throw new Error("changed my mind");
       });
       await expect(failing).rejects.toThrow("changed my mind");
       expect((await store.sessions.get(actor, ref.session))?.title).toBeNull();
       expect(await store.outbox.pending(soon)).toEqual([]);
-      expect(await store.waiting.list(ref)).toEqual([]);
+      expect(await store.queuedMessages.list(ref)).toEqual([]);
       expect(await store.sessions.pendingErasures(1000)).toEqual([]);
       const done = await store.transaction(async (tx) => {
         await tx.sessions.rename(actor, ref.session, "New");

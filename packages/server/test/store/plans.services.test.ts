@@ -85,7 +85,7 @@ const queries: Readonly<Record<string, Query>> = {
     store.archive.events(ref, { after: events / 2, limit: 50 }),
   "archive.events, last page": (store, _, events) =>
     store.archive.events(ref, { after: events - 300, limit: 50 }),
-  "waiting.list": (store) => store.waiting.list(ref),
+  "waiting.list": (store) => store.queuedMessages.list(ref),
   "running.get": (store) => store.running.get({ tenant, session: "s100" }),
   "running.attempt": (store) => store.running.attempt({ tenant, session: "s100" }, "t"),
   "running.requestStop": (store) => store.running.requestStop({ tenant, session: "s200" }, {}),

@@ -18,7 +18,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
   suite(name, "running turns", makeStore, (store, wait) => {
     const waiting = async (...texts: string[]) => {
       const made = await newSession(store());
-      for (const text of texts) await store().waiting.add(made.ref, { id: text, text });
+      for (const text of texts) await store().queuedMessages.add(made.ref, { id: text, text });
       return made;
     };
 
@@ -28,9 +28,9 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       const files = [{ url: "https://example.com/a" }];
       const options = { agent: "market", odd: "\0 \ud800", deep: [1, { a: null }] };
       const first = { id: "z", text: "first \0 \ud800", files, by: "an", resumes: "f1", options };
-      await store().waiting.add(ref, first);
-      await store().waiting.add(ref, { id: "a", text: "second" });
-      const [shown] = await store().waiting.list(ref);
+      await store().queuedMessages.add(ref, first);
+      await store().queuedMessages.add(ref, { id: "a", text: "second" });
+      const [shown] = await store().queuedMessages.list(ref);
       expect(shown).not.toHaveProperty("options");
       const turn = await store().running.begin(ref, { turn: "t1" });
       expect(turn).toEqual({
@@ -46,12 +46,12 @@ export function runningContract(name: string, makeStore: MakeStore): void {
         stop: null,
       });
       expect(await store().running.get(ref)).toEqual(turn);
-      expect((await store().waiting.list(ref)).map(({ id }) => id)).toEqual(["a"]);
+      expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["a"]);
       expect(await store().running.begin(ref, { turn: "t2" })).toBeNull();
       expect(await store().running.begin(ref, { turn: "t2", retries: "t0" })).toBeNull();
-      expect((await store().waiting.list(ref)).map(({ id }) => id)).toEqual(["a"]);
+      expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["a"]);
       // Told again, it doesn't wait again.
-      expect(await store().waiting.add(ref, first)).toBe("already");
+      expect(await store().queuedMessages.add(ref, first)).toBe("already");
       expect(await store().running.end(ref, "t1")).toBe(true);
       expect(await store().running.end(ref, "t1")).toBe(false);
       expect(await store().running.get(ref)).toBeNull();
@@ -65,7 +65,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       const turn = await store().running.begin(ref, { turn: "t2", retries: "t1", options: ["x"] });
       expect(turn).toMatchObject({ turn: "t2", retries: "t1", message: null, options: ["x"] });
       expect(await store().running.get(ref)).toEqual(turn);
-      expect(await store().waiting.list(ref)).toHaveLength(1);
+      expect(await store().queuedMessages.list(ref)).toHaveLength(1);
       await store().running.end(ref, "t2");
       const bare = await store().running.begin(ref, { turn: "t3", retries: "t1" });
       expect(bare).toMatchObject({ options: null, message: null });
@@ -73,7 +73,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
 
     test("a begin that is not committed gives the message and its options back", async () => {
       const { ref } = await newSession(store());
-      await store().waiting.add(ref, { id: "m", text: "t", options: { a: 1 } });
+      await store().queuedMessages.add(ref, { id: "m", text: "t", options: { a: 1 } });
       await expect(
         store().transaction(async (tx) => {
           await tx.running.begin(ref, { turn: "t1" });
@@ -90,7 +90,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
         Array.from({ length: 20 }, (_, n) => store().running.begin(ref, { turn: `t${n}` })),
       );
       expect(begun.filter((turn) => turn !== null)).toHaveLength(1);
-      expect((await store().waiting.list(ref)).map(({ id }) => id)).toEqual(["m2"]);
+      expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["m2"]);
     });
 
     test("attempts are counted, of the turn that runs", async () => {
@@ -107,7 +107,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       const { ref } = await waiting("m");
       await store().running.begin(ref, { turn: "t" });
       const { epoch } = await store().epochs.next(ref, { seen: 0, by: "w", reason: "test" });
-      const attempt = async () => (await store().running.attempt(ref, "t"))?.fruitless;
+      const attempt = async () => (await store().running.attempt(ref, "t"))?.attemptsWithoutProgress;
       const journal = (turn: string, key: string) =>
         store().journal.write(ref, { turn, key, value: 1, epoch });
       expect([await attempt(), await attempt(), await attempt()]).toEqual([1, 2, 3]);
@@ -126,7 +126,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
     test("an attempt that was handed over is forgiven, unless there was another since", async () => {
       const { ref } = await waiting("m");
       await store().running.begin(ref, { turn: "t" });
-      const fruitless = async () => (await store().running.get(ref))?.fruitless;
+      const fruitless = async () => (await store().running.get(ref))?.attemptsWithoutProgress;
       for (let n = 0; n < 3; n++) await store().running.attempt(ref, "t");
       await store().running.forgive(ref, { turn: "t", attempts: 2 });
       await store().running.forgive(ref, { turn: "other", attempts: 3 });
@@ -160,7 +160,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.requestStop(ref, { turn: "earlier" })).toEqual(over);
       await store().running.end(ref, "t");
       expect(await store().running.requestStop(ref, { turn: "t" })).toEqual(over);
-      await store().waiting.add(ref, { id: "m2", text: "t" });
+      await store().queuedMessages.add(ref, { id: "m2", text: "t" });
       // What was said to the one before is not said to the next.
       expect(await store().running.begin(ref, { turn: "t2" })).toMatchObject({ stop: null });
       expect(await store().running.requestStop(ref, {})).toEqual({ receipt: "stopping", turn: "t2" });
@@ -202,9 +202,9 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await mine(60_000)).toEqual([]);
       expect(await mine(0)).toEqual(refs);
       await store().running.begin(first, { turn: "t" });
-      await store().waiting.take(second);
-      await store().waiting.take(second);
-      await store().waiting.take(third);
+      await store().queuedMessages.take(second);
+      await store().queuedMessages.take(second);
+      await store().queuedMessages.take(third);
       expect(await mine(0)).toEqual([third, fourth]);
       await store().running.end(first, "t");
       expect(await mine(0)).toEqual([first, third, fourth]);
@@ -232,7 +232,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
 
     test("it goes with its session, and who is erased is no longer named in it", async () => {
       const { actor, ref } = await newSession(store());
-      await store().waiting.add(ref, { id: "m", text: "t", by: "guest" });
+      await store().queuedMessages.add(ref, { id: "m", text: "t", by: "guest" });
       await store().running.begin(ref, { turn: "t" });
       await store().running.requestStop(ref, { by: "stopper" });
       await store().sessions.removeUser(await newTenant(store()), "guest");
@@ -261,7 +261,9 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await code(store().running.begin(ref, { turn: "t", retries: "t0", options: huge }))).toBe(
         "TOO_LARGE",
       );
-      expect(await code(store().waiting.add(ref, { id: "m2", text: "t", options: huge }))).toBe("TOO_LARGE");
+      expect(await code(store().queuedMessages.add(ref, { id: "m2", text: "t", options: huge }))).toBe(
+        "TOO_LARGE",
+      );
       expect(await code(store().running.requestStop(ref, { by: "\ud800" }))).toBe("INVALID");
       expect(await code(store().running.requestStop(ref, { turn: "" }))).toBe("INVALID");
       expect(await code(store().running.attempt(ref, ""))).toBe("INVALID");

@@ -19,31 +19,31 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
     test("messages wait in the order they came, each id once for ever", async () => {
       const { ref } = await newSession(store);
       const files = [{ url: "https://example.com/a" }];
-      expect(await store.waiting.add(ref, { id: "z", text: "first \0 \ud800", files, by: "an" })).toBe(
+      expect(await store.queuedMessages.add(ref, { id: "z", text: "first \0 \ud800", files, by: "an" })).toBe(
         "added",
       );
-      expect(await store.waiting.add(ref, { id: "a", text: "second", resumes: "f1" })).toBe("added");
-      expect(await store.waiting.add(ref, { id: "z", text: "other" })).toBe("already");
-      const [first, second, ...more] = await store.waiting.list(ref);
+      expect(await store.queuedMessages.add(ref, { id: "a", text: "second", resumes: "f1" })).toBe("added");
+      expect(await store.queuedMessages.add(ref, { id: "z", text: "other" })).toBe("already");
+      const [first, second, ...more] = await store.queuedMessages.list(ref);
       expect(more).toEqual([]);
       expect(first).toMatchObject({ id: "z", text: "first \0 \ud800", files, by: "an", resumes: null });
       expect(second).toMatchObject({ id: "a", text: "second", files: [], by: null, resumes: "f1" });
-      expect(await store.waiting.take(ref)).toEqual(first);
-      expect(await store.waiting.remove(ref, "a")).toBe(true);
-      expect(await store.waiting.remove(ref, "a")).toBe(false);
-      expect(await store.waiting.take(ref)).toBeNull();
+      expect(await store.queuedMessages.take(ref)).toEqual(first);
+      expect(await store.queuedMessages.remove(ref, "a")).toBe(true);
+      expect(await store.queuedMessages.remove(ref, "a")).toBe(false);
+      expect(await store.queuedMessages.take(ref)).toBeNull();
       for (const id of ["z", "a"])
-        expect(await store.waiting.add(ref, { id, text: "again" })).toBe("already");
-      expect(await store.waiting.list(ref)).toEqual([]);
+        expect(await store.queuedMessages.add(ref, { id, text: "again" })).toBe("already");
+      expect(await store.queuedMessages.list(ref)).toEqual([]);
     });
 
     test("each message goes to one taker, in order", async () => {
       const { ref } = await newSession(store);
-      for (let n = 0; n < 20; n += 1) await store.waiting.add(ref, { id: `${n}`, text: "t" });
+      for (let n = 0; n < 20; n += 1) await store.queuedMessages.add(ref, { id: `${n}`, text: "t" });
       const order: string[] = [];
       const taken = await Promise.all(
         Array.from({ length: 30 }, async () => {
-          const message = await store.waiting.take(ref);
+          const message = await store.queuedMessages.take(ref);
           if (message !== null) order.push(message.id);
           return message;
         }),
@@ -55,9 +55,9 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
     test("of very many messages, those that are next are listed", async () => {
       const { ref } = await newSession(store);
       await store.transaction(async (tx) => {
-        for (let n = 0; n < 1001; n += 1) await tx.waiting.add(ref, { id: `${n}`, text: "t" });
+        for (let n = 0; n < 1001; n += 1) await tx.queuedMessages.add(ref, { id: `${n}`, text: "t" });
       });
-      const listed = await store.waiting.list(ref);
+      const listed = await store.queuedMessages.list(ref);
       expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 1000 }, (_, n) => `${n}`));
     });
 
@@ -77,14 +77,14 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
 
     test("a take that is not committed gives the message back", async () => {
       const { ref } = await newSession(store);
-      for (const id of ["a", "b"]) await store.waiting.add(ref, { id, text: "t" });
+      for (const id of ["a", "b"]) await store.queuedMessages.add(ref, { id, text: "t" });
       await expect(
         store.transaction(async (tx) => {
-          await tx.waiting.take(ref);
+          await tx.queuedMessages.take(ref);
           throw new Error("no turn");
         }),
       ).rejects.toThrow("no turn");
-      expect(await store.waiting.take(ref)).toMatchObject({ id: "a" });
+      expect(await store.queuedMessages.take(ref)).toMatchObject({ id: "a" });
     });
 
     test("a blob is stored once and read back byte by byte", async () => {

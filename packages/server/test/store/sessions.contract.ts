@@ -85,7 +85,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
         () => store.epochs.next(foreign, { seen: 0, by: "w", reason: "r" }),
         () => store.archive.header(foreign),
         () => store.archive.window(foreign, 5),
-        () => store.waiting.take(foreign),
+        () => store.queuedMessages.take(foreign),
         () => store.outbox.add(foreign, { key: "k", draft: { type: "session.update", title: "t" } }),
         () => store.blobs.put(foreign, { id: "b", mediaType: "t", body: new Uint8Array() }),
         () => store.shares.create({ ...actor, user: "else" }, ref.session),
@@ -152,11 +152,11 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
 
     test("an erased session is gone, and noted until its log is", async () => {
       const { actor, ref } = await newSession(store);
-      await store.waiting.add(ref, { id: "m", text: "hello" });
+      await store.queuedMessages.add(ref, { id: "m", text: "hello" });
       expect(await store.sessions.remove(ref)).toBe(true);
       expect(await store.sessions.remove(ref)).toBe(false);
       expect(await store.sessions.find(ref)).toBeNull();
-      expect(await store.waiting.list(ref)).toEqual([]);
+      expect(await store.queuedMessages.list(ref)).toEqual([]);
       const pending = async () => (await store.sessions.pendingErasures(1000)).map((e) => e.session);
       expect(await pending()).toContain(ref.session);
       await expect(store.sessions.create(actor, { id: ref.session })).rejects.toMatchObject({
@@ -166,7 +166,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(await store.sessions.erased(ref.session, { olderThanMs: 0 })).toBe(true);
       expect(await pending()).not.toContain(ref.session);
       await store.sessions.create(actor, { id: ref.session });
-      expect(await store.waiting.list(ref)).toEqual([]);
+      expect(await store.queuedMessages.list(ref)).toEqual([]);
     });
 
     test("a person's or a tenant's sessions are erased together", async () => {
@@ -233,12 +233,12 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       for (const at of [ref, foreign]) {
         await store.interactions.request(at, anInteraction("approval", { id: "i" }));
         await store.interactions.change(at, { id: "i", to: "approved", by: "gone" });
-        await store.waiting.add(at, { id: "m", text: "hello", by: "gone" });
-        await store.waiting.add(at, { id: "n", text: "hello", by: "here" });
+        await store.queuedMessages.add(at, { id: "m", text: "hello", by: "gone" });
+        await store.queuedMessages.add(at, { id: "n", text: "hello", by: "here" });
       }
       const named = async (at: typeof ref) => [
         ...(await store.interactions.changes(at, "i")).map(({ by }) => by),
-        ...(await store.waiting.list(at)).map(({ by }) => by),
+        ...(await store.queuedMessages.list(at)).map(({ by }) => by),
       ];
       expect(await store.sessions.removeUser(actor.tenant, "gone")).toEqual([]);
       expect(await named(ref)).toEqual([null, null, "here"]);

@@ -51,7 +51,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
         const failed = store().transaction((tx) =>
           Promise.all([
             tx.sessions.touch({ ...ref, session: "nothing" }),
-            tx.waiting.add(ref, { id: `${n}`, text: "t" }),
+            tx.queuedMessages.add(ref, { id: `${n}`, text: "t" }),
             tx.audit.add(tenant, { actor: null, action: "x", subject: {} }),
             tx.blobs.put(ref, { id: `${n}`, mediaType: "t", body: new Uint8Array(1) }),
           ]),
@@ -59,7 +59,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
         await expect(failed).rejects.toMatchObject({ code: "NOT_FOUND" });
       }
       await wait(50);
-      expect(await store().waiting.list(ref)).toEqual([]);
+      expect(await store().queuedMessages.list(ref)).toEqual([]);
       expect(await store().audit.head(tenant)).toBeNull();
       expect(await store().blobs.get(ref, "0")).toBeNull();
     });
@@ -79,9 +79,9 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
     test("what nobody waited for is part of it", async () => {
       const { actor, ref } = await newSession(store());
       await store().transaction(async (tx) => {
-        void tx.waiting.add(ref, { id: "m", text: "t" });
+        void tx.queuedMessages.add(ref, { id: "m", text: "t" });
       });
-      expect(await store().waiting.list(ref)).toHaveLength(1);
+      expect(await store().queuedMessages.list(ref)).toHaveLength(1);
       let lost: Promise<unknown> | undefined;
       const failed = store().transaction(async (tx) => {
         await tx.sessions.rename(actor, ref.session, "changed");

@@ -9,35 +9,35 @@ export function peopleContract(name: string, makeStore: MakeStore): void {
     test("a person has one number, in one tenant", async () => {
       const tenant = await newTenant(store());
       const other = await newTenant(store());
-      const number = await store().people.numberOf(tenant, "an");
-      expect(await store().people.numberOf(tenant, "an")).toBe(number);
-      expect(await store().people.numberOf(tenant, "binh")).not.toBe(number);
-      expect(await store().people.numberOf(other, "an")).not.toBe(number);
-      expect(await store().people.nameOf(tenant, number)).toBe("an");
-      expect(await store().people.nameOf(other, number)).toBeNull();
+      const number = await store().userNumbers.numberOf(tenant, "an");
+      expect(await store().userNumbers.numberOf(tenant, "an")).toBe(number);
+      expect(await store().userNumbers.numberOf(tenant, "binh")).not.toBe(number);
+      expect(await store().userNumbers.numberOf(other, "an")).not.toBe(number);
+      expect(await store().userNumbers.nameOf(tenant, number)).toBe("an");
+      expect(await store().userNumbers.nameOf(other, number)).toBeNull();
     });
 
     test("asked for at once by many, it is still one", async () => {
       const tenant = await newTenant(store());
       const numbers = await Promise.all(
-        Array.from({ length: 20 }, () => store().people.numberOf(tenant, "an")),
+        Array.from({ length: 20 }, () => store().userNumbers.numberOf(tenant, "an")),
       );
       expect(new Set(numbers).size).toBe(1);
     });
 
     test("who was forgotten is nobody, and somebody new when they return", async () => {
       const tenant = await newTenant(store());
-      const number = await store().people.numberOf(tenant, "an");
-      expect(await store().people.forget(tenant, "an")).toBe(true);
-      expect(await store().people.forget(tenant, "an")).toBe(false);
-      expect(await store().people.nameOf(tenant, number)).toBeNull();
-      expect(await store().people.numberOf(tenant, "an")).toBeGreaterThan(number);
+      const number = await store().userNumbers.numberOf(tenant, "an");
+      expect(await store().userNumbers.forget(tenant, "an")).toBe(true);
+      expect(await store().userNumbers.forget(tenant, "an")).toBe(false);
+      expect(await store().userNumbers.nameOf(tenant, number)).toBeNull();
+      expect(await store().userNumbers.numberOf(tenant, "an")).toBeGreaterThan(number);
     });
 
     test("bad names and unknown tenants are refused", async () => {
       const tenant = await newTenant(store());
-      await expect(store().people.numberOf(tenant, "a\0")).rejects.toMatchObject({ code: "INVALID" });
-      await expect(store().people.numberOf("nobody", "an")).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await expect(store().userNumbers.numberOf(tenant, "a\0")).rejects.toMatchObject({ code: "INVALID" });
+      await expect(store().userNumbers.numberOf("nobody", "an")).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
   });
 }

@@ -33,7 +33,7 @@ export class OwnHands implements Hands {
     const { parts, actor } = this.#stage;
     const named = files.map(({ url }) => ({ url: this.#served(url) }));
     const options = { agent: agent.name };
-    await sendMessage(parts, ref, { id, text, by: actor.user, options, files: named });
+    await sendMessage(parts, ref, { id, text, userId: actor.user, options, files: named });
     return id;
   }
 
@@ -48,11 +48,11 @@ export class OwnHands implements Hands {
     const wish = { key, by: stage.actor.user };
     const { store } = stage.parts;
     await stage.until(ref, PATIENCE_MS, () => store.interactions.byKey(ref, key));
-    const { won } =
+    const { applied } =
       "answers" in choice
         ? await answerQuestion(stage.parts, ref, { ...wish, ...choice })
         : await decideApproval(stage.parts, ref, { ...wish, ...choice });
-    if (!won) throw new Error(`${key} was decided by somebody else`);
+    if (!applied) throw new Error(`${key} was decided by somebody else`);
   }
 
   /** A reload shows the form and what was filled in so far; then the person makes up their mind. */
@@ -68,13 +68,21 @@ export class OwnHands implements Hands {
     if (!isDeepStrictEqual(shown, { status: "idle", asked: "form_request", draft }))
       throw new Error(`a reload shows ${JSON.stringify(shown)}`);
     const by = actor.user;
-    const refused = await submitForm(parts, ref, { form, values: bad, by }).catch((error: unknown) => error);
+    const refused = await submitForm(parts, ref, { form, values: bad, userId: by }).catch(
+      (error: unknown) => error,
+    );
     if (!(refused instanceof FormError)) throw new Error("the bad values were taken");
-    if ("decline" in then) await declineForm(parts, ref, { form, by, reason: then.decline });
+    if ("decline" in then) await declineForm(parts, ref, { form, userId: by, reason: then.decline });
     else {
-      await submitForm(parts, ref, { form, values: then.submit, by, goOn: false });
+      await submitForm(parts, ref, { form, values: then.submit, userId: by, goOn: false });
       const options = { agent: state.turns.last()?.agent ?? "" };
-      await sendMessage(parts, ref, { id: `${form}-next`, text: then.message, resumes: form, by, options });
+      await sendMessage(parts, ref, {
+        id: `${form}-next`,
+        text: then.message,
+        resumes: form,
+        userId: by,
+        options,
+      });
     }
     if ((await readFormDraft(parts, ref, form)) !== null) throw new Error("the draft is still there");
   }
@@ -83,7 +91,7 @@ export class OwnHands implements Hands {
   async reload(ref: SessionRef, at: Moment, turns: number): Promise<() => Promise<Reload>> {
     let track = trackHandoffPoint(emptyState);
     for (const event of await this.#stage.events(ref)) track = foldWithHandoffPoint(track, event);
-    const quiet = track.quiet ?? emptyState;
+    const quiet = track.handoff ?? emptyState;
     return () => this.#goOn(ref, at, quiet, turns);
   }
 

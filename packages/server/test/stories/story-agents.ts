@@ -75,11 +75,11 @@ export function agentOf(story: Story, gates: Gates, heard: Prompt[], told = stor
     name,
     model: scriptedModel(script, { modelId: model, sleep }),
     tools: Object.fromEntries(tools),
-    agents: Object.fromEntries(subs),
+    subAgents: Object.fromEntries(subs),
     shareThought: sharesThoughts,
     askUser: told.asksUser ?? false,
     requestForms: told.requestsForms ?? false,
-    retries: { tries: 1 },
+    retry: { maxAttempts: 1 },
     ...(label === undefined ? {} : { label }),
     ...(hasTitle ? {} : { title: false }),
   });

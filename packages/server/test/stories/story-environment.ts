@@ -53,7 +53,7 @@ export class Theatre {
       theatre.heard.set(story.name, prompts);
       return agentOf(story, gates, prompts);
     });
-    await stage.worker(agents, { words: WORDS, ttlMs: 10_000, fetch: { allow: [site.name] } });
+    await stage.worker(agents, { strings: WORDS, leaseTtlMs: 10_000, fetchPolicy: { allow: [site.name] } });
     return theatre;
   }
 

@@ -11,10 +11,10 @@ test("those who ask together share one answer, or one failure; later ones ask an
     if (asked === 2) throw new Error("not now");
     return asked;
   };
-  expect(await Promise.all([once.ask("a", question), once.ask("a", question)])).toEqual([1, 1]);
-  const failed = await Promise.allSettled([once.ask("a", question), once.ask("a", question)]);
+  expect(await Promise.all([once.run("a", question), once.run("a", question)])).toEqual([1, 1]);
+  const failed = await Promise.allSettled([once.run("a", question), once.run("a", question)]);
   expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  expect(await once.ask("a", question)).toBe(3);
-  expect(await Promise.all([once.ask("a", question), once.ask("b", question)])).toEqual([5, 5]);
+  expect(await once.run("a", question)).toBe(3);
+  expect(await Promise.all([once.run("a", question), once.run("b", question)])).toEqual([5, 5]);
   expect(asked).toBe(5);
 });

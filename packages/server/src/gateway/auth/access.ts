@@ -54,7 +54,7 @@ const asked = new WeakMap<Store, SingleFlight<Session | null>>();
 function byId(store: Store, { tenant, user }: Caller, id: string): Promise<Session | null> {
   const once = asked.get(store) ?? new SingleFlight();
   asked.set(store, once);
-  return once.ask(JSON.stringify([tenant, user, id]), () => store.sessions.get({ tenant, user }, id));
+  return once.run(JSON.stringify([tenant, user, id]), () => store.sessions.get({ tenant, user }, id));
 }
 
 async function byNumber(store: Store, caller: Caller, number: number) {

@@ -19,11 +19,11 @@ export async function closeRevokedConnections(
     if (expiresAt !== null && expiresAt <= now) expired.push(connection);
     else if (key !== null) used.add(key);
   }
-  for (const connection of expired) connection.leave("unauthenticated");
+  for (const connection of expired) connection.close("unauthenticated");
   const dead = await deadOf(keys, [...used]);
   if (dead.size === 0) return;
   const revoked = [...connections].filter(({ caller }) => caller.key !== null && dead.has(caller.key));
-  for (const connection of revoked) connection.leave("unauthenticated");
+  for (const connection of revoked) connection.close("unauthenticated");
 }
 
 async function deadOf(keys: Pick<Keys, "live">, used: readonly string[]): Promise<Set<string>> {

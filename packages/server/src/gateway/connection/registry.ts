@@ -12,11 +12,11 @@ export type DisconnectReason = "restart" | "unauthenticated";
 export interface Connection {
   readonly caller: Caller;
   /** What it makes us hold, in bytes: queued, and in its transport. */
-  readonly held: number;
+  readonly bufferedBytes: number;
   /** About once a second, with the time by `performance.now`. */
-  beat(now: number): void;
+  onHeartbeat(now: number): void;
   /** Tells the other side why, and goes. */
-  leave(why: DisconnectReason): void;
+  close(why: DisconnectReason): void;
   /** Ends it without a word. */
   destroy(): void;
 }
@@ -30,7 +30,7 @@ export class ConnectionRegistry {
   readonly #open = new Set<Connection>();
   readonly #onError: (error: unknown, about: string) => void;
   /** How long a round of visits takes. */
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
   #visits = this.#open.values();
   #visited = 0;
   #step = 0;
@@ -39,10 +39,10 @@ export class ConnectionRegistry {
 
   constructor(
     onError: (error: unknown, about: string) => void,
-    beatMs: number = DEFAULT_GATEWAY_LIMITS.beatMs,
+    heartbeatMs: number = DEFAULT_GATEWAY_LIMITS.heartbeatMs,
   ) {
     this.#onError = onError;
-    this.beatMs = beatMs;
+    this.heartbeatMs = heartbeatMs;
   }
 
   get size(): number {
@@ -52,9 +52,9 @@ export class ConnectionRegistry {
   /** What all of them make us hold, in bytes, and the one that makes us hold the most. */
   held(): { readonly all: number; readonly most: number } {
     let [all, most] = [0, 0];
-    for (const { held } of this.#open) {
-      all += held;
-      if (held > most) most = held;
+    for (const { bufferedBytes } of this.#open) {
+      all += bufferedBytes;
+      if (bufferedBytes > most) most = bufferedBytes;
     }
     return { all, most };
   }
@@ -66,8 +66,8 @@ export class ConnectionRegistry {
   /** One that comes while we close is told to go at once. */
   add(connection: Connection): void {
     this.#open.add(connection);
-    this.#timer ??= setInterval(() => this.#visit(), this.beatMs / HEARTBEAT_SLICES).unref();
-    if (this.#isClosing) connection.leave("restart");
+    this.#timer ??= setInterval(() => this.#visit(), this.heartbeatMs / HEARTBEAT_SLICES).unref();
+    if (this.#isClosing) connection.close("restart");
   }
 
   delete(connection: Connection): void {
@@ -77,7 +77,7 @@ export class ConnectionRegistry {
   /** Tells all of them to go, and resolves once they have; who takes too long is cut off. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    for (const connection of this.#open) connection.leave("restart");
+    for (const connection of this.#open) connection.close("restart");
     const until = performance.now() + GRACE_MS;
     while (this.#open.size > 0 && performance.now() < until)
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -94,7 +94,7 @@ export class ConnectionRegistry {
       const { value, done } = this.#visits.next();
       if (done === true) break;
       try {
-        value.beat(now);
+        value.onHeartbeat(now);
       } catch (error) {
         this.#onError(error, "a connection");
       }

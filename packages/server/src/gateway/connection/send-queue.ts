@@ -57,7 +57,7 @@ export class SendQueue implements FrameSink {
   }
 
   /** What this connection makes us hold, in bytes: queued here, and in its transport. */
-  get held(): number {
+  get bufferedBytes(): number {
     return this.#waitingBytes + this.#transport.held;
   }
 
@@ -67,12 +67,12 @@ export class SendQueue implements FrameSink {
   }
 
   /** For one of several. Over the bound, whoever has the most waiting gives way. */
-  sendOf(lane: QueueMember, bytes: Uint8Array, from: Position | null): SendResult {
+  sendFor(lane: QueueMember, bytes: Uint8Array, from: Position | null): SendResult {
     return this.#send(bytes, lane, from);
   }
 
   /** It was its turn, or it stands in the line, and it needs nothing any more. */
-  passOf(lane: QueueMember): void {
+  yieldFor(lane: QueueMember): void {
     if (this.#line?.leave(lane) === true) this.#callNext();
   }
 
@@ -80,7 +80,7 @@ export class SendQueue implements FrameSink {
    * For answers to commands, which nobody would say again: they outlive a drop. A connection that lets too many of them pile
    * up is destroyed.
    */
-  sendKept(bytes: Uint8Array): void {
+  sendReliable(bytes: Uint8Array): void {
     if (this.#isOver || this.#isEnding) return;
     if (this.#isFree()) {
       this.#write(bytes);
@@ -92,7 +92,7 @@ export class SendQueue implements FrameSink {
   }
 
   /** For what is only worth saying when nothing else is said. */
-  sendIfFree(bytes: Uint8Array): void {
+  sendIfIdle(bytes: Uint8Array): void {
     if (!this.#isOver && !this.#isEnding && this.#isFree()) this.#write(bytes);
   }
 
@@ -103,7 +103,7 @@ export class SendQueue implements FrameSink {
   }
 
   destroy(): void {
-    this.over();
+    this.markClosed();
     this.#transport.destroy();
   }
 
@@ -117,13 +117,13 @@ export class SendQueue implements FrameSink {
     this.#backlogs = null;
     if (this.#isEnding) this.#finish();
     else {
-      if (had) this.#events.flushed();
+      if (had) this.#events.onFlush();
       this.#callNext();
     }
   }
 
   /** The owner says that the connection is over; nothing is taken or held from now on. */
-  over(): void {
+  markClosed(): void {
     this.#isOver = true;
     this.#waiting = NOTHING;
     this.#waitingBytes = 0;
@@ -155,11 +155,11 @@ export class SendQueue implements FrameSink {
 
   /** @returns false when it was the sender who gave way */
   #makeRoom(size: number, of: QueueMember, from: Position | null): boolean {
-    while ((this.#backlogs?.all ?? 0) + size > this.#maxBytes) {
-      const { who, bytes } = this.#backlogs?.most(of, size) ?? { who: of, bytes: size };
+    while ((this.#backlogs?.totalBytes ?? 0) + size > this.#maxBytes) {
+      const { who, bytes } = this.#backlogs?.largest(of, size) ?? { who: of, bytes: size };
       const first = this.#drop(who);
       const at = first === undefined ? from : first.from;
-      who.setBack?.(bytes > this.#maxBytes * SLOW_SHARE ? null : at);
+      who.onEvicted?.(bytes > this.#maxBytes * SLOW_SHARE ? null : at);
       if (who === of) return false;
     }
     return true;
@@ -209,7 +209,7 @@ export class SendQueue implements FrameSink {
   #callNext(): void {
     if (this.#line === null || this.#isOver || this.#isEnding || !this.#isFree()) return;
     const next = this.#line.next();
-    if (next !== null) next.drained();
+    if (next !== null) next.onDrain();
     else if (this.#line.isEmpty) this.#line = null;
   }
 
@@ -225,7 +225,7 @@ export class BacklogTracker<T> {
   #all = 0;
 
   /** Of everybody. */
-  get all(): number {
+  get totalBytes(): number {
     return this.#all;
   }
 
@@ -246,7 +246,7 @@ export class BacklogTracker<T> {
   }
 
   /** Who has the most, if `sender` gets so much more; the sender, where others have as much. */
-  most(sender: T, more: number): { readonly who: T; readonly bytes: number } {
+  largest(sender: T, more: number): { readonly who: T; readonly bytes: number } {
     let [who, bytes] = [sender, (this.#of.get(sender) ?? 0) + more];
     for (const [other, has] of this.#of) if (has > bytes) [who, bytes] = [other, has];
     return { who, bytes };

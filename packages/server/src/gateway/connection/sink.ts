@@ -19,7 +19,7 @@ export interface FrameSink {
    */
   send(bytes: Uint8Array, from?: Position | null): SendResult;
   /** After `drained`: it is up to date, or over, and it is the next one's turn. A send says so too. */
-  pass?(): void;
+  yieldTurn?(): void;
   /** Ends the connection from our side, after what is queued. */
   end(): void;
 }
@@ -27,28 +27,28 @@ export interface FrameSink {
 /** What the owner of a connection tells its subscriptions. */
 export interface SinkEvents {
   /** Everything that was queued has been handed to the transport. */
-  flushed(): void;
+  onFlush(): void;
   /** After it was dropped: the other side has read what the transport held, and it is this one's turn. */
-  drained(): void;
+  onDrain(): void;
   /** The connection is over. */
-  closed(): void;
+  onClose(): void;
 }
 
 /** One of several that share a connection, and its bound. */
-export interface QueueMember extends Pick<SinkEvents, "drained"> {
+export interface QueueMember extends Pick<SinkEvents, "onDrain"> {
   /**
    * What it had queued was dropped, maybe for the sake of others.
    * @param at where the client stands with what was handed over before; null when it is to be told that it was slow
    */
-  setBack?(at: Position | null): void;
+  onEvicted?(at: Position | null): void;
 }
 
 /** The same for one who has the connection to himself. */
 export interface StreamEvents extends SinkEvents {
   /** About once a second, with the time by `performance.now`. */
-  beat(now: number): void;
+  onHeartbeat(now: number): void;
   /** Tells the other side why, in words that it knows, and ends the outlet. */
   fail(why: ErrorCode): void;
   /** This process is going down, and they know when to come back. Says what a dialect needs before an end, and ends. */
-  restarts(): void;
+  onShutdown(): void;
 }

@@ -26,7 +26,7 @@ export function matchDeltaRun(entry: LogEntry): DeltaRun | null {
 
 /** The text of a further delta, as JSON; null when the entry is not that, or has something besides. */
 export function extractRawText({ beginning }: DeltaRun, entry: LogEntry): string | null {
-  const rest = entry.after(beginning);
+  const rest = entry.jsonAfter(beginning);
   if (rest === null || !rest.startsWith('"')) return null;
   return endOfString(rest) === rest.length - 2 ? rest.slice(0, -1) : null;
 }

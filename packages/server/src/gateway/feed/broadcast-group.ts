@@ -16,7 +16,7 @@ import type { LiveChange } from "./live-state.ts";
 import type { SubscriptionController } from "../subscription/controller.ts";
 
 export class BroadcastGroup {
-  readonly seats = new Set<SubscriptionController>();
+  readonly subscribers = new Set<SubscriptionController>();
   readonly isFolded: boolean;
   /** Deltas can be told from their text in the log. */
   readonly isPlain: boolean;
@@ -31,26 +31,26 @@ export class BroadcastGroup {
   }
 
   /** @param steps what the entries come to, for dialects that are folded */
-  deliver(
+  broadcast(
     entries: readonly LogEntry[],
     steps: readonly LiveChange[],
     to: Position,
     ended: string | null,
   ): void {
     const bytes = this.isFolded ? this.#encode(steps) : encodeEntries(this.#telling, entries);
-    for (const seat of this.seats) seat.piece(bytes, to, ended);
+    for (const seat of this.subscribers) seat.sendLive(bytes, to, ended);
   }
 
   #encode(steps: readonly LiveChange[]): Buffer | null {
     const texts: string[] = [];
     for (const step of steps) {
-      if ("said" in step) texts.push(rawDeltaFrame(this.#telling, step.head, step.said, step.cursor));
+      if ("rawText" in step) texts.push(rawDeltaFrame(this.#telling, step.head, step.rawText, step.cursor));
       else for (const frame of this.#framesOf(step)) texts.push(frameText(this.#telling, frame));
     }
     return joinWireBytes(this.#telling, texts);
   }
 
-  #framesOf({ event, before, after }: Exclude<LiveChange, { said: string }>): readonly object[] {
+  #framesOf({ event, before, after }: Exclude<LiveChange, { rawText: string }>): readonly object[] {
     const { choice } = this.#telling;
     const { frames, remembered } = encodeEvent(choice, this.#remembered, event, before, after);
     this.#remembered = remembered;

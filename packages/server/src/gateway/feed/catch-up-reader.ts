@@ -33,9 +33,12 @@ export class CatchUpReader {
   }
 
   /** A page at most; or what is wrong with the position. */
-  async after(position: Position, limit = PAGE_ENTRIES): Promise<readonly LogEntry[] | InvalidCursorReason> {
+  async readAfter(
+    position: Position,
+    limit = PAGE_ENTRIES,
+  ): Promise<readonly LogEntry[] | InvalidCursorReason> {
     const { parts, ref } = this.#feed;
-    const known = this.#feed.held?.after(position, limit) ?? (await this.#reachBack(position, limit));
+    const known = this.#feed.held?.entriesAfter(position, limit) ?? (await this.#reachBack(position, limit));
     if (known !== null) return known;
     const page = await parts.log.read(ref.session, { after: formatCursor(position), limit });
     if (page.ok) return page.entries.filter(({ seq }) => seq <= this.#feed.head.seq);
@@ -46,8 +49,8 @@ export class CatchUpReader {
   }
 
   /** The same out of the archive where the log no longer reaches: a turn may be trimmed while somebody reads it. */
-  async knownAfter(position: Position): Promise<readonly LogEntry[] | null> {
-    const entries = await this.after(position);
+  async readAfterWithArchive(position: Position): Promise<readonly LogEntry[] | null> {
+    const entries = await this.readAfter(position);
     if (typeof entries !== "string") return entries;
     const { parts, ref, head } = this.#feed;
     return readArchivedEntries(parts.store, ref, position, { upTo: head, limit: PAGE_ENTRIES });
@@ -56,7 +59,7 @@ export class CatchUpReader {
   async #reachBack(position: Position, limit: number): Promise<readonly LogEntry[] | null> {
     while (true) {
       const { held } = this.#feed;
-      const known = held?.after(position, limit) ?? null;
+      const known = held?.entriesAfter(position, limit) ?? null;
       if (held === null || known !== null || !isNear(held, position)) return known;
       if (this.#filling !== null) {
         // What another one reads may be enough.
@@ -83,7 +86,7 @@ export class CatchUpReader {
       gap.push(...page.entries);
       last = next;
     }
-    return this.#feed.held === held && held.reachBack(position, gap);
+    return this.#feed.held === held && held.prepend(position, gap);
   }
 }
 

@@ -43,7 +43,7 @@ export class EntryBuffer {
 
   push(entries: readonly LogEntry[]): void {
     for (const entry of entries) {
-      entry.rest();
+      entry.releaseParsed();
       this.#entries.push(entry);
       this.#bytes += entry.size;
     }
@@ -56,7 +56,7 @@ export class EntryBuffer {
    * @param entries from right after the position to where the first one held begins, or further
    * @returns false when they don't join
    */
-  reachBack(position: Position, entries: readonly LogEntry[]): boolean {
+  prepend(position: Position, entries: readonly LogEntry[]): boolean {
     const gap = this.#base.seq - position.seq;
     const joint = entries[gap - 1];
     if (joint === undefined || comparePositions(joint, this.#base) !== 0) return false;
@@ -75,7 +75,7 @@ export class EntryBuffer {
   }
 
   /** The entries right after a position; null when it isn't here. */
-  after(position: Position, limit: number): readonly LogEntry[] | null {
+  entriesAfter(position: Position, limit: number): readonly LogEntry[] | null {
     const at = position.seq - this.#base.seq;
     const known = at === 0 ? this.#base : this.#entries[at - 1];
     if (known === undefined || comparePositions(known, position) !== 0) return null;

@@ -16,7 +16,7 @@ export interface LogFollower {
   opened(at: Position, isAgain: boolean): void;
   entries(entries: readonly LogEntry[]): void;
   /** The log no longer goes on from where it stood. */
-  shut(): void;
+  onReset(): void;
 }
 
 type FollowParts = Backend & Pick<FeedContext, "pause">;
@@ -47,7 +47,7 @@ export async function followLog(
       });
       if (end.reason === "removed") return "gone";
       if (end.reason === "unavailable") return "unavailable";
-      follower.shut();
+      follower.onReset();
       if (performance.now() - began > MAX_PAUSE_MS) pause = 0;
     }
     return null;

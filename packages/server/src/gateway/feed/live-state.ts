@@ -9,7 +9,7 @@ import { extractRawText, mergedDelta, type DeltaRun, matchDeltaRun } from "../en
 
 /** What one entry came to: more text of the block that is being spoken, or an event and the session around it. */
 export type LiveChange =
-  | { readonly said: string; readonly head: DeltaPrefix; readonly cursor: Cursor }
+  | { readonly rawText: string; readonly head: DeltaPrefix; readonly cursor: Cursor }
   | { readonly event: SessionEvent; readonly before: SessionState; readonly after: SessionState };
 
 interface Speech {
@@ -60,7 +60,7 @@ export class LiveState {
     if (this.#unfolded.length >= MAX_UNFOLDED) this.#folded = this.state;
     this.#unfolded.push(said);
     this.#last = entry;
-    return { said, head, cursor: entry.cursor };
+    return { rawText: said, head, cursor: entry.cursor };
   }
 
   #fold(entry: LogEntry, isPlain: boolean): LiveChange {

@@ -34,10 +34,10 @@ import type { StartMode } from "../subscription/state-machine.ts";
 
 export interface FeedListener {
   /** An entry, and the position right before it. */
-  seen(entry: LogEntry, before: Position): void;
+  onEntry(entry: LogEntry, before: Position): void;
   /** The feed began anew: what was between may have been missed. */
-  lost(): void;
-  ended(reason: SubscriptionEndReason): void;
+  onReset(): void;
+  onEnd(reason: SubscriptionEndReason): void;
 }
 
 const HELD_BYTES = 128 * 1024;
@@ -100,7 +100,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   }
 
   /** The session where the feed stands, while somebody needs it. */
-  get known(): SessionState | null {
+  get headState(): SessionState | null {
     return this.#state?.state ?? null;
   }
 
@@ -110,15 +110,15 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   }
 
   /** Once it follows the log. */
-  followed(): Promise<void> {
-    return this.#opened.passed();
+  ready(): Promise<void> {
+    return this.#opened.wait();
   }
 
   subscribe(wish: SubscribeOptions, viewer: Subscriber): SubscriptionController {
     const seat = new SubscriptionController(
       this,
       wish,
-      createEncodingTarget(wish.choice, this.ref.session, this.#addressOf),
+      createEncodingTarget(wish.format, this.ref.session, this.#addressOf),
       viewer,
     );
     this.#seats.add(seat);
@@ -126,7 +126,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     return seat;
   }
 
-  watch(watcher: FeedListener): () => void {
+  addListener(watcher: FeedListener): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
   }
@@ -136,22 +136,22 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   }
 
   /** Drops what only a running turn needs, some time after the last word. */
-  tidy(now: number, afterMs: number): void {
+  releaseMemory(now: number, afterMs: number): void {
     if (this.#isTidy) return;
     // While a turn runs too: they are of no use any more, and may be large.
     this.#pages.expire(now);
     this.#beginnings.expire(now);
     if (this.#lastAt === null || now - this.#lastAt < afterMs) return;
     // A turn that is silent goes on: who comes back then must not fold it from its beginning.
-    const { known } = this;
-    if (known?.turns.last()?.status === "running") return;
-    this.forget();
-    if (known !== null) this.#state = this.#headState(this.#states.slim(known));
+    const { headState } = this;
+    if (headState?.turns.last()?.status === "running") return;
+    this.clearCaches();
+    if (headState !== null) this.#state = this.#headState(this.#states.slim(headState));
     this.#isTidy = true;
   }
 
   /** Drops what can be read again. */
-  forget(): void {
+  clearCaches(): void {
     this.#held?.clear();
     this.#states.clear();
     this.#pages.clear();
@@ -163,18 +163,18 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   begin(seat: SubscriptionController, ask: number, how: StartMode): void {
     void this.#answer(seat, async () => {
       // What it was given just now led nowhere. And whoever begins anew again and again must not keep everybody busy.
-      if (how.type === "anew" && ++seat.anews > 1) this.forget();
-      if (seat.anews > 2) await this.parts.pause(Math.min(1_000, 20 * 2 ** seat.anews));
-      await this.#opened.passed();
+      if (how.type === "anew" && ++seat.restarts > 1) this.clearCaches();
+      if (seat.restarts > 2) await this.parts.pause(Math.min(1_000, 20 * 2 ** seat.restarts));
+      await this.#opened.wait();
       // Whoever has left, or asked again since, costs nothing more.
-      if (!seat.awaits(ask)) return;
+      if (!seat.isWaitingFor(ask)) return;
       const { telling, wish } = seat;
       const key = `${how.type} ${formatKey(telling.choice)}`;
       this.#isTidy = false;
       const shared = (make: () => Promise<InitialFrames>) =>
         this.#beginnings.get(key, performance.now(), make);
       const { standing, ...rest } = await resolveStart(this, telling, wish, how, shared);
-      if (!seat.awaits(ask)) return;
+      if (!seat.isWaitingFor(ask)) return;
       seat.standing = standing;
       seat.step({ type: "begun", ask, ...rest });
     });
@@ -182,31 +182,31 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
 
   read(seat: SubscriptionController, ask: number, after: Position): void {
     void this.#answer(seat, async () => {
-      await this.#opened.passed();
-      if (!seat.awaits(ask)) return;
+      await this.#opened.wait();
+      if (!seat.isWaitingFor(ask)) return;
       if (needsFoldedState(seat.telling.choice) && seat.standing === null) {
         const state = await this.stateAt(after);
         if (typeof state === "string") return seat.step({ type: "bad", ask });
-        if (!seat.awaits(ask)) return;
+        if (!seat.isWaitingFor(ask)) return;
         seat.standing = replayStateAt(seat.telling, state);
       }
-      const entries = await this.#past.knownAfter(after);
+      const entries = await this.#past.readAfterWithArchive(after);
       if (entries === null) return seat.step({ type: "bad", ask });
       const isOver = entries.length === 0 && (await this.#isOverFor(seat));
-      if (!seat.awaits(ask)) return;
+      if (!seat.isWaitingFor(ask)) return;
       if (entries.length === 0) return this.#stand(seat, ask, after, isOver);
       const { standing, ...page } = await this.#page(seat, after, entries);
-      if (!seat.awaits(ask)) return;
+      if (!seat.isWaitingFor(ask)) return;
       seat.standing = standing;
       seat.step({ type: "page", ask, ...page });
     });
   }
 
-  unjoin(seat: SubscriptionController): void {
-    const key = formatKey(seat.wish.choice);
+  leaveGroup(seat: SubscriptionController): void {
+    const key = formatKey(seat.wish.format);
     const group = this.#groups.get(key);
-    group?.seats.delete(seat);
-    if (group?.seats.size !== 0) return;
+    group?.subscribers.delete(seat);
+    if (group?.subscribers.size !== 0) return;
     this.#groups.delete(key);
     if (![...this.#groups.values()].some(({ isFolded }) => isFolded)) this.#state = null;
   }
@@ -214,7 +214,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   leave(seat: SubscriptionController): void {
     this.#seats.delete(seat);
     this.#early.delete(seat);
-    this.unjoin(seat);
+    this.leaveGroup(seat);
   }
 
   failed(error: unknown): void {
@@ -222,24 +222,24 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   }
 
   /** Why a position can't be gone on from; null when it can. */
-  async judge(position: Position): Promise<InvalidCursorReason | null> {
-    const entries = await this.#past.after(position, 1);
+  async checkPosition(position: Position): Promise<InvalidCursorReason | null> {
+    const entries = await this.#past.readAfter(position, 1);
     return typeof entries === "string" ? entries : null;
   }
 
-  async isNear(position: Position): Promise<boolean> {
-    if ((await this.judge(position)) !== null) return false;
-    return (this.#held?.after(position, 1) ?? null) !== null;
+  async isBuffered(position: Position): Promise<boolean> {
+    if ((await this.checkPosition(position)) !== null) return false;
+    return (this.#held?.entriesAfter(position, 1) ?? null) !== null;
   }
 
   readonly stateAt = async (position: Position): Promise<SessionState | InvalidCursorReason> => {
-    const { known } = this;
-    if (known !== null && comparePositions(known, position) === 0) return known;
+    const { headState } = this;
+    if (headState !== null && comparePositions(headState, position) === 0) return headState;
     this.#isTidy = false;
     return this.#states.at(position, this.#held);
   };
 
-  isDroppedKept(): Promise<boolean> {
+  isTrimmedStateArchived(): Promise<boolean> {
     return this.#states.isDroppedKept();
   }
 
@@ -270,17 +270,17 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     const make = (): Promise<ReplayPage> =>
       this.parts.slices.run(() => {
         const page = buildReplayPage(telling, standing, entries, isLast);
-        for (const entry of entries) entry.rest();
+        for (const entry of entries) entry.releaseParsed();
         return page;
       });
-    if (wish.until !== undefined || wish.untilIdle === true) return make();
+    if (wish.untilTurnEnd !== undefined || wish.untilIdle === true) return make();
     this.#isTidy = false;
     return this.#pages.get(`${formatKey(telling.choice)} ${formatCursor(after)}`, performance.now(), make);
   }
 
   /** There was nothing to read: it joins, unless something has come since, or the feed isn't there yet. */
   #stand(seat: SubscriptionController, ask: number, after: Position, isOver: boolean): void {
-    if ((this.#held?.after(after, 1)?.length ?? 0) > 0) return this.read(seat, ask, after);
+    if ((this.#held?.entriesAfter(after, 1)?.length ?? 0) > 0) return this.read(seat, ask, after);
     // Ahead of the feed; or the log ends before it, and the feed will notice that too.
     if (comparePositions(after, this.head) !== 0) {
       this.#early.add(seat);
@@ -289,7 +289,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     if (isOver) return seat.step({ type: "end", reason: "over" });
     this.#join(seat.telling, seat.standing).add(seat);
     seat.standing = null;
-    seat.anews = 0;
+    seat.restarts = 0;
     seat.step({ type: "joined", ask });
   }
 
@@ -304,7 +304,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     const key = formatKey(telling.choice);
     const group = this.#groups.get(key) ?? new BroadcastGroup(telling, standing?.remembered ?? null);
     this.#groups.set(key, group);
-    return group.seats;
+    return group.subscribers;
   }
 
   #headState(state: SessionState): LiveState {
@@ -328,12 +328,12 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     this.#opened.open();
     if (!isAgain) return;
     for (const seat of this.#seats) seat.step({ type: "lost" });
-    for (const watcher of this.#watchers) watcher.lost();
+    for (const watcher of this.#watchers) watcher.onReset();
   }
 
-  shut(): void {
-    this.#opened.shut();
-    this.forget();
+  onReset(): void {
+    this.#opened.close();
+    this.clearCaches();
     this.#state = null;
     this.#held = null;
   }
@@ -342,7 +342,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     this.#over.abort();
     this.#opened.open();
     for (const seat of this.#seats) seat.step({ type: "end", reason });
-    for (const watcher of this.#watchers) watcher.ended(reason);
+    for (const watcher of this.#watchers) watcher.onEnd(reason);
   }
 
   /** A piece never reaches over the end of a turn: some leave right there. */
@@ -365,7 +365,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     const { epoch, seq } = entries.at(-1) as LogEntry;
     const to = { epoch, seq };
     const steps = this.#step(entries);
-    for (const group of this.#groups.values()) group.deliver(entries, steps, to, ended);
+    for (const group of this.#groups.values()) group.broadcast(entries, steps, to, ended);
     this.#held?.push(entries);
     if (this.#early.size === 0) return;
     const early = [...this.#early];
@@ -384,7 +384,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   #show(entries: readonly LogEntry[], from: Position): void {
     let before = from;
     for (const entry of entries) {
-      for (const watcher of this.#watchers) watcher.seen(entry, before);
+      for (const watcher of this.#watchers) watcher.onEntry(entry, before);
       before = entry;
     }
   }

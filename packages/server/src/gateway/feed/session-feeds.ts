@@ -13,9 +13,9 @@ export interface SessionFeedsOptions extends Omit<FeedContext, "slices" | "pause
   /** Of the process, where others have long work too. */
   readonly slices?: TimeSlicer;
   /** How long a feed stays open for nobody. */
-  readonly graceMs?: number;
+  readonly lingerMs?: number;
   /** After a silence of so long, what only a running turn needs is dropped. */
-  readonly tidyMs?: number;
+  readonly idleCleanupMs?: number;
 }
 
 const GRACE_MS = 5_000;
@@ -24,8 +24,8 @@ const TIDY_MS = 5_000;
 const MAX_BYTES = 256 * 1024 * 1024;
 
 export function createSessionFeeds({
-  graceMs = GRACE_MS,
-  tidyMs = TIDY_MS,
+  lingerMs = GRACE_MS,
+  idleCleanupMs = TIDY_MS,
   ...options
 }: SessionFeedsOptions): SessionFeeds {
   const parts: FeedContext = { slices: createTimeSlicer(), ...options, pause };
@@ -38,12 +38,12 @@ export function createSessionFeeds({
       const now = performance.now();
       let bytes = 0;
       for (const [key, feed] of feeds) {
-        feed.tidy(now, tidyMs);
+        feed.releaseMemory(now, idleCleanupMs);
         bytes += feed.bytes;
         // It can all be read again.
-        if (bytes > MAX_BYTES) feed.forget();
+        if (bytes > MAX_BYTES) feed.clearCaches();
         if (!feed.isIdle) idle.delete(key);
-        else if (!feed.isOver && now - (idle.get(key) ?? now) < graceMs) idle.set(key, idle.get(key) ?? now);
+        else if (!feed.isOver && now - (idle.get(key) ?? now) < lingerMs) idle.set(key, idle.get(key) ?? now);
         else {
           feed.close();
           feeds.delete(key);
@@ -51,7 +51,7 @@ export function createSessionFeeds({
         }
       }
     },
-    Math.max(10, Math.min(graceMs, tidyMs) / 5),
+    Math.max(10, Math.min(lingerMs, idleCleanupMs) / 5),
   ).unref();
 
   function open(ref: SessionRef): SessionFeed {
@@ -65,13 +65,13 @@ export function createSessionFeeds({
 
   return {
     subscribe: (ref, wish, viewer) => open(ref).subscribe(wish, viewer),
-    turnOf: (ref, message, signal) => waitForTurnStart(open(ref), message, signal),
-    ended: (ref, turn, signal) => waitForTurnEnd(open(ref), turn, signal),
-    silentSince: (ref, leastMs) => {
+    waitForTurnStart: (ref, message, signal) => waitForTurnStart(open(ref), message, signal),
+    waitForTurnEnd: (ref, turn, signal) => waitForTurnEnd(open(ref), turn, signal),
+    idleSince: (ref, leastMs) => {
       const feed = feeds.get(`${ref.tenant} ${ref.session}`);
       return feed === undefined ? null : idleSince(feed, leastMs);
     },
-    size: () => ({
+    stats: () => ({
       sessions: feeds.size,
       bytes: [...feeds.values()].reduce((sum, feed) => sum + feed.bytes, 0),
     }),

@@ -114,7 +114,7 @@ export class StateIndex {
     if (begun !== null && comparePositions(begun.head, position) === 0) return begun.head;
     const near = own.nearest(position);
     if (near !== null && comparePositions(near, position) === 0) return near;
-    const between = near === null ? null : (held?.after(near, AT_ONCE) ?? null);
+    const between = near === null ? null : (held?.entriesAfter(near, AT_ONCE) ?? null);
     if (near !== null && between !== null) {
       const found = await this.#parts.slices.run(() => foldUpTo(near, between, position));
       if (found !== null) return found;

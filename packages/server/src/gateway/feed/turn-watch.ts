@@ -37,7 +37,7 @@ export function waitForTurnStart(
   return lookAndWait(feed, signal, {
     look: () => findBegun(feed, message),
     seen: (entry, before) => {
-      if (!BEGINNINGS.some((type) => entry.mayHold(type))) return null;
+      if (!BEGINNINGS.some((type) => entry.mightContain(type))) return null;
       const { event } = entry;
       if (!("message" in event) || event.message !== message || event.type === "message.add") return null;
       if (event.type === "message.remove") throw new StoreError("NOT_FOUND", `message ${message}`);
@@ -76,7 +76,7 @@ async function findBegun(feed: SessionFeed, message: string): Promise<TurnStarte
 
 /** Whether the log has yet to tell of a message: it waits, or the turn that runs has taken it, or asked for it. */
 async function mayCome({ parts: { store }, ref }: SessionFeed, message: string): Promise<boolean> {
-  if ((await store.waiting.list(ref)).some(({ id }) => id === message)) return true;
+  if ((await store.queuedMessages.list(ref)).some(({ id }) => id === message)) return true;
   return (await store.running.get(ref)) !== null;
 }
 
@@ -108,7 +108,7 @@ export async function waitForTurnEnd(feed: SessionFeed, id: string, signal: Abor
     const found = await lookAndWait<TurnEnded | "ended">(feed, signal, {
       look,
       seen: (entry) =>
-        entry.mayHold('"turn.end"') && entry.event.type === "turn.end" && entry.event.turn === id
+        entry.mightContain('"turn.end"') && entry.event.type === "turn.end" && entry.event.turn === id
           ? "ended"
           : null,
     });
@@ -129,7 +129,7 @@ const looked = new WeakMap<SessionFeed, { readonly since: number; isSilent: bool
 export function idleSince(feed: SessionFeed, leastMs: number): number | null {
   const { lastAt: since } = feed;
   if (since === null || performance.now() - since < leastMs) return null;
-  if (feed.known !== null) return isSilent(feed.known) ? since : null;
+  if (feed.headState !== null) return isSilent(feed.headState) ? since : null;
   const known = looked.get(feed);
   if (known?.since === since) return known.isSilent ? since : null;
   const look = { since, isSilent: false };
@@ -188,8 +188,8 @@ function lookAndWait<T>(feed: SessionFeed, signal: AbortSignal, { look, seen }: 
         (error: unknown) => finish(() => reject(error)),
       );
     };
-    const unwatch = feed.watch({
-      seen: (entry, before) => {
+    const unwatch = feed.addListener({
+      onEntry: (entry, before) => {
         try {
           const found = seen(entry, before);
           if (found !== null) finish(() => resolve(found));
@@ -197,8 +197,8 @@ function lookAndWait<T>(feed: SessionFeed, signal: AbortSignal, { look, seen }: 
           finish(() => reject(error));
         }
       },
-      lost: lookNow,
-      ended: (reason) =>
+      onReset: lookNow,
+      onEnd: (reason) =>
         finish(() =>
           reject(
             new StoreError(reason === "gone" ? "NOT_FOUND" : "UNAVAILABLE", `session ${feed.ref.session}`),
@@ -207,6 +207,6 @@ function lookAndWait<T>(feed: SessionFeed, signal: AbortSignal, { look, seen }: 
     });
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
-    void feed.followed().then(lookNow);
+    void feed.ready().then(lookNow);
   });
 }

@@ -10,13 +10,13 @@ import { type HttpContext, errorResponse, handleHttp, eventStreamOptions } from 
 
 export interface HandleContext {
   /** The address of the client, for the audit. */
-  readonly from?: string;
+  readonly clientAddress?: string;
 }
 
 export async function handleRequest(
   door: HttpContext,
   request: Request,
-  { from = "" }: HandleContext = {},
+  { clientAddress = "" }: HandleContext = {},
 ): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   if (!pathname.startsWith(`${API_PREFIX}/`))
@@ -31,7 +31,7 @@ export async function handleRequest(
     headers: new Map(request.headers),
     body: request.body ?? NOTHING,
     signal: request.signal,
-    from,
+    from: clientAddress,
   };
   return respond(door, request.signal, await handleHttp(door, asked));
 }

@@ -71,8 +71,8 @@ function otherMethod(method: string, allowed: readonly string[]): HttpResponse {
 
 /** For whoever can't get as far as `serve`, too. */
 export function errorResponse({ onError }: Pick<GatewayContext, "onError">, error: unknown): HttpResponse {
-  const { status, reply, isOurs } = toErrorResponse(error);
-  if (isOurs) onError(error, "a request");
+  const { status, reply, isInternal } = toErrorResponse(error);
+  if (isInternal) onError(error, "a request");
   return jsonAnswer(status, reply, refusalHeaders(status, reply));
 }
 
@@ -99,7 +99,7 @@ async function handled(door: HttpContext, request: HttpRequest, target: Target):
   const body =
     route.body === undefined
       ? undefined
-      : route.body.parse(await readJsonBody(request, parts.limits.bodyBytes));
+      : route.body.parse(await readJsonBody(request, parts.limits.maxBodyBytes));
   const work = async (id?: string) => route.handle(callOf(id));
   const callOf = (id?: string): RouteContext<unknown, unknown> => ({
     parts,
@@ -118,18 +118,13 @@ async function handled(door: HttpContext, request: HttpRequest, target: Target):
     },
     newId: () => id ?? parts.env.id(),
   });
-  const key = route.creates === true ? request.headers.get("idempotency-key") : undefined;
+  const key = route.idempotent === true ? request.headers.get("idempotency-key") : undefined;
   if (key === undefined) return httpAnswer(caller, await work());
   const session = ref === null ? {} : { session: ref.session };
   const asked = {
     route: `${route.method} ${route.path}`,
     key: parseIdempotencyKey(key),
-    digest: requestDigest(
-      { ...params, ...session },
-      search,
-      body,
-      route.takesBytes === true && sizeOf(request),
-    ),
+    digest: requestDigest({ ...params, ...session }, search, body, route.rawBody === true && sizeOf(request)),
     ...session,
   };
   return httpAnswer(caller, await runIdempotent(parts, caller, asked, work));
@@ -141,9 +136,9 @@ function sizeOf({ headers }: HttpRequest): unknown {
 }
 
 async function callerOf(parts: GatewayContext, route: Route, request: HttpRequest): Promise<Caller> {
-  if (route.action === null) return { ...NOBODY, from: request.from };
+  if (route.scope === null) return { ...NOBODY, from: request.from };
   const caller = await authenticate(parts, request.headers, request.from);
-  requireScope(caller, route.action);
+  requireScope(caller, route.scope);
   return caller;
 }
 

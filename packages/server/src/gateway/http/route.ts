@@ -73,20 +73,20 @@ export interface Route<Body = unknown, Query = unknown> {
   /** Begins after `/api/v1`; `{name}` is a parameter. `/sessions/{session}` is served as `/chats/{session}` as well. */
   readonly path: string;
   /** One line, for the docs. */
-  readonly does: string;
+  readonly summary: string;
   /** What the caller needs to be allowed; null for the few that let themselves in by what is in their path. */
-  readonly action: Scope | null;
+  readonly scope: Scope | null;
   readonly body?: z.ZodType<Body>;
   readonly query?: z.ZodType<Query>;
   /** What its JSON looks like when it is done. For clients and tests; nothing is held to it on the way out. */
-  readonly answer?: z.ZodType;
+  readonly responseSchema?: z.ZodType;
   /** It takes bytes instead of JSON. */
-  readonly takesBytes?: boolean;
+  readonly rawBody?: boolean;
   /**
    * It makes something: a repeat with the same `idempotency-key` gives the first answer again. `itself`: the route sees to
    * that, because its answer can't be kept.
    */
-  readonly creates?: boolean | "itself";
+  readonly idempotent?: boolean | "itself";
   handle(call: RouteContext<Body, Query>): Promise<RouteResult>;
 }
 

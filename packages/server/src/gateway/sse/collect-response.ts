@@ -30,14 +30,14 @@ export function collectResponse(
   parts: GatewayContext,
   ref: SessionRef,
   choice: StreamFormat,
-  wish: Omit<SubscribeOptions, "choice">,
+  wish: Omit<SubscribeOptions, "format">,
   signal: AbortSignal,
 ): Promise<RouteResult> {
   return new Promise((resolve, reject) => {
     let subscription: Subscription | null = null;
     let isOver = false;
     const openedAt = performance.now();
-    const told = new ToldTurn(wish.until ?? "");
+    const told = new ToldTurn(wish.untilTurnEnd ?? "");
     const decoder = new TextDecoder();
     const parser = createSseParser((message) => {
       const frame = responsesFromSse(message);
@@ -49,14 +49,14 @@ export function collectResponse(
       isOver = true;
       clearInterval(timer);
       signal.removeEventListener("abort", abort);
-      subscription?.closed();
+      subscription?.onClose();
       settle();
     };
     const abort = (): void => finish(() => reject(signal.reason as Error));
     const look = (): void => {
-      const { silenceMs } = parts.limits;
-      const silence = { silentSince: parts.feeds.silentSince(ref, silenceMs), openedAt };
-      if (hasTimedOut(silence, performance.now(), silenceMs))
+      const { turnIdleTimeoutMs } = parts.limits;
+      const silence = { silentSince: parts.feeds.idleSince(ref, turnIdleTimeoutMs), openedAt };
+      if (hasTimedOut(silence, performance.now(), turnIdleTimeoutMs))
         finish(() =>
           reject(new RequestError("STREAM_TIMEOUT", "The turn runs without a word. Come back to it.")),
         );
@@ -72,7 +72,7 @@ export function collectResponse(
     };
 
     const viewer: Subscriber = {
-      outlet: {
+      sink: {
         send(bytes: Uint8Array): SendResult {
           parser.push(decoder.decode(bytes, { stream: true }));
           if (told.isDone) finish(() => resolve(told.answer()));
@@ -82,14 +82,14 @@ export function collectResponse(
         },
         end: () => undefined,
       },
-      told: () => undefined,
-      ended: (reason: SubscriptionEndReason) =>
+      onSubscribed: () => undefined,
+      onEnd: (reason: SubscriptionEndReason) =>
         finish(() => (reason === "over" ? resolve(told.answer()) : reject(endOf(reason)))),
     };
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
-    subscription = subscribeToTurn(parts, ref, { ...wish, choice }, viewer);
-    if (isOver) subscription.closed();
+    subscription = subscribeToTurn(parts, ref, { ...wish, format: choice }, viewer);
+    if (isOver) subscription.onClose();
   });
 }
 

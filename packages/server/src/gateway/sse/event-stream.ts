@@ -36,58 +36,58 @@ export class EventStream implements Connection, SinkEvents {
     this.caller = options.caller;
     this.#options = options;
     this.#transport = new CountedTransport(transport);
-    this.outlet = new SendQueue(this.#transport, this, options.limits.queueBytes);
+    this.outlet = new SendQueue(this.#transport, this, options.limits.sendQueueBytes);
     this.outlet.send(OPEN_COMMENT);
     this.#events = options.open(this.outlet);
     options.connections.add(this);
   }
 
-  get held(): number {
-    return this.outlet.held;
+  get bufferedBytes(): number {
+    return this.outlet.bufferedBytes;
   }
 
-  flushed(): void {
-    this.#events.flushed();
+  onFlush(): void {
+    this.#events.onFlush();
   }
 
-  drained(): void {
-    this.#events.drained();
+  onDrain(): void {
+    this.#events.onDrain();
   }
 
-  closed(): void {
+  onClose(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#options.connections.delete(this);
-    this.outlet.over();
-    this.#events.closed();
+    this.outlet.markClosed();
+    this.#events.onClose();
   }
 
-  beat(now: number): void {
-    const { keepAliveMs, stalledMs } = this.#options.limits;
-    if (this.outlet.isStalled(now, stalledMs)) {
+  onHeartbeat(now: number): void {
+    const { sseKeepAliveMs, stallTimeoutMs } = this.#options.limits;
+    if (this.outlet.isStalled(now, stallTimeoutMs)) {
       this.destroy();
       return;
     }
     if (this.#transport.writes !== this.#writes) {
       this.#writes = this.#transport.writes;
       this.#saidAt = now;
-    } else if (now - this.#saidAt >= keepAliveMs - this.#options.connections.beatMs)
-      this.outlet.sendIfFree(KEEP_ALIVE);
-    this.#events.beat(now);
+    } else if (now - this.#saidAt >= sseKeepAliveMs - this.#options.connections.heartbeatMs)
+      this.outlet.sendIfIdle(KEEP_ALIVE);
+    this.#events.onHeartbeat(now);
   }
 
-  leave(why: DisconnectReason): void {
+  close(why: DisconnectReason): void {
     if (why === "unauthenticated") this.#events.fail("UNAUTHENTICATED");
     else {
       const { least, most } = COME_BACK_MS;
-      this.outlet.sendKept(retryFrame(Math.round(least + (most - least) * this.#options.random())));
-      this.#events.restarts();
+      this.outlet.sendReliable(retryFrame(Math.round(least + (most - least) * this.#options.random())));
+      this.#events.onShutdown();
     }
   }
 
   destroy(): void {
     this.outlet.destroy();
-    this.closed();
+    this.onClose();
   }
 }
 

@@ -20,7 +20,7 @@ import { hasTimedOut } from "./idle-timeout.ts";
 import { subscribeToTurn } from "./turn-subscription.ts";
 
 /** What of the session is wanted: for a turn that has not begun, once it has. */
-export type ResolveStart = (signal: AbortSignal) => Promise<Omit<SubscribeOptions, "choice">>;
+export type ResolveStart = (signal: AbortSignal) => Promise<Omit<SubscribeOptions, "format">>;
 
 const DONE = Buffer.from(responsesToSse({ type: "[DONE]" }));
 
@@ -61,7 +61,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
   }
 
   /** Feeds see the stream itself as the way out, so that it knows how it was left. */
-  get outlet(): FrameSink {
+  get sink(): FrameSink {
     return this;
   }
 
@@ -74,41 +74,41 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
     this.#outlet.end();
   }
 
-  flushed(): void {
-    this.#subscription?.flushed();
+  onFlush(): void {
+    this.#subscription?.onFlush();
   }
 
-  drained(): void {
-    this.#subscription?.drained();
+  onDrain(): void {
+    this.#subscription?.onDrain();
   }
 
-  closed(): void {
+  onClose(): void {
     this.#left?.abort();
-    this.#subscription?.closed();
+    this.#subscription?.onClose();
     this.#subscription = null;
   }
 
-  beat(now: number): void {
+  onHeartbeat(now: number): void {
     if (this.#subscription === null) return;
     const { feeds, limits } = this.#parts;
-    const silentSince = feeds.silentSince(this.#ref, limits.silenceMs);
-    if (hasTimedOut({ silentSince, openedAt: this.#openedAt }, now, limits.silenceMs))
+    const silentSince = feeds.idleSince(this.#ref, limits.turnIdleTimeoutMs);
+    if (hasTimedOut({ silentSince, openedAt: this.#openedAt }, now, limits.turnIdleTimeoutMs))
       this.fail("STREAM_TIMEOUT");
   }
 
   fail(why: ErrorCode): void {
-    this.closed();
+    this.onClose();
     void this.#fail(why, ERRORS[why].meaning);
   }
 
-  restarts(): void {
+  onShutdown(): void {
     // To those of 002 an end without a word is a broken connection; the others go by `retry:`.
     if (this.#choice.dialect === "responses") return this.fail("STREAM_CLOSED");
-    this.closed();
+    this.onClose();
     this.#outlet.end();
   }
 
-  told(told: SubscribedInfo): void {
+  onSubscribed(told: SubscribedInfo): void {
     const { resumed, reason } = told;
     this.#reason = reason;
     const text =
@@ -118,7 +118,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
     this.#outlet.send(Buffer.from(text));
   }
 
-  ended(reason: SubscriptionEndReason): void {
+  onEnd(reason: SubscriptionEndReason): void {
     this.#subscription = null;
     if (reason !== "over") {
       this.fail(reason === "gone" ? "NOT_FOUND" : "SERVER_ERROR");
@@ -140,22 +140,22 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
     try {
       const wish = await wanted(signal);
       if (signal.aborted) return;
-      this.#turn = wish.until ?? "";
+      this.#turn = wish.untilTurnEnd ?? "";
       let isOver = false;
       const viewer: Subscriber = {
-        outlet: this,
-        told: (told) => this.told(told),
-        ended: (reason) => {
+        sink: this,
+        onSubscribed: (told) => this.onSubscribed(told),
+        onEnd: (reason) => {
           isOver = true;
-          this.ended(reason);
+          this.onEnd(reason);
         },
       };
-      const subscription = subscribeToTurn(this.#parts, this.#ref, { ...wish, choice: this.#choice }, viewer);
+      const subscription = subscribeToTurn(this.#parts, this.#ref, { ...wish, format: this.#choice }, viewer);
       if (!isOver) this.#subscription = subscription;
     } catch (error) {
       if (signal.aborted) return;
-      const { reply, isOurs } = toErrorResponse(error);
-      if (isOurs) this.#parts.onError(error, "an event stream");
+      const { reply, isInternal } = toErrorResponse(error);
+      if (isInternal) this.#parts.onError(error, "an event stream");
       await this.#fail(reply.error, reply.message);
     } finally {
       this.#left = null;

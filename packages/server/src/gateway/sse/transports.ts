@@ -37,7 +37,7 @@ export function startEventStream(
   response.writeHead(head.status, { ...head.headers, ...EVENT_STREAM_HEADERS });
   const stream = new EventStream(new ResponseTransport(response), options);
   response.on("drain", () => stream.outlet.transportDrained());
-  response.on("close", () => stream.closed());
+  response.on("close", () => stream.onClose());
   // It is followed by `close`; without a listener it would end the process.
   response.on("error", () => undefined);
 }
@@ -86,14 +86,14 @@ export function toWebStream(options: EventStreamOptions, left: AbortSignal): Rea
       start(controller) {
         const ended = () => {
           isOver = true;
-          queueMicrotask(() => stream?.closed());
+          queueMicrotask(() => stream?.onClose());
         };
         stream = new EventStream(new ControllerTransport(controller, ended), options);
         // Closed and not failed: that somebody leaves is nothing for a host to complain of.
         const leave = () => {
           if (!isOver) controller.close();
           isOver = true;
-          stream?.closed();
+          stream?.onClose();
         };
         if (left.aborted) leave();
         else left.addEventListener("abort", leave, { once: true });
@@ -101,7 +101,7 @@ export function toWebStream(options: EventStreamOptions, left: AbortSignal): Rea
       pull: () => stream?.outlet.transportDrained(),
       cancel() {
         isOver = true;
-        stream?.closed();
+        stream?.onClose();
       },
     },
     new ByteLengthQueuingStrategy({ highWaterMark: HELD_BYTES }),

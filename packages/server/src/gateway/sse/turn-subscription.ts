@@ -27,56 +27,56 @@ export function subscribeToTurn(
   wish: SubscribeOptions,
   viewer: Subscriber,
 ): Subscription {
-  const { until } = wish;
-  if (until === undefined) return parts.feeds.subscribe(ref, wish, viewer);
+  const { untilTurnEnd } = wish;
+  if (untilTurnEnd === undefined) return parts.feeds.subscribe(ref, wish, viewer);
   const left = new AbortController();
   const pace = new Pace();
   let isFromArchive = false;
   const fromArchive = (): void => {
     if (isFromArchive) return;
     isFromArchive = true;
-    inner.closed();
-    void tellFromArchive(parts, ref, { turn: until, choice: wish.choice }, viewer, pace, left.signal);
+    inner.onClose();
+    void tellFromArchive(parts, ref, { turn: untilTurnEnd, choice: wish.format }, viewer, pace, left.signal);
   };
   /** It goes on from now: if the turn was over by then, its end would never come. */
   const endWithTurn = async (from: number): Promise<void> => {
     try {
-      const { end } = (await parts.feeds.ended(ref, until, left.signal)).turn;
+      const { end } = (await parts.feeds.waitForTurnEnd(ref, untilTurnEnd, left.signal)).turn;
       if (end !== null && end <= from) fromArchive();
     } catch {
       // The subscription itself meets it too.
     }
   };
   const inner = parts.feeds.subscribe(ref, wish, {
-    outlet: viewer.outlet,
-    told(told) {
-      viewer.told(told);
+    sink: viewer.sink,
+    onSubscribed(told) {
+      viewer.onSubscribed(told);
       if (told.resumed) return;
       if (told.reason !== "slow") return fromArchive();
       void endWithTurn(parseCursor(inner.position)?.seq ?? 0);
     },
-    ended: (reason) => {
+    onEnd: (reason) => {
       if (isFromArchive) return;
       left.abort();
-      viewer.ended(reason);
+      viewer.onEnd(reason);
     },
   });
   return {
     get position() {
       return inner.position;
     },
-    flushed() {
+    onFlush() {
       pace.heard("flushed");
-      inner.flushed();
+      inner.onFlush();
     },
-    drained() {
+    onDrain() {
       pace.heard("drained");
-      inner.drained();
+      inner.onDrain();
     },
-    closed() {
+    onClose() {
       left.abort();
       pace.heard("closed");
-      inner.closed();
+      inner.onClose();
     },
   };
 }
@@ -90,15 +90,15 @@ async function tellFromArchive(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    const ended = await parts.feeds.ended(ref, turn, signal);
-    const give = (bytes: Uint8Array): Promise<boolean> => pace.give(viewer.outlet, bytes, signal);
+    const ended = await parts.feeds.waitForTurnEnd(ref, turn, signal);
+    const give = (bytes: Uint8Array): Promise<boolean> => pace.give(viewer.sink, bytes, signal);
     const isTold = await streamArchivedTurn(parts, { ref, choice, ended }, give);
-    if (!signal.aborted) viewer.ended(isTold ? "over" : "unavailable");
+    if (!signal.aborted) viewer.onEnd(isTold ? "over" : "unavailable");
   } catch (error) {
     if (signal.aborted) return;
     const isGone = isStoreError(error, "NOT_FOUND");
     if (!isGone) parts.onError(error, `turn ${turn}, from the archive`);
-    viewer.ended(isGone ? "gone" : "unavailable");
+    viewer.onEnd(isGone ? "gone" : "unavailable");
   }
 }
 

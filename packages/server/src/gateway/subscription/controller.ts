@@ -19,7 +19,7 @@ export interface SubscriptionHost {
   begin(seat: SubscriptionController, ask: number, how: StartMode): void;
   read(seat: SubscriptionController, ask: number, after: Position): void;
   /** It takes no live pieces any more. */
-  unjoin(seat: SubscriptionController): void;
+  leaveGroup(seat: SubscriptionController): void;
   leave(seat: SubscriptionController): void;
   /** Its viewer has thrown, and is let go. */
   failed(error: unknown): void;
@@ -31,7 +31,7 @@ export class SubscriptionController implements Subscription {
   /** While it catches up: the folded state where it stands, so that the next page goes on from there. */
   standing: ReplayState | null = null;
   /** How often it began anew since it was live. */
-  anews = 0;
+  restarts = 0;
   readonly #owner: SubscriptionHost;
   readonly #viewer: Subscriber;
   #state: SubscriptionState = initialSubscription;
@@ -51,8 +51,8 @@ export class SubscriptionController implements Subscription {
   }
 
   /** Whether anybody waits for that answer still. */
-  awaits(ask: number): boolean {
-    const { phase, ask: newest } = this.#state;
+  isWaitingFor(ask: number): boolean {
+    const { phase, requestId: newest } = this.#state;
     return newest === ask && (phase === "starting" || phase === "catching up");
   }
 
@@ -69,11 +69,11 @@ export class SubscriptionController implements Subscription {
   }
 
   /** A live piece. @param bytes null when the dialect says nothing of it */
-  piece(bytes: Uint8Array | null, to: Position, endedTurn: string | null): void {
+  sendLive(bytes: Uint8Array | null, to: Position, endedTurn: string | null): void {
     if (this.#state.phase !== "live") return;
     let sent: SendResult | null = null;
     try {
-      if (bytes !== null) sent = this.#viewer.outlet.send(bytes, this.#passed ?? this.#state.position);
+      if (bytes !== null) sent = this.#viewer.sink.send(bytes, this.#passed ?? this.#state.position);
     } catch (error) {
       this.#letGo(error);
       return;
@@ -84,19 +84,19 @@ export class SubscriptionController implements Subscription {
     else this.step({ type: "piece", to, sent, over });
   }
 
-  flushed(): void {
+  onFlush(): void {
     this.step({ type: "flushed" });
   }
 
-  drained(): void {
+  onDrain(): void {
     this.step({ type: "drained" });
   }
 
-  setBack(at: Position | null): void {
+  onEvicted(at: Position | null): void {
     this.step({ type: "set back", at });
   }
 
-  closed(): void {
+  onClose(): void {
     this.step({ type: "closed" });
     this.#owner.leave(this);
   }
@@ -104,8 +104,8 @@ export class SubscriptionController implements Subscription {
   #take({ state, effects }: SubscriptionStep): void {
     const wasLive = this.#state.phase === "live";
     this.#state = state;
-    if (wasLive && state.phase !== "live") this.#owner.unjoin(this);
-    if (!wasLive && isSettled(state)) this.#viewer.outlet.pass?.();
+    if (wasLive && state.phase !== "live") this.#owner.leaveGroup(this);
+    if (!wasLive && isSettled(state)) this.#viewer.sink.yieldTurn?.();
     for (const effect of effects) {
       // The viewer may leave while it is told.
       if (this.#state.phase === "closed" && state.phase !== "closed") return;
@@ -124,17 +124,17 @@ export class SubscriptionController implements Subscription {
         this.#owner.begin(this, effect.ask, effect.how);
         break;
       case "tell":
-        this.#viewer.told(effect.told);
+        this.#viewer.onSubscribed(effect.told);
         break;
       case "send":
-        this.step({ type: "sent", sent: this.#viewer.outlet.send(effect.bytes) });
+        this.step({ type: "sent", sent: this.#viewer.sink.send(effect.bytes) });
         break;
       case "read":
         this.#owner.read(this, effect.ask, effect.after);
         break;
       case "end":
         this.#owner.leave(this);
-        this.#viewer.ended(effect.reason);
+        this.#viewer.onEnd(effect.reason);
     }
   }
 
@@ -146,11 +146,11 @@ export class SubscriptionController implements Subscription {
 }
 
 /** Whether it has caught up, waits, or is over. */
-function isSettled({ phase, waits }: SubscriptionState): boolean {
-  return phase === "live" || phase === "closed" || waits !== null;
+function isSettled({ phase, waitingFor }: SubscriptionState): boolean {
+  return phase === "live" || phase === "closed" || waitingFor !== null;
 }
 
 /** Whether that turn's end is what the viewer waits for. */
-export function endsWithTurn({ until, untilIdle = false }: SubscribeOptions, turn: string): boolean {
-  return untilIdle || turn === until;
+export function endsWithTurn({ untilTurnEnd, untilIdle = false }: SubscribeOptions, turn: string): boolean {
+  return untilIdle || turn === untilTurnEnd;
 }

@@ -5,7 +5,7 @@ import type { GatewayLimits } from "../options.ts";
 import type { TimeSlicer } from "../../util/time-slicer.ts";
 
 export interface FeedContext extends Backend {
-  readonly limits: Pick<GatewayLimits, "turns">;
+  readonly limits: Pick<GatewayLimits, "snapshotTurns">;
   /** Addresses under which the blobs of a session can be loaded for a while. */
   readonly addressesOf: (ref: SessionRef) => (blob: string) => string;
   readonly slices: TimeSlicer;

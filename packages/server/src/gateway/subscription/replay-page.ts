@@ -24,7 +24,7 @@ export interface ReplayPage {
   readonly to: Position;
   readonly chunks: readonly Uint8Array[];
   /** The turn that the viewer waits for ends with it. */
-  readonly over: boolean;
+  readonly isComplete: boolean;
   readonly standing: ReplayState | null;
 }
 
@@ -50,7 +50,7 @@ export function buildReplayPage(
   const last = taken.at(-1) as LogEntry;
   const to = { epoch: last.epoch, seq: last.seq };
   if (!needsFoldedState(telling.choice) || from === null)
-    return { to, chunks: chunksOf(encodeFrames(telling, events)), over, standing: null };
+    return { to, chunks: chunksOf(encodeFrames(telling, events)), isComplete: over, standing: null };
   const frames: object[] = [];
   let { state, remembered } = from;
   for (const event of events) {
@@ -59,7 +59,12 @@ export function buildReplayPage(
     for (const frame of encoded.frames) frames.push(frame);
     [state, remembered] = [after, encoded.remembered];
   }
-  return { to, chunks: chunksOf(encodeFrames(telling, frames)), over, standing: { state, remembered } };
+  return {
+    to,
+    chunks: chunksOf(encodeFrames(telling, frames)),
+    isComplete: over,
+    standing: { state, remembered },
+  };
 }
 
 /** As many as make a page; not beyond the end of the turn that the viewer waits for. */
@@ -79,7 +84,7 @@ function cut(
 
 /** The turn that an entry ends; null for nearly all. */
 export function endedTurn(entry: LogEntry): string | null {
-  if (!entry.mayHold('"turn.end"')) return null;
+  if (!entry.mightContain('"turn.end"')) return null;
   const event: SessionEvent = entry.event;
   return event.type === "turn.end" ? event.turn : null;
 }

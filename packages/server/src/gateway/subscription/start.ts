@@ -44,12 +44,12 @@ export interface StartSource {
   readonly parts: FeedContext;
   readonly head: Position;
   /** Why a position can't be gone on from; null when it can. */
-  judge(position: Position): Promise<InvalidCursorReason | null>;
+  checkPosition(position: Position): Promise<InvalidCursorReason | null>;
   /** Whether all that came after a position is at hand. */
-  isNear(position: Position): Promise<boolean>;
+  isBuffered(position: Position): Promise<boolean>;
   readonly stateAt: (position: Position) => Promise<SessionState | InvalidCursorReason>;
   /** Whether what states of this feed have dropped is archived as it was then. */
-  isDroppedKept(): Promise<boolean>;
+  isTrimmedStateArchived(): Promise<boolean>;
   /** Right before the newest turn began. */
   lastTurn(): Promise<SessionState>;
 }
@@ -78,14 +78,14 @@ async function beginningOf(
 ): Promise<Begun> {
   const fresh = (reason: SubscribedInfo["reason"]) => freshly(feed, telling, reason, shared);
   if (how.type === "anew") return fresh("expired");
-  if (how.type === "set back" && how.since !== null && (await feed.isNear(how.since)))
+  if (how.type === "set back" && how.since !== null && (await feed.isBuffered(how.since)))
     return goOn(null, how.since);
   if (how.type === "slow" || how.type === "set back")
     return (await afterSlowness(feed, telling, how.since)) ?? fresh("slow");
   if (wish.after === null) return fresh("fresh");
   const at = parseCursor(wish.after);
   if (at === null) return fresh("invalid");
-  const reason = await feed.judge(at);
+  const reason = await feed.checkPosition(at);
   if (reason === null) return goOn({ resumed: true, reason: "cursor" }, at);
   return fresh(reason === "trimmed" || reason === "missing" ? "expired" : "invalid");
 }
@@ -101,7 +101,7 @@ async function afterSlowness(
   since: Position | null,
 ): Promise<Begun | null> {
   const { dialect } = telling.choice;
-  const isHeld = since !== null && (await feed.judge(since)) === null;
+  const isHeld = since !== null && (await feed.checkPosition(since)) === null;
   if (!isHeld || dialect === "native") return null;
   const told = { resumed: true, reason: "slow" } as const;
   if (dialect !== "blocks") return goOn(told, since);
@@ -136,7 +136,7 @@ async function sceneOf(
     case "native": {
       const state = await stateNow(feed);
       const { slices, limits } = feed.parts;
-      const bytes = await encodeSnapshotFrame(slices, telling, state, limits.turns);
+      const bytes = await encodeSnapshotFrame(slices, telling, state, limits.snapshotTurns);
       return { at: positionOf(state), chunks: [bytes], standing: null };
     }
     case "blocks": {
@@ -190,12 +190,12 @@ function taken<T>(from: Iterator<T>, most: number): T[] {
 /** A window on the session, where the feed stands or later. */
 async function stateNow(feed: StartSource): Promise<SessionState> {
   const { parts, ref } = feed;
-  const { turns } = parts.limits;
+  const { snapshotTurns } = parts.limits;
   const state = await feed.stateAt(feed.head);
-  if (typeof state !== "string" && (await feed.isDroppedKept()))
-    return prependOlderTurns(parts, ref, state, { turns });
+  if (typeof state !== "string" && (await feed.isTrimmedStateArchived()))
+    return prependOlderTurns(parts, ref, state, { turns: snapshotTurns });
   // What the archive has of older turns is not all; or the log can't be joined to it, and then it is what there is.
-  return (await readHistory(parts, ref, { turns })).state;
+  return (await readHistory(parts, ref, { turns: snapshotTurns })).state;
 }
 
 function positionOf({ epoch, seq }: Position): Position {

@@ -21,17 +21,17 @@ import type { SendResult } from "../connection/sink.ts";
 export interface SubscriptionState {
   readonly phase: "starting" | "catching up" | "live" | "degraded" | "closed";
   readonly position: Position | null;
-  readonly safe: Position | null;
+  readonly flushedPosition: Position | null;
   /** Which answer is waited for; others are too late. */
-  readonly ask: number;
+  readonly requestId: number;
   /** What is still to be given to the outlet, to where it brings the client, and whether that is all. */
   readonly chunks: readonly Uint8Array[];
   readonly to: Position | null;
   readonly over: boolean;
   /** While degraded: for the sake of others on the same connection, and by no fault of its own. */
-  readonly isSetBack: boolean;
+  readonly wasEvicted: boolean;
   /** While catching up: until what was given has left, or until there is something to read. */
-  readonly waits: "flush" | "news" | null;
+  readonly waitingFor: "flush" | "news" | null;
 }
 
 /** How a viewer begins: where it says it was, anew, or where it was when it turned out too slow or was set back. */
@@ -54,7 +54,7 @@ export type SubscriptionInput =
       readonly ask: number;
       readonly to: Position;
       readonly chunks: readonly Uint8Array[];
-      readonly over: boolean;
+      readonly isComplete: boolean;
     }
   /** It stands where the feed stands: what comes next is a piece. */
   | { readonly type: "joined"; readonly ask: number }
@@ -97,13 +97,13 @@ const NO_CHUNKS: readonly Uint8Array[] = [];
 export const initialSubscription: SubscriptionState = {
   phase: "starting",
   position: null,
-  safe: null,
-  ask: 0,
+  flushedPosition: null,
+  requestId: 0,
   chunks: NO_CHUNKS,
   to: null,
   over: false,
-  isSetBack: false,
-  waits: null,
+  wasEvicted: false,
+  waitingFor: null,
 };
 
 /** The first step: asks how to begin. */
@@ -114,7 +114,10 @@ export function startSubscription(state: SubscriptionState): SubscriptionStep {
 export function reduceSubscription(state: SubscriptionState, input: SubscriptionInput): SubscriptionStep {
   if (state.phase === "closed") return { state, effects: NOTHING };
   // An answer to what nobody waits for any more.
-  if ("ask" in input && (input.ask !== state.ask || state.phase === "live" || state.phase === "degraded"))
+  if (
+    "ask" in input &&
+    (input.ask !== state.requestId || state.phase === "live" || state.phase === "degraded")
+  )
     return { state, effects: NOTHING };
   switch (input.type) {
     case "begun": {
@@ -125,11 +128,11 @@ export function reduceSubscription(state: SubscriptionState, input: Subscription
       return giveNext(from, told === null ? NOTHING : [{ type: "tell", told }]);
     }
     case "page":
-      return giveNext({ ...state, chunks: input.chunks, to: input.to, over: input.over }, NOTHING);
+      return giveNext({ ...state, chunks: input.chunks, to: input.to, over: input.isComplete }, NOTHING);
     case "joined":
       return { state: { ...state, phase: "live" }, effects: NOTHING };
     case "nothing":
-      return { state: { ...state, waits: "news" }, effects: NOTHING };
+      return { state: { ...state, waitingFor: "news" }, effects: NOTHING };
     case "bad":
       return begin(state, { type: "anew" });
     case "sent":
@@ -137,9 +140,9 @@ export function reduceSubscription(state: SubscriptionState, input: Subscription
     case "piece":
       return takePiece(state, input);
     case "news":
-      return state.waits === "news" ? read(state, NOTHING) : { state, effects: NOTHING };
+      return state.waitingFor === "news" ? read(state, NOTHING) : { state, effects: NOTHING };
     case "lost":
-      return state.phase === "live" || state.waits === "news"
+      return state.phase === "live" || state.waitingFor === "news"
         ? read({ ...state, phase: "catching up" }, NOTHING)
         : { state, effects: NOTHING };
     case "flushed":
@@ -147,7 +150,7 @@ export function reduceSubscription(state: SubscriptionState, input: Subscription
     case "drained":
       return isSafe(state)
         ? { state, effects: NOTHING }
-        : begin(state, { type: state.isSetBack ? "set back" : "slow", since: state.safe });
+        : begin(state, { type: state.wasEvicted ? "set back" : "slow", since: state.flushedPosition });
     case "set back":
       return setBack(state, input.at);
     case "end":
@@ -158,24 +161,34 @@ export function reduceSubscription(state: SubscriptionState, input: Subscription
 }
 
 /** Whether nothing that the outlet was given can be lost by now. */
-function isSafe({ phase, position, safe, waits }: SubscriptionState): boolean {
-  return phase === "starting" || (phase !== "degraded" && position === safe && waits !== "flush");
+function isSafe({ phase, position, flushedPosition, waitingFor }: SubscriptionState): boolean {
+  return (
+    phase === "starting" || (phase !== "degraded" && position === flushedPosition && waitingFor !== "flush")
+  );
 }
 
 function begin(state: SubscriptionState, how: StartMode): SubscriptionStep {
-  const ask = state.ask + 1;
+  const ask = state.requestId + 1;
   return {
-    state: { ...state, phase: "starting", ask, chunks: NO_CHUNKS, to: null, isSetBack: false, waits: null },
+    state: {
+      ...state,
+      phase: "starting",
+      requestId: ask,
+      chunks: NO_CHUNKS,
+      to: null,
+      wasEvicted: false,
+      waitingFor: null,
+    },
     effects: [{ type: "begin", ask, how }],
   };
 }
 
 function read(state: SubscriptionState, before: readonly SubscriptionEffect[]): SubscriptionStep {
-  const ask = state.ask + 1;
+  const ask = state.requestId + 1;
   // Only what was given to an outlet has a position; who has none begins anew.
   if (state.position === null) return begin(state, { type: "anew" });
   return {
-    state: { ...state, ask, waits: null },
+    state: { ...state, requestId: ask, waitingFor: null },
     effects: [...before, { type: "read", ask, after: state.position }],
   };
 }
@@ -195,12 +208,12 @@ function end(
 function giveNext(state: SubscriptionState, before: readonly SubscriptionEffect[]): SubscriptionStep {
   const [bytes, ...chunks] = state.chunks;
   if (bytes !== undefined)
-    return { state: { ...state, chunks, waits: null }, effects: [...before, { type: "send", bytes }] };
+    return { state: { ...state, chunks, waitingFor: null }, effects: [...before, { type: "send", bytes }] };
   const { position, to } = state;
   // With nothing to send, what was safe before is as safe at the new position.
   const there = to ?? position;
-  const safe = state.safe === position ? there : state.safe;
-  const arrived: SubscriptionState = { ...state, position: there, safe, to: null };
+  const safe = state.flushedPosition === position ? there : state.flushedPosition;
+  const arrived: SubscriptionState = { ...state, position: there, flushedPosition: safe, to: null };
   return state.over ? end(arrived, before, "over") : read(arrived, before);
 }
 
@@ -210,16 +223,20 @@ function takeSent(state: SubscriptionState, sent: SendResult): SubscriptionStep 
   const position = isLast ? (state.to ?? state.position) : state.position;
   const given: SubscriptionState = { ...state, position, to: isLast ? null : state.to };
   if (isLast && state.over) return end(given, NOTHING, "over");
-  if (sent === "queued") return { state: { ...given, waits: "flush" }, effects: NOTHING };
-  return isLast ? read({ ...given, safe: position }, NOTHING) : giveNext(given, NOTHING);
+  if (sent === "queued") return { state: { ...given, waitingFor: "flush" }, effects: NOTHING };
+  return isLast ? read({ ...given, flushedPosition: position }, NOTHING) : giveNext(given, NOTHING);
 }
 
 function takePiece(state: SubscriptionState, input: SubscriptionInput & { type: "piece" }): SubscriptionStep {
   const { to, sent, over } = input;
   if (state.phase !== "live") return { state, effects: NOTHING };
   if (sent === "dropped") return degrade(state);
-  const isSafeStill = sent === "written" || (sent === null && state.safe === state.position);
-  const next: SubscriptionState = { ...state, position: to, safe: isSafeStill ? to : state.safe };
+  const isSafeStill = sent === "written" || (sent === null && state.flushedPosition === state.position);
+  const next: SubscriptionState = {
+    ...state,
+    position: to,
+    flushedPosition: isSafeStill ? to : state.flushedPosition,
+  };
   return over ? end(next, NOTHING, "over") : { state: next, effects: NOTHING };
 }
 
@@ -227,19 +244,19 @@ function takeFlushed(state: SubscriptionState): SubscriptionStep {
   if (state.phase === "degraded" || state.phase === "starting") return { state, effects: NOTHING };
   const isLast = state.chunks.length === 0 && state.to === null;
   const flushed = isLast ? { ...state, safe: state.position } : state;
-  if (state.waits !== "flush") return { state: flushed, effects: NOTHING };
+  if (state.waitingFor !== "flush") return { state: flushed, effects: NOTHING };
   return isLast ? read(flushed, NOTHING) : giveNext(flushed, NOTHING);
 }
 
 /** Who begins has lost nothing that it will not be given again. */
 function setBack(state: SubscriptionState, at: Position | null): SubscriptionStep {
   if (state.phase === "starting") return { state, effects: NOTHING };
-  return degrade(at === null ? state : { ...state, position: at, safe: at, isSetBack: true });
+  return degrade(at === null ? state : { ...state, position: at, flushedPosition: at, wasEvicted: true });
 }
 
 function degrade(state: SubscriptionState): SubscriptionStep {
   return {
-    state: { ...state, phase: "degraded", chunks: NO_CHUNKS, to: null, waits: null },
+    state: { ...state, phase: "degraded", chunks: NO_CHUNKS, to: null, waitingFor: null },
     effects: NOTHING,
   };
 }

@@ -18,19 +18,19 @@ export interface SubscribedInfo {
 export type SubscriptionEndReason = "gone" | "unavailable" | "over";
 
 export interface Subscriber {
-  readonly outlet: FrameSink;
+  readonly sink: FrameSink;
   /** Comes before the first frame, and before the first one after every resync. May write to the outlet. */
-  told(told: SubscribedInfo): void;
+  onSubscribed(told: SubscribedInfo): void;
   /** The last call. */
-  ended(reason: SubscriptionEndReason): void;
+  onEnd(reason: SubscriptionEndReason): void;
 }
 
 export interface SubscribeOptions {
-  readonly choice: StreamFormat;
+  readonly format: StreamFormat;
   /** The last event that the viewer has seen, as they gave it; null for a new one. */
   readonly after: string | null;
   /** Ends right after the last frame of this turn. */
-  readonly until?: string;
+  readonly untilTurnEnd?: string;
   /** Ends right after the next end of a turn; at once, when it has caught up, while none runs. */
   readonly untilIdle?: boolean;
 }
@@ -56,16 +56,16 @@ export interface SessionFeeds {
   /** Who asks has been let in before: this looks at nothing but the session's id. */
   subscribe(ref: SessionRef, wish: SubscribeOptions, viewer: Subscriber): Subscription;
   /** The turn that answers a message, once it has begun. Throws what the signal says, and NOT_FOUND. */
-  turnOf(ref: SessionRef, message: string, signal: AbortSignal): Promise<TurnStarted>;
+  waitForTurnStart(ref: SessionRef, message: string, signal: AbortSignal): Promise<TurnStarted>;
   /** A turn once it is over. */
-  ended(ref: SessionRef, turn: string, signal: AbortSignal): Promise<TurnEnded>;
+  waitForTurnEnd(ref: SessionRef, turn: string, signal: AbortSignal): Promise<TurnEnded>;
   /**
    * Since when a turn has run without a word, in milliseconds by `performance.now`; null while that is shorter than
    * `leastMs`, while none runs, or one waits for a person. For the rule of 180 seconds: asked again and again, it may find
    * out a little later.
    */
-  silentSince(ref: SessionRef, leastMs: number): number | null;
+  idleSince(ref: SessionRef, leastMs: number): number | null;
   /** How many sessions are open, and what they hold in bytes, roughly. */
-  size(): { readonly sessions: number; readonly bytes: number };
+  stats(): { readonly sessions: number; readonly bytes: number };
   close(): Promise<void>;
 }

@@ -2,14 +2,14 @@
 
 export const CLOSE_CODES = {
   /** A binary frame: everything here is text. */
-  binary: { code: 1003, words: "binary frames are not understood" },
+  binary: { code: 1003, reason: "binary frames are not understood" },
   /** By `ws` itself, beyond `bodyBytes`. */
-  tooLarge: { code: 1009, words: "the command is too large" },
-  restart: { code: 1012, words: "the server restarts: connect again" },
-  malformed: { code: 4400, words: "too many frames that are no commands" },
-  unauthenticated: { code: 4401, words: "the key or token is good no longer" },
-  noPong: { code: 4408, words: "no sign of life" },
-  flood: { code: 4429, words: "too many commands" },
+  tooLarge: { code: 1009, reason: "the command is too large" },
+  restart: { code: 1012, reason: "the server restarts: connect again" },
+  malformed: { code: 4400, reason: "too many frames that are no commands" },
+  unauthenticated: { code: 4401, reason: "the key or token is good no longer" },
+  noPong: { code: 4408, reason: "no sign of life" },
+  flood: { code: 4429, reason: "too many commands" },
 } as const;
 
 export type CloseReason = keyof typeof CLOSE_CODES;

@@ -61,9 +61,9 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     this.#socket = socket;
     this.#under = under;
     this.#transport = new SocketTransport(socket, under);
-    this.outlet = new SendQueue(this.#transport, this, room.parts.limits.queueBytes);
+    this.outlet = new SendQueue(this.#transport, this, room.parts.limits.sendQueueBytes);
     socket.on("message", (data, isBinary) => this.#take(data as Buffer, isBinary));
-    socket.on("close", () => this.closed());
+    socket.on("close", () => this.onClose());
     // It is followed by `close`; without a listener it would end the process.
     socket.on("error", ignore);
     socket.on("ping", (data) => this.#pong(data));
@@ -73,32 +73,32 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     });
   }
 
-  get held(): number {
-    return this.outlet.held;
+  get bufferedBytes(): number {
+    return this.outlet.bufferedBytes;
   }
 
-  flushed(): void {
-    for (const { subscription } of this.#viewers.values()) subscription?.flushed();
+  onFlush(): void {
+    for (const { subscription } of this.#viewers.values()) subscription?.onFlush();
   }
 
   /** Nothing of its own is ever dropped: each of its viewers hears it for itself. */
-  drained(): void {}
+  onDrain(): void {}
 
-  closed(): void {
+  onClose(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#room.connections.delete(this);
-    this.outlet.over();
-    for (const { subscription } of this.#viewers.values()) subscription?.closed();
+    this.outlet.markClosed();
+    for (const { subscription } of this.#viewers.values()) subscription?.onClose();
     this.#viewers.clear();
   }
 
-  beat(now: number): void {
+  onHeartbeat(now: number): void {
     this.#malformed = 0;
     this.#refused = 0;
     if (this.#commands?.isIdle === true) this.#commands = null;
     const { limits } = this.#room.parts;
-    if (this.outlet.isStalled(now, limits.stalledMs)) {
+    if (this.outlet.isStalled(now, limits.stallTimeoutMs)) {
       this.destroy();
       return;
     }
@@ -107,10 +107,10 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
       this.#heardAt = now;
       this.#askedAt = null;
     }
-    const { beatMs } = this.#room.connections;
+    const { heartbeatMs } = this.#room.connections;
     const life = checkLiveness({ heardAt: this.#heardAt, askedAt: this.#askedAt }, now, {
       ...limits,
-      beatMs,
+      heartbeatMs,
     });
     if (life === "dead") {
       // In case it is only slow; whoever is gone gives nothing back that could be waited for.
@@ -122,17 +122,17 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     }
   }
 
-  leave(why: DisconnectReason): void {
+  close(why: DisconnectReason): void {
     this.#close(why);
   }
 
   destroy(): void {
     this.#transport.destroy();
-    this.closed();
+    this.onClose();
   }
 
   reply(reply: SocketReply): void {
-    this.outlet.sendKept(textFrame(JSON.stringify(reply)));
+    this.outlet.sendReliable(textFrame(JSON.stringify(reply)));
   }
 
   forget(viewer: SocketSubscriber): void {
@@ -143,7 +143,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
   #close(why: CloseReason): void {
     if (this.#isClosed) return;
     this.#transport.close(why);
-    this.outlet.over();
+    this.outlet.markClosed();
   }
 
   /** Only the newest ping needs an answer: whoever sends them without reading makes us hold one, not all. */
@@ -169,7 +169,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
       else this.#refuse(error, requestIdOf(text));
       return;
     }
-    this.#commands ??= new CommandQueue(this.#room.parts.limits.bodyBytes);
+    this.#commands ??= new CommandQueue(this.#room.parts.limits.maxBodyBytes);
     if (this.#commands.add(this.#sessionOf(command), data.byteLength, () => this.#carryOut(command))) return;
     this.#refused += 1;
     if (this.#refused > MAX_REFUSED) this.#close("flood");
@@ -233,26 +233,26 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     const { limits, feeds } = this.#room.parts;
     // Once more is once more from there: the one before ends without a word.
     this.#unsubscribe(ref.session);
-    if (this.#viewers.size >= limits.subscriptionsPerSocket)
+    if (this.#viewers.size >= limits.maxSubscriptionsPerSocket)
       throw new RequestError(
         "RATE_LIMITED",
-        `A socket takes ${limits.subscriptionsPerSocket} sessions. Unsubscribe from one first.`,
+        `A socket takes ${limits.maxSubscriptionsPerSocket} sessions. Unsubscribe from one first.`,
       );
     const viewer = new SocketSubscriber(this, ref.session, command.request_id);
-    const wish = { choice: this.#choice, after: command.last_event_id ?? null };
+    const wish = { format: this.#choice, after: command.last_event_id ?? null };
     this.#viewers.set(ref.session, viewer);
     viewer.subscription = feeds.subscribe(ref, wish, viewer);
   }
 
   #unsubscribe(session: string): Record<string, never> {
-    this.#viewers.get(session)?.subscription?.closed();
+    this.#viewers.get(session)?.subscription?.onClose();
     this.#viewers.delete(session);
     return {};
   }
 
   #refuse(error: unknown, request: string | undefined): void {
-    const { reply, isOurs } = toErrorResponse(error);
-    if (isOurs) this.#room.parts.onError(error, "a command");
+    const { reply, isInternal } = toErrorResponse(error);
+    if (isInternal) this.#room.parts.onError(error, "a command");
     this.reply({ type: "error", ...(request === undefined ? {} : { request_id: request }), ...reply });
   }
 }

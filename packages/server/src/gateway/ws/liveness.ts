@@ -11,21 +11,21 @@ export interface LivenessState {
 }
 
 export interface LivenessLimits {
-  readonly pingMs: number;
-  readonly pongMs: number;
+  readonly pingIntervalMs: number;
+  readonly pongTimeoutMs: number;
   /** Between two looks. */
-  readonly beatMs: number;
+  readonly heartbeatMs: number;
 }
 
 /** A beat sees late that something came, and asks late; it may also find late that no answer came. */
 const LATE_BEATS = 4;
 
-/** Whoever is gone is `dead` within `pingMs` and `pongMs` of the last that came from it. */
+/** Whoever is gone is `dead` within `pingIntervalMs` and `pongTimeoutMs` of the last that came from it. */
 export function checkLiveness(
   { heardAt, askedAt }: LivenessState,
   now: number,
-  { pingMs, pongMs, beatMs }: LivenessLimits,
+  { pingIntervalMs, pongTimeoutMs, heartbeatMs }: LivenessLimits,
 ): "fine" | "ask" | "dead" {
-  if (askedAt !== null) return now - askedAt >= pongMs ? "dead" : "fine";
-  return now - heardAt >= Math.max(pingMs - LATE_BEATS * beatMs, beatMs) ? "ask" : "fine";
+  if (askedAt !== null) return now - askedAt >= pongTimeoutMs ? "dead" : "fine";
+  return now - heardAt >= Math.max(pingIntervalMs - LATE_BEATS * heartbeatMs, heartbeatMs) ? "ask" : "fine";
 }

@@ -35,37 +35,37 @@ export class SocketSubscriber implements Subscriber, QueueMember, FrameSink {
     this.#request = request;
   }
 
-  get outlet(): FrameSink {
+  get sink(): FrameSink {
     return this;
   }
 
   send(bytes: Uint8Array, from: Position | null = null): SendResult {
-    return this.#side.outlet.sendOf(this, bytes, from);
+    return this.#side.outlet.sendFor(this, bytes, from);
   }
 
-  pass(): void {
-    this.#side.outlet.passOf(this);
+  yieldTurn(): void {
+    this.#side.outlet.yieldFor(this);
   }
 
   end(): void {
     this.#side.outlet.end();
   }
 
-  drained(): void {
-    this.subscription?.drained();
+  onDrain(): void {
+    this.subscription?.onDrain();
   }
 
-  setBack(at: Position | null): void {
-    this.subscription?.setBack?.(at);
+  onEvicted(at: Position | null): void {
+    this.subscription?.onEvicted?.(at);
   }
 
-  told(told: SubscribedInfo): void {
+  onSubscribed(told: SubscribedInfo): void {
     const request = this.#request === undefined ? {} : { request_id: this.#request };
     this.#request = undefined;
     this.#side.reply({ type: "subscribed", ...request, session_id: this.session, ...told });
   }
 
-  ended(reason: SubscriptionEndReason): void {
+  onEnd(reason: SubscriptionEndReason): void {
     this.#side.forget(this);
     if (reason === "over") return;
     const request = this.#request === undefined ? {} : { request_id: this.#request };

@@ -28,8 +28,8 @@ export class SocketTransport implements Transport {
   }
 
   close(why: CloseReason): void {
-    const { code, words } = CLOSE_CODES[why];
-    this.#socket.close(code, words);
+    const { code, reason } = CLOSE_CODES[why];
+    this.#socket.close(code, reason);
   }
 
   destroy(): void {

@@ -98,7 +98,7 @@ export function createSocketAcceptor(
     autoPong: false,
     // Each socket would hold a window of its own, and no two could share bytes.
     perMessageDeflate: false,
-    maxPayload: room.parts.limits.bodyBytes,
+    maxPayload: room.parts.limits.maxBodyBytes,
     maxFragments: MAX_FRAGMENTS,
   });
   return ({ caller, dialect }, { incoming, socket, head }) => {

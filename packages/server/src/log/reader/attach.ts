@@ -27,14 +27,14 @@ export interface FollowSettings {
   readonly maxQueued: number;
   readonly pageSize: number;
   /** How long the engine may stay out of reach before the reader is told. */
-  readonly giveUpAfterMs: number;
+  readonly timeoutMs: number;
   readonly retryEveryMs: number;
 }
 
 const DEFAULTS: FollowSettings = {
   maxQueued: 1_000_000,
   pageSize: 500,
-  giveUpAfterMs: 30_000,
+  timeoutMs: 30_000,
   retryEveryMs: 100,
 };
 
@@ -270,14 +270,14 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
 
   /** Tries again while the engine can't be reached, up to a limit. */
   async #persist(work: () => Promise<void>): Promise<void> {
-    const { giveUpAfterMs, retryEveryMs } = this.#settings;
+    const { timeoutMs, retryEveryMs } = this.#settings;
     const started = performance.now();
     while (this.#phase !== "over") {
       try {
         return await work();
       } catch (error) {
         if (!isLogError(error, "UNAVAILABLE")) return this.#fail(error);
-        if (performance.now() - started > giveUpAfterMs)
+        if (performance.now() - started > timeoutMs)
           return this.#step({ type: "over", reason: "unavailable" });
         await new Promise((resolve) => setTimeout(resolve, retryEveryMs));
       }

@@ -15,11 +15,11 @@ export interface RedisLogOptions extends StreamLogOptions {
   readonly username?: string;
   readonly password?: string;
   /** Begins the name of every key. */
-  readonly prefix?: string;
-  readonly pulseMs?: number;
-  readonly patienceMs?: number;
-  readonly waitMs?: number;
-  readonly reconnectMs?: number;
+  readonly keyPrefix?: string;
+  readonly healthCheckMs?: number;
+  readonly responseTimeoutMs?: number;
+  readonly connectionWaitMs?: number;
+  readonly reconnectDelayMs?: number;
 }
 
 /** @throws TypeError when `url` is no address of Redis */
@@ -28,11 +28,11 @@ export async function createRedisLog(options: RedisLogOptions): Promise<Log> {
   const settings: TopologySettings = {
     username: options.username,
     password: options.password,
-    prefix: options.prefix ?? "ts",
-    pulseMs: options.pulseMs ?? 400,
-    patienceMs: options.patienceMs ?? 3_000,
-    waitMs: options.waitMs ?? 5_000,
-    reconnectMs: options.reconnectMs ?? 50,
+    prefix: options.keyPrefix ?? "ts",
+    pulseMs: options.healthCheckMs ?? 400,
+    patienceMs: options.responseTimeoutMs ?? 3_000,
+    waitMs: options.connectionWaitMs ?? 5_000,
+    reconnectMs: options.reconnectDelayMs ?? 50,
     outages: new OutageMonitor(() => performance.now()),
   };
   const servers =

@@ -59,7 +59,7 @@ export class RedisEngine implements LogEngine {
     const log = this.#log(session);
     if (epoch === null || append.repeat) return this.#appendCarefully(session, append);
     const command = (link: RedisConnection) => {
-      const head = formatHeadKey(epoch, link.timeline, writer);
+      const head = formatHeadKey(epoch, link.replicationId, writer);
       return ["EVALSHA", APPEND.sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
     };
     const answer = (reply: unknown): AppendResult | Promise<AppendResult> => {
@@ -75,9 +75,9 @@ export class RedisEngine implements LogEngine {
 
   async #appendCarefully(session: string, append: EngineAppend): Promise<AppendResult> {
     const { writer, counter, lines, epoch, repeat, since } = append;
-    const reply = (await this.#evaluateOnce(session, APPEND_WITH_LOOKBACK, ({ timeline }) => [
-      epoch === null ? "" : formatHeadKey(epoch, timeline, writer),
-      timeline,
+    const reply = (await this.#evaluateOnce(session, APPEND_WITH_LOOKBACK, ({ replicationId }) => [
+      epoch === null ? "" : formatHeadKey(epoch, replicationId, writer),
+      replicationId,
       repeat ? writer : "",
       String(counter),
       since === null ? "" : formatCursor(since),
@@ -88,9 +88,9 @@ export class RedisEngine implements LogEngine {
 
   async claim(session: string, claim: EngineClaim): Promise<AppendOutcome> {
     const { epoch, writer, line, floor, last, repeat } = claim;
-    const reply = (await this.#evaluateOnce(session, CLAIM, ({ timeline }) => [
+    const reply = (await this.#evaluateOnce(session, CLAIM, ({ replicationId }) => [
       String(epoch),
-      timeline,
+      replicationId,
       writer,
       formatCursor(floor),
       line,
@@ -192,9 +192,7 @@ export class RedisEngine implements LogEngine {
   }
 
   async #together(key: string, commands: readonly (readonly string[])[]): Promise<unknown[]> {
-    return (await this.#repeated(() =>
-      this.#redirected(key, (link) => link.together(commands)),
-    )) as unknown[];
+    return (await this.#repeated(() => this.#redirected(key, (link) => link.multi(commands)))) as unknown[];
   }
 
   /** Sends once, and again only where an error reply says that it did not happen and where to go instead. */

@@ -20,13 +20,13 @@ export interface WriterOptions {
   readonly blobs: BlobSink;
   readonly newBlobId: () => string;
   /** How long deltas are gathered. */
-  readonly gatherMs?: number;
+  readonly batchDelayMs?: number;
   /** How much is gathered before it goes at once, roughly in characters. */
-  readonly gatherSize?: number;
+  readonly maxBatchSize?: number;
   /** How much may wait before `write` makes its caller wait. */
-  readonly maxWaiting?: number;
+  readonly highWaterMark?: number;
   /** How long to try again while the log can't be reached. */
-  readonly patienceMs?: number;
+  readonly retryTimeoutMs?: number;
   readonly retryMs?: number;
 }
 
@@ -48,10 +48,10 @@ export class Writer {
 
   constructor(options: WriterOptions) {
     this.#options = {
-      gatherMs: 30,
-      gatherSize: 8_192,
-      maxWaiting: 262_144,
-      patienceMs: 20_000,
+      batchDelayMs: 30,
+      maxBatchSize: 8_192,
+      highWaterMark: 262_144,
+      retryTimeoutMs: 20_000,
       retryMs: 50,
       ...options,
     };
@@ -62,9 +62,9 @@ export class Writer {
     if (this.#failure !== null) throw this.#failure;
     this.#pending.add(splitOversized(draft, this.#options.newBlobId));
     this.#accepted++;
-    if (!isDelta(draft) || this.#pending.size >= this.#options.gatherSize) this.#isDue = true;
+    if (!isDelta(draft) || this.#pending.size >= this.#options.maxBatchSize) this.#isDue = true;
     this.#schedule();
-    while (this.#waiting > this.#options.maxWaiting) {
+    while (this.#waiting > this.#options.highWaterMark) {
       await new Promise<void>((resolve) => this.#relief.push(resolve));
       if (this.#failure !== null) throw this.#failure;
     }
@@ -94,7 +94,7 @@ export class Writer {
   #schedule(): void {
     if (this.#sending !== null || this.#pending.isEmpty || this.#failure !== null) return;
     // After a pause the first delta goes at once: people wait for it.
-    const wait = this.#isDue ? 0 : this.#sentAt + this.#options.gatherMs - performance.now();
+    const wait = this.#isDue ? 0 : this.#sentAt + this.#options.batchDelayMs - performance.now();
     if (wait <= 0) {
       if (this.#timer !== null) clearTimeout(this.#timer);
       this.#timer = null;
@@ -138,7 +138,7 @@ export class Writer {
     let repeat = false;
     await this.#persist(
       async () => {
-        const { last } = await log.append(session, { ...batch, repeat });
+        const { last } = await log.append(session, { ...batch, isRetry: repeat });
         this.#last = { epoch, seq: last };
       },
       (error) => {
@@ -150,13 +150,13 @@ export class Writer {
   }
 
   async #persist(work: () => Promise<void>, mayPass: (error: unknown) => boolean): Promise<void> {
-    const { patienceMs, retryMs } = this.#options;
+    const { retryTimeoutMs, retryMs } = this.#options;
     const started = performance.now();
     while (true) {
       try {
         return await work();
       } catch (error) {
-        if (!mayPass(error) || performance.now() - started > patienceMs) throw error;
+        if (!mayPass(error) || performance.now() - started > retryTimeoutMs) throw error;
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }

@@ -35,10 +35,13 @@ export class AiSdkStreamReader {
       case "reasoning-end":
       case "tool-input-start":
       case "tool-input-delta":
-        return this.#step.take(part as unknown as StreamPart);
+        return this.#step.writePart(part as unknown as StreamPart);
       case "text-delta":
       case "reasoning-delta":
-        return this.#step.take({ ...part, delta: part["text"] ?? part["delta"] } as unknown as StreamPart);
+        return this.#step.writePart({
+          ...part,
+          delta: part["text"] ?? part["delta"],
+        } as unknown as StreamPart);
       case "tool-call":
         return this.#call(part);
       case "tool-result":
@@ -68,7 +71,7 @@ export class AiSdkStreamReader {
   async #call(part: AiSdkPart): Promise<void> {
     const toolCallId = String(part["toolCallId"]);
     const toolName = String(part["toolName"]);
-    await this.#step.take({
+    await this.#step.writePart({
       type: "tool-call",
       toolCallId,
       toolName,
@@ -99,7 +102,7 @@ export class AiSdkStreamReader {
     this.#step = createStepWriter(this.#scope);
     const { attempt, path, agent } = this.#scope;
     const used = usageOf(usage === undefined ? null : nested(usage));
-    await attempt.spend(path, `step/${this.#steps++}`, toUsageRecord(agent, agent.name, used));
+    await attempt.recordUsage(path, `step/${this.#steps++}`, toUsageRecord(agent, agent.name, used));
   }
 }
 

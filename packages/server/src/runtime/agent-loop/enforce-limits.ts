@@ -9,17 +9,17 @@ export function enforceLimits({ attempt, agent, root, path }: RunContext, n: num
   const { spending } = attempt;
   check(root, spending.total.total_tokens, spending.cost, { isOfTurn: true });
   const isOfTurn = path === MAIN_RUN;
-  if (n >= agent.limits.steps) throw new LimitReached(`${agent.limits.steps} steps`, { isOfTurn });
+  if (n >= agent.limits.maxSteps) throw new LimitReached(`${agent.limits.maxSteps} steps`, { isOfTurn });
   if (!isOfTurn) check(agent, spending.of(path).total_tokens, spending.costOf(path), { isOfTurn });
 }
 
 function check(
-  { limits, prices }: Agent,
+  { limits, pricing }: Agent,
   tokens: number,
   cost: number,
   of: { readonly isOfTurn: boolean },
 ): void {
-  if (tokens >= limits.tokens) throw new LimitReached(`${limits.tokens} tokens`, of);
-  const isPriced = prices !== null || cost > 0;
-  if (isPriced && cost >= limits.cost) throw new LimitReached(`a cost of ${limits.cost}`, of);
+  if (tokens >= limits.maxTokens) throw new LimitReached(`${limits.maxTokens} tokens`, of);
+  const isPriced = pricing !== null || cost > 0;
+  if (isPriced && cost >= limits.maxCost) throw new LimitReached(`a cost of ${limits.maxCost}`, of);
 }

@@ -30,13 +30,13 @@ export async function runModelStep(
 ): Promise<StepRecord> {
   const { attempt, path } = scope;
   const key = stepKey(path, n);
-  const known = attempt.recall(key);
+  const known = attempt.fromJournal(key);
   if (known !== undefined) return known;
   enforceLimits(scope, n);
-  const { lost } = triedOf(attempt, key);
+  const { unsavedAnswers } = triedOf(attempt, key);
   // Asking costs money, and what keeps the answers from being kept may last.
-  if (lost >= scope.agent.retries.tries)
-    throw new TurnFailed("SERVER_ERROR", `${lost} answers could not be kept`, { canRetry: true });
+  if (unsavedAnswers >= scope.agent.retry.maxAttempts)
+    throw new TurnFailed("SERVER_ERROR", `${unsavedAnswers} answers could not be kept`, { canRetry: true });
   const writer = createStepWriter(scope);
   try {
     const usage = await askUntilAnswered(scope, key, model, prompt(), writer);
@@ -51,13 +51,13 @@ export async function runModelStep(
     const isModels = error instanceof ModelError || error instanceof ModelStreamInterrupted;
     // Whoever was told to stop has lost nothing of its own: another branch has, or a person wants it.
     if (!isModels && !attempt.signal.aborted)
-      attempt.tries.set(key, { ...triedOf(attempt, key), lost: lost + 1, nextAt: 0 });
+      attempt.tries.set(key, { ...triedOf(attempt, key), unsavedAnswers: unsavedAnswers + 1, nextAt: 0 });
     throw error;
   }
 }
 
 function triedOf({ tries }: TurnAttempt, key: string): StepAttempts {
-  return tries.get(key) ?? { times: 0, lost: 0, nextAt: 0 };
+  return tries.get(key) ?? { modelFailures: 0, unsavedAnswers: 0, nextAt: 0 };
 }
 
 async function askUntilAnswered(
@@ -70,7 +70,7 @@ async function askUntilAnswered(
   const { attempt, agent, pinned } = scope;
   const { parts, signal } = attempt;
   let wasted = NO_USAGE;
-  const { tries: maxTries, firstMs } = agent.retries;
+  const { maxAttempts: maxTries, initialDelayMs } = agent.retry;
   const before = triedOf(attempt, key);
   // It broke off after something was shown, and what was shown is void now.
   if (before.nextAt > 0) await waitForRetry(scope, writer, before, maxTries);
@@ -79,10 +79,10 @@ async function askUntilAnswered(
     try {
       await parts.modelSlots.run(signal, async () => {
         const tools = toModelTools(pinned);
-        const request = { ...agent.settings, prompt, ...(tools.length === 0 ? {} : { tools }) };
+        const request = { ...agent.modelSettings, prompt, ...(tools.length === 0 ? {} : { tools }) };
         for await (const part of askModel(model, request, { signal })) {
           if (part.type === "finish") usage = usageOf(part.usage);
-          else await writer.take(part);
+          else await writer.writePart(part);
         }
         writer.checkComplete();
       });
@@ -90,17 +90,17 @@ async function askUntilAnswered(
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
       const tried = triedOf(attempt, key);
-      const times = tried.times + 1;
+      const times = tried.modelFailures + 1;
       const delayMs = retryDelay({
         attempt: times,
         error,
         random: randomOf(parts),
-        limits: { maxTries, firstMs },
+        limits: { maxTries, firstMs: initialDelayMs },
       });
       if (error.usage !== null) wasted = addUsage(wasted, usageOf(error.usage));
       // Nothing of this step will be journaled, and what it took was spent.
       if (delayMs === null || writer.hasWritten)
-        await attempt.spend(scope.path, key, toUsageRecord(agent, model.modelId, wasted));
+        await attempt.recordUsage(scope.path, key, toUsageRecord(agent, model.modelId, wasted));
       if (delayMs === null) throw error;
       const next = { ...tried, times, nextAt: parts.env.now() + delayMs };
       attempt.tries.set(key, next);
@@ -118,7 +118,7 @@ function randomOf({ env }: { readonly env: { randomBytes(size: number): Uint8Arr
 async function waitForRetry(
   { attempt, run, path }: RunContext,
   writer: StepWriter,
-  { times, nextAt }: StepAttempts,
+  { modelFailures, nextAt }: StepAttempts,
   tries: number,
 ): Promise<void> {
   const { pen, parts, signal } = attempt;
@@ -126,9 +126,9 @@ async function waitForRetry(
   const group = path === MAIN_RUN && pen.turn.mode === "agent" ? openGroup(pen.turn) : null;
   if (group !== null) await pen.write(group);
   const place = await pen.start({ type: "thinking.start", run });
-  const text = parts.words.retrying(Math.ceil(delayMs / 1000), times + 1, tries);
+  const text = parts.words.retrying(Math.ceil(delayMs / 1000), modelFailures + 1, tries);
   await pen.write({ type: "thinking.delta", ...place, text });
   await pen.write({ type: "thinking.end", ...place });
-  writer.adopt(place.block);
+  writer.includeBlock(place.block);
   await interruptibleSleep(delayMs, signal);
 }

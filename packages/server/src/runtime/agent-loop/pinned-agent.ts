@@ -33,7 +33,7 @@ const THOUGHT: JsonSchema = {
 };
 
 /** One tool for all sub-agents. */
-function callAgentTool(agents: Agent["agents"]) {
+function callAgentTool(agents: Agent["subAgents"]) {
   const known = Object.entries(agents).map(([name, { description }]) => `${name}: ${description}`);
   const agent = { type: "string", enum: Object.keys(agents), description: "Which agent." };
   return {
@@ -64,13 +64,13 @@ async function pin(agent: Agent, attempt: TurnAttempt): Promise<PinnedAgent> {
     description,
     input: agent.schemas[name] ?? {},
   }));
-  const isOne = agent.callAgent && Object.keys(agent.agents).length > 0;
-  const each = Object.entries(agent.agents).map(([name, { description }]) => ({
+  const isOne = agent.callAgent && Object.keys(agent.subAgents).length > 0;
+  const each = Object.entries(agent.subAgents).map(([name, { description }]) => ({
     name,
     description,
     input: TASK as Json,
   }));
-  const agents = isOne ? [callAgentTool(agent.agents)] : each;
+  const agents = isOne ? [callAgentTool(agent.subAgents)] : each;
   const thought = {
     name: SHARE_THOUGHT,
     description: "Says something to the person in between, while you go on working.",
@@ -102,10 +102,10 @@ async function pin(agent: Agent, attempt: TurnAttempt): Promise<PinnedAgent> {
 /** The definition that this run goes by: the one that was noted first. */
 export async function pinAgent(attempt: TurnAttempt, path: string, agent: Agent): Promise<PinnedAgent> {
   const key = pinnedKey(path);
-  const noted = attempt.recall(key);
+  const noted = attempt.fromJournal(key);
   if (noted !== undefined) return noted;
   const pinned = await pin(agent, attempt);
-  await attempt.note(key, pinned);
+  await attempt.journal(key, pinned);
   return pinned;
 }
 

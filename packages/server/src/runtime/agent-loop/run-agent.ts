@@ -40,9 +40,9 @@ export async function runAgent(scope: RunContext, start: Prompt): Promise<RunRes
 /** Side by side; questions come after the rest, one after the other, for they stand outside groups. Forms come last. */
 async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<ToolCallRecord[]> {
   const { attempt, agent } = outer;
-  const noted = calls.find(({ call }) => asksForm(attempt.recall(callKey(call))));
+  const noted = calls.find(({ call }) => asksForm(attempt.fromJournal(callKey(call))));
   const scope = { ...outer, formClaim: new FormSlot(noted?.call ?? null) };
-  const slots = new Semaphore(agent.limits.width);
+  const slots = new Semaphore(agent.limits.maxParallelCalls);
   const work = calls.filter(({ name }) => name !== ASK_USER && name !== REQUEST_FORM);
   const branches = work.map((call) =>
     slots.run(attempt.signal, () => executeToolCall(scope, call, runAgent)),

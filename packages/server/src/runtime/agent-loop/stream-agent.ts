@@ -15,10 +15,10 @@ import { abortable } from "../../util/concurrency.ts";
 
 export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt: Prompt): Promise<void> {
   const { attempt } = scope;
-  if (attempt.recall(STREAM_STARTED_KEY) !== undefined && body.rerun === "never") {
+  if (attempt.fromJournal(STREAM_STARTED_KEY) !== undefined && body.rerun === "never") {
     throw new TurnFailed("SERVER_ERROR", "the worker died while the body ran", { canRetry: true });
   }
-  await attempt.note(STREAM_STARTED_KEY, true);
+  await attempt.journal(STREAM_STARTED_KEY, true);
   const { tenant, session, turn, user, message } = attempt.row;
   const { signal } = attempt;
   const context = { signal, message, prompt, tenant, session, turn, user };
@@ -53,7 +53,7 @@ async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEve
   const places = new Map<string, BlockRef>();
   let count = 0;
   for await (const event of stoppable(events, attempt.signal, bodyFailed)) {
-    if (count++ >= agent.limits.tokens) throw new LimitReached(`${agent.limits.tokens} events`);
+    if (count++ >= agent.limits.maxTokens) throw new LimitReached(`${agent.limits.maxTokens} events`);
     const index = pen.turn.items.length;
     const place = places.get(event.block) ?? { run, block: `b${index}`, index };
     places.set(event.block, place);

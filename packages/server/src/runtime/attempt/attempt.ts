@@ -19,9 +19,9 @@ import { UsageTracker } from "./usage.ts";
 /** How often a step was tried in this process, and when to try it again. */
 export interface StepAttempts {
   /** How often the model failed. */
-  readonly times: number;
+  readonly modelFailures: number;
   /** How often it answered, and the answer could not be kept. */
-  readonly lost: number;
+  readonly unsavedAnswers: number;
   readonly nextAt: number;
 }
 
@@ -96,7 +96,7 @@ export class TurnAttempt {
   }
 
   /** Time in which a person is waited for doesn't count against the turn's own. */
-  readonly waiting = async <T>(wait: () => Promise<T>): Promise<T> => {
+  readonly whileWaiting = async <T>(wait: () => Promise<T>): Promise<T> => {
     this.#clock.pause();
     try {
       return await wait();
@@ -106,7 +106,7 @@ export class TurnAttempt {
   };
 
   /** @param leftMs how long the branches may go on, waiting for people left out */
-  limit(leftMs: number, reason: () => unknown): void {
+  setDeadline(leftMs: number, reason: () => unknown): void {
     this.#clock.start(leftMs, () => this.abort(reason()));
   }
 
@@ -119,15 +119,15 @@ export class TurnAttempt {
    * nobody has taken its turn over yet.
    */
   requireLease(): void {
-    if (!this.parts.isFresh()) throw new EngineError("LEFT", `turn ${this.row.turn}`);
+    if (!this.parts.holdsLease()) throw new EngineError("LEFT", `turn ${this.row.turn}`);
   }
 
-  recall<T>(key: JournalKey<T>): T | undefined {
+  fromJournal<T>(key: JournalKey<T>): T | undefined {
     return this.#journal.get(key) as T | undefined;
   }
 
   /** Journals a fact on its own: before it is told, so that whoever comes next can tell it. */
-  async note<T>(key: JournalKey<T>, value: T, { kept = false, also }: NoteOptions = {}): Promise<void> {
+  async journal<T>(key: JournalKey<T>, value: T, { kept = false, also }: NoteOptions = {}): Promise<void> {
     this.requireLease();
     const { store } = this.parts;
     const entry = this.#entry(key, value as Json, kept);
@@ -142,14 +142,14 @@ export class TurnAttempt {
   }
 
   /** Counts what was spent on something that is no journaled step, so that whoever goes on counts it too. */
-  async spend(path: string, what: string, spent: UsageRecord): Promise<void> {
+  async recordUsage(path: string, what: string, spent: UsageRecord): Promise<void> {
     if (spent.usage.calls === 0) return;
-    await this.note(usageKey(path, `${this.epoch}.${what}`), spent);
+    await this.journal(usageKey(path, `${this.epoch}.${what}`), spent);
     this.spending.add(path, spent);
   }
 
   /** Journals a fact in a commit that does more: whoever was superseded can't make it. */
-  async noteIn<T>(tx: Store, key: JournalKey<T>, value: T): Promise<void> {
+  async journalIn<T>(tx: Store, key: JournalKey<T>, value: T): Promise<void> {
     await tx.journal.write(this.ref, this.#entry(key, value as Json, false));
   }
 

@@ -30,7 +30,7 @@ export interface RuntimeContext extends Backend {
   /** How often a turn is begun again before it is given up. */
   readonly maxAttempts: number;
   /** Whether this process is sure that nobody has taken its work over: asked before anything irreversible. */
-  isFresh(): boolean;
+  holdsLease(): boolean;
   /** The same, by asking the store. */
   confirmLease(): Promise<boolean>;
   /** Tells whoever runs this process of something that should not have happened. */

@@ -78,7 +78,7 @@ export function outcomeFor(error: unknown, words: RuntimeStrings): TurnOutcome |
     const details = status === null ? {} : { status };
     // "Try again" would be the wrong words for a wrong key or an unknown model.
     const isHopeless = code === "LLM_ERROR" && !canRetry;
-    const text = isHopeless ? words.hopeless : (words.errors[code] ?? words.errors.SERVER_ERROR);
+    const text = isHopeless ? words.notRetryable : (words.errors[code] ?? words.errors.SERVER_ERROR);
     return errorOutcome(code, text, { canRetry, details });
   }
   if (error instanceof TurnFailed) {

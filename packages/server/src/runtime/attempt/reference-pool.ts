@@ -94,7 +94,7 @@ export class ReferencePool {
    * What is handed on with an answer: as much as fits, what the answer cites before the rest, by their ids.
    * @param cited the ids that the answer cites
    */
-  handOn(cited: ReadonlySet<number>, maxChars: number): ContentPart[] {
+  exportCited(cited: ReadonlySet<number>, maxChars: number): ContentPart[] {
     const ids = [...this.#items.keys()].toSorted((a, b) => a - b);
     const wanted = [...ids.filter((id) => cited.has(id)), ...ids.filter((id) => !cited.has(id))];
     const fitting = new Set<number>();

@@ -91,7 +91,7 @@ export function createStepWriter(scope: RunContext): StepWriter {
     isMain: path === MAIN_RUN,
     displayOf: (tool) => displayOf(scope, tool),
     labelFor: (tool, input) => callLabel(scope, tool, input),
-    thought: attempt.parts.words.thought,
+    thought: attempt.parts.words.thinkingLabel,
   });
 }
 
@@ -109,13 +109,13 @@ function displayOf(scope: RunContext, name: string): CallDisplay {
   // Whose label it is stands in the input.
   if (name === CALL_AGENT) return { isHidden: false, isOutside: false, label: null };
   const tool = agent.tools[name];
-  const sub = agent.agents[name];
+  const sub = agent.subAgents[name];
   if (tool === undefined)
     return { isHidden: false, isOutside: false, label: name === COMPACT ? "" : (sub?.label ?? "") };
   const { label, display } = tool;
   return {
     isHidden: !display.call,
-    isOutside: display.outside,
+    isOutside: display.standalone,
     label: typeof label === "string" ? label : null,
   };
 }

@@ -14,9 +14,12 @@ import {
 const MILLION = 1_000_000;
 
 /** @param agent who asks: its prices are those of the model that it asks */
-export function toUsageRecord({ prices }: Pick<Agent, "prices">, model: string, usage: Usage): UsageRecord {
+export function toUsageRecord({ pricing }: Pick<Agent, "pricing">, model: string, usage: Usage): UsageRecord {
   const { input_tokens, output_tokens } = usage;
-  const cost = prices === null ? 0 : (input_tokens * prices.input + output_tokens * prices.output) / MILLION;
+  const cost =
+    pricing === null
+      ? 0
+      : (input_tokens * pricing.inputPerMillion + output_tokens * pricing.outputPerMillion) / MILLION;
   return { usage, model, cost };
 }
 

@@ -83,7 +83,11 @@ async function read(answer: SafeResponse, context: ToolContext): Promise<Page> {
   const bytes = await answer.bytes();
   const { signal } = context;
   const { files, fileSlots } = hostOf(context).scope.attempt.parts;
-  const limits = { maxChars: files.chars, timeoutMs: files.extractMs, memoryMb: files.extractMb };
+  const limits = {
+    maxChars: files.maxChars,
+    timeoutMs: files.extractTimeoutMs,
+    memoryMb: files.extractMemoryMb,
+  };
   const got = await fileSlots.run(signal, () => extract({ name, mediaType, charset, bytes }, limits, signal));
   if (got.kind === "image" || got.kind === "other") throw noText(url, got.mediaType);
   return { title: got.title, text: got.pieces.join(""), isCut: got.isCut };

@@ -81,7 +81,7 @@ function retrieveTool(options: KnowledgeOptions): Tool {
 }
 
 function nothingFound(): ToolOutput {
-  return { content: "Nothing was found. Try other words.", preview: "Nothing found", results: 0 };
+  return { content: "Nothing was found. Try other words.", preview: "Nothing found", resultCount: 0 };
 }
 
 function outputOf(hits: readonly Omit<KnowledgeHit, "snippet">[]): ToolOutput {
@@ -94,7 +94,7 @@ function outputOf(hits: readonly Omit<KnowledgeHit, "snippet">[]): ToolOutput {
   return {
     ...toCitations(references, "Read more of an object, or around a passage, with get_context_obj_lines."),
     preview: hits.length === 1 ? "1 passage" : `${hits.length} passages`,
-    results: hits.length,
+    resultCount: hits.length,
   };
 }
 

@@ -98,7 +98,11 @@ async function find(store: Store, ref: SessionRef, now: number, asked: Input): P
     at: new Date(turn.started_at).toISOString(),
     text: snippetOf(terms, text, SNIPPET_CHARS),
   }));
-  return { content: { turns, found: found.length }, preview: wordsFor(turns.length), results: turns.length };
+  return {
+    content: { turns, found: found.length },
+    preview: wordsFor(turns.length),
+    resultCount: turns.length,
+  };
 }
 
 function wordsFor(count: number): string {

@@ -95,7 +95,7 @@ function search(memories: readonly Memory[], query: string): Memory[] {
 
 function told(memories: readonly Memory[], total: number): ToolOutput {
   const content = { memories: memories.map(({ id, text, pinned }) => ({ id, text, pinned })), total };
-  return { content, blocks: [{ type: "text", text: wordsFor(total) }], results: total };
+  return { content, blocks: [{ type: "text", text: wordsFor(total) }], resultCount: total };
 }
 
 function wordsFor(count: number): string {

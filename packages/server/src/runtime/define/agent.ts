@@ -8,7 +8,7 @@ import { toJsonSchema } from "../../models/tool-schema.ts";
 import { RuntimeError } from "../errors.ts";
 import { stringField } from "../../util/json.ts";
 import type { StreamBody } from "./stream-body.ts";
-import { DEFAULT_LIMITS, type Limits, type Prices } from "./limits.ts";
+import { DEFAULT_LIMITS, type Limits, type Pricing } from "./limits.ts";
 import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
 import type { ToolSource } from "./tool-source.ts";
 import type { Tool } from "./tool.ts";
@@ -19,12 +19,12 @@ export interface AgentOptions {
   /** What the model is told first. Made once per turn, where it depends on who asks. */
   readonly instructions?: string | ((context: InstructionsContext) => string | Promise<string>);
   /** Temperature, provider options and the like. */
-  readonly settings?: ModelSettings;
+  readonly modelSettings?: ModelSettings;
   readonly tools?: Readonly<Record<string, Tool>>;
   /** Where more tools come from, such as MCP servers. What they offer is asked when a run begins. */
-  readonly sources?: readonly ToolSource[];
+  readonly toolSources?: readonly ToolSource[];
   /** Each becomes a tool of the same name, which takes a task in words. */
-  readonly agents?: Readonly<Record<string, Agent>>;
+  readonly subAgents?: Readonly<Record<string, Agent>>;
   /** Offers one tool `call_agent` instead, which takes the sub-agent's name and a task: for many of them. */
   readonly callAgent?: boolean;
   /** For an agent that calls this one: what it is good for. */
@@ -45,9 +45,9 @@ export interface AgentOptions {
    */
   readonly attachments?: boolean;
   readonly limits?: Partial<Limits>;
-  readonly prices?: Prices;
+  readonly pricing?: Pricing;
   /** How often a model is asked, the first time included, and how long to wait at the most before the second. */
-  readonly retries?: { readonly tries?: number; readonly firstMs?: number };
+  readonly retry?: { readonly maxAttempts?: number; readonly initialDelayMs?: number };
   /** A title for a new session: from its first words (the default), from a model, or none. */
   readonly title?: false | { readonly model?: Model };
   /**
@@ -85,10 +85,10 @@ export interface Agent {
   readonly model: Model | null;
   readonly body: StreamBody | null;
   readonly instructions: NonNullable<AgentOptions["instructions"]>;
-  readonly settings: ModelSettings;
+  readonly modelSettings: ModelSettings;
   readonly tools: Readonly<Record<string, Tool>>;
-  readonly sources: readonly ToolSource[];
-  readonly agents: Readonly<Record<string, Agent>>;
+  readonly toolSources: readonly ToolSource[];
+  readonly subAgents: Readonly<Record<string, Agent>>;
   /** The input of each tool as JSON Schema, by name. */
   readonly schemas: Readonly<Record<string, Json>>;
   readonly description: string;
@@ -101,8 +101,8 @@ export interface Agent {
   readonly recallMemories: RecallLimits | null;
   readonly attachments: boolean;
   readonly limits: Limits;
-  readonly prices: Prices | null;
-  readonly retries: { readonly tries: number; readonly firstMs: number };
+  readonly pricing: Pricing | null;
+  readonly retry: { readonly maxAttempts: number; readonly initialDelayMs: number };
   readonly title: false | { readonly model: Model | null };
   readonly compaction: Compaction;
 }
@@ -111,10 +111,10 @@ const NAMES: OptionKeys<AgentOptions> = {
   name: true,
   model: true,
   instructions: false,
-  settings: false,
+  modelSettings: false,
   tools: false,
-  sources: false,
-  agents: false,
+  toolSources: false,
+  subAgents: false,
   callAgent: false,
   description: false,
   label: false,
@@ -124,8 +124,8 @@ const NAMES: OptionKeys<AgentOptions> = {
   recallMemories: false,
   attachments: false,
   limits: false,
-  prices: false,
-  retries: false,
+  pricing: false,
+  retry: false,
   title: false,
   compaction: false,
 };
@@ -133,17 +133,19 @@ const NAMES: OptionKeys<AgentOptions> = {
 /** Options that have options of their own. */
 const WITHIN = {
   limits: {
-    steps: false,
-    tokens: false,
-    wallMs: false,
-    toolMs: false,
-    resultChars: false,
-    depth: false,
-    width: false,
-    cost: false,
+    maxSteps: false,
+    maxTokens: false,
+    timeoutMs: false,
+    toolTimeoutMs: false,
+    maxResultChars: false,
+    maxDepth: false,
+    maxParallelCalls: false,
+    maxCost: false,
   } satisfies OptionKeys<Partial<Limits>>,
-  prices: { input: true, output: true } satisfies OptionKeys<Prices>,
-  retries: { tries: false, firstMs: false } satisfies OptionKeys<NonNullable<AgentOptions["retries"]>>,
+  pricing: { inputPerMillion: true, outputPerMillion: true } satisfies OptionKeys<Pricing>,
+  retry: { maxAttempts: false, initialDelayMs: false } satisfies OptionKeys<
+    NonNullable<AgentOptions["retry"]>
+  >,
   title: { model: false } satisfies OptionKeys<Exclude<AgentOptions["title"], false | undefined>>,
   compaction: { afterTokens: false, keepTurns: false, model: false } satisfies OptionKeys<
     Partial<Compaction>
@@ -152,7 +154,12 @@ const WITHIN = {
 } as const;
 
 /** Without these nothing would ever be done. */
-const MINIMUM: Readonly<Record<string, number>> = { steps: 1, width: 1, toolMs: 1, wallMs: 1 };
+const MINIMUM: Readonly<Record<string, number>> = {
+  maxSteps: 1,
+  maxParallelCalls: 1,
+  toolTimeoutMs: 1,
+  timeoutMs: 1,
+};
 const NAME = /^[A-Za-z][\w-]{0,63}$/;
 const SOURCE_NAME = /^[A-Za-z][\w-]{0,31}$/;
 export const SHARE_THOUGHT = "share_thought";
@@ -181,16 +188,16 @@ export function createAgent(
   model: Model | null,
   body: StreamBody | null,
 ): Agent {
-  const { name, tools = {}, agents = {}, sources = [] } = options;
+  const { name, tools = {}, subAgents = {}, toolSources = [] } = options;
   checkName(name, "agent");
-  for (const toolName of [...Object.keys(tools), ...Object.keys(agents)]) {
+  for (const toolName of [...Object.keys(tools), ...Object.keys(subAgents)]) {
     checkName(toolName, `tool of the agent ${name}`);
     if (RESERVED.includes(toolName)) fail(`the tool name ${toolName} of the agent ${name} is reserved`);
   }
-  const twice = Object.keys(agents).find((agentName) => agentName in tools);
+  const twice = Object.keys(subAgents).find((agentName) => agentName in tools);
   if (twice !== undefined) fail(`the agent ${name} has a tool and a sub-agent called ${twice}`);
-  checkParts(name, model, tools, agents);
-  checkSources(name, sources);
+  checkParts(name, model, tools, subAgents);
+  checkSources(name, toolSources);
   for (const [within, names] of Object.entries(WITHIN)) {
     const value = options[within as keyof typeof WITHIN];
     if (typeof value === "object") assertKnownOptions(value, names, `\`${within}\` of the agent ${name}`);
@@ -203,10 +210,10 @@ export function createAgent(
     model,
     body,
     instructions: options.instructions ?? "",
-    settings: options.settings ?? {},
+    modelSettings: options.modelSettings ?? {},
     tools,
-    sources,
-    agents,
+    toolSources,
+    subAgents,
     schemas: Object.fromEntries(
       Object.entries(tools).map(([toolName, { input }]) => [toolName, toJsonSchema(input, toolName) as Json]),
     ),
@@ -219,8 +226,11 @@ export function createAgent(
     recallMemories: recallOf(options.recallMemories ?? false),
     attachments: options.attachments ?? false,
     limits,
-    prices: options.prices ?? null,
-    retries: { tries: options.retries?.tries ?? 5, firstMs: options.retries?.firstMs ?? 1_000 },
+    pricing: options.pricing ?? null,
+    retry: {
+      maxAttempts: options.retry?.maxAttempts ?? 5,
+      initialDelayMs: options.retry?.initialDelayMs ?? 1_000,
+    },
     title: options.title === false ? false : { model: options.title?.model ?? null },
     compaction: { afterTokens: 100_000, keepTurns: 4, model: null, ...options.compaction },
   };
@@ -232,9 +242,9 @@ function recallOf(wish: NonNullable<AgentOptions["recallMemories"]>): RecallLimi
 }
 
 /** The sub-agent that a call is for: the tool itself, or the one that `call_agent` names. */
-export function findSubAgent({ agents }: Agent, tool: string, input: Json): Agent | undefined {
+export function findSubAgent({ subAgents }: Agent, tool: string, input: Json): Agent | undefined {
   const name = tool === CALL_AGENT ? stringField(input, "agent") : tool;
-  return name !== null && Object.hasOwn(agents, name) ? agents[name] : undefined;
+  return name !== null && Object.hasOwn(subAgents, name) ? subAgents[name] : undefined;
 }
 
 /** For programs whose types nobody checks. */

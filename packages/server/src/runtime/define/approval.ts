@@ -11,13 +11,13 @@ export interface ApprovalOptions {
    * Whether the person may allow the tool for the rest of the session, and whether that then counts. True when absent;
    * false for what a policy returns without saying so, for a rule must not outvote a policy.
    */
-  readonly always?: boolean;
+  readonly canRemember?: boolean;
 }
 
 export const APPROVAL_NAMES: OptionKeys<ApprovalOptions> = {
   timeoutSeconds: false,
   editable: false,
-  always: false,
+  canRemember: false,
 };
 
 /** What a policy is told about the call. */
@@ -62,6 +62,6 @@ export async function resolveApproval(
   return {
     timeoutSeconds: options.timeoutSeconds ?? TIMEOUT_SECONDS,
     editable: options.editable ?? false,
-    always: options.always ?? !isPolicy,
+    always: options.canRemember ?? !isPolicy,
   };
 }

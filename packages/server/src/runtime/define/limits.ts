@@ -4,36 +4,36 @@
  */
 export interface Limits {
   /** Model calls per run. */
-  readonly steps: number;
+  readonly maxSteps: number;
   /** Tokens per turn, read and written, sub-agents included. */
-  readonly tokens: number;
+  readonly maxTokens: number;
   /** How long a turn may take, from the moment its message was taken. */
-  readonly wallMs: number;
+  readonly timeoutMs: number;
   /** How long one tool call may take, unless the tool says otherwise. */
-  readonly toolMs: number;
+  readonly toolTimeoutMs: number;
   /** How much of a tool's result the model is given, in characters; what is longer is cut, and says so. */
-  readonly resultChars: number;
+  readonly maxResultChars: number;
   /** How deep sub-agents may call sub-agents; 0 for none. */
-  readonly depth: number;
+  readonly maxDepth: number;
   /** How many tool calls of one step may run side by side. */
-  readonly width: number;
+  readonly maxParallelCalls: number;
   /** How much a turn may cost: each step at the `prices` of the agent that makes it, and nothing where it has none. */
-  readonly cost: number;
+  readonly maxCost: number;
 }
 
 export const DEFAULT_LIMITS: Limits = {
-  steps: 50,
-  tokens: 2_000_000,
-  wallMs: 60 * 60 * 1_000,
-  toolMs: 10 * 60 * 1_000,
-  resultChars: 100_000,
-  depth: 5,
-  width: 50,
-  cost: Infinity,
+  maxSteps: 50,
+  maxTokens: 2_000_000,
+  timeoutMs: 60 * 60 * 1_000,
+  toolTimeoutMs: 10 * 60 * 1_000,
+  maxResultChars: 100_000,
+  maxDepth: 5,
+  maxParallelCalls: 50,
+  maxCost: Infinity,
 };
 
 /** What a million tokens cost. */
-export interface Prices {
-  readonly input: number;
-  readonly output: number;
+export interface Pricing {
+  readonly inputPerMillion: number;
+  readonly outputPerMillion: number;
 }

@@ -16,9 +16,9 @@ import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
 
 export interface StreamAgentOptions extends Pick<
   AgentOptions,
-  "name" | "title" | "attachments" | "prices" | "label" | "description"
+  "name" | "title" | "attachments" | "pricing" | "label" | "description"
 > {
-  readonly limits?: Partial<Pick<Limits, "steps" | "tokens" | "cost" | "wallMs">>;
+  readonly limits?: Partial<Pick<Limits, "maxSteps" | "maxTokens" | "maxCost" | "timeoutMs">>;
   /** Returns what `streamText` of the AI SDK returns, or yields events: see BodyEvent. */
   readonly run: StreamBody["run"];
   readonly rerun?: "always" | "never";
@@ -30,7 +30,7 @@ const NAMES: OptionKeys<StreamAgentOptions> = {
   rerun: false,
   title: false,
   attachments: false,
-  prices: false,
+  pricing: false,
   label: false,
   description: false,
   limits: false,

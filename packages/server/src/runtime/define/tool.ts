@@ -12,13 +12,13 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
  * may hold what they must not see. With this error it says what people read.
  */
 export class ToolError extends Error {
-  readonly forPeople: string;
+  readonly userMessage: string;
 
   /** @param forModel the same as `forPeople` when absent */
   constructor(forPeople: string, forModel: string = forPeople, options: { cause?: unknown } = {}) {
     super(forModel, options);
     this.name = "ToolError";
-    this.forPeople = forPeople;
+    this.userMessage = forPeople;
   }
 }
 
@@ -69,7 +69,7 @@ export interface ToolOutput {
   readonly preview?: string;
   readonly artifact?: ArtifactInput;
   /** How many things were found. */
-  readonly results?: number;
+  readonly resultCount?: number;
 }
 
 export interface ToolContext {
@@ -104,7 +104,7 @@ export interface ToolDisplay {
   readonly call: boolean;
   readonly result: boolean;
   /** Shown as content of its own, outside groups. */
-  readonly outside: boolean;
+  readonly standalone: boolean;
 }
 
 export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
@@ -140,7 +140,7 @@ const NAMES: OptionKeys<ToolOptions> = {
   timeoutMs: false,
   display: false,
 };
-const DISPLAY_NAMES: OptionKeys<Partial<ToolDisplay>> = { call: false, result: false, outside: false };
+const DISPLAY_NAMES: OptionKeys<Partial<ToolDisplay>> = { call: false, result: false, standalone: false };
 
 const EMPTY = { type: "object", properties: {}, additionalProperties: false } as const;
 
@@ -182,6 +182,6 @@ export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: 
     rerun: (input) => (typeof rerun === "function" ? rerun(input) : rerun),
     approval,
     timeoutMs: options.timeoutMs ?? null,
-    display: { call: true, result: true, outside: false, ...display },
+    display: { call: true, result: true, standalone: false, ...display },
   };
 }

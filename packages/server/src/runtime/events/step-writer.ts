@@ -95,7 +95,7 @@ export class StepWriter {
   }
 
   /** Counts a block among those of this step although another wrote it; it says nothing of the answer. */
-  adopt(block: string): void {
+  includeBlock(block: string): void {
     this.#blocks.push(block);
   }
 
@@ -103,7 +103,7 @@ export class StepWriter {
     return this.#options.pen.turn;
   }
 
-  async take(part: StreamPart): Promise<void> {
+  async writePart(part: StreamPart): Promise<void> {
     switch (part.type) {
       case "text-delta":
         return this.#extend("text", part.id, part.delta, part.providerMetadata);
@@ -218,7 +218,7 @@ export class StepWriter {
   async #startCall(id: string, name: string): Promise<OpenCall> {
     await this.#endProse();
     await this.#release(false);
-    const open: OpenCall = { id, name, call: this.#options.pen.newCall(id), place: null, args: "" };
+    const open: OpenCall = { id, name, call: this.#options.pen.allocateCallId(id), place: null, args: "" };
     this.#open.set(id, open);
     const { label } = this.#options.displayOf(name);
     if (label !== null) await this.#showCall(open, label);

@@ -56,7 +56,7 @@ export class TurnWriter {
   }
 
   /** A call's id: the model's own, made unique in the turn, for some models number their calls afresh in every step. */
-  newCall(id: string): string {
+  allocateCallId(id: string): string {
     const plain = id.replaceAll(/[^\w-]/g, "_").slice(0, MAX_CALL) || "call";
     let call = plain;
     for (let n = 2; this.#calls.has(call); n++) call = `${plain}_${n}`;
@@ -91,7 +91,7 @@ export class TurnWriter {
   }
 
   /** Something about this turn that others have written. */
-  hear(draft: TurnEventDraft): void {
+  applyExternal(draft: TurnEventDraft): void {
     const id = `${this.#state.epoch}-${++this.#seq}`;
     const whole = { ...draft, turn: this.turn.id } as EventDraft;
     this.#state = fold(this.#state, { v: SCHEMA_VERSION, at: this.#now(), ...whole, id });
@@ -112,7 +112,7 @@ export class TurnWriter {
   }
 
   /** Writes what comes next until nothing does. @param next what is missing in the turn as it is then */
-  async writeUntilDone(next: (turn: Turn) => readonly TurnEventDraft[]): Promise<void> {
+  async writeAll(next: (turn: Turn) => readonly TurnEventDraft[]): Promise<void> {
     for (let drafts = next(this.turn); drafts.length > 0; drafts = next(this.turn))
       for (const draft of drafts) await this.write(draft);
   }
@@ -122,7 +122,7 @@ export class TurnWriter {
   }
 
   /** Nothing more is written with it. */
-  putDown(): void {
+  close(): void {
     this.#isOver = true;
   }
 }

@@ -19,7 +19,7 @@ const MAX_MESSAGE = 500;
 
 export async function readFiles({ attempt, agent }: RunContext): Promise<void> {
   // A body has the message, and may well read them its own way.
-  if (attempt.recall(FILES_KEY) !== undefined || (agent.body !== null && !agent.attachments)) return;
+  if (attempt.fromJournal(FILES_KEY) !== undefined || (agent.body !== null && !agent.attachments)) return;
   const { files, known } = await turnFiles(attempt);
   if (files.length === 0 || known.size === files.length) return;
   const { env, words, files: limits } = attempt.parts;
@@ -28,11 +28,11 @@ export async function readFiles({ attempt, agent }: RunContext): Promise<void> {
     known,
     // What an attempt before told by half is void; what it has read is told again at once.
     place: await attempt.pen.start({ type: "files.start", run: MAIN_RUN, files: [...files] }),
-    until: env.now() + limits.totalMs,
-    shownChars: Math.min(limits.shownChars, Math.floor(limits.totalShownChars / files.length)),
-    bytesLeft: limits.totalBytes - bytesRead(attempt, files),
+    until: env.now() + limits.totalTimeoutMs,
+    shownChars: Math.min(limits.previewChars, Math.floor(limits.totalPreviewChars / files.length)),
+    bytesLeft: limits.maxTotalBytes - bytesRead(attempt, files),
   };
-  const slots = new Semaphore(limits.width);
+  const slots = new Semaphore(limits.maxParallel);
   const branches = files.map((file, n) => slots.run(attempt.signal, () => readOne(reading, file, n)));
   const facts = await allOrAbort(branches, (error) => attempt.abort(error));
   const read = facts.filter(({ problem }) => problem === null).length;
@@ -54,14 +54,14 @@ interface Reading {
 }
 
 function bytesRead(attempt: TurnAttempt, files: readonly FileRef[]): number {
-  return files.reduce((sum, _, n) => sum + (attempt.recall(fileKey(n))?.size ?? 0), 0);
+  return files.reduce((sum, _, n) => sum + (attempt.fromJournal(fileKey(n))?.size ?? 0), 0);
 }
 
 async function readOne(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
   const { attempt, place } = reading;
   const { pen, parts } = attempt;
   const { words } = parts;
-  let fact = attempt.recall(fileKey(n)) ?? reading.known.get(n);
+  let fact = attempt.fromJournal(fileKey(n)) ?? reading.known.get(n);
   if (fact === undefined) {
     const message = truncateText(words.readingFile(nameOf(file)), MAX_MESSAGE);
     await pen.write({ type: "files.delta", ...place, status: "processing", message, file: n });
@@ -128,27 +128,27 @@ async function extractOne(reading: Reading, file: FileRef, n: number): Promise<R
   const { attempt } = reading;
   const { parts, signal, turn } = attempt;
   const { files: limits, env } = parts;
-  const timeoutMs = Math.min(limits.fileMs, reading.until - env.now());
-  if (n >= limits.count) throw new FileError("TOO_MANY");
+  const timeoutMs = Math.min(limits.fileTimeoutMs, reading.until - env.now());
+  if (n >= limits.maxFiles) throw new FileError("TOO_MANY");
   if (timeoutMs <= 0) throw new FileError("TIMEOUT");
   // Several are read at a time, and stay below the limit together. What one holds is what it has come to, not what it
   // might.
   let held = 0;
   const reach = (bytes: number): void => {
     const more = bytes - held;
-    if (bytes > limits.bytes || more > reading.bytesLeft) throw new FileError("TOO_LARGE");
+    if (bytes > limits.maxFileBytes || more > reading.bytesLeft) throw new FileError("TOO_LARGE");
     if (more <= 0) return;
     held = bytes;
     reading.bytesLeft -= more;
   };
   let size = 0;
   try {
-    const got = await loadFile(attempt, file, { maxBytes: limits.bytes, reach, timeoutMs, signal });
+    const got = await loadFile(attempt, file, { maxBytes: limits.maxFileBytes, reach, timeoutMs, signal });
     size = got.bytes.byteLength;
-    const { chars: maxChars, extractMs, extractMb: memoryMb } = limits;
+    const { maxChars: maxChars, extractTimeoutMs, extractMemoryMb: memoryMb } = limits;
     const { kind, mediaType, pieces, isCut } = await extract(
       got,
-      { maxChars, timeoutMs: extractMs, memoryMb },
+      { maxChars, timeoutMs: extractTimeoutMs, memoryMb },
       signal,
     );
     if (kind === "other") throw new FileError("UNSUPPORTED");

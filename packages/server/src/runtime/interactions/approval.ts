@@ -53,7 +53,7 @@ async function needOf(
 ): Promise<ApprovalRequirement | null> {
   const { attempt } = scope;
   const key = approvalKey(call.call);
-  const noted = attempt.recall(key);
+  const noted = attempt.fromJournal(key);
   if (noted !== undefined) return noted;
   if (tool.approval === false) return null;
   const { tenant, session, turn, user } = attempt.row;
@@ -61,11 +61,11 @@ async function needOf(
   const needed = await resolveApproval(tool.approval, input, context).catch((error: unknown) => {
     attempt.parts.onError(error, `the approval policy of the tool ${call.name}`);
     // A policy that fails lets nothing through, by no rule either.
-    return resolveApproval({ always: false }, input, context);
+    return resolveApproval({ canRemember: false }, input, context);
   });
   const rule = needed?.always === true ? await ruleFor(scope, call) : null;
-  if (rule === null) await attempt.note(key, needed);
-  else await attempt.note(key, null, { also: (tx) => audit(tx, scope, call, "approval.passed") });
+  if (rule === null) await attempt.journal(key, needed);
+  else await attempt.journal(key, null, { also: (tx) => audit(tx, scope, call, "approval.passed") });
   return rule === null ? needed : null;
 }
 
@@ -132,7 +132,7 @@ function cutInput(input: Json, words: RuntimeStrings): string | null {
   const text = JSON.stringify(input);
   if (Buffer.byteLength(text) <= MAX_INPUT_BYTES) return null;
   const shown = truncateText(text, SHOWN_CHARS);
-  return `${shown} ${words.cutArguments(shown.length, text.length)}`;
+  return `${shown} ${words.truncatedArguments(shown.length, text.length)}`;
 }
 
 function digestFor({ attempt }: RunContext, { call, name, input }: StepCall): string {
@@ -151,8 +151,8 @@ async function isAsShown(scope: RunContext, call: StepCall, block: ApprovalBlock
 async function refuseOther(scope: RunContext, call: StepCall): Promise<ApprovalResult> {
   const { attempt } = scope;
   const key = mismatchKey(call.call);
-  if (attempt.recall(key) === undefined)
-    await attempt.note(key, true, { also: (tx) => audit(tx, scope, call, "approval.mismatch") });
+  if (attempt.fromJournal(key) === undefined)
+    await attempt.journal(key, true, { also: (tx) => audit(tx, scope, call, "approval.mismatch") });
   const problem = `The call of ${call.name} was not made: it is not the one that was approved. Call it again, so that it is asked for again.`;
   return { ok: false, fact: failedResult(problem, attempt.parts.words.toolFailed) };
 }

@@ -94,7 +94,7 @@ export async function commitRequest(
   if (known !== null) return known;
   let made: Interaction | null = null;
   await attempt.archive(async (tx) => {
-    await attempt.noteIn(tx, requestedKey(asked.id), true);
+    await attempt.journalIn(tx, requestedKey(asked.id), true);
     made = (await tx.interactions.request(ref, asked)).interaction;
   });
   return made as unknown as Interaction;
@@ -116,7 +116,7 @@ async function wait(attempt: TurnAttempt, asked: Interaction): Promise<Interacti
 
 /** Null when it is not decided yet, after a while. */
 async function lookOnce(
-  { parts, ref, signal, waiting }: TurnAttempt,
+  { parts, ref, signal, whileWaiting }: TurnAttempt,
   asked: Interaction,
   waiter: ReturnType<DecisionWaiters["enter"]>,
 ): Promise<InteractionChange | null> {
@@ -129,14 +129,14 @@ async function lookOnce(
     return change;
   }
   const left = now.deadline === null ? LOOK_MS : now.deadline - parts.env.now();
-  if (left > 0) await waiting(() => waiter.wait(Math.min(left, LOOK_MS), signal));
+  if (left > 0) await whileWaiting(() => waiter.wait(Math.min(left, LOOK_MS), signal));
   else {
     const result = await parts.store.transaction((tx) =>
       transitionInteraction(tx, ref, now, { to: EXPIRY[now.kind] }),
     );
-    if (!result.won && result.why === "early") {
+    if (!result.applied && result.reason === "early") {
       const early = Math.max(EARLY_MS, (result.current.deadline ?? Infinity) - result.at);
-      await waiting(() => waiter.wait(Math.min(early, LOOK_MS), signal));
+      await whileWaiting(() => waiter.wait(Math.min(early, LOOK_MS), signal));
     }
   }
   return null;
@@ -146,5 +146,5 @@ async function lookOnce(
 export function applyDecision({ pen }: TurnAttempt, block: PendingBlock, change: InteractionChange): void {
   if (block.version >= change.version) return;
   const { kind, run, id, index } = block;
-  pen.hear(updateEvent({ kind, run, block: id, index }, change) as TurnEventDraft);
+  pen.applyExternal(updateEvent({ kind, run, block: id, index }, change) as TurnEventDraft);
 }

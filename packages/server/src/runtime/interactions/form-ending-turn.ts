@@ -118,7 +118,7 @@ export async function writeForm(
   const { attempt, run, path } = scope;
   const { pen, parts } = attempt;
   if (formsOf(attempt).every((block) => block.form !== form)) {
-    const group = path === MAIN_RUN ? closeGroup(pen.turn, parts.words.thought) : null;
+    const group = path === MAIN_RUN ? closeGroup(pen.turn, parts.words.thinkingLabel) : null;
     const closed = group === null ? null : pen.write(group);
     const asked = pen.startNow({ type: "form.request", run, form, call: call.call, schema });
     await Promise.all([closed, asked.written]);

@@ -30,7 +30,7 @@ export async function awaitFormInTool(
   const block = await tellForm(scope, call, schema, options.timeoutSeconds);
   toolClock?.pause();
   try {
-    const decided = await parts.toolSlots.aside(attempt.signal, () =>
+    const decided = await parts.toolSlots.releaseWhile(attempt.signal, () =>
       awaitDecision(attempt, block, { schema: block.schema, waits: true }),
     );
     return answerOf(decided);

@@ -88,7 +88,7 @@ async function tellRequest(
   const { pen, parts } = attempt;
   const known = questionOf(scope, call);
   if (known !== undefined) return known;
-  const group = path === MAIN_RUN ? closeGroup(pen.turn, parts.words.thought) : null;
+  const group = path === MAIN_RUN ? closeGroup(pen.turn, parts.words.thinkingLabel) : null;
   const closed = group === null ? null : pen.write(group);
   const key = requestKey(attempt);
   const asked = pen.startNow({
@@ -141,7 +141,7 @@ function questionFrom(value: Json, id: string): Question | null {
 /** A model that knows that more comes doesn't ask again. */
 async function unanswered({ parts, ref }: TurnAttempt, { reason }: InteractionChange): Promise<string> {
   const why = reason === null ? "" : ` They said: ${reason}`;
-  const next = (await parts.store.waiting.list(ref)).length > 0 ? ` ${MESSAGE_WAITS}` : "";
+  const next = (await parts.store.queuedMessages.list(ref)).length > 0 ? ` ${MESSAGE_WAITS}` : "";
   return `The person did not answer.${why}${next}`;
 }
 

@@ -14,7 +14,7 @@ import { isEmptyMessage, userMessage } from "./turn-messages.ts";
 export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   const { attempt, pinned } = scope;
   const { turn, parts, ref, row } = attempt;
-  const read = await readPriorTurns(parts.store, ref, turn, (n) => attempt.recall(fileKey(n)));
+  const read = await readPriorTurns(parts.store, ref, turn, (n) => attempt.fromJournal(fileKey(n)));
   for (const { cited } of read.turns) {
     if (cited === null) continue;
     // What was found is found: it can be cited here, and no id of it is given again.
@@ -53,5 +53,5 @@ function splitTried(
 async function messageOf({ attempt }: RunContext, message: UserMessage | null): Promise<Prompt> {
   if (message === null || isEmptyMessage(message)) return [];
   const whole = await loadWhole(attempt.parts.store, attempt.ref, message);
-  return [userMessage(whole, { fileOf: (n) => attempt.recall(fileKey(n)), resultChars: Infinity })];
+  return [userMessage(whole, { fileOf: (n) => attempt.fromJournal(fileKey(n)), resultChars: Infinity })];
 }

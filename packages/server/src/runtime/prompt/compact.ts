@@ -30,7 +30,7 @@ export async function compactIfNeeded(
 ): Promise<PriorTurns> {
   const { attempt, agent, pinned } = scope;
   const { afterTokens, keepTurns } = agent.compaction;
-  const known = attempt.recall(COMPACTION_KEY);
+  const known = attempt.fromJournal(COMPACTION_KEY);
   if (known !== undefined) return after(earlier, known);
   const older = earlier.turns.slice(0, Math.max(0, earlier.turns.length - keepTurns));
   const upTo = older.at(-1)?.turn.number;
@@ -72,7 +72,7 @@ async function compact(
   const group = openGroup(pen.turn);
   if (group !== null) await pen.write(group);
   const call = `${COMPACT}_${pen.turn.items.length}`;
-  const named = { call, name: COMPACT, label: parts.words.compacted };
+  const named = { call, name: COMPACT, label: parts.words.conversationSummarized };
   const asked = await pen.start({ type: "tool_call.start", run, ...named });
   await pen.write({ type: "tool_call.end", ...asked, input: { turns: earlier.turns.length } });
   const result = await pen.start({ type: "tool_result.start", run, ...named });
@@ -99,7 +99,7 @@ async function compact(
 
 async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorTurns) {
   const { parts, signal } = attempt;
-  const { providerOptions, headers } = agent.settings;
+  const { providerOptions, headers } = agent.modelSettings;
   const prompt: Prompt = [
     ...summaryPrompt(earlier),
     { role: "user", content: [{ type: "text", text: ASK }] },

@@ -48,11 +48,11 @@ export async function executeToolCall(
   runAgent: RunAgent,
 ): Promise<ToolCallRecord> {
   const { attempt } = scope;
-  let fact = attempt.recall(callKey(call.call));
+  let fact = attempt.fromJournal(callKey(call.call));
   if (fact === undefined) {
     const performed = await perform(scope, call, runAgent);
     fact = { ...performed, content: escapeReferenceTagsIn(performed.content) };
-    await attempt.note(callKey(call.call), fact, { kept: true });
+    await attempt.journal(callKey(call.call), fact, { kept: true });
   }
   await closeWithin(attempt, call.call);
   await writeToolResult(scope, call, fact);
@@ -69,7 +69,7 @@ async function closeWithin(attempt: TurnAttempt, call: string): Promise<void> {
   const isOpen = run?.status === "running";
   const runs = isOpen ? runSubtree(pen.turn, run.id).map(({ id }) => id) : [];
   await withdrawPending(attempt, (block) => block.call === call || runs.includes(block.run));
-  if (isOpen) await pen.writeUntilDone((turn) => nextRunClosingEvents(turn, run.id, spending.byRun));
+  if (isOpen) await pen.writeAll((turn) => nextRunClosingEvents(turn, run.id, spending.byRun));
 }
 
 async function perform(scope: RunContext, call: StepCall, runAgent: RunAgent): Promise<ToolCallRecord> {
@@ -82,8 +82,8 @@ async function perform(scope: RunContext, call: StepCall, runAgent: RunAgent): P
   if (isOffered && name === SHARE_THOUGHT) return shareThought(input);
   if (isOffered && name === ASK_USER) return askQuestion(scope, call);
   if (isOffered && name === REQUEST_FORM) return requestForm(scope, call);
-  const hasBegun = attempt.recall(startKey(call.call)) !== undefined;
-  if (isOffered && !hasBegun && (name === CALL_AGENT || agent.agents[name] !== undefined))
+  const hasBegun = attempt.fromJournal(startKey(call.call)) !== undefined;
+  if (isOffered && !hasBegun && (name === CALL_AGENT || agent.subAgents[name] !== undefined))
     return runSubAgent(scope, call, runAgent);
   const tool = name === LOOKUP_ATTACHMENTS ? lookupAttachments : agent.tools[name];
   // Whatever became of the tool: what was begun may have taken effect.
@@ -106,8 +106,8 @@ async function performSourced(
   const { attempt, agent } = scope;
   const { words, sources } = attempt.parts;
   // Whatever became of the source: what was begun may have taken effect.
-  if (attempt.recall(startKey(call.call)) !== undefined) return interrupted(scope, call);
-  const source = agent.sources.find((one) => one.name === name);
+  if (attempt.fromJournal(startKey(call.call)) !== undefined) return interrupted(scope, call);
+  const source = agent.toolSources.find((one) => one.name === name);
   const offered = source === undefined ? {} : await sources.list(source);
   if (offered === null)
     return failedResult(
@@ -148,7 +148,7 @@ async function performTool(
   const isOnce = tool.rerun(approved.input) === "never";
   return parts.toolSlots.run(attempt.signal, async () => {
     attempt.signal.throwIfAborted();
-    if (isOnce) await attempt.note(startKey(call.call), true, { kept: true });
+    if (isOnce) await attempt.journal(startKey(call.call), true, { kept: true });
     const result = await startToolResult(scope, call);
     await attempt.pen.flush();
     // Once its start is noted it is run, as long as it may: otherwise nobody would know that it was not.
@@ -159,7 +159,7 @@ async function performTool(
 
 /** Whether an earlier attempt had begun to run it, and nobody may do so again. */
 function wasInterrupted({ attempt }: RunContext, { call }: StepCall, tool: Tool, input: unknown): boolean {
-  return attempt.recall(startKey(call)) !== undefined && tool.rerun(input) === "never";
+  return attempt.fromJournal(startKey(call)) !== undefined && tool.rerun(input) === "never";
 }
 
 function interrupted({ attempt }: RunContext, { name }: StepCall): ToolCallRecord {
@@ -181,11 +181,11 @@ async function runSubAgent(scope: RunContext, call: StepCall, runAgent: RunAgent
   const task = stringField(call.input, "task");
   if (sub === undefined)
     return failedResult(
-      `There is no such agent. Call one of these: ${Object.keys(agent.agents).join(", ")}.`,
+      `There is no such agent. Call one of these: ${Object.keys(agent.subAgents).join(", ")}.`,
     );
   if (task === null) return failedResult("`task` is missing.");
-  if (depth >= root.limits.depth)
-    return failedResult(`Sub-agents may not go deeper than ${root.limits.depth} here.`);
+  if (depth >= root.limits.maxDepth)
+    return failedResult(`Sub-agents may not go deeper than ${root.limits.maxDepth} here.`);
   await startToolResult(scope, call);
   // It was a hidden tool when it was called, and a sub-agent works where people see it.
   if (findToolResult(attempt.turn, call.call)?.hidden === true) return failedResult(missing(call.name, true));
@@ -201,7 +201,7 @@ async function runSubAgent(scope: RunContext, call: StepCall, runAgent: RunAgent
     const none = form === null ? `${name} gave no answer.` : `${name} asks the person to fill in a form.`;
     const fact = successResult({ content: answer === "" ? none : answer }, 0);
     const cited = new Set(markersIn(answer, inner.pool.has).map(({ reference }) => reference));
-    const pool = inner.pool.handOn(cited, scope.agent.limits.resultChars);
+    const pool = inner.pool.exportCited(cited, scope.agent.limits.maxResultChars);
     const asked = form === null ? null : { form, schema: null };
     return { ...fact, pool, form: asked, usage: attempt.spending.of(call.call) };
   } catch (error) {

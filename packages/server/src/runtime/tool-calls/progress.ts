@@ -44,7 +44,7 @@ export class ToolProgress {
     this.#inOrder(() => this.#part("text", text));
   }
 
-  picture(picture: string | ImageInput): void {
+  image(picture: string | ImageInput): void {
     if (this.#isOver || this.#pictures++ >= MAX_PICTURES) return;
     this.#inOrder(() => {
       const read = parseImage(picture);

@@ -35,7 +35,7 @@ export async function runTool(
 ): Promise<ToolCallRecord> {
   const { attempt, agent } = scope;
   const { parts } = attempt;
-  const timeoutMs = Math.min(tool.timeoutMs ?? agent.limits.toolMs, MAX_TIMER_MS);
+  const timeoutMs = Math.min(tool.timeoutMs ?? agent.limits.toolTimeoutMs, MAX_TIMER_MS);
   // One that can be run again is stopped at once; one that can't may have a little longer.
   const stop = tool.rerun(input) === "never" ? attempt.toolSignal : attempt.signal;
   const timeout = new AbortController();
@@ -53,24 +53,24 @@ export async function runTool(
     })();
     const returned = parseToolOutput(await abortable(work, signal));
     const artifact = returned.artifact ?? show.artifact;
-    const { resultChars } = agent.limits;
+    const { maxResultChars } = agent.limits;
     const whole = artifact === null ? returned : { ...returned, artifact };
     const output = await offloadLargeOutput(scope, call, whole);
-    const content = truncateForModel(output.content, resultChars);
+    const content = truncateForModel(output.content, maxResultChars);
     const fact = { ...successResult({ ...output, content }, await show.end()), whole: output.whole as Json };
-    return attachReferences(fact, output.references ?? [], attempt.references, resultChars);
+    return attachReferences(fact, output.references ?? [], attempt.references, maxResultChars);
   } catch (error) {
     if (stop.aborted) throw stop.reason;
     if (error instanceof FormRequested)
       return formRecord(scope, call, error.schema, {
-        preview: parts.words.formAsked,
+        preview: parts.words.formRequested,
         parts: await show.end(),
       });
-    if (!parts.isFresh()) throw error;
+    if (!parts.holdsLease()) throw error;
     if (!(error instanceof ToolTimeout)) parts.onError(error, `the tool ${call.name}`);
     const shown = error instanceof ToolError || error instanceof ToolTimeout;
-    const people = error instanceof ToolError ? error.forPeople : messageOf(error);
-    const why = stringifyContent(truncateForModel(messageOf(error), agent.limits.resultChars));
+    const people = error instanceof ToolError ? error.userMessage : messageOf(error);
+    const why = stringifyContent(truncateForModel(messageOf(error), agent.limits.maxResultChars));
     return failedResult(why, shown ? people : parts.words.toolFailed, await show.end());
   } finally {
     clock.stop();
@@ -96,7 +96,7 @@ function contextOf(scope: RunContext, call: StepCall, signal: AbortSignal, show:
     signal,
     idempotencyKey: `${jobId({ tenant, session, turn })}/${call.call}`,
     progress: (text) => show.text(text),
-    image: (picture) => show.picture(picture),
+    image: (picture) => show.image(picture),
     artifact: (artifact) => show.setArtifact(artifact),
     requestForm,
     tenant,

@@ -50,8 +50,8 @@ export class ToolSources {
   /** The tools of all sources of an agent, as they are noted for its run. */
   async pin(agent: Agent, names: Iterable<string>): Promise<PinnedTool[]> {
     const taken = new Set(names);
-    const lists = await Promise.all(agent.sources.map((source) => this.list(source)));
-    return agent.sources.flatMap((source, n) => {
+    const lists = await Promise.all(agent.toolSources.map((source) => this.list(source)));
+    return agent.toolSources.flatMap((source, n) => {
       const offered = Object.entries(lists[n] ?? {}).slice(0, MAX_TOOLS);
       const usable = offered.filter(([tool, { schema }]) => this.#isUsable(source, tool, schema));
       const given = uniqueToolNames(
@@ -114,8 +114,8 @@ function sourcesOf(agents: readonly Agent[]): Set<ToolSource> {
   const visit = (agent: Agent): void => {
     if (seen.has(agent)) return;
     seen.add(agent);
-    for (const source of agent.sources) sources.add(source);
-    for (const sub of Object.values(agent.agents)) visit(sub);
+    for (const source of agent.toolSources) sources.add(source);
+    for (const sub of Object.values(agent.subAgents)) visit(sub);
   };
   for (const agent of agents) visit(agent);
   return sources;

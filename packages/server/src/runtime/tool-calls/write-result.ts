@@ -114,7 +114,7 @@ async function tellThought(
   const { pen } = attempt;
   const isTold = pen.turn.items.toArray().some((item) => item?.kind === "text" && item.call === call);
   if (isTold) return;
-  const group = path === MAIN_RUN ? closeGroup(pen.turn, attempt.parts.words.thought) : null;
+  const group = path === MAIN_RUN ? closeGroup(pen.turn, attempt.parts.words.thinkingLabel) : null;
   const closed = group === null ? null : pen.write(group);
   const annotations = markersIn(thought, pool.has);
   // At once: another thought of the same step may be told at the same time.

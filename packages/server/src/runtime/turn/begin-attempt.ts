@@ -66,7 +66,7 @@ export async function beginAttempt(
     if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
     // A process that was frozen until here knows it. One that is frozen from here on finds another's epoch instead of
     // the one it has seen, and must not take the turn from its new owner.
-    if (!parts.isFresh()) throw new EngineError("LEFT", `turn ${row.turn}`);
+    if (!parts.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
     const { epoch: ifEpoch } = session;
     return claimSession(parts, ref, { by: parts.executor, reason, event: prepare, ifEpoch });
   };

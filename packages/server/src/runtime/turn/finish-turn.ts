@@ -16,11 +16,11 @@ export async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promis
     durationMs,
     runUsage: spending.byRun,
     stoppedText: parts.words.stopped,
-    thoughtText: parts.words.thought,
+    thoughtText: parts.words.thinkingLabel,
   };
   await withdrawPending(attempt);
   await commitForms(attempt);
-  await pen.writeUntilDone((turn) => nextClosingEvents(turn, end, facts));
+  await pen.writeAll((turn) => nextClosingEvents(turn, end, facts));
   await attempt.archive(async (tx) => {
     let turns = 1;
     // A turn that asked none is one as well.

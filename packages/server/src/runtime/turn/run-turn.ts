@@ -57,7 +57,7 @@ export async function runTurn(parts: RuntimeContext, here: ActiveTurns, job: Job
       row = isCounted ? await running.get(ref) : await running.attempt(ref, ref.turn);
       if (row === null || row.turn !== ref.turn) return;
       // The one before got further.
-      if (!isCounted && row.fruitless === 1) failures = 0;
+      if (!isCounted && row.attemptsWithoutProgress === 1) failures = 0;
       isCounted = true;
       const attempt = await beginAttempt(parts, row, tries);
       isCounted = false;
@@ -65,7 +65,7 @@ export async function runTurn(parts: RuntimeContext, here: ActiveTurns, job: Job
       return;
     } catch (error) {
       if (job.signal.aborted) {
-        if (row !== null && parts.isFresh()) await forgive(parts, row);
+        if (row !== null && parts.holdsLease()) await forgive(parts, row);
         throw error;
       }
       const isExpected = error instanceof RestartAttempt;
@@ -106,7 +106,7 @@ async function stillOurs(parts: RuntimeContext): Promise<boolean> {
     return await parts.confirmLease();
   } catch {
     // While nobody can say, nobody else can have taken it over either for long: the attempt itself will tell.
-    return parts.isFresh();
+    return parts.holdsLease();
   }
 }
 
@@ -128,12 +128,12 @@ async function finishAttempt(attempt: TurnAttempt, here: ActiveTurns, signal: Ab
   here.add(attempt);
   try {
     const agent = parts.agents.get(attempt.turn.agent);
-    const end = attempt.recall(OUTCOME_KEY) ?? (await workOrEnd(attempt, agent));
+    const end = attempt.fromJournal(OUTCOME_KEY) ?? (await workOrEnd(attempt, agent));
     await finishTurn(attempt, end);
   } finally {
     signal.removeEventListener("abort", handOver);
     here.delete(attempt);
-    attempt.pen.putDown();
+    attempt.pen.close();
     attempt.abort(new RestartAttempt("the attempt is over"));
   }
 }
@@ -155,19 +155,22 @@ async function workOrEnd(attempt: TurnAttempt, agent: Agent | undefined): Promis
     end = known ?? failureFor(reason, parts.words);
   }
   // From here on the turn only ends, whoever goes on with it.
-  await attempt.note(OUTCOME_KEY, end);
+  await attempt.journal(OUTCOME_KEY, end);
   return end;
 }
 
 /** What the log won't take, it won't take the next time either. */
 function failureFor(error: unknown, words: RuntimeStrings): TurnOutcome {
   const canRetry = !isLogError(error, "TOO_LARGE", "INVALID");
-  return errorOutcome("SERVER_ERROR", canRetry ? words.errors.SERVER_ERROR : words.hopeless, { canRetry });
+  return errorOutcome("SERVER_ERROR", canRetry ? words.errors.SERVER_ERROR : words.notRetryable, {
+    canRetry,
+  });
 }
 
 /** Whether another attempt can help. */
 function mayPass(error: unknown, { row, parts }: TurnAttempt): boolean {
-  if (isPassing(error) || error instanceof RestartAttempt) return row.fruitless < parts.maxAttempts;
+  if (isPassing(error) || error instanceof RestartAttempt)
+    return row.attemptsWithoutProgress < parts.maxAttempts;
   return error instanceof EngineError;
 }
 
@@ -207,14 +210,14 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
   const { parts, row, turn, pen } = attempt;
   if (mainRun(turn) === undefined) await pen.write({ type: "run.start", run: MAIN_RUN, agent: turn.agent });
   if (row.stop !== null) throw new StopRequested(row.stop.by);
-  if (row.fruitless > parts.maxAttempts)
-    throw new Error(`the turn was begun ${row.fruitless} times without getting any further`);
+  if (row.attemptsWithoutProgress > parts.maxAttempts)
+    throw new Error(`the turn was begun ${row.attemptsWithoutProgress} times without getting any further`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
   const now = parts.env.now();
-  const left = agent.limits.wallMs - (now - row.begunAt) + waitedMs(turn, now);
-  const limit = `${Math.round(agent.limits.wallMs / 1000)} seconds`;
+  const left = agent.limits.timeoutMs - (now - row.begunAt) + waitedMs(turn, now);
+  const limit = `${Math.round(agent.limits.timeoutMs / 1000)} seconds`;
   if (left <= 0) throw new LimitReached(limit);
-  attempt.limit(left, () => new LimitReached(limit));
+  attempt.setDeadline(left, () => new LimitReached(limit));
   try {
     const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent);
     const scope = await mainRunContext(attempt, agent, pinned);

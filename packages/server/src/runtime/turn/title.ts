@@ -38,7 +38,7 @@ export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise
     await parts.store.transaction(async (tx) => {
       // Once the turn has ended, its journal is closed.
       const isOpen = (await tx.running.get(ref))?.turn === row.turn;
-      if (spent !== null && isOpen) await attempt.noteIn(tx, usageKey(TITLE, `${attempt.epoch}`), spent);
+      if (spent !== null && isOpen) await attempt.journalIn(tx, usageKey(TITLE, `${attempt.epoch}`), spent);
       const session = await tx.sessions.find(ref);
       if (session === null || session.title !== null) return;
       await tx.sessions.rename({ tenant: row.tenant, user: row.user }, ref.session, title);

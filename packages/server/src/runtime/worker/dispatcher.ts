@@ -41,7 +41,7 @@ export class TurnDispatcher {
   }
 
   /** The same, for those who only tell: what goes wrong is found by the next sweep. */
-  beginSoon(ref: SessionRef): void {
+  startNextInBackground(ref: SessionRef): void {
     if (this.#isOver) return;
     const begun = this.begin(ref)
       .catch((error: unknown) => {

@@ -11,7 +11,7 @@ const LONGEST_MS = 5_000;
 export interface SupervisedWorker {
   /** The worker of the moment; null between two. */
   readonly current: Worker | null;
-  leave(): Promise<void>;
+  shutdown(): Promise<void>;
 }
 
 /** Throws when the first start fails: that is a matter of configuration. Later failures are tried again. */
@@ -20,10 +20,10 @@ export async function startWorker(options: WorkerOptions): Promise<SupervisedWor
   let restarting: Promise<void> | null = null;
   const stopped = new AbortController();
 
-  const start = (): Promise<Worker> => createWorker({ ...options, onLost: lost });
+  const start = (): Promise<Worker> => createWorker({ ...options, onLeaseLost: lost });
 
   function lost(): void {
-    options.onLost?.();
+    options.onLeaseLost?.();
     restarting ??= restart().finally(() => {
       restarting = null;
     });
@@ -32,7 +32,7 @@ export async function startWorker(options: WorkerOptions): Promise<SupervisedWor
   async function restart(): Promise<void> {
     const before = current;
     current = null;
-    await before?.leave().catch((error: unknown) => options.onError?.(error, "leaving a lost worker"));
+    await before?.shutdown().catch((error: unknown) => options.onError?.(error, "leaving a lost worker"));
     for (let delayMs = FIRST_MS; !stopped.signal.aborted; delayMs = Math.min(LONGEST_MS, delayMs * 2)) {
       try {
         current = await start();
@@ -49,10 +49,10 @@ export async function startWorker(options: WorkerOptions): Promise<SupervisedWor
     get current() {
       return current;
     },
-    async leave() {
+    async shutdown() {
       stopped.abort();
       await restarting;
-      await current?.leave();
+      await current?.shutdown();
       current = null;
     },
   };

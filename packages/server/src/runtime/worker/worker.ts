@@ -48,37 +48,37 @@ export interface WorkerOptions {
   /** The first one answers when a message doesn't say who should. */
   readonly agents: readonly Agent[];
   /** How long others wait before they take over what this worker left when it died. */
-  readonly ttlMs?: number;
+  readonly leaseTtlMs?: number;
   /** How many model calls, and how many tools, run at a time. Turns that wait for people don't count. */
-  readonly modelCalls?: number;
-  readonly toolCalls?: number;
+  readonly maxConcurrentModelCalls?: number;
+  readonly maxConcurrentToolCalls?: number;
   /** What may be fetched of what people and models name: the public internet, within bounds, when absent. */
-  readonly fetch?: FetchPolicy;
+  readonly fetchPolicy?: FetchPolicy;
   /** How much of the files of a message is read. */
-  readonly files?: Partial<FileLimits>;
-  readonly words?: Partial<RuntimeStrings>;
+  readonly fileLimits?: Partial<FileLimits>;
+  readonly strings?: Partial<RuntimeStrings>;
   /**
    * How long tools that may not be run again can go on when the worker leaves; after that nobody knows whether they took
    * effect. The process needs a little longer than that between SIGTERM and its end.
    */
-  readonly graceMs?: number;
+  readonly shutdownGraceMs?: number;
   /** How many attempts at a turn in a row may come to nothing, such as when it ends its process each time; 50 when absent. */
-  readonly maxAttempts?: number;
+  readonly maxAttemptsWithoutProgress?: number;
   /** How often to look for what nobody told us of. */
-  readonly sweepMs?: number;
+  readonly pollIntervalMs?: number;
   /** How often to tidy up: what is old, what was erased, what a dead worker left in the engine. */
-  readonly upkeepMs?: number;
+  readonly maintenanceIntervalMs?: number;
   /** How long the engine remembers turns that ended. */
-  readonly rememberMs?: number;
+  readonly jobRetentionMs?: number;
   /** Sessions that nobody has used for so long are erased, whatever waits in them; none when absent. */
-  readonly retentionMs?: number;
+  readonly sessionRetentionMs?: number;
   /**
    * Told of what should not have happened, with what it is about: a warning of the process when absent. What a tool or a
    * provider said may be in the error; treat it like a log that only operators read.
    */
   readonly onError?: (error: unknown, about: string) => void;
   /** The lease ran out: others may have this worker's turns. End the process, or make a new worker. */
-  readonly onLost?: () => void;
+  readonly onLeaseLost?: () => void;
   readonly env?: Env;
 }
 
@@ -87,7 +87,7 @@ export interface Worker {
   /** How many turns run here. */
   readonly running: number;
   /** Hands over what runs, so that others have it at once, and ends. For SIGTERM. */
-  leave(): Promise<void>;
+  shutdown(): Promise<void>;
 }
 
 const TTL_MS = 3_000;
@@ -101,7 +101,7 @@ const BATCH = 1_000;
 const CLOSING_MS = 5_000;
 
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
-  const { store, log, signals, env = systemEnv, ttlMs = TTL_MS } = options;
+  const { store, log, signals, env = systemEnv, leaseTtlMs = TTL_MS } = options;
   const onError = options.onError ?? warn;
   const [first] = options.agents;
   const names = new Set(options.agents.map(({ name }) => name));
@@ -114,12 +114,12 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     work: async (job) => {
       await runTurn(parts, here, job);
       const ref = parseJobId(job.id);
-      if (ref !== null) dispatch.beginSoon(ref);
+      if (ref !== null) dispatch.startNextInBackground(ref);
     },
     isFresh,
     onError: (error, id) => onError(error, `job ${id}`),
   });
-  const files = { ...DEFAULT_FILE_LIMITS, ...options.files };
+  const files = { ...DEFAULT_FILE_LIMITS, ...options.fileLimits };
   const parts: RuntimeContext = {
     store,
     log,
@@ -128,22 +128,22 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     agents: new Map(options.agents.map((agent) => [agent.name, agent])),
     defaultAgent: first.name,
     sources: new ToolSources(options.agents, { env, onError }),
-    modelSlots: new Semaphore(options.modelCalls ?? 1_000),
-    toolSlots: new Semaphore(options.toolCalls ?? 500),
-    fetch: options.fetch ?? {},
+    modelSlots: new Semaphore(options.maxConcurrentModelCalls ?? 1_000),
+    toolSlots: new Semaphore(options.maxConcurrentToolCalls ?? 500),
+    fetch: options.fetchPolicy ?? {},
     files,
-    fileSlots: new Semaphore(files.processWidth),
+    fileSlots: new Semaphore(files.maxParallelPerProcess),
     waiters: new DecisionWaiters(),
-    words: { ...DEFAULT_STRINGS, ...options.words },
-    graceMs: options.graceMs ?? GRACE_MS,
-    maxAttempts: options.maxAttempts ?? 50,
-    isFresh,
-    confirmLease: async () => isFresh() && store.leases.renew(engine.executor, ttlMs),
+    words: { ...DEFAULT_STRINGS, ...options.strings },
+    graceMs: options.shutdownGraceMs ?? GRACE_MS,
+    maxAttempts: options.maxAttemptsWithoutProgress ?? 50,
+    holdsLease: isFresh,
+    confirmLease: async () => isFresh() && store.leases.renew(engine.executor, leaseTtlMs),
     onError,
   };
   const dispatch = new TurnDispatcher(parts, engine);
   const sweeps = new PeriodicTask(
-    options.sweepMs ?? SWEEP_MS,
+    options.pollIntervalMs ?? SWEEP_MS,
     env,
     (error) => onError(error, "a sweep"),
     async () => {
@@ -152,32 +152,32 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       await relayOutbox(parts, { claim: (ref) => claimIfIdle(parts, ref) });
     },
   );
-  const { rememberMs = REMEMBER_MS, retentionMs } = options;
+  const { jobRetentionMs = REMEMBER_MS, sessionRetentionMs } = options;
   const upkeep = new PeriodicTask(
-    options.upkeepMs ?? UPKEEP_MS,
+    options.maintenanceIntervalMs ?? UPKEEP_MS,
     env,
     (error) => onError(error, "upkeep"),
     async () => {
-      await engine.prune({ olderThanMs: rememberMs, limit: BATCH });
+      await engine.prune({ olderThanMs: jobRetentionMs, limit: BATCH });
       // What a process wrote at its very end may have come after its jobs were recovered; nobody has a lease for it then.
       for (const orphaned of await store.leases.unknown(await engine.executors()))
         await engine.recover(orphaned);
       await store.uploads.prune({ olderThanMs: UPLOAD_MS, limit: BATCH });
-      await store.outbox.prune({ olderThanMs: rememberMs, limit: BATCH });
-      if (retentionMs !== undefined) await eraseExpired(parts, retentionMs);
-      await finishErasures(parts, { forget: (session) => engine.forget(jobPrefix(session)) });
+      await store.outbox.prune({ olderThanMs: jobRetentionMs, limit: BATCH });
+      if (sessionRetentionMs !== undefined) await eraseExpired(parts, sessionRetentionMs);
+      await finishErasures(parts, { forget: (session) => engine.deleteJobs(jobPrefix(session)) });
     },
   );
   executor = await createExecutor({
     engine,
     leases: store.leases,
     signals,
-    ttlMs,
+    ttlMs: leaseTtlMs,
     graceMs: parts.graceMs + 1_000,
     onLost: () => {
       sweeps.stop();
       upkeep.stop();
-      options.onLost?.();
+      options.onLeaseLost?.();
     },
     onError: (error) => onError(error, "the lease"),
   });
@@ -185,7 +185,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     log.onOutage?.((error) => onError(error, "the log")) ?? (() => undefined),
     signals.listen(TURNS_CHANNEL, (text) => {
       const ref = decodeSessionRef(text);
-      if (ref !== null) dispatch.beginSoon(ref);
+      if (ref !== null) dispatch.startNextInBackground(ref);
     }),
     signals.listen(DECISIONS_CHANNEL, (text) => {
       const ref = decodeSessionRef(text);
@@ -204,7 +204,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     get running() {
       return engine.running;
     },
-    async leave() {
+    async shutdown() {
       for (const stop of unlisten) stop();
       const begun = dispatch.close();
       sweeps.stop();

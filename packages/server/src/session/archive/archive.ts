@@ -50,7 +50,7 @@ export interface ArchiveSessionResult {
   /** How many events this call wrote. */
   readonly events: number;
   /** Somebody is taking the session over: the rest can be archived once the log is claimed. */
-  readonly isWaiting: boolean;
+  readonly isBlocked: boolean;
 }
 
 /** Folding goes on from the newest turn, and from older ones with an open form or payment. */
@@ -99,12 +99,12 @@ export async function archiveIncrementally(
         if (page.reason === "trimmed" || state === known) break;
         // The log was lost, and with it what was delivered to it and not archived.
         await parts.store.outbox.reopen(ref);
-        return { cursor, state, events, isWaiting: false };
+        return { cursor, state, events, isBlocked: false };
       }
       const entries = page.entries.filter((entry) => comparePositions(entry, end) <= 0);
       if (entries.length === 0) {
         if (options.commit !== undefined && isThere(state)) await parts.store.transaction(options.commit);
-        return { cursor, state, events, isWaiting: false };
+        return { cursor, state, events, isBlocked: false };
       }
       const { state: next, checkpoint } = foldEntries(state, entries);
       const isLast = !page.more || entries.length < page.entries.length;
@@ -115,17 +115,17 @@ export async function archiveIncrementally(
         isLast && isThere(next) ? options.commit : undefined,
       );
       if (typeof result === "object") {
-        if ("behind" in result) return { cursor, state, events, isWaiting: true };
+        if ("behind" in result) return { cursor, state, events, isBlocked: true };
         // Somebody else has archived meanwhile: begin again from what is there now.
         break;
       }
       if (result === "written") events += entries.length;
       state = next;
-      if (isLast) return { cursor: formatCursor(state), state, events, isWaiting: false };
+      if (isLast) return { cursor: formatCursor(state), state, events, isBlocked: false };
     }
   }
   const { archived } = await parts.store.archive.header(ref);
-  return { cursor: archived, state: null, events, isWaiting: false };
+  return { cursor: archived, state: null, events, isBlocked: false };
 }
 
 async function writeWith(

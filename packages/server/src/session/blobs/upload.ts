@@ -16,7 +16,7 @@ export interface UploadOptions {
   readonly name: string;
   readonly mediaType?: string;
   readonly body: AsyncIterable<Uint8Array>;
-  readonly by: string | null;
+  readonly userId: string | null;
 }
 
 export interface UploadLimits {
@@ -49,8 +49,8 @@ export async function uploadFile(
   limits: Partial<UploadLimits> = {},
 ): Promise<UploadResult> {
   const { bytes, sessionBytes } = { ...DEFAULT_UPLOAD_LIMITS, ...limits };
-  const { id, name, mediaType = "", body, by } = wish;
-  const begun = await store.uploads.begin(ref, { id, name, mediaType, by });
+  const { id, name, mediaType = "", body, userId } = wish;
+  const begun = await store.uploads.begin(ref, { id, name, mediaType, by: userId });
   if (begun === "already") {
     const there = await store.uploads.get(ref, id);
     if (there === null) throw new StoreError("NOT_FOUND", `upload ${id}`);

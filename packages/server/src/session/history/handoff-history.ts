@@ -40,12 +40,12 @@ export async function readHandoffHistory(
     let track: HandoffTracker = trackHandoffPoint(base);
     const folded = await foldTo(parts, ref, base, {
       onStep: (_before, _event, state) => {
-        track = { state, quiet: isHandoffPoint(state) ? state : track.quiet };
+        track = { state, handoff: isHandoffPoint(state) ? state : track.handoff };
       },
     });
     if (typeof folded === "string" && left > 1) continue;
     // No turn ran before this one began: that was quiet.
-    const quiet = track.quiet ?? base;
+    const quiet = track.handoff ?? base;
     const state = window === null ? quiet : await prependOlderTurns(parts, ref, quiet, window);
     return { state, cursor: formatCursor(quiet) };
   }

@@ -16,15 +16,15 @@ export interface SessionHistory {
   /** Where it stands: attach after this. */
   readonly cursor: Cursor;
   /** What of it is archived: a good cursor even while there is no log. */
-  readonly floor: Cursor;
+  readonly archivedUpTo: Cursor;
   /** Why the log could not be joined to the archive; null when it could. The state is then the archive alone. */
-  readonly withoutLog: InvalidCursorReason | null;
+  readonly logUnavailableReason: InvalidCursorReason | null;
 }
 
 export interface ReadHistoryOptions {
   readonly turns?: number;
   /** How often to begin again where archive and log don't join. */
-  readonly tries?: number;
+  readonly maxAttempts?: number;
 }
 
 const DEFAULT_TURNS = 20;
@@ -35,17 +35,18 @@ export async function readHistory(
   ref: SessionRef,
   options: ReadHistoryOptions = {},
 ): Promise<SessionHistory> {
-  const { turns = DEFAULT_TURNS, tries = DEFAULT_TRIES } = options;
-  for (let left = tries; ; left--) {
+  const { turns = DEFAULT_TURNS, maxAttempts = DEFAULT_TRIES } = options;
+  for (let left = maxAttempts; ; left--) {
     const archived = await readArchivedState(parts.store, ref, turns);
     const joined = await foldRest(parts, ref.session, archived);
     const floor = formatCursor(archived);
     if (typeof joined !== "string") {
-      return { state: joined, cursor: formatCursor(joined), floor, withoutLog: null };
+      return { state: joined, cursor: formatCursor(joined), archivedUpTo: floor, logUnavailableReason: null };
     }
     // Either the archive has moved on meanwhile; or the log is gone, or was lost and nobody has claimed it yet.
     const { archived: now } = await parts.store.archive.header(ref);
-    if (now === floor || left <= 1) return { state: archived, cursor: floor, floor, withoutLog: joined };
+    if (now === floor || left <= 1)
+      return { state: archived, cursor: floor, archivedUpTo: floor, logUnavailableReason: joined };
   }
 }
 

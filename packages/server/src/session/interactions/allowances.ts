@@ -14,22 +14,22 @@ export function listAllowances({ store }: Pick<Backend, "store">, ref: SessionRe
 export interface RevokeAllowanceInput {
   readonly agent: string;
   readonly tool: string;
-  readonly by?: string;
+  readonly userId?: string;
   /** For the audit: the id of a connection, a key or a device, say. Never a person's address. */
-  readonly from?: string;
+  readonly clientId?: string;
 }
 
 /** From the next call on, a person is asked again. False when there was nothing to take back. */
 export function revokeAllowance(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,
-  { agent, tool, by, from }: RevokeAllowanceInput,
+  { agent, tool, userId, clientId }: RevokeAllowanceInput,
 ): Promise<boolean> {
   return store.transaction(async (tx) => {
     if (!(await tx.allowances.remove(ref, agent, tool))) return false;
-    const actor = by === undefined ? null : await tx.people.numberOf(ref.tenant, by);
+    const actor = userId === undefined ? null : await tx.userNumbers.numberOf(ref.tenant, userId);
     const subject = { session: ref.session, agent, tool };
-    const detail = from === undefined ? {} : { detail: { from } };
+    const detail = clientId === undefined ? {} : { detail: { from: clientId } };
     await tx.audit.add(ref.tenant, { actor, action: "approval.revoked", subject, ...detail });
     return true;
   });

@@ -83,7 +83,7 @@ async function changeQuestion(
 export async function answerByMessage(
   tx: Store,
   ref: SessionRef,
-  message: NewMessage & Pick<DecisionSource, "from">,
+  message: NewMessage & DecisionSource,
 ): Promise<"answered" | "dismissed" | null> {
   const { id, text, files = [], resumes = null } = message;
   // It goes on with a form, and so is about that.
@@ -95,9 +95,9 @@ export async function answerByMessage(
     ...(answers === null ? { to: "dismissed" } : { to: "answered", fields: { answers, message: id } }),
     ...decisionSource(message),
   });
-  if (!result.won) return null;
+  if (!result.applied) return null;
   if (answers === null) return "dismissed";
-  await tx.waiting.remove(ref, id);
+  await tx.queuedMessages.remove(ref, id);
   return "answered";
 }
 

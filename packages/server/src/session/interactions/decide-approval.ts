@@ -53,7 +53,7 @@ export async function decideApproval(
   const interaction = await findInteraction(parts.store, ref, decision.key, "approval");
   const actions = await editedActions(parts.store, ref, interaction, decision);
   const rule = ruleOf(interaction.request as unknown as ApprovalRequest, decision);
-  const { by, reason, digest } = decision;
+  const { userId, reason, digest } = decision;
   const result = await parts.store.transaction((tx) =>
     transitionInteraction(tx, ref, interaction, {
       to: STATUS[decision.decision],
@@ -68,7 +68,7 @@ export async function decideApproval(
         ? {}
         : {
             also: async () => {
-              await tx.allowances.add(ref, { ...rule, ...(by === undefined ? {} : { by }) });
+              await tx.allowances.add(ref, { ...rule, ...(userId === undefined ? {} : { by: userId }) });
               return { action: "approval.always", subject: rule };
             },
           }),

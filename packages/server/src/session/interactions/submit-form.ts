@@ -71,9 +71,9 @@ export class FormError extends InputValidationError {
 
 /** CONFLICT: what was filled in came after the form was decided, or too late, and is not kept. */
 export class FormClosedError extends StoreError {
-  readonly lost: Extract<TransitionResult, { won: false }>;
+  readonly lost: Extract<TransitionResult, { applied: false }>;
 
-  constructor(lost: Extract<TransitionResult, { won: false }>) {
+  constructor(lost: Extract<TransitionResult, { applied: false }>) {
     super("CONFLICT", `form ${lost.current.key}`);
     this.name = "FormClosedError";
     this.lost = lost;
@@ -110,17 +110,17 @@ export function declineForm(
 async function act(
   parts: CommandBackend,
   ref: SessionRef,
-  { form, by, goOn = true }: FormAction,
+  { form, userId, goOn = true }: FormAction,
   change: (tx: Store, interaction: Interaction) => Promise<TransitionResult>,
 ): Promise<TransitionResult> {
   const interaction = await findInteraction(parts.store, ref, form, "form");
   const result = await parts.store.transaction(async (tx) => {
     const changed = await change(tx, interaction);
-    if (changed.won && goOn && !isWaitedFor(interaction)) await addGoOn(tx, ref, changed, by);
+    if (changed.applied && goOn && !isWaitedFor(interaction)) await addGoOn(tx, ref, changed, userId);
     return changed;
   });
   await publishOutbox(parts, ref);
-  const isWaited = result.won && isWaitedFor(result.interaction);
+  const isWaited = result.applied && isWaitedFor(result.interaction);
   parts.signals.send(isWaited ? DECISIONS_CHANNEL : TURNS_CHANNEL, encodeSessionRef(ref));
   return result;
 }
@@ -144,7 +144,7 @@ export async function withFormFiles<Message extends NewMessage>(
   return { ...message, files };
 }
 
-interface ResumingMessage extends NewMessage, Pick<DecisionSource, "from"> {
+interface ResumingMessage extends NewMessage, DecisionSource {
   readonly resumes: string;
   readonly formValues: Json | undefined;
 }
@@ -164,7 +164,8 @@ export async function resumeForm(tx: Store, ref: SessionRef, message: ResumingMe
   const who = decisionSource(message);
   if (formValues !== undefined) {
     const result = await submit(tx, ref, interaction, formValues, who);
-    if (!result.won && !(await isAsSubmitted(tx, ref, result, formValues))) throw new FormClosedError(result);
+    if (!result.applied && !(await isAsSubmitted(tx, ref, result, formValues)))
+      throw new FormClosedError(result);
     // One that is done is only gone on from.
   } else if (interaction.status === "pending") await decline(tx, ref, interaction, text, who);
   return interaction.status === "pending" && isWaitedFor(interaction);
@@ -173,7 +174,7 @@ export async function resumeForm(tx: Store, ref: SessionRef, message: ResumingMe
 async function isAsSubmitted(
   tx: Store,
   ref: SessionRef,
-  { current, change }: Extract<TransitionResult, { won: false }>,
+  { current, change }: Extract<TransitionResult, { applied: false }>,
   given: Json,
 ): Promise<boolean> {
   if (change?.status !== "submitted") return false;
@@ -220,7 +221,7 @@ function decline(
 async function addGoOn(
   tx: Store,
   ref: SessionRef,
-  { interaction, change }: Extract<TransitionResult, { won: true }>,
+  { interaction, change }: Extract<TransitionResult, { applied: true }>,
   by: string | undefined,
 ): Promise<void> {
   const { key: form } = interaction;
@@ -229,7 +230,7 @@ async function addGoOn(
   const files = formFiles(schema, values).slice(0, MAX_FILES);
   const options = { ...(agent === undefined ? {} : { agent }), ...(mode === undefined ? {} : { mode }) };
   const message = { id: `after.${form}`, text: "", files, resumes: form, by: by ?? null, options };
-  if ((await tx.waiting.add(ref, message)) !== "added") return;
+  if ((await tx.queuedMessages.add(ref, message)) !== "added") return;
   await tx.outbox.add(ref, { key: messageKey("m", message.id), draft: messageEvent(message).draft });
 }
 

@@ -10,19 +10,19 @@ import type { Store } from "../../store/store.ts";
 
 /** Who decides, and where it came from. */
 export interface DecisionSource {
-  readonly by?: string;
+  readonly userId?: string;
   /** For the audit: the id of a connection, a key or a device, say. Never a person's address. */
-  readonly from?: string;
+  readonly clientId?: string;
 }
 
 export function decisionSource({
-  by = null,
-  from,
+  userId = null,
+  clientId,
 }: {
-  readonly by?: string | null;
-  readonly from?: string;
+  readonly userId?: string | null;
+  readonly clientId?: string;
 }): DecisionSource {
-  return { ...(by === null ? {} : { by }), ...(from === undefined ? {} : { from }) };
+  return { ...(userId === null ? {} : { userId }), ...(clientId === undefined ? {} : { clientId }) };
 }
 
 export interface InteractionTransition extends DecisionSource {
@@ -39,25 +39,25 @@ export async function transitionInteraction(
   tx: Store,
   ref: SessionRef,
   interaction: Interaction,
-  { to, fields = {}, by, from, reason, digest, also }: InteractionTransition,
+  { to, fields = {}, userId, clientId, reason, digest, also }: InteractionTransition,
 ): Promise<TransitionResult> {
   const { id, kind } = interaction;
   const result = await tx.interactions.change(ref, {
     id,
     to,
     body: fields,
-    ...(by === undefined ? {} : { by }),
+    ...(userId === undefined ? {} : { by: userId }),
     ...(reason === undefined ? {} : { reason }),
     ...(digest === undefined ? {} : { expectDigest: digest }),
   });
-  if (!result.won) return result;
+  if (!result.applied) return result;
   const { version, change } = result;
   const draft = { ...updateEvent(interaction, change), turn: interaction.turn } as EventDraft;
   await tx.outbox.add(ref, { key: `i/${id}/${version}`, draft });
   const more = await also?.();
-  const actor = by === undefined ? null : await tx.people.numberOf(ref.tenant, by);
+  const actor = userId === undefined ? null : await tx.userNumbers.numberOf(ref.tenant, userId);
   const subject = { session: ref.session, interaction: id };
-  const detail = { version, ...(from === undefined ? {} : { from }) };
+  const detail = { version, ...(clientId === undefined ? {} : { from: clientId }) };
   await tx.audit.add(ref.tenant, { actor, action: `${kind}.${to}`, subject, detail });
   if (more !== undefined) {
     const { action } = more;
@@ -66,7 +66,7 @@ export async function transitionInteraction(
   return result;
 }
 
-type Change = Extract<TransitionResult, { won: true }>["change"];
+type Change = Extract<TransitionResult, { applied: true }>["change"];
 
 /** The event of a change, without its turn. */
 export function updateEvent(

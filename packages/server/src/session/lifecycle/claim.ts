@@ -57,7 +57,13 @@ export async function claimSession(parts: Backend, ref: SessionRef, request: Cla
     });
     if (ifEpoch !== undefined) ifEpoch = epoch;
     const writer = `${by}.${epoch}`;
-    const seq = await claimAfter(parts, ref.session, request, { epoch, writer, floor: archived }, deadline);
+    const seq = await claimAfter(
+      parts,
+      ref.session,
+      request,
+      { epoch, writer, archivedUpTo: archived },
+      deadline,
+    );
     if (seq === null) continue;
     await confirm(parts, ref, epoch);
     return { epoch, writer, cursor: `${epoch}-${seq}` };
@@ -101,7 +107,7 @@ async function claimLog(
 ): Promise<number | null> {
   for (let repeat = false; ; repeat = true) {
     try {
-      return (await log.claim(session, { ...claim, repeat })).last;
+      return (await log.claim(session, { ...claim, isRetry: repeat })).last;
     } catch (error) {
       const isOurs = isLogError(error, "OUTBID") && repeat && (error.epoch ?? 0) <= claim.epoch;
       if (performance.now() > deadline) throw error;

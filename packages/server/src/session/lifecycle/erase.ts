@@ -22,7 +22,7 @@ export async function eraseSession({ store, log }: Backend, ref: SessionRef): Pr
 export async function eraseUser({ store, log }: Backend, tenant: string, user: string): Promise<number> {
   const sessions = await store.transaction(async (tx) => {
     const removed = await tx.sessions.removeUser(tenant, user);
-    await tx.people.forget(tenant, user);
+    await tx.userNumbers.forget(tenant, user);
     return removed;
   });
   for (const session of sessions) await log.remove(session);

@@ -6,14 +6,14 @@ import type { Json } from "@turnstream/protocol";
 import { checkMessage, type NewMessage } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import { answerByMessage } from "../interactions/answer-question.ts";
-import type { DecisionSource } from "../interactions/transition.ts";
+import { type DecisionSource, decisionSource } from "../interactions/transition.ts";
 import { publishOutbox } from "../archive/publish-outbox.ts";
 import { resumeForm, withFormFiles } from "../interactions/submit-form.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
 import type { CommandBackend, Backend } from "../backend.ts";
 import { DECISIONS_CHANNEL, encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
 
-export interface SendMessageInput extends NewMessage, Pick<DecisionSource, "from"> {
+export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource {
   /** With `resumes`: what the person filled in. */
   readonly formValues?: Json;
 }
@@ -29,9 +29,10 @@ export interface SendMessageInput extends NewMessage, Pick<DecisionSource, "from
 export async function sendMessage(
   parts: CommandBackend,
   ref: SessionRef,
-  { formValues, from, ...sent }: SendMessageInput,
+  { formValues, userId, clientId, ...input }: SendMessageInput,
 ): Promise<"sent" | "already"> {
   const { store, signals } = parts;
+  const sent: NewMessage = { ...input, by: userId ?? null };
   checkMessage(sent);
   const message = await withFormFiles(store, ref, sent, formValues);
   const { draft, blobs } = messageEvent(message);
@@ -39,18 +40,18 @@ export async function sendMessage(
   for (const blob of blobs) await store.blobs.put(ref, blob);
   const { text, whole = null } = draft;
   const resumes = message.resumes ?? null;
-  const origin = from === undefined ? {} : { from };
+  const source = decisionSource({ userId: userId ?? null, ...(clientId === undefined ? {} : { clientId }) });
   let isDecided = false;
   let isAnswer = false;
   const added = await store.transaction(async (tx) => {
     [isDecided, isAnswer] = [false, false];
-    const result = await tx.waiting.add(ref, { ...message, text, whole });
+    const result = await tx.queuedMessages.add(ref, { ...message, text, whole });
     if (result === "added") {
       // What became of the form comes before what goes on from it.
       if (resumes !== null)
-        isDecided = await resumeForm(tx, ref, { ...message, ...origin, text, resumes, formValues });
+        isDecided = await resumeForm(tx, ref, { ...message, ...source, text, resumes, formValues });
       await tx.outbox.add(ref, { key: messageKey("m", message.id), draft });
-      const became = await answerByMessage(tx, ref, { ...message, ...origin });
+      const became = await answerByMessage(tx, ref, { ...message, ...source });
       isDecided ||= became !== null;
       isAnswer = became === "answered";
     }
@@ -65,7 +66,7 @@ export async function sendMessage(
 /** False when it doesn't wait (any more): a turn has it, or it was taken back before. */
 export async function withdrawMessage(parts: Backend, ref: SessionRef, id: string): Promise<boolean> {
   const removed = await parts.store.transaction(async (tx) => {
-    const wasWaiting = await tx.waiting.remove(ref, id);
+    const wasWaiting = await tx.queuedMessages.remove(ref, id);
     const draft = { type: "message.remove", message: id } as const;
     if (wasWaiting) await tx.outbox.add(ref, { key: messageKey("w", id), draft });
     return wasWaiting;

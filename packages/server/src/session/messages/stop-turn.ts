@@ -10,7 +10,7 @@ import { encodeSessionRef, STOPS_CHANNEL } from "../signal-channels.ts";
 export interface StopTurnOptions {
   /** Without it: whichever runs. */
   readonly turn?: string;
-  readonly by?: string;
+  readonly userId?: string;
 }
 
 /** The receipt, and which turn it is for; null when it is over. */

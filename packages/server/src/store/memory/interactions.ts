@@ -71,14 +71,20 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
           throw new StoreError("INVALID", "interaction of a payment (move its order)");
         }
         const at = env.now();
-        const why = transitionError(current, wish, at);
-        if (why !== null) {
-          return { won: false, why, current, change: changesOf(rows, current).at(-1) ?? null, at };
+        const error = transitionError(current, wish, at);
+        if (error !== null) {
+          return {
+            applied: false,
+            reason: error,
+            current,
+            change: changesOf(rows, current).at(-1) ?? null,
+            at,
+          };
         }
         const { by = null, reason = null } = wish;
         const body = copyJson(wish.body ?? null);
         const won = putChange(rows, current, { status: wish.to, by, reason, body, at });
-        return { won: true, version: won.change.version, ...won };
+        return { applied: true, version: won.change.version, ...won };
       }),
 
     get: (ref, id) => tables.run((rows) => findInteraction(rows, ref, id) ?? null),

@@ -48,7 +48,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         const taken = checked.retries === null ? takeWaiting(rows, ref) : given;
         if (taken === null) return null;
         const { tenant, session } = ref;
-        const unattempted = { attempts: 0, fruitless: 0, journaled: 0 };
+        const unattempted = { attempts: 0, attemptsWithoutProgress: 0, journaled: 0 };
         const row = {
           tenant,
           session,
@@ -70,14 +70,17 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         const row = running(rows, ref);
         if (row?.turn !== turn) return null;
         const journaled = newestEntry(rows, ref, turn);
-        const fruitless = journaled > row.journaled ? 1 : row.fruitless + 1;
-        return turnOf(rows, put(rows, { ...row, attempts: row.attempts + 1, fruitless, journaled }));
+        const fruitless = journaled > row.journaled ? 1 : row.attemptsWithoutProgress + 1;
+        return turnOf(
+          rows,
+          put(rows, { ...row, attempts: row.attempts + 1, attemptsWithoutProgress: fruitless, journaled }),
+        );
       }),
     forgive: (ref, { turn, attempts }) =>
       tables.run((rows) => {
         const row = running(rows, ref);
-        if (row?.turn === turn && row.attempts === attempts && row.fruitless > 0)
-          put(rows, { ...row, fruitless: row.fruitless - 1 });
+        if (row?.turn === turn && row.attempts === attempts && row.attemptsWithoutProgress > 0)
+          put(rows, { ...row, attemptsWithoutProgress: row.attemptsWithoutProgress - 1 });
       }),
     requestStop: (ref, stop) =>
       tables.run((rows) => {

@@ -70,14 +70,14 @@ export interface TransitionRequest extends TransitionInput {
 
 export type TransitionResult =
   | {
-      readonly won: true;
+      readonly applied: true;
       readonly version: number;
       readonly interaction: Interaction;
       readonly change: InteractionChange;
     }
   | {
-      readonly won: false;
-      readonly why: TransitionErrorCode;
+      readonly applied: false;
+      readonly reason: TransitionErrorCode;
       readonly current: Interaction;
       /** The change that made it what it is; null while it is as requested. */
       readonly change: InteractionChange | null;

@@ -20,7 +20,7 @@ export interface RunningTurn extends SessionRef {
   /** How often a worker has set about it. */
   readonly attempts: number;
   /** How many of the last attempts in a row journaled nothing, this one included and those forgiven left out. */
-  readonly fruitless: number;
+  readonly attemptsWithoutProgress: number;
   /** Somebody wants it stopped; the first who asked. */
   readonly stop: { readonly by: string | null; readonly at: number } | null;
 }

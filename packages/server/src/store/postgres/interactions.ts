@@ -64,7 +64,7 @@ export function postgresInteractions(db: Db): Interactions {
         const result = (await win(db, ref, wish)) ?? (await lose(db, ref, wish, attempt === ATTEMPTS));
         if (result === null) continue;
         // By a statement of its own, which sees a draft that was saved while this waited.
-        if (result.won && result.interaction.kind === "form") await dropDraft(db, ref, wish.id);
+        if (result.applied && result.interaction.kind === "form") await dropDraft(db, ref, wish.id);
         return result;
       }
     },
@@ -214,7 +214,7 @@ async function win(db: Db, ref: SessionRef, wish: TransitionRequest): Promise<Tr
     body: JSON.parse(body) as Json,
     at: interaction.changedAt ?? 0,
   };
-  return { won: true, version, interaction, change };
+  return { applied: true, version, interaction, change };
 }
 
 /** The rules of interaction-rules.ts as a condition. */
@@ -269,8 +269,8 @@ async function lose(
     .where("version", "=", current.version)
     .executeTakeFirst();
   return {
-    won: false,
-    why: why ?? "status",
+    applied: false,
+    reason: why ?? "status",
     current,
     change: change === undefined ? null : changeOf(change),
     at: row.now,

@@ -148,7 +148,7 @@ function turnOf(row: TurnRow): RunningTurn {
     options: row.options,
     begunAt: row.begun_at,
     attempts: row.attempts,
-    fruitless: row.fruitless,
+    attemptsWithoutProgress: row.fruitless,
     stop: row.stop_at === null ? null : { by: row.stop_by, at: row.stop_at },
   };
 }

@@ -11,9 +11,9 @@ function connection(key: string | null, expiresAt: number | null): Connection & 
   return {
     left,
     caller,
-    held: 0,
-    beat: () => undefined,
-    leave: (why) => void left.push(why),
+    bufferedBytes: 0,
+    onHeartbeat: () => undefined,
+    close: (why) => void left.push(why),
     destroy: () => undefined,
   };
 }

@@ -76,14 +76,14 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
       await parts?.store.close();
     });
 
-    const withCaller = ROUTES.filter(({ action }) => action !== null);
+    const withCaller = ROUTES.filter(({ scope }) => scope !== null);
     const ofSessions = withCaller.filter(({ path }) => path.includes("{session}"));
 
     test("the table is looked at, and the owner gets in", async () => {
       expect(withCaller.length).toBeGreaterThan(25);
       expect(ofSessions.length).toBeGreaterThan(15);
       expect(
-        ROUTES.filter(({ action }) => action === null)
+        ROUTES.filter(({ scope }) => scope === null)
           .map(({ path }) => path)
           .toSorted(),
       ).toEqual(["/blobs/{token}", "/shares/{token}"]);
@@ -142,10 +142,9 @@ export function tenantsContract(name: string, makeParts?: () => Promise<StagePar
         for (const route of withCaller) {
           const { method, path } = route;
           // Those that would do something are only asked when they must refuse.
-          if (route.action !== action && (method !== "GET" || path.endsWith("/events"))) continue;
+          if (route.scope !== action && (method !== "GET" || path.endsWith("/events"))) continue;
           const told = await server.ask(method, pathsOf(path, session.id)[0] ?? "", { headers });
-          if ((told.status === 403) !== (route.action === action))
-            missed.push(`${action}: ${method} ${path}`);
+          if ((told.status === 403) !== (route.scope === action)) missed.push(`${action}: ${method} ${path}`);
         }
       }
       expect(missed).toEqual([]);

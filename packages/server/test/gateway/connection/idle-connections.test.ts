@@ -50,7 +50,7 @@ test("an event stream that has begun holds nothing that could break off its begi
 });
 
 test("a socket whose commands are done holds no queue for them", async () => {
-  server = await openServer(undefined, { limits: { beatMs: 100 } });
+  server = await openServer(undefined, { limits: { heartbeatMs: 100 } });
   const client = await SocketClient.open(server);
   closing.push(() => client.close());
   await client.ask({ type: "subscribe", session_id: await newSession() });

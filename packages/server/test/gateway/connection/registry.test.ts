@@ -12,7 +12,7 @@ const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresA
 
 class Fake implements Connection {
   readonly caller = caller;
-  readonly held = 1;
+  readonly bufferedBytes = 1;
   readonly #connections: ConnectionRegistry;
   beats = 0;
   left: DisconnectReason | null = null;
@@ -23,11 +23,11 @@ class Fake implements Connection {
     connections.add(this);
   }
 
-  beat(): void {
+  onHeartbeat(): void {
     this.beats++;
   }
 
-  leave(why: DisconnectReason): void {
+  close(why: DisconnectReason): void {
     this.left = why;
     this.#connections.delete(this);
   }
@@ -76,7 +76,7 @@ describe("connections", () => {
     const errors: unknown[] = [];
     const connections = new ConnectionRegistry((error) => errors.push(error));
     const bad = new Fake(connections);
-    bad.beat = () => {
+    bad.onHeartbeat = () => {
       throw new Error("boom");
     };
     const good = new Fake(connections);
@@ -89,7 +89,7 @@ describe("connections", () => {
     const connections = new ConnectionRegistry(() => undefined);
     const polite = new Fake(connections);
     const stubborn = new Fake(connections);
-    stubborn.leave = () => undefined;
+    stubborn.close = () => undefined;
     const closed = connections.close();
     await vi.advanceTimersByTimeAsync(3_000);
     await closed;

@@ -44,9 +44,9 @@ function open({ enough = 10, maxBytes = 20 } = {}) {
   const outlet = new SendQueue(
     pipe,
     {
-      flushed: () => heard.push("flushed"),
-      drained: () => heard.push("drained"),
-      closed: () => heard.push("closed"),
+      onFlush: () => heard.push("flushed"),
+      onDrain: () => heard.push("drained"),
+      onClose: () => heard.push("closed"),
     },
     maxBytes,
   );
@@ -66,7 +66,7 @@ describe("the queue of a connection", () => {
     expect(outlet.send(bytes("bbbbbbbb"))).toBe("written");
     expect(outlet.send(bytes("c"))).toBe("queued");
     expect(outlet.send(bytes("d"))).toBe("queued");
-    expect(outlet.held).toBe(14);
+    expect(outlet.bufferedBytes).toBe(14);
     read();
     expect(heard).toEqual(["flushed"]);
     read();
@@ -80,7 +80,7 @@ describe("the queue of a connection", () => {
     expect(outlet.send(bytes("queued"))).toBe("queued");
     expect(outlet.send(bytes("fifteen bytes.."))).toBe("dropped");
     expect(outlet.send(bytes("x"))).toBe("dropped");
-    expect(outlet.held).toBe(10);
+    expect(outlet.bufferedBytes).toBe(10);
     read();
     expect(heard).toEqual(["drained"]);
     expect(outlet.send(bytes("again"))).toBe("written");
@@ -92,24 +92,24 @@ describe("the queue of a connection", () => {
     const { pipe, outlet, heard, read } = open();
     outlet.send(bytes("full......"));
     outlet.send(bytes("lost"));
-    outlet.sendKept(bytes("an answer that fills"));
+    outlet.sendReliable(bytes("an answer that fills"));
     expect(outlet.send(bytes("lost too.............."))).toBe("dropped");
-    expect(outlet.held, "what is kept is held").toBe(30);
+    expect(outlet.bufferedBytes, "what is kept is held").toBe(30);
     read();
     expect(heard, "the answer has filled the transport again").toEqual([]);
     read();
     expect(heard).toEqual(["drained"]);
     expect(pipe.arrived).toEqual(["full......", "an answer that fills"]);
-    expect(outlet.held).toBe(0);
+    expect(outlet.bufferedBytes).toBe(0);
   });
 
   test("who lets answers pile up is cut off", () => {
     const { pipe, outlet } = open();
     outlet.send(bytes("full......"));
     const answer = bytes("y".repeat(1024));
-    for (let i = 0; i < 64; i++) outlet.sendKept(answer);
+    for (let i = 0; i < 64; i++) outlet.sendReliable(answer);
     expect(pipe.isDestroyed).toBe(false);
-    outlet.sendKept(answer);
+    outlet.sendReliable(answer);
     expect(pipe.isDestroyed).toBe(true);
     expect(outlet.send(answer)).toBe("dropped");
   });
@@ -164,7 +164,7 @@ describe("the queue of a connection", () => {
             else if (sent === "queued") queued.push(i);
             else queued = [];
           }
-          expect(outlet.held - pipe.held).toBeLessThanOrEqual(20);
+          expect(outlet.bufferedBytes - pipe.held).toBeLessThanOrEqual(20);
         }
         for (let i = 0; i < 20; i++) readAll();
         expect(queued, "whatever was queued has had its answer").toEqual([]);

@@ -49,9 +49,9 @@ class Link implements Transport {
 const seen = { setBack: 0, slow: 0 };
 
 class CountedViewer extends SocketSubscriber {
-  override setBack(at: Parameters<SocketSubscriber["setBack"]>[0]): void {
+  override onEvicted(at: Parameters<SocketSubscriber["onEvicted"]>[0]): void {
     if (at !== null) seen.setBack++;
-    super.setBack(at);
+    super.onEvicted(at);
   }
 }
 
@@ -63,7 +63,7 @@ class Shared {
   readonly #parts = { log: createMemoryLog(), store: createMemoryStore() };
   readonly feeds = createSessionFeeds({
     ...this.#parts,
-    limits: { turns: 20 },
+    limits: { snapshotTurns: 20 },
     addressesOf: () => (blob) => blob,
     onError: (error) => {
       throw error;
@@ -72,9 +72,13 @@ class Shared {
 
   constructor(queueBytes: number) {
     const flushed = () => {
-      for (const { subscription } of this.#viewers) subscription?.flushed();
+      for (const { subscription } of this.#viewers) subscription?.onFlush();
     };
-    this.outlet = new SendQueue(this.link, { flushed, drained: ignore, closed: ignore }, queueBytes);
+    this.outlet = new SendQueue(
+      this.link,
+      { onFlush: flushed, onDrain: ignore, onClose: ignore },
+      queueBytes,
+    );
   }
 
   async add(title = ""): Promise<void> {
@@ -86,13 +90,13 @@ class Shared {
   subscribe(): void {
     const side: SocketHandle = {
       outlet: this.outlet,
-      reply: (reply) => this.outlet.sendKept(textFrame(JSON.stringify(reply))),
+      reply: (reply) => this.outlet.sendReliable(textFrame(JSON.stringify(reply))),
       forget: () => undefined,
     };
     for (const { ref } of this.worlds) {
       const viewer = new CountedViewer(side, ref.session, undefined);
       this.#viewers.push(viewer);
-      viewer.subscription = this.feeds.subscribe(ref, { choice: NATIVE, after: null }, viewer);
+      viewer.subscription = this.feeds.subscribe(ref, { format: NATIVE, after: null }, viewer);
     }
   }
 
@@ -160,9 +164,10 @@ test(`${RUNS} runs: what one session loses for the sake of another it is told la
         await world.append(...titles(...Array.from({ length: many }, () => `title ${count++}`)));
         if (breathes) await breath();
         if (reads === 0) shared.read();
-        expect(shared.outlet.held - shared.link.held, "the bound, and one that was called").toBeLessThan(
-          3_000,
-        );
+        expect(
+          shared.outlet.bufferedBytes - shared.link.held,
+          "the bound, and one that was called",
+        ).toBeLessThan(3_000);
       }
       await shared.readAll();
       for (const world of shared.worlds) expect(shared.follow(world)).toBe(world.folded().title);

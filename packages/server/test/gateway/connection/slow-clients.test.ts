@@ -26,7 +26,7 @@ afterEach(async () => {
 async function open(limits = {}): Promise<void> {
   const parts = memoryParts();
   world = await (await World.make(parts)).start();
-  server = await openServer(parts, { actor: world.actor, limits: { turns: 3, ...limits } });
+  server = await openServer(parts, { actor: world.actor, limits: { snapshotTurns: 3, ...limits } });
 }
 
 async function connect(dialect: string): Promise<SocketClient> {
@@ -68,7 +68,7 @@ async function overrun(isOver: () => boolean): Promise<number> {
     await turn(TEXT);
     // Whoever reads has the time to.
     await new Promise((resolve) => setImmediate(resolve));
-    most = Math.max(most, server.server.load().mostHeldBytes);
+    most = Math.max(most, server.server.load().maxBufferedBytes);
   }
   return most;
 }
@@ -92,9 +92,9 @@ describe("a socket that is not read (reliability 11)", () => {
     slow.socket.pause();
     let peak = 0;
     const most = await overrun(() => {
-      const { mostHeldBytes } = server.server.load();
-      const dropped = mostHeldBytes < peak - 256 * 1024;
-      peak = Math.max(peak, mostHeldBytes);
+      const { maxBufferedBytes } = server.server.load();
+      const dropped = maxBufferedBytes < peak - 256 * 1024;
+      peak = Math.max(peak, maxBufferedBytes);
       return dropped;
     });
     expect(most, "it was clogged").toBeGreaterThan(256 * 1024);
@@ -130,10 +130,10 @@ describe("a socket that is not read (reliability 11)", () => {
   });
 
   test("that never drains is cut off, and what was kept for it is gone", async () => {
-    await open({ stalledMs: 300, beatMs: 20 });
+    await open({ stallTimeoutMs: 300, heartbeatMs: 20 });
     const slow = await connect("native");
     slow.socket.pause();
-    await overrun(() => server.server.load().mostHeldBytes > 256 * 1024);
+    await overrun(() => server.server.load().maxBufferedBytes > 256 * 1024);
     expect(await loadInTheEnd()).toMatchObject({ connections: 0, heldBytes: 0 });
   });
 
@@ -141,13 +141,13 @@ describe("a socket that is not read (reliability 11)", () => {
     await open();
     const slow = await connect("native");
     slow.socket.pause();
-    await overrun(() => server.server.load().mostHeldBytes > 128 * 1024);
+    await overrun(() => server.server.load().maxBufferedBytes > 128 * 1024);
     slow.socket.send(JSON.stringify({ type: "stop", session_id: world.ref.session, request_id: "late" }));
     let peak = 0;
     await overrun(() => {
-      const { mostHeldBytes } = server.server.load();
-      peak = Math.max(peak, mostHeldBytes);
-      return mostHeldBytes < peak - 256 * 1024;
+      const { maxBufferedBytes } = server.server.load();
+      peak = Math.max(peak, maxBufferedBytes);
+      return maxBufferedBytes < peak - 256 * 1024;
     });
     slow.socket.resume();
     expect(await slow.until("the answer", ({ request_id }) => request_id === "late")).toMatchObject({
@@ -158,13 +158,13 @@ describe("a socket that is not read (reliability 11)", () => {
 
 describe("an event stream that is not read (reliability 11)", () => {
   test("and never drains is cut off", async () => {
-    await open({ stalledMs: 300, beatMs: 20 });
+    await open({ stallTimeoutMs: 300, heartbeatMs: 20 });
     const path = `/api/v1/sessions/${world.ref.session}/events?dialect=native`;
     const response = await new Promise<IncomingMessage>((resolve) => {
       get(`${server.url}${path}`, { headers: server.auth }, resolve);
     });
     response.on("error", () => undefined).pause();
-    await overrun(() => server.server.load().mostHeldBytes > 256 * 1024);
+    await overrun(() => server.server.load().maxBufferedBytes > 256 * 1024);
     expect(await loadInTheEnd()).toMatchObject({ connections: 0, heldBytes: 0 });
     response.destroy();
   });
@@ -187,9 +187,9 @@ describe("an event stream that is not read (reliability 11)", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     let peak = 0;
     const most = await overrun(() => {
-      const { mostHeldBytes } = server.server.load();
-      const dropped = mostHeldBytes < peak - 256 * 1024;
-      peak = Math.max(peak, mostHeldBytes);
+      const { maxBufferedBytes } = server.server.load();
+      const dropped = maxBufferedBytes < peak - 256 * 1024;
+      peak = Math.max(peak, maxBufferedBytes);
       return dropped;
     });
     expect(most).toBeGreaterThan(256 * 1024);

@@ -81,10 +81,12 @@ describe("a block that is being spoken", () => {
       fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (texts) => {
         const entries = spoken(texts);
         const steps = new LiveState(opened(), foldOn).take(entries, true);
-        expect(steps.slice(1).every((step) => "said" in step)).toBe(true);
+        expect(steps.slice(1).every((step) => "rawText" in step)).toBe(true);
         const told = steps
           .slice(1)
-          .map((step) => ("said" in step ? rawDeltaFrame(telling, step.head, step.said, step.cursor) : ""));
+          .map((step) =>
+            "rawText" in step ? rawDeltaFrame(telling, step.head, step.rawText, step.cursor) : "",
+          );
         let state = opened();
         const plain = entries.flatMap(({ event }) => {
           const before = state;

@@ -14,7 +14,7 @@ import { startEventStream, toWebStream } from "../../../src/gateway/sse/transpor
 import { StreamClient } from "../clients.ts";
 
 const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
-const nothing = { flushed() {}, drained() {}, closed() {}, beat() {}, fail() {}, restarts() {} };
+const nothing = { onFlush() {}, onDrain() {}, onClose() {}, onHeartbeat() {}, fail() {}, onShutdown() {} };
 const connections = new ConnectionRegistry(() => undefined);
 
 let open: StreamHandler;
@@ -104,9 +104,9 @@ describe("a web stream", () => {
       for (let n = 0; n < 40; n++) sent.push(outlet.send(Buffer.alloc(16 * 1024, 120)));
       return {
         ...nothing,
-        flushed: () => heard.push("flushed"),
-        drained: () => heard.push("drained"),
-        closed: () => heard.push("closed"),
+        onFlush: () => heard.push("flushed"),
+        onDrain: () => heard.push("drained"),
+        onClose: () => heard.push("closed"),
       };
     };
     const reader = toWebStream(options(), new AbortController().signal).getReader();

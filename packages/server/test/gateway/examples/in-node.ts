@@ -20,7 +20,7 @@ function listenerOf(gateway: Gateway) {
       status,
       headers: told,
       body,
-    } = await gateway.handle(request, { from: socket.remoteAddress ?? "" });
+    } = await gateway.handle(request, { clientAddress: socket.remoteAddress ?? "" });
     outgoing.writeHead(status, Object.fromEntries(told));
     if (body === null) outgoing.end();
     // It fails when the client leaves, which is nobody's fault.

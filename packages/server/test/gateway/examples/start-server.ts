@@ -21,7 +21,7 @@ export async function startServer(redis: string, postgres: string, secret: strin
     // At least 32 bytes. To change it, put the new one first, and take the old one away a day later.
     secrets: [secret],
     // Pages of other origins than the server's own.
-    origins: ["https://app.example.com"],
+    allowedOrigins: ["https://app.example.com"],
     onError: (error, about) => console.error(about, error),
   });
   await server.listen(port, "0.0.0.0");

@@ -31,7 +31,7 @@ async function stage(): Promise<{ world: World; feeds: SessionFeeds }> {
   const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
   const feeds = createSessionFeeds({
     ...world.parts,
-    limits: { turns: 20 },
+    limits: { snapshotTurns: 20 },
     addressesOf: () => (blob) => `https://blobs.example/${blob}`,
     onError: (error) => {
       throw error;
@@ -102,7 +102,7 @@ test("a fresh viewer of responses begins with the turn that runs, whatever was l
   await world.write(events.slice(12, second + 6));
   await until(() => native.cursor === world.events.at(-1)?.id);
   const viewer = new TestViewer(choice("responses", "sse"));
-  const wish = { choice: choice("responses", "sse"), after: null, untilIdle: true };
+  const wish = { format: choice("responses", "sse"), after: null, untilIdle: true };
   viewer.subscription = feeds.subscribe(world.ref, wish, viewer);
   await until(() => viewer.frames.length >= 2);
   expect(viewer.beginnings).toEqual([{ resumed: false, reason: "fresh", after: 0 }]);
@@ -189,17 +189,17 @@ test("what is there is made once for all who come with nothing, or with a bad cu
       return "written" as const;
     };
     const viewer = {
-      outlet: { send, end: () => undefined },
-      told: ({ reason }: { reason: string }) => void told.push(reason),
-      ended: () => undefined,
+      sink: { send, end: () => undefined },
+      onSubscribed: ({ reason }: { reason: string }) => void told.push(reason),
+      onEnd: () => undefined,
     };
     const subscriptions = [null, "9-9", "nonsense", "9-9"].map((after) =>
-      feeds.subscribe(world.ref, { choice: choice(dialect), after }, viewer),
+      feeds.subscribe(world.ref, { format: choice(dialect), after }, viewer),
     );
     await until(() => given.length >= 4);
     expect(told.toSorted()).toEqual(["fresh", "invalid", "invalid", "invalid"]);
     expect(new Set(given).size, "the same bytes, not equal ones").toBe(1);
-    for (const one of subscriptions) one.closed();
+    for (const one of subscriptions) one.onClose();
   }
 });
 
@@ -225,13 +225,18 @@ test("turns are found by their message before and after they begin, and waited f
   const events = talk();
   const signal = AbortSignal.timeout(5_000);
   await world.write(events.slice(0, 2));
-  const [early, ended] = [feeds.turnOf(world.ref, "m-t1", signal), feeds.ended(world.ref, "t1", signal)];
+  const [early, ended] = [
+    feeds.waitForTurnStart(world.ref, "m-t1", signal),
+    feeds.waitForTurnEnd(world.ref, "t1", signal),
+  ];
   await world.write(events.slice(2));
-  const late = await feeds.turnOf(world.ref, "m-t1", signal);
+  const late = await feeds.waitForTurnStart(world.ref, "m-t1", signal);
   expect(await early).toEqual(late);
   expect(late).toEqual({ turn: "t1", before: world.events[1]?.id });
   expect((await ended).turn.status).toBe("end_turn");
-  await expect(feeds.turnOf(world.ref, "nobody", signal)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(feeds.waitForTurnStart(world.ref, "nobody", signal)).rejects.toMatchObject({
+    code: "NOT_FOUND",
+  });
 });
 
 test("a slow viewer is told, and gets what is there now", async () => {

@@ -62,7 +62,7 @@ test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one
       const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
       const feeds = createSessionFeeds({
         ...world.parts,
-        limits: { turns: 20 },
+        limits: { snapshotTurns: 20 },
         addressesOf: () => (blob) => blob,
         onError: (error) => {
           throw error;

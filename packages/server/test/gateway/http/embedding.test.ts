@@ -30,7 +30,7 @@ describe.each([
   beforeEach(async () => {
     stage = await Stage.open(memoryParts());
     const model = scriptedModel(({ text }) => [script.text(`You said ${text}.`)]);
-    await stage.worker([defineAgent({ name: "a", title: false, model })], { ttlMs: 20_000 });
+    await stage.worker([defineAgent({ name: "a", title: false, model })], { leaseTtlMs: 20_000 });
     const mounted = appOf({ ...stage.parts, secrets: ["s".repeat(32)] }, 0);
     gateway = mounted.gateway;
     server = mounted.server as Server;
@@ -71,18 +71,18 @@ describe.each([
     await stream.over();
     expect(stream.frames.at(-1)).toMatchObject({ final_text: "You said hello." });
     expect(stream.messages.at(-1)).toMatchObject({ data: "[DONE]" });
-    await expect.poll(() => gateway.load().connections).toBe(0);
+    await expect.poll(() => gateway.stats().connections).toBe(0);
   });
 
   test("who leaves a stream is not told any more", async () => {
     const complained = vi.spyOn(console, "error");
     const stream = await StreamClient.open(at("/events?dialect=native"), { headers: auth });
     await stream.frame("subscribed");
-    expect(gateway.load().connections).toBe(1);
+    expect(gateway.stats().connections).toBe(1);
     stream.leave();
-    await expect.poll(() => gateway.load().connections, { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => gateway.stats().connections, { timeout: 30_000 }).toBe(0);
     // Some time after the last viewer has left, nobody looks at the session.
-    await expect.poll(() => gateway.load().sessions, { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => gateway.stats().sessions, { timeout: 30_000 }).toBe(0);
     expect(complained).not.toHaveBeenCalled();
   });
 

@@ -67,15 +67,15 @@ test("secrets that could be guessed are refused", () => {
 });
 
 test.each([
-  [{ turns: 101 }, "limits.turns must be a whole number from 1 to 100"],
-  [{ turns: 0 }, "limits.turns must"],
-  [{ turns: 2.5 }, "limits.turns must"],
-  [{ silenceMs: Infinity }, "limits.silenceMs must be a whole number from 1 to 2147483647"],
-  [{ sweepMs: 2 ** 31 }, "limits.sweepMs must"],
-  [{ beatMs: 1 }, "limits.beatMs must be a whole number from 20"],
-  [{ queueBytes: Number.NaN }, "limits.queueBytes must"],
-  [{ bodyBytes: -1 }, "limits.bodyBytes must"],
-  [{ turns: 20, queueByte: 1 }, "limits.queueByte is no limit of a gateway"],
+  [{ snapshotTurns: 101 }, "limits.turns must be a whole number from 1 to 100"],
+  [{ snapshotTurns: 0 }, "limits.turns must"],
+  [{ snapshotTurns: 2.5 }, "limits.turns must"],
+  [{ turnIdleTimeoutMs: Infinity }, "limits.silenceMs must be a whole number from 1 to 2147483647"],
+  [{ revocationCheckMs: 2 ** 31 }, "limits.sweepMs must"],
+  [{ heartbeatMs: 1 }, "limits.beatMs must be a whole number from 20"],
+  [{ sendQueueBytes: Number.NaN }, "limits.queueBytes must"],
+  [{ maxBodyBytes: -1 }, "limits.bodyBytes must"],
+  [{ snapshotTurns: 20, sendQueueByte: 1 }, "limits.sendQueueByte is no limit of a gateway"],
 ])("limits that can't be kept are refused: %j", (limits, words) => {
   expect(() => createGateway({ ...memoryParts(), secrets: [SECRET], limits })).toThrow(words);
 });
@@ -86,7 +86,7 @@ test("no secret is in any log: keys, tokens, tickets and links, by every route (
   const logger = { level: "trace", child: () => logger } as unknown as FastifyBaseLogger;
   for (const level of ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const)
     logger[level] = write;
-  const server = await opened(undefined, { logger, origins: ["https://app.example.com"] });
+  const server = await opened(undefined, { logger, allowedOrigins: ["https://app.example.com"] });
   const { token } = (await server.ask("POST", "/tokens", { body: { user_id: "u" } })).json;
   const { session_id: id } = (await server.ask("POST", "/sessions", { body: {} })).json;
   const share = (await server.ask("POST", `/sessions/${id}/shares`, { body: {} })).json.token;

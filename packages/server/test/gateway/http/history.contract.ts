@@ -26,7 +26,7 @@ const guide = defineAgent({
   name: "guide",
   title: false,
   requestForms: true,
-  retries: { tries: 1 },
+  retry: { maxAttempts: 1 },
   tools: {
     look: tool({ label: "Looking", rerun: "always", run: () => held().then(() => "free beds") }),
     book: tool({ label: "Booking", approval: true, run: () => "booked" }),

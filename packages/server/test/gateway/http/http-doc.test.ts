@@ -19,13 +19,13 @@ function fieldsOf(schema: z.ZodType | undefined): string {
   return fields.length === 0 ? "-" : fields.join(" ");
 }
 
-function rowOf({ method, path, action, query, body, takesBytes, does }: Route): string {
+function rowOf({ method, path, scope, query, body, rawBody, summary }: Route): string {
   const cells = [
     `\`${method} ${path}\``,
-    action ?? "-",
+    scope ?? "-",
     fieldsOf(query),
-    takesBytes === true ? "bytes" : fieldsOf(body),
-    does,
+    rawBody === true ? "bytes" : fieldsOf(body),
+    summary,
   ];
   return `| ${cells.join(" | ")} |`;
 }
@@ -45,7 +45,7 @@ test("S09 every error is in the table, with its number and the status that it ha
 
 test("the routes that a key makes safe to repeat are those that are listed", () => {
   const listed = codeIn(/is heeded by (.*?)\. /.exec(page)?.[1] ?? "");
-  const real = ROUTES.filter(({ creates = false }) => creates !== false);
+  const real = ROUTES.filter(({ idempotent = false }) => idempotent !== false);
   expect(listed.toSorted()).toEqual(real.map(({ method, path }) => `${method} ${path}`).toSorted());
 });
 

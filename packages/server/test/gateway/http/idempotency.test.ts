@@ -45,7 +45,7 @@ beforeEach(async () => {
       ? [script.error({ status: 500 }, { times: 1 }), script.text("now")]
       : [script.text("yes")],
   );
-  const agent = defineAgent({ name: "a", title: false, retries: { tries: 1 }, model });
+  const agent = defineAgent({ name: "a", title: false, retry: { maxAttempts: 1 }, model });
   await desk.stage.worker([agent]);
   ref = await desk.stage.session();
 });
@@ -106,7 +106,7 @@ const MAKINGS: Readonly<Record<string, Making>> = {
 test("a POST makes something and heeds the key, or is known to make nothing", () => {
   const posts = ROUTES.filter(({ method }) => method === "POST");
   const nameOf = ({ method, path }: (typeof posts)[number]) => `${method} ${path}`;
-  const making = posts.filter(({ creates = false }) => creates !== false).map(nameOf);
+  const making = posts.filter(({ idempotent = false }) => idempotent !== false).map(nameOf);
   expect(making.toSorted()).toEqual(Object.keys(MAKINGS).toSorted());
   expect(posts.map(nameOf).toSorted()).toEqual([...making, ...MAKE_NOTHING].toSorted());
 });

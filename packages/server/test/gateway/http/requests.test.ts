@@ -35,7 +35,7 @@ describe("JSON from outside", () => {
 });
 
 function made(method: Route["method"], path: string): Route {
-  return defineRoute({ method, path, does: "", action: null, handle: async () => ({ status: 204 }) });
+  return defineRoute({ method, path, summary: "", scope: null, handle: async () => ({ status: 204 }) });
 }
 
 describe("the table of routes", () => {
@@ -82,8 +82,8 @@ describe("the table of routes", () => {
 describe("whatever was thrown", () => {
   test("has a status for every word, and fits the shape", () => {
     for (const word of Object.keys(ERRORS) as ErrorCode[]) {
-      const { status, reply, isOurs } = toErrorResponse(new RequestError(word, "words"));
-      expect([status, isOurs]).toEqual([HTTP_STATUS[word], false]);
+      const { status, reply, isInternal } = toErrorResponse(new RequestError(word, "words"));
+      expect([status, isInternal]).toEqual([HTTP_STATUS[word], false]);
       expect(errorReply.parse(reply)).toEqual({
         error: word,
         code: ERRORS[word].number,

@@ -14,7 +14,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
     let path: string;
     beforeEach(async () => {
       parts = await makeParts();
-      const limits = { uploadBytes: 3_000_000, sessionUploadBytes: 4_000_000 };
+      const limits = { maxUploadBytes: 3_000_000, maxSessionUploadBytes: 4_000_000 };
       desk = await Desk.open(parts, { limits });
       ref = await newSession(parts, desk.stage.actor);
       path = `/sessions/${ref.session}`;
@@ -85,12 +85,12 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
       expect(bad.json).toMatchObject({ error: "BAD_REQUEST", message: expect.stringContaining("email") });
       const submitted = await desk.json("POST", at(form, "submit"), { values, go_on: false });
       expect(submitted.interaction).toMatchObject({ status: "submitted", changes: [{ body: { values } }] });
-      expect(await parts.store.waiting.list(ref)).toEqual([]);
+      expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
       expect(await desk.refused("PUT", at(form, "draft"), { values })).toBe("409 CONFLICT");
       expect(await desk.refused("POST", at(form, "decline"), {})).toBe("409 INTERACTION_CLOSED");
       const other = await ask(parts, ref, "form");
       await desk.json("POST", at(other, "decline"), { reason: "no" });
-      expect(await parts.store.waiting.list(ref)).toMatchObject([{ resumes: other }]);
+      expect(await parts.store.queuedMessages.list(ref)).toMatchObject([{ resumes: other }]);
     });
 
     it("a blob is loaded from the address that a snapshot gives, without a key and as nothing that runs", async () => {

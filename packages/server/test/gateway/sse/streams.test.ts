@@ -41,7 +41,7 @@ const agent = defineAgent({
 async function open(options: Parameters<typeof openServer>[1] = {}): Promise<SessionRef> {
   stage = await Stage.open(memoryParts());
   // A busy machine must not make the one worker look dead.
-  await stage.worker([agent], { ttlMs: 20_000 });
+  await stage.worker([agent], { leaseTtlMs: 20_000 });
   server = await openServer(stage.parts, { actor: stage.actor, ...options });
   return stage.session();
 }
@@ -117,7 +117,7 @@ describe("a posted message", () => {
   });
 
   test("S01: has to wait behind another turn, and gets its own", async () => {
-    const ref = await open({ limits: { keepAliveMs: 60, beatMs: 20 } });
+    const ref = await open({ limits: { sseKeepAliveMs: 60, heartbeatMs: 20 } });
     const first = await post(ref, { message: "slower" });
     await first.frame("response.output_text.delta");
     const [second, third] = [await post(ref, { message: "two" }), whole(ref, { message: "three" })];
@@ -195,7 +195,7 @@ describe("a posted message", () => {
     const left = await ask({ message: "slow", stream: true });
     await left.body?.cancel();
     expect((await stage.ended(ref, ({ number }) => number === 3)).status).toBe("end_turn");
-    expect(gateway.load()).toMatchObject({ connections: 0 });
+    expect(gateway.stats()).toMatchObject({ connections: 0 });
     await gateway.close();
   });
 
@@ -203,7 +203,7 @@ describe("a posted message", () => {
     const ref = await open();
     await (await post(ref, { message: "slow" })).frame("response.output_text.delta");
     const waiting = await post(ref, { message: "two", client_message_id: "w" });
-    const [{ id } = { id: "" }] = await stage.parts.store.waiting.list(ref);
+    const [{ id } = { id: "" }] = await stage.parts.store.queuedMessages.list(ref);
     expect((await server.ask("DELETE", `/sessions/${ref.session}/messages/${id}`)).status).toBeLessThan(300);
     await waiting.over();
     expect(waiting.frames).toMatchObject([{ type: "response.error", error: "NOT_FOUND" }]);
@@ -384,7 +384,7 @@ describe("following a session", () => {
   test.for(["native", "blocks", "tasks", "responses"])(
     "S10: 180 s without an event end a stream of %s with one error; comments don't count",
     async (dialect) => {
-      const ref = await open({ limits: { silenceMs: 1_000, beatMs: 20, keepAliveMs: 50 } });
+      const ref = await open({ limits: { turnIdleTimeoutMs: 1_000, heartbeatMs: 20, sseKeepAliveMs: 50 } });
       await stage.send(ref, "silent");
       await stage.until(ref, 30_000, (state) => (state.turns.length > 0 ? true : null));
       const stream = await follow(ref, `events?dialect=${dialect}`);
@@ -404,7 +404,7 @@ describe("following a session", () => {
   );
 
   test("S10: a turn that waits for a person is not silent", async () => {
-    const ref = await open({ limits: { silenceMs: 3_000, beatMs: 20 } });
+    const ref = await open({ limits: { turnIdleTimeoutMs: 3_000, heartbeatMs: 20 } });
     await stage.send(ref, "book");
     const stream = await follow(ref, "events?dialect=blocks");
     await stream.until("asked", ({ data }) => data.includes("approval_key"));

@@ -120,7 +120,7 @@ class Play {
     const wait = async (): Promise<void> => void (await scheduler.schedule(Promise.resolve("slice")));
     this.feed = new SessionFeed(world.ref, {
       ...world.parts,
-      limits: { turns: TURNS },
+      limits: { snapshotTurns: TURNS },
       addressesOf: () => (blob) => blob,
       slices: { run: async (piece) => wait().then(piece) },
       pause: wait,
@@ -171,7 +171,7 @@ class Play {
         const head = () => formatCursor(this.feed.head);
         const viewer = new ExactViewer(of, { maxQueued, after, head });
         if (isClogged) viewer.clog();
-        viewer.subscription = this.feed.subscribe({ choice: of, after }, viewer);
+        viewer.subscription = this.feed.subscribe({ format: of, after }, viewer);
         this.viewers.push(viewer);
         return;
       }

@@ -32,7 +32,7 @@ test("whatever the entries are, a gap or a new epoch between them included", () 
         });
       const entries = make();
       const expected = coalesce(entries.map(({ event }) => event));
-      for (const entry of entries) entry.rest();
+      for (const entry of entries) entry.releaseParsed();
       expect(mergeDeltas(entries)).toEqual(expected);
     }),
     { numRuns: 500 },

@@ -20,8 +20,8 @@ test(`in ${LOGS} logs, archived anywhere, a fresh viewer gets a snapshot of all 
       const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
       const feeds = createSessionFeeds({
         ...world.parts,
-        limits: { turns: 100 },
-        tidyMs: isQuick ? 1 : 5_000,
+        limits: { snapshotTurns: 100 },
+        idleCleanupMs: isQuick ? 1 : 5_000,
         addressesOf: () => (blob) => blob,
         onError: (error) => {
           throw error;

@@ -18,7 +18,7 @@ beforeAll(async () => {
     id: () => crypto.randomUUID(),
     randomBytes: (size: number) => new Uint8Array(size),
   };
-  server = await openServer(undefined, { origins: [PAGE], env, limits: { sweepMs: 50 } });
+  server = await openServer(undefined, { allowedOrigins: [PAGE], env, limits: { revocationCheckMs: 50 } });
 });
 afterAll(() => server.close());
 

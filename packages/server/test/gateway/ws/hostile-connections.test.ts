@@ -153,7 +153,7 @@ describe("over a socket", () => {
     for (let n = 0; n < 120 || (most === 0 && n < 2_000); n++) {
       socket.write(pings);
       await sleep(2);
-      most = Math.max(most, server.server.load().mostHeldBytes);
+      most = Math.max(most, server.server.load().maxBufferedBytes);
     }
     socket.write(frame(PING, "the last one"));
     expect(most).toBeGreaterThan(0);
@@ -185,10 +185,10 @@ test("a stream of the plain handler ends with its request, though nobody reads o
   const left = new AbortController();
   const request = () => new Request(url, { headers: { ...server.auth }, signal: left.signal });
   await gateway.handle(request());
-  expect(gateway.load().connections).toBe(1);
+  expect(gateway.stats().connections).toBe(1);
   left.abort();
-  await expect.poll(() => gateway.load().connections).toBe(0);
+  await expect.poll(() => gateway.stats().connections).toBe(0);
   await gateway.handle(request());
-  await expect.poll(() => gateway.load().connections).toBe(0);
+  await expect.poll(() => gateway.stats().connections).toBe(0);
   await gateway.close();
 });

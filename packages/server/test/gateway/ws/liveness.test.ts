@@ -12,7 +12,8 @@ import { hasTimedOut } from "../../../src/gateway/sse/idle-timeout.ts";
 import { SocketClient } from "../clients.ts";
 import { openServer, type TestServer } from "../test-server.ts";
 
-const { pingMs, pongMs, beatMs, silenceMs, keepAliveMs } = DEFAULT_GATEWAY_LIMITS;
+const { pingIntervalMs, pongTimeoutMs, heartbeatMs, turnIdleTimeoutMs, sseKeepAliveMs } =
+  DEFAULT_GATEWAY_LIMITS;
 
 /** Beats of a socket, each a little late, until it is given up. @returns when that was, and when it was asked */
 function play(
@@ -25,13 +26,17 @@ function play(
   const asked: number[] = [];
   const bytes = [...bytesAt];
   for (let beat = 1; ; beat++) {
-    const now = beat * beatMs + (lateness[beat % lateness.length] ?? 0);
+    const now = beat * heartbeatMs + (lateness[beat % lateness.length] ?? 0);
     if (now > 600_000) return { dead: Infinity, asked };
     if (bytes.some((at) => at <= now)) {
       for (let n = bytes.length - 1; n >= 0; n--) if ((bytes[n] as number) <= now) bytes.splice(n, 1);
       [heardAt, askedAt] = [now, null];
     }
-    const life = checkLiveness({ heardAt, askedAt }, now, { pingMs, pongMs, beatMs });
+    const life = checkLiveness({ heardAt, askedAt }, now, {
+      pingIntervalMs: pingIntervalMs,
+      pongTimeoutMs: pongTimeoutMs,
+      heartbeatMs: heartbeatMs,
+    });
     if (life === "dead") return { dead: now, asked };
     if (life === "ask") {
       askedAt = now;
@@ -53,7 +58,7 @@ describe("a socket (reliability 12)", () => {
           const last = Math.max(0, ...signs);
           const { dead, asked } = play(lateness, signs, null);
           expect(dead - last).toBeLessThanOrEqual(35_000);
-          expect(dead - (asked.at(-1) ?? Infinity)).toBeGreaterThanOrEqual(pongMs);
+          expect(dead - (asked.at(-1) ?? Infinity)).toBeGreaterThanOrEqual(pongTimeoutMs);
         },
       ),
     );
@@ -65,7 +70,7 @@ describe("a socket (reliability 12)", () => {
         const { dead, asked } = play(lateness, [], answersAfter);
         expect(dead).toBe(Infinity);
         for (const [n, at] of asked.entries())
-          expect(at - ((asked[n - 1] ?? -answersAfter) + answersAfter)).toBeLessThanOrEqual(pingMs);
+          expect(at - ((asked[n - 1] ?? -answersAfter) + answersAfter)).toBeLessThanOrEqual(pingIntervalMs);
       }),
     );
   });
@@ -77,17 +82,17 @@ function ended(
   waits: readonly (readonly [number, number])[],
   openedAt = 0,
 ): number {
-  for (let now = openedAt; now <= 1_000_000; now += beatMs) {
+  for (let now = openedAt; now <= 1_000_000; now += heartbeatMs) {
     const isWaiting = waits.some(([from, to]) => now >= from && now < to);
     const last = Math.max(0, ...events.filter((at) => at <= now));
-    if (hasTimedOut({ silentSince: isWaiting ? null : last, openedAt }, now, silenceMs)) return now;
+    if (hasTimedOut({ silentSince: isWaiting ? null : last, openedAt }, now, turnIdleTimeoutMs)) return now;
   }
   return Infinity;
 }
 
 describe("the rule of 180 seconds (reliability 13)", () => {
   test("S10: ends a stream 180 s after the last event; what keeps it alive is no event", () => {
-    expect(keepAliveMs).toBeLessThan(silenceMs);
+    expect(sseKeepAliveMs).toBeLessThan(turnIdleTimeoutMs);
     expect(ended([0], [])).toBe(180_000);
     expect(ended([0, 60_000, 100_000], [])).toBe(280_000);
     expect(ended([0, 179_000], [])).toBe(359_000);
@@ -109,7 +114,11 @@ describe("over a real link (reliability 12)", () => {
   test("a half-open socket is given up in time, and one that only listens is not", async () => {
     server = await openServer();
     const { parts, secrets } = server;
-    const gateway = createGateway({ ...parts, secrets, limits: { pingMs: 500, pongMs: 4_000, beatMs: 20 } });
+    const gateway = createGateway({
+      ...parts,
+      secrets,
+      limits: { pingIntervalMs: 500, pongTimeoutMs: 4_000, heartbeatMs: 20 },
+    });
     const http = createServer().on("upgrade", (...upgrade) => gateway.upgrade(...upgrade));
     const open = new Set<Socket>();
     http.on("connection", (socket) => {

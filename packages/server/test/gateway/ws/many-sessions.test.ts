@@ -71,7 +71,7 @@ function say(world: World, text: string): Promise<void> {
 async function round(text = WORDS): Promise<number> {
   await Promise.all(worlds.map((world) => say(world, text)));
   await new Promise((resolve) => setTimeout(resolve, 1));
-  return server.server.load().mostHeldBytes;
+  return server.server.load().maxBufferedBytes;
 }
 
 /** Speaks on until a client that doesn't read has filled the systems at both ends, and our queue, twice over. */

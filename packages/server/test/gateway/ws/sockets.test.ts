@@ -26,7 +26,7 @@ const agent = defineAgent({
 async function open(options: Parameters<typeof openServer>[1] = {}): Promise<void> {
   stage = await Stage.open(memoryParts());
   // A busy machine must not make the one worker look dead.
-  await stage.worker([agent], { ttlMs: 20_000 });
+  await stage.worker([agent], { leaseTtlMs: 20_000 });
   server = await openServer(stage.parts, { actor: stage.actor, ...options });
 }
 
@@ -236,7 +236,7 @@ describe("commands over a socket", () => {
   });
 
   test("a socket takes so many sessions and no more", async () => {
-    await open({ limits: { subscriptionsPerSocket: 2 } });
+    await open({ limits: { maxSubscriptionsPerSocket: 2 } });
     const client = await connect();
     const ids = [await stage.session(), await stage.session(), await stage.session()].map(
       (ref) => ref.session,
@@ -278,7 +278,7 @@ describe("what is no command", () => {
     { what: "too large", frames: [`"${"x".repeat(3_000)}"`], code: 1009 },
     { what: "again and again", frames: Array.from({ length: 21 }, () => "no"), code: 4400 },
   ])("closes the socket when it is $what", async ({ frames, code }) => {
-    await open({ limits: { bodyBytes: 2_000 } });
+    await open({ limits: { maxBodyBytes: 2_000 } });
     const client = await connect();
     for (const frame of frames) client.socket.send(frame);
     expect(await client.closed()).toMatchObject({ code });

@@ -18,7 +18,7 @@ export function attachContract(opened: () => Log): void {
       await reader.until(({ entries }) => entries.length === 2);
       await log.append(session, { writer: "w1", epoch: 7, counter: 2, events: titles("c") });
       await log.append(session, { writer: "w1", epoch: 7, counter: 3, events: titles("d", "e") });
-      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "0-0" });
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
       await log.append(session, { writer: "w2", epoch: 8, counter: 1, events: titles("f") });
       await reader.until(({ entries }) => entries.length === 7);
       expect(reader.said).toEqual(["a", "b", "c", "d", "e", "turn.takeover", "f"]);
@@ -67,7 +67,7 @@ export function attachContract(opened: () => Log): void {
       const other = new Reader(log, session, { after: "7-19", floor: "7-20" }, way);
       await other.until(({ end }) => end === "missing");
       await new Promise((resolve) => setTimeout(resolve, 100));
-      await log.claim(session, { epoch: 8, writer: "w1", event: takeover(), floor: "7-20" });
+      await log.claim(session, { epoch: 8, writer: "w1", event: takeover(), archivedUpTo: "7-20" });
       await reader.until(({ entries }) => entries.length === 1);
       expect(reader.cursors).toEqual(["8-21"]);
       await reader.stop();
@@ -78,7 +78,7 @@ export function attachContract(opened: () => Log): void {
       const reader = new Reader(log, session, { after: "7-20", floor: "7-20" }, way);
       await new Promise((resolve) => setTimeout(resolve, 100));
       expect(reader.end).toBeNull();
-      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "7-20" });
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "7-20" });
       await reader.until(({ entries }) => entries.length === 1);
       expect(reader.cursors).toEqual(["8-21"]);
       await reader.stop();

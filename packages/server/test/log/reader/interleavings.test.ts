@@ -94,7 +94,7 @@ class World {
       case "claim": {
         const epoch = ++this.epoch;
         return this.write(
-          log.claim(SESSION, { epoch, writer: `w${epoch}`, event: takeover(), floor: "0-0" }),
+          log.claim(SESSION, { epoch, writer: `w${epoch}`, event: takeover(), archivedUpTo: "0-0" }),
         );
       }
       case "attach": {

@@ -58,7 +58,7 @@ export function readContract(opened: () => Log): void {
         (await log.append(session, { writer: "w1", epoch: 7, counter: 2, events: titles("d") })).last,
       ).toBe(5);
       expect(
-        (await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "7-4" })).last,
+        (await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "7-4" })).last,
       ).toBe(6);
       expect((await readAll(log, session, "7-4")).map((entry) => entry.cursor)).toEqual(["7-5", "8-6"]);
     });
@@ -93,7 +93,7 @@ export function readContract(opened: () => Log): void {
       while (length < 3) {
         const since = performance.now();
         claimed = await kept((session) =>
-          log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "0-0" }),
+          log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" }),
         );
         const isInTime = performance.now() - since < 150;
         await pause(300);
@@ -132,7 +132,7 @@ export function readContract(opened: () => Log): void {
     test.for(cases)("%s is answered by read and by attach", async ([, cursor, reason]) => {
       const session = await begun(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c", "d") });
-      await log.claim(session, { epoch: 9, writer: "w2", event: takeover(), floor: "7-3" });
+      await log.claim(session, { epoch: 9, writer: "w2", event: takeover(), archivedUpTo: "7-3" });
       await log.append(session, { writer: "w2", epoch: 9, counter: 1, events: titles("e", "f") });
       await log.trim(session, "7-3");
       const left = ["7-4", "7-5", "9-6", "9-7", "9-8"];

@@ -15,7 +15,11 @@ let log: Log;
 const tookMs: number[] = [];
 beforeAll(async () => {
   cluster = await startRedisCluster({ replicas: true });
-  log = await createRedisLog({ url: cluster.nodes.map(({ url }) => url), pulseMs: 100, patienceMs: 1_000 });
+  log = await createRedisLog({
+    url: cluster.nodes.map(({ url }) => url),
+    healthCheckMs: 100,
+    responseTimeoutMs: 1_000,
+  });
 });
 afterAll(async () => {
   await log.close();
@@ -26,7 +30,7 @@ afterAll(async () => {
 async function claimAnew(session: string): Promise<number> {
   for (let epoch = 2; ; epoch++) {
     try {
-      await log.claim(session, { epoch, writer: `w${epoch}`, event: takeover(), floor: "0-0" });
+      await log.claim(session, { epoch, writer: `w${epoch}`, event: takeover(), archivedUpTo: "0-0" });
       return epoch;
     } catch (error) {
       if (!isLogError(error, "UNAVAILABLE", "OUTBID")) throw error;
@@ -41,7 +45,7 @@ test("a killed primary: readers and writers go on with its replica, without bein
   const session = await sessionOn(cluster, dying, "failing");
   const elsewhere = await sessionOn(cluster, other, "elsewhere");
   for (const name of [session, elsewhere]) {
-    await log.claim(name, { epoch: 1, writer: "w1", event: sessionStart(name), floor: "0-0" });
+    await log.claim(name, { epoch: 1, writer: "w1", event: sessionStart(name), archivedUpTo: "0-0" });
   }
   const readers = [session, elsewhere].map((name) => new Reader(log, name, { after: "0-0" }));
   for (const reader of readers) await reader.until(({ entries }) => entries.length === 1);
@@ -72,7 +76,7 @@ test("one who comes while nobody keeps the session is served as soon as somebody
   const [, dying] = cluster.nodes;
   if (!dying) throw new Error("a cluster has three nodes");
   const session = await sessionOn(cluster, dying, "late");
-  await log.claim(session, { epoch: 1, writer: "w1", event: sessionStart(session), floor: "0-0" });
+  await log.claim(session, { epoch: 1, writer: "w1", event: sessionStart(session), archivedUpTo: "0-0" });
   await cluster.waitForReplicas();
   const promoted = cluster.failover(1);
   await pause(300);

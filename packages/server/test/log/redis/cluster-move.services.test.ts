@@ -36,7 +36,7 @@ test("the log goes on there after a claim, and readers with it", async () => {
       return isLogError(error) ? error.code : String(error);
     }
   };
-  await log.claim(session, { epoch: 1, writer: "w1", event: sessionStart(session), floor: "0-0" });
+  await log.claim(session, { epoch: 1, writer: "w1", event: sessionStart(session), archivedUpTo: "0-0" });
   const readers = [new Reader(log, session, { after: "0-0" }), new Reader(log, session, { after: "1-1" })];
   expect(await append(1, 1, "before")).toBe("added");
 
@@ -49,7 +49,7 @@ test("the log goes on there after a claim, and readers with it", async () => {
   await from.command("MIGRATE", "127.0.0.1", to.port, "", 0, 5_000, "KEYS", ...keys);
   // Its entries came along, but it is another server: whether they are all there is for a claim to settle.
   expect(await append(1, 3, "too early")).toBe("UNCLAIMED");
-  await log.claim(session, { epoch: 2, writer: "w2", event: takeover(), floor: "0-0" });
+  await log.claim(session, { epoch: 2, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
   expect(await append(2, 1, "on its way")).toBe("added");
   for (const node of [to, from]) await node.command("CLUSTER", "SETSLOT", slot, "NODE", await idOf(to));
   expect(await append(2, 2, "after")).toBe("added");

@@ -29,15 +29,15 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 beforeEach(async () => {
   const url = cluster.nodes.map((node) => node.url);
-  log = await createRedisLog({ url, pulseMs: 100, patienceMs: 1_000, waitMs: 1_500 });
-  direct = await createRedisLog({ url, patienceMs: 30_000, waitMs: 30_000 });
+  log = await createRedisLog({ url, healthCheckMs: 100, responseTimeoutMs: 1_000, connectionWaitMs: 1_500 });
+  direct = await createRedisLog({ url, responseTimeoutMs: 30_000, connectionWaitMs: 30_000 });
 });
 afterEach(async () => {
   await Promise.all([log.close(), direct.close()]);
 });
 
 async function begin(session: string): Promise<Reader> {
-  await direct.claim(session, { epoch: 1, writer: "w1", event: sessionStart(session), floor: "0-0" });
+  await direct.claim(session, { epoch: 1, writer: "w1", event: sessionStart(session), archivedUpTo: "0-0" });
   const reader = new Reader(log, session, { after: "0-0" });
   await reader.until(({ entries }) => entries.length === 1);
   await pause(50);
@@ -46,7 +46,7 @@ async function begin(session: string): Promise<Reader> {
 
 /** What the reader has got, once somebody has written on. */
 async function goOn(session: string, reader: Reader): Promise<string[]> {
-  await direct.claim(session, { epoch: 2, writer: "w2", event: takeover(), floor: "0-0" });
+  await direct.claim(session, { epoch: 2, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
   await reader.until(({ entries }) => entries.length === 2, 30_000);
   await direct.append(session, { writer: "w2", epoch: 2, counter: 1, events: titles("live") });
   await reader.until(({ entries }) => entries.length === 3, 30_000);
@@ -118,17 +118,17 @@ test("while an answer is awaited, which hides it from us: the connection is foun
   const slot = String(slotOfSession(session));
   const link = await RedisConnection.open({ url: second.url, patienceMs: 30_000 });
   const moved: string[] = [];
-  link.report({ heard: () => undefined, moved: (channel) => moved.push(channel) });
+  link.report({ onMessage: () => undefined, moved: (channel) => moved.push(channel) });
   let hasEnded = false;
   void link.ended.then(() => (hasEnded = true));
   await Promise.all([`ts:{${session}}`, `other:{${session}}`].map((channel) => link.subscribe(channel)));
-  await link.check();
+  await link.healthCheck();
   await link.unsubscribe(`other:{${session}}`);
-  await link.check();
+  await link.healthCheck();
   expect(hasEnded).toBe(false);
   await link.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(third)]);
   await link.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(second)]);
-  await link.check();
+  await link.healthCheck();
   await expect.poll(() => hasEnded || moved.length > 0).toBe(true);
   link.destroy();
 });

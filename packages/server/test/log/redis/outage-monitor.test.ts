@@ -19,13 +19,13 @@ function rehearse() {
 
 test("an outage is told once, and again after the server was there in between", () => {
   const { outages, told, failAfter } = rehearse();
-  outages.sought(AT);
+  outages.connecting(AT);
   for (let n = 0; n < 200; n++) failAfter(50);
   expect(told).toHaveLength(1);
   expect(told[0]).toMatchObject({ code: "UNAVAILABLE", cause: { message: "refused" } });
   expect(told[0]?.message).toContain(`Redis at ${AT} can't be reached`);
-  outages.reached(AT);
-  outages.sought(AT);
+  outages.connected(AT);
+  outages.connecting(AT);
   failAfter(3_000);
   expect(told).toHaveLength(2);
 });
@@ -33,16 +33,16 @@ test("an outage is told once, and again after the server was there in between", 
 test("what a failover takes is not told", () => {
   const { outages, told, failAfter } = rehearse();
   for (let n = 0; n < 3; n++) {
-    outages.sought(AT);
+    outages.connecting(AT);
     failAfter(2_000);
-    outages.reached(AT);
+    outages.connected(AT);
   }
   expect(told).toEqual([]);
 });
 
 test("who comes late is told of what lasts, and who has left of nothing", () => {
   const { outages, told, stop, failAfter } = rehearse();
-  outages.sought(AT);
+  outages.connecting(AT);
   stop();
   failAfter(5_000);
   expect(told).toEqual([]);

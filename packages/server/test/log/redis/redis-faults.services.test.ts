@@ -26,11 +26,11 @@ beforeEach(async () => {
   proxy = await startProxy({ to: { host: "127.0.0.1", port: redis.port } });
   log = await createRedisLog({
     url: `redis://127.0.0.1:${proxy.port}`,
-    patienceMs: 30_000,
-    pulseMs: 200,
-    waitMs: 30_000,
+    responseTimeoutMs: 30_000,
+    healthCheckMs: 200,
+    connectionWaitMs: 30_000,
   });
-  await log.claim(SESSION, { ...own, event: sessionStart(SESSION), floor: "0-0" });
+  await log.claim(SESSION, { ...own, event: sessionStart(SESSION), archivedUpTo: "0-0" });
 });
 afterEach(async () => {
   await log.close();
@@ -53,8 +53,8 @@ describe("a connection", () => {
     line = await startProxy({ to: { host: "127.0.0.1", port: redis.port } });
     calm = await createRedisLog({
       url: `redis://127.0.0.1:${line.port}`,
-      pulseMs: 3_600_000,
-      patienceMs: 30_000,
+      healthCheckMs: 3_600_000,
+      responseTimeoutMs: 30_000,
     });
   });
   afterEach(async () => {
@@ -68,7 +68,7 @@ describe("a connection", () => {
       const batch = { ...own, counter, events: titles(`${counter}`) };
       line.cutAfter(0, "toClient");
       expect(await codeOf(calm.append(SESSION, batch))).toBe("UNAVAILABLE");
-      expect(await calm.append(SESSION, { ...batch, repeat: true })).toMatchObject({
+      expect(await calm.append(SESSION, { ...batch, isRetry: true })).toMatchObject({
         last: counter + 1,
         repeated: true,
       });
@@ -84,7 +84,7 @@ describe("a connection", () => {
     await calm.head(SESSION);
     line.cutAfter(10, "toServer");
     expect(await codeOf(calm.append(SESSION, batch))).toBe("UNAVAILABLE");
-    expect(await calm.append(SESSION, { ...batch, repeat: true })).toMatchObject({
+    expect(await calm.append(SESSION, { ...batch, isRetry: true })).toMatchObject({
       last: 2,
       repeated: false,
     });
@@ -92,10 +92,15 @@ describe("a connection", () => {
 
   test("that says nothing any more is noticed and replaced", async () => {
     const url = `redis://127.0.0.1:${proxy.port}`;
-    const hasty = await createRedisLog({ url, patienceMs: 500, pulseMs: 200, waitMs: 1_500 });
+    const hasty = await createRedisLog({
+      url,
+      responseTimeoutMs: 500,
+      healthCheckMs: 200,
+      connectionWaitMs: 1_500,
+    });
     const reader = new Reader(hasty, SESSION, { after: "0-0" });
     await reader.until(({ entries }) => entries.length === 1);
-    const direct = await createRedisLog({ url: redis.url, patienceMs: 30_000 });
+    const direct = await createRedisLog({ url: redis.url, responseTimeoutMs: 30_000 });
     proxy.blackhole();
     await direct.append(SESSION, { writer: "g", counter: 1, events: titles("unheard") });
     await pause(1_200);
@@ -111,8 +116,8 @@ describe("a connection", () => {
   test("that can't be made is told after a bounded wait; readers are told too", async () => {
     const impatient = await createRedisLog({
       url: `redis://127.0.0.1:${proxy.port}`,
-      waitMs: 300,
-      giveUpAfterMs: 600,
+      connectionWaitMs: 300,
+      timeoutMs: 600,
     });
     let reader: Reader;
     // So impatient that a machine which stands still makes it give up before anything is cut.
@@ -154,7 +159,7 @@ describe("Redis", () => {
     expect(await codeOf(log.append(SESSION, { writer: "g", counter: 1, events: titles("b") }))).toBe(
       "UNCLAIMED",
     );
-    await log.claim(SESSION, { epoch: 2, writer: "w2", event: takeover(), floor: "0-0" });
+    await log.claim(SESSION, { epoch: 2, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
     await reader.until(({ entries }) => entries.length === 3);
     expect(reader.cursors).toEqual(["1-1", "1-2", "2-3"]);
     await reader.stop();
@@ -169,7 +174,7 @@ describe("Redis", () => {
     await redis.command("FLUSHALL");
     await reader.until(({ end }) => end === "missing", 30_000);
     expect(await codeOf(log.append(SESSION, { ...own, counter: 2, events: titles("b") }))).toBe("UNCLAIMED");
-    await log.claim(SESSION, { epoch: 2, writer: "w2", event: takeover(), floor: "1-1" });
+    await log.claim(SESSION, { epoch: 2, writer: "w2", event: takeover(), archivedUpTo: "1-1" });
     expect(await log.head(SESSION)).toEqual({ epoch: 2, last: "2-2", base: "1-1" });
   });
 
@@ -189,13 +194,13 @@ describe("Redis", () => {
     });
     await redis.command("CONFIG", "SET", "maxmemory", "0");
     await redis.command("REPLICAOF", "127.0.0.1", "1");
-    expect(await codeOf(log.append(SESSION, { ...own, counter: 1, events: titles("a"), repeat: true }))).toBe(
-      "UNAVAILABLE",
-    );
+    expect(
+      await codeOf(log.append(SESSION, { ...own, counter: 1, events: titles("a"), isRetry: true })),
+    ).toBe("UNAVAILABLE");
     await redis.command("REPLICAOF", "NO", "ONE");
     // It was another server for a while, so that entries may be missing.
     await expect
-      .poll(() => codeOf(log.append(SESSION, { ...own, counter: 1, events: titles("a"), repeat: true })), {
+      .poll(() => codeOf(log.append(SESSION, { ...own, counter: 1, events: titles("a"), isRetry: true })), {
         timeout: 30_000,
       })
       .toBe("UNCLAIMED");

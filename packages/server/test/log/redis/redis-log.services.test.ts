@@ -6,8 +6,14 @@ import { logContract } from "../log.contract.ts";
 /** A machine that stands still is not what this is about. */
 const patienceMs = 30_000;
 
-logContract("Redis", () => createRedisLog({ url: sharedRedisUrl(), prefix: freshPrefix(), patienceMs }));
+logContract("Redis", () =>
+  createRedisLog({ url: sharedRedisUrl(), keyPrefix: freshPrefix(), responseTimeoutMs: patienceMs }),
+);
 
 logContract("Redis Cluster", () =>
-  createRedisLog({ url: sharedClusterNodes().map(({ url }) => url), prefix: freshPrefix(), patienceMs }),
+  createRedisLog({
+    url: sharedClusterNodes().map(({ url }) => url),
+    keyPrefix: freshPrefix(),
+    responseTimeoutMs: patienceMs,
+  }),
 );

@@ -28,16 +28,19 @@ test("the gateway's and the worker's onError name it once, without the password"
   const outages = () => told.filter((words) => words.includes(`Redis at 127.0.0.1:${port} can't be reached`));
   await expect.poll(outages).toHaveLength(2);
   expect(told.join("\n")).not.toContain("canary");
-  await worker.leave();
+  await worker.shutdown();
   await gateway.close();
   await log.close();
 });
 
 test("a read fails after one wait, as long as no server was ever there; then it is patient", async () => {
   const WAIT_MS = 600;
-  const away = await createRedisLog({ url: `redis://127.0.0.1:${await freePort()}`, waitMs: WAIT_MS });
+  const away = await createRedisLog({
+    url: `redis://127.0.0.1:${await freePort()}`,
+    connectionWaitMs: WAIT_MS,
+  });
   const redis = await startRedis();
-  const lost = await createRedisLog({ url: redis.url, waitMs: WAIT_MS });
+  const lost = await createRedisLog({ url: redis.url, connectionWaitMs: WAIT_MS });
   expect(await lost.head("s")).toBeNull();
   await redis.stop();
   const begun = performance.now();

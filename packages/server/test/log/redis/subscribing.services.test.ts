@@ -58,7 +58,7 @@ async function startSilencer(): Promise<Silencer> {
 
 describe("a server", () => {
   test("that is away: the reader is told in time", async () => {
-    const log = await createRedisLog({ url: NOBODY, waitMs: 200, giveUpAfterMs: 600 });
+    const log = await createRedisLog({ url: NOBODY, connectionWaitMs: 200, timeoutMs: 600 });
     const reader = new Reader(log, "s", { after: "1-1" });
     await reader.until(({ end }) => end !== null, 30_000);
     expect(reader.end).toBe("unavailable");
@@ -70,9 +70,19 @@ describe("a server", () => {
     async (word) => {
       const silencer = await startSilencer();
       const session = `silent-${word}`;
-      const options = { url: silencer.url, patienceMs: 300, waitMs: 2_000, pulseMs: 5_000 };
-      const direct = await createRedisLog({ url: redis.url, patienceMs: 30_000 });
-      await direct.claim(session, { epoch: 1, writer: "w", event: sessionStart(session), floor: "0-0" });
+      const options = {
+        url: silencer.url,
+        responseTimeoutMs: 300,
+        connectionWaitMs: 2_000,
+        healthCheckMs: 5_000,
+      };
+      const direct = await createRedisLog({ url: redis.url, responseTimeoutMs: 30_000 });
+      await direct.claim(session, {
+        epoch: 1,
+        writer: "w",
+        event: sessionStart(session),
+        archivedUpTo: "0-0",
+      });
       silencer.silence(word, 2);
       const log = await createRedisLog(options);
       const reader = new Reader(log, session, { after: "0-0" });
@@ -93,12 +103,14 @@ describe("a server", () => {
   );
 
   test("of a cluster that is away: there is no log to be had", async () => {
-    expect(await refusal(createRedisLog({ url: [NOBODY, NOBODY], patienceMs: 300 }))).toBe("UNAVAILABLE");
+    expect(await refusal(createRedisLog({ url: [NOBODY, NOBODY], responseTimeoutMs: 300 }))).toBe(
+      "UNAVAILABLE",
+    );
   });
 });
 
 test("a log that closes lets go of everybody who waits", async () => {
-  const log = await createRedisLog({ url: NOBODY, waitMs: 30_000 });
+  const log = await createRedisLog({ url: NOBODY, connectionWaitMs: 30_000 });
   const head = refusal(log.head("s"));
   const reader = new Reader(log, "s", { after: "1-1" });
   await pause(50);

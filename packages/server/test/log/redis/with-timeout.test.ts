@@ -10,7 +10,7 @@ function standStill(ms: number): void {
 test("what came while the process stood still counts as come in time", async () => {
   // Comes with the first look at the network after that, as an answer does.
   const answer = new Promise((resolve) => setImmediate(() => setImmediate(resolve, "there")));
-  const waiting = withTimeout(answer, { ms: 2_000, lacking: "No answer" });
+  const waiting = withTimeout(answer, { ms: 2_000, message: "No answer" });
   standStill(2_100);
   expect(await waiting).toBe("there");
 });
@@ -18,7 +18,7 @@ test("what came while the process stood still counts as come in time", async () 
 test("what never comes ends with words, and not before its time", async () => {
   const since = performance.now();
   const never = new Promise(() => undefined);
-  await expect(withTimeout(never, { ms: 40, lacking: "No answer", hold: true })).rejects.toThrow(
+  await expect(withTimeout(never, { ms: 40, message: "No answer", keepAlive: true })).rejects.toThrow(
     "No answer in 40 ms",
   );
   expect(performance.now() - since).toBeGreaterThan(38);

@@ -36,7 +36,7 @@ export function writeContract(opened: () => Log): void {
 
     test("is refused at once after another writer has claimed, and changes nothing", async () => {
       const session = await begun(log);
-      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "0-0" });
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
       expect(
         await refusal(log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("late") })),
       ).toBe("FENCED");
@@ -68,16 +68,16 @@ export function writeContract(opened: () => Log): void {
       for (let n = 0; n < 300; n++) {
         await log.append(session, { writer: "g", counter: n, events: titles(`g${n}`) });
       }
-      expect(await log.append(session, { ...batch, repeat: true })).toEqual({
+      expect(await log.append(session, { ...batch, isRetry: true })).toEqual({
         epoch: 7,
         first: 2,
         last: 3,
         repeated: true,
       });
-      const next = { ...batch, counter: 2, repeat: true };
+      const next = { ...batch, counter: 2, isRetry: true };
       expect(await log.append(session, next)).toEqual({ epoch: 7, first: 304, last: 305, repeated: false });
       // Also by a writer that was fenced meanwhile: it happened.
-      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "0-0" });
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
       expect((await log.append(session, next)).repeated).toBe(true);
       expect(await refusal(log.append(session, { ...next, counter: 3 }))).toBe("FENCED");
     });
@@ -89,7 +89,7 @@ export function writeContract(opened: () => Log): void {
         log.append(session, {
           writer: "decision/42",
           counter: 0,
-          repeat: true,
+          isRetry: true,
           since,
           events: titles("decided"),
         }),
@@ -104,7 +104,7 @@ export function writeContract(opened: () => Log): void {
       const session = await begun(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c") });
       await log.trim(session, "7-3");
-      const batch = { writer: "o/1", counter: 0, repeat: true, events: titles("x") };
+      const batch = { writer: "o/1", counter: 0, isRetry: true, events: titles("x") };
       expect(await refusal(log.append(session, { ...batch, since: "7-2" }))).toBe("UNSURE");
       expect((await log.append(session, { ...batch, since: "7-3" })).last).toBe(5);
       expect((await log.append(session, batch)).repeated).toBe(true);
@@ -115,9 +115,9 @@ export function writeContract(opened: () => Log): void {
       const batch = { writer: "w1", epoch: 7, counter: 1, events: titles("once") };
       await log.append(session, batch);
       await log.trim(session, "7-2");
-      expect(await refusal(log.append(session, { ...batch, repeat: true }))).toBe("UNSURE");
-      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "7-2" });
-      expect(await refusal(log.append(session, { ...batch, repeat: true }))).toBe("FENCED");
+      expect(await refusal(log.append(session, { ...batch, isRetry: true }))).toBe("UNSURE");
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "7-2" });
+      expect(await refusal(log.append(session, { ...batch, isRetry: true }))).toBe("FENCED");
     });
 
     test("refuses what no program should send", async () => {
@@ -141,10 +141,10 @@ export function writeContract(opened: () => Log): void {
     test("continues the sequence under a new epoch, once", async () => {
       const session = await begun(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
-      const claim = { epoch: 9, writer: "w2", event: takeover(), floor: "7-1" };
+      const claim = { epoch: 9, writer: "w2", event: takeover(), archivedUpTo: "7-1" };
       expect(await log.claim(session, claim)).toEqual({ epoch: 9, first: 3, last: 3, repeated: false });
       await log.append(session, { writer: "w2", epoch: 9, counter: 1, events: titles("b") });
-      const again = { ...claim, repeat: true };
+      const again = { ...claim, isRetry: true };
       expect(await log.claim(session, again)).toEqual({ epoch: 9, first: 3, last: 3, repeated: true });
       expect(await refusal(log.claim(session, { ...claim, writer: "w3" }))).toBe("OUTBID");
       expect(await refusal(log.claim(session, { ...claim, epoch: 8, writer: "w3" }))).toBe("OUTBID");
@@ -153,11 +153,11 @@ export function writeContract(opened: () => Log): void {
 
     test("repeated, only looks: one that did not happen, or was lost since, is not made", async () => {
       const session = await begun(log);
-      const claim = { epoch: 8, writer: "w2", event: takeover(), floor: "0-0" };
-      expect(await refusal(log.claim(session, { ...claim, repeat: true }))).toBe("OUTBID");
+      const claim = { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" };
+      expect(await refusal(log.claim(session, { ...claim, isRetry: true }))).toBe("OUTBID");
       await log.claim(session, claim);
       await log.remove(session);
-      expect(await refusal(log.claim(session, { ...claim, repeat: true }))).toBe("OUTBID");
+      expect(await refusal(log.claim(session, { ...claim, isRetry: true }))).toBe("OUTBID");
       expect(await log.head(session)).toBeNull();
     });
 
@@ -165,7 +165,7 @@ export function writeContract(opened: () => Log): void {
       const session = await begun(log);
       const claims = Array.from({ length: 20 }, (_, n) =>
         log
-          .claim(session, { epoch: 100 + n, writer: `c${n}`, event: takeover(), floor: "0-0" })
+          .claim(session, { epoch: 100 + n, writer: `c${n}`, event: takeover(), archivedUpTo: "0-0" })
           .catch(() => null),
       );
       const won = (await Promise.all(claims)).filter((answer) => answer !== null);
@@ -181,7 +181,7 @@ export function writeContract(opened: () => Log): void {
     test("comes right after what its claimer has read, or not at all", async () => {
       const session = await begun(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
-      const claim = { epoch: 9, writer: "w2", event: takeover(), floor: "7-1", last: "7-2" };
+      const claim = { epoch: 9, writer: "w2", event: takeover(), archivedUpTo: "7-1", last: "7-2" };
       await log.append(session, { writer: "w1", epoch: 7, counter: 2, events: titles("b") });
       const before = await log.head(session);
       for (const last of ["7-2", "7-1", "0-0", "7-4", "8-3"])
@@ -200,7 +200,7 @@ export function writeContract(opened: () => Log): void {
       ]);
       // It happened, whatever came after it.
       await log.append(session, { writer: "w2", epoch: 9, counter: 1, events: titles("d") });
-      expect(await log.claim(session, { ...claim, last: "7-4", repeat: true })).toMatchObject({
+      expect(await log.claim(session, { ...claim, last: "7-4", isRetry: true })).toMatchObject({
         last: 5,
         repeated: true,
       });
@@ -211,7 +211,7 @@ export function writeContract(opened: () => Log): void {
 
     test("of a log that is missing or ends before what is archived comes right after that, or not at all", async () => {
       const missing = randomUUID();
-      const claim = { epoch: 12, writer: "w2", event: takeover(), floor: "11-40" };
+      const claim = { epoch: 12, writer: "w2", event: takeover(), archivedUpTo: "11-40" };
       for (const last of ["0-0", "11-39", "11-41", "10-40"])
         expect(await refusal(log.claim(missing, { ...claim, last }))).toBe("MOVED");
       expect(await log.head(missing)).toBeNull();
@@ -239,7 +239,13 @@ export function writeContract(opened: () => Log): void {
         const last = read.at(-1)?.cursor ?? "0-0";
         // Once in a while the writer gets in between for sure.
         if (epoch < 12) await log.append(session, { writer: "g", counter: epoch, events: titles("g") });
-        const claim = { epoch, writer: `c${epoch}`, event: title(`${read.length}`), floor: "0-0", last };
+        const claim = {
+          epoch,
+          writer: `c${epoch}`,
+          event: title(`${read.length}`),
+          archivedUpTo: "0-0",
+          last,
+        };
         const code = await log.claim(session, claim).then(() => null, refusalOf);
         if (code === null) break;
         expect(code).toBe("MOVED");
@@ -255,13 +261,13 @@ export function writeContract(opened: () => Log): void {
     test("is outbid by what was archived under a higher epoch, or its own", async () => {
       const session = await begun(log);
       const claim = { epoch: 9, writer: "w2", event: takeover() };
-      expect(await refusal(log.claim(session, { ...claim, floor: "10-3" }))).toBe("OUTBID");
-      expect(await refusal(log.claim(session, { ...claim, floor: "9-3" }))).toBe("OUTBID");
+      expect(await refusal(log.claim(session, { ...claim, archivedUpTo: "10-3" }))).toBe("OUTBID");
+      expect(await refusal(log.claim(session, { ...claim, archivedUpTo: "9-3" }))).toBe("OUTBID");
     });
 
     test("makes a missing log begin right after what is archived", async () => {
       const session = randomUUID();
-      const claim = { epoch: 12, writer: "w1", event: takeover(), floor: "11-40" };
+      const claim = { epoch: 12, writer: "w1", event: takeover(), archivedUpTo: "11-40" };
       expect(await log.claim(session, claim)).toMatchObject({ first: 41, last: 41 });
       expect(await log.head(session)).toEqual({ epoch: 12, last: "12-41", base: "11-40" });
       expect((await readAll(log, session, "11-40")).map((entry) => entry.cursor)).toEqual(["12-41"]);
@@ -272,7 +278,7 @@ export function writeContract(opened: () => Log): void {
     test("leaves no hole when the log ends before what is archived", async () => {
       const session = await begun(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
-      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), floor: "7-30" });
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "7-30" });
       expect(await log.head(session)).toEqual({ epoch: 8, last: "8-31", base: "7-30" });
       expect(await log.read(session, { after: "7-2" })).toEqual({ ok: false, reason: "trimmed" });
     });

@@ -33,7 +33,7 @@ class Desk {
   }
 
   async writer(): Promise<Writer> {
-    await this.log.claim("s", { epoch: 1, writer: "w", event: sessionStart("s"), floor: "0-0" });
+    await this.log.claim("s", { epoch: 1, writer: "w", event: sessionStart("s"), archivedUpTo: "0-0" });
     let ids = 0;
     return new Writer({
       log: this.log,
@@ -84,7 +84,7 @@ test("what is written folds to what was meant, and is legal, however it was join
     fc.asyncProperty(legalLog(120), fc.array(fc.nat(5), { minLength: 1 }), async (log, pauses) => {
       const end = log.findIndex((event) => event.type === "turn.takeover");
       const events = end < 0 ? log : log.slice(0, end);
-      const desk = new Desk(new MemoryEngine(), { gatherMs: 1, gatherSize: 300 });
+      const desk = new Desk(new MemoryEngine(), { batchDelayMs: 1, maxBatchSize: 300 });
       const writer = await desk.writer();
       for (const [n, { v: _v, id: _id, at: _at, first: _first, ...draft }] of events.slice(1).entries()) {
         await writer.write(draft);
@@ -128,7 +128,7 @@ test("deltas are gathered, each block's own; the first goes at once, the rest af
 });
 
 test("anything but a delta goes at once, after what was gathered; nothing is moved past it", async () => {
-  const desk = new Desk(new MemoryEngine(), { gatherMs: 10_000 });
+  const desk = new Desk(new MemoryEngine(), { batchDelayMs: 10_000 });
   const writer = await desk.writer();
   for (const text of ["a", "b", "c"]) await writer.write(delta(text));
   await writer.write({ type: "text.end", ...block, final: true });
@@ -146,7 +146,7 @@ test("who writes faster than the log takes is held up, and memory stays bounded"
       return super.append(session, append);
     }
   })();
-  const desk = new Desk(slow, { maxWaiting: 20_000, gatherSize: 1_000 });
+  const desk = new Desk(slow, { highWaterMark: 20_000, maxBatchSize: 1_000 });
   const writer = await desk.writer();
   let most = 0;
   for (let n = 0; n < 2_000; n++) {
@@ -188,7 +188,7 @@ test("the first refusal ends it", async () => {
   const writer = await desk.writer();
   await writer.write(delta("a"));
   await writer.flush();
-  await desk.log.claim("s", { epoch: 2, writer: "w2", event: takeover(), floor: "0-0" });
+  await desk.log.claim("s", { epoch: 2, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
   await writer.write({ type: "session.update", title: "late" });
   await expect(writer.flush()).rejects.toMatchObject({ code: "FENCED", epoch: 2 });
   await expect(writer.write(delta("b"))).rejects.toMatchObject({ code: "FENCED" });
@@ -199,7 +199,7 @@ test("the first refusal ends it", async () => {
         throw new LogError("UNAVAILABLE");
       }
     })(),
-    { patienceMs: 20, retryMs: 1 },
+    { retryTimeoutMs: 20, retryMs: 1 },
   );
   const other = await impatient.writer();
   await other.write(delta("a"));

@@ -144,7 +144,7 @@ describe("a tool", () => {
     const loud = tool({
       input: z.object({ of: z.string() }),
       label: ({ of }) => `Chart of ${of}`,
-      display: { outside: true },
+      display: { standalone: true },
       run: () => "l",
     });
     const turn = await play(
@@ -185,7 +185,7 @@ describe("a tool", () => {
         name: "a",
         model: scriptedModel(replies),
         tools: { long },
-        limits: { resultChars: 100 },
+        limits: { maxResultChars: 100 },
       }),
     ]);
     const ref = await stage.session();
@@ -238,10 +238,10 @@ describe("a tool that misbehaves", () => {
 describe("limits", () => {
   const more = tool({ input: nothing, run: () => "more" });
   const cases: [string, Partial<AgentOptions>][] = [
-    ["steps", { limits: { steps: 3 } }],
-    ["tokens", { limits: { tokens: 50 } }],
-    ["cost", { limits: { cost: 0.001 }, prices: { input: 100, output: 100 } }],
-    ["time", { limits: { wallMs: 120 } }],
+    ["steps", { limits: { maxSteps: 3 } }],
+    ["tokens", { limits: { maxTokens: 50 } }],
+    ["cost", { limits: { maxCost: 0.001 }, pricing: { inputPerMillion: 100, outputPerMillion: 100 } }],
+    ["time", { limits: { timeoutMs: 120 } }],
   ];
   it.each(cases)("end a turn that goes on and on: %s", async (_, options) => {
     const slow = tool({
@@ -251,7 +251,7 @@ describe("limits", () => {
     const turn = await play(
       () => [script.toolCall("more"), script.finish({ inputTokens: 10, outputTokens: 5 })],
       {
-        tools: { more: options.limits?.wallMs === undefined ? more : slow },
+        tools: { more: options.limits?.timeoutMs === undefined ? more : slow },
         ...options,
       },
     );
@@ -268,9 +268,9 @@ describe("limits", () => {
           [script.toolCall("next", { task: "go on" }, { id: `c${n}` })],
           [script.text(`end of ${n}`)],
         ]),
-        agents: { next: agent },
+        subAgents: { next: agent },
         // Only what the main agent says counts.
-        ...(n === 2 ? { limits: { depth: 2 } } : {}),
+        ...(n === 2 ? { limits: { maxDepth: 2 } } : {}),
       });
     }
     await stage.worker([agent]);
@@ -298,7 +298,7 @@ describe("a sub-agent", () => {
     const helper = defineAgent({
       name: "helper",
       label: "Helper",
-      retries: { tries: 1 },
+      retry: { maxAttempts: 1 },
       tools: { hang: tool({ run: () => "hung" }) },
       model: scriptedModel(({ text, step }) => {
         if (text === "good") return [script.text("fine")];
@@ -315,7 +315,7 @@ describe("a sub-agent", () => {
         ],
         [script.text("ok")],
       ],
-      { agents: { helper } },
+      { subAgents: { helper } },
     );
     expect(turn.status).toBe("end_turn");
     expect(outline(turn).filter((line) => line.startsWith("result"))).toEqual([
@@ -327,7 +327,7 @@ describe("a sub-agent", () => {
 
   it("has limits of its own, and the main agent's hold for all", async () => {
     const own = await play([[script.toolCall("loop", { task: "x" })], [script.text("ok")]], {
-      agents: { loop: loop({ steps: 3 }) },
+      subAgents: { loop: loop({ maxSteps: 3 }) },
     });
     expect(own.status).toBe("end_turn");
     expect(own.usage?.calls).toBe(5);
@@ -338,8 +338,8 @@ describe("a sub-agent", () => {
       signals: createMemorySignals(),
     });
     const all = await play([[script.toolCall("loop", { task: "x" })], [script.text("ok")]], {
-      agents: { loop: loop(undefined) },
-      limits: { tokens: 1_000 },
+      subAgents: { loop: loop(undefined) },
+      limits: { maxTokens: 1_000 },
     });
     expect(listBlocks(all).at(-1)).toMatchObject({ error: { code: "LIMIT_REACHED" } });
     expect(all.usage?.total_tokens).toBeLessThan(1_300);
@@ -455,7 +455,9 @@ describe("a conversation", () => {
       prompts.push(prompt);
       return [script.error({ status: 500 }, { times: 1 }), script.text("now it works")];
     };
-    await stage.worker([defineAgent({ name: "a", model: scriptedModel(replies), retries: { tries: 1 } })]);
+    await stage.worker([
+      defineAgent({ name: "a", model: scriptedModel(replies), retry: { maxAttempts: 1 } }),
+    ]);
     const ref = await stage.session();
     const failed = await stage.ask(ref, "please");
     expect(failed.status).toBe("error");
@@ -474,7 +476,12 @@ describe("a conversation", () => {
     const trades: string[] = [];
     const trade = tool({ run: (_, { idempotencyKey }) => void trades.push(idempotencyKey) });
     await stage.worker([
-      defineAgent({ name: "a", model: scriptedModel(tradeOnce), tools: { trade }, retries: { tries: 1 } }),
+      defineAgent({
+        name: "a",
+        model: scriptedModel(tradeOnce),
+        tools: { trade },
+        retry: { maxAttempts: 1 },
+      }),
     ]);
     const ref = await stage.session();
     const failed = await stage.ask(ref, "trade");

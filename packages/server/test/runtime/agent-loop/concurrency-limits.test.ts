@@ -56,7 +56,10 @@ describe("a worker", () => {
         return inner.doStream(options);
       },
     };
-    await stage.worker([defineAgent({ name: "a", model })], { ttlMs: TTL_MS, modelCalls: AT_ONCE });
+    await stage.worker([defineAgent({ name: "a", model })], {
+      leaseTtlMs: TTL_MS,
+      maxConcurrentModelCalls: AT_ONCE,
+    });
     const turns = await Promise.all(
       Array.from({ length: WANTED }, async () => stage.ask(await stage.session(), "go")),
     );
@@ -66,7 +69,7 @@ describe("a worker", () => {
 
   it.each([
     ["tools at a time than `toolCalls`", { toolCalls: AT_ONCE }, {}],
-    ["calls of a step side by side than `limits.width`", {}, { width: AT_ONCE }],
+    ["calls of a step side by side than `limits.width`", {}, { maxParallelCalls: AT_ONCE }],
   ])("runs no more %s", async (_, options, limits) => {
     const { stay, most } = room();
     const work = tool({ rerun: "always", run: () => stay() });
@@ -75,7 +78,7 @@ describe("a worker", () => {
       [script.text("done")],
     ]);
     await stage.worker([defineAgent({ name: "a", model, tools: { work }, limits })], {
-      ttlMs: TTL_MS,
+      leaseTtlMs: TTL_MS,
       ...options,
     });
     expect((await stage.ask(await stage.session(), "go")).status).toBe("end_turn");

@@ -98,7 +98,7 @@ describe.each(providers)("a turn through %s", (_, open) => {
       model,
       tools: { weather },
       instructions: "Be brief.",
-      retries: { tries: 3, firstMs: 5 },
+      retry: { maxAttempts: 3, initialDelayMs: 5 },
     });
     await stage.worker([agent]);
     const ref = await stage.session();
@@ -170,7 +170,7 @@ it("gives a thought back to Anthropic as it came", async () => {
   servers.push(server);
   const model = createAnthropic({ baseURL: server.baseUrl, apiKey: "k" })("claude-test");
   const settings = { providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 1_024 } } } };
-  await stage.worker([defineAgent({ name: "a", model, tools: { weather }, settings })]);
+  await stage.worker([defineAgent({ name: "a", model, tools: { weather }, modelSettings: settings })]);
   const turn = await stage.ask(await stage.session(), "Weather?");
   expect(outline(turn).slice(0, 2)).toEqual(["(", "thinking Hm, Paris."]);
   const body = JSON.stringify(server.requests[1]?.body);

@@ -60,7 +60,7 @@ function cast(): Agent {
     if (ask.step === 1) return [script.toolCall("search", { for: ["b"] })];
     return [script.text(cite(ask), { chunk: 3 })];
   });
-  return defineAgent({ name: "main", model, tools: { search }, agents: { helper }, title: false });
+  return defineAgent({ name: "main", model, tools: { search }, subAgents: { helper }, title: false });
 }
 
 async function play(death: { after: number; isDone: boolean }) {

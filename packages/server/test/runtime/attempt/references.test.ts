@@ -164,7 +164,7 @@ describe("T06 T07 references", () => {
         prompts.push(structuredClone(prompt));
         return step === 0 ? [script.toolCall("many")] : [script.text("ok")];
       },
-      { tools: { many }, limits: { resultChars: 3_000 } },
+      { tools: { many }, limits: { maxResultChars: 3_000 } },
     );
     const [read = ""] = readBy(prompts);
     expect(read.length).toBeLessThan(3_500);
@@ -202,7 +202,7 @@ describe("T06 T07 references", () => {
           ? [script.text("Sun[^1] and [^", { chunk: 1 }), script.disconnect()]
           : [script.text("Rain[^2].", { chunk: 1 })];
       },
-      { retries: { tries: 3, firstMs: 1 } },
+      { retry: { maxAttempts: 3, initialDelayMs: 1 } },
     );
     expect(tries).toBe(2);
     const answers = blocks(turn, "text").map(({ text, annotations }) => [text, annotations]);
@@ -220,7 +220,7 @@ describe("T06 T07 references", () => {
         ],
         [script.text("Done.")],
       ],
-      { shareThought: true, agents: { helper } },
+      { shareThought: true, subAgents: { helper } },
     );
     const texts = blocks(turn, "text");
     expect(Object.fromEntries(texts.map(({ text, annotations }) => [text, annotations.length]))).toEqual({
@@ -244,7 +244,7 @@ describe("T07 T09 sub-agents", () => {
     const helper = defineAgent({
       name: "helper",
       tools: { search },
-      agents: { deep },
+      subAgents: { deep },
       model: scriptedModel(({ step, text, prompt }) => {
         if (step === 0)
           return [script.toolCall("search", { for: [text] }), script.toolCall("deep", { task: text })];
@@ -259,7 +259,7 @@ describe("T07 T09 sub-agents", () => {
           return [script.toolCall("helper", { task: "x" }), script.toolCall("helper", { task: "y" })];
         return [script.text("All[^1][^2][^3][^4][^5].")];
       },
-      { agents: { helper } },
+      { subAgents: { helper } },
     );
     const results = readBy(prompts);
     expect(results).toHaveLength(2);
@@ -320,7 +320,7 @@ describe("T07 other turns", () => {
     };
     const model = scriptedModel(replies);
     await stage.worker([
-      defineAgent({ name: "a", model, tools: { search }, title: false, retries: { tries: 1 } }),
+      defineAgent({ name: "a", model, tools: { search }, title: false, retry: { maxAttempts: 1 } }),
     ]);
     const ref = await stage.session();
     const failed = await stage.ask(ref, "go");

@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => stage.close());
 
 /** Nobody dies here: on a busy machine a short lease would only be lost. */
-const worker = (agents: readonly Agent[]) => stage.worker(agents, { ttlMs: 60_000 });
+const worker = (agents: readonly Agent[]) => stage.worker(agents, { leaseTtlMs: 60_000 });
 const used = (inputTokens: number, outputTokens = 0) => script.finish({ inputTokens, outputTokens });
 const LIMIT = "notice error LIMIT_REACHED";
 
@@ -32,11 +32,11 @@ async function counted() {
   return stage.parts.store.usage.list(stage.actor.tenant, "2000-01-01", "2999-01-01");
 }
 
-const priced = (prices: AgentOptions["prices"]) => (prices === undefined ? {} : { prices });
-const DEAR = { input: 100, output: 100 };
-const CHEAP = { input: 0.01, output: 0.01 };
+const priced = (prices: AgentOptions["pricing"]) => (prices === undefined ? {} : { prices });
+const DEAR = { inputPerMillion: 100, outputPerMillion: 100 };
+const CHEAP = { inputPerMillion: 0.01, outputPerMillion: 0.01 };
 
-async function play(root: AgentOptions["prices"], sub: AgentOptions["prices"]): Promise<Turn> {
+async function play(root: AgentOptions["pricing"], sub: AgentOptions["pricing"]): Promise<Turn> {
   const helper = defineAgent({
     name: "helper",
     model: scriptedModel([[script.text("x"), used(10_000)]]),
@@ -48,8 +48,8 @@ async function play(root: AgentOptions["prices"], sub: AgentOptions["prices"]): 
       [script.toolCall("helper", { task: "t" }), used(10)],
       [script.text("done"), used(10)],
     ]),
-    limits: { cost: 0.5 },
-    agents: { helper },
+    limits: { maxCost: 0.5 },
+    subAgents: { helper },
     ...priced(root),
   });
   await worker([main]);
@@ -73,13 +73,13 @@ describe("what a turn costs", () => {
       [script.toolCall("wait"), used(6_000)],
       [script.text("done"), used(10)],
     ]);
-    const options = { name: "a", model, prices: DEAR, limits: { cost: 0.5 } };
+    const options = { name: "a", model, pricing: DEAR, limits: { maxCost: 0.5 } };
     const wait = tool({ rerun: "always", run: () => new Promise(() => {}) });
     const first = await worker([defineAgent({ ...options, tools: { wait } })]);
     const ref = await stage.session();
     await stage.send(ref, "go");
     await stage.until(ref, 10_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
-    const left = first.leave();
+    const left = first.shutdown();
     const quick = tool({ rerun: "always", run: () => "ok" });
     await worker([defineAgent({ ...options, tools: { wait: quick } })]);
     await left;
@@ -94,7 +94,7 @@ describe("what a turn has used", () => {
       asked++ === 0
         ? [script.text("half"), script.finish({ reason: "error", inputTokens: 5_000, outputTokens: 1 })]
         : [script.text("ok"), used(7, 3)];
-    await worker([defineAgent({ name: "a", model: scriptedModel(replies), retries: { firstMs: 1 } })]);
+    await worker([defineAgent({ name: "a", model: scriptedModel(replies), retry: { initialDelayMs: 1 } })]);
     const turn = await stage.ask(await stage.session(), "go");
     expect(turn.usage).toMatchObject({ input_tokens: 5_007, output_tokens: 4, calls: 2 });
     expect(await counted()).toMatchObject([{ turns: 1, calls: 2, input_tokens: 5_007 }]);
@@ -102,7 +102,7 @@ describe("what a turn has used", () => {
 
   it("counts a sub-agent that failed, and the title, also after a takeover", async () => {
     const broken: Script = [[script.text("half"), script.finish({ reason: "error", inputTokens: 500 })]];
-    const helper = defineAgent({ name: "helper", model: scriptedModel(broken), retries: { tries: 1 } });
+    const helper = defineAgent({ name: "helper", model: scriptedModel(broken), retry: { maxAttempts: 1 } });
     const title = { model: scriptedModel(() => [script.text("A title"), used(40)]) };
     const main = (second: readonly ReturnType<typeof script.text>[]) =>
       defineAgent({
@@ -111,7 +111,7 @@ describe("what a turn has used", () => {
           [script.toolCall("helper", { task: "t" }), used(3)],
           [...second, used(2)],
         ]),
-        agents: { helper },
+        subAgents: { helper },
         title,
       });
     const first = await worker([main([script.hang()])]);
@@ -122,7 +122,7 @@ describe("what a turn has used", () => {
         ? true
         : null,
     );
-    const left = first.leave();
+    const left = first.shutdown();
     await worker([main([script.text("done")])]);
     await left;
     const turn = await stage.ended(ref, () => true);
@@ -158,9 +158,9 @@ const own = (
 
 describe("the limits of a loop that a team brings along", () => {
   it.each([
-    ["steps", { limits: { steps: 2 } }, 2],
-    ["tokens", { limits: { tokens: 2_500 } }, 3],
-    ["cost", { limits: { cost: 0.25 }, prices: { input: 100, output: 100 } }, 3],
+    ["steps", { limits: { maxSteps: 2 } }, 2],
+    ["tokens", { limits: { maxTokens: 2_500 } }, 3],
+    ["cost", { limits: { maxCost: 0.25 }, pricing: { inputPerMillion: 100, outputPerMillion: 100 } }, 3],
   ])("are held when a step begins: %s", async (_, options, calls) => {
     await worker([own(9, options)]);
     const turn = await stage.ask(await stage.session(), "go");
@@ -169,7 +169,7 @@ describe("the limits of a loop that a team brings along", () => {
   });
 
   it("leave a loop alone that ends with its last step", async () => {
-    await worker([own(2, { limits: { steps: 3, tokens: 3_000 } })]);
+    await worker([own(2, { limits: { maxSteps: 3, maxTokens: 3_000 } })]);
     const turn = await stage.ask(await stage.session(), "go");
     expect(turn.status).toBe("end_turn");
     expect(turn.usage?.calls).toBe(3);

@@ -45,7 +45,7 @@ async function play(death: { after: number; isDone: boolean }) {
     void (async () => {
       const input = { url: `${server.origin}/edited`, method: "POST" };
       for (const { key } of await parts.store.interactions.list(ref, { pending: true }))
-        await decideApproval(parts, ref, { key, decision: "edit", input, by: stage.actor.user });
+        await decideApproval(parts, ref, { key, decision: "edit", input, userId: stage.actor.user });
     })();
   }, 15);
   const turn = await stage.ended(ref, () => true);

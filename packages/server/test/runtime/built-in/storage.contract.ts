@@ -238,16 +238,16 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
       await submitForm(s.parts, ref, {
         form: (await asked()).key,
         values: { email: "zebra@example.org" },
-        by,
+        userId: by,
         goOn: false,
       });
       await s.send(ref, "next", { agent: "question" });
       await asked();
-      await sendMessage(s.parts, ref, { id: "m-answer", text: "ultramarine", by });
+      await sendMessage(s.parts, ref, { id: "m-answer", text: "ultramarine", userId: by });
       await s.ended(ref, ({ number }) => number === 2);
       await s.send(ref, "and now", { agent: "order" });
       const { key } = await asked();
-      await decideApproval(s.parts, ref, { key, decision: "reject", reason: "too expensive", by });
+      await decideApproval(s.parts, ref, { key, decision: "reject", reason: "too expensive", userId: by });
       await s.ended(ref, ({ number }) => number === 3);
       await s.ask(ref, "look", { agent: "look" });
       const told = looker.last.told.map(({ text }) => text);
@@ -362,7 +362,7 @@ export function storageContract(makeParts: () => Promise<StageParts>): void {
         ["trees", { task: "oaks" }],
       ]);
       const agents = { birds: helper("birds"), trees: helper("trees") };
-      const s = await play([defineAgent({ name: "a", model, agents, callAgent: true })]);
+      const s = await play([defineAgent({ name: "a", model, subAgents: agents, callAgent: true })]);
       const turn = await s.ask(await s.session(), "go");
       expect(last.tools).toEqual(["call_agent"]);
       expect(last.told.map(({ text }) => text)).toEqual([

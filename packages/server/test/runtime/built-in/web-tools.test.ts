@@ -186,7 +186,7 @@ describe("fetch_web_content", () => {
     const { told, results } = await play(
       { fetchWebContent: true, fetch: { allow: [site.place] } },
       [["fetch_web_content", { url: site.origin }]],
-      { files: { chars: 300 } },
+      { fileLimits: { maxChars: 300 } },
     );
     expect(told[0]?.text).toContain("The page goes on, and no more of it can be read here.");
     expect(told[0]?.text).not.toContain("the end of it");
@@ -227,7 +227,7 @@ describe("fetch_web_content", () => {
       ["http_request", url] as const,
     ]);
     const httpRequest = { allow: [{ origin: site.origin }] };
-    const worker = { fetch: { allow: [site.place], maxBytes: 1_000 } };
+    const worker = { fetchPolicy: { allow: [site.place], maxBytes: 1_000 } };
     const byWorker = await play({ fetchWebContent: true, httpRequest }, calls, worker);
     expect(byWorker.told.map(({ text }) => text)).toEqual([
       expect.stringContaining("hello"),

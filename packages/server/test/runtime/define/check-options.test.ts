@@ -40,9 +40,9 @@ test("what is there, and what is undefined, passes", () => {
   expect(asTool(options)().display.call).toBe(false);
   // A tool can be taken and changed.
   expect(tool({ ...tool({ run, timeoutMs: 5 }), label: "x" } as ToolOptions).timeoutMs).toBe(5);
-  expect(asAgent({ ...base, title: false, recallMemories: true, limits: { steps: 3 } })().limits.steps).toBe(
-    3,
-  );
+  expect(
+    asAgent({ ...base, title: false, recallMemories: true, limits: { steps: 3 } })().limits.maxSteps,
+  ).toBe(3);
 });
 
 test("the nearest name is the one with the fewest other letters, and none is better than a wild guess", () => {

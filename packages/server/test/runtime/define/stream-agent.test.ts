@@ -148,13 +148,13 @@ describe("fromStream", () => {
       await stage.send(ref, "go", { agent });
       await stage.until(ref, 30_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
       const second = await stage.worker(agents);
-      await first.leave();
+      await first.shutdown();
       const turn = await stage.ended(ref, () => true);
       expect(turn.status).toBe(agent === "always" ? "end_turn" : "error");
       expect(outline(turn)).toEqual(
         agent === "always" ? ["text final run 2"] : ["notice error SERVER_ERROR"],
       );
-      await second.leave();
+      await second.shutdown();
     }
   });
 });

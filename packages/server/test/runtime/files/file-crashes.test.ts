@@ -51,7 +51,11 @@ async function play(death: { after: number; isDone: boolean }) {
     })();
   });
   const { log, store, signals } = mortalParts(parts, mortality);
-  const reading = { fetch: { allow: [server.name] }, files: { width: 1 }, sweepMs: 20 };
+  const reading = {
+    fetchPolicy: { allow: [server.name] },
+    fileLimits: { maxParallel: 1 },
+    pollIntervalMs: 20,
+  };
   await stage.doomed([agent], { ...reading, log, store, signals, onError: () => {} });
   const files = ["/one", "/gone", "/two"].map((path) => ({ url: `${server.url}${path}` }));
   await sendMessage(parts, ref, { id: "m", text: "go", files });

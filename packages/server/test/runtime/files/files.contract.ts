@@ -82,14 +82,14 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
         return typeof replies === "function" ? replies(at) : (replies[at.step] ?? [script.text("done")]);
       }),
     });
-  const options = (files: WorkerOptions["files"] = {}): Partial<WorkerOptions> => ({
-    fetch: { allow: [server.name] },
-    files,
+  const options = (files: WorkerOptions["fileLimits"] = {}): Partial<WorkerOptions> => ({
+    fetchPolicy: { allow: [server.name] },
+    fileLimits: files,
   });
   async function send(ref: SessionRef, urls: readonly string[], text = "Read it"): Promise<string> {
     const id = `m-${randomUUID()}`;
     const files = urls.map((url) => ({ url: url.startsWith("/") ? `${server.url}${url}` : url }));
-    await sendMessage(stage.parts, ref, { id, text, by: stage.actor.user, files });
+    await sendMessage(stage.parts, ref, { id, text, userId: stage.actor.user, files });
     return id;
   }
   async function ask(ref: SessionRef, urls: readonly string[], text?: string): Promise<Turn> {
@@ -104,7 +104,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     uploadFile(stage.parts, ref, {
       id,
       name,
-      by: stage.actor.user,
+      userId: stage.actor.user,
       body: (async function* () {
         for (const byte of Buffer.from(text)) yield new Uint8Array([byte]);
       })(),
@@ -198,7 +198,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("W12: one that fails is told as failed, to people and the model, and the turn goes on", async () => {
-      const limits = { bytes: 100_000, fileMs: 5_000 };
+      const limits = { maxFileBytes: 100_000, fileTimeoutMs: 5_000 };
       await stage.worker([agentWith([[script.text("Sorry.")]])], options(limits));
       const ref = await stage.session();
       const bad = [
@@ -235,7 +235,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("end the block as failed when none could be read, and too many are refused", async () => {
-      await stage.worker([agentWith([[script.text("None.")]])], options({ count: 1, totalBytes: 5 }));
+      await stage.worker([agentWith([[script.text("None.")]])], options({ maxFiles: 1, maxTotalBytes: 5 }));
       const ref = await stage.session();
       const turn = await ask(ref, ["/small.csv", "/report.md"]);
       expect(turn.status).toBe("end_turn");
@@ -246,7 +246,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     it("W12: hold together what they come to, not what each might", async () => {
       await stage.worker(
         [agentWith([[script.text("All.")]])],
-        options({ bytes: 1_000_000, totalBytes: 1_000_000 }),
+        options({ maxFileBytes: 1_000_000, maxTotalBytes: 1_000_000 }),
       );
       const ref = await stage.session();
       const uploads = await Promise.all(
@@ -260,7 +260,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     it("W12: beyond what all may have together are too large, in whichever way they come", async () => {
       await stage.worker(
         [agentWith([[script.text("Some.")]])],
-        options({ bytes: 250_000, totalBytes: 300_000 }),
+        options({ maxFileBytes: 250_000, maxTotalBytes: 300_000 }),
       );
       const ref = await stage.session();
       const turn = await ask(ref, ["/large", "/large-chunked", "/small.csv"]);
@@ -270,7 +270,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
     });
 
     it("W12: one with more text than is kept is told as cut, to people and the model", async () => {
-      await stage.worker([agentWith(lookup)], options({ chars: 1_000 }));
+      await stage.worker([agentWith(lookup)], options({ maxChars: 1_000 }));
       const ref = await stage.session();
       const turn = await ask(ref, ["/report.md", "/small.csv"]);
       expect(filesOf(turn)?.message).toBe("Read 2 files, 1 of them only the beginning");
@@ -374,7 +374,7 @@ export function filesContract(makeParts: () => Promise<StageParts>): void {
         defineAgent({
           name: "x",
           model: scriptedModel([]),
-          agents: { lookup_attachments: watch(false, "y") },
+          subAgents: { lookup_attachments: watch(false, "y") },
         }),
       ).toThrow("reserved");
     });

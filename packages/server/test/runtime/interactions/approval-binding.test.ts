@@ -62,7 +62,7 @@ test.each([
     const rows = await store.interactions.list(ref, { pending: true });
     return rows.length > 0 ? rows : null;
   });
-  await first.leave();
+  await first.shutdown();
   alter();
   const edit = decision === "edit" ? { input: { count: 6 } } : {};
   const wish = { key: asked?.key ?? "", digest: asked?.digest ?? "", decision, ...edit };

@@ -37,7 +37,8 @@ async function play(death: { after: number; isDone: boolean }, decision: "approv
     parts.signals.send("executors", "somebody");
     void (async () => {
       const asked = await parts.store.interactions.list(ref, { pending: true });
-      for (const { key } of asked) await decideApproval(parts, ref, { key, decision, by: stage.actor.user });
+      for (const { key } of asked)
+        await decideApproval(parts, ref, { key, decision, userId: stage.actor.user });
     })();
   }, 15);
   const turn = await stage.ended(ref, () => true);

@@ -57,7 +57,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       return asked.length === count && rows.length === count ? asked : null;
     });
   const decide = (ref: SessionRef, key: string, decision: Partial<ApprovalDecision> = {}) =>
-    decideApproval(stage.parts, ref, { key, decision: "approve", by: stage.actor.user, ...decision });
+    decideApproval(stage.parts, ref, { key, decision: "approve", userId: stage.actor.user, ...decision });
 
   describe("an approval", () => {
     afterEach(() => stage.close());
@@ -74,7 +74,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       ]);
       expect(trades).toEqual([]);
       const decided = await decide(ref, asked?.key ?? "", { digest: asked?.digest ?? "" });
-      expect(decided.won).toBe(true);
+      expect(decided.applied).toBe(true);
       const turn = await stage.ended(ref, () => true);
       expect(outline(turn)).toEqual([
         "(",
@@ -299,7 +299,9 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       await decide(other, (await waiting(other))[0]?.key ?? "", { decision: "reject" });
       const rule = { agent: "broker", tool: "trade" };
       const { user } = stage.actor;
-      expect(await revokeAllowance(stage.parts, ref, { ...rule, by: user, from: "device-1" })).toBe(true);
+      expect(await revokeAllowance(stage.parts, ref, { ...rule, userId: user, clientId: "device-1" })).toBe(
+        true,
+      );
       expect(await revokeAllowance(stage.parts, ref, rule)).toBe(false);
       expect(await listAllowances(stage.parts, ref)).toEqual([]);
       await stage.send(ref, "trade");
@@ -324,12 +326,12 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       await stage.send(ref, "trade");
       const [asked] = await waiting(ref);
       const { tenant, user } = stage.actor;
-      await decide(ref, asked?.key ?? "", { decision: "reject", by: user, from: "key:phone-7" });
+      await decide(ref, asked?.key ?? "", { decision: "reject", userId: user, clientId: "key:phone-7" });
       const { store } = stage.parts;
       const [row] = await store.audit.list(tenant, { after: 0, limit: 100 });
       expect(row).toMatchObject({
         action: "approval.rejected",
-        actor: await store.people.numberOf(tenant, user),
+        actor: await store.userNumbers.numberOf(tenant, user),
         subject: expect.stringContaining(ref.session),
         detail: '{"from":"key:phone-7","version":1}',
       });
@@ -354,7 +356,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
 
     it("is passed by a rule where a policy says that it may, and not by one that fails", async () => {
       await open();
-      await stage.worker([broker(({ count }) => (count > 1 ? brokenPolicy() : { always: true }), 2)]);
+      await stage.worker([broker(({ count }) => (count > 1 ? brokenPolicy() : { canRemember: true }), 2)]);
       const ref = await stage.session();
       await stage.parts.store.allowances.add(ref, { agent: "broker", tool: "trade" });
       await stage.send(ref, "trade");
@@ -398,9 +400,9 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
       const ref = await stage.session();
       await stage.send(ref, "trade");
       const [asked] = await waiting(ref);
-      await first.leave();
+      await first.shutdown();
       const decided = await decide(ref, asked?.key ?? "");
-      expect(decided.won).toBe(true);
+      expect(decided.applied).toBe(true);
       await stage.worker([broker(true)]);
       const turn = await stage.ended(ref, () => true);
       expect(outline(turn)).toContain("result trade success traded 1 VNM");
@@ -420,7 +422,7 @@ export function approvalContract(makeParts: () => Promise<StageParts>): void {
           decide(ref, asked?.key ?? "", { decision: wishes[n % 2] ?? "reject" }),
         ),
       );
-      expect(results.filter(({ won }) => won)).toHaveLength(1);
+      expect(results.filter(({ applied }) => applied)).toHaveLength(1);
       const turn = await stage.ended(ref, () => true);
       expect(trades).toHaveLength(approvalsOf(turn)[0]?.status === "approved" ? 1 : 0);
     });

@@ -31,7 +31,7 @@ function cast(by: "model" | "tool" | "sub-agent"): Agent {
       : [script.toolCall("look"), asks];
   });
   const tools = { look, desk };
-  return defineAgent({ name: "a", model, tools, agents: { clerk }, requestForms: true, title: false });
+  return defineAgent({ name: "a", model, tools, subAgents: { clerk }, requestForms: true, title: false });
 }
 
 async function play(by: Parameters<typeof cast>[0], death: { after: number; isDone: boolean }) {
@@ -42,7 +42,7 @@ async function play(by: Parameters<typeof cast>[0], death: { after: number; isDo
     void (async () => {
       // As soon as the form can be submitted, even before its turn has ended.
       for (const { key } of await parts.store.interactions.list(ref, { pending: true }))
-        await submitForm(parts, ref, { form: key, values, by: stage.actor.user });
+        await submitForm(parts, ref, { form: key, values, userId: stage.actor.user });
     })();
   }, 15);
   await stage.ended(ref, ({ number }) => number === 2);

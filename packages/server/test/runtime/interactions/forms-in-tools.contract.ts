@@ -61,7 +61,7 @@ export function formInsideContract(makeParts: () => Promise<StageParts>): void {
     it("stands in its tool's open result, and its turn goes on with the values", async () => {
       await open();
       // Neither the tool's time nor its slot is used up by a person who takes longer.
-      await stage.worker([agentThat({ timeoutMs: 1_000, times: 2 })], { toolCalls: 1 });
+      await stage.worker([agentThat({ timeoutMs: 1_000, times: 2 })], { maxConcurrentToolCalls: 1 });
       const ref = await stage.session();
       await stage.send(ref, "go");
       const first = await waiting(ref);
@@ -74,21 +74,21 @@ export function formInsideContract(makeParts: () => Promise<StageParts>): void {
       });
       const by = stage.actor.user;
       const many = await Promise.all([
-        submitForm(stage.parts, ref, { form, values, by }),
-        declineForm(stage.parts, ref, { form, by }),
-        submitForm(stage.parts, ref, { form, values, by }),
+        submitForm(stage.parts, ref, { form, values, userId: by }),
+        declineForm(stage.parts, ref, { form, userId: by }),
+        submitForm(stage.parts, ref, { form, values, userId: by }),
       ]);
-      expect(many.filter(({ won }) => won)).toHaveLength(1);
+      expect(many.filter(({ applied }) => applied)).toHaveLength(1);
       const second = await waiting(ref, 1);
       expect(second.form).not.toBe(form);
-      await declineForm(stage.parts, ref, { form: second.form, by, reason: "no" });
+      await declineForm(stage.parts, ref, { form: second.form, userId: by, reason: "no" });
       const turn = await stage.ended(ref, () => true);
       expect(turn.status).toBe("end_turn");
       expect(outline(turn)[3]).toBe("form");
       expect(outline(turn).find((line) => line.startsWith("result"))).toContain('"declined"');
       // It goes on in its turn: no message begins another.
       expect((await stage.state(ref)).turns.length).toBe(1);
-      expect(await stage.parts.store.waiting.list(ref)).toEqual([]);
+      expect(await stage.parts.store.queuedMessages.list(ref)).toEqual([]);
     });
 
     it("expires by itself", async () => {
@@ -122,11 +122,11 @@ export function formInsideContract(makeParts: () => Promise<StageParts>): void {
     ] as const)("survives its worker where the tool may run again: %s", async (rerun, status) => {
       await open();
       const agent = agentThat({ rerun });
-      const first = await stage.worker([agent], { graceMs: 0 });
+      const first = await stage.worker([agent], { shutdownGraceMs: 0 });
       const ref = await stage.session();
       await stage.send(ref, "go");
       const { form } = await waiting(ref);
-      await first.leave();
+      await first.shutdown();
       await stage.worker([agent]);
       if (rerun === "always") {
         await stage.until(ref, 40_000, (state) => (state.turns.last()?.status === "running" ? true : null));

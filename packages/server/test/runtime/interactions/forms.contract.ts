@@ -112,7 +112,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       const { form } = await asked(ref);
       const by = stage.actor.user;
       await expect(
-        submitForm(stage.parts, ref, { form, values: { email: "nobody", more: 1 }, by }),
+        submitForm(stage.parts, ref, { form, values: { email: "nobody", more: 1 }, userId: by }),
       ).rejects.toMatchObject({
         code: "INVALID",
         problems: [
@@ -121,10 +121,10 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
         ],
       });
       const results = await Promise.all([
-        submitForm(stage.parts, ref, { form, values, by }),
-        submitForm(stage.parts, ref, { form, values, by }),
+        submitForm(stage.parts, ref, { form, values, userId: by }),
+        submitForm(stage.parts, ref, { form, values, userId: by }),
       ]);
-      expect(results.filter(({ won }) => won)).toHaveLength(1);
+      expect(results.filter(({ applied }) => applied)).toHaveLength(1);
       const turn = await next(ref);
       expect(turn).toMatchObject({ resumes: form, status: "end_turn" });
       expect(turn.message).toMatchObject({ text: "", resumes: form });
@@ -144,7 +144,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       await stage.worker([guide([script.toolCall("request_form", FORM)])]);
       const ref = await stage.session();
       const { form } = await asked(ref);
-      await declineForm(stage.parts, ref, { form, by: stage.actor.user, reason: "too long" });
+      await declineForm(stage.parts, ref, { form, userId: stage.actor.user, reason: "too long" });
       await next(ref);
       expect(JSON.stringify(prompts[1])).toContain("declined");
       expect(JSON.stringify(prompts[1])).toContain("too long");
@@ -185,7 +185,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       const ref = await stage.session();
       const guideWorker = await stage.worker([guide([script.toolCall("request_form", FORM)])]);
       const { form } = await asked(ref);
-      await guideWorker.leave();
+      await guideWorker.shutdown();
       const { parts, actor } = stage;
       const message = { text: "There you are", resumes: form, by: actor.user };
       const late = (id: string, given: object) =>
@@ -196,11 +196,11 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
         code: "CONFLICT",
         lost: { current: { status: "submitted" } },
       });
-      expect(await parts.store.waiting.list(ref)).toEqual([]);
+      expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
       // Nothing is lost of the very same ones, nor in a repeat.
       expect(await late("m1", values)).toBe("sent");
       expect(await late("m1", { ...values, topic: "Beds" })).toBe("already");
-      expect((await parts.store.waiting.list(ref)).map(({ id }) => id)).toEqual(["m1"]);
+      expect((await parts.store.queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["m1"]);
     });
 
     it("is not filled in yet, says the result while something else is asked", async () => {

@@ -25,7 +25,7 @@ const KINDS = ["approval", "question", "form"] as const;
 type Kind = (typeof KINDS)[number];
 
 /** Asks `times` times, one after the other; beside the first a tool has a result while the person is waited for. */
-function agentThatAsks(kind: Kind, { times = 1, wallMs = 60_000 } = {}): Agent {
+function agentThatAsks(kind: Kind, { times = 1, timeoutMs = 60_000 } = {}): Agent {
   const look = tool({
     rerun: "always",
     // Told after what is asked beside it; once it is journaled, before.
@@ -55,7 +55,7 @@ function agentThatAsks(kind: Kind, { times = 1, wallMs = 60_000 } = {}): Agent {
     tools: { look, act, login },
     askUser: true,
     title: false,
-    limits: { wallMs },
+    limits: { timeoutMs: timeoutMs },
   });
 }
 
@@ -89,7 +89,7 @@ describe("what people are asked", () => {
         : kind === "question"
           ? await answerQuestion(parts, ref, { key, answers: [{ question: "q1", selected: [], text: "x" }] })
           : await submitForm(parts, ref, { form: key, values: { email: "an@example.org" } });
-    return result.won;
+    return result.applied;
   };
 
   it.each(KINDS.flatMap((kind) => [true, false].map((isDecidedFirst) => ({ kind, isDecidedFirst }))))(
@@ -101,7 +101,7 @@ describe("what people are asked", () => {
       const key = await asked(ref);
       await pause(120);
       await stage.parts.log.remove(ref.session);
-      if (!isDecidedFirst) await first.leave();
+      if (!isDecidedFirst) await first.shutdown();
       if (isDecidedFirst) expect(await decide(ref, kind, key)).toBe(true);
       if (!isDecidedFirst) {
         await stage.worker([agentThatAsks(kind)]);
@@ -119,18 +119,18 @@ describe("what people are asked", () => {
 
   it.each(KINDS)("outlives its worker beyond the turn's own time: %s", async (kind) => {
     const ref = await open();
-    const agent = agentThatAsks(kind, { wallMs: 1_500, times: 2 });
+    const agent = agentThatAsks(kind, { timeoutMs: 1_500, times: 2 });
     const first = await stage.worker([agent]);
     await stage.send(ref, "go");
     const key = await asked(ref);
     await pause(1_600);
-    await first.leave();
+    await first.shutdown();
     const second = await stage.worker([agent]);
     await pause(100);
     expect(await decide(ref, kind, key)).toBe(true);
     const next = await asked(ref, 1);
     await pause(1_600);
-    await second.leave();
+    await second.shutdown();
     await stage.worker([agent]);
     await pause(100);
     expect(await decide(ref, kind, next)).toBe(true);

@@ -62,7 +62,9 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
         { question: "q2", selected: ["o1", "o2"], text: "no meat" },
       ];
       const { by } = { by: stage.actor.user };
-      expect(await answerQuestion(stage.parts, ref, { key, answers, by })).toMatchObject({ won: true });
+      expect(await answerQuestion(stage.parts, ref, { key, answers, userId: by })).toMatchObject({
+        won: true,
+      });
       const turn = await stage.ended(ref, () => true);
       expect(outline(turn).map((line) => line.replace(/ \{.*/, ""))).toEqual([
         "(",
@@ -96,7 +98,7 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
       const state = await stage.state(ref);
       expect(state.turns.length).toBe(1);
       expect(state.waiting).toEqual([]);
-      expect(await stage.parts.store.waiting.list(ref)).toEqual([]);
+      expect(await stage.parts.store.queuedMessages.list(ref)).toEqual([]);
       // The next one begins a turn again.
       await stage.send(ref, "thanks");
       expect((await waiting(ref)).status).toBe("pending");
@@ -146,7 +148,7 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
         const ref = await stage.session();
         await stage.send(ref, "book");
         await waiting(ref);
-        await sendMessage(stage.parts, ref, { id: "m-2", text, files, by: stage.actor.user });
+        await sendMessage(stage.parts, ref, { id: "m-2", text, files, userId: stage.actor.user });
         const turn = await stage.ended(ref, ({ number }) => number === 1);
         expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", message: null });
         expect(JSON.stringify(prompts[1])).toContain("A message of theirs waits");
@@ -226,7 +228,7 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
       const many = await Promise.all(
         Array.from({ length: 10 }, () => answerQuestion(stage.parts, ref, { key, answers: good })),
       );
-      expect(many.filter(({ won }) => won)).toHaveLength(1);
+      expect(many.filter(({ applied }) => applied)).toHaveLength(1);
       expect((await stage.ended(ref, () => true)).status).toBe("end_turn");
     });
 
@@ -236,7 +238,7 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
       const ref = await stage.session();
       await stage.send(ref, "book");
       const { key } = await waiting(ref);
-      await first.leave();
+      await first.shutdown();
       await stage.worker([guide()]);
       const again = await waiting(ref);
       expect(again.key).toBe(key);

@@ -73,7 +73,7 @@ describe("a prompt that gets too long in a turn", () => {
         return step < 12 ? [script.toolCall("look")] : [script.text("done")];
       });
       const agent = defineAgent({ name: "a", model, tools: { look }, compaction: { afterTokens: 15_000 } });
-      await stage.worker([agent], { ttlMs: 60_000 });
+      await stage.worker([agent], { leaseTtlMs: 60_000 });
       const turn = await stage.ask(await stage.session(), "go");
       expect(turn.status).toBe("end_turn");
       expect(Math.max(...prompts.map(estimateTokens))).toBeLessThan(15_000);

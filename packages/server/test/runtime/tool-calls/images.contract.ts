@@ -106,7 +106,7 @@ export function picturesContract(name: string, open: () => Promise<StageParts>):
       const tools = { draw, page, bad, report, early, badFile };
       const first = ["draw", "page", "bad", "report", "early"].map((of) => script.toolCall(of));
       const model = scriptedModel([first, [script.toolCall("badFile")], [script.text("ok[^1]")]]);
-      await stage.worker([defineAgent({ name: "a", model, tools, title: false })], { ttlMs: 10_000 });
+      await stage.worker([defineAgent({ name: "a", model, tools, title: false })], { leaseTtlMs: 10_000 });
       ref = await stage.session();
       turn = await stage.ask(ref, "go");
       events = await stage.events(ref);

@@ -53,7 +53,7 @@ export function atOnceContract(makeParts: () => Promise<StageParts>): void {
     const body = (async function* () {
       yield new TextEncoder().encode("ten years of bread");
     })();
-    await uploadFile(stage.parts, ref, { id: "u-1", name: "cv.md", body, by: null });
+    await uploadFile(stage.parts, ref, { id: "u-1", name: "cv.md", body, userId: null });
     return { ref, form, prompts };
   }
 

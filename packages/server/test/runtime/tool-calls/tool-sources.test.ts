@@ -59,7 +59,7 @@ describe("a tool source", () => {
         asked.push(step);
         return step.step === 0 ? [script.toolCall("echo_say", { text: "hi" })] : [script.text("done")];
       }),
-      sources,
+      toolSources: sources,
       ...more,
     });
   const toolsOffered = (n = 0): string[] => (asked[n]?.tools ?? []).map(({ name }) => name);
@@ -149,14 +149,14 @@ describe("a tool source", () => {
     const main = defineAgent({
       name: "main",
       model: scriptedModel([[script.toolCall("sub", { task: "say hi" })], [script.text("all done")]]),
-      sources: [source],
-      agents: { sub },
+      toolSources: [source],
+      subAgents: { sub },
     });
     const worker = await stage.worker([main, sub]);
     const turn = await stage.ask(await stage.session(), "go");
     expect(outline(turn)).toContain("r1: result echo_say success said hi");
     expect([source.opened, source.closed]).toEqual([1, 0]);
-    await worker.leave();
+    await worker.shutdown();
     expect(source.closed).toBe(1);
   });
 
@@ -178,17 +178,17 @@ describe("a turn that goes on after its worker died", () => {
         asked.push(step);
         return step.step === 0 ? [script.toolCall("echo_say", { text: "hi" })] : [script.text("done")];
       }),
-      sources: [source],
+      toolSources: [source],
     });
     try {
-      const first = await stage.worker([agent], { graceMs: 50 });
+      const first = await stage.worker([agent], { shutdownGraceMs: 50 });
       const ref = await stage.session();
       await stage.send(ref, "go");
       await stage.until(ref, 30_000, (state) =>
         JSON.stringify(state.turns.last()?.items.toArray() ?? []).includes("tool_result") ? true : null,
       );
       source.offers = () => Promise.reject(new Error("gone for good"));
-      await first.leave();
+      await first.shutdown();
       await stage.worker([agent]);
       const turn = await stage.ended(ref, () => true);
       expect(outline(turn).find((line) => line.startsWith("result"))).toMatch(

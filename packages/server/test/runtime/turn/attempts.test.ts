@@ -32,14 +32,14 @@ it("a turn that waits for a person outlasts any number of deploys", async () => 
   const trade = tool({ approval: { timeoutSeconds: 864_000 }, run: () => "traded" });
   const agents = [defineAgent({ name: "a", model, tools: { trade } })];
   const ref = await stage.session();
-  let worker = await stage.worker(agents, { maxAttempts });
+  let worker = await stage.worker(agents, { maxAttemptsWithoutProgress: maxAttempts });
   await stage.send(ref, "go");
   await stage.until(ref, 30_000, isAsked);
   const { running } = stage.parts.store;
   for (let deploys = 1; deploys <= 3 * maxAttempts; deploys++) {
     await expect.poll(async () => (await running.get(ref))?.attempts ?? 0).toBe(deploys);
-    const next = await stage.worker(agents, { maxAttempts });
-    await worker.leave();
+    const next = await stage.worker(agents, { maxAttemptsWithoutProgress: maxAttempts });
+    await worker.shutdown();
     worker = next;
   }
   const { turns } = await stage.state(ref);
@@ -56,8 +56,8 @@ it("a turn whose every step breaks off once goes on", async () => {
       ? [script.text(`step ${step}`), script.disconnect({ times: 1 }), script.toolCall("look")]
       : [script.text("done")],
   );
-  await stage.worker([defineAgent({ name: "a", model, tools: { look }, retries: { firstMs: 1 } })], {
-    maxAttempts,
+  await stage.worker([defineAgent({ name: "a", model, tools: { look }, retry: { initialDelayMs: 1 } })], {
+    maxAttemptsWithoutProgress: maxAttempts,
   });
   const turn = await stage.ask(await stage.session(), "go");
   expect(turn.status).toBe("end_turn");
@@ -82,7 +82,10 @@ it("a turn whose attempts come to nothing ends", async () => {
       },
     },
   };
-  await stage.worker([defineAgent({ name: "a", model })], { maxAttempts, store: broken });
+  await stage.worker([defineAgent({ name: "a", model })], {
+    maxAttemptsWithoutProgress: maxAttempts,
+    store: broken,
+  });
   const turn = await stage.ask(await stage.session(), "go");
   expect(turn.status).toBe("error");
   expect(asked).toBe(0);

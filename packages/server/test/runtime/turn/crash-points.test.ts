@@ -59,7 +59,7 @@ function cast(effects: string[]): Agent {
     [script.reasoning("Last."), script.text("All is fine.")],
   ]);
   const tools = { look: note("always"), act: note("never") };
-  return defineAgent({ name: "main", model, tools, agents: { helper }, shareThought: true });
+  return defineAgent({ name: "main", model, tools, subAgents: { helper }, shareThought: true });
 }
 
 async function play(deaths: readonly { after: number; isDone: boolean }[], { isStopped = false } = {}) {
@@ -81,7 +81,7 @@ async function play(deaths: readonly { after: number; isDone: boolean }[], { isS
     await stage.doomed([cast(effects)], options);
   }
   const message = await stage.send(ref, "Do it");
-  await stage.worker([cast(effects)], { sweepMs: 20 });
+  await stage.worker([cast(effects)], { pollIntervalMs: 20 });
   const turn = await stage.ended(ref, (one) => one.message?.id === message);
   const left = await parts.store.journal.read(ref, turn.id);
   const events = await stage.events(ref);

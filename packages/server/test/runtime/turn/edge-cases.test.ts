@@ -110,7 +110,7 @@ describe("branches", () => {
       ],
       [script.text("ok")],
     ]);
-    await stage.worker([defineAgent({ name: "a", model, agents: { helper } })]);
+    await stage.worker([defineAgent({ name: "a", model, subAgents: { helper } })]);
     const turn = await stage.ask(await stage.session(), "go");
     const results = outline(turn).filter((line) => line.includes("result ask"));
     expect(results.map((line) => line.replace(/^r\d: /, "")).toSorted()).toEqual([
@@ -131,14 +131,14 @@ describe("branches", () => {
     });
     const helper = defineAgent({
       name: "helper",
-      retries: { firstMs: 5 },
+      retry: { initialDelayMs: 5 },
       model: scriptedModel([[script.text("half"), script.disconnect({ times: 1 })]]),
     });
     const model = scriptedModel([
       [script.toolCall("pay"), script.toolCall("helper", { task: "x" })],
       [script.text("ok")],
     ]);
-    await stage.worker([defineAgent({ name: "a", model, tools: { pay }, agents: { helper } })]);
+    await stage.worker([defineAgent({ name: "a", model, tools: { pay }, subAgents: { helper } })]);
     const turn = await stage.ask(await stage.session(), "go");
     expect(runs).toBe(1);
     expect(outline(turn)).toContain("result pay success paid");
@@ -221,12 +221,12 @@ describe("a worker that is frozen", () => {
       name: "a",
       model: scriptedModel([[script.text("one "), script.text("answer", { paceMs: 20 })]]),
     });
-    await stage.doomed([agent], { store: frozen, ttlMs: 200, onError: () => {} });
+    await stage.doomed([agent], { store: frozen, leaseTtlMs: 200, onError: () => {} });
     const ref = await stage.session();
     await stage.send(ref, "go");
     await stage.until(ref, 30_000, () => (isFrozen ? true : null));
     // It looks for the frozen one every two seconds.
-    await stage.worker([agent], { ttlMs: 6_000 });
+    await stage.worker([agent], { leaseTtlMs: 6_000 });
     await stage.until(ref, 40_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
     gate.abort();
     const turn = await stage.ended(ref, () => true);

@@ -118,10 +118,10 @@ describe("a running turn", () => {
         signals,
         engine,
         agents: [agent],
-        ttlMs: 2_000,
-        onLost,
+        leaseTtlMs: 2_000,
+        onLeaseLost: onLost,
       });
-      cleanups.push(() => worker.leave());
+      cleanups.push(() => worker.shutdown());
       const ref = await stage.session();
       await stage.send(ref, "go");
       await reached(stage, ref, 5);
@@ -144,7 +144,7 @@ describe("an erased session", () => {
     const worker = await stage.worker([agent], {
       engine: async (hooks) => {
         const engine = await createDbosEngine({ ...hooks, databaseUrl });
-        forget = (session) => engine.forget(jobPrefix(session));
+        forget = (session) => engine.deleteJobs(jobPrefix(session));
         return engine;
       },
     });

@@ -105,7 +105,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
         [script.toolCall("helper", { task: "x" }), script.toolCall("helper", { task: "y" })],
         [script.text("both done")],
       ]);
-      await s.worker([defineAgent({ name: "a", model, agents: { helper } })]);
+      await s.worker([defineAgent({ name: "a", model, subAgents: { helper } })]);
       const turn = await s.ask(await s.session(), "go");
       expect(turn.runs.map(({ agent, status }) => `${agent} ${status}`)).toEqual([
         "a completed",
@@ -151,7 +151,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       const model = scriptedModel([
         [script.error({ status: 429, retryAfterMs: 20 }, { times: 2 }), script.text("at last")],
       ]);
-      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 5 } })]);
+      await s.worker([defineAgent({ name: "a", model, retry: { initialDelayMs: 5 } })]);
       const turn = await s.ask(await s.session(), "go");
       expect(turn.status).toBe("end_turn");
       expect(outline(turn).filter((line) => line.startsWith("thinking"))).toHaveLength(2);
@@ -161,7 +161,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
     it("makes void what a model said before it broke off", async () => {
       const s = await open();
       const model = scriptedModel([[script.text("half of it"), script.disconnect({ times: 2 })]]);
-      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 5 } })]);
+      await s.worker([defineAgent({ name: "a", model, retry: { initialDelayMs: 5 } })]);
       const ref = await s.session();
       const turn = await s.ask(ref, "go");
       expect(outline(turn).at(-1)).toBe("text final half of it");
@@ -173,7 +173,7 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
     it("ends with an error that can be tried again when the model stays away", async () => {
       const s = await open();
       const model = scriptedModel([[script.error({ status: 529 }, { times: 3 }), script.text("there")]]);
-      await s.worker([defineAgent({ name: "a", model, retries: { tries: 3, firstMs: 1 } })]);
+      await s.worker([defineAgent({ name: "a", model, retry: { maxAttempts: 3, initialDelayMs: 1 } })]);
       const ref = await s.session();
       const turn = await s.ask(ref, "go");
       expect(turn.status).toBe("error");
@@ -184,8 +184,8 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
       const s = await open();
       const model = scriptedModel([[script.text("half"), script.disconnect()]]);
       // Whatever else could end it takes longer than anybody waits here.
-      await s.worker([defineAgent({ name: "a", model, retries: { firstMs: 600_000 } })], {
-        sweepMs: 600_000,
+      await s.worker([defineAgent({ name: "a", model, retry: { initialDelayMs: 600_000 } })], {
+        pollIntervalMs: 600_000,
       });
       const ref = await s.session();
       await s.send(ref, "go");
@@ -216,8 +216,8 @@ export function turnContract(makeParts: () => Promise<StageParts>): void {
         ]),
         tools: { stuck },
       });
-      const agent = defineAgent({ name: "a", model, tools: { stuck, greet }, agents: { helper } });
-      await s.worker([agent], { sweepMs: 600_000, graceMs: 600_000 });
+      const agent = defineAgent({ name: "a", model, tools: { stuck, greet }, subAgents: { helper } });
+      await s.worker([agent], { pollIntervalMs: 600_000, shutdownGraceMs: 600_000 });
       const ref = await s.session();
       await s.send(ref, "go");
       await s.until(ref, 30_000, (state) => {

@@ -33,8 +33,8 @@ const quick = (options: Partial<ToolOptions> = {}) => tool({ rerun: "always", ru
 async function deploy(name: string, before: Partial<AgentOptions>, after: Partial<AgentOptions>) {
   const model = scriptedModel([[script.toolCall(name, { task: "t" })], [script.text("done")]]);
   const old = await stage.worker([defineAgent({ name: "a", model, ...before })], {
-    graceMs: 1,
-    ttlMs: TTL_MS,
+    shutdownGraceMs: 1,
+    leaseTtlMs: TTL_MS,
   });
   const ref = await stage.session();
   await stage.send(ref, "go");
@@ -43,13 +43,13 @@ async function deploy(name: string, before: Partial<AgentOptions>, after: Partia
     const isAsked = turn !== undefined && listPendingInteractions(turn).length > 0;
     const calls = turn === undefined ? [] : listBlocks(turn).filter((block) => block.kind === "tool_call");
     const last = calls.at(-1);
-    const runs = last !== undefined && !(name in (before.agents ?? {}) && last.name === name);
+    const runs = last !== undefined && !(name in (before.subAgents ?? {}) && last.name === name);
     return isAsked || (runs && turn !== undefined && findToolResult(turn, last.call) !== undefined)
       ? true
       : null;
   });
-  const left = old.leave();
-  await stage.worker([defineAgent({ name: "a", model, ...after })], { ttlMs: TTL_MS });
+  const left = old.shutdown();
+  await stage.worker([defineAgent({ name: "a", model, ...after })], { leaseTtlMs: TTL_MS });
   await left;
   const turn = await stage.ended(ref, () => true);
   expect(turn.status).toBe("end_turn");
@@ -88,12 +88,12 @@ describe("29 a deploy in the middle of a call", () => {
 
   it("runs no sub-agent under a call that was told as a hidden tool", async () => {
     const before = { tools: { secret: stuck({ display: { call: false } }) } };
-    const { lines } = await deploy("secret", before, { agents: { secret: sub(quick()) } });
+    const { lines } = await deploy("secret", before, { subAgents: { secret: sub(quick()) } });
     expect(lines).toContain("result hidden secret error There is no tool secret any more.");
   });
 
   it("ends the run of a sub-agent that is gone, and what is open in it", async () => {
-    const { turn, lines } = await deploy("sub", { agents: { sub: sub(stuck()) } }, {});
+    const { turn, lines } = await deploy("sub", { subAgents: { sub: sub(stuck()) } }, {});
     expect(turn.runs.map(({ status }) => status)).toEqual(["completed", "failed"]);
     expect(lines).toContain("r1: result work cancelled ");
     expect(lines).toContain("result sub error There is no tool sub any more.");
@@ -102,7 +102,7 @@ describe("29 a deploy in the middle of a call", () => {
   it("ends it as well when a tool has taken its name", async () => {
     const { turn, lines } = await deploy(
       "sub",
-      { agents: { sub: sub(stuck()) } },
+      { subAgents: { sub: sub(stuck()) } },
       { tools: { sub: quick() } },
     );
     expect(turn.runs.map(({ status }) => status)).toEqual(["completed", "failed"]);
@@ -111,7 +111,7 @@ describe("29 a deploy in the middle of a call", () => {
 
   it("withdraws what a sub-agent asks that is gone", async () => {
     const asks = stuck({ approval: true });
-    const { ref, turn } = await deploy("sub", { agents: { sub: sub(asks) } }, {});
+    const { ref, turn } = await deploy("sub", { subAgents: { sub: sub(asks) } }, {});
     expect(listBlocks(turn).filter((block) => block.kind === "approval")).toMatchObject([
       { status: "cancelled" },
     ]);
@@ -120,7 +120,7 @@ describe("29 a deploy in the middle of a call", () => {
 
   it.each([
     ["gone", {}],
-    ["a sub-agent", { agents: { pay: sub(quick()) } }],
+    ["a sub-agent", { subAgents: { pay: sub(quick()) } }],
   ])("says that the outcome is unknown of a tool that ran and is %s now", async (_, after) => {
     const { lines } = await deploy("pay", { tools: { pay: stuck({ rerun: "never" }) } }, after);
     expect(lines).toContain(`result pay error ${DEFAULT_STRINGS.errors.OUTCOME_UNKNOWN}`);

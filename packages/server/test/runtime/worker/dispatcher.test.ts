@@ -20,12 +20,12 @@ test("who closes waits for what is being begun, and begins nothing after it", as
     { store, env: systemEnv, onError: (error) => errors.push(error) },
     { start: async () => true },
   );
-  dispatch.beginSoon(ref);
+  dispatch.startNextInBackground(ref);
   let isClosed = false;
   const closed = dispatch.close().then(() => (isClosed = true));
   await new Promise(setImmediate);
   expect(isClosed).toBe(false);
-  dispatch.beginSoon(ref);
+  dispatch.startNextInBackground(ref);
   expect(looks).toHaveLength(1);
   looks[0]?.();
   await closed;

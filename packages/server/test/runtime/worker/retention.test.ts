@@ -19,7 +19,7 @@ it("25 a worker with a retention erases the sessions that are older, and no othe
   try {
     const agent = defineAgent({ name: "a", model: scriptedModel([[script.text("ok")]]), title: false });
     const prune = vi.spyOn(store.outbox, "prune");
-    const tidy = { ttlMs: 400 * DAY_MS, upkeepMs: 10 };
+    const tidy = { leaseTtlMs: 400 * DAY_MS, maintenanceIntervalMs: 10 };
     const keeps = await stage.worker([agent], tidy);
     const old = await stage.session();
     await stage.ask(old, "go");
@@ -29,8 +29,8 @@ it("25 a worker with a retention erases the sessions that are older, and no othe
     const before = prune.mock.calls.length;
     await vi.waitUntil(() => prune.mock.calls.length > before + 2, { timeout: 30_000 });
     expect(await store.sessions.find(old)).not.toBeNull();
-    await keeps.leave();
-    await stage.worker([agent], { ...tidy, retentionMs: 30 * DAY_MS });
+    await keeps.shutdown();
+    await stage.worker([agent], { ...tidy, sessionRetentionMs: 30 * DAY_MS });
     await vi.waitUntil(async () => (await store.sessions.find(old)) === null, { timeout: 30_000 });
     await vi.waitUntil(async () => (await log.head(old.session)) === null, { timeout: 30_000 });
     expect(await store.sessions.find(fresh)).not.toBeNull();

@@ -21,7 +21,7 @@ const open = async (): Promise<Stage> =>
 afterEach(() => stage.close());
 
 /** So much is told at once that a short lease would run out meanwhile. */
-const PATIENT = { ttlMs: 60_000 };
+const PATIENT = { leaseTtlMs: 60_000 };
 const WITHIN = { timeout: 40_000, interval: 50 };
 const isIdle = async (ref: SessionRef): Promise<boolean> =>
   (await stage.parts.store.running.get(ref)) === null;
@@ -39,7 +39,7 @@ describe("a step of more than 2,000 events", () => {
     const model = scriptedModel(() =>
       ++asked === 1 ? [...LONG, script.disconnect()] : [script.text("done")],
     );
-    await stage.worker([defineAgent({ name: "a", model, retries: { firstMs: 1 } })], PATIENT);
+    await stage.worker([defineAgent({ name: "a", model, retry: { initialDelayMs: 1 } })], PATIENT);
     const ref = await stage.session();
     await stage.send(ref, "go");
     await expect.poll(() => isIdle(ref), WITHIN).toBe(true);
@@ -64,7 +64,7 @@ describe("a step of more than 2,000 events", () => {
     const length = async () => parseCursor((await stage.parts.log.head(ref.session))?.last)?.seq ?? 0;
     await expect.poll(length, WITHIN).toBeGreaterThan(2_000);
     await stage.worker(agents, PATIENT);
-    await first.leave();
+    await first.shutdown();
     await expect.poll(() => isIdle(ref), WITHIN).toBe(true);
     const turn = await stage.ended(ref, () => true);
     expect(turn.status).toBe("end_turn");
@@ -103,7 +103,7 @@ describe("nothing can be kept", () => {
       return [script.text("an answer")];
     });
     const gate = closedArchive(stage.parts.store);
-    await stage.worker([defineAgent({ name: "a", model, retries: { tries: 3, firstMs: 1 } })], {
+    await stage.worker([defineAgent({ name: "a", model, retry: { maxAttempts: 3, initialDelayMs: 1 } })], {
       store: gate.store,
     });
     const ref = await stage.session();

@@ -30,7 +30,7 @@ async function* body(size: number, digest = createHash("sha256")): AsyncIterable
   }
 }
 
-const wish = (id: string, size: number) => ({ id, name: id, by: null, body: body(size) });
+const wish = (id: string, size: number) => ({ id, name: id, userId: null, body: body(size) });
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
@@ -56,7 +56,7 @@ test("100 MB go in and out, and never stand in memory", { timeout: 180_000 }, as
   const size = 100_000_000;
   const [sent, got] = [createHash("sha256"), createHash("sha256")];
   const up = await peakOf(async () => {
-    const big = { id: "big", name: "big.bin", body: body(size, sent), by: "an" };
+    const big = { id: "big", name: "big.bin", body: body(size, sent), userId: "an" };
     expect(await uploadFile(harness, ref, big)).toMatchObject({ url: "turnstream:upload/big", size });
   });
   let read = 0;
@@ -83,7 +83,7 @@ async function* broken(): AsyncIterable<Uint8Array> {
 
 test("one that breaks off leaves nothing to read, and is repeated under the same id", async () => {
   const { ref } = await newSession(harness.store);
-  const again = { id: "u", name: "a.txt", mediaType: "text/plain", by: null };
+  const again = { id: "u", name: "a.txt", mediaType: "text/plain", userId: null };
   await expect(uploadFile(harness, ref, { ...again, body: broken() })).rejects.toThrow("connection lost");
   expect(await readUpload(harness, ref, "u")).toBeNull();
   const done = await uploadFile(harness, ref, { ...again, body: body(10) });

@@ -125,7 +125,7 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       expect(long?.text.length).toBeLessThan(5_000);
       const blob = await parts.store.blobs.get(ref, long?.whole?.blob ?? "");
       expect(blob?.body.byteLength).toBe(400_000);
-      const [waiting] = (await parts.store.waiting.list(ref)).slice(-1);
+      const [waiting] = (await parts.store.queuedMessages.list(ref)).slice(-1);
       expect(waiting).toMatchObject({ id: "m400000", text: long?.text, whole: long?.whole });
       const again = { id: "m400000", text: "x".repeat(400_000) };
       expect(await sendMessage(parts, ref, again)).toBe("already");
@@ -155,7 +155,7 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       expect(await sendMessage(parts, ref, { id: "m2", text: "x" })).toBe("sent");
       expect(await parts.log.head(ref.session)).toBeNull();
       expect((await parts.store.outbox.undelivered(ref, 10)).map(({ key }) => key)).toEqual(["m/m2"]);
-      expect(await parts.store.waiting.list(ref)).toHaveLength(1);
+      expect(await parts.store.queuedMessages.list(ref)).toHaveLength(1);
     });
 
     test("a message is sent although the log can't be reached", async () => {
@@ -188,8 +188,11 @@ export function commandsContract(name: string, makeParts: () => Promise<TestComm
       await sendMessage(parts, ref, { id: "m", text: "x" });
       await parts.store.running.begin(ref, { turn: "t" });
       expect(await stopTurn(parts, ref, { turn: "other" })).toEqual(over);
-      expect(await stopTurn(parts, ref, { turn: "t", by: "an" })).toEqual({ receipt: "stopping", turn: "t" });
-      expect(await stopTurn(parts, ref, { by: "binh" })).toEqual({ receipt: "already", turn: "t" });
+      expect(await stopTurn(parts, ref, { turn: "t", userId: "an" })).toEqual({
+        receipt: "stopping",
+        turn: "t",
+      });
+      expect(await stopTurn(parts, ref, { userId: "binh" })).toEqual({ receipt: "already", turn: "t" });
       await expect.poll(() => woken.filter((line) => line === `stops ${ref.session}`)).toHaveLength(2);
       expect((await parts.store.running.get(ref))?.stop).toMatchObject({ by: "an" });
     });

@@ -7,9 +7,9 @@ import { type Route, defineRoute } from "../route.ts";
 const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/allowances",
-  does: "Which tools of which agents were approved for the rest of the session.",
-  action: "read",
-  answer: restReplies.allowances,
+  summary: "Which tools of which agents were approved for the rest of the session.",
+  scope: "read",
+  responseSchema: restReplies.allowances,
   handle: async ({ parts, ref }) => ({
     status: 200,
     json: { allowances: await listAllowances(parts, ref) },
@@ -19,11 +19,11 @@ const list = defineRoute({
 const revoke = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/allowances/{agent}/{tool}",
-  does: "Takes one back: from the next call on, a person is asked again.",
-  action: "decide",
+  summary: "Takes one back: from the next call on, a person is asked again.",
+  scope: "decide",
   async handle({ parts, caller, ref, params }) {
     const { agent = "", tool = "" } = params;
-    if (!(await revokeAllowance(parts, ref, { agent, tool, by: caller.user, from: caller.from })))
+    if (!(await revokeAllowance(parts, ref, { agent, tool, userId: caller.user, clientId: caller.from })))
       throw new RequestError("NOT_FOUND", "This was not approved for the rest of the session.");
     return { status: 204 };
   },

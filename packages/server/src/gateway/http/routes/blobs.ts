@@ -6,8 +6,8 @@ import { type Route, defineRoute } from "../route.ts";
 const get = defineRoute({
   method: "GET",
   path: "/blobs/{token}",
-  does: "What an address in a frame, in history or in a snapshot leads to.",
-  action: null,
+  summary: "What an address in a frame, in history or in a snapshot leads to.",
+  scope: null,
   async handle({ parts, params, headers }) {
     const { secrets, env } = parts;
     const { body, headers: safe } = await openBlob(parts, params["token"] ?? "", { secrets, now: env.now() });

@@ -13,8 +13,8 @@ const query = z.strictObject({
 export const eventRoutes = defineRoute({
   method: "GET",
   path: "/sessions/{session}/events",
-  does: "Follow a session as an event stream, from now or after the last event seen.",
-  action: "read",
+  summary: "Follow a session as an event stream, from now or after the last event seen.",
+  scope: "read",
   query,
   handle: async ({ parts, ref, query: { dialect, after, include_tool_tags }, headers }) => {
     const wish = {

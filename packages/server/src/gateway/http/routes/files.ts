@@ -12,15 +12,15 @@ const MAX_TYPE = 200;
 const upload = defineRoute({
   method: "POST",
   path: "/sessions/{session}/files",
-  does: "Takes the bytes of a file. One that broke off is sent again with the same `idempotency-key`.",
-  action: "write",
-  takesBytes: true,
-  creates: true,
+  summary: "Takes the bytes of a file. One that broke off is sent again with the same `idempotency-key`.",
+  scope: "write",
+  rawBody: true,
+  idempotent: true,
   query: z.strictObject({ name: z.string().min(1).max(300) }),
-  answer: restReplies.file,
+  responseSchema: restReplies.file,
   async handle({ parts, caller, ref, query, headers, bytes }) {
     const key = headers.get("idempotency-key");
-    const { uploadBytes, sessionUploadBytes } = parts.limits;
+    const { maxUploadBytes, maxSessionUploadBytes } = parts.limits;
     const uploaded = await uploadFile(
       parts,
       ref,
@@ -29,9 +29,9 @@ const upload = defineRoute({
         name: query.name,
         mediaType: (headers.get("content-type") ?? "").slice(0, MAX_TYPE),
         body: bytes,
-        by: caller.user,
+        userId: caller.user,
       },
-      { bytes: uploadBytes, sessionBytes: sessionUploadBytes },
+      { bytes: maxUploadBytes, sessionBytes: maxSessionUploadBytes },
     );
     const { id, url, name, mediaType, size } = uploaded;
     return { status: 201, json: { id, url, name, media_type: mediaType, size } };
@@ -45,8 +45,8 @@ function fileId(key: string): string {
 const get = defineRoute({
   method: "GET",
   path: "/sessions/{session}/files/{file}",
-  does: "Gives a file back as it came.",
-  action: "read",
+  summary: "Gives a file back as it came.",
+  scope: "read",
   async handle({ parts, ref, params }) {
     const file = await readUpload(parts, ref, params["file"] ?? "");
     if (file === null) throw new RequestError("NOT_FOUND", "This session has no such file.");

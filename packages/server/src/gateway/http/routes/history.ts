@@ -22,10 +22,10 @@ const page = z.strictObject({ before: pageBefore, limit: pageLimit(MAX_TURNS, US
 const history = defineRoute({
   method: "GET",
   path: "/sessions/{session}/history",
-  does: "A page of history, the newest first; subscribe after its `last_event_id`.",
-  action: "read",
+  summary: "A page of history, the newest first; subscribe after its `last_event_id`.",
+  scope: "read",
   query: page,
-  answer: restReplies.history,
+  responseSchema: restReplies.history,
   async handle({ parts, ref, query }) {
     const { state } = await readHandoffHistory(parts, ref, null);
     const { turns, next } = await readTurnPage(parts, ref, state, query);
@@ -43,10 +43,11 @@ const history = defineRoute({
 const getSnapshot = defineRoute({
   method: "GET",
   path: "/sessions/{session}/snapshot",
-  does: "The state as it is now, with its newest turns, for native clients; subscribe after its `event_id`.",
-  action: "read",
+  summary:
+    "The state as it is now, with its newest turns, for native clients; subscribe after its `event_id`.",
+  scope: "read",
   query: z.strictObject({ turns: pageLimit(MAX_TURNS, USUAL_TURNS) }),
-  answer: restReplies.snapshot,
+  responseSchema: restReplies.snapshot,
   async handle({ parts, ref, query }) {
     const { state: newest, cursor } = await readHistory(parts, ref, { turns: 1 });
     const state = await prependOlderTurns(parts, ref, newest, query);
@@ -63,10 +64,10 @@ const getSnapshot = defineRoute({
 const listTurns = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns",
-  does: "A page of turns as they are in snapshots; those before the oldest that a client has.",
-  action: "read",
+  summary: "A page of turns as they are in snapshots; those before the oldest that a client has.",
+  scope: "read",
   query: page,
-  answer: restReplies.turns,
+  responseSchema: restReplies.turns,
   async handle({ parts, ref, query }) {
     const { state } = await readHistory(parts, ref, { turns: 1 });
     const { turns, next } = await readTurnPage(parts, ref, state, query);
@@ -81,9 +82,9 @@ const listTurns = defineRoute({
 const getTurn = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns/{turn}",
-  does: "One turn.",
-  action: "read",
-  answer: restReplies.turn,
+  summary: "One turn.",
+  scope: "read",
+  responseSchema: restReplies.turn,
   async handle({ parts, ref, params }) {
     const turn = await readTurn(parts, ref, params["turn"] ?? "");
     if (turn === null) throw noTurn();
@@ -94,10 +95,11 @@ const getTurn = defineRoute({
 const endState = defineRoute({
   method: "GET",
   path: "/sessions/{session}/turns/{turn}/end-state",
-  does: "The end state of a turn's task, or of the sub-agent's that the call `task` started, with what the model read.",
-  action: "read",
+  summary:
+    "The end state of a turn's task, or of the sub-agent's that the call `task` started, with what the model read.",
+  scope: "read",
   query: z.strictObject({ task: z.string().min(1).max(256).exactOptional() }),
-  answer: restReplies.end_state,
+  responseSchema: restReplies.end_state,
   async handle({ parts, ref, params, query }) {
     const state = await readTurnResult(parts, ref, { turn: params["turn"] ?? "", ...query });
     if (state === null) throw noTurn();

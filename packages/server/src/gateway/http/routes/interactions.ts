@@ -15,14 +15,14 @@ const ONE = "/sessions/{session}/interactions/{interaction}";
 const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/interactions",
-  does: "What people were asked, the oldest first; with `status=pending` only what waits.",
-  action: "read",
+  summary: "What people were asked, the oldest first; with `status=pending` only what waits.",
+  scope: "read",
   query: z.strictObject({
     status: z.literal("pending").exactOptional(),
     after: pageBefore,
     limit: pageLimit(MAX_LISTED - 1, USUAL_LISTED),
   }),
-  answer: restReplies.interactions,
+  responseSchema: restReplies.interactions,
   async handle({ parts, ref, query }) {
     const { status, after, limit } = query;
     const found = await parts.store.interactions.list(ref, {
@@ -41,74 +41,74 @@ const list = defineRoute({
 const get = defineRoute({
   method: "GET",
   path: ONE,
-  does: "One of them, by its key, and how it came to what it is.",
-  action: "read",
-  answer: restReplies.decided,
+  summary: "One of them, by its key, and how it came to what it is.",
+  scope: "read",
+  responseSchema: restReplies.decided,
   handle: asItIsNow,
 });
 
 const decide = defineRoute({
   method: "POST",
   path: `${ONE}/decide`,
-  does: "Approves a call, with other arguments or for good, or rejects it.",
-  action: "decide",
+  summary: "Approves a call, with other arguments or for good, or rejects it.",
+  scope: "decide",
   body: restBodies.decide,
-  answer: restReplies.decided,
+  responseSchema: restReplies.decided,
   handle: (call) => done(call, { type: "decide", ...call.body, ...keyOf(call) }),
 });
 
 const answer = defineRoute({
   method: "POST",
   path: `${ONE}/answer`,
-  does: "Answers a question.",
-  action: "decide",
+  summary: "Answers a question.",
+  scope: "decide",
   body: restBodies.answer,
-  answer: restReplies.decided,
+  responseSchema: restReplies.decided,
   handle: (call) => done(call, { type: "answer", ...call.body, ...keyOf(call) }),
 });
 
 const dismiss = defineRoute({
   method: "POST",
   path: `${ONE}/dismiss`,
-  does: "Leaves a question unanswered; the turn goes on without.",
-  action: "decide",
+  summary: "Leaves a question unanswered; the turn goes on without.",
+  scope: "decide",
   body: restBodies.dismiss,
-  answer: restReplies.decided,
+  responseSchema: restReplies.decided,
   handle: (call) => done(call, { type: "dismiss", ...call.body, ...keyOf(call) }),
 });
 
 const submit = defineRoute({
   method: "POST",
   path: `${ONE}/submit`,
-  does: "Submits a form. The next turn goes on from it, unless `go_on` is false.",
-  action: "decide",
+  summary: "Submits a form. The next turn goes on from it, unless `go_on` is false.",
+  scope: "decide",
   body: restBodies.submit,
-  answer: restReplies.decided,
+  responseSchema: restReplies.decided,
   handle(call) {
     const { go_on: goOn, ...body } = call.body;
-    return done(call, { type: "submit", ...body, ...formOf(call) }, { goOn });
+    return done(call, { type: "submit", ...body, ...formOf(call) }, { startNextTurn: goOn });
   },
 });
 
 const decline = defineRoute({
   method: "POST",
   path: `${ONE}/decline`,
-  does: "Declines a form. The next turn goes on without it, unless `go_on` is false.",
-  action: "decide",
+  summary: "Declines a form. The next turn goes on without it, unless `go_on` is false.",
+  scope: "decide",
   body: restBodies.decline,
-  answer: restReplies.decided,
+  responseSchema: restReplies.decided,
   handle(call) {
     const { go_on: goOn, ...body } = call.body;
-    return done(call, { type: "decline", ...body, ...formOf(call) }, { goOn });
+    return done(call, { type: "decline", ...body, ...formOf(call) }, { startNextTurn: goOn });
   },
 });
 
 const getDraft = defineRoute({
   method: "GET",
   path: `${ONE}/draft`,
-  does: "What was filled into a form so far.",
-  action: "read",
-  answer: restReplies.draft,
+  summary: "What was filled into a form so far.",
+  scope: "read",
+  responseSchema: restReplies.draft,
   async handle(call) {
     const { parts, ref } = call;
     return draftAnswer(await readFormDraft(parts, ref, nameOf(call)));
@@ -118,10 +118,10 @@ const getDraft = defineRoute({
 const putDraft = defineRoute({
   method: "PUT",
   path: `${ONE}/draft`,
-  does: "Keeps what was filled into a form so far. The last one counts.",
-  action: "decide",
+  summary: "Keeps what was filled into a form so far. The last one counts.",
+  scope: "decide",
   body: restBodies.save_draft,
-  answer: restReplies.draft,
+  responseSchema: restReplies.draft,
   async handle(call) {
     const { parts, ref, body } = call;
     return draftAnswer(await saveFormDraft(parts, ref, { form: nameOf(call), values: body.values }));

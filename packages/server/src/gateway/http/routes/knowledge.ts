@@ -12,9 +12,9 @@ const USUAL_OBJECTS = 50;
 const bases = defineRoute({
   method: "GET",
   path: "/knowledge",
-  does: "The knowledge bases, and how many objects each has.",
-  action: "knowledge",
-  answer: restReplies.bases,
+  summary: "The knowledge bases, and how many objects each has.",
+  scope: "knowledge",
+  responseSchema: restReplies.bases,
   handle: async ({ parts, caller }) => ({
     status: 200,
     json: { bases: await parts.store.knowledge.bases(caller.tenant) },
@@ -24,13 +24,13 @@ const bases = defineRoute({
 const objects = defineRoute({
   method: "GET",
   path: "/knowledge/{base}/objects",
-  does: "A page of a base, by id.",
-  action: "knowledge",
+  summary: "A page of a base, by id.",
+  scope: "knowledge",
   query: z.strictObject({
     after: z.string().min(1).max(256).exactOptional(),
     limit: pageLimit(MAX_PAGE - 1, USUAL_OBJECTS),
   }),
-  answer: restReplies.objects,
+  responseSchema: restReplies.objects,
   async handle({ parts, caller, params, query }) {
     const { after, limit } = query;
     const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
@@ -58,11 +58,11 @@ const objects = defineRoute({
 const bringIn = defineRoute({
   method: "POST",
   path: "/knowledge/{base}/objects",
-  does: "Brings texts into a base. What is there as it is stays; with `prune` the rest of the base goes.",
-  action: "knowledge",
-  creates: true,
+  summary: "Brings texts into a base. What is there as it is stays; with `prune` the rest of the base goes.",
+  scope: "knowledge",
+  idempotent: true,
   body: restBodies.import_knowledge,
-  answer: restReplies.imported,
+  responseSchema: restReplies.imported,
   async handle({ parts, caller, params, body }) {
     const files = body.objects.map(({ text, media_type, ...file }) => {
       // It came as a text, so that is what it is unless it says more.
@@ -79,8 +79,8 @@ const bringIn = defineRoute({
 const remove = defineRoute({
   method: "DELETE",
   path: "/knowledge/{base}/objects/{object}",
-  does: "Takes one object out.",
-  action: "knowledge",
+  summary: "Takes one object out.",
+  scope: "knowledge",
   async handle({ parts, caller, params }) {
     const { base = "", object = "" } = params;
     if (!(await parts.store.knowledge.remove(caller.tenant, base, object)))
@@ -92,9 +92,9 @@ const remove = defineRoute({
 const removeBase = defineRoute({
   method: "DELETE",
   path: "/knowledge/{base}",
-  does: "Takes a whole base out.",
-  action: "knowledge",
-  answer: restReplies.removed,
+  summary: "Takes a whole base out.",
+  scope: "knowledge",
+  responseSchema: restReplies.removed,
   handle: async ({ parts, caller, params }) => ({
     status: 200,
     json: { removed: await parts.store.knowledge.removeBase(caller.tenant, params["base"] ?? "") },

@@ -8,9 +8,9 @@ import { type Route, defineRoute } from "../route.ts";
 const list = defineRoute({
   method: "GET",
   path: "/memories",
-  does: "What is remembered of the caller: pinned ones first, then the last changed first.",
-  action: "read",
-  answer: restReplies.memories,
+  summary: "What is remembered of the caller: pinned ones first, then the last changed first.",
+  scope: "read",
+  responseSchema: restReplies.memories,
   handle: async ({ parts, caller }) => ({
     status: 200,
     json: { memories: (await listMemories(parts, caller)).map(memoryJson) },
@@ -20,10 +20,10 @@ const list = defineRoute({
 const edit = defineRoute({
   method: "PATCH",
   path: "/memories/{memory}",
-  does: "Changes one, or pins it.",
-  action: "write",
+  summary: "Changes one, or pins it.",
+  scope: "write",
   body: restBodies.edit_memory,
-  answer: restReplies.memory,
+  responseSchema: restReplies.memory,
   handle: async ({ parts, caller, params, body }) => ({
     status: 200,
     json: { memory: memoryJson(await editMemory(parts, caller, params["memory"] ?? "", body)) },
@@ -33,8 +33,8 @@ const edit = defineRoute({
 const erase = defineRoute({
   method: "DELETE",
   path: "/memories/{memory}",
-  does: "Forgets one.",
-  action: "write",
+  summary: "Forgets one.",
+  scope: "write",
   async handle({ parts, caller, params }) {
     if (!(await eraseMemory(parts, caller, params["memory"] ?? "")))
       throw new RequestError("NOT_FOUND", "This is not remembered, or not of you.");
@@ -45,9 +45,9 @@ const erase = defineRoute({
 const eraseAll = defineRoute({
   method: "DELETE",
   path: "/memories",
-  does: "Forgets everything that is remembered of the caller.",
-  action: "write",
-  answer: restReplies.removed,
+  summary: "Forgets everything that is remembered of the caller.",
+  scope: "write",
+  responseSchema: restReplies.removed,
   handle: async ({ parts, caller }) => ({
     status: 200,
     json: { removed: await eraseMemories(parts, caller) },

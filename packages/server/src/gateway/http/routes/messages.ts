@@ -15,9 +15,9 @@ const PATH = "/sessions/{session}/messages";
 export const messageRoutes = defineRoute({
   method: "POST",
   path: PATH,
-  does: "Send a message; the answer comes as an event stream, or whole once it is there.",
-  action: "write",
-  creates: "itself",
+  summary: "Send a message; the answer comes as an event stream, or whole once it is there.",
+  scope: "write",
+  idempotent: "itself",
   body: postMessage,
   handle: async (call: RouteContext<PostMessage, unknown>): Promise<RouteResult> => {
     const { parts, ref, body, signal } = call;
@@ -87,7 +87,7 @@ async function send(
 
 function answerTo({ feeds }: GatewayContext, ref: SessionRef, message: string): ResolveStart {
   return async (signal) => {
-    const { turn, before } = await feeds.turnOf(ref, message, signal);
-    return { after: before, until: turn };
+    const { turn, before } = await feeds.waitForTurnStart(ref, message, signal);
+    return { after: before, untilTurnEnd: turn };
   };
 }

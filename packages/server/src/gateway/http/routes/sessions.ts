@@ -32,9 +32,9 @@ export function toSessionJson(session: Session) {
 const create = defineRoute({
   method: "POST",
   path: "/sessions",
-  does: "Makes a session. With an id of the caller's own, a repeat gives the same one.",
-  action: "write",
-  creates: true,
+  summary: "Makes a session. With an id of the caller's own, a repeat gives the same one.",
+  scope: "write",
+  idempotent: true,
   body: z.strictObject({ session_id: sessionId.exactOptional(), title: title.exactOptional() }),
   async handle({ parts, caller, body, newId }) {
     const wish = {
@@ -49,8 +49,8 @@ const create = defineRoute({
 const list = defineRoute({
   method: "GET",
   path: "/sessions",
-  does: "The caller's sessions, the last used first.",
-  action: "read",
+  summary: "The caller's sessions, the last used first.",
+  scope: "read",
   query: z.strictObject({
     limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(DEFAULT_PAGE),
     before: z.string().max(1_000).exactOptional(),
@@ -64,8 +64,8 @@ const list = defineRoute({
 const get = defineRoute({
   method: "GET",
   path: "/sessions/{session}",
-  does: "One session.",
-  action: "read",
+  summary: "One session.",
+  scope: "read",
   async handle({ parts, caller, ref }) {
     const session = await parts.store.sessions.get(caller, ref.session);
     if (session === null) throw new RequestError("NOT_FOUND", "The session is gone.");
@@ -76,8 +76,8 @@ const get = defineRoute({
 const rename = defineRoute({
   method: "PATCH",
   path: "/sessions/{session}",
-  does: "Gives a session another title. Whoever looks at it sees it change.",
-  action: "write",
+  summary: "Gives a session another title. Whoever looks at it sees it change.",
+  scope: "write",
   body: z.strictObject({ title }),
   async handle({ parts, caller, ref, body }) {
     return {
@@ -90,8 +90,8 @@ const rename = defineRoute({
 const remove = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}",
-  does: "Erases a session and everything in it, for good.",
-  action: "write",
+  summary: "Erases a session and everything in it, for good.",
+  scope: "write",
   async handle({ parts, ref }) {
     await eraseSession(parts, ref);
     return { status: 204 };

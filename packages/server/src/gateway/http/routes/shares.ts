@@ -32,9 +32,9 @@ function noShare(): RequestError {
 const create = defineRoute({
   method: "POST",
   path: "/sessions/{session}/shares",
-  does: "Shares a session as it is now. What comes later is not in it.",
-  action: "share",
-  creates: true,
+  summary: "Shares a session as it is now. What comes later is not in it.",
+  scope: "share",
+  idempotent: true,
   body: z.strictObject({}),
   async handle({ parts, caller, ref, newId }) {
     // A share reaches as far as the archive does.
@@ -63,8 +63,8 @@ async function shareOnce(
 const list = defineRoute({
   method: "GET",
   path: "/sessions/{session}/shares",
-  does: "The shares of a session that are open.",
-  action: "share",
+  summary: "The shares of a session that are open.",
+  scope: "share",
   async handle({ parts, caller, ref }) {
     const shares = await parts.store.shares.list(caller, ref.session);
     return { status: 200, json: { shares: shares.map((share) => shareJson(share, parts.secrets[0])) } };
@@ -74,8 +74,8 @@ const list = defineRoute({
 const revoke = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/shares/{share}",
-  does: "Closes a share, by its `share_id`: its link shows nothing from now on.",
-  action: "share",
+  summary: "Closes a share, by its `share_id`: its link shows nothing from now on.",
+  scope: "share",
   async handle({ parts, caller, ref, params }) {
     const { shares } = parts.store;
     const share = (await shares.list(caller, ref.session)).find(({ id }) => id === params["share"]);
@@ -87,8 +87,8 @@ const revoke = defineRoute({
 const read = defineRoute({
   method: "GET",
   path: "/shares/{token}",
-  does: "What a link shows: a snapshot of the session as it was shared. The link is all that is needed.",
-  action: null,
+  summary: "What a link shows: a snapshot of the session as it was shared. The link is all that is needed.",
+  scope: null,
   query: z.strictObject({ turns: pageLimit(MAX_TURNS, USUAL_TURNS) }),
   async handle({ parts, params, query }) {
     const token = params["token"] ?? "";
@@ -96,7 +96,7 @@ const read = defineRoute({
     // Asked by everybody: a link that was closed a moment ago shows nothing, whoever else is still being shown it.
     if (id === null || (await parts.store.shares.find(id)) === null) throw noShare();
     const ask = JSON.stringify([token, query.turns]);
-    const jsonText = await askedOf(parts.store).ask(ask, () => shownBy(parts, token, query.turns));
+    const jsonText = await askedOf(parts.store).run(ask, () => shownBy(parts, token, query.turns));
     if (jsonText === null) throw noShare();
     return { status: 200, jsonText };
   },
@@ -127,9 +127,9 @@ async function shownBy(
 const fork = defineRoute({
   method: "POST",
   path: "/shares/{token}/fork",
-  does: "Makes a session of the caller's own from a share of their tenant.",
-  action: "write",
-  creates: true,
+  summary: "Makes a session of the caller's own from a share of their tenant.",
+  scope: "write",
+  idempotent: true,
   body: z.strictObject({}),
   async handle({ parts, caller, params, newId }) {
     const share = readShareToken(params["token"] ?? "", parts.secrets);

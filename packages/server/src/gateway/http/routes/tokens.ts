@@ -12,8 +12,8 @@ const MAX_TOKEN_SECONDS = 24 * 60 * 60;
 const createToken = defineRoute({
   method: "POST",
   path: "/tokens",
-  does: "Makes a token for one person, to be handed to their browser or app.",
-  action: "tokens",
+  summary: "Makes a token for one person, to be handed to their browser or app.",
+  scope: "tokens",
   body: z.strictObject({
     user_id: z.string().refine(isId, "must have 1 to 256 characters"),
     scopes: z.array(z.enum(TOKEN_SCOPES)).min(1).exactOptional(),
@@ -26,7 +26,7 @@ const createToken = defineRoute({
     if (own.length === 0 || (body.scopes !== undefined && own.length < scopes.length))
       throw new RequestError("FORBIDDEN", "A token can't do more than the key that makes it.");
     const now = env.now();
-    const expiresAt = Math.floor((now + (body.seconds ?? limits.tokenMs / 1_000) * 1_000) / 1_000) * 1_000;
+    const expiresAt = Math.floor((now + (body.seconds ?? limits.tokenTtlMs / 1_000) * 1_000) / 1_000) * 1_000;
     const { tenant, key } = caller;
     const token = await signToken(
       { tenant, user: body.user_id, key, scopes: own, expiresAt },
@@ -40,13 +40,14 @@ const createToken = defineRoute({
 const createTicket = defineRoute({
   method: "POST",
   path: "/tickets",
-  does: "Makes a ticket for one socket: what a page puts into the address, since it can send no headers. `now` is the server's time.",
-  action: "read",
+  summary:
+    "Makes a ticket for one socket: what a page puts into the address, since it can send no headers. `now` is the server's time.",
+  scope: "read",
   body: z.strictObject({}),
   async handle({ parts, caller }) {
     const { env, limits, secrets } = parts;
     const now = env.now();
-    const goodUntil = now + limits.ticketMs;
+    const goodUntil = now + limits.ticketTtlMs;
     const ticket = issueTicket(caller, { id: env.id(), goodUntil }, secrets[0]);
     return { status: 201, json: { ticket, expires_at: goodUntil, now } };
   },

@@ -11,18 +11,18 @@ import { type RouteResult, type GatewayContext, type Route, defineRoute } from "
 const stop = defineRoute({
   method: "POST",
   path: "/sessions/{session}/stop",
-  does: "Stops the turn that runs. The receipt says whether there was one.",
-  action: "write",
-  answer: restReplies.stop,
+  summary: "Stops the turn that runs. The receipt says whether there was one.",
+  scope: "write",
+  responseSchema: restReplies.stop,
   handle: ({ parts, caller, ref }) => stopped(parts, caller, ref),
 });
 
 const stopOne = defineRoute({
   method: "POST",
   path: "/sessions/{session}/turns/{turn}/stop",
-  does: "Stops this turn, if it is the one that runs.",
-  action: "write",
-  answer: restReplies.stop,
+  summary: "Stops this turn, if it is the one that runs.",
+  scope: "write",
+  responseSchema: restReplies.stop,
   handle: ({ parts, caller, ref, params }) => stopped(parts, caller, ref, { turn: params["turn"] ?? "" }),
 });
 
@@ -32,17 +32,17 @@ async function stopped(
   ref: SessionRef,
   wish: StopTurnOptions = {},
 ): Promise<RouteResult> {
-  const { receipt, turn } = await stopTurn(parts, ref, { by: caller.user, ...wish });
+  const { receipt, turn } = await stopTurn(parts, ref, { userId: caller.user, ...wish });
   return { status: receipt === "over" ? 200 : 202, json: { receipt, turn_id: turn } };
 }
 
 const retry = defineRoute({
   method: "POST",
   path: "/sessions/{session}/turns/{turn}/retry",
-  does: "Tries the last turn again, if it failed in a way that allows it or was stopped.",
-  action: "write",
-  creates: true,
-  answer: restReplies.retry,
+  summary: "Tries the last turn again, if it failed in a way that allows it or was stopped.",
+  scope: "write",
+  idempotent: true,
+  responseSchema: restReplies.retry,
   async handle({ parts, ref, params, newId }) {
     const { receipt, turn } = await retryTurn(parts, ref, params["turn"] ?? "", { id: newId });
     return { status: receipt === "busy" ? 200 : 202, json: { receipt, turn_id: turn } };
@@ -52,8 +52,8 @@ const retry = defineRoute({
 const withdraw = defineRoute({
   method: "DELETE",
   path: "/sessions/{session}/messages/{message}",
-  does: "Takes back a message that waits, by its `user_message_id`.",
-  action: "write",
+  summary: "Takes back a message that waits, by its `user_message_id`.",
+  scope: "write",
   async handle({ parts, ref, params }) {
     if (!(await withdrawMessage(parts, ref, params["message"] ?? "")))
       throw new RequestError(

@@ -11,18 +11,18 @@ import { withTimeout } from "./with-timeout.ts";
 
 export class RedisConnection {
   /** Redis's replication id as of the opening. */
-  readonly timeline: string;
+  readonly replicationId: string;
   /** Fulfilled once the connection is gone. */
   readonly ended: Promise<void>;
   readonly #client: RedisClient;
   readonly #subscriptions: ShardedSubscriptions;
-  readonly #answer: { readonly ms: number; readonly lacking: string };
+  readonly #answer: { readonly ms: number; readonly message: string };
 
   private constructor(client: RedisClient, timeline: string, ended: Promise<void>, patienceMs: number) {
     this.#client = client;
     this.#subscriptions = new ShardedSubscriptions(client);
-    this.#answer = { ms: patienceMs, lacking: "No answer" };
-    this.timeline = timeline;
+    this.#answer = { ms: patienceMs, message: "No answer" };
+    this.replicationId = timeline;
     this.ended = ended;
   }
 
@@ -48,7 +48,7 @@ export class RedisConnection {
     signal?.addEventListener("abort", giveUp, { once: true });
     try {
       signal?.throwIfAborted();
-      const timeline = await withTimeout(prepare(client), { ms: patienceMs, lacking: "No connection" });
+      const timeline = await withTimeout(prepare(client), { ms: patienceMs, message: "No connection" });
       client.ref();
       return new RedisConnection(client, timeline, ended, patienceMs);
     } catch (error) {
@@ -64,7 +64,7 @@ export class RedisConnection {
   }
 
   /** Sends commands so that nothing comes between them. */
-  async together(commands: readonly (readonly string[])[]): Promise<unknown[]> {
+  async multi(commands: readonly (readonly string[])[]): Promise<unknown[]> {
     const multi = this.#client.multi();
     for (const command of commands) multi.addCommand([...command]);
     return multi.exec();
@@ -90,11 +90,11 @@ export class RedisConnection {
   }
 
   /** Whether it is still the server it was, alive, and tells us what we subscribed to. Ends the connection if not. */
-  async check(): Promise<void> {
+  async healthCheck(): Promise<void> {
     try {
       const answers = Promise.all([this.send(["INFO", "replication"]), this.#subscriptions.isIntact()]);
       const [info, isIntact] = await withTimeout(answers, this.#answer);
-      if (isIntact && readTimeline(String(info)) === this.timeline) return;
+      if (isIntact && readTimeline(String(info)) === this.replicationId) return;
     } catch {
       // Ended below, as it would be for another timeline.
     }

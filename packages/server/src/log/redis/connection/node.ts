@@ -24,12 +24,12 @@ export interface NodeEvents {
   /** Nothing is subscribed over it yet. */
   newsOpened(node: RedisNode, link: RedisConnection): void;
   newsLost(link: RedisConnection): void;
-  heard(link: RedisConnection, channel: string, message: string): void;
+  onMessage(link: RedisConnection, channel: string, message: string): void;
   /** The server no longer serves the channel. */
-  moved(link: RedisConnection, channel: string): void;
-  wiped(node: RedisNode): void;
+  onMoved(link: RedisConnection, channel: string): void;
+  onDataLoss(node: RedisNode): void;
   /** It can't be reached, or sends us away: perhaps others do its work by now. */
-  doubted(): void;
+  onTopologyDoubt(): void;
 }
 
 export class RedisNode {
@@ -49,29 +49,29 @@ export class RedisNode {
     const { outages } = options;
     const address = addressOf(options.url);
     this.#address = address;
-    outages.sought(address);
+    outages.connecting(address);
     this.#commands = new ReconnectingConnection(options, {
       opened: (link) => {
-        outages.reached(address);
+        outages.connected(address);
         // Sent ahead of every command: who has read something must not miss a wipe before the first beat.
         void this.#feelPulse(link);
       },
-      lost: () => outages.sought(address),
+      lost: () => outages.connecting(address),
       failed: (error) => {
         outages.failed(address, error);
-        events.doubted();
+        events.onTopologyDoubt();
       },
     });
     this.#news = new ReconnectingConnection(options, {
       opened: (link) => {
         link.report({
-          heard: (channel, message) => events.heard(link, channel, message),
-          moved: (channel) => events.moved(link, channel),
+          onMessage: (channel, message) => events.onMessage(link, channel, message),
+          moved: (channel) => events.onMoved(link, channel),
         });
         events.newsOpened(this, link);
       },
       lost: (link) => events.newsLost(link),
-      failed: () => events.doubted(),
+      failed: () => events.onTopologyDoubt(),
     });
     this.#schedulePulse();
   }
@@ -82,7 +82,7 @@ export class RedisNode {
   }
 
   /** The present connection for news. */
-  get news(): RedisConnection | null {
+  get pubSub(): RedisConnection | null {
     return this.#news.link;
   }
 
@@ -91,17 +91,17 @@ export class RedisNode {
     try {
       return await this.#commands.linked(this.#options.waitMs);
     } catch (error) {
-      this.#events.doubted();
+      this.#events.onTopologyDoubt();
       throw error;
     }
   }
 
-  get pulseKey(): string | null {
+  get sentinelKey(): string | null {
     return this.#pulseKey;
   }
 
   /** A key of this server's own that is there as long as its data are; null while it keeps no key at all. */
-  set pulseKey(key: string | null) {
+  set sentinelKey(key: string | null) {
     if (key === this.#pulseKey) return;
     this.#pulseKey = key;
     // The old key may have been out of sight for a while, and a wipe with it: whatever is found counts as one.
@@ -128,7 +128,7 @@ export class RedisNode {
 
   async #beat(): Promise<void> {
     const { link } = this;
-    await Promise.all([link?.check(), this.news?.check()]);
+    await Promise.all([link?.healthCheck(), this.pubSub?.healthCheck()]);
     if (link !== null) await this.#feelPulse(link);
   }
 
@@ -143,10 +143,10 @@ export class RedisNode {
       if (key !== this.#pulseKey) return;
       const isWiped = this.#pulse !== null && found !== this.#pulse;
       this.#pulse = typeof found === "string" ? found : token;
-      if (isWiped) this.#events.wiped(this);
+      if (isWiped) this.#events.onDataLoss(this);
     } catch (error) {
       // A connection that is gone is replaced, and tells by itself.
-      if (error instanceof ErrorReply && error.message.startsWith("MOVED")) this.#events.doubted();
+      if (error instanceof ErrorReply && error.message.startsWith("MOVED")) this.#events.onTopologyDoubt();
     }
   }
 }

@@ -33,7 +33,7 @@ export class OutageMonitor {
   }
 
   /** There is no connection to it, and one is sought. */
-  sought(address: string): void {
+  connecting(address: string): void {
     this.#since.set(address, this.#now());
   }
 
@@ -45,7 +45,7 @@ export class OutageMonitor {
     for (const listener of this.#listeners) listener(error);
   }
 
-  reached(address: string): void {
+  connected(address: string): void {
     this.answered();
     this.forget(address);
   }

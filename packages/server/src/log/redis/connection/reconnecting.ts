@@ -39,7 +39,7 @@ export class ReconnectingConnection {
   async linked(waitMs: number): Promise<RedisConnection> {
     if (this.#closing.signal.aborted) throw closed();
     if (this.#link !== null) return this.#link;
-    return withTimeout(this.#next.promise, { ms: waitMs, lacking: "No connection", hold: true });
+    return withTimeout(this.#next.promise, { ms: waitMs, message: "No connection", keepAlive: true });
   }
 
   close(): void {

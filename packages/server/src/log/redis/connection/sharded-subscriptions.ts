@@ -8,7 +8,7 @@
 import type { RedisClient } from "./client.ts";
 
 export interface ShardedSubscriptionEvents {
-  heard(channel: string, message: string): void;
+  onMessage(channel: string, message: string): void;
   /** The server says that the channel is no longer its business. */
   moved(channel: string): void;
 }
@@ -21,7 +21,7 @@ export class ShardedSubscriptions {
   /** How often it went otherwise. */
   #surprises = 0;
   #answered: Promise<unknown> | null = null;
-  #events: ShardedSubscriptionEvents = { heard: () => undefined, moved: () => undefined };
+  #events: ShardedSubscriptionEvents = { onMessage: () => undefined, moved: () => undefined };
 
   constructor(client: RedisClient) {
     this.#client = client;
@@ -67,7 +67,7 @@ export class ShardedSubscriptions {
     return held === undefined || surprises !== this.#surprises || Number(held) === size;
   }
 
-  readonly #hear = (message: string, channel: string): void => this.#events.heard(channel, message);
+  readonly #hear = (message: string, channel: string): void => this.#events.onMessage(channel, message);
 
   /** The library mistakes a second command for a channel while the first one is under way. */
   #inTurn(channel: string, work: () => Promise<void>): Promise<void> {

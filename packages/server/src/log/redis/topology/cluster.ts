@@ -125,7 +125,7 @@ export class ClusterTopology implements RedisTopology {
     this.#slots = found.map((address, slot) => address ?? before[slot] ?? anybody);
     const inUse = new Set(this.#slots);
     for (const address of inUse) this.#see(address);
-    this.#channels.place();
+    this.#channels.rebalance();
     for (const [address, node] of this.#nodes) {
       if (inUse.has(address) || (this.#expected.get(address) ?? 0) > performance.now()) continue;
       this.#expected.delete(address);
@@ -138,8 +138,8 @@ export class ClusterTopology implements RedisTopology {
   #see(address: string): void {
     const node = this.#node(address);
     const isOwn = (key: string) => this.#slots[slotOf(key)] === address;
-    if (node.pulseKey !== null && isOwn(node.pulseKey)) return;
-    node.pulseKey = this.#findKey(isOwn);
+    if (node.sentinelKey !== null && isOwn(node.sentinelKey)) return;
+    node.sentinelKey = this.#findKey(isOwn);
   }
 
   #findKey(isOwn: (key: string) => boolean): string | null {

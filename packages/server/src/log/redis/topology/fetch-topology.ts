@@ -61,7 +61,7 @@ async function ask(link: RedisConnection, host: string, patienceMs: number): Pro
     // It only helps where servers disagree; who may not ask it does without.
     link.send(["CLUSTER", "NODES"]).catch(() => null),
   ]);
-  const [slots, nodes] = await withTimeout(asked, { ms: patienceMs, lacking: "No answer" });
+  const [slots, nodes] = await withTimeout(asked, { ms: patienceMs, message: "No answer" });
   return parseTopologyView(slots, nodes, host);
 }
 

@@ -13,7 +13,7 @@ export function singleServer(url: string, settings: TopologySettings): RedisTopo
     waitMs: settings.waitMs,
   });
   const node: RedisNode = new RedisNode({ ...settings, url }, channels);
-  node.pulseKey = `${settings.prefix}:pulse`;
+  node.sentinelKey = `${settings.prefix}:pulse`;
   return {
     nodeFor: () => node,
     nodeAt: () => node,

@@ -48,7 +48,7 @@ export class SubscriptionManager implements NodeEvents {
   }
 
   /** Takes every channel to the server that keeps it by now. */
-  place(): void {
+  rebalance(): void {
     for (const channel of this.#channels.values()) {
       const owner = this.#options.nodeFor(channel.name);
       if (owner === channel.node) continue;
@@ -79,26 +79,26 @@ export class SubscriptionManager implements NodeEvents {
     }
   }
 
-  heard(link: RedisConnection, name: string, message: string): void {
+  onMessage(link: RedisConnection, name: string, message: string): void {
     const channel = this.#channels.get(name);
     if (channel?.link !== link) return;
     notifyListeners(channel, readOrDoubt(message));
   }
 
-  moved(link: RedisConnection, name: string): void {
-    this.doubted();
+  onMoved(link: RedisConnection, name: string): void {
+    this.onTopologyDoubt();
     const channel = this.#channels.get(name);
     if (channel?.link !== link) return;
     channel.link = null;
     this.#tryLater(channel);
   }
 
-  wiped(node: RedisNode): void {
+  onDataLoss(node: RedisNode): void {
     for (const channel of this.#channels.values())
       if (channel.node === node) notifyListeners(channel, SUSPECT);
   }
 
-  doubted(): void {
+  onTopologyDoubt(): void {
     if (!this.#isClosed) this.#options.doubted();
   }
 
@@ -122,7 +122,7 @@ export class SubscriptionManager implements NodeEvents {
         }
         const detail = `Not subscribed in ${waitMs} ms`;
         reject(new LogError("UNAVAILABLE", { detail, cause: channel.failure }));
-        this.doubted();
+        this.onTopologyDoubt();
         this.#letGoSoon(channel);
       };
       const timer = setTimeout(settle, waitMs);
@@ -133,7 +133,7 @@ export class SubscriptionManager implements NodeEvents {
 
   /** Without a connection there is nothing to do: the next one to open comes back here. */
   #try(channel: Channel): void {
-    const link = channel.node.news;
+    const link = channel.node.pubSub;
     if (link === null || channel.link !== null || channel.attempt !== null) return;
     clearTimer(channel.retry);
     channel.retry = null;
@@ -159,7 +159,7 @@ export class SubscriptionManager implements NodeEvents {
     if (channel.attempt !== attempt) return;
     channel.attempt = null;
     channel.failure = error;
-    this.doubted();
+    this.onTopologyDoubt();
     this.#tryLater(channel);
   }
 
