@@ -269,7 +269,7 @@ describe("on the log of PROTOCOL.md", () => {
     } as const;
     const turn = fold(state, { ...stop, type: "notice.stopped", text: "" }).turns.last();
     expect([turn?.open, turn?.half_shown]).toEqual([0, 0]);
-    expect(turn?.items.at(0)).toMatchObject({
+    expect(turn?.items.get(0)).toMatchObject({
       kind: "files",
       aborted: true,
       status: "failed",
@@ -279,7 +279,7 @@ describe("on the log of PROTOCOL.md", () => {
 
   test("F11 a void block keeps its place and its number", () => {
     const { index } = log.find((event) => "block" in event && event.block === "b12") as { index: number };
-    const item = whole.turns.at(0)?.items.at(index);
+    const item = whole.turns.get(0)?.items.get(index);
     expect(item).toMatchObject({ kind: "superseded", was: "text", id: "b12", index });
   });
 

@@ -14,7 +14,9 @@ export function readBannedWords(glossary: string): ReadonlySet<string> {
     ...rows(terms).map((cells) => cells.at(-1) ?? ""),
     ...rows(avoid).map((cells) => cells[0] ?? ""),
   ];
-  return new Set(cells.flatMap((cell) => [...cell.matchAll(/`([a-z]+)`/g)].map(([, word]) => word as string)));
+  return new Set(
+    cells.flatMap((cell) => [...cell.matchAll(/`([a-z]+)`/g)].map(([, word]) => word as string)),
+  );
 }
 
 function rows(markdown: string): string[][] {
@@ -67,7 +69,9 @@ function isDeclared(node: ts.Identifier | ts.PrivateIdentifier): boolean {
   if (ts.isImportSpecifier(parent)) return parent.propertyName !== undefined && parent.name === node;
   if (ts.isBindingElement(parent)) return parent.name === node;
   if (ts.isShorthandPropertyAssignment(parent) || ts.isExportSpecifier(parent)) return false;
-  return (ts.isDeclarationStatement(parent) || hasName(parent)) && (parent as { name?: ts.Node }).name === node;
+  return (
+    (ts.isDeclarationStatement(parent) || hasName(parent)) && (parent as { name?: ts.Node }).name === node
+  );
 }
 
 function hasName(node: ts.Node): boolean {

@@ -102,7 +102,7 @@ export class PageHands implements Hands<string> {
     return await this.#scene.stage.until(
       ref,
       this.patienceMs,
-      ({ turns }) => turns.at(0)?.message?.id ?? null,
+      ({ turns }) => turns.get(0)?.message?.id ?? null,
     );
   }
 

@@ -77,7 +77,7 @@ test("an event that changes nothing shares everything, and one that does shares 
       expect(fold(next, event)).toBe(next);
       const turn = "turn" in event ? event.turn : null;
       for (const [slot, before] of state.turns.toArray().entries()) {
-        if (before.id !== turn && event.type !== "turn.start") expect(next.turns.at(slot)).toBe(before);
+        if (before.id !== turn && event.type !== "turn.start") expect(next.turns.get(slot)).toBe(before);
       }
       if ("block" in event && state.turns.length === next.turns.length) {
         const items = state.turns.last()?.items.toArray() ?? [];

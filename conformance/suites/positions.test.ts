@@ -155,6 +155,6 @@ describe("the states of a payment", () => {
     log.add({ type: "payment.update", ...on, version: 2, status: "succeeded" });
     log.add({ type: "payment.update", ...on, version: 1, status: "processing" });
     log.add({ type: "payment.update", ...on, version: 3, status: "processing" });
-    expect(log.state.turns.last()?.items.at(0)).toMatchObject({ status: "succeeded", version: 2 });
+    expect(log.state.turns.last()?.items.get(0)).toMatchObject({ status: "succeeded", version: 2 });
   });
 });

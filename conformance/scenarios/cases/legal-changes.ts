@@ -216,7 +216,7 @@ function voidGroups(judge: Judge): void {
   const log = begun().openGroup().think(["hm"]);
   const turn = log.state.turns.last();
   const groups = [turn?.group ?? ""];
-  const blocks = [turn?.items.at(1)?.id ?? ""];
+  const blocks = [turn?.items.get(1)?.id ?? ""];
   const takeover = { type: "turn.takeover", turn: log.turn, groups, runs: NONE } as const;
   judge.wrong(log, "L21", "a block in a void group is left", { ...takeover, blocks: NONE });
   judge.fine(log, "a group and its blocks become void", { ...takeover, blocks });

@@ -69,6 +69,6 @@ function jsonSchema(schema: z.ZodType): unknown {
 function withoutRefs(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutRefs);
   if (typeof schema !== "object" || schema === null) return schema;
-  const kept = Object.entries(schema).filter(([key]) => key !== "$ref");
-  return Object.fromEntries(kept.map(([key, value]) => [key, withoutRefs(value)]));
+  const rest = Object.entries(schema).filter(([key]) => key !== "$ref");
+  return Object.fromEntries(rest.map(([key, value]) => [key, withoutRefs(value)]));
 }

@@ -20,7 +20,7 @@ export function isHandoffPoint(state: SessionState): boolean {
 function hasEmptyGroup(turn: Turn): boolean {
   if (turn.group === null) return false;
   for (let index = turn.items.length - 1; index >= 0; index--) {
-    const item = turn.items.at(index) ?? null;
+    const item = turn.items.get(index) ?? null;
     if (item?.kind === "group_start" && item.id === turn.group) return true;
     if (isBlock(item) && item.end !== null && item.shown !== null) return false;
   }

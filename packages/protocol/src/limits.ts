@@ -1,7 +1,7 @@
-/** Bounds that both the schemas and the code keep. */
+/** Limits that the schemas and the code share. */
 
-/** How long the preview of a tool's result may be, in UTF-16 units; the whole is elsewhere. */
+/** Maximum length of the preview of a tool result, in code points. The full result is stored elsewhere. */
 export const MAX_PREVIEW = 4096;
 
-/** How long what people read in one line may be: a label, a title, a hint. In UTF-16 units. */
+/** Maximum length of a one-line text such as a label, title or hint, in code points. */
 export const MAX_LABEL = 500;

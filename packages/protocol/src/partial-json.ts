@@ -241,10 +241,10 @@ function readLiteral(c: Cursor): void {
   else fail(c);
 }
 
-function readNumber(c: Cursor, begun: NumberMode): void {
+function readNumber(c: Cursor, initial: NumberMode): void {
   const { chunk } = c;
   const start = c.at;
-  let mode = begun;
+  let mode = initial;
   let at = start;
   for (; at < chunk.length; at += 1) {
     const next = numberStep(mode, chunk.charAt(at));

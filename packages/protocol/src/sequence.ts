@@ -7,7 +7,7 @@
  *                                  tail [[0 .. 31], [32 .. 63]]
  *
  * The shape follows from the length alone, so equal contents are deeply equal whatever their history.
- * Never mutates an array it has handed to a Sequence; never takes negative indexes.
+ * Never mutates an array it has handed to a Sequence.
  */
 
 const BITS = 5;
@@ -42,12 +42,18 @@ export class Sequence<T> implements Iterable<T> {
     return new Sequence(length, array.slice(tailStart), Sequence.from(blocks));
   }
 
-  /** The element at `index`, or undefined outside 0 .. length - 1. */
+  /** Returns the element at `index`, counted from the end if it is negative, as `Array.prototype.at` does. */
   at(index: number): T | undefined {
+    const whole = Math.trunc(index) || 0;
+    return this.get(whole < 0 ? this.length + whole : whole);
+  }
+
+  /** Returns the element at `index`, or undefined outside 0 .. length - 1. Indexes from events may be negative. */
+  get(index: number): T | undefined {
     if (!(index >= 0)) return undefined;
     const tailStart = this.length - this.tail.length;
     if (index >= tailStart) return this.tail[index - tailStart];
-    return this.blocks?.at(index >>> BITS)?.[index & MASK];
+    return this.blocks?.get(index >>> BITS)?.[index & MASK];
   }
 
   /** A sequence with `value` at `index`; the same sequence when that is what it holds already. */
@@ -74,6 +80,27 @@ export class Sequence<T> implements Iterable<T> {
 
   last(): T | undefined {
     return this.tail[this.tail.length - 1];
+  }
+
+  find(matches: (value: T, index: number) => boolean): T | undefined {
+    let index = 0;
+    for (const value of this) if (matches(value, index++)) return value;
+    return undefined;
+  }
+
+  some(matches: (value: T, index: number) => boolean): boolean {
+    let index = 0;
+    for (const value of this) if (matches(value, index++)) return true;
+    return false;
+  }
+
+  map<U>(change: (value: T, index: number) => U): U[] {
+    return this.toArray().map((value, index) => change(value, index));
+  }
+
+  /** Returns the elements from `start` up to `end`, exclusive; negative indexes count from the end. */
+  slice(start?: number, end?: number): T[] {
+    return this.toArray().slice(start, end);
   }
 
   findLast(matches: (value: T) => boolean): T | undefined {
@@ -116,7 +143,7 @@ export class Sequence<T> implements Iterable<T> {
 
   /** The block that holds elements 32 b .. 32 b + 31; the one after the full blocks is the tail. */
   private block(b: number): readonly T[] {
-    return this.blocks?.at(b) ?? this.tail;
+    return this.blocks?.get(b) ?? this.tail;
   }
 }
 

@@ -27,12 +27,12 @@ export interface Snapshot extends Omit<SessionState, "turns"> {
  */
 export function snapshot(state: SessionState, turns = Infinity): Snapshot {
   const all = state.turns.toArray();
-  const kept = all.filter((turn, n) => n >= all.length - turns || hasOpenEnds(turn));
+  const included = all.filter((turn, n) => n >= all.length - turns || hasOpenEnds(turn));
   return {
     v: SCHEMA_VERSION,
     ...state,
-    earlier: state.earlier + all.length - kept.length,
-    turns: kept.map(turnSnapshot),
+    earlier: state.earlier + all.length - included.length,
+    turns: included.map(turnSnapshot),
   };
 }
 

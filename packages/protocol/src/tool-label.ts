@@ -4,8 +4,8 @@
 
 /** `web_search` -> `Web search`. */
 function fallbackLabel(name: string): string {
-  const words = name.replaceAll(/[_-]+/g, " ").trim();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  const label = name.replaceAll(/[_-]+/g, " ").trim();
+  return label.charAt(0).toUpperCase() + label.slice(1);
 }
 
 export function toolLabel(tool: { readonly label: string; readonly name: string }): string {

@@ -40,7 +40,7 @@ export function findBlock<B extends Block>(
   downTo = 0,
 ): B | undefined {
   for (let index = turn.items.length - 1; index >= downTo; index--) {
-    const item = turn.items.at(index) ?? null;
+    const item = turn.items.get(index) ?? null;
     if (isBlock(item) && test(item)) return item;
   }
   return undefined;
@@ -112,6 +112,6 @@ export function findSubAgentRun(turn: Turn, call: string): Run | undefined {
 /** The turn that a new turn found running and ended, as it was and as it is; null as a rule. */
 export function leftRunning(before: SessionState, after: SessionState): { was: Turn; turn: Turn } | null {
   const was = before.turns.last();
-  const turn = after.turns.at(before.turns.length - 1);
+  const turn = after.turns.get(before.turns.length - 1);
   return was?.status === "running" && turn !== undefined && turn.status !== "running" ? { was, turn } : null;
 }

@@ -20,12 +20,12 @@ function form(...fields: (Partial<FormField> & Pick<FormField, "type">)[]): Form
   return { id: "x", title: "X", fields: whole };
 }
 
-const said = new Set<string>();
+const seenCodes = new Set<string>();
 function wordFor(field: Partial<FormField> & Pick<FormField, "type">, value: Json): string | null {
   const problems = checkForm(form(field), { f0: value });
   expect(problems.length).toBeLessThan(2);
   const word = problems[0]?.problem ?? null;
-  if (word !== null) said.add(word);
+  if (word !== null) seenCodes.add(word);
   return word;
 }
 
@@ -148,12 +148,12 @@ test("S07 fields that the form doesn't have are refused, whatever they are calle
     { field: "toString", problem: "unknown_field" },
   ]);
   expect(checkForm(schema, {})).toEqual([{ field: "constructor", problem: "required" }]);
-  said.add("unknown_field");
+  seenCodes.add("unknown_field");
 });
 
 test.each([null, "x", 1, ["f0"]])("S07 values that are no object are refused: %j", (values) => {
   expect(checkForm(form({ type: "text" }), values)).toEqual([{ field: "", problem: "not_an_object" }]);
-  said.add("not_an_object");
+  seenCodes.add("not_an_object");
 });
 
 test("S07 a draft may be half filled in, and has to fit as far as it is", () => {
@@ -175,5 +175,5 @@ test("S07 a draft may be half filled in, and has to fit as far as it is", () => 
 
 test("every word is said by some test", () => {
   // Whether an upload is there only a server can tell.
-  expect([...said, "not_uploaded"].toSorted()).toEqual(Object.keys(FORM_PROBLEMS).toSorted());
+  expect([...seenCodes, "not_uploaded"].toSorted()).toEqual(Object.keys(FORM_PROBLEMS).toSorted());
 });

@@ -54,10 +54,25 @@ describe("Sequence", () => {
         const model = boxes(n);
         const sequence = Sequence.from(model);
         expect([...sequence].every((item, i) => item === model[i])).toBe(true);
-        expect(model.every((item, i) => item === sequence.at(i))).toBe(true);
+        expect(model.every((item, i) => item === sequence.get(i))).toBe(true);
         expect(sequence.last()).toBe(model.at(-1));
         expect(sequence.findLast((box) => box.n <= wanted)).toBe(model.findLast((box) => box.n <= wanted));
         expect(sequence.findLast(() => false)).toBeUndefined();
+      }),
+    );
+  });
+
+  test("has the methods of an array that readers reach for", () => {
+    fc.assert(
+      fc.property(length, fc.integer({ min: -1200, max: 1200 }), fc.integer(), (n, from, to) => {
+        const model = boxes(n);
+        const sequence = Sequence.from(model);
+        expect(sequence.at(from)).toBe(model.at(from));
+        expect(sequence.at(-1)).toBe(model.at(-1));
+        expect(sequence.slice(from, to)).toEqual(model.slice(from, to));
+        expect(sequence.map((box, i) => box.n + i)).toEqual(model.map((box, i) => box.n + i));
+        expect(sequence.find((box) => box.n === from)).toBe(model.find((box) => box.n === from));
+        expect(sequence.some((box) => box.n === from)).toBe(model.some((box) => box.n === from));
       }),
     );
   });
@@ -86,11 +101,11 @@ describe("Sequence", () => {
   test.each([0, 1, 32, 33, 1024, 1056, 1057, 33_000])("finds nothing outside a length of %i", (n) => {
     const sequence = Sequence.from(boxes(n));
     for (const index of [-1, -(2 ** 32), n, n + 1, 2 ** 32, Number.NaN]) {
-      expect(sequence.at(index)).toBeUndefined();
+      expect(sequence.get(index)).toBeUndefined();
       expect(() => sequence.with(index, { n: 0 })).toThrow(RangeError);
     }
     expect(sequence.toArray()).toHaveLength(n);
-    expect(sequence.at(n - 1)).toBe(sequence.last());
+    expect(sequence.get(n - 1)).toBe(sequence.last());
   });
 
   test("is an array in JSON, and stops iterating early without harm", () => {
@@ -108,6 +123,6 @@ describe("Sequence", () => {
     const sequence = Sequence.from([undefined, null, ...Array.from({ length: 40 }, () => undefined)]);
     expect([...sequence]).toHaveLength(42);
     expect(sequence.push(undefined)).toHaveLength(43);
-    expect(sequence.at(1)).toBeNull();
+    expect(sequence.get(1)).toBeNull();
   });
 });

@@ -151,10 +151,10 @@ describe("stripChunk", () => {
     fc.assert(
       fc.property(longText, (whole) => {
         const { scanner } = stripChunk(emptyTagScanner, whole);
-        expect(scanner.held.length).toBeLessThan(4096);
+        expect(scanner.buffered.length).toBeLessThan(4096);
         const mayBecomeTag =
           /^(<(t(o(o(l([ \t\n\r\f/]([^<>"']|"[^"]*"|'[^']*')*("[^"]*|'[^']*)?)?)?)?)?)?)?$/;
-        expect(scanner.held).toMatch(mayBecomeTag);
+        expect(scanner.buffered).toMatch(mayBecomeTag);
       }),
     );
   });
@@ -178,7 +178,12 @@ describe("stripChunk", () => {
     const { pieces, scanner } = stream(["<tool>", "abc", "</to", "ol", "   ", "  ", ">", "d"]);
     expect(pieces).toEqual(["", "", "", "", "", "", "", "d"]);
     expect(scanner).toEqual(emptyTagScanner);
-    expect(stream(["<tool>abc</tool  "]).scanner).toEqual({ mode: "span", held: "", quote: "", matched: 6 });
+    expect(stream(["<tool>abc</tool  "]).scanner).toEqual({
+      mode: "span",
+      buffered: "",
+      quote: "",
+      matched: 6,
+    });
   });
 
   test.each([

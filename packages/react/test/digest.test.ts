@@ -99,7 +99,7 @@ describe("the outline", () => {
           entry.type === "group" ? [entry.index, ...entry.steps.map(({ index }) => index)] : [entry.index],
         ),
       );
-      for (const place of places) expect(turn.items.at(place)?.kind).not.toBe("superseded");
+      for (const place of places) expect(turn.items.get(place)?.kind).not.toBe("superseded");
       expect(places).not.toContain(-1);
     }
   });

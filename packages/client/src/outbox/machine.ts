@@ -180,7 +180,7 @@ function shownIn(state: OutboxState, log: SessionState): string[] {
   const shown = new Set(log.settled);
   for (const { id } of log.waiting) shown.add(id);
   for (let n = log.turns.length - 1; n >= Math.max(0, log.turns.length - NEWEST_TURNS); n -= 1) {
-    const id = log.turns.at(n)?.message?.id;
+    const id = log.turns.get(n)?.message?.id;
     if (id !== undefined) shown.add(id);
   }
   return state.messages.flatMap(({ id }) => (shown.has(id) ? [id] : []));

@@ -53,7 +53,7 @@ describe.for(WIRES)("over a %s", (wire) => {
     await expectWhole(house, ref, session, views);
     expect(house.proxy.counters().cutMidway).toBeGreaterThan(0);
     // Gone on with, and never told anew: what is over is the very same.
-    expect(session.getSnapshot().state.turns.at(0)).toBe(before.state.turns.at(0));
+    expect(session.getSnapshot().state.turns.get(0)).toBe(before.state.turns.get(0));
     expect(phases()).not.toContain("closed");
   });
 

@@ -79,7 +79,7 @@ class Unlucky {
     unlucky.session.subscribe(() => {
       const { state, connection } = unlucky.session.getSnapshot();
       unlucky.phases.push(connection.phase);
-      unlucky.first ??= state.turns.at(0)?.message ?? null;
+      unlucky.first ??= state.turns.get(0)?.message ?? null;
     });
     unlucky.#breakOften();
     return unlucky;
@@ -154,7 +154,7 @@ test.each(STORIES.map((story, n) => [story.name, story, n] as const))(
       const { state: shown } = watcher.session.getSnapshot();
       expect(withoutAddresses(shown)).toEqual(withoutAddresses(whole));
       // A gap, or a bad cursor, would have been answered by a new beginning.
-      expect(shown.turns.at(0)?.message).toBe(watcher.first);
+      expect(shown.turns.get(0)?.message).toBe(watcher.first);
       expect(watcher.phases).not.toContain("closed");
       expect(new Set(watcher.ids).size).toBe(watcher.ids.length);
     }

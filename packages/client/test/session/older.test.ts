@@ -132,7 +132,7 @@ describe("older turns", () => {
       whole(60, [10]),
     );
     const kept = keepOlder(whole(60, [10]), window(settled, 20));
-    expect(kept.turns.at(0)?.id).toBe("t11");
+    expect(kept.turns.get(0)?.id).toBe("t11");
     expect(loadAll(kept, settled, 20)).toEqual(settled);
   });
 });

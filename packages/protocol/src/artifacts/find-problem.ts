@@ -33,7 +33,7 @@ export function findArtifactProblem(artifact: Json): ArtifactProblem | null {
     return { field: "artifact.data", problem: `is nested more than ${MAX_DEPTH} levels deep` };
   if (JSON.stringify(data).length > MAX_ARTIFACT)
     return { field: "artifact.data", problem: `is longer than ${MAX_ARTIFACT} characters as JSON` };
-  return isArtifactType(type) ? dataMisfit(type, data) : null;
+  return isArtifactType(type) ? findDataProblem(type, data) : null;
 }
 
 function isDeeper(value: Json, levels: number): boolean {
@@ -45,14 +45,14 @@ function isArtifactType(type: string): type is ArtifactType {
   return Object.hasOwn(ARTIFACTS, type);
 }
 
-function dataMisfit(type: ArtifactType, data: Json): ArtifactProblem | null {
-  const misfit = findProblem(data, ARTIFACTS[type], "artifact.data");
-  if (misfit !== null) return misfit;
-  if (type === "chart") return chartMisfit(data as unknown as ArtifactData["chart"]);
-  return type === "table" ? tableMisfit(data as unknown as ArtifactData["table"]) : null;
+function findDataProblem(type: ArtifactType, data: Json): ArtifactProblem | null {
+  const problem = findProblem(data, ARTIFACTS[type], "artifact.data");
+  if (problem !== null) return problem;
+  if (type === "chart") return findChartProblem(data as unknown as ArtifactData["chart"]);
+  return type === "table" ? findTableProblem(data as unknown as ArtifactData["table"]) : null;
 }
 
-function chartMisfit({ labels, values, series }: ArtifactData["chart"]): ArtifactProblem | null {
+function findChartProblem({ labels, values, series }: ArtifactData["chart"]): ArtifactProblem | null {
   if ((values === undefined) === (series === undefined))
     return { field: "artifact.data", problem: "has to have either values or series" };
   const lines = values === undefined ? (series ?? []).map((one) => one.values) : [values];
@@ -62,7 +62,7 @@ function chartMisfit({ labels, values, series }: ArtifactData["chart"]): Artifac
   return { field, problem: `has ${lines[n]?.length} points, and there are ${labels.length} labels` };
 }
 
-function tableMisfit({ columns, rows }: ArtifactData["table"]): ArtifactProblem | null {
+function findTableProblem({ columns, rows }: ArtifactData["table"]): ArtifactProblem | null {
   const n = rows.findIndex((row) => row.length !== columns.length);
   if (n < 0) return null;
   const problem = `has ${rows[n]?.length} cells, and there are ${columns.length} columns`;

@@ -56,15 +56,15 @@ export function findProblem(value: Json, shape: Shape, field: string): ArtifactP
     const misfits = shape.anyOf.map((choice) => findProblem(value, choice, field));
     if (misfits.includes(null)) return null;
     // The choice of the right kind says more than that none fits.
-    return misfits.find((misfit) => misfit?.field !== field) ?? { field, problem: "is of the wrong kind" };
+    return misfits.find((problem) => problem?.field !== field) ?? { field, problem: "is of the wrong kind" };
   }
   switch (shape.type) {
     case "string":
-      return textMisfit(value, shape, field);
+      return findTextProblem(value, shape, field);
     case "array":
-      return listMisfit(value, shape, field);
+      return findListProblem(value, shape, field);
     case "object":
-      return objectMisfit(value, shape, field);
+      return findObjectProblem(value, shape, field);
     case "integer":
       return Number.isSafeInteger(value) && (value as number) >= shape.minimum
         ? null
@@ -78,7 +78,7 @@ export function findProblem(value: Json, shape: Shape, field: string): ArtifactP
 
 type ShapeOf<T> = Extract<Shape, { readonly type: T }>;
 
-function textMisfit(value: Json, shape: ShapeOf<"string">, field: string): ArtifactProblem | null {
+function findTextProblem(value: Json, shape: ShapeOf<"string">, field: string): ArtifactProblem | null {
   if (typeof value !== "string") return { field, problem: "has to be a text" };
   if (value.length > shape.maxLength)
     return { field, problem: `is longer than ${shape.maxLength} characters` };
@@ -89,25 +89,25 @@ function textMisfit(value: Json, shape: ShapeOf<"string">, field: string): Artif
   return null;
 }
 
-function listMisfit(value: Json, shape: ShapeOf<"array">, field: string): ArtifactProblem | null {
+function findListProblem(value: Json, shape: ShapeOf<"array">, field: string): ArtifactProblem | null {
   if (!Array.isArray(value)) return { field, problem: "has to be a list" };
   if (value.length > shape.maxItems) return { field, problem: `has more than ${shape.maxItems} items` };
   for (const [n, item] of (value as readonly Json[]).entries()) {
-    const misfit = findProblem(item, shape.items, `${field}[${n}]`);
-    if (misfit !== null) return misfit;
+    const problem = findProblem(item, shape.items, `${field}[${n}]`);
+    if (problem !== null) return problem;
   }
   return null;
 }
 
-function objectMisfit(value: Json, shape: ShapeOf<"object">, field: string): ArtifactProblem | null {
+function findObjectProblem(value: Json, shape: ShapeOf<"object">, field: string): ArtifactProblem | null {
   if (!isPlain(value)) return { field, problem: "has to be an object" };
   const missing = shape.required.find((key) => !Object.hasOwn(value, key));
   if (missing !== undefined) return { field: `${field}.${missing}`, problem: "is missing" };
   for (const [key, item] of Object.entries(value)) {
     const inner = Object.hasOwn(shape.properties, key) ? shape.properties[key] : undefined;
     if (inner === undefined) return { field: `${field}.${key}`, problem: "is not known here" };
-    const misfit = findProblem(item, inner, `${field}.${key}`);
-    if (misfit !== null) return misfit;
+    const problem = findProblem(item, inner, `${field}.${key}`);
+    if (problem !== null) return problem;
   }
   return null;
 }

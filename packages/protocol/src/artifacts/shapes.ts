@@ -6,7 +6,7 @@ import type { Shape, TypeOfShape } from "./shape.ts";
 
 const MAX_POINTS = 5_000;
 const MAX_ROWS = 5_000;
-const words = { type: "string", maxLength: 500 } as const;
+const line = { type: "string", maxLength: 500 } as const;
 const text = { type: "string", maxLength: 10_000 } as const;
 /** What a page may open or show: never a script. */
 const address = { type: "string", maxLength: 4_096, pattern: "^(https?://|turnstream:blob/)" } as const;
@@ -27,7 +27,7 @@ export const ARTIFACTS = {
       kind: { type: "string", maxLength: 20, enum: ["line", "bar", "area", "pie", "scatter"] },
       labels: {
         type: "array",
-        items: { anyOf: [words, { type: "number" }] },
+        items: { anyOf: [line, { type: "number" }] },
         maxItems: MAX_POINTS,
       },
       values: points,
@@ -35,13 +35,13 @@ export const ARTIFACTS = {
         type: "array",
         items: {
           type: "object",
-          properties: { name: words, values: points },
+          properties: { name: line, values: points },
           required: ["name", "values"],
           additionalProperties: false,
         },
         maxItems: 20,
       },
-      unit: words,
+      unit: line,
     },
     required: ["labels"],
     additionalProperties: false,
@@ -49,7 +49,7 @@ export const ARTIFACTS = {
   table: {
     type: "object",
     properties: {
-      columns: { type: "array", items: words, maxItems: 100 },
+      columns: { type: "array", items: line, maxItems: 100 },
       rows: {
         type: "array",
         items: { type: "array", items: cell, maxItems: 100 },
@@ -62,13 +62,13 @@ export const ARTIFACTS = {
   },
   file: {
     type: "object",
-    properties: { name: words, url: address, media_type: { type: "string", maxLength: 200 }, size: count },
+    properties: { name: line, url: address, media_type: { type: "string", maxLength: 200 }, size: count },
     required: ["name", "url"],
     additionalProperties: false,
   },
   image: {
     type: "object",
-    properties: { url: picture, alt: words, width: count, height: count },
+    properties: { url: picture, alt: line, width: count, height: count },
     required: ["url"],
     additionalProperties: false,
   },
@@ -77,7 +77,7 @@ export const ARTIFACTS = {
     properties: {
       language: { type: "string", maxLength: 50 },
       code: { type: "string", maxLength: 500_000 },
-      name: words,
+      name: line,
       first_line: count,
     },
     required: ["language", "code"],

@@ -22,8 +22,8 @@ interface Where {
   readonly run: string;
 }
 
-function findInteraction(scribe: EventWriter, turn: string, id: string): Block | undefined {
-  return scribe.find(turn, (block) => "version" in block && interactionId(block) === id);
+function findInteraction(writer: EventWriter, turn: string, id: string): Block | undefined {
+  return writer.find(turn, (block) => "version" in block && interactionId(block) === id);
 }
 
 /** What servers tell of an approval or question; older ones leave out our additions. */
@@ -37,27 +37,27 @@ export interface ApprovalRequest {
 }
 
 export function requestApproval(
-  scribe: EventWriter,
+  writer: EventWriter,
   { turn, run }: Where,
   key: string,
   request: ApprovalRequest,
 ): void {
-  if (findInteraction(scribe, turn, key) !== undefined) return;
+  if (findInteraction(writer, turn, key) !== undefined) return;
   const { action_requests, timeout_seconds, deadline } = request;
   const due = {
     ...(typeof timeout_seconds === "number" ? { timeout_seconds } : {}),
     ...(typeof deadline === "number" ? { deadline } : {}),
   };
   const [first] = action_requests;
-  const call = request.tool_use_id ?? waitingCall(scribe, turn, first?.name) ?? key;
-  const on = { ...scribe.next(turn), run, key, call, ...due };
+  const call = request.tool_use_id ?? waitingCall(writer, turn, first?.name) ?? key;
+  const on = { ...writer.next(turn), run, key, call, ...due };
   if (first?.name === QUESTION_TOOL) {
     const { questions = [] } = first.args as { readonly questions?: readonly Question[] };
-    scribe.write({ type: "question.request", ...on, questions });
+    writer.write({ type: "question.request", ...on, questions });
   } else {
     const editable = request.review_configs?.some((config) => config.allow_edit !== false) ?? true;
     const offered = request.review_configs?.some((config) => config.allow_always === true) ?? false;
-    scribe.write({
+    writer.write({
       type: "approval.request",
       ...on,
       actions: action_requests.map(actionFrom),
@@ -73,8 +73,8 @@ function actionFrom({ name, args, label }: ActionRequest): ApprovalAction {
 }
 
 /** Servers that don't say which call waits: the newest one of that tool without a result. */
-function waitingCall(scribe: EventWriter, turnId: string, name: string | undefined): string | undefined {
-  const turn = scribe.turn(turnId);
+function waitingCall(writer: EventWriter, turnId: string, name: string | undefined): string | undefined {
+  const turn = writer.turn(turnId);
   return turn === undefined ? undefined : unansweredCalls(turn).findLast((call) => call.name === name)?.call;
 }
 
@@ -88,14 +88,21 @@ interface FormRequest {
 }
 
 /** 002 shows a form whose schema has no id and whose fields don't say whether they are required. */
-export function requestForm(scribe: EventWriter, { turn, run }: Where, request: FormRequest): void {
-  const { form_request_id: form, form_schema: told, waits, timeout_seconds, deadline, tool_use_id } = request;
-  if (findInteraction(scribe, turn, form) !== undefined) return;
-  const fields = told.fields.map((field) => ({ ...field, required: field.required ?? false }));
-  const schema = { ...told, id: told.id ?? form, fields };
-  scribe.write({
+export function requestForm(writer: EventWriter, { turn, run }: Where, request: FormRequest): void {
+  const {
+    form_request_id: form,
+    form_schema: given,
+    waits,
+    timeout_seconds,
+    deadline,
+    tool_use_id,
+  } = request;
+  if (findInteraction(writer, turn, form) !== undefined) return;
+  const fields = given.fields.map((field) => ({ ...field, required: field.required ?? false }));
+  const schema = { ...given, id: given.id ?? form, fields };
+  writer.write({
     type: "form.request",
-    ...scribe.next(turn),
+    ...writer.next(turn),
     run,
     form,
     schema,
@@ -116,11 +123,11 @@ interface PaymentRequest {
   readonly item_desc: string;
 }
 
-export function requestPayment(scribe: EventWriter, { turn, run }: Where, request: PaymentRequest): void {
-  if (findInteraction(scribe, turn, request.payment_request_id) !== undefined) return;
-  scribe.write({
+export function requestPayment(writer: EventWriter, { turn, run }: Where, request: PaymentRequest): void {
+  if (findInteraction(writer, turn, request.payment_request_id) !== undefined) return;
+  writer.write({
     type: "payment.request",
-    ...scribe.next(turn),
+    ...writer.next(turn),
     run,
     payment: request.payment_request_id,
     order_no: request.merchant_order_no,
@@ -143,12 +150,12 @@ export interface InteractionChange {
 
 /** What the wire says of the status is taken at its word; the fold knows which changes count. */
 export function changeInteraction(
-  scribe: EventWriter,
+  writer: EventWriter,
   turn: string,
   id: string,
   change: InteractionChange,
 ): void {
-  const block = findInteraction(scribe, turn, id);
+  const block = findInteraction(writer, turn, id);
   if (block === undefined || !("version" in block)) return;
   const { status, version = block.version + 1, reason, action_requests, answers, values } = change;
   const always = change.always === true ? { always: true as const } : {};
@@ -156,7 +163,7 @@ export function changeInteraction(
   switch (block.kind) {
     case "approval": {
       const actions = action_requests === undefined ? {} : { actions: action_requests.map(actionFrom) };
-      scribe.write({
+      writer.write({
         type: "approval.update",
         ...on,
         status: status as EventOf<"approval.update">["status"],
@@ -167,7 +174,7 @@ export function changeInteraction(
     }
     case "question": {
       const given = answers === undefined ? {} : { answers };
-      scribe.write({
+      writer.write({
         type: "question.update",
         ...on,
         status: status as EventOf<"question.update">["status"],
@@ -177,7 +184,7 @@ export function changeInteraction(
     }
     case "form": {
       const given = values === undefined ? {} : { values };
-      scribe.write({
+      writer.write({
         type: "form.update",
         ...on,
         status: status as EventOf<"form.update">["status"],
@@ -186,6 +193,6 @@ export function changeInteraction(
       return;
     }
     case "payment":
-      scribe.write({ type: "payment.update", ...on, status: status as EventOf<"payment.update">["status"] });
+      writer.write({ type: "payment.update", ...on, status: status as EventOf<"payment.update">["status"] });
   }
 }

@@ -149,7 +149,7 @@ export class EventWriter {
 
   /** The block at an index, without looking at the others. */
   blockAt(turnId: string, index: number | undefined): Block | undefined {
-    const item = index === undefined ? null : (this.turn(turnId)?.items.at(index) ?? null);
+    const item = index === undefined ? null : (this.turn(turnId)?.items.get(index) ?? null);
     return isBlock(item) ? item : undefined;
   }
 

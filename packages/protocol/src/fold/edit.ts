@@ -8,19 +8,19 @@ import { type Block, isBlock, type Item, type Run, type SessionState, type Turn 
 /** Where a turn stands in the state, or -1. The newest turn is nearly always the one. */
 export function turnSlot(state: SessionState, id: string): number {
   for (let slot = state.turns.length - 1; slot >= 0; slot--) {
-    if (state.turns.at(slot)?.id === id) return slot;
+    if (state.turns.get(slot)?.id === id) return slot;
   }
   return -1;
 }
 
 export function findTurn(state: SessionState, id: string): Turn | undefined {
-  return state.turns.at(turnSlot(state, id));
+  return state.turns.get(turnSlot(state, id));
 }
 
 /** Applies `change` to a turn; the same state when there is no such turn or it stays as it is. */
 export function changeTurn(state: SessionState, id: string, change: (turn: Turn) => Turn): SessionState {
   const slot = turnSlot(state, id);
-  const turn = state.turns.at(slot);
+  const turn = state.turns.get(slot);
   if (turn === undefined) return state;
   const changed = change(turn);
   return changed === turn ? state : { ...state, turns: state.turns.with(slot, changed) };
@@ -44,7 +44,7 @@ export function showItem(turn: Turn, item: Item): Turn {
 
 /** The block that an event names, if it stands where the event says. */
 export function blockAt(turn: Turn, index: number, id: string): Block | undefined {
-  const item = turn.items.at(index) ?? null;
+  const item = turn.items.get(index) ?? null;
   return isBlock(item) && item.id === id ? item : undefined;
 }
 

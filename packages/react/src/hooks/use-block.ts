@@ -25,7 +25,7 @@ export function useBlock<Kind extends Block["kind"]>(
   kind: Kind,
 ): Extract<Block, { readonly kind: Kind }> | null {
   return useTurnPart(turn, (found) => {
-    const item = found?.items.at(index) ?? null;
+    const item = found?.items.get(index) ?? null;
     return isBlock(item) && item.kind === kind ? (item as Extract<Block, { readonly kind: Kind }>) : null;
   });
 }

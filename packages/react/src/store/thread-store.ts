@@ -63,7 +63,7 @@ export function createThreadStore(session: Session): ThreadStore {
   };
   const turnOf = (id: string): Turn | null => {
     list();
-    return view().state.turns.at(slots.get(id) ?? -1) ?? null;
+    return view().state.turns.get(slots.get(id) ?? -1) ?? null;
   };
   const digestOf = (id: string): Digest | null => {
     const turn = turnOf(id);

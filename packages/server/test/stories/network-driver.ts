@@ -85,7 +85,7 @@ export class WireHands implements Hands {
   async ask(ref: SessionRef, { ask: message, agent, files = [] }: Story): Promise<string> {
     const content_urls = files.map(({ url }) => this.#served(url));
     this.#post({ message, agent_id: agent.name, ...(files.length === 0 ? {} : { content_urls }) });
-    return this.#stage.until(ref, PATIENCE_MS, ({ turns }) => turns.at(0)?.message?.id ?? null);
+    return this.#stage.until(ref, PATIENCE_MS, ({ turns }) => turns.get(0)?.message?.id ?? null);
   }
 
   async stop({ session }: SessionRef): Promise<void> {

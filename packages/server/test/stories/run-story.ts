@@ -78,7 +78,7 @@ function check(state: SessionState, event: SessionEvent): void {
 function momentOf(state: SessionState, event: SessionEvent): Moment | null {
   const turn = state.turns.last();
   if (turn === undefined || !("block" in event)) return null;
-  const block = turn.items.at(event.index);
+  const block = turn.items.get(event.index);
   const of = block !== undefined && block !== null && "call" in block ? block.call : null;
   return `${event.type} ${of ?? findRun(turn, event.run)?.call ?? "main"}`;
 }

@@ -11,38 +11,38 @@ interface Author {
 }
 
 /** The run that a block belongs to: the main one, or a sub-agent's, begun when it is first seen. */
-export function runFor(scribe: EventWriter, turn: string, author: Author): string {
+export function runFor(writer: EventWriter, turn: string, author: Author): string {
   const { subagent = null, parent_tool_use_id: call = null } = author;
-  return call === null ? turn : scribe.subRun(turn, call, subagent ?? call);
+  return call === null ? turn : writer.subRun(turn, call, subagent ?? call);
 }
 
 /** Writes what a start tells; the canonical index of the block when more of it will follow. */
-export function decodeStart(scribe: EventWriter, turn: string, block: ContentBlock): number | null {
+export function decodeStart(writer: EventWriter, turn: string, block: ContentBlock): number | null {
   switch (block.type) {
     case "thinking":
     case "text": {
-      const run = runFor(scribe, turn, block);
-      const on = { ...scribe.next(turn), run };
-      if (block.type === "thinking") scribe.write({ type: "thinking.start", ...on });
-      else scribe.write({ type: "text.start", ...on, part: block.is_part ?? false });
+      const run = runFor(writer, turn, block);
+      const on = { ...writer.next(turn), run };
+      if (block.type === "thinking") writer.write({ type: "thinking.start", ...on });
+      else writer.write({ type: "text.start", ...on, part: block.is_part ?? false });
       return on.index;
     }
     case "file_processing": {
-      const on = { ...scribe.next(turn), run: turn };
-      scribe.write({ type: "files.start", ...on, files: block.files });
+      const on = { ...writer.next(turn), run: turn };
+      writer.write({ type: "files.start", ...on, files: block.files });
       return on.index;
     }
     case "tool_use":
-      toolUse(scribe, turn, block);
+      toolUse(writer, turn, block);
       return null;
     case "tool_result":
-      toolResult(scribe, turn, block);
+      toolResult(writer, turn, block);
       return null;
     case "form_request":
-      requestForm(scribe, { turn, run: runFor(scribe, turn, block) }, block);
+      requestForm(writer, { turn, run: runFor(writer, turn, block) }, block);
       return null;
     case "payment_request":
-      requestPayment(scribe, { turn, run: runFor(scribe, turn, block) }, block.payment);
+      requestPayment(writer, { turn, run: runFor(writer, turn, block) }, block.payment);
       return null;
     default:
       return null;
@@ -50,36 +50,36 @@ export function decodeStart(scribe: EventWriter, turn: string, block: ContentBlo
 }
 
 /** A repeat of the call or result after a cut between its frames says nothing new. */
-function toolUse(scribe: EventWriter, turn: string, block: ContentBlockOf<"tool_use">): void {
+function toolUse(writer: EventWriter, turn: string, block: ContentBlockOf<"tool_use">): void {
   const call = block.tool_use_id ?? block.id;
-  if (scribe.findRecent(turn, (b) => b.kind === "tool_call" && b.call === call) !== undefined) return;
-  const run = runFor(scribe, turn, block);
-  const on = { ...scribe.next(turn), run };
-  scribe.write({
+  if (writer.findRecent(turn, (b) => b.kind === "tool_call" && b.call === call) !== undefined) return;
+  const run = runFor(writer, turn, block);
+  const on = { ...writer.next(turn), run };
+  writer.write({
     type: "tool_call.start",
     ...on,
     call,
     name: block.name,
     label: block.tool_content_message ?? "",
   });
-  scribe.write({ type: "tool_call.end", ...on, input: block.input ?? {} });
+  writer.write({ type: "tool_call.end", ...on, input: block.input ?? {} });
 }
 
-function toolResult(scribe: EventWriter, turn: string, block: ContentBlockOf<"tool_result">): void {
+function toolResult(writer: EventWriter, turn: string, block: ContentBlockOf<"tool_result">): void {
   const call = block.tool_use_id;
-  const run = runFor(scribe, turn, block);
+  const run = runFor(writer, turn, block);
   const name = block.name ?? block.tool_name;
   const label = block.tool_content_message;
-  scribe.openResult(turn, call, { run, ...(name ? { name } : {}), ...(label ? { label } : {}) });
-  const result = scribe.openResultOf(turn, call);
+  writer.openResult(turn, call, { run, ...(name ? { name } : {}), ...(label ? { label } : {}) });
+  const result = writer.openResultOf(turn, call);
   if (result === undefined) return;
   const { results, whole } = block;
   const status = block.status ?? "success";
   const preview = block.content ?? "";
   const artifact = block.artifact ?? null;
   const runStatus = { success: "completed", error: "failed", cancelled: "cancelled" } as const;
-  scribe.endRunOf(turn, call, runStatus[status]);
-  scribe.write({
+  writer.endRunOf(turn, call, runStatus[status]);
+  writer.write({
     type: "tool_result.end",
     ...named(turn, result),
     status,

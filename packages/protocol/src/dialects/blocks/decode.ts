@@ -20,7 +20,7 @@ export interface BlocksDecoder extends Decoding {
   /** Canonical index of each block of that turn, by the index on the wire; null where there is none. */
   readonly indexes: Sequence<number | null>;
   /** Starts whose kind or content only the first delta tells: texts (or notices) and approvals. */
-  readonly held: Readonly<Record<number, ContentBlock>>;
+  readonly deferred: Readonly<Record<number, ContentBlock>>;
   readonly reason: BlocksFrameOf<"message_delta">["delta"]["stop_reason"];
 }
 
@@ -48,70 +48,70 @@ export const blocksStart: BlocksDecoder = {
   message: "",
   session: "",
   indexes: Sequence.empty<number | null>(),
-  held: {},
+  deferred: {},
   reason: "end_turn",
 };
 
 export function decodeBlocks(decoder: BlocksDecoder, frame: BlocksFrame): Decoded<BlocksDecoder> {
-  const scribe = new EventWriter(decoder);
-  const changes = read(scribe, decoder, frame);
+  const writer = new EventWriter(decoder);
+  const changes = read(writer, decoder, frame);
   const cursor = frame.event_id ?? decoder.cursor;
   return {
-    decoder: { ...decoder, ...changes, state: scribe.state, at: scribe.at, cursor },
-    events: scribe.events,
+    decoder: { ...decoder, ...changes, state: writer.state, at: writer.at, cursor },
+    events: writer.events,
     problem: null,
   };
 }
 
-function read(scribe: EventWriter, decoder: BlocksDecoder, frame: BlocksFrame): Partial<BlocksDecoder> {
+function read(writer: EventWriter, decoder: BlocksDecoder, frame: BlocksFrame): Partial<BlocksDecoder> {
   switch (frame.type) {
     case "message_start":
-      return readMessageStart(scribe, decoder, frame);
+      return readMessageStart(writer, decoder, frame);
     case "session_title":
-      scribe.session(frame.session_id, 0);
-      scribe.write({ type: "session.update", title: frame.title });
+      writer.session(frame.session_id, 0);
+      writer.write({ type: "session.update", title: frame.title });
       return {};
     case "user_message": {
-      scribe.session(decoder.session || "session", 0);
+      writer.session(decoder.session || "session", 0);
       const files =
         frame.content_urls.length === 0 ? {} : { files: frame.content_urls.map((url) => ({ url })) };
-      scribe.write({ type: "message.add", message: frame.user_message_id, text: frame.text, ...files });
+      writer.write({ type: "message.add", message: frame.user_message_id, text: frame.text, ...files });
       return {};
     }
     case "message_delta":
       return { reason: REASONS.has(frame.delta.stop_reason) ? frame.delta.stop_reason : "end_turn" };
     case "message_stop": {
       const turn = frame.message_id ?? decoder.message;
-      scribe.endTurn(turn, reasonOf(scribe, turn, decoder.reason), frame.duration_ms);
+      writer.endTurn(turn, reasonOf(writer, turn, decoder.reason), frame.duration_ms);
       return {};
     }
     default:
-      return readInMessage(scribe, decoder, frame);
+      return readInMessage(writer, decoder, frame);
   }
 }
 
 /** 000's servers say `end_turn` whatever happened; a terminal block tells better. */
-function reasonOf(scribe: EventWriter, turn: string, told: BlocksDecoder["reason"]): BlocksDecoder["reason"] {
-  const last = scribe.find(turn, (block) => block.kind === "notice");
-  if (last?.kind !== "notice") return told;
+function reasonOf(writer: EventWriter, turn: string, reason: BlocksDecoder["reason"]): BlocksDecoder["reason"] {
+  const last = writer.find(turn, (block) => block.kind === "notice");
+  if (last?.kind !== "notice") return reason;
   return last.notice === "stopped" ? "user_stopped" : "error";
 }
 
 function readMessageStart(
-  scribe: EventWriter,
+  writer: EventWriter,
   decoder: BlocksDecoder,
   frame: BlocksFrameOf<"message_start">,
 ): Partial<BlocksDecoder> {
-  scribe.at = Math.round(frame.timestamp * 1000);
-  scribe.session(frame.session_id, 0);
+  writer.at = Math.round(frame.timestamp * 1000);
+  writer.session(frame.session_id, 0);
   const message = frame.message_id;
-  const again = scribe.turn(message);
-  if (again?.status === "running") scribe.restart(again);
+  const again = writer.turn(message);
+  if (again?.status === "running") writer.restart(again);
   const { display_mode: mode, is_new_session_from_share: from_share } = frame;
   const isOurs = frame.event_id !== undefined || decoder.cursor !== null;
   const answers = isOurs ? { message: frame.user_message_id ?? null } : {};
-  scribe.begin(message, "agent", { mode, from_share: from_share ?? false, ...answers });
-  return { message, session: frame.session_id, indexes: blocksStart.indexes, held: {}, reason: "end_turn" };
+  writer.begin(message, "agent", { mode, from_share: from_share ?? false, ...answers });
+  return { message, session: frame.session_id, indexes: blocksStart.indexes, deferred: {}, reason: "end_turn" };
 }
 
 type InMessage = Exclude<
@@ -120,34 +120,34 @@ type InMessage = Exclude<
 >;
 
 function readInMessage(
-  scribe: EventWriter,
+  writer: EventWriter,
   decoder: BlocksDecoder,
   frame: InMessage,
 ): Partial<BlocksDecoder> {
   const turn = frame.message_id ?? decoder.message;
   // A form or payment of a turn that this client has not seen: it begins nothing.
   const isAside = frame.type === "approval_result" || frame.type === "interaction_update";
-  if (isAside && scribe.turn(turn) === undefined) return {};
+  if (isAside && writer.turn(turn) === undefined) return {};
   // A client that attaches in mid-turn never sees the start.
-  scribe.session(decoder.session || "session", 0);
-  scribe.begin(turn, "agent");
+  writer.session(decoder.session || "session", 0);
+  writer.begin(turn, "agent");
   switch (frame.type) {
     case "group_start": {
-      const { block: group, index } = scribe.next(turn);
-      scribe.write({ type: "group.start", turn, run: turn, group, index });
+      const { block: group, index } = writer.next(turn);
+      writer.write({ type: "group.start", turn, run: turn, group, index });
       return {};
     }
     case "group_end": {
-      const group = scribe.turn(turn)?.group;
-      const { index } = scribe.next(turn);
+      const group = writer.turn(turn)?.group;
+      const { index } = writer.next(turn);
       if (group)
-        scribe.write({ type: "group.end", turn, run: turn, group, index, summary: frame.summary ?? "" });
+        writer.write({ type: "group.end", turn, run: turn, group, index, summary: frame.summary ?? "" });
       return {};
     }
     case "approval_result":
     case "interaction_update":
       changeInteraction(
-        scribe,
+        writer,
         turn,
         frame.type === "approval_result" ? frame.approval_key : frame.interaction_id,
         frame,
@@ -155,102 +155,102 @@ function readInMessage(
       return {};
     case "content_block_start": {
       const { index, content_block } = frame;
-      if (isHeld(content_block)) return { held: { ...decoder.held, [index]: content_block } };
-      const own = decodeStart(scribe, turn, content_block);
+      if (isDeferred(content_block)) return { deferred: { ...decoder.deferred, [index]: content_block } };
+      const own = decodeStart(writer, turn, content_block);
       return own === null ? {} : { indexes: placedAt(decoder.indexes, index, own, null) };
     }
     case "content_block_delta":
-      return readDelta(scribe, decoder, turn, frame);
+      return readDelta(writer, decoder, turn, frame);
     case "content_block_stop":
-      return readStop(scribe, decoder, turn, frame);
+      return readStop(writer, decoder, turn, frame);
     default:
       return {};
   }
 }
 
 /** A text may turn out to be a notice, and an approval a question: their start waits for the delta. */
-function isHeld(block: ContentBlock): boolean {
+function isDeferred(block: ContentBlock): boolean {
   return block.type === "text" || block.type === "approval_request";
 }
 
 function release(decoder: BlocksDecoder, index: number, own: number | null): Partial<BlocksDecoder> {
-  const { [index]: _, ...held } = decoder.held;
-  return { held, ...(own === null ? {} : { indexes: placedAt(decoder.indexes, index, own, null) }) };
+  const { [index]: _, ...deferred } = decoder.deferred;
+  return { deferred, ...(own === null ? {} : { indexes: placedAt(decoder.indexes, index, own, null) }) };
 }
 
 type DeltaFrame = BlocksFrameOf<"content_block_delta">;
 
 function readDelta(
-  scribe: EventWriter,
+  writer: EventWriter,
   decoder: BlocksDecoder,
   turn: string,
   frame: DeltaFrame,
 ): Partial<BlocksDecoder> {
   const { index, delta } = frame;
-  const held = decoder.held[index];
+  const deferred = decoder.deferred[index];
   let changes: Partial<BlocksDecoder> = {};
-  if (held?.type === "approval_request" && "action_requests" in delta) {
-    requestApproval(scribe, { turn, run: runFor(scribe, turn, held) }, held.approval_key, delta);
+  if (deferred?.type === "approval_request" && "action_requests" in delta) {
+    requestApproval(writer, { turn, run: runFor(writer, turn, deferred) }, deferred.approval_key, delta);
     return release(decoder, index, null);
   }
-  if (held?.type === "text") {
+  if (deferred?.type === "text") {
     if ("type" in delta && delta.type === "text_delta" && delta.extras !== undefined) {
-      notice(scribe, turn, delta.text, delta.extras);
+      notice(writer, turn, delta.text, delta.extras);
       return release(decoder, index, null);
     }
-    changes = release(decoder, index, decodeStart(scribe, turn, held));
+    changes = release(decoder, index, decodeStart(writer, turn, deferred));
   }
-  const block = scribe.blockAt(turn, (changes.indexes ?? decoder.indexes).at(index) ?? undefined);
+  const block = writer.blockAt(turn, (changes.indexes ?? decoder.indexes).get(index) ?? undefined);
   if (block === undefined) return changes;
   const on = named(turn, block);
   if ("status" in delta)
-    scribe.write({ type: "files.delta", ...on, status: delta.status, message: delta.message ?? "" });
+    writer.write({ type: "files.delta", ...on, status: delta.status, message: delta.message ?? "" });
   else if ("type" in delta && delta.type === "thinking_delta") {
-    scribe.write({ type: "thinking.delta", ...on, text: delta.thinking ?? "" });
+    writer.write({ type: "thinking.delta", ...on, text: delta.thinking ?? "" });
   } else if ("type" in delta && delta.extras !== undefined) {
     // A text that turns out to be a notice after it began: what it said so far stays text.
-    scribe.write({ type: "text.end", ...on, final: false });
-    notice(scribe, turn, delta.text, delta.extras);
+    writer.write({ type: "text.end", ...on, final: false });
+    notice(writer, turn, delta.text, delta.extras);
   } else if ("type" in delta) {
     const annotations = delta.annotations === undefined ? {} : { annotations: delta.annotations };
-    scribe.write({ type: "text.delta", ...on, text: delta.text ?? "", ...annotations });
+    writer.write({ type: "text.delta", ...on, text: delta.text ?? "", ...annotations });
   }
   return changes;
 }
 
 type TextExtras = NonNullable<Extract<DeltaFrame["delta"], { type: "text_delta" }>["extras"]>;
 
-function notice(scribe: EventWriter, turn: string, text: string, extras: TextExtras): void {
+function notice(writer: EventWriter, turn: string, text: string, extras: TextExtras): void {
   // Told again after a cut between its frames.
-  if (scribe.find(turn, (block) => block.kind === "notice") !== undefined) return;
-  const on = { ...scribe.next(turn), run: turn };
+  if (writer.find(turn, (block) => block.kind === "notice") !== undefined) return;
+  const on = { ...writer.next(turn), run: turn };
   if (extras.block_subtype === "user_stopped") {
-    scribe.write({ type: "notice.stopped", ...on, text });
+    writer.write({ type: "notice.stopped", ...on, text });
     return;
   }
   const { can_retry, error_type, details } = extras;
   const known = error_type === "transient" ? "transient" : "terminal";
   const code = toTurnErrorCode(extras.code);
   const more = details === null || details === undefined ? {} : { details };
-  scribe.write({ type: "notice.error", ...on, text, code, can_retry, error_type: known, ...more });
+  writer.write({ type: "notice.error", ...on, text, code, can_retry, error_type: known, ...more });
 }
 
 function readStop(
-  scribe: EventWriter,
+  writer: EventWriter,
   decoder: BlocksDecoder,
   turn: string,
   frame: BlocksFrameOf<"content_block_stop">,
 ): Partial<BlocksDecoder> {
-  const held = decoder.held[frame.index];
-  const changes = held?.type === "text" ? release(decoder, frame.index, decodeStart(scribe, turn, held)) : {};
-  const block = scribe.blockAt(turn, (changes.indexes ?? decoder.indexes).at(frame.index) ?? undefined);
+  const deferred = decoder.deferred[frame.index];
+  const changes = deferred?.type === "text" ? release(decoder, frame.index, decodeStart(writer, turn, deferred)) : {};
+  const block = writer.blockAt(turn, (changes.indexes ?? decoder.indexes).get(frame.index) ?? undefined);
   if (block === undefined || block.end !== null) return changes;
   const on = named(turn, block);
-  if (block.kind === "thinking") scribe.write({ type: "thinking.end", ...on });
-  if (block.kind === "text") scribe.write({ type: "text.end", ...on, final: frame.is_final ?? false });
+  if (block.kind === "thinking") writer.write({ type: "thinking.end", ...on });
+  if (block.kind === "text") writer.write({ type: "text.end", ...on, final: frame.is_final ?? false });
   if (block.kind === "files") {
     const status = block.status === "failed" ? "failed" : "completed";
-    scribe.write({ type: "files.end", ...on, status, message: block.message });
+    writer.write({ type: "files.end", ...on, status, message: block.message });
   }
   return changes;
 }

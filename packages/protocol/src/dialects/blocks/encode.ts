@@ -44,12 +44,12 @@ export function resyncBlocks(state: SessionState, since: number): BlocksFrame[] 
 
 /** The same frame by frame, for a server that has others to serve in between. */
 export function* eachResyncFrame(state: SessionState, since: number): Generator<BlocksFrame> {
-  let held: BlocksFrame | null = null;
+  let previous: BlocksFrame | null = null;
   for (const frame of missedFrames(state, since)) {
-    if (held !== null) yield held;
-    held = frame;
+    if (previous !== null) yield previous;
+    previous = frame;
   }
-  if (held !== null) yield* withCursor([held], formatCursor(state));
+  if (previous !== null) yield* withCursor([previous], formatCursor(state));
 }
 
 function* missedFrames(state: SessionState, since: number): Generator<BlocksFrame> {
@@ -153,7 +153,7 @@ function onWire(turn: Turn, item: Item): { message_id: string; index: number } {
 }
 
 function markerFrames(turn: Turn, index: number): BlocksFrame[] {
-  const marker = turn.items.at(index);
+  const marker = turn.items.get(index);
   if (marker?.kind === "group_start") return [{ type: "group_start", ...onWire(turn, marker) }];
   if (marker?.kind !== "group_end") return [];
   return [{ type: "group_end", ...onWire(turn, marker), summary: marker.summary }];
@@ -266,21 +266,21 @@ function isShownItem(item: Item | null): item is Block | GroupStart | GroupEnd {
 
 /** The turn told again: starts and stops in the order in which they first came, deltas in one piece. */
 function* turnFrames(state: SessionState, turn: Turn): Generator<BlocksFrame> {
-  const told: { at: number; frames: () => BlocksFrame[] }[] = [];
+  const scheduled: { at: number; frames: () => BlocksFrame[] }[] = [];
   for (const item of turn.items.toArray().filter(isShownItem)) {
-    if (!isBlock(item)) told.push({ at: item.start, frames: () => markerFrames(turn, item.index) });
+    if (!isBlock(item)) scheduled.push({ at: item.start, frames: () => markerFrames(turn, item.index) });
     else if (showsHalf(item.kind)) {
-      told.push({ at: item.start, frames: () => soFar(turn, item) });
-      if (item.end !== null) told.push({ at: item.end, frames: () => [stopFrame(turn, item)] });
+      scheduled.push({ at: item.start, frames: () => soFar(turn, item) });
+      if (item.end !== null) scheduled.push({ at: item.end, frames: () => [stopFrame(turn, item)] });
     } else {
       const update = (): BlocksFrame[] => ("version" in item ? updateFrames(turn, item) : []);
-      told.push({
+      scheduled.push({
         at: item.end ?? item.start,
         frames: () => [...soFar(turn, item), stopFrame(turn, item), ...update()],
       });
     }
   }
   yield messageStart(state, turn);
-  for (const { frames } of told.toSorted((a, b) => a.at - b.at)) yield* frames();
+  for (const { frames } of scheduled.toSorted((a, b) => a.at - b.at)) yield* frames();
   if (turn.status !== "running") yield* endFrames(turn);
 }

@@ -43,69 +43,69 @@ export const responsesStart: ResponsesDecoder = {
 };
 
 export function decodeResponses(decoder: ResponsesDecoder, frame: ResponsesFrame): Decoded<ResponsesDecoder> {
-  const scribe = new EventWriter(decoder);
+  const writer = new EventWriter(decoder);
   const turn = frame.type === "[DONE]" ? decoder.turn : frame.response_id;
   // A title, or a payment of an older turn, may change while another turn is told: it begins and ends nothing.
   const isUpdate =
     frame.type === "response.interaction_update" || frame.type === "response.chat.title.updated";
-  const isAside = isUpdate && scribe.turn(turn)?.status !== "running";
+  const isAside = isUpdate && writer.turn(turn)?.status !== "running";
   let completed = turn === decoder.turn || isAside ? decoder.completed : null;
   const interrupted =
     frame.type === "response.error" && ERRORS[errorCodeFromNumber(frame.code)].about === "connection";
   if (frame.type === "[DONE]") {
-    if (!decoder.interrupted) end(scribe, turn, completed);
+    if (!decoder.interrupted) end(writer, turn, completed);
   } else if (!interrupted) {
     const conversation =
       "conversation_group_id" in frame ? frame.conversation_group_id : `chat-${frame.chat_id}`;
-    scribe.session(conversation, frame.chat_id);
+    writer.session(conversation, frame.chat_id);
     const model = frame.type === "response.created" ? { model: frame.model } : {};
-    const again = frame.type === "response.created" ? scribe.turn(turn) : undefined;
-    if (again?.status === "running" && again.items.length > 0) scribe.restart(again);
-    if (!isAside) scribe.begin(turn, frame.type === "response.created" ? frame.agent_id : "agent", model);
+    const again = frame.type === "response.created" ? writer.turn(turn) : undefined;
+    if (again?.status === "running" && again.items.length > 0) writer.restart(again);
+    if (!isAside) writer.begin(turn, frame.type === "response.created" ? frame.agent_id : "agent", model);
     if (frame.type === "response.output_text.completed") completed = frame;
-    read(scribe, turn, frame);
+    read(writer, turn, frame);
   }
   const cursor = frame.event_id ?? decoder.cursor;
   const current = isAside ? decoder.turn : turn;
   return {
-    decoder: { state: scribe.state, at: scribe.at, cursor, turn: current, interrupted, completed },
-    events: scribe.events,
+    decoder: { state: writer.state, at: writer.at, cursor, turn: current, interrupted, completed },
+    events: writer.events,
     problem: null,
   };
 }
 
-function read(scribe: EventWriter, turn: string, frame: Exclude<ResponsesFrame, { type: "[DONE]" }>): void {
+function read(writer: EventWriter, turn: string, frame: Exclude<ResponsesFrame, { type: "[DONE]" }>): void {
   switch (frame.type) {
     case "response.chat.title.updated":
-      scribe.write({ type: "session.update", title: frame.name });
+      writer.write({ type: "session.update", title: frame.name });
       return;
     case "response.reasoning_step.start":
-      endText(scribe, turn, false);
-      startStep(scribe, turn, frame.step);
+      endText(writer, turn, false);
+      startStep(writer, turn, frame.step);
       return;
     case "response.reasoning_step.end":
-      endStep(scribe, turn, frame.step);
+      endStep(writer, turn, frame.step);
       return;
     case "response.output_text.delta":
-      extendText(scribe, turn, frame.delta);
+      extendText(writer, turn, frame.delta);
       return;
     case "response.output_text.completed":
-      settleText(scribe, turn, frame.final_text);
+      settleText(writer, turn, frame.final_text);
       return;
     case "response.interaction_request":
-      endText(scribe, turn, false);
-      request(scribe, turn, frame);
+      endText(writer, turn, false);
+      request(writer, turn, frame);
       return;
     case "response.interaction_update":
-      changeInteraction(scribe, turn, frame.interaction_id, frame);
+      changeInteraction(writer, turn, frame.interaction_id, frame);
       return;
     case "response.error": {
-      if (scribe.find(turn, (block) => block.kind === "notice") !== undefined) return;
-      endText(scribe, turn, false);
+      if (writer.find(turn, (block) => block.kind === "notice") !== undefined) return;
+      endText(writer, turn, false);
       const code = toTurnErrorCode(errorCodeFromNumber(frame.code));
       const can_retry = frame.can_retry ?? false;
-      const on = { ...scribe.next(turn), run: turn };
-      scribe.write({
+      const on = { ...writer.next(turn), run: turn };
+      writer.write({
         type: "notice.error",
         ...on,
         text: frame.message,
@@ -120,58 +120,58 @@ function read(scribe: EventWriter, turn: string, frame: Exclude<ResponsesFrame, 
   }
 }
 
-function openText(scribe: EventWriter, turn: string): TextBlock | undefined {
-  return scribe.findRecent(turn, (block) => block.kind === "text" && block.end === null) as
+function openText(writer: EventWriter, turn: string): TextBlock | undefined {
+  return writer.findRecent(turn, (block) => block.kind === "text" && block.end === null) as
     | TextBlock
     | undefined;
 }
 
-function extendText(scribe: EventWriter, turn: string, text: string): void {
-  if (openText(scribe, turn) === undefined) {
-    scribe.write({ type: "text.start", ...scribe.next(turn), run: turn, part: false });
+function extendText(writer: EventWriter, turn: string, text: string): void {
+  if (openText(writer, turn) === undefined) {
+    writer.write({ type: "text.start", ...writer.next(turn), run: turn, part: false });
   }
-  const block = openText(scribe, turn);
-  if (block !== undefined) scribe.write({ type: "text.delta", ...named(turn, block), text });
+  const block = openText(writer, turn);
+  if (block !== undefined) writer.write({ type: "text.delta", ...named(turn, block), text });
 }
 
-function endText(scribe: EventWriter, turn: string, final: boolean): void {
-  const block = openText(scribe, turn);
-  if (block !== undefined) scribe.write({ type: "text.end", ...named(turn, block), final });
+function endText(writer: EventWriter, turn: string, final: boolean): void {
+  const block = openText(writer, turn);
+  if (block !== undefined) writer.write({ type: "text.end", ...named(turn, block), final });
 }
 
 /** `final_text` is authoritative: where the deltas amount to something else, it replaces them. */
-function settleText(scribe: EventWriter, turnId: string, final: string): void {
-  const turn = scribe.turn(turnId);
+function settleText(writer: EventWriter, turnId: string, final: string): void {
+  const turn = writer.turn(turnId);
   if (turn === undefined || turn.status !== "running") return;
   const texts = listBlocks(turn).filter((block): block is TextBlock => block.kind === "text");
   if (texts.map((block) => block.text).join("") !== final) {
     const blocks = texts.map((block) => block.id);
-    scribe.write({ type: "turn.takeover", turn: turnId, blocks, groups: [], runs: [] });
-    if (final !== "") extendText(scribe, turnId, final);
+    writer.write({ type: "turn.takeover", turn: turnId, blocks, groups: [], runs: [] });
+    if (final !== "") extendText(writer, turnId, final);
   }
-  endText(scribe, turnId, true);
+  endText(writer, turnId, true);
 }
 
 type StepStart = ResponsesFrameOf<"response.reasoning_step.start">["step"];
 type StepEnd = ResponsesFrameOf<"response.reasoning_step.end">["step"];
 
-function startStep(scribe: EventWriter, turn: string, step: StepStart): void {
-  if (scribe.findRecent(turn, (block) => block.kind === "tool_call" && block.call === step.id) !== undefined)
+function startStep(writer: EventWriter, turn: string, step: StepStart): void {
+  if (writer.findRecent(turn, (block) => block.kind === "tool_call" && block.call === step.id) !== undefined)
     return;
-  const on = { ...scribe.next(turn), run: turn };
-  scribe.write({ type: "tool_call.start", ...on, call: step.id, name: step.tool_name, label: step.content });
-  scribe.write({ type: "tool_call.end", ...on, input: step.args });
+  const on = { ...writer.next(turn), run: turn };
+  writer.write({ type: "tool_call.start", ...on, call: step.id, name: step.tool_name, label: step.content });
+  writer.write({ type: "tool_call.end", ...on, input: step.args });
 }
 
-function endStep(scribe: EventWriter, turn: string, step: StepEnd): void {
-  scribe.openResult(turn, step.id, { name: step.tool_name });
-  const result = scribe.openResultOf(turn, step.id);
+function endStep(writer: EventWriter, turn: string, step: StepEnd): void {
+  writer.openResult(turn, step.id, { name: step.tool_name });
+  const result = writer.openResultOf(turn, step.id);
   if (result === undefined) return;
   const { success, data: preview } = step.result;
   const status = step.result.status ?? (success ? "success" : "error");
   const usage = usageFrom(step.token_usage);
   const more = { status, preview: truncateText(preview, MAX_PREVIEW), artifact: null };
-  scribe.write({ type: "tool_result.end", ...named(turn, result), ...more, ...usage });
+  writer.write({ type: "tool_result.end", ...named(turn, result), ...more, ...usage });
 }
 
 function usageFrom(tokens: StepEnd["token_usage"] | undefined): { usage?: Usage } {
@@ -183,27 +183,27 @@ function usageFrom(tokens: StepEnd["token_usage"] | undefined): { usage?: Usage 
 }
 
 function request(
-  scribe: EventWriter,
+  writer: EventWriter,
   turn: string,
   frame: ResponsesFrameOf<"response.interaction_request">,
 ): void {
   const where = { turn, run: turn };
   // 002 once shows a form without its interaction_type.
-  if ("form_request_id" in frame) requestForm(scribe, where, frame);
-  else if ("payment" in frame) requestPayment(scribe, where, frame.payment);
-  else requestApproval(scribe, where, frame.approval_key, frame);
+  if ("form_request_id" in frame) requestForm(writer, where, frame);
+  else if ("payment" in frame) requestPayment(writer, where, frame.payment);
+  else requestApproval(writer, where, frame.approval_key, frame);
 }
 
-function end(scribe: EventWriter, turnId: string, completed: ResponsesDecoder["completed"]): void {
-  const turn = scribe.turn(turnId);
+function end(writer: EventWriter, turnId: string, completed: ResponsesDecoder["completed"]): void {
+  const turn = writer.turn(turnId);
   if (turn === undefined || turn.status !== "running") return;
-  endText(scribe, turnId, false);
-  const notice = scribe.find(turnId, (block) => block.kind === "notice");
-  const waits = scribe.find(turnId, (block) => "version" in block && outlivesTurn(block));
+  endText(writer, turnId, false);
+  const notice = writer.find(turnId, (block) => block.kind === "notice");
+  const waits = writer.find(turnId, (block) => "version" in block && outlivesTurn(block));
   const stopped = completed?.stop_reason === "user_stopped";
   if (stopped && notice === undefined)
-    scribe.write({ type: "notice.stopped", ...scribe.next(turnId), run: turnId, text: "" });
+    writer.write({ type: "notice.stopped", ...writer.next(turnId), run: turnId, text: "" });
   const open = completed === null && waits !== undefined ? "requires_interaction" : "end_turn";
   const reason = stopped ? "user_stopped" : notice !== undefined && completed === null ? "error" : open;
-  scribe.endTurn(turnId, reason, 0, usageFrom(completed?.usage).usage);
+  writer.endTurn(turnId, reason, 0, usageFrom(completed?.usage).usage);
 }

@@ -119,7 +119,7 @@ function withdrawn(before: Turn | undefined, turn: Turn, common: Common): Respon
   );
   return blocks.flatMap((block): ResponsesFrame[] => {
     if (block.kind !== "tool_call" || block.end === null || !isVisible(turn, block)) return [];
-    if (turn.items.at(block.index)?.kind !== "superseded" || answered.has(block.call)) return [];
+    if (turn.items.get(block.index)?.kind !== "superseded" || answered.has(block.call)) return [];
     const { call: id, name: tool_name, ended_at } = block;
     const result = { success: false, data: "", status: "cancelled" } as const;
     const cancelled = { id, tool_name, result, timestamp: isoTime(ended_at), token_usage: tokensOf(null) };

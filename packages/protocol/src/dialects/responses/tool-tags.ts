@@ -14,7 +14,7 @@
 export interface TagScanner {
   readonly mode: "text" | "tag" | "span";
   /** The text of what may become an opening tag, from its `<` on. */
-  readonly held: string;
+  readonly buffered: string;
   /** The quote that is open in `held`, or "". */
   readonly quote: string;
   /** In a span: how much of `</tool` was just seen. White space after the whole of it changes nothing. */
@@ -27,7 +27,7 @@ interface Cursor {
   at: number;
   mode: TagScanner["mode"];
   /** What came before the chunk of the tag being read; "" once the tag begins in the chunk. */
-  held: string;
+  buffered: string;
   quote: string;
   matched: number;
   /** Where in the chunk the tag being read begins; 0 while there is something held. */
@@ -39,13 +39,13 @@ const OPENING = "<tool";
 const CLOSING = "</tool";
 const MAX_TAG = 4096;
 
-export const emptyTagScanner: TagScanner = { mode: "text", held: "", quote: "", matched: 0 };
+export const emptyTagScanner: TagScanner = { mode: "text", buffered: "", quote: "", matched: 0 };
 
 export function stripChunk(scanner: TagScanner, chunk: string): { scanner: TagScanner; text: string } {
   const c: Cursor = { ...scanner, chunk, at: 0, from: 0, text: "" };
   run(c);
-  const held = c.mode === "tag" ? c.held + c.chunk.slice(c.from) : "";
-  return { scanner: { mode: c.mode, held, quote: c.quote, matched: c.matched }, text: c.text };
+  const buffered = c.mode === "tag" ? c.buffered + c.chunk.slice(c.from) : "";
+  return { scanner: { mode: c.mode, buffered, quote: c.quote, matched: c.matched }, text: c.text };
 }
 
 /** What was held back and is text now that the block has ended; a span left open stays hidden. */
@@ -85,7 +85,7 @@ function readText(c: Cursor): void {
 function readTag(c: Cursor): void {
   const { chunk } = c;
   // Added to a place in the chunk, gives the place in the tag.
-  const offset = c.held.length - c.from;
+  const offset = c.buffered.length - c.from;
   for (; c.at < chunk.length; c.at += 1) {
     const char = chunk.charAt(c.at);
     const place = offset + c.at;
@@ -105,17 +105,17 @@ function readTag(c: Cursor): void {
 }
 
 function endTag(c: Cursor): void {
-  const before = c.at > c.from ? c.chunk[c.at - 1] : c.held.at(-1);
+  const before = c.at > c.from ? c.chunk[c.at - 1] : c.buffered.at(-1);
   c.mode = before === "/" ? "text" : "span";
-  c.held = "";
+  c.buffered = "";
   c.at += 1;
 }
 
 /** Its `<` is text; all that came after it is looked at again. */
 function giveUpTag(c: Cursor): void {
-  if (c.held !== "") {
-    c.chunk = c.held + c.chunk;
-    c.held = "";
+  if (c.buffered !== "") {
+    c.chunk = c.buffered + c.chunk;
+    c.buffered = "";
   }
   c.text += "<";
   c.at = c.from + 1;

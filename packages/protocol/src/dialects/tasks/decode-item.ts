@@ -11,75 +11,75 @@ import type { TaskAnnotation, TaskItem, TaskItemOf, TasksFrameOf } from "./frame
 
 /** Writes the start of an item, of the given call if it is a call or a result; its canonical index. */
 export function addItem(
-  scribe: EventWriter,
+  writer: EventWriter,
   turn: string,
   run: string,
   item: TaskItem,
   call: string,
 ): number {
-  const on = { ...scribe.next(turn), run };
+  const on = { ...writer.next(turn), run };
   switch (item.type) {
     case "reasoning":
-      scribe.write({ type: "thinking.start", ...on });
+      writer.write({ type: "thinking.start", ...on });
       return on.index;
     case "tool_call":
-      scribe.write({ type: "tool_call.start", ...on, call, name: item.name, label: item.label ?? "" });
+      writer.write({ type: "tool_call.start", ...on, call, name: item.name, label: item.label ?? "" });
       return on.index;
     case "tool_result":
-      scribe.openResult(turn, call, { run });
-      return scribe.openResultOf(turn, call)?.index ?? on.index;
+      writer.openResult(turn, call, { run });
+      return writer.openResultOf(turn, call)?.index ?? on.index;
     case "message":
-      scribe.write({ type: "text.start", ...on, part: item.is_part ?? run !== turn });
+      writer.write({ type: "text.start", ...on, part: item.is_part ?? run !== turn });
       return on.index;
   }
 }
 
 export function endItem(
-  scribe: EventWriter,
+  writer: EventWriter,
   turn: string,
   run: string,
   item: TaskItem,
   block: Block | undefined,
 ): void {
   if (item.type === "message" && item.notice !== undefined) {
-    writeNotice(scribe, turn, run, item, item.notice);
+    writeNotice(writer, turn, run, item, item.notice);
     return;
   }
   if (block === undefined) return;
   const on = named(turn, block);
-  if (block.kind === "thinking") scribe.write({ type: "thinking.end", ...on });
+  if (block.kind === "thinking") writer.write({ type: "thinking.end", ...on });
   if (block.kind === "text" && item.type === "message") {
-    scribe.write({ type: "text.end", ...on, final: item.is_final ?? run === turn });
+    writer.write({ type: "text.end", ...on, final: item.is_final ?? run === turn });
   }
   if (block.kind === "tool_call" && item.type === "tool_call") {
     const differs = item.arguments !== block.args;
     const input = differs ? finishJson(pushJson(emptyPartialJson, item.arguments)) : undefined;
     const aborted = item.status === "cancelled" ? { aborted: true } : {};
-    scribe.write({ type: "tool_call.end", ...on, ...(input === undefined ? {} : { input }), ...aborted });
+    writer.write({ type: "tool_call.end", ...on, ...(input === undefined ? {} : { input }), ...aborted });
   }
-  if (block.kind === "tool_result" && item.type === "tool_result") endResult(scribe, turn, item, block);
+  if (block.kind === "tool_result" && item.type === "tool_result") endResult(writer, turn, item, block);
 }
 
 type Notice = NonNullable<TaskItemOf<"message">["notice"]>;
 
 function writeNotice(
-  scribe: EventWriter,
+  writer: EventWriter,
   turn: string,
   run: string,
   item: TaskItemOf<"message">,
   notice: Notice,
 ): void {
-  if (scribe.find(turn, (block) => block.kind === "notice") !== undefined) return;
-  const on = { ...scribe.next(turn), run };
+  if (writer.find(turn, (block) => block.kind === "notice") !== undefined) return;
+  const on = { ...writer.next(turn), run };
   const text = item.block_list.map((part) => (part.type === "text" ? part.text : "")).join("");
   if (notice.type === "stopped") {
-    scribe.write({ type: "notice.stopped", ...on, text });
+    writer.write({ type: "notice.stopped", ...on, text });
     return;
   }
   const { code = "SERVER_ERROR", can_retry = false, error_type, details } = notice;
   const known = error_type === "transient" ? "transient" : "terminal";
   const more = details === undefined ? {} : { details };
-  scribe.write({
+  writer.write({
     type: "notice.error",
     ...on,
     text,
@@ -91,15 +91,15 @@ function writeNotice(
 }
 
 function endResult(
-  scribe: EventWriter,
+  writer: EventWriter,
   turn: string,
   item: TaskItemOf<"tool_result">,
   block: Extract<Block, { kind: "tool_result" }>,
 ): void {
   const { status = "completed", artifact = null, whole, results, usage } = item;
   const preview = item.preview ?? (item.block_list === undefined ? "" : textOf(block));
-  scribe.endRunOf(turn, block.call, status === "superseded" ? "cancelled" : status);
-  scribe.write({
+  writer.endRunOf(turn, block.call, status === "superseded" ? "cancelled" : status);
+  writer.write({
     type: "tool_result.end",
     ...named(turn, block),
     status: status === "completed" ? "success" : status === "failed" ? "error" : "cancelled",
@@ -123,23 +123,23 @@ function annotationsFrom(notes: readonly TaskAnnotation[] | undefined): { annota
 }
 
 export function extendText(
-  scribe: EventWriter,
+  writer: EventWriter,
   turn: string,
   block: Block,
   frame: TasksFrameOf<"task.text.delta">,
 ): void {
   const on = named(turn, block);
   if (block.kind === "text") {
-    scribe.write({ type: "text.delta", ...on, text: frame.delta, ...annotationsFrom(frame.annotations) });
+    writer.write({ type: "text.delta", ...on, text: frame.delta, ...annotationsFrom(frame.annotations) });
   } else if (block.kind === "tool_result") {
     const { block_index: part, delta: data } = frame;
-    scribe.write({ type: "tool_result.delta", ...on, part, media: "text", data, done: false });
+    writer.write({ type: "tool_result.delta", ...on, part, media: "text", data, done: false });
   }
 }
 
 /** `.done` carries the whole: what the deltas did not bring is added, the rest is known. */
 export function finishText(
-  scribe: EventWriter,
+  writer: EventWriter,
   turn: string,
   block: Block,
   frame: TasksFrameOf<"task.text.done">,
@@ -150,12 +150,12 @@ export function finishText(
     const text = item.text.slice(block.text.length);
     const notes = item.annotations?.slice(block.annotations.length);
     if (text !== "" || (notes !== undefined && notes.length > 0)) {
-      scribe.write({ type: "text.delta", ...on, text, ...annotationsFrom(notes) });
+      writer.write({ type: "text.delta", ...on, text, ...annotationsFrom(notes) });
     }
   } else if (block.kind === "tool_result") {
     const part = frame.block_index;
     const data = item.text.slice(block.parts[part]?.data.length ?? 0);
-    scribe.write({
+    writer.write({
       type: "tool_result.delta",
       ...on,
       part,
@@ -177,12 +177,12 @@ function referenceFrom(item: { id?: number; title?: string; url?: string }): { r
 
 type ImageFrame = TasksFrameOf<"task.image.delta" | "task.image.done">;
 
-export function readImage(scribe: EventWriter, turn: string, block: Block, frame: ImageFrame): void {
+export function readImage(writer: EventWriter, turn: string, block: Block, frame: ImageFrame): void {
   if (block.kind !== "tool_result") return;
   const { block_index: part, item } = frame;
   const done = frame.type === "task.image.done";
   const data = item.image_url.url;
-  scribe.write({
+  writer.write({
     type: "tool_result.delta",
     ...named(turn, block),
     part,

@@ -61,104 +61,104 @@ export const tasksStart: TasksDecoder = {
 };
 
 export function decodeTasks(decoder: TasksDecoder, frame: TasksFrame): Decoded<TasksDecoder> {
-  const scribe = new EventWriter(decoder);
+  const writer = new EventWriter(decoder);
   let next: TasksDecoder = {
     ...decoder,
-    ...read(scribe, decoder, frame),
+    ...read(writer, decoder, frame),
     cursor: frame.event_id ?? decoder.cursor,
   };
   const { blocks, runs } = next.voided;
   if (frame.event_id !== undefined && blocks.length + runs.length > 0) {
-    const gone = new Set(runs);
-    scribe.write({
+    const removed = new Set(runs);
+    writer.write({
       type: "turn.takeover",
       turn: next.turn,
       blocks: unique(blocks),
       groups: [],
       runs: unique(runs),
     });
-    const left = Object.entries(next.runs).filter(([, run]) => !gone.has(run));
+    const left = Object.entries(next.runs).filter(([, run]) => !removed.has(run));
     next = { ...next, runs: Object.fromEntries(left), voided: tasksStart.voided };
   }
-  return { decoder: { ...next, state: scribe.state, at: scribe.at }, events: scribe.events, problem: null };
+  return { decoder: { ...next, state: writer.state, at: writer.at }, events: writer.events, problem: null };
 }
 
 function unique(ids: readonly string[]): string[] {
   return [...new Set(ids)];
 }
 
-function read(scribe: EventWriter, decoder: TasksDecoder, frame: TasksFrame): Partial<TasksDecoder> {
-  if (frame.type === "task.created") return readCreated(scribe, decoder, frame);
-  const { turn, run, begun } = taskOf(scribe, decoder, frame.task_id);
-  const known = { ...decoder, ...begun };
+function read(writer: EventWriter, decoder: TasksDecoder, frame: TasksFrame): Partial<TasksDecoder> {
+  if (frame.type === "task.created") return readCreated(writer, decoder, frame);
+  const { turn, run, started } = taskOf(writer, decoder, frame.task_id);
+  const known = { ...decoder, ...started };
   switch (frame.type) {
     case "task.done":
-      return { ...begun, ...readDone(scribe, known, turn, run, frame) };
+      return { ...started, ...readDone(writer, known, turn, run, frame) };
     case "task.output_item.added":
-      return { ...begun, ...readAdded(scribe, known, run, frame) };
+      return { ...started, ...readAdded(writer, known, run, frame) };
     case "task.output_item.done":
-      return { ...begun, ...readItemDone(scribe, known, run, frame) };
+      return { ...started, ...readItemDone(writer, known, run, frame) };
     default: {
-      const entry = known.items[frame.task_id]?.at(frame.output_index);
-      const block = scribe.blockAt(turn, entry?.index ?? undefined);
-      if (block !== undefined && entry?.id === frame.item_id) readInner(scribe, turn, block, frame);
-      return begun;
+      const entry = known.items[frame.task_id]?.get(frame.output_index);
+      const block = writer.blockAt(turn, entry?.index ?? undefined);
+      if (block !== undefined && entry?.id === frame.item_id) readInner(writer, turn, block, frame);
+      return started;
     }
   }
 }
 
 function readCreated(
-  scribe: EventWriter,
+  writer: EventWriter,
   decoder: TasksDecoder,
   frame: TasksFrameOf<"task.created">,
 ): Partial<TasksDecoder> {
   const { task_id: task, agent } = frame;
-  scribe.at = Math.round(frame.timestamp * 1000);
-  scribe.session(frame.session_id, 0);
-  if (frame.parent_task_id !== undefined) return beginRun(scribe, decoder, task, agent, frame.parent_task_id);
+  writer.at = Math.round(frame.timestamp * 1000);
+  writer.session(frame.session_id, 0);
+  if (frame.parent_task_id !== undefined) return beginRun(writer, decoder, task, agent, frame.parent_task_id);
   // Told again after a reload: the turn is there.
   if (task === decoder.turn) return {};
-  return { ...beginTurn(scribe, decoder, task, agent, frame.display_mode), session: frame.session_id };
+  return { ...beginTurn(writer, decoder, task, agent, frame.display_mode), session: frame.session_id };
 }
 
 interface Task {
   readonly turn: string;
   readonly run: string;
   /** What changes in the decoder when the task is new to it. */
-  readonly begun: Partial<TasksDecoder>;
+  readonly started: Partial<TasksDecoder>;
 }
 
 /** Which turn and run a task is; 001's own streams name a task first by its items. */
-function taskOf(scribe: EventWriter, decoder: TasksDecoder, task: string): Task {
+function taskOf(writer: EventWriter, decoder: TasksDecoder, task: string): Task {
   const { turn } = decoder;
   const run = decoder.runs[task];
-  if (run !== undefined) return { turn, run, begun: {} };
-  const known = scribe.turn(turn);
+  if (run !== undefined) return { turn, run, started: {} };
+  const known = writer.turn(turn);
   const isCall = known !== undefined && findToolCall(known, task) !== undefined;
   // Our servers announce a turn: an unknown task inside one is a sub-agent whose start was before this client's.
   if (isCall || (decoder.cursor !== null && known?.status === "running")) {
-    const begun = beginRun(scribe, decoder, task, task, undefined);
-    return { turn, run: begun.runs?.[task] ?? task, begun };
+    const started = beginRun(writer, decoder, task, task, undefined);
+    return { turn, run: started.runs?.[task] ?? task, started };
   }
-  return { turn: task, run: task, begun: beginTurn(scribe, decoder, task, "agent", "agent") };
+  return { turn: task, run: task, started: beginTurn(writer, decoder, task, "agent", "agent") };
 }
 
 /** A new root task ends the one before it, for 001 has no event that does. */
 function beginTurn(
-  scribe: EventWriter,
+  writer: EventWriter,
   decoder: TasksDecoder,
   turn: string,
   agent: string,
   mode: "agent" | "chat",
 ): Partial<TasksDecoder> {
-  scribe.session(decoder.session || "session", 0);
-  scribe.endTurn(decoder.turn, "end_turn", 0);
-  scribe.begin(turn, agent, { mode });
+  writer.session(decoder.session || "session", 0);
+  writer.endTurn(decoder.turn, "end_turn", 0);
+  writer.begin(turn, agent, { mode });
   return { turn, runs: { [turn]: turn }, items: {}, calls: {} };
 }
 
 function beginRun(
-  scribe: EventWriter,
+  writer: EventWriter,
   decoder: TasksDecoder,
   task: string,
   agent: string,
@@ -166,7 +166,7 @@ function beginRun(
 ): Partial<TasksDecoder> {
   if (decoder.runs[task] !== undefined) return {};
   const call = parent === undefined ? task : (decoder.calls[callKey(parent, task)] ?? task);
-  const run = scribe.subRun(decoder.turn, call, agent);
+  const run = writer.subRun(decoder.turn, call, agent);
   return { runs: { ...decoder.runs, [task]: run } };
 }
 
@@ -175,7 +175,7 @@ function callKey(task: string, call: string): string {
 }
 
 function readAdded(
-  scribe: EventWriter,
+  writer: EventWriter,
   decoder: TasksDecoder,
   run: string,
   frame: TasksFrameOf<"task.output_item.added">,
@@ -183,20 +183,20 @@ function readAdded(
   const { item, task_id: task, output_index } = frame;
   const { turn } = decoder;
   const entries = decoder.items[task] ?? Sequence.empty<TaskEntry>();
-  if (entries.at(output_index)?.id === item.id) return {};
+  if (entries.get(output_index)?.id === item.id) return {};
   const isNotice = item.type === "message" && item.notice !== undefined;
   let { calls } = decoder;
   if (item.type === "tool_call" && item.call_id === task) {
     calls = { ...calls, [callKey(task, item.call_id)]: callKey(task, item.call_id) };
   }
   const call = "call_id" in item ? (calls[callKey(task, item.call_id)] ?? item.call_id) : "";
-  const index = isNotice ? null : addItem(scribe, turn, run, item, call);
+  const index = isNotice ? null : addItem(writer, turn, run, item, call);
   const placed = placedAt(entries, output_index, { id: item.id, index }, { id: "", index: null });
   return { calls, items: { ...decoder.items, [task]: placed } };
 }
 
 function readDone(
-  scribe: EventWriter,
+  writer: EventWriter,
   decoder: TasksDecoder,
   turn: string,
   run: string,
@@ -207,32 +207,32 @@ function readDone(
   if (status === "superseded") {
     return { voided: { ...decoder.voided, runs: [...decoder.voided.runs, run] } };
   }
-  if (run !== turn) scribe.write({ type: "run.end", turn, run, status, ...usage });
+  if (run !== turn) writer.write({ type: "run.end", turn, run, status, ...usage });
   else {
     const reason =
       frame.stop_reason ??
       (status === "failed" ? "error" : status === "cancelled" ? "user_stopped" : "end_turn");
-    scribe.endTurn(turn, reason, frame.duration_ms ?? 0, frame.usage);
+    writer.endTurn(turn, reason, frame.duration_ms ?? 0, frame.usage);
   }
   return {};
 }
 
 function readItemDone(
-  scribe: EventWriter,
+  writer: EventWriter,
   decoder: TasksDecoder,
   run: string,
   frame: TasksFrameOf<"task.output_item.done">,
 ): Partial<TasksDecoder> {
   const { item } = frame;
   const { turn } = decoder;
-  const entry = decoder.items[frame.task_id]?.at(frame.output_index);
-  const block = scribe.blockAt(turn, entry?.index ?? undefined);
+  const entry = decoder.items[frame.task_id]?.get(frame.output_index);
+  const block = writer.blockAt(turn, entry?.index ?? undefined);
   if (entry?.id !== item.id) return {};
   if (item.status === "superseded") {
     if (block === undefined) return {};
     return { voided: { ...decoder.voided, blocks: [...decoder.voided.blocks, block.id] } };
   }
-  if (block === undefined || block.end === null) endItem(scribe, turn, run, item, block);
+  if (block === undefined || block.end === null) endItem(writer, turn, run, item, block);
   return {};
 }
 
@@ -241,33 +241,33 @@ type InnerFrame = Exclude<
   TasksFrameOf<"task.created" | "task.done" | "task.output_item.added" | "task.output_item.done">
 >;
 
-function readInner(scribe: EventWriter, turn: string, block: Block, frame: InnerFrame): void {
+function readInner(writer: EventWriter, turn: string, block: Block, frame: InnerFrame): void {
   const on = named(turn, block);
   switch (frame.type) {
     case "task.reasoning_summary_item.added":
-      if (frame.summary_index > 0) scribe.write({ type: "thinking.delta", ...on, text: "\n\n" });
+      if (frame.summary_index > 0) writer.write({ type: "thinking.delta", ...on, text: "\n\n" });
       return;
     case "task.reasoning_summary_text.delta":
-      scribe.write({ type: "thinking.delta", ...on, text: frame.delta });
+      writer.write({ type: "thinking.delta", ...on, text: frame.delta });
       return;
     case "task.reasoning_summary_item.done":
       // A thought that came in one piece; one that streamed is there already.
       if (block.kind === "thinking" && frame.item.text !== "" && !block.text.endsWith(frame.item.text)) {
-        scribe.write({ type: "thinking.delta", ...on, text: frame.item.text });
+        writer.write({ type: "thinking.delta", ...on, text: frame.item.text });
       }
       return;
     case "task.tool_call_arguments.delta":
-      scribe.write({ type: "tool_call.delta", ...on, args: frame.delta });
+      writer.write({ type: "tool_call.delta", ...on, args: frame.delta });
       return;
     case "task.text.delta":
-      extendText(scribe, turn, block, frame);
+      extendText(writer, turn, block, frame);
       return;
     case "task.text.done":
-      finishText(scribe, turn, block, frame);
+      finishText(writer, turn, block, frame);
       return;
     case "task.image.delta":
     case "task.image.done":
-      readImage(scribe, turn, block, frame);
+      readImage(writer, turn, block, frame);
       return;
     default:
       return;

@@ -133,17 +133,17 @@ function superseding(was: Turn, turn: Turn): TasksFrame[] {
     if (
       item?.kind !== "superseded" ||
       item.output === null ||
-      was.items.at(item.index)?.kind === "superseded"
+      was.items.get(item.index)?.kind === "superseded"
     )
       continue;
-    const gone = supersededItem(item);
+    const replaced = supersededItem(item);
     const run = findRun(turn, item.run);
-    if (gone === null || run === undefined || !isVisible(turn, { kind: item.was })) continue;
+    if (replaced === null || run === undefined || !isVisible(turn, { kind: item.was })) continue;
     frames.push({
       type: "task.output_item.done",
       task_id: taskIdOf(turn, run),
       output_index: item.output,
-      item: gone,
+      item: replaced,
     });
   }
   for (const run of turn.runs) {

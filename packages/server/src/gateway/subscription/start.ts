@@ -106,7 +106,7 @@ async function afterSlowness(
   const told = { resumed: true, reason: "slow" } as const;
   if (dialect !== "blocks") return goOn(told, since);
   const state = await stateNow(feed);
-  const oldest = state.turns.at(0)?.start ?? 0;
+  const oldest = state.turns.get(0)?.start ?? 0;
   // What went on since then may be in turns that are not here.
   if (state.earlier > 0 && oldest > since.seq) return null;
   return {

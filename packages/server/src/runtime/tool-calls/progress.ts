@@ -33,7 +33,7 @@ export class ToolProgress {
     this.#call = call;
     this.#place = place;
     this.#keeper = new BlobUploader(scope, call, "picture");
-    const block = scope.attempt.turn.items.at(place.index);
+    const block = scope.attempt.turn.items.get(place.index);
     // A result that stayed open over a takeover has parts already.
     if (block?.kind === "tool_result") this.#parts = block.parts.length;
   }

@@ -48,7 +48,7 @@ export async function readTurnPage(
 export function countTurnsWithinLimit({ turns }: SessionState, most: number): number {
   let count = 0;
   for (let length = 0; count < Math.min(most, turns.length) && length <= MAX_TEXT_LENGTH; count++) {
-    const turn = turns.at(turns.length - 1 - count);
+    const turn = turns.get(turns.length - 1 - count);
     length += turn === undefined ? 0 : textLength(turn);
   }
   return count;

@@ -171,7 +171,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       const turns = JSON.parse(JSON.stringify(snapshot(await stage.state(ref)).turns)) as unknown[];
       expect(all.flatMap((page) => page["turns"])).toEqual(turns);
       for (const turn of [0, 4]) {
-        const { id } = (await stage.state(ref)).turns.at(turn) ?? { id: "" };
+        const { id } = (await stage.state(ref)).turns.get(turn) ?? { id: "" };
         expect(await desk.json("GET", `/sessions/${ref.session}/turns/${id}`)).toEqual({ turn: turns[turn] });
       }
       expect(await desk.refused("GET", `/sessions/${ref.session}/turns/nothing`)).toBe("404 NOT_FOUND");

@@ -100,7 +100,7 @@ function shown({ frames }: SocketClient, dialect: string): string[] {
           frame["type"] === "snapshot"
             ? restore(frame["snapshot"] as Snapshot)
             : fold(state, frame as unknown as SessionEvent);
-      return JSON.stringify(state.turns.last()?.items.at(0));
+      return JSON.stringify(state.turns.last()?.items.get(0));
     }
     const client = dialect === "blocks" ? new BlocksClient() : new TasksClient();
     for (const frame of told) client.handle(frame);

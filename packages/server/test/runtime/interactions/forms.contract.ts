@@ -135,7 +135,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       for (const part of ["Your e-mail", "an@example.org", "What about", "Food"])
         expect(JSON.stringify(read.at(-1))).toContain(part);
       const state = await stage.state(ref);
-      expect(formsOf(state.turns.at(0))[0]).toMatchObject({ status: "submitted", values, by });
+      expect(formsOf(state.turns.get(0))[0]).toMatchObject({ status: "submitted", values, by });
       expect(state.turns.length).toBe(2);
     });
 
@@ -154,7 +154,7 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       await sendMessage(stage.parts, other, message);
       const turn = await next(other);
       expect(turn.message?.text).toBe("Just call me");
-      const [block] = formsOf((await stage.state(other)).turns.at(0));
+      const [block] = formsOf((await stage.state(other)).turns.get(0));
       expect(block).toMatchObject({ status: "declined", reason: "Just call me" });
       expect(prompts.at(-1)?.at(-1)?.role).toBe("user");
     });
@@ -174,7 +174,10 @@ export function formContract(makeParts: () => Promise<StageParts>): void {
       expect(await sendMessage(stage.parts, ref, { ...message, formValues: values })).toBe("sent");
       const turn = await next(ref);
       expect(turn).toMatchObject({ resumes: form });
-      expect(formsOf((await stage.state(ref)).turns.at(0))[0]).toMatchObject({ status: "submitted", values });
+      expect(formsOf((await stage.state(ref)).turns.get(0))[0]).toMatchObject({
+        status: "submitted",
+        values,
+      });
       await sendMessage(stage.parts, ref, { ...message, id: "m2", text: "And again" });
       const third = await stage.ended(ref, ({ number }) => number === 3);
       expect(third).toMatchObject({ resumes: form });

@@ -129,7 +129,7 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
       const turn = await stage.ended(ref, ({ number }) => number === 1);
       expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", message: null });
       expect(JSON.stringify(prompts[1])).toContain("did not answer");
-      const next = await stage.until(ref, 40_000, ({ turns }) => turns.at(1) ?? null);
+      const next = await stage.until(ref, 40_000, ({ turns }) => turns.get(1) ?? null);
       expect(next.message?.id).toBe(message);
       await waiting(ref);
       await stage.send(ref, "sunday");
@@ -153,7 +153,7 @@ export function questionContract(makeParts: () => Promise<StageParts>): void {
         expect(questionsOf(turn)[0]).toMatchObject({ status: "dismissed", message: null });
         expect(JSON.stringify(prompts[1])).toContain("A message of theirs waits");
         await waiting(ref);
-        const next = (await stage.state(ref)).turns.at(1);
+        const next = (await stage.state(ref)).turns.get(1);
         expect(next?.message).toMatchObject({ id: "m-2", files });
         const read = JSON.stringify(prompts.at(-1)?.at(-1));
         for (const part of [text, ...files.map(({ name }) => name)]) expect(read).toContain(part);
