@@ -1,11 +1,13 @@
 /** Plants breaches of the dependency rules in a temporary tree and expects each to be reported. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 import { afterAll, expect, test } from "vitest";
 
+import { layers } from "../.dependency-cruiser.mjs";
 import { checkDirection } from "./check-direction.ts";
+import { root } from "./run-command.ts";
 
 type Tree = Record<string, string>;
 
@@ -55,9 +57,8 @@ const clean: Tree = {
   "packages/protocol/src/schema.ts": `export { session } from "./events/session.ts";`,
   "packages/protocol/src/events/session.ts": `
     import { z } from "zod";
-    import type { fold } from "../fold.ts";
     export const session = z;
-    export type SessionEvent = ReturnType<typeof fold>;`,
+    export type SessionEvent = typeof session;`,
   "packages/protocol/src/dialects/blocks/frames.ts": `export { z as frames } from "zod";`,
   "packages/protocol/src/commands/socket.ts": `export { z as commands } from "zod";`,
   "packages/protocol/test/fold.test.ts": `import { z } from "vitest"; import "../src/index.ts"; z;`,
@@ -93,6 +94,13 @@ test("a clean tree is not reported", async () => {
   );
 });
 
+test.each(Object.entries(layers))("the layers of %s are its folders", (base, rows) => {
+  const folders = readdirSync(join(root, base), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const names = folders.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(rows.flat()));
+  if (base !== "packages/server/src/store") expect(names.toSorted()).toEqual(rows.flat().toSorted());
+});
+
 test("an empty tree counts no module", async () => {
   expect(await check({ "packages/readme.txt": "" })).toEqual({ modules: 0, violations: [] });
 });
@@ -107,34 +115,50 @@ const breaches: [rule: string, planted: Tree][] = [
   ["client-direction", { "packages/client/src/x.ts": `import "../../react/src/index.ts";` }],
   ["react-direction", { "packages/react/src/x.ts": `import "../../studio/src/index.ts";` }],
   ["studio-direction", { "packages/studio/src/x.ts": `import "../../server/src/index.ts";` }],
-  ["runtime-not-to-gateway", { "packages/server/src/runtime/x.ts": `import "../gateway/http.ts";` }],
+  ["runtime-and-gateway-apart", { "packages/server/src/runtime/x.ts": `import "../gateway/http.ts";` }],
   [
-    "runtime-not-to-gateway",
+    "entries-at-the-top",
     {
       "packages/server/src/runtime/x.ts": `import "../shared.ts";`,
       "packages/server/src/shared.ts": `import "./gateway/http.ts";`,
     },
   ],
-  ["gateway-not-to-runtime", { "packages/server/src/gateway/x.ts": `import "../runtime/turn.ts";` }],
-  ["log-and-store-at-the-bottom", { "packages/server/src/log/x.ts": `import "../runtime/turn.ts";` }],
-  ["log-and-store-at-the-bottom", { "packages/server/src/session/x.ts": `import "../runtime/turn.ts";` }],
+  ["gateway-runs-nothing", { "packages/server/src/gateway/x.ts": `import "../runtime/turn.ts";` }],
   [
-    "log-on-its-own",
+    "packages/server/src/log-downwards",
+    { "packages/server/src/log/x.ts": `import type {} from "../runtime/turn.ts";` },
+  ],
+  [
+    "packages/server/src/session-downwards",
+    { "packages/server/src/session/x.ts": `import "../runtime/turn.ts";` },
+  ],
+  [
+    "packages/server/src/gateway/connection-downwards",
+    {
+      "packages/server/src/gateway/connection/x.ts": `import type {} from "../feed/x.ts";`,
+      "packages/server/src/gateway/feed/x.ts": "",
+    },
+  ],
+  [
+    "log-and-store-apart",
     { "packages/server/src/log/x.ts": `import "../store/x.ts";`, "packages/server/src/store/x.ts": "" },
+  ],
+  [
+    "no-cycles-of-types",
+    {
+      "packages/server/src/x.ts": `import type { Y } from "./y.ts"; export type X = Y;`,
+      "packages/server/src/y.ts": `import type { X } from "./x.ts"; export type Y = X[];`,
+    },
   ],
   [
     "mcp-on-its-own",
     { "packages/server/src/runtime/x.ts": `import "../mcp/x.ts";`, "packages/server/src/mcp/x.ts": "" },
   ],
   ["mcp-uses-little", { "packages/server/src/mcp/x.ts": `import "../runtime/turn.ts";` }],
+  ["foreign-bytes-apart", { "packages/server/src/safe-fetch/x.ts": `import "../log/port.ts";` }],
   [
-    "store-on-its-own",
-    { "packages/server/src/store/x.ts": `import "../log/x.ts";`, "packages/server/src/log/x.ts": "" },
-  ],
-  ["outside-on-its-own", { "packages/server/src/outside/x.ts": `import "../log/port.ts";` }],
-  [
-    "outside-on-its-own",
-    { "packages/server/src/outside/x.ts": `import type {} from "@turnstream/protocol";` },
+    "foreign-bytes-apart",
+    { "packages/server/src/safe-fetch/x.ts": `import type {} from "@turnstream/protocol";` },
   ],
   ["protocol-imports-little", { "packages/protocol/src/x.ts": `import "node:fs";` }],
   ["protocol-imports-little", { "packages/protocol/src/x.ts": `import "vitest";` }],

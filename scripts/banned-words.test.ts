@@ -1,0 +1,53 @@
+/** Names and prose keep to docs/glossary.md: no banned word in a name, and a ceiling for prose that only goes down. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { countBannedWords, findBannedNames, readBannedWords, splitName } from "./banned-words.ts";
+import { root } from "./run-command.ts";
+
+const banned = readBannedWords(readFileSync(join(root, "docs/glossary.md"), "utf8"));
+
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .split("\0")
+  .filter((file) => file !== "" && existsSync(join(root, file)));
+
+/** The engine on DBOS is replaced as a whole. */
+const sources = files.filter((file) => /[.]tsx?$/.test(file) && !/\/engine\/dbos/.test(file));
+
+/** Names that contain a banned word for a reason. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {};
+
+/** How often banned words may stand in comments, strings and documents. Lower it when the count is lower. */
+const PROSE_CEILING = 0;
+
+test("the glossary is read", () => {
+  expect([...banned]).toEqual(expect.arrayContaining(["seat", "wish", "told", "whoever"]));
+  expect(banned.has("session")).toBe(false);
+  expect(splitName("maxHeldBytes2")).toEqual(["max", "held", "bytes", ""]);
+});
+
+test("no name contains a banned word", () => {
+  const found = sources
+    .flatMap((file) => findBannedNames(root, file, banned))
+    .filter(({ name }) => !Object.hasOwn(EXCEPTIONS, name));
+  expect(found.map(({ file, line, name }) => `${file}:${line} ${name}`)).toEqual([]);
+});
+
+test("every exception is still needed", () => {
+  const names = new Set(sources.flatMap((file) => findBannedNames(root, file, banned).map(({ name }) => name)));
+  expect(Object.keys(EXCEPTIONS).filter((name) => !names.has(name))).toEqual([]);
+});
+
+test("prose has no more banned words than before", () => {
+  const prose = files.filter(
+    (file) => /[.](tsx?|md|css|html)$/.test(file) && file !== "docs/glossary.md" && !file.includes("/vectors/"),
+  );
+  const count = prose.reduce((sum, file) => sum + countBannedWords(root, file, banned), 0);
+  expect(count).toBeLessThanOrEqual(PROSE_CEILING);
+});

@@ -1,0 +1,146 @@
+/**
+ * `describeEntry` lists the public names of an entry point with their signatures, one line each. `npm run public-api` writes
+ * the lists to `packages/NAME/public-api/`; with `--check` it fails where a list differs from the code, so that a change of
+ * the public API is seen in review.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+import ts from "typescript";
+
+import { root } from "./run-command.ts";
+
+const SOURCE = "@turnstream/source";
+
+export interface Entry {
+  /** `@turnstream/client/blocks`. */
+  readonly name: string;
+  readonly source: string;
+  readonly list: string;
+}
+
+/** Entries that only our own tools import are no public API. */
+const isInternal = (subpath: string): boolean => subpath === "./internal";
+
+export function listEntries(): Entry[] {
+  return ["protocol", "server", "client", "react"].flatMap((folder) => {
+    const base = join("packages", folder);
+    const { exports } = JSON.parse(readFileSync(join(root, base, "package.json"), "utf8")) as {
+      readonly exports: Readonly<Record<string, Readonly<Record<string, string>> | string>>;
+    };
+    return Object.entries(exports).flatMap(([subpath, target]) => {
+      const source = typeof target === "string" ? undefined : target[SOURCE];
+      if (source === undefined || !/[.]tsx?$/.test(source) || isInternal(subpath)) return [];
+      const file = subpath === "." ? "index" : subpath.slice(2).replaceAll("/", "-");
+      return [
+        {
+          name: join("@turnstream", folder, subpath),
+          source: join(base, source),
+          list: join(base, "public-api", `${file}.txt`),
+        },
+      ];
+    });
+  });
+}
+
+export function openProgram(entries: readonly Entry[]): ts.Program {
+  return ts.createProgram(
+    entries.map(({ source }) => join(root, source)),
+    {
+      target: ts.ScriptTarget.ES2023,
+      lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
+      types: ["node"],
+      module: ts.ModuleKind.NodeNext,
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      jsx: ts.JsxEmit.ReactJSX,
+      customConditions: [SOURCE],
+      allowImportingTsExtensions: true,
+      exactOptionalPropertyTypes: true,
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+    },
+  );
+}
+
+/** One line per exported name, sorted. */
+export function describeEntry(program: ts.Program, entry: Entry): string[] {
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(join(root, entry.source));
+  const module = source === undefined ? undefined : checker.getSymbolAtLocation(source);
+  if (module === undefined) throw new Error(`${entry.source} exports nothing`);
+  return checker
+    .getExportsOfModule(module)
+    .map((symbol) => describeSymbol(checker, symbol))
+    .toSorted();
+}
+
+/** Types that are inferred, such as those of zod schemas, can be long: their files under schemas/ say what they hold. */
+const MAX_INFERRED = 200;
+
+function describeSymbol(checker: ts.TypeChecker, exported: ts.Symbol): string {
+  const name = exported.getName();
+  const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
+  const [declaration] = symbol.getDeclarations() ?? [];
+  if (declaration === undefined) return name;
+  if (ts.isInterfaceDeclaration(declaration) || ts.isTypeAliasDeclaration(declaration))
+    return `type ${name}${describeHead(declaration).replace(/^(interface|type) \w+/, "")}`;
+  if (ts.isClassDeclaration(declaration)) return `class ${name} { ${describeMembers(declaration).join("; ")} }`;
+  if (ts.isFunctionDeclaration(declaration) && declaration.type !== undefined)
+    return `function ${name}${describeHead(declaration).replace(/^(async )?function\*? \w+/, "")}`;
+  if (ts.isVariableDeclaration(declaration) && declaration.type !== undefined)
+    return `const ${name}: ${oneLine(withoutComments(declaration.type.getText()))}`;
+  const type = checker.getTypeOfSymbolAtLocation(symbol, declaration);
+  const text = checker.typeToString(type, declaration, ts.TypeFormatFlags.NoTruncation);
+  return `const ${name}: ${text.length > MAX_INFERRED ? `${text.slice(0, MAX_INFERRED)}…` : text}`;
+}
+
+/** A declaration as it is written: without comments, line breaks and its body. */
+function describeHead(declaration: ts.Declaration & { readonly body?: ts.Node | undefined }): string {
+  const source = declaration.getSourceFile();
+  const end = declaration.body?.getStart(source) ?? declaration.getEnd();
+  return oneLine(withoutComments(source.text.slice(declaration.getStart(source), end)).replace(/^export /, ""));
+}
+
+function describeMembers(declaration: ts.ClassDeclaration): string[] {
+  return declaration.members
+    .filter((member) => !isHidden(member))
+    .map((member) => describeHead(member).replace(/;$/, ""));
+}
+
+function isHidden(member: ts.ClassElement): boolean {
+  const flags = ts.getCombinedModifierFlags(member);
+  const isPrivate = (flags & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) !== 0;
+  return isPrivate || (member.name !== undefined && ts.isPrivateIdentifier(member.name));
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, "");
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").trim();
+}
+
+export function formatList({ name }: Entry, lines: readonly string[]): string {
+  return `# Public names of ${name}: ${lines.length}. Written by \`npm run public-api\`.\n${lines.join("\n")}\n`;
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const isCheck = process.argv.includes("--check");
+  const entries = listEntries();
+  const program = openProgram(entries);
+  for (const entry of entries) {
+    const path = join(root, entry.list);
+    const lines = describeEntry(program, entry);
+    const text = formatList(entry, lines);
+    if (!isCheck) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+    } else if (!existsSync(path) || readFileSync(path, "utf8") !== text) {
+      console.error(`${entry.list} differs from the code: run \`npm run public-api\` and review the change.`);
+      process.exitCode = 1;
+    }
+    console.log(`${entry.name}: ${lines.length} names`);
+  }
+}
