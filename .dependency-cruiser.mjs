@@ -133,7 +133,8 @@ export const written = [
   {
     name: "foreign-bytes-apart",
     severity: "error",
-    comment: "code that meets foreign bytes depends on nothing of ours but util, so that it can be judged by itself",
+    comment:
+      "code that meets foreign bytes depends on nothing of ours but util, so that it can be judged by itself",
     from: { path: "^packages/server/src/(safe-fetch|text-extraction)/" },
     to: { path: "^packages/[^/]+/src/", pathNot: "^packages/server/src/($1|util)/" },
   },

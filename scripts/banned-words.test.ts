@@ -40,13 +40,16 @@ test("no name contains a banned word", () => {
 });
 
 test("every exception is still needed", () => {
-  const names = new Set(sources.flatMap((file) => findBannedNames(root, file, banned).map(({ name }) => name)));
+  const names = new Set(
+    sources.flatMap((file) => findBannedNames(root, file, banned).map(({ name }) => name)),
+  );
   expect(Object.keys(EXCEPTIONS).filter((name) => !names.has(name))).toEqual([]);
 });
 
 test("prose has no more banned words than before", () => {
   const prose = files.filter(
-    (file) => /[.](tsx?|md|css|html)$/.test(file) && file !== "docs/glossary.md" && !file.includes("/vectors/"),
+    (file) =>
+      /[.](tsx?|md|css|html)$/.test(file) && file !== "docs/glossary.md" && !file.includes("/vectors/"),
   );
   const count = prose.reduce((sum, file) => sum + countBannedWords(root, file, banned), 0);
   expect(count).toBeLessThanOrEqual(PROSE_CEILING);

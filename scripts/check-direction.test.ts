@@ -95,7 +95,9 @@ test("a clean tree is not reported", async () => {
 });
 
 test.each(Object.entries(layers))("the layers of %s are its folders", (base, rows) => {
-  const folders = readdirSync(join(root, base), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const folders = readdirSync(join(root, base), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  );
   const names = folders.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(rows.flat()));
   if (base !== "packages/server/src/store") expect(names.toSorted()).toEqual(rows.flat().toSorted());

@@ -85,7 +85,8 @@ function describeSymbol(checker: ts.TypeChecker, exported: ts.Symbol): string {
   if (declaration === undefined) return name;
   if (ts.isInterfaceDeclaration(declaration) || ts.isTypeAliasDeclaration(declaration))
     return `type ${name}${describeHead(declaration).replace(/^(interface|type) \w+/, "")}`;
-  if (ts.isClassDeclaration(declaration)) return `class ${name} { ${describeMembers(declaration).join("; ")} }`;
+  if (ts.isClassDeclaration(declaration))
+    return `class ${name} { ${describeMembers(declaration).join("; ")} }`;
   if (ts.isFunctionDeclaration(declaration) && declaration.type !== undefined)
     return `function ${name}${describeHead(declaration).replace(/^(async )?function\*? \w+/, "")}`;
   if (ts.isVariableDeclaration(declaration) && declaration.type !== undefined)
@@ -99,7 +100,9 @@ function describeSymbol(checker: ts.TypeChecker, exported: ts.Symbol): string {
 function describeHead(declaration: ts.Declaration & { readonly body?: ts.Node | undefined }): string {
   const source = declaration.getSourceFile();
   const end = declaration.body?.getStart(source) ?? declaration.getEnd();
-  return oneLine(withoutComments(source.text.slice(declaration.getStart(source), end)).replace(/^export /, ""));
+  return oneLine(
+    withoutComments(source.text.slice(declaration.getStart(source), end)).replace(/^export /, ""),
+  );
 }
 
 function describeMembers(declaration: ts.ClassDeclaration): string[] {

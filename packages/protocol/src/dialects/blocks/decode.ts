@@ -91,7 +91,11 @@ function read(writer: EventWriter, decoder: BlocksDecoder, frame: BlocksFrame): 
 }
 
 /** 000's servers say `end_turn` whatever happened; a terminal block tells better. */
-function reasonOf(writer: EventWriter, turn: string, reason: BlocksDecoder["reason"]): BlocksDecoder["reason"] {
+function reasonOf(
+  writer: EventWriter,
+  turn: string,
+  reason: BlocksDecoder["reason"],
+): BlocksDecoder["reason"] {
   const last = writer.find(turn, (block) => block.kind === "notice");
   if (last?.kind !== "notice") return reason;
   return last.notice === "stopped" ? "user_stopped" : "error";
@@ -111,7 +115,13 @@ function readMessageStart(
   const isOurs = frame.event_id !== undefined || decoder.cursor !== null;
   const answers = isOurs ? { message: frame.user_message_id ?? null } : {};
   writer.begin(message, "agent", { mode, from_share: from_share ?? false, ...answers });
-  return { message, session: frame.session_id, indexes: blocksStart.indexes, deferred: {}, reason: "end_turn" };
+  return {
+    message,
+    session: frame.session_id,
+    indexes: blocksStart.indexes,
+    deferred: {},
+    reason: "end_turn",
+  };
 }
 
 type InMessage = Exclude<
@@ -242,7 +252,8 @@ function readStop(
   frame: BlocksFrameOf<"content_block_stop">,
 ): Partial<BlocksDecoder> {
   const deferred = decoder.deferred[frame.index];
-  const changes = deferred?.type === "text" ? release(decoder, frame.index, decodeStart(writer, turn, deferred)) : {};
+  const changes =
+    deferred?.type === "text" ? release(decoder, frame.index, decodeStart(writer, turn, deferred)) : {};
   const block = writer.blockAt(turn, (changes.indexes ?? decoder.indexes).get(frame.index) ?? undefined);
   if (block === undefined || block.end !== null) return changes;
   const on = named(turn, block);
