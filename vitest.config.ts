@@ -1,14 +1,38 @@
 /**
- * How the tests run: from TypeScript source, so that no build has to come first. Those of the project `pure`
- * need no server; before those of `services` and `browser` run, real ones are started. Those of `browser` look
- * through Chromium at pages that browser/global-setup.ts builds. Nothing is skipped where a server or the browser is missing.
+ * How the tests run: from TypeScript source, so that no build has to come first. Those of the projects `pure` and
+ * `isolated` need no server; before those of `services` and `browser` run, real ones are started. Those of `browser`
+ * look through Chromium at pages that browser/global-setup.ts builds. Nothing is skipped where a server or the browser
+ * is missing.
+ *
+ * Test files share the two processes of their project and the modules that these have loaded: a file must put back
+ * what it changes, timers and globals for instance. Those of `isolated` have a process each.
  */
+import { randomInt } from "node:crypto";
 import { configDefaults, defineConfig } from "vitest/config";
+
+// Inherited by the processes that run the tests, and by projects that read this file again.
+if (process.env["TURNSTREAM_SEED"] === undefined) {
+  process.env["TURNSTREAM_SEED"] = String(randomInt(2 ** 31));
+  console.log(`[tests] TURNSTREAM_SEED=${process.env["TURNSTREAM_SEED"]}`);
+}
 
 const conditions = ["@turnstream/source", "module", "node", "development|production"];
 
 const withServices = "**/*.services.test.ts";
 const inBrowser = "**/*.browser.test.{ts,tsx}";
+
+/** Tests that need a process of their own, with the reason. None of them needs a server. */
+const ISOLATED = {
+  "packages/server/test/extract/extract.test.ts": "measures the memory of its process",
+  "packages/server/test/gateway/idle-connections.test.ts": "counts the objects on the heap",
+  "packages/server/test/gateway/politeness.test.ts": "measures the heap",
+  "packages/server/test/outside/fetch-limits.test.ts": "measures the memory of its process",
+  "services/free-port.services.test.ts": "replaces `node:crypto` in the module under test",
+};
+const isolated = Object.keys(ISOLATED);
+
+/** What comes a moment later is waited for: a machine may stop a process for seconds. The default is a second. */
+const poll = { timeout: 30_000 };
 
 export default defineConfig({
   resolve: { conditions },
@@ -16,18 +40,28 @@ export default defineConfig({
   test: {
     pool: "forks",
     maxWorkers: 2,
-    // The default, said aloud: otherwise vitest advises against it below its summary.
-    isolate: true,
+    isolate: false,
+    setupFiles: "conformance/support/test-setup.ts",
     projects: [
       {
         extends: true,
         test: {
           name: "pure",
           include: ["packages/*/test/**/*.test.{ts,tsx}", "conformance/**/*.test.ts", "scripts/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, withServices, inBrowser],
-          // What comes a moment later is waited for: a machine may stop a process for seconds.
-          expect: { poll: { timeout: 30_000 } },
+          exclude: [...configDefaults.exclude, withServices, inBrowser, ...isolated],
+          expect: { poll },
           // Properties run thousands of generated logs, on machines that may be busy.
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "isolated",
+          include: isolated,
+          isolate: true,
+          expect: { poll },
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },
@@ -39,9 +73,9 @@ export default defineConfig({
           include: ["packages/*/test", "services", "chaos", "bench"].map(
             (folder) => `${folder}/${withServices}`,
           ),
+          exclude: [...configDefaults.exclude, ...isolated],
           globalSetup: "services/global-setup.ts",
-          // Servers answer a moment later, on machines that may be busy: the default gives them a second.
-          expect: { poll: { timeout: 30_000 } },
+          expect: { poll },
           testTimeout: 180_000,
           hookTimeout: 120_000,
         },
@@ -52,8 +86,7 @@ export default defineConfig({
           name: "browser",
           include: ["browser", "gallery", "examples"].map((folder) => `${folder}/${inBrowser}`),
           globalSetup: "browser/global-setup.ts",
-          // What a page does comes a moment after the key: it is waited for, on machines that may be busy.
-          expect: { poll: { timeout: 30_000 } },
+          expect: { poll },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

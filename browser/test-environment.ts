@@ -5,10 +5,11 @@
 import { randomBytes } from "node:crypto";
 import { type Actor, createServer, signToken, type Server } from "@turnstream/server";
 import { type TcpProxy, startProxy } from "@turnstream/services/proxy.ts";
-import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
 import type { Browser, BrowserContext } from "playwright-core";
 import { partsOn } from "../packages/server/test/runtime/real-backend.ts";
 import type { StageParts } from "../packages/server/test/runtime/turn-harness.ts";
+import { migratedDatabaseUrl } from "../packages/server/test/store/migrated-database.ts";
 import { keepArtefacts } from "./artefacts.ts";
 import { GatewayProcess } from "./gateway-process.ts";
 import { pageUrl } from "./pages.ts";
@@ -50,7 +51,7 @@ export class House {
   static async open(gateway: "here" | "apart" = "here"): Promise<House> {
     const places = {
       redisUrl: sharedRedisUrl(),
-      postgresUrl: await freshDatabaseUrl(),
+      postgresUrl: await migratedDatabaseUrl(),
       prefix: freshPrefix(),
     };
     const parts = await partsOn(places.redisUrl, places.postgresUrl, places.prefix);

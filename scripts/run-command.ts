@@ -1,4 +1,4 @@
-/** Runs one command of the toolchain with its output shown as it comes. Never throws on a failing command. */
+/** Runs one command of the toolchain and shows its output. Never throws on a failing command. */
 import { spawn } from "node:child_process";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -8,8 +8,10 @@ export const root = join(import.meta.dirname, "..");
 interface CommandOptions {
   /** Relative to the root of the repository. */
   folder?: string;
-  /** Lines of the command's standard output that are not shown. */
+  /** Lines of the command's output that are not shown. */
   hide?: RegExp;
+  /** Shows all of the output once the command has ended, so that it is not mixed with that of another command. */
+  isHeld?: boolean;
 }
 
 interface CommandResult {
@@ -17,21 +19,29 @@ interface CommandResult {
   seconds: number;
 }
 
-const environment = {
-  ...process.env,
-  PATH: `${join(root, "node_modules", ".bin")}${delimiter}${process.env["PATH"] ?? ""}`,
-};
-
 export async function runCommand(command: string, options: CommandOptions = {}): Promise<CommandResult> {
-  const { folder = ".", hide } = options;
+  const { folder = ".", hide, isHeld = false } = options;
   const [file = "", ...args] = command.split(" ");
   const started = performance.now();
+  const isPiped = isHeld || hide !== undefined;
   const child = spawn(file, args, {
     cwd: join(root, folder),
-    env: environment,
-    stdio: ["ignore", hide ? "pipe" : "inherit", "inherit"],
+    env: {
+      ...process.env,
+      PATH: `${join(root, "node_modules", ".bin")}${delimiter}${process.env["PATH"] ?? ""}`,
+    },
+    stdio: ["ignore", isPiped ? "pipe" : "inherit", isPiped ? "pipe" : "inherit"],
   });
-  const ended = new Promise<boolean>((resolve) => {
+  const held: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) continue;
+    createInterface({ input: stream }).on("line", (line) => {
+      if (hide?.test(line) === true) return;
+      if (isHeld) held.push(line);
+      else console.log(line);
+    });
+  }
+  const ok = await new Promise<boolean>((resolve) => {
     child.on("error", (error) => {
       console.error(error.message);
       resolve(false);
@@ -40,12 +50,8 @@ export async function runCommand(command: string, options: CommandOptions = {}):
       resolve(code === 0);
     });
   });
-  if (child.stdout) {
-    for await (const line of createInterface({ input: child.stdout })) {
-      if (!hide?.test(line)) console.log(line);
-    }
-  }
-  return { ok: await ended, seconds: (performance.now() - started) / 1000 };
+  if (held.length > 0) console.log(held.join("\n"));
+  return { ok, seconds: (performance.now() - started) / 1000 };
 }
 
 export function inSeconds(seconds: number): string {

@@ -9,7 +9,13 @@ import { startRedisCluster } from "./redis-cluster.ts";
 import { startRedis } from "./redis.ts";
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const [redis, cluster, postgres] = await Promise.all([startRedis(), startRedisCluster(), startPostgres()]);
+  // The shared server is never killed, and its folder goes with it: nothing has to reach the disk.
+  const config = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
+  const [redis, cluster, postgres] = await Promise.all([
+    startRedis(),
+    startRedisCluster(),
+    startPostgres({ config }),
+  ]);
   project.provide("redisUrl", redis.url);
   project.provide(
     "clusterUrls",

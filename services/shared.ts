@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 
 import { inject } from "vitest";
 
-import { createDatabase } from "./database.ts";
+import { createDatabase, createFromTemplate } from "./database.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -28,7 +28,22 @@ export function sharedClusterNodes(): { url: string }[] {
 
 /** A new, empty database on the shared server. */
 export async function freshDatabaseUrl(): Promise<string> {
-  return await createDatabase(inject("postgresUrl"), `test_${randomUUID().replaceAll("-", "")}`);
+  return await createDatabase(inject("postgresUrl"), databaseName());
+}
+
+/**
+ * A new database on the shared server with what `prepare` puts into it. It is prepared once under its name and then
+ * copied: to migrate takes ten times as long.
+ */
+export async function preparedDatabaseUrl(
+  template: string,
+  prepare: (url: string) => Promise<void>,
+): Promise<string> {
+  return await createFromTemplate(inject("postgresUrl"), databaseName(), { name: template, prepare });
+}
+
+function databaseName(): string {
+  return `test_${randomUUID().replaceAll("-", "")}`;
 }
 
 /** For keys of Redis: no other test has it. */

@@ -11,7 +11,7 @@ import { SseReader } from "../clients/sse-reader.ts";
 import { eraseForResponses, joinedText, takenTurns } from "../support/dialect-losses.ts";
 import { atEveryFrame, decodesLegally, roundTrip } from "../support/dialect-checks.ts";
 import { expectSame, framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "../support/replay.ts";
-import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
+import { atEveryCut, atThreeCuts, tenthOf } from "../support/property-runs.ts";
 
 function feed(reader: SseReader, frames: readonly ResponsesFrame[]): SseReader {
   for (const frame of frames) reader.push(responsesToSse(frame));
@@ -33,12 +33,12 @@ function reconnect(events: SessionEvent[], cuts: number[], include_tool_tags = f
   }
 }
 
-test("S02 S05 S06 at every message of 500 logs, a reader that is cut off ends with the response of an uncut one", () => {
+test("S02 S05 S06 at every message of generated logs, a reader that is cut off ends with the response of an uncut one", () => {
   atEveryCut(atEveryFrame(responses, (events, cuts) => reconnect(events, cuts)));
 });
 
-test("S06 the same with tool tags, at three messages of 1,000 logs", () => {
-  atThreeCuts((events, cuts) => reconnect(events, cuts, true), 1000);
+test("S06 the same with tool tags, at three messages of many more logs", () => {
+  atThreeCuts((events, cuts) => reconnect(events, cuts, true), tenthOf(1_000));
 });
 
 test("S05 without a takeover, the deltas joined are the final text", () => {
@@ -50,7 +50,7 @@ test("S05 without a takeover, the deltas joined are the final text", () => {
       if (frame.type === "response.output_text.delta") output += frame.delta;
       if (frame.type === "response.output_text.completed") expect(frame.final_text).toBe(output);
     }
-  }, 2000);
+  }, tenthOf(2_000));
 });
 
 test("the encoder's place in the text follows from the state at every position", () => {
@@ -68,11 +68,11 @@ const encodeAndDecode = roundTrip(responses, (state, whole) => {
   return eraseForResponses(state, takenTurns(whole), state === whole ? undefined : joinedText);
 });
 
-test("at every message of 500 logs, what the responses dialect carries survives encode and decode", () => {
+test("at every message of generated logs, what the responses dialect carries survives encode and decode", () => {
   atEveryCut(encodeAndDecode);
 });
 
-test("H03 all of this at three positions of 10,000 logs", () => {
+test("H03 all of this at three positions of many more logs", () => {
   atThreeCuts((events, cuts) => {
     reconnect(events, cuts);
     encodeAndDecode(events, cuts);
@@ -87,7 +87,7 @@ test("S02 frames survive the SSE text", () => {
       const id = lines.find((line) => line.startsWith("id: "))?.slice(4);
       expectSame(responsesFromSse({ data, id }), frame);
     }
-  }, 500);
+  }, tenthOf(500));
 });
 
 test("decoded logs are legal", () => {

@@ -43,15 +43,38 @@ export function roundTrip<
     const whole = states.at(-1) ?? emptyState;
     const frames = framesFrom(dialect, emptyState, events);
     const expectWhole = sameAs(erase(whole, whole));
-    for (const cut of cuts) {
-      const seen = frames.slice(0, cut);
-      const cursor = seen.findLast((frame) => frame.event_id !== undefined)?.event_id ?? null;
-      const rest = resumeFrames(dialect, states, events, positionOf(cursor));
-      const { decoder, problems } = decodeAll(dialect, [...seen, ...rest]);
-      expectSame(problems, []);
+    // Decoders are immutable: what was seen before a cut is decoded once for all cuts after it.
+    const seen = decodersOf(dialect, frames);
+    const rests = new Map<number, F[]>();
+    let cursor: string | null = null;
+    const positions = [0, ...frames.map(({ event_id }) => positionOf((cursor = event_id ?? cursor)))];
+    for (const at of cuts) {
+      const cut = Math.min(at, frames.length);
+      const position = positions[cut] ?? 0;
+      const rest = rests.get(position) ?? resumeFrames(dialect, states, events, position);
+      rests.set(position, rest);
+      const before = seen[cut] ?? { decoder: dialect.start, problems: [] };
+      const { decoder, problems } = decodeAll(dialect, rest, before.decoder);
+      expectSame([...before.problems, ...problems], []);
       expectWhole(erase(decoder.state, whole));
     }
   };
+}
+
+/** The decoder after each frame, the one before all of them first, with the problems up to there. */
+function decodersOf<E, D extends { readonly state: SessionState }, F, O>(
+  dialect: Dialect<E, D, F, O>,
+  frames: readonly F[],
+): { decoder: D; problems: string[] }[] {
+  let last = { decoder: dialect.start, problems: [] as string[] };
+  return [
+    last,
+    ...frames.map((frame) => {
+      const { decoder, problems } = decodeAll(dialect, [frame], last.decoder);
+      last = { decoder, problems: problems.length === 0 ? last.problems : [...last.problems, ...problems] };
+      return last;
+    }),
+  ];
 }
 
 /** What a decoder writes is a legal log. A call without its result, when one of them is hidden, can't be. */

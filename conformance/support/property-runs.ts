@@ -1,71 +1,80 @@
-/**
- * How much the properties try, and from which seed. Other choices, while working on something:
- * `TURNSTREAM_SEED=123 TURNSTREAM_LOGS=50 npm test` takes another seed and at most 50 logs a property.
- */
-import fc from "fast-check";
+/** Runs checks on generated logs that are cut at every position, or at three; cases.ts has the seeds. */
 import type { SessionEvent } from "@turnstream/protocol";
+import fc from "fast-check";
 import { legalLog } from "../generator/legal-log.ts";
+import { batchesOf, type Batch, type CaseCounts } from "./cases.ts";
 
 export const MAX_EVENTS = 150;
-/** Logs that are cut at every position, and logs that are cut at three. */
-const EVERY_CUT = 500;
-const THREE_CUTS = 10_000;
+/** Logs that are cut at every position. Ten runs try 550 of them. */
+export const EVERY_CUT: CaseCounts = { fixed: 50, fresh: 50, full: 500 };
+/** Logs that are cut at three positions. Ten runs try 10,100 of them. */
+const THREE_CUTS: CaseCounts = { fixed: 100, fresh: 1_000, full: 10_000 };
 
-const seed = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
+/** The counts of a property whose full size is smaller: ten runs try a little more than that. */
+export function tenthOf(full: number): CaseCounts {
+  return { fixed: full / 20, fresh: full / 10, full };
+}
 
-const mostLogs = Number(process.env["TURNSTREAM_LOGS"] ?? Infinity);
-
-/** How many logs of each kind are kept: to make one takes about as long as to check it. */
+/** How many logs of each kind are kept for the next check: to make one takes about as long as to check it. */
 const KEPT = 2_000;
 
 type Check = (events: SessionEvent[], cuts: number[]) => void;
 
-/** Tries checks on the same generated things, one check after the other. */
-function trier<T>(things: fc.Arbitrary<T>, from: number): (check: (thing: T) => void, runs: number) => void {
-  let kept: T[] = [];
-  return (check, runs) => {
-    const numRuns = Math.min(runs, mostLogs);
+/**
+ * Tries checks on the same generated values, one check after the other.
+ * @param offset is added to the seeds, so that the logs of two triers are not the same ones
+ */
+function trier<T>(
+  values: fc.Arbitrary<T>,
+  offset: number,
+): (check: (value: T) => void, counts: CaseCounts) => void {
+  const keptOf = new Map<number, T[]>();
+  const tryBatch = (check: (value: T) => void, { seed, runs }: Batch): void => {
+    const kept = keptOf.get(seed) ?? [];
     let failure: unknown;
-    if (kept.length >= numRuns) {
+    if (kept.length >= runs) {
       try {
-        for (const thing of kept.slice(0, numRuns)) check(thing);
+        for (const value of kept.slice(0, runs)) check(value);
         return;
       } catch (error) {
-        // It is found again below, and made small.
+        // fast-check finds the case again below and makes it small.
         failure = error;
       }
     }
     const tried: T[] = [];
-    const property = fc.property(things, (thing) => {
-      if (tried.length < KEPT) tried.push(thing);
-      check(thing);
+    const property = fc.property(values, (value) => {
+      if (tried.length < KEPT) tried.push(value);
+      check(value);
     });
-    fc.assert(property, { seed: from, numRuns });
+    fc.assert(property, { seed: seed + offset, numRuns: runs });
     if (failure !== undefined) throw failure;
-    kept = tried;
+    keptOf.set(seed, tried);
+  };
+  return (check, counts) => {
+    for (const batch of batchesOf(counts)) tryBatch(check, batch);
   };
 }
 
-const onLogs = trier(legalLog(MAX_EVENTS), seed);
+const onLogs = trier(legalLog(MAX_EVENTS), 0);
 const threePlaces = fc.array(fc.nat(MAX_EVENTS), { minLength: 3, maxLength: 3 });
-const onCutLogs = trier(fc.tuple(legalLog(MAX_EVENTS), threePlaces), seed + 1);
+const onCutLogs = trier(fc.tuple(legalLog(MAX_EVENTS), threePlaces), 1);
 
-/** Runs a check on generated logs with the positions to cut at, first kind. */
-export function atEveryCut(check: Check, runs = EVERY_CUT): void {
+/** Runs a check on generated logs with all positions to cut at. */
+export function atEveryCut(check: Check, counts = EVERY_CUT): void {
   onLogs((events) => {
     check(
       events,
       Array.from({ length: events.length + 1 }, (_, k) => k),
     );
-  }, runs);
+  }, counts);
 }
 
 /** The same, at three random positions of many logs. */
-export function atThreeCuts(check: Check, runs = THREE_CUTS): void {
+export function atThreeCuts(check: Check, counts = THREE_CUTS): void {
   onCutLogs(([events, at]) => {
     check(
       events,
       at.map((k) => k % (events.length + 1)),
     );
-  }, runs);
+  }, counts);
 }

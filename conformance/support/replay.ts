@@ -55,12 +55,13 @@ export function resumeFrames<E, D, F, O>(
   return framesFrom(dialect, states[k] ?? emptyState, coalesce(events.slice(k)), options);
 }
 
-/** Folds what a dialect's decoder makes of frames. */
+/** Folds what a dialect's decoder makes of frames, from the start or from where a decoder stands. */
 export function decodeAll<E, D extends { readonly state: SessionState }, F, O>(
   dialect: Dialect<E, D, F, O>,
   frames: readonly F[],
+  from: D = dialect.start,
 ): { decoder: D; events: SessionEvent[]; problems: string[] } {
-  let decoder = dialect.start;
+  let decoder = from;
   const events: SessionEvent[] = [];
   const problems: string[] = [];
   for (const frame of frames) {

@@ -10,11 +10,11 @@ import { createDbosEngine as create, type DbosEngineOptions } from "../../src/en
 import { migrateEngine } from "../../src/engine/dbos-migrate.ts";
 import type { Engine, JobHandler } from "../../src/engine/engine.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
+import { migratedDatabaseUrl } from "../store/migrated-database.ts";
 import { describeEngine } from "./engine.contract.ts";
 
 describeEngine("DBOS", async () => {
-  const databaseUrl = await freshDatabaseUrl();
-  await migrateEngine(databaseUrl);
+  const databaseUrl = await migratedDatabaseUrl();
   return { open: (options) => create({ ...options, databaseUrl }) };
 });
 
@@ -66,8 +66,7 @@ test("many may migrate an empty database at once", async () => {
 });
 
 test("nothing of a forgotten session is in any table, and no error's words ever were", async () => {
-  const databaseUrl = await freshDatabaseUrl();
-  await migrateEngine(databaseUrl);
+  const databaseUrl = await migratedDatabaseUrl();
   const session = `canary${randomUUID()}`;
   const said: string[] = [];
   const engine = await createDbosEngine({
@@ -102,8 +101,7 @@ test("nothing of a forgotten session is in any table, and no error's words ever 
 });
 
 test("work in a job is outside of DBOS: no step and no child is ever recorded", async () => {
-  const databaseUrl = await freshDatabaseUrl();
-  await migrateEngine(databaseUrl);
+  const databaseUrl = await migratedDatabaseUrl();
   const engine = await createDbosEngine({
     databaseUrl,
     work: async ({ id }) => {
@@ -121,8 +119,7 @@ test("work in a job is outside of DBOS: no step and no child is ever recorded", 
 });
 
 test("an idle engine asks the database for nothing", async () => {
-  const databaseUrl = await freshDatabaseUrl();
-  await migrateEngine(databaseUrl);
+  const databaseUrl = await migratedDatabaseUrl();
   const engine = await createDbosEngine({ databaseUrl, work });
   const latest = () =>
     withPool(databaseUrl, async (pool) => {
@@ -150,8 +147,7 @@ test("an idle engine asks the database for nothing", async () => {
 });
 
 test("a row that a frozen process holds keeps nobody from the other jobs", async () => {
-  const databaseUrl = await freshDatabaseUrl();
-  await migrateEngine(databaseUrl);
+  const databaseUrl = await migratedDatabaseUrl();
   const begun: string[] = [];
   const wait: JobHandler = ({ id, signal }) => {
     begun.push(id);

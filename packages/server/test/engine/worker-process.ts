@@ -4,12 +4,9 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import { until } from "@turnstream/services/poll.ts";
-import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
 import pg from "pg";
 
-import { migrateEngine } from "../../src/engine/dbos-migrate.ts";
-import { migrate } from "../../src/store/postgres/migrate.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
+import { migratedDatabaseUrl } from "../store/migrated-database.ts";
 import type { Order, Word } from "./engine-child.ts";
 
 type Begun = Extract<Word, { begun: string }>;
@@ -76,12 +73,7 @@ export class Workers {
 
   /** On a new database, which is migrated. All of them are killed in the end. */
   static async use(use: (workers: Workers) => Promise<void>): Promise<void> {
-    const databaseUrl = await freshDatabaseUrl();
-    const db = openDatabase({ url: databaseUrl, max: 1 });
-    await migrate(db);
-    await db.destroy();
-    await migrateEngine(databaseUrl);
-    const workers = new Workers(databaseUrl);
+    const workers = new Workers(await migratedDatabaseUrl());
     try {
       await use(workers);
     } finally {

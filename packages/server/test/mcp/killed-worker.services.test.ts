@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { listBlocks } from "@turnstream/protocol";
-import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { migratedDatabaseUrl } from "../store/migrated-database.ts";
 import { partsOn } from "../runtime/real-backend.ts";
 import { outline, Stage } from "../runtime/turn-harness.ts";
 import { hangingCaller, type WorkerWish } from "./worker-process.ts";
@@ -18,7 +19,7 @@ it("a call whose worker was killed ends as outcome unknown, the turn goes on, an
   const pids = join(folder, "pids");
   const wish: WorkerWish = {
     redisUrl: sharedRedisUrl(),
-    databaseUrl: await freshDatabaseUrl(),
+    databaseUrl: await migratedDatabaseUrl(),
     prefix: freshPrefix(),
     pids,
   };

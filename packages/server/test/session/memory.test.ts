@@ -6,17 +6,9 @@ import { commandsContract } from "./messages/commands.contract.ts";
 import { handoffContract } from "./history/handoff-history.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
-sessionContract(
-  "memory",
-  async () => ({ log: createMemoryLog(), store: createMemoryStore() }),
-  Number(process.env["TURNSTREAM_LOGS"] ?? 300),
-);
+sessionContract("memory", async () => ({ log: createMemoryLog(), store: createMemoryStore() }), 300);
 
-handoffContract(
-  "memory",
-  async () => ({ log: createMemoryLog(), store: createMemoryStore() }),
-  Number(process.env["TURNSTREAM_LOGS"] ?? 100),
-);
+handoffContract("memory", async () => ({ log: createMemoryLog(), store: createMemoryStore() }), 100);
 
 commandsContract("memory", async () => ({
   log: createMemoryLog(),

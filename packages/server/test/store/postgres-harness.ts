@@ -1,14 +1,14 @@
 /** A harness on a new, migrated database of the shared PostgreSQL server, whose clock can be put forward. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { freshDatabaseUrl } from "@turnstream/services/shared.ts";
+import { preparedDatabaseUrl } from "@turnstream/services/shared.ts";
 import { runSql } from "@turnstream/services/sql.ts";
 
 import type { Db } from "../../src/store/postgres/database.ts";
-import { migrate } from "../../src/store/postgres/migrate.ts";
 import { openDatabase, type PostgresOptions } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import type { Harness } from "./harness.ts";
+import { migratedDatabaseUrl, migrateStore } from "./migrated-database.ts";
 
 export interface PostgresHarness extends Harness {
   readonly db: Db;
@@ -16,9 +16,8 @@ export interface PostgresHarness extends Harness {
 }
 
 export async function postgresHarness(options: Omit<PostgresOptions, "url"> = {}): Promise<PostgresHarness> {
-  const url = await freshDatabaseUrl();
+  const url = await migratedDatabaseUrl();
   const db = openDatabase({ url, ...options });
-  await migrate(db);
   return { store: createPostgresStore(db), db, url, wait: (ms) => sleep(ms) };
 }
 
@@ -30,13 +29,21 @@ const CLOCK = [
     'select pg_catalog.clock_timestamp() + span from test_clock.ahead'`,
 ];
 
+async function findClockFirst(url: string): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  await runSql(url, `alter database ${name} set search_path = public, test_clock, pg_catalog`);
+}
+
 /** Its clock is put forward instead of waited for; so what is asked to last can last long, on a machine that stands still. */
 export async function timedHarness(options: Omit<PostgresOptions, "url"> = {}): Promise<PostgresHarness> {
-  const url = await freshDatabaseUrl();
-  const name = new URL(url).pathname.slice(1);
-  await runSql(url, ...CLOCK, `alter database ${name} set search_path = public, test_clock, pg_catalog`);
+  const url = await preparedDatabaseUrl("turnstream_clock_template", async (template) => {
+    await runSql(template, ...CLOCK);
+    await findClockFirst(template);
+    await migrateStore(template);
+  });
+  // The setting of a database is not copied with it.
+  await findClockFirst(url);
   const db = openDatabase({ url, ...options });
-  await migrate(db);
   const wait = async (ms: number) => {
     await runSql(url, `update test_clock.ahead set span = span + ${ms} * interval '1 ms'`);
     // Others get their turn too.

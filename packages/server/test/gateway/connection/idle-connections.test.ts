@@ -5,7 +5,7 @@
 import { get, type IncomingMessage, type ServerResponse } from "node:http";
 import { EventEmitter, once } from "node:events";
 import { queryObjects } from "node:v8";
-import { afterEach, expect, test } from "vitest";
+import { afterAll, afterEach, expect, test } from "vitest";
 import { fromNodeRequest } from "../../../src/gateway/http/node-request.ts";
 import { CommandQueue } from "../../../src/gateway/ws/command-queue.ts";
 import { SocketClient } from "../clients.ts";
@@ -39,6 +39,11 @@ async function openStream(session: string): Promise<void> {
   response.on("data", (chunk) => (text += String(chunk)));
   await expect.poll(() => text, { timeout: 30_000 }).toContain("subscribed");
 }
+
+// Node warns that queryObjects is experimental; a warning that a test listens for does not fail the run.
+const ignoreWarning = (): void => undefined;
+process.on("warning", ignoreWarning);
+afterAll(() => void process.off("warning", ignoreWarning));
 
 test("an event stream that has begun holds nothing that could break off its beginning", async () => {
   server = await openServer();

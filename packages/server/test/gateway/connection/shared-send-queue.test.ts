@@ -2,6 +2,7 @@
  * Several sessions on one connection, whose other side reads whenever it likes: who has the most waiting gives way, comes
  * back in turn, and every session is told without a gap and without a repeat, or says that it begins anew.
  */
+import { assertCases, type CaseCounts, totalCases } from "@turnstream/conformance/support/cases.ts";
 import { emptyState, type SessionEvent, fold, restore, type Snapshot } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -15,8 +16,8 @@ import { titles } from "../../log/drafts.ts";
 import { World } from "../../session/session-harness.ts";
 import { choice, type Frame, readFrames } from "../test-subscriber.ts";
 
-const RUNS = 100;
-const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
+const CASES: CaseCounts = { fixed: 20, fresh: 80, full: 100 };
+const RUNS = totalCases(CASES);
 const NATIVE = choice("native");
 /** What a connection holds before it says that it is enough. */
 const ENOUGH = 300;
@@ -152,7 +153,7 @@ test(`${RUNS} runs: what one session loses for the sake of another it is told la
     reads: fc.nat(3),
     breathes: fc.boolean(),
   });
-  await fc.assert(
+  await assertCases(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       const shared = new Shared(1_500);
       for (let n = 0; n < 4; n++) await shared.add();
@@ -173,7 +174,7 @@ test(`${RUNS} runs: what one session loses for the sake of another it is told la
       for (const world of shared.worlds) expect(shared.follow(world)).toBe(world.folded().title);
       await shared.feeds.close();
     }),
-    { numRuns: RUNS, seed: SEED },
+    CASES,
   );
   expect(seen.setBack).toBeGreaterThan(RUNS / 4);
   expect(seen.slow).toBeGreaterThan(RUNS / 20);

@@ -2,6 +2,7 @@
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { TasksClient } from "@turnstream/conformance/clients/tasks-client.ts";
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
+import { assertCases, type CaseCounts, totalCases } from "@turnstream/conformance/support/cases.ts";
 import { decodeAll, expectSame } from "@turnstream/conformance/support/replay.ts";
 import { emptyState, type SessionEvent, fold, restore, type Snapshot, snapshot } from "@turnstream/protocol";
 import { responses, type ResponsesFrame } from "@turnstream/protocol/responses";
@@ -13,8 +14,8 @@ import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { World } from "../../session/session-harness.ts";
 import { choice, type Frame, settled, TestViewer } from "../test-subscriber.ts";
 
-const LOGS = Math.min(40, Number(process.env["TURNSTREAM_LOGS"] ?? 40));
-const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
+const CASES: CaseCounts = { fixed: 10, fresh: 30, full: 40 };
+const LOGS = totalCases(CASES);
 
 /** What each client makes of its frames. It forgets everything when it is told to. */
 const SHOWN = {
@@ -57,7 +58,7 @@ function kept({ frames, beginnings }: TestViewer): Frame[] {
 
 test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one shows that was not`, async () => {
   const seen = { slow: 0 };
-  await fc.assert(
+  await assertCases(
     fc.asyncProperty(legalLog(80), fc.array(fc.nat(5), { minLength: 6 }), async (events, moves) => {
       const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
       const feeds = createSessionFeeds({
@@ -90,7 +91,7 @@ test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one
       }
       await feeds.close();
     }),
-    { numRuns: LOGS, seed: SEED },
+    CASES,
   );
   expect(seen.slow).toBeGreaterThan(LOGS / 4);
 });

@@ -1,5 +1,6 @@
 /** Who comes at any moment, wherever the archive has got to and whatever the feed has dropped, sees the session as it is. */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
+import { assertCases, type CaseCounts, totalCases } from "@turnstream/conformance/support/cases.ts";
 import { restore, type Snapshot, resolveBlobUrls } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -10,12 +11,11 @@ import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { plain, World } from "../../session/session-harness.ts";
 import { choice, settled, TestViewer, until } from "../test-subscriber.ts";
 
-const LOGS = Math.min(20, Number(process.env["TURNSTREAM_LOGS"] ?? 20));
-const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
+const CASES: CaseCounts = { fixed: 5, fresh: 5, full: 20 };
 
-test(`in ${LOGS} logs, archived anywhere, a fresh viewer gets a snapshot of all there is`, async () => {
+test(`in ${totalCases(CASES)} logs, archived anywhere, a fresh viewer gets a snapshot of all there is`, async () => {
   const anyMoves = fc.array(fc.nat(11), { minLength: 6, maxLength: 40 });
-  await fc.assert(
+  await assertCases(
     fc.asyncProperty(legalLog(80), anyMoves, fc.boolean(), async (events, moves, isQuick) => {
       const world = await World.make({ log: createMemoryLog(), store: createMemoryStore() });
       const feeds = createSessionFeeds({
@@ -56,6 +56,7 @@ test(`in ${LOGS} logs, archived anywhere, a fresh viewer gets a snapshot of all 
         await feeds.close();
       }
     }),
-    { numRuns: LOGS, seed: SEED, endOnFailure: true },
+    CASES,
+    { endOnFailure: true },
   );
 });

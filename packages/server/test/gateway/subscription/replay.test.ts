@@ -1,5 +1,6 @@
 /** Replays through the pure machines: from every position, over both wires, exactly what the dialect says comes after it. */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
+import { assertCases, type CaseCounts, totalCases } from "@turnstream/conformance/support/cases.ts";
 import { expectSame, resumeFrames, statesOf } from "@turnstream/conformance/support/replay.ts";
 import {
   blobUrl,
@@ -22,10 +23,10 @@ import { LogEntry } from "../../../src/log/entry.ts";
 import { trimState } from "../../../src/session/history/trim-state.ts";
 import { choice, type Frame, readFrames } from "../test-subscriber.ts";
 
-const LOGS = Number(process.env["TURNSTREAM_LOGS"] ?? 30);
-/** 600 of them, with more than 1,000 turns, end within half an hour. */
+const CASES: CaseCounts = { fixed: 5, fresh: 5, full: 30 };
+const LOGS = totalCases(CASES);
+/** `npm run test:replays` has 600 logs with more than 1,000 turns, which end within half an hour. */
 const LONG_MS = Math.max(600_000, LOGS * 3_000);
-const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
 
 function entryOf({ id, ...rest }: SessionEvent): LogEntry {
   const { epoch, seq } = parseCursor(id) ?? { epoch: 0, seq: 0 };
@@ -66,9 +67,9 @@ const TOLD: Readonly<
 
 test(
   `at every position of ${LOGS} logs, a replay of each dialect and wire is what the dialect says`,
-  () => {
+  async () => {
     let turns = 0;
-    fc.assert(
+    await assertCases(
       fc.property(legalLog(100), (events) => {
         turns += events.filter(({ type }) => type === "turn.start").length;
         const states = statesOf(events);
@@ -84,7 +85,7 @@ test(
             expectSame(got.map(bare).map(withoutSession).map(sorted), expected.map(sorted));
           }
       }),
-      { numRuns: LOGS, seed: SEED },
+      CASES,
     );
     console.log(`${LOGS} logs, ${turns} turns`);
     expect(turns).toBeGreaterThan(LOGS);

@@ -3,6 +3,12 @@
  * claims, trims, lost connections, failovers and wipes around readers that attach anywhere. Every reader sees
  * exactly the log, or is told to load the state anew.
  */
+import {
+  assertCases,
+  type CaseCounts,
+  leastSeen,
+  totalCases,
+} from "@turnstream/conformance/support/cases.ts";
 import fc, { type Scheduler } from "fast-check";
 import { expect, test } from "vitest";
 import { LogError } from "../../../src/log/errors.ts";
@@ -11,8 +17,7 @@ import { createStreamLog } from "../../../src/log/stream-log.ts";
 import { Reader, sessionStart, takeover, titles } from "../drafts.ts";
 import { ScheduledEngine } from "../scheduled-engine.ts";
 
-const RUNS = Number(process.env["TURNSTREAM_INTERLEAVINGS"] ?? 100_000);
-const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
+const CASES: CaseCounts = { fixed: 1_000, fresh: 10_000, full: 100_000 };
 const SESSION = "s";
 
 type Command =
@@ -157,8 +162,8 @@ class World {
   }
 }
 
-test(`${RUNS} interleavings: every reader sees exactly the log or is told to resync`, async () => {
-  await fc.assert(
+test(`${totalCases(CASES)} interleavings: every reader sees exactly the log or is told to resync`, async () => {
+  await assertCases(
     fc.asyncProperty(fc.scheduler(), anyCommands, async (scheduler, { commands, mood }) => {
       const world = new World(scheduler);
       await world.engine.watch(SESSION);
@@ -188,13 +193,12 @@ test(`${RUNS} interleavings: every reader sees exactly the log or is told to res
       await scheduler.waitIdle();
       await stopping;
     }),
-    { numRuns: RUNS, seed: SEED },
+    CASES,
   );
   // What was tried is worth the name: the unhappy ways were taken too.
-  const share = RUNS / 100_000;
-  expect(seen.readers).toBeGreaterThan(100_000 * share);
-  expect(seen.delivered).toBeGreaterThan(100_000 * share);
-  expect(seen.ended).toBeGreaterThan(1_000 * share);
-  expect(seen.fenced).toBeGreaterThan(1_000 * share);
-  expect(seen.unclaimed).toBeGreaterThan(1_000 * share);
+  expect(seen.readers).toBeGreaterThan(leastSeen(1, CASES));
+  expect(seen.delivered).toBeGreaterThan(leastSeen(1, CASES));
+  expect(seen.ended).toBeGreaterThan(leastSeen(0.01, CASES));
+  expect(seen.fenced).toBeGreaterThan(leastSeen(0.01, CASES));
+  expect(seen.unclaimed).toBeGreaterThan(leastSeen(0.01, CASES));
 });

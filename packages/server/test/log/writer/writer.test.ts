@@ -101,7 +101,7 @@ test("what is written folds to what was meant, and is legal, however it was join
       const meant = foldAll([{ ...first, session: "s", number: 1 } as SessionEvent, ...rest]);
       expect(content(state)).toEqual(content(meant));
     }),
-    { numRuns: Number(process.env["TURNSTREAM_LOGS"] ?? 300) },
+    { numRuns: 300 },
   );
 });
 

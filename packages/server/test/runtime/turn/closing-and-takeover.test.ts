@@ -3,6 +3,7 @@
  * writes a legal rest, and making void what was not journaled is a legal takeover that nothing half-written survives.
  */
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
+import { assertCases, type CaseCounts, leastSeen } from "@turnstream/conformance/support/cases.ts";
 import {
   listBlocks,
   type SessionEvent,
@@ -20,8 +21,7 @@ import { type TurnOutcome, nextClosingEvents } from "../../../src/runtime/events
 import { findSuperseded } from "../../../src/runtime/turn/supersede.ts";
 import { NO_USAGE } from "../../../src/models/usage.ts";
 
-const RUNS = Math.min(2_000, Number(process.env["TURNSTREAM_LOGS"] ?? Infinity));
-const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
+const CASES: CaseCounts = { fixed: 100, fresh: 200, full: 2_000 };
 
 const FACTS = {
   usage: NO_USAGE,
@@ -51,9 +51,9 @@ function runningAt(log: readonly SessionEvent[], cut: number): { state: SessionS
   return listBlocks(turn).at(-1)?.kind === "notice" ? null : { state, turn };
 }
 
-it("closing a turn wherever it stands is legal, and says once why it ended", () => {
+it("closing a turn wherever it stands is legal, and says once why it ended", async () => {
   let [tried, withRuns, withCalls, withGroups] = [0, 0, 0, 0];
-  fc.assert(
+  await assertCases(
     fc.property(legalLog(120), fc.nat(), fc.nat(ENDS.length - 1), (log, cut, n) => {
       const end = ENDS[n] as TurnOutcome;
       const at = runningAt(log, cut);
@@ -74,14 +74,15 @@ it("closing a turn wherever it stands is legal, and says once why it ended", () 
       expect(listBlocks(turn).filter(({ kind }) => kind === "notice")).toHaveLength(1);
       expect(turn.runs.every((run) => run.status !== "running")).toBe(true);
     }),
-    { seed: SEED, numRuns: RUNS },
+    CASES,
   );
-  for (const count of [tried, withRuns, withCalls, withGroups]) expect(count).toBeGreaterThan(RUNS / 100);
+  for (const count of [tried, withRuns, withCalls, withGroups])
+    expect(count).toBeGreaterThan(leastSeen(0.01, CASES));
 });
 
-it("a takeover of what was not journaled is legal, keeps what was, and can be closed", () => {
+it("a takeover of what was not journaled is legal, keeps what was, and can be closed", async () => {
   let [tried, voids, runsVoid, groupsVoid] = [0, 0, 0, 0];
-  fc.assert(
+  await assertCases(
     fc.property(legalLog(120), fc.nat(), fc.nat(), (log, cut, from) => {
       const at = runningAt(log, cut);
       if (at === null) return;
@@ -106,9 +107,10 @@ it("a takeover of what was not journaled is legal, keeps what was, and can be cl
       }
       expect(next.turns.last()?.status).toBe("user_stopped");
     }),
-    { seed: SEED, numRuns: RUNS },
+    CASES,
   );
-  for (const count of [tried, voids, runsVoid, groupsVoid]) expect(count).toBeGreaterThan(RUNS / 100);
+  for (const count of [tried, voids, runsVoid, groupsVoid])
+    expect(count).toBeGreaterThan(leastSeen(0.01, CASES));
 });
 
 /**

@@ -2,6 +2,7 @@
  * A worker dies at every point of a rich turn at which something is written, before it has happened and after, and another
  * one goes on: the turn ends well, every event is legal, nothing that forbids it runs twice, and the answer is the same.
  */
+import { batchesOf } from "@turnstream/conformance/support/cases.ts";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { listBlocks, type Turn } from "@turnstream/protocol";
@@ -160,17 +161,19 @@ it("a worker can die at every point of a turn", async () => {
 });
 
 it("and the one that goes on can die as well", async () => {
-  const random = seeded(Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115));
-  for (let round = 0; round < 25; round++) {
-    // A turn has more calls than that: the first one dies for sure.
-    const deaths = Array.from({ length: 3 }, () => ({
-      after: Math.floor(random() * 40),
-      isDone: random() < 0.5,
-    }));
-    const one = await play(deaths);
-    check(one, JSON.stringify(deaths));
-    expect(one.died.length, "somebody died").toBeGreaterThan(0);
-    await one.stage.close();
+  for (const { seed, runs } of batchesOf({ fixed: 5, fresh: 20, full: 25 })) {
+    const random = seeded(seed);
+    for (let round = 0; round < runs; round++) {
+      // A turn has more calls than that: the first one dies for sure.
+      const deaths = Array.from({ length: 3 }, () => ({
+        after: Math.floor(random() * 40),
+        isDone: random() < 0.5,
+      }));
+      const one = await play(deaths);
+      check(one, JSON.stringify(deaths));
+      expect(one.died.length, "somebody died").toBeGreaterThan(0);
+      await one.stage.close();
+    }
   }
 });
 

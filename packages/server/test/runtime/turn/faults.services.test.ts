@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { startPostgres } from "@turnstream/services/postgres.ts";
 import { startRedis } from "@turnstream/services/redis.ts";
-import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/services/shared.ts";
+import { sharedRedisUrl } from "@turnstream/services/shared.ts";
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -15,6 +15,7 @@ import { jobPrefix } from "../../../src/runtime/attempt/job-id.ts";
 import { startWorker } from "../../../src/runtime/worker/supervise.ts";
 import { eraseSession, finishErasures } from "../../../src/session/lifecycle/erase.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
+import { migrateAll, migratedDatabaseUrl } from "../../store/migrated-database.ts";
 import { partsOn } from "../real-backend.ts";
 import { outline, Stage } from "../turn-harness.ts";
 
@@ -67,7 +68,7 @@ describe("a running turn", () => {
     async (items) => {
       const redis = await startRedis();
       cleanups.push(() => redis.stop());
-      const stage = await Stage.open(await partsOn(redis.url, await freshDatabaseUrl()));
+      const stage = await Stage.open(await partsOn(redis.url, await migratedDatabaseUrl()));
       cleanups.push(() => stage.close());
       await stage.worker([agent]);
       const ref = await stage.session();
@@ -83,7 +84,7 @@ describe("a running turn", () => {
   it("ends well when Redis is killed and comes back", { timeout: 120_000 }, async () => {
     const redis = await startRedis();
     cleanups.push(() => redis.stop());
-    const stage = await Stage.open(await partsOn(redis.url, await freshDatabaseUrl()));
+    const stage = await Stage.open(await partsOn(redis.url, await migratedDatabaseUrl()));
     cleanups.push(() => stage.close());
     await stage.worker([agent]);
     const ref = await stage.session();
@@ -102,25 +103,19 @@ describe("a running turn", () => {
     async (awayMs) => {
       const postgres = await startPostgres();
       cleanups.push(() => postgres.stop());
-      const parts = await partsOn(
-        sharedRedisUrl(),
-        await postgres.createDatabase(`t_${randomUUID().slice(0, 8)}`),
-      );
+      const databaseUrl = await postgres.createDatabase(`t_${randomUUID().slice(0, 8)}`);
+      await migrateAll(databaseUrl);
+      const parts = await partsOn(sharedRedisUrl(), databaseUrl);
       const stage = await Stage.open(parts);
       cleanups.push(() => stage.close());
       const { store, log, signals, engine } = parts;
       if (engine === undefined) throw new Error("no engine");
       let losses = 0;
       const onLost = (): void => void losses++;
-      const worker = await startWorker({
-        store,
-        log,
-        signals,
-        engine,
-        agents: [agent],
-        leaseTtlMs: 2_000,
-        onLeaseLost: onLost,
-      });
+      const parameters = { store, log, signals, engine, agents: [agent] };
+      // Without a listener, each failure while the database is away would be a warning of Node.
+      const onError = (): void => undefined;
+      const worker = await startWorker({ ...parameters, leaseTtlMs: 2_000, onLeaseLost: onLost, onError });
       cleanups.push(() => worker.shutdown());
       const ref = await stage.session();
       await stage.send(ref, "go");
@@ -137,7 +132,7 @@ describe("a running turn", () => {
 
 describe("an erased session", () => {
   it("leaves nothing in any table of the store or the engine", { timeout: 120_000 }, async () => {
-    const databaseUrl = await freshDatabaseUrl();
+    const databaseUrl = await migratedDatabaseUrl();
     const stage = await Stage.open(await partsOn(sharedRedisUrl(), databaseUrl));
     cleanups.push(() => stage.close());
     let forget: ((session: string) => Promise<unknown>) | null = null;

@@ -1,0 +1,22 @@
+/** A turn that ends while blocks are open leaves none of them in progress on the wire of the `blocks` dialect. */
+import { emptyState } from "@turnstream/protocol";
+import { blocks } from "@turnstream/protocol/blocks";
+import { expect, test } from "vitest";
+import { BlocksClient } from "../clients/blocks-client.ts";
+import { crashed } from "../support/crash.ts";
+import { feedBlocks } from "../support/feed-blocks.ts";
+import { framesFrom } from "../support/replay.ts";
+import { atThreeCuts, tenthOf } from "../support/property-runs.ts";
+
+test("W02 a turn that ends over open blocks leaves nothing in progress on the wire", () => {
+  atThreeCuts((events, cuts) => {
+    for (const k of cuts) {
+      const client = feedBlocks(
+        new BlocksClient(),
+        framesFrom(blocks, emptyState, crashed(events.slice(0, k))),
+      );
+      expect(client.problems).toEqual([]);
+      expect(Object.values(client.display()).flatMap((message) => message.half)).toEqual([]);
+    }
+  }, tenthOf(2_000));
+});

@@ -1,0 +1,60 @@
+/** A page that is reloaded at any position shows what an uncut connection of the `blocks` dialect shows. */
+import {
+  coalesce,
+  emptyState,
+  type SessionEvent,
+  foldWithHandoffPoint,
+  type SessionState,
+  trackHandoffPoint,
+} from "@turnstream/protocol";
+import { blocks, toHistory } from "@turnstream/protocol/blocks";
+import { expect, test } from "vitest";
+import { BlocksClient } from "../clients/blocks-client.ts";
+import { feedBlocks } from "../support/feed-blocks.ts";
+import { framesFrom, sameAs, statesOf } from "../support/replay.ts";
+import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
+
+/** Only the turns that the reloaded client can have: the user's words stand in history, not in the stream. */
+function withoutUsers(display: ReturnType<BlocksClient["display"]>): unknown {
+  const shown = Object.entries(display).flatMap(([id, message]) => {
+    const items = message.items.filter((item) => (item as { type: string }).type !== "user");
+    return items.length + message.half.length === 0 ? [] : [[id, { ...message, items }]];
+  });
+  return Object.fromEntries(shown);
+}
+
+/** Reload: history as of the quiet point, then the stream after it. */
+function reload(events: SessionEvent[], cuts: number[]): void {
+  const states = statesOf(events);
+  const uncut = feedBlocks(new BlocksClient(), framesFrom(blocks, emptyState, events));
+  expect(uncut.problems).toEqual([]);
+  const expectShown = sameAs(withoutUsers(uncut.display()));
+  const quiet = quietPoints(events);
+  for (const k of cuts) {
+    const from = quiet[k] as SessionState;
+    const client = new BlocksClient();
+    client.load(JSON.parse(JSON.stringify(toHistory(from))) as ReturnType<typeof toHistory>);
+    const replay = framesFrom(blocks, states[from.seq] as SessionState, coalesce(events.slice(from.seq, k)));
+    const live = framesFrom(blocks, states[k] as SessionState, events.slice(k));
+    feedBlocks(feedBlocks(client, replay), live);
+    expect(client.problems).toEqual([]);
+    expectShown(withoutUsers(client.display()));
+  }
+}
+
+function quietPoints(events: SessionEvent[]): SessionState[] {
+  let track = trackHandoffPoint(emptyState);
+  const points = [
+    track.handoff,
+    ...events.map((event) => (track = foldWithHandoffPoint(track, event)).handoff),
+  ];
+  return points.map((point) => point ?? emptyState);
+}
+
+test("H03 H04 at every position of generated logs, history at the quiet point and the stream after it show what an uncut connection shows", () => {
+  atEveryCut(reload);
+});
+
+test("H03 H04 the same at three positions of many more logs", () => {
+  atThreeCuts(reload);
+});

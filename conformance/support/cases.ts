@@ -1,0 +1,66 @@
+/**
+ * Says how many generated cases a property tries, and from which seeds: `assertCases` runs a property from the fixed
+ * seed, which shows a regression in the same case every time, and from a fresh one, which tries cases that no run
+ * before has tried. The fresh seed is the same for all properties of a run.
+ *
+ * `TURNSTREAM_SEED` sets the fresh seed, to reproduce a run. `TURNSTREAM_FULL=1` takes the full sizes.
+ * `TURNSTREAM_CASES=50` makes every property try 50 cases, while working on something.
+ */
+import fc from "fast-check";
+
+/** How many cases a property tries: on every push from each seed, and in a full run from both together. */
+export interface CaseCounts {
+  readonly fixed: number;
+  readonly fresh: number;
+  readonly full: number;
+}
+
+export interface Batch {
+  readonly seed: number;
+  readonly runs: number;
+}
+
+export const FIXED_SEED = 20_261_115;
+/** vitest.config.ts chooses and prints it; a process that vitest did not start has none, and takes the fixed one. */
+export const FRESH_SEED = Number(process.env["TURNSTREAM_SEED"] ?? FIXED_SEED);
+
+const isFull = process.env["TURNSTREAM_FULL"] === "1";
+const asked = process.env["TURNSTREAM_CASES"];
+
+/** The seeds to try, and how many cases from each. */
+export function batchesOf(counts: CaseCounts): Batch[] {
+  const { fixed, fresh, full } = counts;
+  const total = asked === undefined ? (isFull ? full : fixed + fresh) : Number(asked);
+  const fromFixed = Math.min(fixed, Math.ceil(total / 2));
+  const batches = [
+    { seed: FIXED_SEED, runs: fromFixed },
+    { seed: FRESH_SEED, runs: total - fromFixed },
+  ];
+  return batches.filter(({ runs }) => runs > 0);
+}
+
+export function totalCases(counts: CaseCounts): number {
+  return batchesOf(counts).reduce((total, { runs }) => total + runs, 0);
+}
+
+/** Runs a property from both seeds. A failure names its seed, and fast-check makes the case small. */
+export async function assertCases<T>(
+  property: fc.IRawProperty<T>,
+  counts: CaseCounts,
+  parameters: Omit<fc.Parameters<T>, "seed" | "numRuns"> = {},
+): Promise<void> {
+  for (const { seed, runs } of batchesOf(counts)) {
+    await fc.assert(property, { ...parameters, seed, numRuns: runs });
+  }
+}
+
+/**
+ * The floor under how often something must have been seen. In a full run it is `share` of the cases. A smaller run
+ * has a floor four standard deviations lower, because a fresh seed must not fail by chance.
+ * @param share per case
+ */
+export function leastSeen(share: number, counts: CaseCounts): number {
+  const total = totalCases(counts);
+  const mean = share * total;
+  return total >= counts.full ? mean : mean - 4 * Math.sqrt(mean);
+}
