@@ -8,7 +8,9 @@
  * what it changes, timers and globals for instance. Those of `isolated` have a process each.
  */
 import { randomInt } from "node:crypto";
+import { join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Inherited by the processes that run the tests, and by projects that read this file again.
 if (process.env["TURNSTREAM_SEED"] === undefined) {
@@ -34,6 +36,34 @@ const isolated = Object.keys(ISOLATED);
 /** What comes a moment later is waited for: a machine may stop a process for seconds. The default is a second. */
 const poll = { timeout: 30_000 };
 
+/** The files that take longest. They start first: one that starts last keeps a processor idle for minutes. */
+const LONGEST = [
+  "chaos/",
+  "bench/",
+  "packages/server/test/engine/processes.",
+  "services/main.",
+  "browser/stories.",
+  "packages/client/test/live/faults.",
+  "conformance/properties/tasks.",
+  "conformance/properties/blocks-",
+  "conformance/docs.",
+];
+
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = LONGEST.findIndex((start) => moduleId.startsWith(join(import.meta.dirname, start)));
+  return rank < 0 ? LONGEST.length : rank;
+}
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- not the sort of an array
+    const sorted = await super.sort(files);
+    // One project after the other: a process that files share is not ended for another project.
+    const projects = Map.groupBy(sorted, ({ project }) => project.name);
+    return [...projects.values()].flatMap((group) => group.toSorted((a, b) => rankOf(a) - rankOf(b)));
+  }
+}
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: ["@turnstream/source", "node"] } },
@@ -41,6 +71,7 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 2,
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     setupFiles: "conformance/support/test-setup.ts",
     projects: [
       {

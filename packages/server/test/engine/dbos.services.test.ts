@@ -139,7 +139,7 @@ test("an idle engine asks the database for nothing", async () => {
   }, PATIENCE);
   expect(before).toBeGreaterThan(0);
   // DBOS would ask several times a second.
-  await sleep(2_500);
+  await sleep(1_000);
   expect(await latest()).toBe(before);
   await engine.start("s/a");
   expect(await latest()).toBeGreaterThan(before ?? 0);

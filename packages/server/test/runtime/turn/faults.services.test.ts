@@ -24,6 +24,9 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
+/** Without a listener, each failure while the database is away would be a warning of Node. */
+function ignore(): void {}
+
 const count = tool({
   rerun: "always",
   input: z.object({ n: z.number() }),
@@ -113,9 +116,12 @@ describe("a running turn", () => {
       let losses = 0;
       const onLost = (): void => void losses++;
       const parameters = { store, log, signals, engine, agents: [agent] };
-      // Without a listener, each failure while the database is away would be a warning of Node.
-      const onError = (): void => undefined;
-      const worker = await startWorker({ ...parameters, leaseTtlMs: 2_000, onLeaseLost: onLost, onError });
+      const worker = await startWorker({
+        ...parameters,
+        leaseTtlMs: 2_000,
+        onLeaseLost: onLost,
+        onError: ignore,
+      });
       cleanups.push(() => worker.shutdown());
       const ref = await stage.session();
       await stage.send(ref, "go");
