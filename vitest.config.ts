@@ -8,6 +8,7 @@
  * what it changes, timers and globals for instance. Those of `isolated` have a process each.
  */
 import { randomInt } from "node:crypto";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -32,11 +33,15 @@ const ISOLATED = {
   "services/free-port.services.test.ts": "replaces `node:crypto` in the module under test",
 };
 const isolated = Object.keys(ISOLATED);
+// A file that was moved would silently share a process.
+for (const path of isolated) {
+  if (!existsSync(join(import.meta.dirname, path))) throw new Error(`ISOLATED names ${path}, which is not there.`);
+}
 
-/** What comes a moment later is waited for: a machine may stop a process for seconds. The default is a second. */
+/** How long `expect.poll` waits. A busy machine may stop a process for seconds, and the default is one second. */
 const poll = { timeout: 30_000 };
 
-/** The files that take longest. They start first: one that starts last keeps a processor idle for minutes. */
+/** The files that take longest. They start first, because a long file at the end leaves a processor idle for minutes. */
 const LONGEST = [
   "chaos/",
   "bench/",

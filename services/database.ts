@@ -1,6 +1,6 @@
 /**
- * Makes databases on a PostgreSQL server that runs: each test gets one, since a server each would be slow.
- * `createFromTemplate` copies a database that was prepared once. Never drops one.
+ * Makes databases on a running PostgreSQL server: each test gets one, because a server for each would be slow.
+ * `createFromTemplate` copies a database that was prepared once. Does not drop databases.
  */
 import { Client } from "pg";
 
@@ -10,12 +10,12 @@ export async function createDatabase(serverUrl: string, name: string): Promise<s
   return urlOf(serverUrl, name);
 }
 
-/** Any number will do, as long as nobody else on the server uses it. */
+/** The key of the advisory lock under which a template is prepared. */
 const LOCK = 7_817_233_604;
 
 /**
  * Makes a database as a copy of a template. The first caller prepares the template, while the others wait.
- * @param prepare must have closed its connections when it ends: PostgreSQL copies only a database that nobody uses
+ * @param prepare must close its connections before it ends: PostgreSQL copies a database only while it has none
  */
 export async function createFromTemplate(
   serverUrl: string,

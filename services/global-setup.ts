@@ -9,7 +9,7 @@ import { startRedisCluster } from "./redis-cluster.ts";
 import { startRedis } from "./redis.ts";
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // The shared server is never killed, and its folder goes with it: nothing has to reach the disk.
+  // No test kills the shared server, so its data need not survive a crash.
   const config = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
   const [redis, cluster, postgres] = await Promise.all([
     startRedis(),

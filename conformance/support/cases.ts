@@ -4,7 +4,7 @@
  * before has tried. The fresh seed is the same for all properties of a run.
  *
  * `TURNSTREAM_SEED` sets the fresh seed, to reproduce a run. `TURNSTREAM_FULL=1` takes the full sizes.
- * `TURNSTREAM_CASES=50` makes every property try 50 cases, while working on something.
+ * `TURNSTREAM_CASES=50` makes every property try 50 cases.
  */
 import fc from "fast-check";
 
@@ -21,7 +21,7 @@ export interface Batch {
 }
 
 const FIXED_SEED = 20_261_115;
-/** vitest.config.ts chooses and prints it; a process that vitest did not start has none, and takes the fixed one. */
+/** vitest.config.ts chooses and prints it. A process that vitest did not start takes the fixed seed. */
 export const FRESH_SEED = Number(process.env["TURNSTREAM_SEED"] ?? FIXED_SEED);
 
 const isFull = process.env["TURNSTREAM_FULL"] === "1";
@@ -43,7 +43,7 @@ export function totalCases(counts: CaseCounts): number {
   return batchesOf(counts).reduce((total, { runs }) => total + runs, 0);
 }
 
-/** Runs a property from both seeds. A failure names its seed, and fast-check makes the case small. */
+/** Runs a property from both seeds. On a failure, fast-check prints the seed and shrinks the case. */
 export async function assertCases<T>(
   property: fc.IRawProperty<T>,
   counts: CaseCounts,
