@@ -4,19 +4,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "./errors.ts";
 
 export interface PollOptions {
-  /** Default: 30,000. */
+  /** Default: 120,000. A busy machine may take a minute to start a process. */
   timeoutMs?: number;
   /** Default: 10. */
   everyMs?: number;
 }
 
-/** `what` ends the sentence "waited 30 s for …". */
+/** `what` ends the sentence "waited 120 s for …". */
 export async function until(
   what: string,
   isTrue: () => boolean | Promise<boolean>,
   options: PollOptions = {},
 ): Promise<void> {
-  const { timeoutMs = 30_000, everyMs = 10 } = options;
+  const { timeoutMs = 120_000, everyMs = 10 } = options;
   const deadline = performance.now() + timeoutMs;
   while (!(await isTrue())) {
     if (performance.now() > deadline) {
