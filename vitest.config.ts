@@ -26,10 +26,10 @@ const inBrowser = "**/*.browser.test.{ts,tsx}";
 
 /** Tests that need a process of their own, with the reason. None of them needs a server. */
 const ISOLATED = {
-  "packages/server/test/extract/extract.test.ts": "measures the memory of its process",
-  "packages/server/test/gateway/idle-connections.test.ts": "counts the objects on the heap",
-  "packages/server/test/gateway/politeness.test.ts": "measures the heap",
-  "packages/server/test/outside/fetch-limits.test.ts": "measures the memory of its process",
+  "packages/server/test/text-extraction/extract.test.ts": "measures the memory of its process",
+  "packages/server/test/gateway/connection/idle-connections.test.ts": "counts the objects on the heap",
+  "packages/server/test/gateway/event-loop-fairness.test.ts": "measures the heap",
+  "packages/server/test/safe-fetch/fetch-limits.test.ts": "measures the memory of its process",
   "services/free-port.services.test.ts": "replaces `node:crypto` in the module under test",
 };
 const isolated = Object.keys(ISOLATED);
