@@ -9,7 +9,7 @@ import { connect, signalsContract } from "./signals.contract.ts";
 import { TIMED } from "../timed-test.ts";
 
 signalsContract("Redis", async () => {
-  const options = { url: sharedRedisUrl(), prefix: freshPrefix() };
+  const options = { url: sharedRedisUrl(), keyPrefix: freshPrefix() };
   return [createRedisSignals(options), createRedisSignals(options)];
 });
 
