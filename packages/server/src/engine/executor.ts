@@ -6,9 +6,9 @@
  *   alive ──▶ leaving ──▶ gone      SIGTERM: jobs are handed over as they come back, then the lease is given up
  *     └─────▶ lost ─────▶ gone      not renewed in time, or taken over
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Signals } from "../signals/signals.ts";
 import type { Leases } from "../store/ports/running.ts";
+import { sleep } from "../util/sleep.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./errors.ts";
 import { EXECUTORS, HandOver } from "./hand-over.ts";
@@ -152,7 +152,7 @@ class Keeper {
       } catch (error) {
         this.#failed(error);
       }
-      await sleep(renewIntervalMs(this.#ttlMs), undefined, { ref: false });
+      await sleep(renewIntervalMs(this.#ttlMs), { unref: true });
     }
   }
 
@@ -251,7 +251,7 @@ class Keeper {
 async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   const done = new AbortController();
   try {
-    await Promise.race([promise, sleep(ms, undefined, { signal: done.signal })]);
+    await Promise.race([promise, sleep(ms, { signal: done.signal })]);
   } finally {
     done.abort();
   }

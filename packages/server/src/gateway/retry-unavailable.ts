@@ -1,23 +1,21 @@
-/** Tries again while Redis or PostgreSQL can't be reached, for as long as viewers are let wait. */
+/** Retries work of a gateway while Redis or PostgreSQL can't be reached, for as long as clients may wait. */
 import { isLogError } from "../log/errors.ts";
 import { isStoreError } from "../store/errors.ts";
+import { retry } from "../util/retry.ts";
 
-const GIVE_UP_MS = 30_000;
-const PAUSE_MS = 100;
+const TIMEOUT_MS = 30_000;
+const RETRY_DELAY_MS = 100;
 
-export async function patiently<T>(
+export function retryUnavailable<T>(
   work: () => Promise<T>,
-  pause: (ms: number) => Promise<void>,
+  sleep: (ms: number) => Promise<void>,
   signal: AbortSignal,
 ): Promise<T> {
-  const deadline = performance.now() + GIVE_UP_MS;
-  while (true) {
-    try {
-      return await work();
-    } catch (error) {
-      const mayPass = isLogError(error, "UNAVAILABLE") || isStoreError(error, "UNAVAILABLE");
-      if (!mayPass || signal.aborted || performance.now() > deadline) throw error;
-      await pause(PAUSE_MS);
-    }
-  }
+  return retry(work, {
+    isRetryable: (error) => isLogError(error, "UNAVAILABLE") || isStoreError(error, "UNAVAILABLE"),
+    timeoutMs: TIMEOUT_MS,
+    initialDelayMs: RETRY_DELAY_MS,
+    signal,
+    sleep,
+  });
 }

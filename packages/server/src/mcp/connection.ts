@@ -2,7 +2,7 @@
 import { type CallToolResult, Client, type Tool } from "@modelcontextprotocol/client";
 import type { Env } from "../util/env.ts";
 import type { ToolContext } from "../runtime/define/tool.ts";
-import { MAX_TIMER_MS } from "../util/sleep.ts";
+import { MAX_TIMER_MS, sleep } from "../util/sleep.ts";
 import { cleanLine } from "./clean-text.ts";
 import { answerElicitation } from "./elicit.ts";
 import { McpError } from "./errors.ts";
@@ -176,6 +176,6 @@ export class Connection {
 const GOODBYE_MS = 1_000;
 
 async function endSession(transport: HttpTransport): Promise<void> {
-  const patience = new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref());
-  await Promise.race([transport.terminateSession().catch(() => {}), patience]);
+  const timeout = sleep(GOODBYE_MS, { unref: true });
+  await Promise.race([transport.terminateSession().catch(() => {}), timeout]);
 }

@@ -1,23 +1,21 @@
-/** Does something in the store again while the store is away for a moment, as long as this worker may go on. */
+/** Retries work in the store while the store is unavailable for a moment, as long as this worker holds its lease. */
 import { isStoreError } from "../store/errors.ts";
+import { retry } from "../util/retry.ts";
 import type { RuntimeContext } from "./attempt/context.ts";
 
-const PATIENCE_MS = 20_000;
-const RETRY_MS = 200;
+const TIMEOUT_MS = 20_000;
+const RETRY_DELAY_MS = 200;
 
-/** For what is known only here, such as what a tool has done: it isn't given up for a database that is away. */
-export async function patiently<T>(
+/** For what only this process knows, such as the result of a tool: an outage of the database must not lose it. */
+export function retryStore<T>(
   parts: Pick<RuntimeContext, "env" | "holdsLease">,
   work: () => Promise<T>,
 ): Promise<T> {
-  const deadline = parts.env.now() + PATIENCE_MS;
-  while (true) {
-    try {
-      return await work();
-    } catch (error) {
-      const mayPass = isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY");
-      if (!mayPass || !parts.holdsLease() || parts.env.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    }
-  }
+  return retry(work, {
+    isRetryable: (error) =>
+      (isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY")) && parts.holdsLease(),
+    timeoutMs: TIMEOUT_MS,
+    initialDelayMs: RETRY_DELAY_MS,
+    now: () => parts.env.now(),
+  });
 }

@@ -2,8 +2,8 @@
  * The readable text of a web page, in lines: headings, paragraphs, lists and table rows, without scripts, styles, menus
  * and what is hidden. Reads from start to end without building a tree, so that no page is too deep for it. Never fetches.
  */
-import { setImmediate } from "node:timers/promises";
 import { Parser } from "htmlparser2";
+import { yieldToEventLoop } from "../util/sleep.ts";
 
 export interface HtmlText {
   /** "" when it has none. */
@@ -99,7 +99,7 @@ export async function htmlText(html: string, { links = false }: HtmlOptions = {}
   for (let at = 0; at < html.length && reader.depth < MAX_DEPTH; at += SLICE) {
     parser.write(html.slice(at, at + SLICE));
     // Whatever else this process does need not wait for a large page.
-    if (at % (SLICE * 8) === 0) await setImmediate();
+    if (at % (SLICE * 8) === 0) await yieldToEventLoop();
   }
   if (reader.depth < MAX_DEPTH) parser.end();
   return reader.end();

@@ -5,6 +5,7 @@
 import { formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { LogEngine, LogNotification } from "../engine.ts";
 import type { LogEntry } from "../entry.ts";
+import { retry } from "../../util/retry.ts";
 import { isLogError } from "../errors.ts";
 import {
   reduceFollow,
@@ -271,16 +272,18 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
   /** Tries again while the engine can't be reached, up to a limit. */
   async #persist(work: () => Promise<void>): Promise<void> {
     const { timeoutMs, retryEveryMs } = this.#settings;
-    const started = performance.now();
-    while (this.#phase !== "over") {
-      try {
-        return await work();
-      } catch (error) {
-        if (!isLogError(error, "UNAVAILABLE")) return this.#fail(error);
-        if (performance.now() - started > timeoutMs)
-          return this.#step({ type: "over", reason: "unavailable" });
-        await new Promise((resolve) => setTimeout(resolve, retryEveryMs));
-      }
+    const attempt = async (): Promise<void> => {
+      if (this.#phase !== "over") await work();
+    };
+    try {
+      await retry(attempt, {
+        isRetryable: (error) => isLogError(error, "UNAVAILABLE"),
+        timeoutMs,
+        initialDelayMs: retryEveryMs,
+      });
+    } catch (error) {
+      if (isLogError(error, "UNAVAILABLE")) this.#step({ type: "over", reason: "unavailable" });
+      else this.#fail(error);
     }
   }
 

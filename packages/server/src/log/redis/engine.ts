@@ -15,6 +15,7 @@ import {
   type LogNotification,
   type AppendOutcome,
 } from "../engine.ts";
+import { retry } from "../../util/retry.ts";
 import { isLogError, LogError } from "../errors.ts";
 import type { AppendResult } from "../log.ts";
 import { type RedisConnection, unavailable } from "./connection/connection.ts";
@@ -41,7 +42,7 @@ import {
 } from "./script-replies.ts";
 
 const MAX_REDIRECTS = 5;
-const MAX_REPEATS = 6;
+const MAX_ATTEMPTS = 6;
 
 export class RedisEngine implements LogEngine {
   readonly #servers: RedisTopology;
@@ -158,7 +159,7 @@ export class RedisEngine implements LogEngine {
     script: Script,
     args: (link: RedisConnection) => readonly string[],
   ): Promise<unknown> {
-    return this.#repeated(() => this.#evaluateOnce(session, script, args));
+    return this.#retry(() => this.#evaluateOnce(session, script, args));
   }
 
   #evaluateOnce(
@@ -192,7 +193,7 @@ export class RedisEngine implements LogEngine {
   }
 
   async #together(key: string, commands: readonly (readonly string[])[]): Promise<unknown[]> {
-    return (await this.#repeated(() => this.#redirected(key, (link) => link.multi(commands)))) as unknown[];
+    return (await this.#retry(() => this.#redirected(key, (link) => link.multi(commands)))) as unknown[];
   }
 
   /** Sends once, and again only where an error reply says that it did not happen and where to go instead. */
@@ -231,15 +232,13 @@ export class RedisEngine implements LogEngine {
   }
 
   /** Not where no server was ever reached: who asks is told soon that the address is wrong. */
-  async #repeated<T>(work: () => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await work();
-      } catch (error) {
-        const isLast = tries === MAX_REPEATS || !this.#outages.isReached;
-        if (isLast || !isLogError(error, "UNAVAILABLE")) throw error;
-      }
-    }
+  #retry<T>(work: () => Promise<T>): Promise<T> {
+    return retry(work, {
+      isRetryable: (error) => this.#outages.isReached && isLogError(error, "UNAVAILABLE"),
+      maxAttempts: MAX_ATTEMPTS,
+      // Each attempt already waits for a connection.
+      initialDelayMs: 0,
+    });
   }
 
   #refused(error: unknown, link: RedisConnection | null): LogError {

@@ -12,7 +12,7 @@ import { type JournalKey, type UsageRecord, usageKey } from "./journal-entries.t
 import type { RuntimeContext } from "./context.ts";
 import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { TurnWriter } from "../events/turn-writer.ts";
-import { patiently } from "../patiently.ts";
+import { retryStore } from "../retry-store.ts";
 import { ReferenceIdAllocator } from "./reference-pool.ts";
 import { UsageTracker } from "./usage.ts";
 
@@ -131,7 +131,7 @@ export class TurnAttempt {
     this.requireLease();
     const { store } = this.parts;
     const entry = this.#entry(key, value as Json, kept);
-    await patiently(this.parts, async () => {
+    await retryStore(this.parts, async () => {
       if (also === undefined) return store.journal.write(this.ref, entry);
       return store.transaction(async (tx) => {
         await tx.journal.write(this.ref, entry);

@@ -2,10 +2,12 @@
  * A connection for one purpose that is replaced whenever it ends, until the line is closed. Never sends anything
  * over it, and never hides a replacement: each connection is told when it is there and when it is gone.
  */
+import { retry } from "../../../util/retry.ts";
+import { sleep } from "../../../util/sleep.ts";
 import { LogError } from "../../errors.ts";
 import type { ConnectionOptions } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
-import { withTimeout, pause } from "./with-timeout.ts";
+import { withTimeout } from "./with-timeout.ts";
 
 export interface ReconnectOptions extends ConnectionOptions {
   readonly reconnectMs: number;
@@ -66,15 +68,20 @@ export class ReconnectingConnection {
     }
   }
 
+  /** Null once it is closed. */
   async #open(signal: AbortSignal): Promise<RedisConnection | null> {
     try {
-      const link = await RedisConnection.open(this.#options, signal);
-      if (!signal.aborted) return link;
-      link.destroy();
-    } catch (error) {
-      if (signal.aborted) return null;
-      this.#events.failed(error);
-      await pause(this.#options.reconnectMs, signal);
+      const connection = await retry(() => RedisConnection.open(this.#options, signal), {
+        isRetryable: () => true,
+        initialDelayMs: this.#options.reconnectMs,
+        signal,
+        sleep: (ms) => sleep(ms, { signal, unref: true }),
+        onRetry: (error) => this.#events.failed(error),
+      });
+      if (!signal.aborted) return connection;
+      connection.destroy();
+    } catch {
+      // It fails only once it was closed.
     }
     return null;
   }

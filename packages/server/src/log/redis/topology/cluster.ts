@@ -9,7 +9,7 @@ import { SubscriptionManager, type Listener } from "./subscriptions.ts";
 import { RedisNode } from "../connection/node.ts";
 import type { RedisTopology, TopologySettings } from "./topology.ts";
 import { mergeTopologyViews, type SlotMap, slotOf, SLOTS } from "./slot-map.ts";
-import { pause } from "../connection/with-timeout.ts";
+import { sleep } from "../../../util/sleep.ts";
 
 /** How often to look although nothing is in doubt. */
 const LOOK_MS = 3_000;
@@ -87,7 +87,7 @@ export class ClusterTopology implements RedisTopology {
   async #lookAfter(before: Promise<void>): Promise<void> {
     await before.catch(() => undefined);
     const ms = this.#lookedAt + REFRESH_MS - performance.now();
-    if (ms > 0) await pause(ms, this.#closing.signal);
+    if (ms > 0) await sleep(ms, { signal: this.#closing.signal, unref: true }).catch(() => undefined);
     this.#next = null;
     this.#looking = this.#look();
     await this.#looking;

@@ -7,7 +7,8 @@ import { addressOf, hostOf } from "../connection/address.ts";
 import type { ConnectionOptions } from "../connection/client.ts";
 import { RedisConnection, unavailable } from "../connection/connection.ts";
 import { parseTopologyView, type TopologyView } from "./slot-map.ts";
-import { withTimeout, pause } from "../connection/with-timeout.ts";
+import { sleep } from "../../../util/sleep.ts";
+import { withTimeout } from "../connection/with-timeout.ts";
 
 export interface TopologyQuery {
   readonly links: readonly { readonly link: RedisConnection; readonly host: string }[];
@@ -78,7 +79,10 @@ async function answers(work: readonly Promise<TopologyView>[], signal: AbortSign
       : unavailable(first);
   }
   const enough = new AbortController();
-  await Promise.race([all, pause(GRACE_MS, AbortSignal.any([signal, enough.signal]))]);
+  await Promise.race([
+    all,
+    sleep(GRACE_MS, { signal: AbortSignal.any([signal, enough.signal]), unref: true }).catch(() => undefined),
+  ]);
   enough.abort();
   return [...views];
 }

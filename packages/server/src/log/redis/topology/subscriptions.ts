@@ -6,6 +6,7 @@
  * Whoever may have missed something hears `suspect` once news flow again.
  */
 import type { LogNotification } from "../../engine.ts";
+import { backoffDelay } from "../../../util/retry.ts";
 import { LogError } from "../../errors.ts";
 import type { RedisConnection } from "../connection/connection.ts";
 import type { NodeEvents, RedisNode } from "../connection/node.ts";
@@ -21,8 +22,7 @@ export interface SubscriptionManagerOptions {
 
 /** Readers who reconnect come back within moments. */
 const LINGER_MS = 1_000;
-const RETRY_MS = 50;
-const MAX_RETRY_MS = 1_000;
+const BACKOFF = { initialDelayMs: 50, maxDelayMs: 1_000 };
 
 const SUSPECT: LogNotification = { type: "suspect" };
 
@@ -165,7 +165,7 @@ export class SubscriptionManager implements NodeEvents {
 
   #tryLater(channel: Channel): void {
     clearTimer(channel.retry);
-    const ms = Math.min(RETRY_MS * 2 ** channel.failures++, MAX_RETRY_MS);
+    const ms = backoffDelay(++channel.failures, BACKOFF, Math.random());
     channel.retry = setTimeout(() => this.#try(channel), ms).unref();
   }
 
