@@ -22,7 +22,7 @@ export interface LogEngine {
   onOutage?(listener: (error: LogError) => void): () => void;
   /**
    * Calls the listener with what is written from the moment the promise is fulfilled. The engine may lose news
-   * when a connection breaks; it then says `suspect`, once news flow again.
+   * when a connection breaks; it then says `possible-gap`, once news flow again.
    */
   subscribe(session: string, listener: (news: LogNotification) => void): Promise<() => void>;
   close(): Promise<void>;
@@ -72,7 +72,7 @@ export interface EngineHead {
 
 export type LogNotification =
   | { readonly type: "written"; readonly batch: PublishedBatch }
-  | { readonly type: "suspect" }
+  | { readonly type: "possible-gap" }
   | { readonly type: "removed" };
 
 /** What one append or claim wrote. */

@@ -62,7 +62,7 @@ export class ScheduledEngine implements LogEngine {
       this.inner.subscribe(session, (news) => {
         if (!subscriber.connected) return;
         // That the data are gone is noticed by looking, not by listening: it may come after later news.
-        if (news.type === "suspect") void this.#doubt(subscriber);
+        if (news.type === "possible-gap") void this.#doubt(subscriber);
         else this.#send(subscriber, news);
       }),
     );
@@ -83,7 +83,7 @@ export class ScheduledEngine implements LogEngine {
         await this.#scheduler.schedule(Promise.resolve("reconnected"));
         if (!this.#subscribers.has(subscriber) || subscriber.connected) return;
         subscriber.connected = true;
-        this.#send(subscriber, { type: "suspect" });
+        this.#send(subscriber, { type: "possible-gap" });
       }),
     );
   }
@@ -98,7 +98,7 @@ export class ScheduledEngine implements LogEngine {
 
   async #doubt(subscriber: Subscriber): Promise<void> {
     await this.#scheduler.schedule(Promise.resolve("doubt"));
-    if (subscriber.connected) subscriber.listener({ type: "suspect" });
+    if (subscriber.connected) subscriber.listener({ type: "possible-gap" });
   }
 
   /** In order, each when the scheduler says so. */

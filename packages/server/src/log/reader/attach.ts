@@ -231,7 +231,7 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     this.#answer();
     // Too much waits: stop listening, and read on from here once the reader has taken it.
     if (this.#queued >= this.#settings.maxQueued && this.#state.phase === "live") {
-      this.#step({ type: "suspect" });
+      this.#step({ type: "possible-gap" });
     }
   }
 

@@ -30,7 +30,7 @@ export interface FollowState {
 export type FollowInput =
   | { readonly type: "page"; readonly entries: readonly LogEntry[]; readonly more: boolean }
   | { readonly type: "written"; readonly batch: PublishedBatch }
-  | { readonly type: "suspect" }
+  | { readonly type: "possible-gap" }
   | { readonly type: "over"; readonly reason: FollowEndReason };
 
 export type FollowEffect =
@@ -60,7 +60,7 @@ export function reduceFollow(state: FollowState, input: FollowInput): FollowStep
       return state.phase === "live" ? takeNews(state, input.batch) : holdNews(state, input.batch);
     case "page":
       return takePage(state, input.entries, input.more);
-    case "suspect":
+    case "possible-gap":
       if (state.phase === "live") return reading(state, []);
       // What came before the doubt may be of a timeline that is lost by now.
       return { state: { ...state, held: [], heldSize: 0, again: true }, effects: NOTHING };

@@ -23,7 +23,7 @@ const written = (before: string | null, ...cursors: string[]): FollowInput => {
   const batch: PublishedBatch = { before: before === null ? null : at(before), entries: cursors.map(entry) };
   return { type: "written", batch };
 };
-const suspect: FollowInput = { type: "suspect" };
+const suspect: FollowInput = { type: "possible-gap" };
 
 function told(effect: FollowEffect): string[] {
   if (effect.type === "deliver") return effect.entries.map(({ cursor }) => cursor);

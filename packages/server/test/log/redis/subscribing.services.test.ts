@@ -141,10 +141,10 @@ describe("a process ends by itself", () => {
   ])("%s", { timeout: 60_000 }, async ([, close]) => {
     const url = close === "" ? NOBODY : redis.url;
     const script = `
-      const log = await createRedisLog({ url: ${JSON.stringify(url)}, waitMs: 500, giveUpAfterMs: 100 });
+      const log = await createRedisLog({ url: ${JSON.stringify(url)}, connectionWaitMs: 500, timeoutMs: 100 });
       const reading = (async () => { for await (const _ of log.attach("s", { after: "1-1" })); })();
       await log.head("s").catch(() => undefined);
-      void log.claim("s", { epoch: 1, writer: "w", event: { type: "session.start", session: "s", number: 1 }, floor: "0-0" })
+      void log.claim("s", { epoch: 1, writer: "w", event: { type: "session.start", session: "s", number: 1 }, archivedUpTo: "0-0" })
         .catch(() => undefined);
       ${close}`;
     const { code, ms, errors } = await run(script);

@@ -116,21 +116,23 @@ test("from a server with a higher epoch to one with a lower, and back again", as
 test("while an answer is awaited, which hides it from us: the connection is found wanting", async () => {
   const session = await sessionOn(cluster, second, "hidden");
   const slot = String(slotOfSession(session));
-  const link = await RedisConnection.open({ url: second.url, patienceMs: 30_000 });
+  const connection = await RedisConnection.open({ url: second.url, responseTimeoutMs: 30_000 });
   const moved: string[] = [];
-  link.report({ onMessage: () => undefined, moved: (channel) => moved.push(channel) });
+  connection.listen({ onMessage: () => undefined, onMoved: (channel) => moved.push(channel) });
   let hasEnded = false;
-  void link.ended.then(() => (hasEnded = true));
-  await Promise.all([`ts:{${session}}`, `other:{${session}}`].map((channel) => link.subscribe(channel)));
-  await link.healthCheck();
-  await link.unsubscribe(`other:{${session}}`);
-  await link.healthCheck();
+  void connection.ended.then(() => (hasEnded = true));
+  await Promise.all(
+    [`ts:{${session}}`, `other:{${session}}`].map((channel) => connection.subscribe(channel)),
+  );
+  await connection.healthCheck();
+  await connection.unsubscribe(`other:{${session}}`);
+  await connection.healthCheck();
   expect(hasEnded).toBe(false);
-  await link.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(third)]);
-  await link.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(second)]);
-  await link.healthCheck();
+  await connection.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(third)]);
+  await connection.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(second)]);
+  await connection.healthCheck();
   await expect.poll(() => hasEnded || moved.length > 0).toBe(true);
-  link.destroy();
+  connection.destroy();
 });
 
 test("with the key in it by which a wipe is noticed", async () => {
