@@ -52,12 +52,12 @@ const systemExecutorEnv: ExecutorEnv = { monotonic: () => performance.now(), ran
 
 /** Throws LEFT when the engine's name is taken over already, or what the store throws. */
 export async function createExecutor(options: ExecutorOptions): Promise<Executor> {
-  const keeper = new Keeper(options);
-  await keeper.begin();
-  return { isFresh: () => keeper.isFresh(), leave: () => keeper.leave() };
+  const leaseHolder = new LeaseHolder(options);
+  await leaseHolder.begin();
+  return { isFresh: () => leaseHolder.isFresh(), leave: () => leaseHolder.leave() };
 }
 
-class Keeper {
+class LeaseHolder {
   readonly #options: ExecutorOptions;
   readonly #me: string;
   readonly #ttlMs: number;
@@ -126,7 +126,7 @@ class Keeper {
     if (this.#state === "lost" || this.#state === "gone") return;
     this.#state = "lost";
     this.#stopTimers();
-    this.#farewell = this.#sayFarewell();
+    this.#farewell = this.#offerForRecovery();
     this.#options.onLost();
   }
 
@@ -134,7 +134,7 @@ class Keeper {
    * What this process had begun to write when its lease ran out may have come after the recovery of its jobs, and
    * nobody would look for it. So it gives its name once more to be recovered.
    */
-  async #sayFarewell(): Promise<void> {
+  async #offerForRecovery(): Promise<void> {
     const { engine, leases, signals } = this.#options;
     try {
       await engine.handOver();

@@ -24,7 +24,7 @@ export interface LogEngine {
    * Calls the listener with what is written from the moment the promise is fulfilled. The engine may lose news
    * when a connection breaks; it then says `possible-gap`, once news flow again.
    */
-  subscribe(session: string, listener: (news: LogNotification) => void): Promise<() => void>;
+  subscribe(session: string, listener: (notification: LogNotification) => void): Promise<() => void>;
   close(): Promise<void>;
 }
 

@@ -110,7 +110,7 @@ class Reader {
   /** Where the link leads that we are in; "" for nowhere. */
   #link = "";
   /** What stands in it: an address that is its own words is not told twice. */
-  #linkWords = "";
+  #linkText = "";
   readonly #lines: string[] = [];
   #line = "";
   /** What the line ends in: to look at a text that grows would copy it each time. */
@@ -157,7 +157,7 @@ class Reader {
   text(text: string): void {
     if (this.#inTitle) this.#title += text;
     if (this.#ignored > 0) return;
-    if (this.#link !== "" && this.#linkWords.length <= MAX_LINK) this.#linkWords += text;
+    if (this.#link !== "" && this.#linkText.length <= MAX_LINK) this.#linkText += text;
     if (this.#pre > 0) {
       const [first = "", ...rest] = text.split("\n");
       this.#add(first);
@@ -202,12 +202,12 @@ class Reader {
   #openLink({ href = "" }: Readonly<Record<string, string>>): void {
     const isWhole = href.length <= MAX_LINK && /^https?:\/\/\S+$/i.test(href);
     this.#link = this.#links && isWhole ? href : "";
-    this.#linkWords = "";
+    this.#linkText = "";
   }
 
   #closeLink(): void {
-    const words = this.#linkWords.trim();
-    if (this.#link !== "" && words !== "" && words !== this.#link) this.#add(` [${this.#link}]`);
+    const text = this.#linkText.trim();
+    if (this.#link !== "" && text !== "" && text !== this.#link) this.#add(` [${this.#link}]`);
     this.#link = "";
   }
 

@@ -160,7 +160,9 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     signal?.addEventListener("abort", this.#stop, { once: true });
     if (parseCursor(after) === null) return this.#finish("malformed");
     void this.#persist(async () => {
-      const unsubscribe = await engine.subscribe(session, (news) => this.#hear(news));
+      const unsubscribe = await engine.subscribe(session, (notification) =>
+        this.#onNotification(notification),
+      );
       if (this.#phase === "over") return unsubscribe();
       this.#unsubscribe = unsubscribe;
       this.#read(this.#state.last);
@@ -206,8 +208,8 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     }
   }
 
-  #hear(news: LogNotification): void {
-    this.#step(news.type === "removed" ? { type: "over", reason: "removed" } : news);
+  #onNotification(notification: LogNotification): void {
+    this.#step(notification.type === "removed" ? { type: "over", reason: "removed" } : notification);
   }
 
   #step(input: FollowInput): void {

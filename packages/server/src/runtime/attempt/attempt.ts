@@ -4,7 +4,7 @@
  */
 import type { Json, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
-import type { RunningTurn } from "../../store/ports/running.ts";
+import type { NewJournalEntry, RunningTurn } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { Archiver } from "./archiver.ts";
@@ -170,7 +170,7 @@ export class TurnAttempt {
     await this.#archiver.archive(commit, told);
   }
 
-  #entry(key: string, value: Json, kept: boolean) {
-    return { turn: this.row.turn, key, value, epoch: this.epoch, kept };
+  #entry(key: string, value: Json, isRetained: boolean): NewJournalEntry {
+    return { turn: this.row.turn, key, value, epoch: this.epoch, isRetained };
   }
 }

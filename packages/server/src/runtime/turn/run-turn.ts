@@ -214,7 +214,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
     throw new Error(`the turn was begun ${row.attemptsWithoutProgress} times without getting any further`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
   const now = parts.env.now();
-  const left = agent.limits.timeoutMs - (now - row.begunAt) + waitedMs(turn, now);
+  const left = agent.limits.timeoutMs - (now - row.startedAt) + waitedMs(turn, now);
   const limit = `${Math.round(agent.limits.timeoutMs / 1000)} seconds`;
   if (left <= 0) throw new LimitReached(limit);
   attempt.setDeadline(left, () => new LimitReached(limit));
