@@ -4,7 +4,6 @@
  * Never holds content or the name of a person: ids and numbers only.
  */
 import type { Json, Usage } from "@turnstream/protocol";
-import type { AuditHead, AuditRow } from "../rules/audit.ts";
 
 export interface AuditEntry {
   /** A number from `people`; null when the system itself did it. */
@@ -15,6 +14,26 @@ export interface AuditEntry {
   readonly subject: Readonly<Record<string, string>>;
   /** Numbers, true, false, null and ids as in `subject`; at most 4 KiB of JSON. */
   readonly detail?: Json;
+}
+
+export interface AuditRow {
+  readonly tenant: string;
+  /** 1, 2, 3 … within the tenant. */
+  readonly n: number;
+  readonly at: number;
+  readonly actor: number | null;
+  readonly action: string;
+  /** Canonical JSON, as text: what was hashed is what is kept. */
+  readonly subject: string;
+  readonly detail: string;
+  readonly prevHash: string;
+  readonly hash: string;
+}
+
+/** A position in a chain. */
+export interface AuditHead {
+  readonly n: number;
+  readonly hash: string;
 }
 
 export interface Audit {
