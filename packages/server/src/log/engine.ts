@@ -9,7 +9,7 @@ import { LogError } from "./errors.ts";
 import type { AppendResult } from "./log.ts";
 
 export interface LogEngine {
-  /** Refuses with a LogError: see `outcome.ts`. */
+  /** Refuses with a LogError: see `AppendOutcome`. */
   append(session: string, append: EngineAppend): Promise<AppendResult>;
   claim(session: string, claim: EngineClaim): Promise<AppendOutcome>;
   /** From a position on, that entry included; null when there is no log. */
@@ -21,8 +21,8 @@ export interface LogEngine {
   /** See `log.ts`. */
   onOutage?(listener: (error: LogError) => void): () => void;
   /**
-   * Calls the listener with what is written from the moment the promise is fulfilled. The engine may lose news
-   * when a connection breaks; it then says `possible-gap`, once news flow again.
+   * Calls the listener with what is written from the moment the promise is fulfilled. The engine may lose notifications
+   * when a connection breaks; it then says `possible-gap`, once it is subscribed again.
    */
   subscribe(session: string, listener: (notification: LogNotification) => void): Promise<() => void>;
   close(): Promise<void>;

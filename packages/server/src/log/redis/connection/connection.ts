@@ -1,6 +1,6 @@
 /**
  * One connection to one Redis server, from its opening to its end. It never reconnects: a new connection may
- * reach another server, so that whatever was known over the old one has to be asked again (`line.ts` opens it).
+ * reach another server, so that whatever was known over the old one has to be asked again (`reconnecting.ts` opens it).
  * For the same reason nothing is queued for later: what can't be sent now fails now.
  */
 import { LogError } from "../../errors.ts";
@@ -104,7 +104,7 @@ export class RedisConnection {
       const [info, isIntact] = await withTimeout(answers, this.#timeout);
       if (isIntact && parseReplicationId(String(info)) === this.replicationId) return;
     } catch {
-      // Ended below, as it would be for another timeline.
+      // Ended below, as it would be for another replication id.
     }
     this.destroy();
   }
@@ -127,7 +127,7 @@ async function prepare(client: RedisClient): Promise<string> {
 /** Enough of the id to tell two apart; every append carries it. */
 const REPLICATION_ID_LENGTH = 12;
 
-/** A replica answers too, but takes no appends: it is no timeline to claim a log on. */
+/** A replica answers too, but takes no appends: a log can not be claimed on it. */
 function parseReplicationId(info: string): string {
   const id = /^master_replid:(\w+)/m.exec(info)?.[1]?.slice(0, REPLICATION_ID_LENGTH);
   const role = /^role:(\w+)/m.exec(info)?.[1];

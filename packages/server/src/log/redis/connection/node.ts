@@ -1,9 +1,9 @@
 /**
- * One Redis server as the log knows it: a connection for commands, a connection for news, each replaced when it
+ * One Redis server as the log knows it: a connection for commands, a connection for publish and subscribe, each replaced when it
  * breaks. Commands wait for a connection for a bounded time and are never sent twice.
  *
- * Tells when news may have been missed: a connection for them is new, or the server's data were wiped. Who is
- * subscribed to what is none of its business (`channels.ts`).
+ * Reports when notifications may have been missed: a connection for them is new, or the server's data were wiped. Who is
+ * subscribed to what is none of its business (`subscriptions.ts`).
  */
 import { randomUUID } from "node:crypto";
 import { ErrorReply } from "@redis/client";
@@ -81,7 +81,7 @@ export class RedisNode {
     return this.#commands.connection;
   }
 
-  /** The present connection for news. */
+  /** The present connection for publish and subscribe. */
   get pubSub(): RedisConnection | null {
     return this.#pubSub.connection;
   }

@@ -1,6 +1,6 @@
 /**
  * The channels subscribed over one connection. They don't outlive it, and nothing is tried twice here: who
- * subscribes is told how it went (`channels.ts` tries again).
+ * subscribes is told how it went (`subscriptions.ts` tries again).
  *
  * The library tells the end of a subscription that the server ends (its slot has moved) only while no answer is
  * awaited; otherwise it takes it for that answer. Hence the ping behind a subscription, and the count.

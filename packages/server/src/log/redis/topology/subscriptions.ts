@@ -195,7 +195,7 @@ function closed(): LogError {
 
 /**
  * One channel: who listens, which server it belongs to, and how far it is subscribed there. Plain state, and the
- * steps that need nothing else; when to take them is for `channels.ts`.
+ * steps that need nothing else; when to take them is for `subscriptions.ts`.
  */
 export type Listener = (notification: LogNotification) => void;
 
