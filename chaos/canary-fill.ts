@@ -57,7 +57,7 @@ export async function fill(
   // Its message runs, and another one waits.
   await store.running.begin(ref, { turn: "t2" });
   await store.running.requestStop(ref, { by: user });
-  const entry = { turn: "t2", key: canary, value: { said: canary }, epoch, kept: true };
+  const entry = { turn: "t2", key: canary, value: { said: canary }, epoch, isRetained: true };
   await store.journal.write(ref, entry);
   await store.queuedMessages.add(ref, { id: "m3", text: canary, by: user, options: { agent: canary } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(`a blob of ${canary}`) });

@@ -42,7 +42,13 @@ function jobs(parts: Backend, { ref, user, canary, claimed, orderNo }: Filled) {
     () => store.running.requestStop(ref, { by: user }),
     (n: number) => {
       // Claims go on beside it: an epoch of the far future is never behind.
-      const entry = { turn: "t2", key: `${canary}.${n}`, value: { said: canary }, epoch: 1e14, kept: true };
+      const entry = {
+        turn: "t2",
+        key: `${canary}.${n}`,
+        value: { said: canary },
+        epoch: 1e14,
+        isRetained: true,
+      };
       return store.journal.write(ref, entry);
     },
     () => store.sessions.rename({ tenant, user }, session, canary),

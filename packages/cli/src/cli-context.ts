@@ -1,6 +1,6 @@
 /** What a command sees of the world, and the two ways in which one fails. Types and errors only. */
 
-export interface World {
+export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether somebody watches: only then is progress shown. */
   readonly isTerminal: boolean;

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { importKnowledge, type ImportOutcome, type KnowledgeFile } from "@turnstream/server";
 import { readFolder } from "./read-folder.ts";
 import { requireTenant, withStore } from "./with-store.ts";
-import { CommandError, UsageError, type World } from "./cli-context.ts";
+import { CommandError, UsageError, type CliContext } from "./cli-context.ts";
 
 const OPTIONS = {
   tenant: { type: "string" },
@@ -13,25 +13,31 @@ const OPTIONS = {
   quiet: { type: "boolean" },
 } as const;
 
-export async function knowledgeImport(args: readonly string[], world: World): Promise<void> {
+export async function knowledgeImport(args: readonly string[], context: CliContext): Promise<void> {
   const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
   const [folder] = positionals;
-  const { tenant, base, url = null, prune = false, quiet = false } = values;
+  const { tenant, base, url = null, prune = false, quiet: isSilent = false } = values;
   if (folder === undefined || positionals.length > 1) throw new UsageError("Name one folder to import.");
   if (tenant === undefined || base === undefined)
     throw new UsageError("Say whose base it is: --tenant and --base.");
   const files = await readFolder(folder, url);
   // An empty folder is more likely a mistake than the wish to remove all.
   if (files.length === 0) throw new CommandError(`There is nothing to import in ${folder}.`);
-  const progress = new Progress(world, files.length, quiet);
-  const onFile = (id: string, outcome: ImportOutcome): void => progress.tell(id, outcome);
-  const sum = await withStore(world, async (store) => {
+  const progress = new Progress(context, files.length, isSilent);
+  const onFile = (id: string, outcome: ImportOutcome): void => progress.report(id, outcome);
+  const sum = await withStore(context, async (store) => {
     await requireTenant(store, tenant);
-    return importKnowledge(store, { tenant, base, files: unlessStopped(files, world.signal), prune, onFile });
+    return importKnowledge(store, {
+      tenant,
+      base,
+      files: unlessStopped(files, context.signal),
+      prune,
+      onFile,
+    });
   });
   progress.end();
   const { created, replaced, unchanged, removed, failed } = sum;
-  world.out(`${created} created, ${replaced} replaced, ${unchanged} unchanged, ${removed} removed\n`);
+  context.out(`${created} created, ${replaced} replaced, ${unchanged} unchanged, ${removed} removed\n`);
   if (failed.length > 0)
     throw new CommandError(`${failed.length} of ${files.length} files could not be imported.`);
 }
@@ -45,26 +51,26 @@ function* unlessStopped(files: readonly KnowledgeFile[], signal: AbortSignal): G
 
 /** A line for each change, and a count that replaces itself where somebody watches. */
 class Progress {
-  readonly #world: World;
+  readonly #context: CliContext;
   readonly #total: number;
-  readonly #isQuiet: boolean;
+  readonly #isSilent: boolean;
   #done = 0;
 
-  constructor(world: World, total: number, isQuiet: boolean) {
-    this.#world = world;
+  constructor(context: CliContext, total: number, isSilent: boolean) {
+    this.#context = context;
     this.#total = total;
-    this.#isQuiet = isQuiet;
+    this.#isSilent = isSilent;
   }
 
-  tell(id: string, outcome: ImportOutcome): void {
+  report(id: string, outcome: ImportOutcome): void {
     if (outcome !== "removed") this.#done++;
     this.end();
-    if (typeof outcome !== "string") this.#world.err(`failed     ${id}: ${outcome.failed}\n`);
-    else if (outcome !== "unchanged" && !this.#isQuiet) this.#world.err(`${outcome.padEnd(10)} ${id}\n`);
-    if (this.#world.isTerminal && !this.#isQuiet) this.#world.err(`${this.#done} of ${this.#total}`);
+    if (typeof outcome !== "string") this.#context.err(`failed     ${id}: ${outcome.failed}\n`);
+    else if (outcome !== "unchanged" && !this.#isSilent) this.#context.err(`${outcome.padEnd(10)} ${id}\n`);
+    if (this.#context.isTerminal && !this.#isSilent) this.#context.err(`${this.#done} of ${this.#total}`);
   }
 
   end(): void {
-    if (this.#world.isTerminal && !this.#isQuiet) this.#world.err("\r\u001b[K");
+    if (this.#context.isTerminal && !this.#isSilent) this.#context.err("\r\u001b[K");
   }
 }

@@ -7,9 +7,9 @@ import { knowledgeList, knowledgeRemove } from "./knowledge-objects.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { version } from "./version.ts";
 import { databaseUrl } from "./with-store.ts";
-import { CommandError, UsageError, type World } from "./cli-context.ts";
+import { CommandError, UsageError, type CliContext } from "./cli-context.ts";
 
-type Command = (args: readonly string[], world: World) => Promise<void>;
+type Command = (args: readonly string[], context: CliContext) => Promise<void>;
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   migrate: migrateDatabase,
@@ -28,33 +28,33 @@ const FAILED = 1;
 const MISUSED = 2;
 
 /** @returns the exit code */
-export async function run(args: readonly string[], world: World): Promise<number> {
+export async function run(args: readonly string[], context: CliContext): Promise<number> {
   const [first = "", second = ""] = args;
   const group = Object.hasOwn(GROUPS, first) ? GROUPS[first] : undefined;
   if (first === "--version") {
-    world.out(`${version()}\n`);
+    context.out(`${version()}\n`);
     return 0;
   }
   const isHelp = args.length === 0 || args.includes("--help") || args.includes("-h") || first === "help";
   if (isHelp) {
     const asked = args.find((arg) => Object.hasOwn(GROUPS, arg));
-    world.out((asked === undefined ? undefined : GROUPS[asked]) ?? HELP);
+    context.out((asked === undefined ? undefined : GROUPS[asked]) ?? HELP);
     return 0;
   }
   if (group !== undefined && second === "") {
-    world.err(group);
+    context.err(group);
     return MISUSED;
   }
   const name = group === undefined ? first : `${first} ${second}`;
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   try {
     if (command === undefined) throw new UsageError(`There is no command \`${name}\`.`);
-    await command(args.slice(name.split(" ").length), world);
+    await command(args.slice(name.split(" ").length), context);
     return 0;
   } catch (error) {
-    world.err(`turnstream: ${wordsFor(error, world)}\n`);
+    context.err(`turnstream: ${describeError(error, context)}\n`);
     if (!isMisuse(error)) return FAILED;
-    world.err(`Try \`turnstream ${group === undefined ? "" : `${first} `}--help\`.\n`);
+    context.err(`Try \`turnstream ${group === undefined ? "" : `${first} `}--help\`.\n`);
     return MISUSED;
   }
 }
@@ -67,9 +67,9 @@ function isMisuse(error: unknown): boolean {
 }
 
 /** Words of the store and our own; the driver's may hold what is in DATABASE_URL. */
-function wordsFor(error: unknown, world: World): string {
+function describeError(error: unknown, context: CliContext): string {
   if (isStoreError(error, "NOT_MIGRATED")) return STORE_ERRORS.NOT_MIGRATED;
-  if (isStoreError(error)) return describeConnectionError(error, databaseUrl(world));
+  if (isStoreError(error)) return describeConnectionError(error, databaseUrl(context));
   const isOurs = error instanceof UsageError || error instanceof CommandError || isEngineError(error);
   if (isOurs || isMisuse(error)) return (error as Error).message;
   return `something unforeseen: ${error instanceof Error ? error.name : "unknown"}`;

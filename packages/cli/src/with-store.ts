@@ -1,8 +1,8 @@
 /** Opens the store that DATABASE_URL names, for as long as a command takes. Never takes the address from arguments. */
 import { isDatabaseUrl, openDatabase, type ClosableStore, createPostgresStore } from "@turnstream/server";
-import { CommandError, type World } from "./cli-context.ts";
+import { CommandError, type CliContext } from "./cli-context.ts";
 
-export function databaseUrl({ env }: World): string {
+export function databaseUrl({ env }: CliContext): string {
   const url = env["DATABASE_URL"] ?? "";
   if (url === "")
     throw new CommandError("DATABASE_URL is not set. It names the database, as postgres://user@host/name.");
@@ -12,9 +12,12 @@ export function databaseUrl({ env }: World): string {
   return url;
 }
 
-export async function withStore<T>(world: World, work: (store: ClosableStore) => Promise<T>): Promise<T> {
+export async function withStore<T>(
+  context: CliContext,
+  work: (store: ClosableStore) => Promise<T>,
+): Promise<T> {
   const store = createPostgresStore(
-    openDatabase({ url: databaseUrl(world), max: 2, name: "turnstream-cli" }),
+    openDatabase({ url: databaseUrl(context), max: 2, name: "turnstream-cli" }),
   );
   try {
     return await work(store);

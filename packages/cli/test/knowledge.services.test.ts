@@ -64,7 +64,7 @@ describe("S11: turnstream knowledge", () => {
     expect(first).toMatchObject({ code: 0, out: "5 created, 0 replaced, 0 unchanged, 0 removed\n" });
     expect(first.err).toContain("created    leave/policy.html\n");
     const store = createPostgresStore(openDatabase({ url }));
-    const search = (words: string) => store.knowledge.search("acme", ["handbook"], { words, limit: 5 });
+    const search = (text: string) => store.knowledge.search("acme", ["handbook"], { text, limit: 5 });
     expect(await search("holidays")).toMatchObject([
       { object: "leave/policy.html", title: "Leave", url: "https://example.com/leave/policy.html" },
     ]);

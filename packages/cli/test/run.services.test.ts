@@ -23,11 +23,11 @@ test("migrate is all that a fresh database needs, for an engine too", async () =
 });
 
 /** What a command says of an address that is of no use, without the password in it. */
-async function said(address: string): Promise<string> {
-  const told = await ran(["keys", "list", "--tenant", "acme"], { DATABASE_URL: address });
-  expect(told).toMatchObject({ code: 1, out: "" });
-  expect(told.err).not.toContain("canary");
-  return told.err;
+async function listKeysError(address: string): Promise<string> {
+  const result = await ran(["keys", "list", "--tenant", "acme"], { DATABASE_URL: address });
+  expect(result).toMatchObject({ code: 1, out: "" });
+  expect(result.err).not.toContain("canary");
+  return result.err;
 }
 
 test("each cause has words of its own, with the place and without the password", async () => {
@@ -36,17 +36,17 @@ test("each cause has words of its own, with the place and without the password",
   const at = (change: Partial<Pick<URL, "port" | "username" | "pathname">>) =>
     Object.assign(new URL(url), change).href;
   const closed = await freePort();
-  expect(await said(at({ port: String(closed) }))).toBe(
+  expect(await listKeysError(at({ port: String(closed) }))).toBe(
     `turnstream: Nothing listens at ${url.hostname}:${closed}. Start PostgreSQL there, or correct the address.\n`,
   );
-  expect(await said(at({ pathname: "/nowhere" }))).toBe(
+  expect(await listKeysError(at({ pathname: "/nowhere" }))).toBe(
     `turnstream: There is no database nowhere at ${url.host}. Create it, or correct the address.\n`,
   );
-  expect(await said(at({ username: "nobody" }))).toContain(
+  expect(await listKeysError(at({ username: "nobody" }))).toContain(
     `PostgreSQL at ${url.host} doesn't let the role nobody in: `,
   );
   for (const address of ["localhost/canary", "postgres://u:canary/x@host/name", "mysql://u:canary@host/name"])
-    expect(await said(address)).toBe(
+    expect(await listKeysError(address)).toBe(
       "turnstream: DATABASE_URL is no address of a database, such as postgres://user@host/name.\n",
     );
 });

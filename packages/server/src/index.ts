@@ -73,8 +73,15 @@ export type {
   TurnRecord,
   Turns,
 } from "./store/ports/archive.ts";
-export type { AuditHead, AuditRow } from "./store/rules/audit.ts";
-export type { Audit, AuditEntry, UsageAdd, UsageDay, UsageLedger } from "./store/ports/audit.ts";
+export type {
+  Audit,
+  AuditEntry,
+  AuditHead,
+  AuditRow,
+  UsageAdd,
+  UsageDay,
+  UsageLedger,
+} from "./store/ports/audit.ts";
 export {
   type Attachment,
   type Attachments,

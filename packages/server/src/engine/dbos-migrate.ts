@@ -2,10 +2,10 @@
  * Brings a database to the tables that the engine works on. Any number of processes may do so at once, on an empty
  * database too: they go one after the other. Never starts the engine, and never goes back.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { ensureSystemDatabase } from "@dbos-inc/dbos-sdk/internal/system_database";
 import { GlobalLogger } from "@dbos-inc/dbos-sdk/internal/telemetry/logs";
 import pg from "pg";
+import { sleep } from "../util/sleep.ts";
 import { type EngineLog, loggerTo } from "./dbos-log.ts";
 import { prefixIndex } from "./dbos-rows.ts";
 import { EngineError } from "./errors.ts";

@@ -2,9 +2,9 @@
  * Makes the jobs of a dead executor run in this process, at once: they are claimed directly and given to DBOS as its
  * queue would give them. Never decides who is dead.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { DBOSExecutor } from "@dbos-inc/dbos-sdk/internal/dbos-executor";
 import type { Env } from "../util/env.ts";
+import { sleep } from "../util/sleep.ts";
 import type { DbosRows, Due } from "./dbos-rows.ts";
 import { EngineError } from "./errors.ts";
 import type { Jobs } from "./jobs.ts";

@@ -2,6 +2,7 @@
  * The one kind of error that the engine throws: a code for programs, words for people, never any content.
  * Never decides what to do about it.
  */
+import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
 /** What went wrong, and what the caller can do about it. */
 export const ENGINE_ERRORS = {
@@ -15,17 +16,6 @@ export const ENGINE_ERRORS = {
 
 export type EngineErrorCode = keyof typeof ENGINE_ERRORS;
 
-export class EngineError extends Error {
-  readonly code: EngineErrorCode;
+export class EngineError extends defineErrors("EngineError", ENGINE_ERRORS) {}
 
-  /** @param what which thing it is about, by kind and id only */
-  constructor(code: EngineErrorCode, what: string, cause?: unknown) {
-    super(`${what}: ${ENGINE_ERRORS[code]}`, cause === undefined ? {} : { cause });
-    this.name = "EngineError";
-    this.code = code;
-  }
-}
-
-export function isEngineError(error: unknown, code?: EngineErrorCode): error is EngineError {
-  return error instanceof EngineError && (code === undefined || error.code === code);
-}
+export const isEngineError = createErrorGuard(EngineError);

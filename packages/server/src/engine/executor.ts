@@ -3,12 +3,12 @@
  * ran out, and has the engine recover their jobs. When its own lease may have run out it stops for good; a new one
  * begins under a new name. Never runs a job, and a store that fails never throws out of it.
  *
- *   alive ──▶ leaving ──▶ gone      SIGTERM: jobs are handed over as they come back, then the lease is given up
- *     └─────▶ lost ─────▶ gone      not renewed in time, or taken over
+ *   alive ──▶ leaving ──▶ closed      SIGTERM: jobs are handed over as they come back, then the lease is given up
+ *     └─────▶ lost ─────▶ closed      not renewed in time, or taken over
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Signals } from "../signals/signals.ts";
 import type { Leases } from "../store/ports/running.ts";
+import { sleep } from "../util/sleep.ts";
 import type { Engine } from "./engine.ts";
 import { EngineError } from "./errors.ts";
 import { EXECUTORS, HandOver } from "./hand-over.ts";
@@ -46,20 +46,20 @@ const TTL_MS = 3_000;
 const GRACE_MS = 2_000;
 /** Dead executors looked for at a time. */
 const BATCH = 16;
-const FAREWELLS = 20;
+const RECOVERY_OFFER_ATTEMPTS = 20;
 
 const systemExecutorEnv: ExecutorEnv = { monotonic: () => performance.now(), random: () => Math.random() };
 
 /** Throws LEFT when the engine's name is taken over already, or what the store throws. */
 export async function createExecutor(options: ExecutorOptions): Promise<Executor> {
-  const keeper = new Keeper(options);
-  await keeper.begin();
-  return { isFresh: () => keeper.isFresh(), leave: () => keeper.leave() };
+  const leaseHolder = new LeaseHolder(options);
+  await leaseHolder.begin();
+  return { isFresh: () => leaseHolder.isFresh(), leave: () => leaseHolder.leave() };
 }
 
-class Keeper {
+class LeaseHolder {
   readonly #options: ExecutorOptions;
-  readonly #me: string;
+  readonly #executor: string;
   readonly #ttlMs: number;
   readonly #env: ExecutorEnv;
   readonly #renewals = new Set<Promise<void>>();
@@ -68,37 +68,37 @@ class Keeper {
   /** Asked for, without an answer: perhaps ours, and then nobody else would get them. */
   readonly #doubtful = new Set<string>();
   #renewedAt = -Infinity;
-  #state: "alive" | "leaving" | "lost" | "gone" = "alive";
+  #state: "alive" | "leaving" | "lost" | "closed" = "alive";
   #renewTimer: NodeJS.Timeout | undefined;
-  #lookTimer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
-  #lookAgain = false;
+  #sweepTimer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | undefined;
+  #sweepAgain = false;
   #left: Promise<void> | undefined;
-  #farewell: Promise<void> | undefined;
+  #recoveryOffer: Promise<void> | undefined;
   #unlisten: () => void = () => undefined;
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    this.#me = options.engine.executor;
+    this.#executor = options.engine.executor;
     this.#ttlMs = options.ttlMs ?? TTL_MS;
     this.#env = options.env ?? systemExecutorEnv;
   }
 
   async begin(): Promise<void> {
     const sentAt = this.#env.monotonic();
-    if (!(await this.#options.leases.take(this.#me, this.#ttlMs))) {
-      throw new EngineError("LEFT", `executor ${this.#me}`);
+    if (!(await this.#options.leases.take(this.#executor, this.#ttlMs))) {
+      throw new EngineError("LEFT", `executor ${this.#executor}`);
     }
     this.#renewedAt = sentAt;
     this.#renewTimer = setInterval(() => this.#renew(), renewIntervalMs(this.#ttlMs));
     this.#unlisten = this.#options.signals.listen(EXECUTORS, (who) => {
-      if (who !== this.#me) this.#look();
+      if (who !== this.#executor) this.#sweep();
     });
-    this.#look();
+    this.#sweep();
   }
 
   isFresh(): boolean {
-    if (this.#state === "lost" || this.#state === "gone") return false;
+    if (this.#state === "lost" || this.#state === "closed") return false;
     if (leaseIsFresh(this.#renewedAt, this.#env.monotonic(), this.#ttlMs)) return true;
     this.#lose();
     return false;
@@ -114,7 +114,7 @@ class Keeper {
   async #askToRenew(): Promise<void> {
     const sentAt = this.#env.monotonic();
     try {
-      const renewed = await this.#options.leases.renew(this.#me, this.#ttlMs);
+      const renewed = await this.#options.leases.renew(this.#executor, this.#ttlMs);
       if (renewed) this.#renewedAt = Math.max(this.#renewedAt, sentAt);
       else this.#lose();
     } catch (error) {
@@ -123,10 +123,10 @@ class Keeper {
   }
 
   #lose(): void {
-    if (this.#state === "lost" || this.#state === "gone") return;
+    if (this.#state === "lost" || this.#state === "closed") return;
     this.#state = "lost";
     this.#stopTimers();
-    this.#farewell = this.#sayFarewell();
+    this.#recoveryOffer = this.#offerForRecovery();
     this.#options.onLost();
   }
 
@@ -134,53 +134,53 @@ class Keeper {
    * What this process had begun to write when its lease ran out may have come after the recovery of its jobs, and
    * nobody would look for it. So it gives its name once more to be recovered.
    */
-  async #sayFarewell(): Promise<void> {
+  async #offerForRecovery(): Promise<void> {
     const { engine, leases, signals } = this.#options;
     try {
       await engine.handOver();
     } catch (error) {
       this.#failed(error);
     }
-    for (let n = 0; n < FAREWELLS; n++) {
+    for (let n = 0; n < RECOVERY_OFFER_ATTEMPTS; n++) {
       try {
         // False while its successor is still at it.
-        if (await leases.take(this.#me, this.#ttlMs)) {
-          await leases.leave(this.#me);
-          signals.send(EXECUTORS, this.#me);
+        if (await leases.take(this.#executor, this.#ttlMs)) {
+          await leases.leave(this.#executor);
+          signals.send(EXECUTORS, this.#executor);
           return;
         }
       } catch (error) {
         this.#failed(error);
       }
-      await sleep(renewIntervalMs(this.#ttlMs), undefined, { ref: false });
+      await sleep(renewIntervalMs(this.#ttlMs), { unref: true });
     }
   }
 
   /** At once, or again right after the look that is under way. */
-  #look(): void {
-    clearTimeout(this.#lookTimer);
+  #sweep(): void {
+    clearTimeout(this.#sweepTimer);
     if (this.#state !== "alive") return;
-    if (this.#looking !== undefined) {
-      this.#lookAgain = true;
+    if (this.#sweeping !== undefined) {
+      this.#sweepAgain = true;
       return;
     }
-    this.#looking = this.#recoverDead()
+    this.#sweeping = this.#recoverDead()
       .catch((error: unknown) => this.#failed(error))
       .finally(() => {
-        this.#looking = undefined;
+        this.#sweeping = undefined;
         if (this.#state !== "alive") return;
-        const after = this.#lookAgain ? 0 : watchIntervalMs(this.#ttlMs, this.#env.random());
-        this.#lookAgain = false;
-        this.#lookTimer = setTimeout(() => this.#look(), after);
+        const after = this.#sweepAgain ? 0 : watchIntervalMs(this.#ttlMs, this.#env.random());
+        this.#sweepAgain = false;
+        this.#sweepTimer = setTimeout(() => this.#sweep(), after);
       });
   }
 
   async #recoverDead(): Promise<void> {
     const { engine, leases } = this.#options;
     for (const dead of new Set([...this.#doubtful, ...(await leases.expired(BATCH))])) {
-      if (dead === this.#me || !this.#mayTake()) continue;
+      if (dead === this.#executor || !this.#mayTake()) continue;
       this.#doubtful.add(dead);
-      const taken = await leases.takeDead(dead, this.#me);
+      const taken = await leases.takeDead(dead, this.#executor);
       this.#doubtful.delete(dead);
       if (taken) this.#dead.add(dead);
     }
@@ -189,7 +189,7 @@ class Keeper {
       if (!this.#mayTake()) return;
       try {
         await engine.recover(dead);
-        await leases.release(dead, this.#me);
+        await leases.release(dead, this.#executor);
         this.#dead.delete(dead);
       } catch (error) {
         this.#failed(error);
@@ -217,20 +217,20 @@ class Keeper {
       });
       const handedOver = engine.handOver((id) => handOn.add(id)).then(() => handOn.done());
       // Renewed until the work has come back, so that nobody takes it before.
-      await within(graceMs, Promise.allSettled([this.#looking, handedOver]));
+      await within(graceMs, Promise.allSettled([this.#sweeping, handedOver]));
       clearInterval(this.#renewTimer);
       // One that comes after the end would make the lease last again.
       await within(this.#ttlMs, Promise.allSettled(this.#renewals));
     }
     if (!this.isFresh()) {
-      await within(graceMs, Promise.resolve(this.#farewell));
+      await within(graceMs, Promise.resolve(this.#recoveryOffer));
       return;
     }
-    this.#state = "gone";
+    this.#state = "closed";
     this.#stopTimers();
     try {
-      await leases.leave(this.#me);
-      signals.send(EXECUTORS, this.#me);
+      await leases.leave(this.#executor);
+      signals.send(EXECUTORS, this.#executor);
     } catch (error) {
       // It runs out by itself.
       this.#failed(error);
@@ -239,7 +239,7 @@ class Keeper {
 
   #stopTimers(): void {
     clearInterval(this.#renewTimer);
-    clearTimeout(this.#lookTimer);
+    clearTimeout(this.#sweepTimer);
     this.#unlisten();
   }
 
@@ -251,7 +251,7 @@ class Keeper {
 async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   const done = new AbortController();
   try {
-    await Promise.race([promise, sleep(ms, undefined, { signal: done.signal })]);
+    await Promise.race([promise, sleep(ms, { signal: done.signal })]);
   } finally {
     done.abort();
   }

@@ -42,9 +42,9 @@ export function createMemoryEngine(options: MemoryEngineOptions): Engine {
     if (outcome !== "left" && row?.owner === owner) rows.set(id, { ...row, endedAt: env.now() });
   }
 
-  function remove(doomed: readonly InlineJob[]): number {
-    for (const { id } of doomed) rows.delete(id);
-    return doomed.length;
+  function remove(removed: readonly InlineJob[]): number {
+    for (const { id } of removed) rows.delete(id);
+    return removed.length;
   }
 
   return {

@@ -9,7 +9,7 @@ import { LogError } from "./errors.ts";
 import type { AppendResult } from "./log.ts";
 
 export interface LogEngine {
-  /** Refuses with a LogError: see `outcome.ts`. */
+  /** Refuses with a LogError: see `AppendOutcome`. */
   append(session: string, append: EngineAppend): Promise<AppendResult>;
   claim(session: string, claim: EngineClaim): Promise<AppendOutcome>;
   /** From a position on, that entry included; null when there is no log. */
@@ -21,10 +21,10 @@ export interface LogEngine {
   /** See `log.ts`. */
   onOutage?(listener: (error: LogError) => void): () => void;
   /**
-   * Calls the listener with what is written from the moment the promise is fulfilled. The engine may lose news
-   * when a connection breaks; it then says `suspect`, once news flow again.
+   * Calls the listener with what is written from the moment the promise is fulfilled. The engine may lose notifications
+   * when a connection breaks; it then says `possible-gap`, once it is subscribed again.
    */
-  subscribe(session: string, listener: (news: LogNotification) => void): Promise<() => void>;
+  subscribe(session: string, listener: (notification: LogNotification) => void): Promise<() => void>;
   close(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export interface EngineHead {
 
 export type LogNotification =
   | { readonly type: "written"; readonly batch: PublishedBatch }
-  | { readonly type: "suspect" }
+  | { readonly type: "possible-gap" }
   | { readonly type: "removed" };
 
 /** What one append or claim wrote. */

@@ -73,9 +73,9 @@ export class LogEntry implements Position {
   }
 
   /** What comes after the stamp of the event and a piece of JSON text that may follow it; null when it doesn't. */
-  jsonAfter(beginning: string): string | null {
+  jsonAfter(prefix: string): string | null {
     const stamp = this.line.indexOf(",", this.line.indexOf(",", this.line.indexOf("{")) + 1) + 1;
-    return this.line.startsWith(beginning, stamp) ? this.line.slice(stamp + beginning.length) : null;
+    return this.line.startsWith(prefix, stamp) ? this.line.slice(stamp + prefix.length) : null;
   }
 
   /** Of the event; parses it only where it doesn't begin with its type. */

@@ -1,4 +1,5 @@
 /** What a log refuses, as one typed error. Bad cursors are answers, not errors: see `log.ts`. */
+import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {
   FENCED: "Another writer has taken this session over. Stop writing; what is journaled is safe.",
@@ -18,20 +19,17 @@ const MEANINGS = {
 
 export type LogErrorCode = keyof typeof MEANINGS;
 
-export class LogError extends Error {
-  readonly code: LogErrorCode;
+const formatMessage = (code: string, detail: string, meaning: string): string =>
+  `${code}: ${detail === "" ? "" : `${detail}. `}${meaning}`;
+
+export class LogError extends defineErrors("LogError", MEANINGS, formatMessage) {
   /** The epoch that the log is in, where that is the reason. */
   readonly epoch: number | null;
 
   constructor(code: LogErrorCode, options: { detail?: string; epoch?: number; cause?: unknown } = {}) {
-    const { detail, epoch, cause } = options;
-    super(`${code}: ${detail === undefined ? "" : `${detail}. `}${MEANINGS[code]}`, { cause });
-    this.name = "LogError";
-    this.code = code;
-    this.epoch = epoch ?? null;
+    super(code, options.detail ?? "", options.cause);
+    this.epoch = options.epoch ?? null;
   }
 }
 
-export function isLogError(error: unknown, ...codes: LogErrorCode[]): error is LogError {
-  return error instanceof LogError && (codes.length === 0 || codes.includes(error.code));
-}
+export const isLogError = createErrorGuard(LogError);

@@ -33,7 +33,7 @@ export interface Stream {
 
 export class MemoryEngine implements LogEngine {
   protected readonly streams = new Map<string, Stream>();
-  protected readonly listeners = new Map<string, Set<(news: LogNotification) => void>>();
+  protected readonly listeners = new Map<string, Set<(notification: LogNotification) => void>>();
   protected timeline = 0;
 
   async append(session: string, append: EngineAppend): Promise<AppendResult> {
@@ -65,7 +65,7 @@ export class MemoryEngine implements LogEngine {
     const { seq } = lastPosition(stream);
     const entries = lines.map((line, n) => new LogEntry(stream.epoch, seq + 1 + n, line));
     for (const entry of entries) stream.entries.push(entry);
-    this.tell(session, { type: "written", batch: { before: null, entries } });
+    this.notify(session, { type: "written", batch: { before: null, entries } });
     return { type: "added", last: lastPosition(stream) };
   }
 
@@ -92,7 +92,7 @@ export class MemoryEngine implements LogEngine {
       entries: isWhole ? [...stream.entries, entry] : [entry],
       expires: null,
     });
-    this.tell(session, { type: "written", batch: { before, entries: [entry] } });
+    this.notify(session, { type: "written", batch: { before, entries: [entry] } });
     return { type: "added", last: entry };
   }
 
@@ -137,10 +137,10 @@ export class MemoryEngine implements LogEngine {
     const stream = this.streams.get(session);
     if (stream !== undefined) retainLog(stream);
     this.streams.delete(session);
-    this.tell(session, { type: "removed" });
+    this.notify(session, { type: "removed" });
   }
 
-  async subscribe(session: string, listener: (news: LogNotification) => void): Promise<() => void> {
+  async subscribe(session: string, listener: (notification: LogNotification) => void): Promise<() => void> {
     const listeners = this.listeners.get(session) ?? new Set();
     this.listeners.set(session, listeners.add(listener));
     return () => {
@@ -155,8 +155,8 @@ export class MemoryEngine implements LogEngine {
     this.listeners.clear();
   }
 
-  protected tell(session: string, news: LogNotification): void {
-    for (const listener of this.listeners.get(session) ?? []) listener(news);
+  protected notify(session: string, notification: LogNotification): void {
+    for (const listener of this.listeners.get(session) ?? []) listener(notification);
   }
 }
 

@@ -5,13 +5,14 @@
 import { type CallToolResult, SdkHttpError, type Tool } from "@modelcontextprotocol/client";
 import type { ToolSourceContext } from "../runtime/define/tool-source.ts";
 import type { ToolContext } from "../runtime/define/tool.ts";
+import { backoffDelay } from "../util/retry.ts";
 import { Connection } from "./connection.ts";
 import { McpError } from "./errors.ts";
 import type { McpServerOptions } from "./options.ts";
 import { Redactor } from "./redact.ts";
 
-const FIRST_REST_MS = 500;
-const LONGEST_REST_MS = 30_000;
+/** How long it does not connect again after connecting failed. */
+const COOLDOWN = { initialDelayMs: 500, maxDelayMs: 30_000 };
 /** For servers that don't say when their list changes. */
 const LIST_AGE_MS = 5 * 60 * 1_000;
 
@@ -22,7 +23,7 @@ export class McpConnectionManager {
   #connection: Promise<Connection> | null = null;
   #tools: { readonly at: number; readonly list: Promise<readonly Tool[]> } | null = null;
   #failures = 0;
-  #rest: { readonly until: number; readonly error: unknown } | null = null;
+  #cooldown: { readonly until: number; readonly error: unknown } | null = null;
   readonly #closed = new AbortController();
 
   constructor(options: McpServerOptions, host: ToolSourceContext) {
@@ -81,7 +82,8 @@ export class McpConnectionManager {
     if (this.#closed.signal.aborted) return Promise.reject(new McpError("ENDED", "the worker has left"));
     if (this.#connection !== null) return this.#connection;
     const { env } = this.#host;
-    if (this.#rest !== null && this.#rest.until > env.now()) return Promise.reject(this.#rest.error);
+    if (this.#cooldown !== null && this.#cooldown.until > env.now())
+      return Promise.reject(this.#cooldown.error);
     const forget = (): void => {
       if (this.#connection === opening) this.#connection = null;
       this.#tools = null;
@@ -93,7 +95,7 @@ export class McpConnectionManager {
       onToolsChanged: () => {
         this.#tools = null;
       },
-      tell: (error: unknown) => this.#host.onError(error, `the MCP server ${this.#options.name}`),
+      onError: (error: unknown) => this.#host.onError(error, `the MCP server ${this.#options.name}`),
     };
     const opening = Connection.open(this.#options, hooks, this.#closed.signal);
     this.#connection = opening;
@@ -105,10 +107,10 @@ export class McpConnectionManager {
     try {
       await opening;
       this.#failures = 0;
-      this.#rest = null;
+      this.#cooldown = null;
     } catch (error) {
-      const ms = Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** this.#failures++);
-      this.#rest = { until: this.#host.env.now() + ms, error };
+      const ms = backoffDelay(++this.#failures, COOLDOWN, Math.random());
+      this.#cooldown = { until: this.#host.env.now() + ms, error };
       forget();
     }
   }

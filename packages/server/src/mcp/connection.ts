@@ -2,7 +2,7 @@
 import { type CallToolResult, Client, type Tool } from "@modelcontextprotocol/client";
 import type { Env } from "../util/env.ts";
 import type { ToolContext } from "../runtime/define/tool.ts";
-import { MAX_TIMER_MS } from "../util/sleep.ts";
+import { MAX_TIMER_MS, sleep } from "../util/sleep.ts";
 import { cleanLine } from "./clean-text.ts";
 import { answerElicitation } from "./elicit.ts";
 import { McpError } from "./errors.ts";
@@ -19,8 +19,8 @@ const MAX_PAGES = 100;
 const FORM_SECONDS = 300;
 const MAX_PROGRESS = 500;
 /** A server that writes garbage would else fill the log of the worker. */
-const MAX_TOLD = 20;
-const MAX_WORDS = 2_000;
+const MAX_REPORTS = 20;
+const MAX_MESSAGE_CHARS = 2_000;
 
 export interface ConnectionHooks {
   readonly env: Env;
@@ -28,7 +28,7 @@ export interface ConnectionHooks {
   /** Called once, when it ended without having been closed. */
   onEnd(): void;
   onToolsChanged(): void;
-  tell(error: unknown): void;
+  onError(error: unknown): void;
 }
 
 export class Connection {
@@ -37,7 +37,7 @@ export class Connection {
   readonly #hooks: ConnectionHooks;
   #isClosed = false;
   #isRetired = false;
-  #told = 0;
+  #reports = 0;
 
   private constructor(options: McpServerOptions, hooks: ConnectionHooks) {
     const { label, name, formSeconds: timeoutSeconds = FORM_SECONDS } = options;
@@ -59,7 +59,7 @@ export class Connection {
     const elicit = {
       title: label ?? name,
       timeoutSeconds,
-      tell: (why: string) => this.#tell(new Error(why)),
+      onDeclined: (why: string) => this.#report(new Error(why)),
     };
     this.#client.setRequestHandler("elicitation/create", ({ params }) =>
       answerElicitation(params, this.#calls.asking(), elicit),
@@ -73,23 +73,23 @@ export class Connection {
 
   async #connect(options: McpServerOptions, signal: AbortSignal): Promise<Connection> {
     const { redactor } = this.#hooks;
-    const way = createTransport(options, redactor);
-    const { transport } = way;
-    const said = (): string => {
-      const words = redactor.clean(way.tail()).trim();
-      return words === "" ? "" : `; it said last: ${words}`;
+    const opened = createTransport(options, redactor);
+    const { transport } = opened;
+    const lastOutput = (): string => {
+      const output = redactor.clean(opened.tail()).trim();
+      return output === "" ? "" : `; it said last: ${output}`;
     };
     const client = this.#client;
     const onerror = (error: Error): void => {
       if (transport instanceof HttpTransport && transport.isHandingIn) return;
       // Nobody would hear of changes any more.
       if (error.message.startsWith("Maximum reconnection attempts")) this.retire();
-      else this.#tell(error);
+      else this.#report(error);
     };
     const onclose = (): void => {
       if (this.#isClosed) return;
       this.#isClosed = true;
-      this.#tell(new McpError("ENDED", `it ended by itself${said()}`));
+      this.#report(new McpError("ENDED", `it ended by itself${lastOutput()}`));
       this.#hooks.onEnd();
     };
     Object.assign(client, { onerror });
@@ -99,7 +99,7 @@ export class Connection {
       this.#isClosed = true;
       await client.close().catch(() => {});
       await transport.close().catch(() => {});
-      throw new McpError("UNAVAILABLE", `${this.clean(error)}${said()}`);
+      throw new McpError("UNAVAILABLE", `${this.clean(error)}${lastOutput()}`);
     }
     Object.assign(client, { onclose });
     return this;
@@ -125,9 +125,9 @@ export class Connection {
           timeout: MAX_TIMER_MS,
           onprogress: ({ progress, total, message }) => {
             const share = total === undefined ? String(progress) : `${progress}/${total}`;
-            const words = cleanLine(message ?? share, MAX_PROGRESS);
-            if (words !== last) context.progress(words);
-            last = words;
+            const text = cleanLine(message ?? share, MAX_PROGRESS);
+            if (text !== last) context.progress(text);
+            last = text;
           },
         },
       ),
@@ -156,9 +156,9 @@ export class Connection {
 
   /** An error's words, without secrets. */
   clean(error: unknown): string {
-    const words = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? error.message : String(error);
     const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
-    return this.#hooks.redactor.clean(`${words}${cause}`).slice(0, MAX_WORDS);
+    return this.#hooks.redactor.clean(`${message}${cause}`).slice(0, MAX_MESSAGE_CHARS);
   }
 
   /** For the model: without a cause, which could hold anything. */
@@ -166,16 +166,16 @@ export class Connection {
     return new Error(this.clean(error));
   }
 
-  #tell(error: unknown): void {
-    if (++this.#told > MAX_TOLD) return;
-    const more = this.#told === MAX_TOLD ? " (and more, of which nobody is told)" : "";
-    this.#hooks.tell(new Error(`${this.clean(error)}${more}`));
+  #report(error: unknown): void {
+    if (++this.#reports > MAX_REPORTS) return;
+    const more = this.#reports === MAX_REPORTS ? " (and more, of which nobody is told)" : "";
+    this.#hooks.onError(new Error(`${this.clean(error)}${more}`));
   }
 }
 
 const GOODBYE_MS = 1_000;
 
 async function endSession(transport: HttpTransport): Promise<void> {
-  const patience = new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref());
-  await Promise.race([transport.terminateSession().catch(() => {}), patience]);
+  const timeout = sleep(GOODBYE_MS, { unref: true });
+  await Promise.race([transport.terminateSession().catch(() => {}), timeout]);
 }

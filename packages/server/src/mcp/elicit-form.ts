@@ -63,7 +63,7 @@ function fieldFrom(name: string, spec: Spec, n: number, isRequired: boolean): Fi
   const kind = kindOf(spec);
   if (kind === null) return null;
   const label = cleanLine(textIn(spec, "title") ?? name, MAX_LABEL);
-  const help = [textIn(spec, "description") ?? "", hintOf(spec)].filter((words) => words !== "").join(" ");
+  const help = [textIn(spec, "description") ?? "", hintOf(spec)].filter((text) => text !== "").join(" ");
   // A tick is an answer either way; that it has to be ticked nobody said. What has a default need not be filled in.
   const required = isRequired && spec["type"] !== "boolean" && spec["default"] === undefined;
   return {
@@ -113,7 +113,9 @@ function optionsOf(spec: Spec): { value: string; label: string }[] | null {
   const titled = Array.isArray(spec["oneOf"]) ? spec["oneOf"] : spec["anyOf"];
   const names = listOf(spec["enumNames"]);
   const pairs = Array.isArray(titled)
-    ? titled.map((one: Json) => [textIn(recordOf(one), "const"), textIn(recordOf(one), "title")] as const)
+    ? titled.map(
+        (option: Json) => [textIn(recordOf(option), "const"), textIn(recordOf(option), "title")] as const,
+      )
     : listOf(spec["enum"]).map((value, n) => [value, names[n]] as const);
   if (pairs.length === 0 || pairs.length > MAX_OPTIONS) return null;
   const options = pairs.flatMap(([value, name]) =>

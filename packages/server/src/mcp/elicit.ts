@@ -17,7 +17,7 @@ export interface ElicitOptions {
   readonly title: string;
   readonly timeoutSeconds: number;
   /** Tells whoever runs the worker why nobody was asked. */
-  tell(why: string): void;
+  onDeclined(why: string): void;
 }
 
 export async function answerElicitation(
@@ -26,7 +26,7 @@ export async function answerElicitation(
   options: ElicitOptions,
 ): Promise<ElicitResult> {
   const decline = (why: string): ElicitResult => {
-    options.tell(why);
+    options.onDeclined(why);
     return { action: "decline" };
   };
   if (call === null) return decline("the server asked for something, and it is not certain in which call");
@@ -48,7 +48,7 @@ export async function answerElicitation(
     if (answer.status !== "submitted") return { action: "cancel" };
     const read = form.read(answer.values);
     if ("problem" in read) {
-      options.tell(`what was filled in is not what the server asked for: ${read.problem}`);
+      options.onDeclined(`what was filled in is not what the server asked for: ${read.problem}`);
       return { action: "cancel" };
     }
     return { action: "accept", content: read.content as NonNullable<ElicitResult["content"]> };

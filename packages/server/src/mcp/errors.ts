@@ -1,4 +1,5 @@
 /** What can be wrong with an MCP server, as one typed error. Its words hold no secrets. */
+import { defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {
   BAD_OPTIONS: "Correct what mcpServer() is given.",
@@ -8,14 +9,8 @@ const MEANINGS = {
   TOO_LARGE: "The MCP server sent more than is taken.",
 } as const;
 
-type McpErrorCode = keyof typeof MEANINGS;
-
-export class McpError extends Error {
-  readonly code: McpErrorCode;
-
-  constructor(code: McpErrorCode, what: string) {
-    super(`${code}: ${what}. ${MEANINGS[code]}`);
-    this.name = "McpError";
-    this.code = code;
-  }
-}
+export class McpError extends defineErrors(
+  "McpError",
+  MEANINGS,
+  (code, what, meaning) => `${code}: ${what}. ${meaning}`,
+) {}

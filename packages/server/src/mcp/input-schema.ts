@@ -10,9 +10,9 @@ import { truncateText, type Json } from "@turnstream/protocol";
 import { runWithTimeLimit } from "../util/time-limit.ts";
 
 const MAX_DEPTH = 60;
-const PATIENCE_MS = 500;
+const TIME_LIMIT_MS = 500;
 /** A server chooses how many things can be wrong at once. */
-const MAX_WORDS = 2_000;
+const MAX_MESSAGE_CHARS = 2_000;
 const NAMED: ReadonlySet<string> = new Set(["properties", "$defs", "definitions", "dependentSchemas"]);
 const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
 
@@ -25,8 +25,10 @@ export function createValidator(schema: Json): Check {
   const validate = validatorFor(plain);
   return (value) => {
     try {
-      const result = runWithTimeLimit(PATIENCE_MS, () => validate(bare(value)));
-      return result.valid ? null : truncateText(result.errorMessage ?? "does not fit its schema", MAX_WORDS);
+      const result = runWithTimeLimit(TIME_LIMIT_MS, () => validate(bare(value)));
+      return result.valid
+        ? null
+        : truncateText(result.errorMessage ?? "does not fit its schema", MAX_MESSAGE_CHARS);
     } catch {
       return "it can't be checked against its schema, which is broken or takes too long";
     }

@@ -9,21 +9,21 @@ export function mcpServer(options: McpServerOptions): ToolSource {
   return {
     name: options.name,
     open(host) {
-      const line = new McpConnectionManager(options, host);
-      const told = new Set<string>();
-      const tell = (tool: string, why: string): void => {
-        if (told.has(tool)) return;
-        told.add(tool);
+      const manager = new McpConnectionManager(options, host);
+      const reported = new Set<string>();
+      const report = (tool: string, why: string): void => {
+        if (reported.has(tool)) return;
+        reported.add(tool);
         host.onError(new Error(why), `the tool ${tool} of the MCP server ${options.name}`);
       };
       let made: { readonly from: unknown; readonly tools: Record<string, SourceTool> } | null = null;
       return {
         async tools() {
-          const from = await line.tools();
-          if (made?.from !== from) made = { from, tools: toolsFrom(from, options, line, tell) };
+          const from = await manager.tools();
+          if (made?.from !== from) made = { from, tools: toolsFrom(from, options, manager, report) };
           return made.tools;
         },
-        close: () => line.close(),
+        close: () => manager.close(),
       };
     },
   };

@@ -26,16 +26,16 @@ interface Piece {
   readonly text: string;
   readonly block: ResultBlock;
   readonly forModel: boolean;
-  readonly forPeople: boolean;
+  readonly forUser: boolean;
 }
 
 export function toToolOutput(result: CallToolResult): ToolOutput {
   const pieces = result.content.slice(0, MAX_BLOCKS).map(pieceOf);
-  const shown = pieces.filter(({ forPeople }) => forPeople).map(({ block }) => block);
+  const shown = pieces.filter(({ forUser }) => forUser).map(({ block }) => block);
   const content = contentOf(pieces, result.structuredContent as Json | undefined);
   // Words alone are told as any result is: short, and whole for those who open it.
-  const isPlain = pieces.every(({ block, forModel, forPeople }) => {
-    return block.type === "text" && forModel && forPeople;
+  const isPlain = pieces.every(({ block, forModel, forUser }) => {
+    return block.type === "text" && forModel && forUser;
   });
   return isPlain ? { content } : { content, blocks: shown };
 }
@@ -48,10 +48,10 @@ export function toToolError(result: CallToolResult): string {
 
 /** Servers say what is structured a second time as text, for clients that don't know better. */
 function contentOf(pieces: readonly Piece[], structured: Json | undefined): Json {
-  const words = pieces.filter(({ forModel }) => forModel);
-  if (structured === undefined) return textOf(words);
-  const said = JSON.stringify(structured);
-  const rest = words.filter(({ text }) => compact(text) !== said);
+  const texts = pieces.filter(({ forModel }) => forModel);
+  if (structured === undefined) return textOf(texts);
+  const json = JSON.stringify(structured);
+  const rest = texts.filter(({ text }) => compact(text) !== json);
   return rest.length === 0 ? structured : { text: textOf(rest), structured };
 }
 
@@ -75,7 +75,7 @@ function pieceOf(block: ContentBlock): Piece {
     text: made.text,
     block: shown,
     forModel: audience === undefined || audience.length === 0 || audience.includes("assistant"),
-    forPeople: audience === undefined || audience.length === 0 || audience.includes("user"),
+    forUser: audience === undefined || audience.length === 0 || audience.includes("user"),
   };
 }
 

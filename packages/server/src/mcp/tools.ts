@@ -15,25 +15,25 @@ const MAX_DESCRIPTION = 8_000;
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** @param tell of what is left out or asked for in vain */
+/** @param report of what is left out or asked for in vain */
 export function toolsFrom(
   listed: readonly Tool[],
   options: McpToolOptions,
-  line: Pick<McpConnectionManager, "call" | "clean">,
-  tell: (tool: string, why: string) => void,
+  manager: Pick<McpConnectionManager, "call" | "clean">,
+  report: (tool: string, why: string) => void,
 ): Record<string, SourceTool> {
   for (const name of namedIn(options))
-    if (!listed.some((one) => one.name === name))
-      tell(name, "it is named in the options, and the server has no such tool");
+    if (!listed.some((tool) => tool.name === name))
+      report(name, "it is named in the options, and the server has no such tool");
   const { include, exclude = [] } = options;
   const offered = listed.filter(({ name, execution, inputSchema }) => {
     if (exclude.includes(name) || (include !== undefined && !include.includes(name))) return false;
     if (execution?.taskSupport === "required") return false;
     const isDeep = isTooDeep(inputSchema as Json);
-    if (isDeep) tell(name, "it is left out, for the schema of its input is nested too deep");
+    if (isDeep) report(name, "it is left out, for the schema of its input is nested too deep");
     return !isDeep;
   });
-  return Object.fromEntries(offered.map((one) => [one.name, toolFrom(one, options, line)]));
+  return Object.fromEntries(offered.map((tool) => [tool.name, toolFrom(tool, options, manager)]));
 }
 
 /** A name that was misspelt would else quietly leave a tool without its approval. */
@@ -44,7 +44,7 @@ function namedIn({ include = [], exclude = [], approvals = {}, rerun = [] }: Mcp
 function toolFrom(
   listed: Tool,
   options: McpToolOptions,
-  line: Pick<McpConnectionManager, "call" | "clean">,
+  manager: Pick<McpConnectionManager, "call" | "clean">,
 ): SourceTool {
   const { name, description = "", inputSchema } = listed;
   const { $schema: _, ...schema } = inputSchema as Readonly<Record<string, Json>>;
@@ -53,7 +53,7 @@ function toolFrom(
     description: cleanLines(description, MAX_DESCRIPTION),
     label,
     input: toInputSchema(inputSchema as Json),
-    run: (input, context) => run(line, name, input as Input, context),
+    run: (input, context) => run(manager, name, input as Input, context),
     rerun: mayRerun(listed, options) ? "always" : "never",
     approval: approvalOf(name, options),
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
@@ -62,14 +62,14 @@ function toolFrom(
 }
 
 async function run(
-  line: Pick<McpConnectionManager, "call" | "clean">,
+  manager: Pick<McpConnectionManager, "call" | "clean">,
   name: string,
   input: Input,
   context: ToolContext,
 ) {
-  const result = await line.call(name, input, context);
+  const result = await manager.call(name, input, context);
   // The model reads why; people only that it did not work, for a server says what it likes.
-  if (result.isError === true) throw new Error(line.clean(toToolError(result)));
+  if (result.isError === true) throw new Error(manager.clean(toToolError(result)));
   return toToolOutput(result);
 }
 

@@ -12,82 +12,83 @@ import { retryAfterOf } from "./retry-after.ts";
 interface Meaning {
   readonly code: TurnErrorCode;
   readonly isRetryable: boolean;
-  readonly words: string;
+  readonly message: string;
 }
 
 const MEANINGS = {
   RATE_LIMITED: {
     code: "LLM_RATE_LIMITED",
     isRetryable: true,
-    words: "The model provider takes no more requests for now. Wait, or have the limit raised there.",
+    message: "The model provider takes no more requests for now. Wait, or have the limit raised there.",
   },
   OVERLOADED: {
     code: "LLM_RATE_LIMITED",
     isRetryable: true,
-    words: "The model provider is overloaded. Wait, or choose another model.",
+    message: "The model provider is overloaded. Wait, or choose another model.",
   },
   NO_CREDIT: {
     code: "LLM_ERROR",
     isRetryable: false,
-    words: "The account at the model provider has no credit or quota left. Top it up there.",
+    message: "The account at the model provider has no credit or quota left. Top it up there.",
   },
   REFUSED: {
     code: "LLM_REFUSED",
     isRetryable: false,
-    words: "The model or its provider refused the content. Rephrase it.",
+    message: "The model or its provider refused the content. Rephrase it.",
   },
   CONTEXT_TOO_LONG: {
     code: "CONTEXT_TOO_LONG",
     isRetryable: false,
-    words: "The conversation is too long for the model. Shorten it, or choose a model that takes more.",
+    message: "The conversation is too long for the model. Shorten it, or choose a model that takes more.",
   },
   NOT_ALLOWED: {
     code: "LLM_ERROR",
     isRetryable: false,
-    words: "The model provider doesn't accept the key, or not for this model. Check the key and its rights.",
+    message:
+      "The model provider doesn't accept the key, or not for this model. Check the key and its rights.",
   },
   NO_SUCH_MODEL: {
     code: "LLM_ERROR",
     isRetryable: false,
-    words: "The model provider doesn't know this model or address. Check the model's id and the base URL.",
+    message: "The model provider doesn't know this model or address. Check the model's id and the base URL.",
   },
   BAD_REQUEST: {
     code: "LLM_ERROR",
     isRetryable: false,
-    words:
+    message:
       "The model provider doesn't take the request as it is. Look at the cause; asking again doesn't help.",
   },
   PROVIDER_FAILED: {
     code: "LLM_ERROR",
     isRetryable: true,
-    words: "The model provider failed. Ask again; look at its status page if it persists.",
+    message: "The model provider failed. Ask again; look at its status page if it persists.",
   },
   UNREACHABLE: {
     code: "LLM_ERROR",
     isRetryable: true,
-    words:
+    message:
       "The connection to the model provider could not be made or broke. Ask again; check the network if it persists.",
   },
   BROKEN_OFF: {
     code: "LLM_ERROR",
     isRetryable: true,
-    words: "The model's answer ended before it was complete. Ask again.",
+    message: "The model's answer ended before it was complete. Ask again.",
   },
   SILENT: {
     code: "LLM_ERROR",
     isRetryable: true,
-    words: "Nothing came from the model for too long. Ask again, or allow it more time.",
+    message: "Nothing came from the model for too long. Ask again, or allow it more time.",
   },
   MALFORMED: {
     code: "LLM_ERROR",
     isRetryable: true,
-    words:
+    message:
       "The model's answer doesn't follow its own format. Ask again; update the provider's package if it persists.",
   },
   UNKNOWN: {
     code: "LLM_ERROR",
     isRetryable: false,
-    words: "Asking the model failed in a way that is not known. Look at the cause.",
+    message: "Asking the model failed in a way that is not known. Look at the cause.",
   },
 } as const satisfies Record<string, Meaning>;
 
@@ -113,10 +114,10 @@ export class ModelError extends Error {
   readonly usage: ModelUsage | null;
 
   constructor(reason: ModelErrorReason, options: ModelErrorOptions = {}) {
-    const { code, isRetryable, words } = MEANINGS[reason];
+    const { code, isRetryable, message } = MEANINGS[reason];
     const status = options.status ?? null;
     super(
-      `${code}: ${status === null ? "" : `(HTTP ${status}) `}${words}`,
+      `${code}: ${status === null ? "" : `(HTTP ${status}) `}${message}`,
       options.cause === undefined ? {} : { cause: options.cause },
     );
     this.name = "ModelError";

@@ -41,7 +41,7 @@ const MAX_DEPTH = 8;
 
 const NETWORK_CODE =
   /^(ECONN(RESET|REFUSED|ABORTED)|ETIMEDOUT|EPIPE|EAI_AGAIN|ENOTFOUND|E(HOST|NET)UNREACH|UND_ERR_\w+|ERR_(STREAM_PREMATURE_CLOSE|SSL_\w+|TLS_\w+|HTTP2_\w+))$/;
-const NETWORK_WORDS =
+const NETWORK_MESSAGE =
   /^(terminated|fetch failed|failed to fetch|network error|socket hang up|other side closed|premature close)$/i;
 
 /** All that Anthropic's package says about a stream that begins with something unreadable. */
@@ -79,7 +79,7 @@ function isNetworkError(error: unknown): boolean {
   for (let depth = 0; depth < MAX_DEPTH && current instanceof Error; depth++) {
     const { code } = current as { code?: unknown };
     if (typeof code === "string" && NETWORK_CODE.test(code)) return true;
-    if (!AISDKError.isInstance(current) && NETWORK_WORDS.test(current.message)) return true;
+    if (!AISDKError.isInstance(current) && NETWORK_MESSAGE.test(current.message)) return true;
     current = current.cause;
   }
   return false;

@@ -2,10 +2,10 @@
  * A model that plays a script, for tests, demos and benches. Which answer it gives follows from the conversation alone and
  * not from a counter, so after a kill another process goes on at the right place. Never uses a network or randomness.
  */
-import { setTimeout as sleepFor } from "node:timers/promises";
 
 import { type LanguageModelV4StreamPart, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 
+import { sleep as systemSleep } from "../util/sleep.ts";
 import type { Model, ModelTool, Prompt } from "./model.ts";
 import { type PlaybackStep, playReply } from "./play-reply.ts";
 import type { ScriptedReply } from "./script-parts.ts";
@@ -37,10 +37,10 @@ type Part = LanguageModelV4StreamPart;
 /** As many parts as are handed over at once: fewer promises, and not all of a long answer in memory. */
 const AT_ONCE = 64;
 
-const systemSleep = (ms: number, signal: AbortSignal) => sleepFor(ms, undefined, { signal });
+const defaultSleep = (ms: number, signal: AbortSignal) => systemSleep(ms, { signal });
 
 export function scriptedModel(script: Script, options: ScriptedOptions = {}): Model {
-  const { modelId = "scripted", sleep = systemSleep } = options;
+  const { modelId = "scripted", sleep = defaultSleep } = options;
   /** How often each failure that has a limit has happened. */
   const happened = new Map<string, number>();
 

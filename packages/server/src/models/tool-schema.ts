@@ -58,10 +58,10 @@ export async function parseInput<S extends StandardSchemaV1>(
   const result = await schema["~standard"].validate(value);
   if (result.issues === undefined)
     return { ok: true, value: result.value as StandardSchemaV1.InferOutput<S> };
-  return { ok: false, problem: bounded(wordsOf(result.issues)) };
+  return { ok: false, problem: bounded(formatIssues(result.issues)) };
 }
 
-function wordsOf(issues: readonly StandardSchemaV1.Issue[]): string {
+function formatIssues(issues: readonly StandardSchemaV1.Issue[]): string {
   const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) => {
     const place = (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".");
     return place === "" ? message : `${place}: ${message}`;

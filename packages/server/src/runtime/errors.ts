@@ -1,4 +1,5 @@
 /** What the runtime refuses or gives up on, as one typed error. Never shown to people who chat. */
+import { defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {
   BAD_AGENT: "The agent can't be used as it is defined. Correct its definition.",
@@ -10,12 +11,4 @@ const MEANINGS = {
 
 export type RuntimeErrorCode = keyof typeof MEANINGS;
 
-export class RuntimeError extends Error {
-  readonly code: RuntimeErrorCode;
-
-  constructor(code: RuntimeErrorCode, what: string, cause?: unknown) {
-    super(`${what}: ${MEANINGS[code]}`, cause === undefined ? {} : { cause });
-    this.name = "RuntimeError";
-    this.code = code;
-  }
-}
+export class RuntimeError extends defineErrors("RuntimeError", MEANINGS) {}

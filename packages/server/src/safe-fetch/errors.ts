@@ -2,6 +2,7 @@
  * The one kind of error that a fetch throws: a code for programs, words for people. Never tells what an address
  * resolved to, so that whoever chose it learns nothing about the network it was refused for.
  */
+import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
 /** What went wrong, and what can be done about it. */
 export const FETCH_ERRORS = {
@@ -17,16 +18,10 @@ export const FETCH_ERRORS = {
 
 export type FetchErrorCode = keyof typeof FETCH_ERRORS;
 
-export class FetchError extends Error {
-  readonly code: FetchErrorCode;
-
+export class FetchError extends defineErrors("FetchError", FETCH_ERRORS, (_code, _what, meaning) => meaning) {
   constructor(code: FetchErrorCode, cause?: unknown) {
-    super(FETCH_ERRORS[code], cause === undefined ? {} : { cause });
-    this.name = "FetchError";
-    this.code = code;
+    super(code, "", cause);
   }
 }
 
-export function isFetchError(error: unknown, code?: FetchErrorCode): error is FetchError {
-  return error instanceof FetchError && (code === undefined || error.code === code);
-}
+export const isFetchError = createErrorGuard(FetchError);

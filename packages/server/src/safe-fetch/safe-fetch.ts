@@ -131,8 +131,8 @@ function responseOf(
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(answer.headers))
     if (value !== undefined) headers[name] = typeof value === "string" ? value : value.join(", ");
-  const said = Number(headers["content-length"] ?? 0);
-  if (method !== "HEAD" && said > maxBytes) throw new FetchError("TOO_LARGE");
+  const declaredBytes = Number(headers["content-length"] ?? 0);
+  if (method !== "HEAD" && declaredBytes > maxBytes) throw new FetchError("TOO_LARGE");
   const isEmpty = method === "HEAD" || answer.statusCode === 204 || answer.statusCode === 304;
   const body = whole(
     life,
@@ -156,8 +156,8 @@ async function* whole(life: FetchLifetime, bytes: AsyncIterable<Uint8Array>): As
   } catch (error) {
     failure = { error };
   } finally {
-    const told = life.end(failure?.error);
-    if (failure !== null) failure = { error: told };
+    const error = life.end(failure?.error);
+    if (failure !== null) failure = { error: error };
   }
   if (failure !== null) throw failure.error;
 }

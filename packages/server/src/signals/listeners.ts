@@ -4,14 +4,6 @@ export type Listener = (text: string) => void;
 export class Listeners {
   readonly #channels = new Map<string, Set<{ readonly listener: Listener }>>();
 
-  get channels(): string[] {
-    return [...this.#channels.keys()];
-  }
-
-  has(channel: string): boolean {
-    return this.#channels.has(channel);
-  }
-
   /** The same function may listen twice. @returns how to stop */
   add(channel: string, listener: Listener): () => void {
     const listeners = this.#channels.get(channel) ?? new Set();
@@ -24,7 +16,7 @@ export class Listeners {
     };
   }
 
-  tell(channel: string, text: string): void {
+  emit(channel: string, text: string): void {
     for (const { listener } of this.#channels.get(channel) ?? []) {
       try {
         listener(text);

@@ -6,7 +6,7 @@ export function createMemorySignals(): Signals {
   const listeners = new Listeners();
   return {
     // Never within the call, as from another process: who sends has not gone on yet.
-    send: (channel, text) => void setImmediate(() => listeners.tell(channel, text)).unref(),
+    send: (channel, text) => void setImmediate(() => listeners.emit(channel, text)).unref(),
     listen: (channel, listener) => listeners.add(channel, listener),
     close: async () => listeners.clear(),
   };

@@ -1,12 +1,13 @@
 /**
- * Signals through Redis (or Valkey), by plain publish and subscribe: on a cluster, too, every node passes them on to
- * all others. One connection listens and one sends, each opened when first needed. What can't be sent waits for the
- * connection, up to a number; what was on its way when one broke is lost.
+ * Signals through Redis (or Valkey), by plain publish and subscribe: in a cluster every node passes them on to all others,
+ * so one connection to any node is enough. `createRedisSignals` opens it when it is first needed. What is
+ * sent while there is no connection is lost. Never throws, and never keeps the process alive.
  */
+import { createClient } from "@redis/client";
 import { validateUrls } from "../log/redis/connection/address.ts";
-import type { RedisClient } from "../log/redis/connection/client.ts";
+import { withTimeout } from "../log/redis/connection/with-timeout.ts";
+import { backoffDelay } from "../util/retry.ts";
 import { Listeners } from "./listeners.ts";
-import { ReconnectingConnection } from "./redis-connection.ts";
 import type { Signals } from "./signals.ts";
 
 export interface RedisSignalsOptions {
@@ -20,111 +21,87 @@ export interface RedisSignalsOptions {
   readonly responseTimeoutMs?: number;
 }
 
-const MAX_WAITING = 1_000;
+const MAX_QUEUED = 1_000;
+const DEFAULT_RESPONSE_TIMEOUT_MS = 3_000;
+const BACKOFF = { initialDelayMs: 50, maxDelayMs: 1_000 };
+const ignore = () => undefined;
 
 /** @throws TypeError when `url` is no address of Redis */
 export function createRedisSignals(options: RedisSignalsOptions): Signals {
   validateUrls(options.url);
-  const {
-    url,
-    username,
-    password,
-    keyPrefix = "ts",
-    healthCheckMs = 1_000,
-    responseTimeoutMs = 3_000,
-  } = options;
-  const urls = typeof url === "string" ? [url] : url;
-  const settings = { urls, username, password, pulseMs: healthCheckMs, patienceMs: responseTimeoutMs };
-  const nameOf = (channel: string) => `${keyPrefix}:signals:${channel}`;
+  const { keyPrefix = "ts", healthCheckMs = 1_000 } = options;
+  const { responseTimeoutMs = DEFAULT_RESPONSE_TIMEOUT_MS } = options;
+  const urls = [options.url].flat();
+  const prefix = `${keyPrefix}:signals:`;
   const listeners = new Listeners();
-
-  let waiting: (readonly [channel: string, text: string])[] = [];
-  const publish = (client: RedisClient, channel: string, text: string) =>
-    client.sendCommand(["PUBLISH", nameOf(channel), text]).catch(() => undefined);
-  const sender = new ReconnectingConnection(settings, async (client) => {
-    const due = waiting;
-    waiting = [];
-    await Promise.all(due.map(([channel, text]) => publish(client, channel, text)));
-  });
-
-  const subscriptions = new WeakMap<RedisClient, Subscriptions>();
-  const receiver = new ReconnectingConnection(settings, async (client) => {
-    const made = new Subscriptions(client, listeners, nameOf);
-    subscriptions.set(client, made);
-    await made.sync();
-  });
-  const sync = () => {
-    const { client } = receiver;
-    if (client === null) return;
-    // A connection that doesn't do as told is given up; the next one begins with all channels.
-    subscriptions
-      .get(client)
-      ?.sync()
-      .catch(() => client.destroy());
-  };
-
+  /** Channels stay subscribed: there are a handful of them, not one for each session. */
+  const channels = new Set<string>();
+  let client: RedisClient | null = null;
+  let opens = 0;
+  let failures = 0;
   let isClosed = false;
+
+  /** Opens one client after the other, to one address after the other, each until it ends. */
+  function open(): void {
+    const opened = createSignalClient(urls[opens++ % urls.length] ?? "", options);
+    client = opened;
+    const onEnd = () => {
+      clearInterval(timer);
+      opened.destroy();
+      if (client !== opened) return;
+      client = null;
+      setTimeout(() => isClosed || open(), backoffDelay(++failures, BACKOFF, Math.random())).unref();
+    };
+    const checkHealth = () =>
+      void withTimeout(opened.ping(), { ms: responseTimeoutMs, message: "No answer" }).catch(onEnd);
+    const timer = setInterval(checkHealth, healthCheckMs).unref();
+    opened.on("error", ignore).once("terminated", onEnd).once("end", onEnd);
+    // A client that is closed before it is connected has no socket to destroy yet.
+    opened.once("connect", () => client === opened || opened.destroy());
+    opened.once("ready", () => (failures = 0));
+    opened.unref();
+    opened.connect().catch(ignore);
+    for (const channel of channels) subscribe(channel);
+  }
+
+  function subscribe(channel: string): void {
+    channels.add(channel);
+    client?.subscribe(prefix + channel, (text) => listeners.emit(channel, text)).catch(ignore);
+  }
+
   return {
     send(channel, text) {
       if (isClosed) return;
-      const { client } = sender;
-      if (client !== null) void publish(client, channel, text);
-      else if (waiting.length < MAX_WAITING) waiting.push([channel, text]);
-      sender.open();
+      if (opens === 0) open();
+      client?.publish(prefix + channel, text).catch(ignore);
     },
     listen(channel, listener) {
-      if (isClosed) return () => undefined;
-      const stop = listeners.add(channel, listener);
-      receiver.open();
-      sync();
-      return () => {
-        stop();
-        sync();
-      };
+      if (isClosed) return ignore;
+      if (opens === 0) open();
+      if (!channels.has(channel)) subscribe(channel);
+      return listeners.add(channel, listener);
     },
     async close() {
       isClosed = true;
-      waiting = [];
       listeners.clear();
-      await Promise.all([sender.close(), receiver.close()]);
+      const last = client;
+      client = null;
+      last?.destroy();
     },
   };
 }
 
-/** Brings what one connection is subscribed to in line with who listens, one step at a time. */
-class Subscriptions {
-  readonly #client: RedisClient;
-  readonly #listeners: Listeners;
-  readonly #nameOf: (channel: string) => string;
-  readonly #subscribed = new Set<string>();
-  #syncing: Promise<void> | null = null;
+type RedisClient = ReturnType<typeof createSignalClient>;
 
-  constructor(client: RedisClient, listeners: Listeners, nameOf: (channel: string) => string) {
-    this.#client = client;
-    this.#listeners = listeners;
-    this.#nameOf = nameOf;
-  }
-
-  sync(): Promise<void> {
-    this.#syncing ??= this.#step().finally(() => {
-      this.#syncing = null;
-    });
-    return this.#syncing;
-  }
-
-  async #step(): Promise<void> {
-    while (true) {
-      const wanted = this.#listeners.channels.find((channel) => !this.#subscribed.has(channel));
-      const unwanted = [...this.#subscribed].find((channel) => !this.#listeners.has(channel));
-      if (wanted !== undefined) {
-        this.#subscribed.add(wanted);
-        await this.#client.subscribe(this.#nameOf(wanted), (text) => this.#listeners.tell(wanted, text));
-      } else if (unwanted === undefined) {
-        return;
-      } else {
-        this.#subscribed.delete(unwanted);
-        await this.#client.unsubscribe(this.#nameOf(unwanted));
-      }
-    }
-  }
+function createSignalClient(url: string, { username, password, responseTimeoutMs }: RedisSignalsOptions) {
+  return createClient({
+    url,
+    RESP: 3,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    commandsQueueMaxLength: MAX_QUEUED,
+    maintNotifications: "disabled",
+    // The library reconnects to one address only, and its timer would keep the process alive.
+    socket: { reconnectStrategy: false, connectTimeout: responseTimeoutMs ?? DEFAULT_RESPONSE_TIMEOUT_MS },
+  });
 }

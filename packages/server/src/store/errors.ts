@@ -2,6 +2,7 @@
  * The one kind of error that the store throws: a code for programs, words for people, never any content.
  * Never decides what to do about it.
  */
+import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
 /** What went wrong, and what the caller can do about it. */
 export const STORE_ERRORS = {
@@ -23,17 +24,6 @@ export const STORE_ERRORS = {
 
 export type StoreErrorCode = keyof typeof STORE_ERRORS;
 
-export class StoreError extends Error {
-  readonly code: StoreErrorCode;
+export class StoreError extends defineErrors("StoreError", STORE_ERRORS) {}
 
-  /** @param what which thing it is about, by kind and id only */
-  constructor(code: StoreErrorCode, what: string, cause?: unknown) {
-    super(`${what}: ${STORE_ERRORS[code]}`, cause === undefined ? {} : { cause });
-    this.name = "StoreError";
-    this.code = code;
-  }
-}
-
-export function isStoreError(error: unknown, code?: StoreErrorCode): error is StoreError {
-  return error instanceof StoreError && (code === undefined || error.code === code);
-}
+export const isStoreError = createErrorGuard(StoreError);

@@ -3,6 +3,7 @@
  * to harm its reader costs that thread, and nothing else waits for it. Never fetches and never stores.
  */
 import { Worker } from "node:worker_threads";
+import { defineErrors } from "../util/errors.ts";
 import type { FileKind, DeclaredType } from "./file-kind.ts";
 
 export interface ExtractLimits {
@@ -36,17 +37,13 @@ const MEANINGS = {
   UNREADABLE: "The file is damaged, locked by a password, or not what it says. Save it anew and try again.",
 } as const;
 
-export class ExtractError extends Error {
-  readonly code: keyof typeof MEANINGS;
-
+export class ExtractError extends defineErrors("ExtractError", MEANINGS, (_code, _what, meaning) => meaning) {
   constructor(code: keyof typeof MEANINGS, cause?: unknown) {
-    super(MEANINGS[code], cause === undefined ? {} : { cause });
-    this.name = "ExtractError";
-    this.code = code;
+    super(code, "", cause);
   }
 }
 
-const LOOK_MS = 100;
+const MEMORY_CHECK_MS = 100;
 const MEGABYTE = 1024 * 1024;
 
 /** @param file its bytes go to the thread: they are gone here afterwards. Throws ExtractError, or the signal's reason. */
@@ -73,14 +70,16 @@ export async function extract(
   worker.stdout.resume();
   worker.stderr.resume();
   let timer: NodeJS.Timeout | undefined;
-  let looks: NodeJS.Timeout | undefined;
+  let memoryTimer: NodeJS.Timeout | undefined;
   let stop: (() => void) | undefined;
   try {
     return await new Promise<ThreadAnswer>((resolve, reject) => {
       timer = setTimeout(() => reject(new ExtractError("TIMEOUT")), timeoutMs);
-      looks = setInterval(() => {
-        void heldBy(worker).then((held) => held > memoryMb * MEGABYTE && reject(new ExtractError("MEMORY")));
-      }, LOOK_MS);
+      memoryTimer = setInterval(() => {
+        void usedMemory(worker).then(
+          (used) => used > memoryMb * MEGABYTE && reject(new ExtractError("MEMORY")),
+        );
+      }, MEMORY_CHECK_MS);
       stop = () => reject(signal.reason as Error);
       signal.addEventListener("abort", stop, { once: true });
       worker.once("message", resolve);
@@ -91,7 +90,7 @@ export async function extract(
     });
   } finally {
     clearTimeout(timer);
-    clearInterval(looks);
+    clearInterval(memoryTimer);
     if (stop !== undefined) signal.removeEventListener("abort", stop);
     await worker.terminate();
   }
@@ -103,7 +102,7 @@ function threadFile(self: string): string {
 }
 
 /** The bytes it works on: those are outside of what `resourceLimits` counts. */
-async function heldBy(worker: Worker): Promise<number> {
+async function usedMemory(worker: Worker): Promise<number> {
   try {
     return (await worker.getHeapStatistics()).external_memory;
   } catch {

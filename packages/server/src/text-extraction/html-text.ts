@@ -2,8 +2,8 @@
  * The readable text of a web page, in lines: headings, paragraphs, lists and table rows, without scripts, styles, menus
  * and what is hidden. Reads from start to end without building a tree, so that no page is too deep for it. Never fetches.
  */
-import { setImmediate } from "node:timers/promises";
 import { Parser } from "htmlparser2";
+import { yieldToEventLoop } from "../util/sleep.ts";
 
 export interface HtmlText {
   /** "" when it has none. */
@@ -99,7 +99,7 @@ export async function htmlText(html: string, { links = false }: HtmlOptions = {}
   for (let at = 0; at < html.length && reader.depth < MAX_DEPTH; at += SLICE) {
     parser.write(html.slice(at, at + SLICE));
     // Whatever else this process does need not wait for a large page.
-    if (at % (SLICE * 8) === 0) await setImmediate();
+    if (at % (SLICE * 8) === 0) await yieldToEventLoop();
   }
   if (reader.depth < MAX_DEPTH) parser.end();
   return reader.end();
@@ -110,7 +110,7 @@ class Reader {
   /** Where the link leads that we are in; "" for nowhere. */
   #link = "";
   /** What stands in it: an address that is its own words is not told twice. */
-  #linkWords = "";
+  #linkText = "";
   readonly #lines: string[] = [];
   #line = "";
   /** What the line ends in: to look at a text that grows would copy it each time. */
@@ -157,7 +157,7 @@ class Reader {
   text(text: string): void {
     if (this.#inTitle) this.#title += text;
     if (this.#ignored > 0) return;
-    if (this.#link !== "" && this.#linkWords.length <= MAX_LINK) this.#linkWords += text;
+    if (this.#link !== "" && this.#linkText.length <= MAX_LINK) this.#linkText += text;
     if (this.#pre > 0) {
       const [first = "", ...rest] = text.split("\n");
       this.#add(first);
@@ -202,12 +202,12 @@ class Reader {
   #openLink({ href = "" }: Readonly<Record<string, string>>): void {
     const isWhole = href.length <= MAX_LINK && /^https?:\/\/\S+$/i.test(href);
     this.#link = this.#links && isWhole ? href : "";
-    this.#linkWords = "";
+    this.#linkText = "";
   }
 
   #closeLink(): void {
-    const words = this.#linkWords.trim();
-    if (this.#link !== "" && words !== "" && words !== this.#link) this.#add(` [${this.#link}]`);
+    const text = this.#linkText.trim();
+    if (this.#link !== "" && text !== "" && text !== this.#link) this.#add(` [${this.#link}]`);
     this.#link = "";
   }
 

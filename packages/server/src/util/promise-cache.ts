@@ -6,13 +6,13 @@
 
 const MOST = 32;
 
-interface Kept<T> {
+interface CacheEntry<T> {
   readonly value: Promise<T>;
   readonly at: number;
 }
 
 export class PromiseCache<T> {
-  #pages: Map<string, Kept<T>> | null = null;
+  #pages: Map<string, CacheEntry<T>> | null = null;
   readonly #maxAgeMs: number;
 
   /** @param maxAgeMs what is older is made anew: more may have come since */
@@ -27,8 +27,8 @@ export class PromiseCache<T> {
   /** What was made under the key a moment ago, or is being made; otherwise made now. */
   get(key: string, now: number, make: () => Promise<T>): Promise<T> {
     const pages = (this.#pages ??= new Map());
-    const kept = pages.get(key);
-    if (kept !== undefined && now - kept.at < this.#maxAgeMs) return kept.value;
+    const entry = pages.get(key);
+    if (entry !== undefined && now - entry.at < this.#maxAgeMs) return entry.value;
     const value = make();
     pages.delete(key);
     pages.set(key, { value, at: now });

@@ -1,37 +1,45 @@
-/** Waiting that can be cut short: by a signal, which is an error, or by whoever may wake it. Knows nothing about why. */
+/** The one timer that code waits with: `sleep` can be aborted, woken early, and leaves the process free to exit. */
 
-/** What a timer of the system takes. */
+/** The longest delay that a timer of Node takes. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * Fulfilled after a while, or when somebody wakes it; throws the signal's reason when that is aborted first.
- * @param register is given how to wake it, and gives back how to forget that; it is forgotten however the wait ends
- */
-export function interruptibleSleep(
-  ms: number,
-  signal: AbortSignal,
-  register: (wake: () => void) => () => void = () => () => {},
-): Promise<void> {
+export interface SleepOptions {
+  /** Aborting it rejects the sleep with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** The process may exit while it sleeps. @default false */
+  readonly unref?: boolean;
+  /** Receives the function that ends the sleep early. Returns a cleanup, which runs however the sleep ends. */
+  readonly registerWake?: (wake: () => void) => () => void;
+}
+
+export function sleep(ms: number, options: SleepOptions = {}): Promise<void> {
+  const { signal, unref = false, registerWake } = options;
   return new Promise((resolve, reject) => {
-    if (signal.aborted) {
+    if (signal?.aborted === true) {
       reject(signal.reason as Error);
       return;
     }
-    const end = (): void => {
+    const cleanUp = (): void => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", leave);
-      forget();
+      signal?.removeEventListener("abort", onAbort);
+      unregister?.();
     };
     const wake = (): void => {
-      end();
+      cleanUp();
       resolve();
     };
-    const leave = (): void => {
-      end();
-      reject(signal.reason as Error);
+    const onAbort = (): void => {
+      cleanUp();
+      reject(signal?.reason as Error);
     };
     const timer = setTimeout(wake, ms);
-    const forget = register(wake);
-    signal.addEventListener("abort", leave, { once: true });
+    if (unref) timer.unref();
+    const unregister = registerWake?.(wake);
+    signal?.addEventListener("abort", onAbort, { once: true });
   });
+}
+
+/** Resolves after the event loop has handled what is waiting, such as sockets and timers. */
+export function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
 }

@@ -5,15 +5,15 @@
 import { createContext, Script } from "node:vm";
 
 const CALL = new Script("work()");
-const room: { work: (() => unknown) | null } = { work: null };
-const context = createContext(room);
+const globals: { work: (() => unknown) | null } = { work: null };
+const context = createContext(globals);
 
 /** Throws when it takes longer, also out of the middle of a regular expression. */
 export function runWithTimeLimit<T>(ms: number, work: () => T): T {
-  room.work = work;
+  globals.work = work;
   try {
     return CALL.runInContext(context, { timeout: ms }) as T;
   } finally {
-    room.work = null;
+    globals.work = null;
   }
 }

@@ -16,9 +16,9 @@ export type Order =
   | { readonly weigh: true }
   | { readonly signal: string };
 
-export type Word =
+export type ChildReport =
   | { readonly ready: true }
-  | { readonly begun: string; readonly attempt: number; readonly at: number }
+  | { readonly job: string; readonly attempt: number; readonly at: number }
   | { readonly aborted: string }
   | { readonly returned: string }
   | { readonly started: number; readonly refused: number; readonly ms: number }
@@ -30,26 +30,26 @@ export type Word =
 const [databaseUrl = "", name = "", ttlMs = "", guard = ""] = process.argv.slice(2);
 const isGuarded = guard === "guarded";
 const ends = new Set<() => void>();
-const held: { executor?: Executor } = {};
+const running: { executor?: Executor } = {};
 
-function tell(word: Word): void {
-  if (process.connected) process.send?.(word);
+function report(message: ChildReport): void {
+  if (process.connected) process.send?.(message);
 }
 
 const work: JobHandler = async ({ id, attempt, signal }) => {
-  tell({ begun: id, attempt, at: Date.now() });
+  report({ job: id, attempt, at: Date.now() });
   await new Promise<void>((resolve) => {
     ends.add(resolve);
     signal.addEventListener("abort", () => resolve());
   });
-  tell(signal.aborted ? { aborted: id } : { returned: id });
+  report(signal.aborted ? { aborted: id } : { returned: id });
 };
 
 const engine = await createDbosEngine({
   databaseUrl,
   executor: name,
   work,
-  ...(isGuarded ? { isFresh: () => held.executor?.isFresh() ?? false } : {}),
+  ...(isGuarded ? { isFresh: () => running.executor?.isFresh() ?? false } : {}),
 });
 const store = createPostgresStore(openDatabase({ url: databaseUrl, max: 2, name }));
 const listeners = new Set<(text: string) => void>();
@@ -58,11 +58,11 @@ process.on("disconnect", () => process.exit());
 process.on("SIGTERM", () => void leave());
 process.on("message", (order: Order) => void obey(order));
 
-held.executor = await createExecutor({
+running.executor = await createExecutor({
   engine,
   leases: store.leases,
   signals: {
-    send: (_channel, text) => tell({ signal: text }),
+    send: (_channel, text) => report({ signal: text }),
     listen(_channel, listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -72,10 +72,10 @@ held.executor = await createExecutor({
   ttlMs: Number(ttlMs),
   // A clock that stands still: it learns from the store alone, and late, that it was taken over.
   ...(isGuarded ? {} : { env: { monotonic: () => 0, random: () => 0.5 } }),
-  onLost: () => tell({ lost: true }),
-  onError: (error) => tell({ failed: String(error) }),
+  onLost: () => report({ lost: true }),
+  onError: (error) => report({ failed: String(error) }),
 });
-tell({ ready: true });
+report({ ready: true });
 
 async function obey(order: Order): Promise<void> {
   if ("signal" in order) for (const listener of listeners) listener(order.signal);
@@ -85,7 +85,7 @@ async function obey(order: Order): Promise<void> {
 }
 
 async function start(ids: readonly string[]): Promise<void> {
-  const begun = performance.now();
+  const started = performance.now();
   let refused = 0;
   await Promise.all(
     ids.map(async (id) => {
@@ -97,16 +97,16 @@ async function start(ids: readonly string[]): Promise<void> {
       }
     }),
   );
-  tell({ started: ids.length - refused, refused, ms: performance.now() - begun });
+  report({ started: ids.length - refused, refused, ms: performance.now() - started });
 }
 
 function weigh(): void {
   globalThis.gc?.();
-  tell({ weight: process.memoryUsage().heapUsed });
+  report({ weight: process.memoryUsage().heapUsed });
 }
 
 async function leave(): Promise<void> {
-  await held.executor?.leave();
+  await running.executor?.leave();
   await engine.close();
   await store.close();
   process.exit();

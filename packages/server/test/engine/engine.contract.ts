@@ -97,10 +97,10 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
       }));
 
     test("starts a job from within another", () => {
-      const begun: string[] = [];
+      const started: string[] = [];
       let engine: Engine | undefined;
       const work: JobHandler = async ({ id }) => {
-        begun.push(id);
+        started.push(id);
         if (id.endsWith("/first")) await engine?.start(id.replace("first", "second"));
       };
       return withEngine(
@@ -108,8 +108,10 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
           engine = opened;
           const session = randomUUID();
           await engine.start(`${session}/first`);
-          await eventually(async () => begun.length === 2 && !(await opened.isRunning(`${session}/second`)));
-          expect(begun).toEqual([`${session}/first`, `${session}/second`]);
+          await eventually(
+            async () => started.length === 2 && !(await opened.isRunning(`${session}/second`)),
+          );
+          expect(started).toEqual([`${session}/first`, `${session}/second`]);
         },
         { work },
       );
@@ -201,7 +203,7 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
     });
 
     test("work that throws has ended, and is told of", () => {
-      const told: [unknown, string][] = [];
+      const reported: [unknown, string][] = [];
       return withEngine(
         async (engine, bench, next) => {
           const id = `${randomUUID()}/a`;
@@ -210,12 +212,12 @@ export function describeEngine(name: string, world: () => Promise<EngineWorld>):
           await eventually(() => bench.jobs.length === 1);
           bench.end(id, error);
           await eventually(async () => !(await engine.isRunning(id)));
-          expect(told).toEqual([[error, id]]);
+          expect(reported).toEqual([[error, id]]);
           expect(await engine.start(id)).toBe(false);
           const other = await next();
           expect(await other.recover(engine.executor)).toBe(0);
         },
-        { onError: (error, id) => told.push([error, id]) },
+        { onError: (error, id) => reported.push([error, id]) },
       );
     });
 

@@ -77,7 +77,7 @@ test("stays alive for many times its time to live, and nobody takes its jobs", a
   await a.engine.start("s/1");
   await pass(450 * 30);
   expect(a.executor.isFresh()).toBe(true);
-  expect([a.onLost, a.onError, b.onLost, b.onError].map((told) => told.mock.calls.length)).toEqual([
+  expect([a.onLost, a.onError, b.onLost, b.onError].map((mock) => mock.mock.calls.length)).toEqual([
     0, 0, 0, 0,
   ]);
   expect([a.jobs, b.jobs]).toEqual([["s/1"], []]);
@@ -190,7 +190,9 @@ test("leaving doesn't wait for ever for work that doesn't come back", async () =
   });
   const a = await world.member("a", { engine, graceMs: 20 });
   await engine.start("s/1");
-  await a.executor.leave();
+  const left = a.executor.leave();
+  await pass(20);
+  await left;
   expect(await world.leases.expired(10)).toEqual(["a"]);
 });
 
@@ -298,13 +300,13 @@ test("what a lost one wrote after its jobs were recovered is found all the same"
 test("one that leaves hands each job over when it comes back, and not when the last one does", async () => {
   const world = new World();
   const a = await world.member("a", { ttlMs: LONG_MS, graceMs: LONG_MS });
-  const held = new AbortController();
+  const paused = new AbortController();
   const { engine } = a;
   const slow = createMemoryEngine({
     executor: "slow",
     hub: world.hub,
     work: async ({ id, signal }) => {
-      await untilAborted({ id, signal: id === "s/slow" ? held.signal : signal, attempt: 1 });
+      await untilAborted({ id, signal: id === "s/slow" ? paused.signal : signal, attempt: 1 });
     },
   });
   const leaving = await createExecutor({
@@ -323,7 +325,7 @@ test("one that leaves hands each job over when it comes back, and not when the l
   expect(slow.running).toBe(1);
   expect(leaving.isFresh()).toBe(true);
   expect(await engine.executors()).toContain("slow");
-  held.abort();
+  paused.abort();
   await left;
   await vi.waitUntil(() => a.jobs.length === 3, soon);
   expect(a.jobs.at(-1)).toBe("s/slow");

@@ -7,13 +7,13 @@ import { until } from "@turnstream/services/poll.ts";
 import pg from "pg";
 
 import { migratedDatabaseUrl } from "../store/migrated-database.ts";
-import type { Order, Word } from "./engine-child.ts";
+import type { ChildReport, Order } from "./engine-child.ts";
 
-type Begun = Extract<Word, { begun: string }>;
+type JobStart = Extract<ChildReport, { job: string }>;
 
 export class WorkerProcess {
   readonly name: string;
-  readonly words: Word[] = [];
+  readonly reports: ChildReport[] = [];
   readonly #process: ChildProcess;
   readonly #ended: Promise<unknown>;
 
@@ -27,9 +27,9 @@ export class WorkerProcess {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     this.#ended = once(this.#process, "exit");
-    this.#process.on("message", (word: Word) => {
-      this.words.push(word);
-      if ("signal" in word) onSignal(word.signal);
+    this.#process.on("message", (message: ChildReport) => {
+      this.reports.push(message);
+      if ("signal" in message) onSignal(message.signal);
     });
   }
 
@@ -41,18 +41,22 @@ export class WorkerProcess {
     this.#process.kill(signal);
   }
 
-  get begun(): Begun[] {
-    return this.words.filter((word) => "begun" in word);
+  get startedJobs(): JobStart[] {
+    return this.reports.filter((report) => "job" in report);
   }
 
-  /** The first word that has this. */
-  async said<K extends string>(key: K, timeoutMs = 20_000): Promise<Extract<Word, Record<K, unknown>>> {
-    const find = () => this.words.find((word): word is Extract<Word, Record<K, unknown>> => key in word);
+  /** The first report with this field. */
+  async waitFor<K extends string>(
+    key: K,
+    timeoutMs = 20_000,
+  ): Promise<Extract<ChildReport, Record<K, unknown>>> {
+    const find = () =>
+      this.reports.find((report): report is Extract<ChildReport, Record<K, unknown>> => key in report);
     await until(`"${key}" from ${this.name}`, () => find() !== undefined, { timeoutMs });
-    return find() as Extract<Word, Record<K, unknown>>;
+    return find() as Extract<ChildReport, Record<K, unknown>>;
   }
 
-  async gone(): Promise<void> {
+  async waitForExit(): Promise<void> {
     await this.#ended;
   }
 }
@@ -78,7 +82,7 @@ export class Workers {
       await use(workers);
     } finally {
       for (const worker of workers.#all) worker.kill("SIGKILL");
-      await Promise.all(workers.#all.map((worker) => worker.gone()));
+      await Promise.all(workers.#all.map((worker) => worker.waitForExit()));
     }
   }
 
@@ -90,7 +94,7 @@ export class Workers {
       return worker;
     });
     this.#all.push(...launched);
-    await Promise.all(launched.map((worker) => worker.said("ready")));
+    await Promise.all(launched.map((worker) => worker.waitFor("ready")));
     return launched;
   }
 

@@ -23,7 +23,7 @@ export function titles(...texts: string[]): EventDraft[] {
 }
 
 /** A session whose log begins with epoch 7, claimed by `w1`. */
-export async function begun(log: Log): Promise<string> {
+export async function startSession(log: Log): Promise<string> {
   const session = randomUUID();
   await log.claim(session, { epoch: 7, writer: "w1", event: sessionStart(session), archivedUpTo: "0-0" });
   return session;
@@ -37,7 +37,7 @@ export async function refusal(work: Promise<unknown>): Promise<string> {
 }
 
 /** What an entry says, in short. */
-export function said(entry: LogEntry): string {
+export function describeEntry(entry: LogEntry): string {
   const { event } = entry;
   return event.type === "session.update" ? event.title : event.type;
 }
@@ -81,8 +81,8 @@ export class Reader {
     this.done.catch(() => undefined);
   }
 
-  get said(): string[] {
-    return this.entries.map(said);
+  get texts(): string[] {
+    return this.entries.map(describeEntry);
   }
 
   get cursors(): Cursor[] {
@@ -94,7 +94,7 @@ export class Reader {
     const deadline = performance.now() + ms;
     while (!holds(this)) {
       if (performance.now() > deadline)
-        throw new Error(`waited in vain; got ${this.said.join(" ")}, end ${this.end}`);
+        throw new Error(`waited in vain; got ${this.texts.join(" ")}, end ${this.end}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 50);
         this.#changed = () => {

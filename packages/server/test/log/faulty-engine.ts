@@ -11,13 +11,13 @@ export class RehearsedEngine extends MemoryEngine {
       stream.entries = stream.entries.slice(0, -count);
       stream.epoch = lastPosition(stream).epoch;
     }
-    for (const session of this.listeners.keys()) this.tell(session, { type: "suspect" });
+    for (const session of this.listeners.keys()) this.notify(session, { type: "possible-gap" });
   }
 
   /** What FLUSHALL does. */
   wipe(): void {
     for (const stream of this.streams.values()) retainLog(stream);
     this.streams.clear();
-    for (const session of this.listeners.keys()) this.tell(session, { type: "suspect" });
+    for (const session of this.listeners.keys()) this.notify(session, { type: "possible-gap" });
   }
 }

@@ -10,7 +10,7 @@ import type { LogEntry } from "../../src/log/entry.ts";
 import { RehearsedEngine } from "./faulty-engine.ts";
 
 interface Subscriber {
-  readonly listener: (news: LogNotification) => void;
+  readonly listener: (notification: LogNotification) => void;
   queue: LogNotification[];
   connected: boolean;
   /** News of an earlier connection never arrive. */
@@ -31,10 +31,10 @@ export class ScheduledEngine implements LogEngine {
 
   /** Begins to keep the history of a session. */
   async watch(session: string): Promise<void> {
-    await this.inner.subscribe(session, (news) => {
-      if (news.type !== "written") return;
-      let { before } = news.batch;
-      for (const entry of news.batch.entries) {
+    await this.inner.subscribe(session, (notification) => {
+      if (notification.type !== "written") return;
+      let { before } = notification.batch;
+      for (const entry of notification.batch.entries) {
         this.before.set(entry.cursor, formatCursor(before ?? { epoch: entry.epoch, seq: entry.seq - 1 }));
         this.written.set(entry.cursor, entry);
         before = entry;
@@ -59,11 +59,11 @@ export class ScheduledEngine implements LogEngine {
     const subscriber: Subscriber = { listener, queue: [], connected: true, connection: 0 };
     this.#subscribers.add(subscriber);
     const leave = await this.#remote("subscribe", () =>
-      this.inner.subscribe(session, (news) => {
+      this.inner.subscribe(session, (notification) => {
         if (!subscriber.connected) return;
         // That the data are gone is noticed by looking, not by listening: it may come after later news.
-        if (news.type === "suspect") void this.#doubt(subscriber);
-        else this.#send(subscriber, news);
+        if (notification.type === "possible-gap") void this.#doubt(subscriber);
+        else this.#send(subscriber, notification);
       }),
     );
     return () => {
@@ -83,7 +83,7 @@ export class ScheduledEngine implements LogEngine {
         await this.#scheduler.schedule(Promise.resolve("reconnected"));
         if (!this.#subscribers.has(subscriber) || subscriber.connected) return;
         subscriber.connected = true;
-        this.#send(subscriber, { type: "suspect" });
+        this.#send(subscriber, { type: "possible-gap" });
       }),
     );
   }
@@ -98,13 +98,13 @@ export class ScheduledEngine implements LogEngine {
 
   async #doubt(subscriber: Subscriber): Promise<void> {
     await this.#scheduler.schedule(Promise.resolve("doubt"));
-    if (subscriber.connected) subscriber.listener({ type: "suspect" });
+    if (subscriber.connected) subscriber.listener({ type: "possible-gap" });
   }
 
   /** In order, each when the scheduler says so. */
-  #send(subscriber: Subscriber, news: LogNotification): void {
+  #send(subscriber: Subscriber, notification: LogNotification): void {
     const { connection } = subscriber;
-    subscriber.queue.push(news);
+    subscriber.queue.push(notification);
     void this.#arrive(subscriber, connection);
   }
 

@@ -9,7 +9,7 @@ import { isLogError } from "../../src/log/errors.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import type { Log } from "../../src/log/log.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
-import { Reader, readAll, said, sessionStart, takeover, titles } from "./drafts.ts";
+import { Reader, readAll, describeEntry, sessionStart, takeover, titles } from "./drafts.ts";
 
 const SESSIONS = 40;
 const EVENTS = 750;
@@ -54,7 +54,7 @@ async function work(
           epoch,
           counter: counter + again,
           events: titles("zombie"),
-          repeat: again === 2,
+          isRetry: again === 2,
         };
         const outcome = await log.append(session, late).catch((refused: unknown) => refused);
         expect(isLogError(outcome, "FENCED")).toBe(true);
@@ -159,9 +159,11 @@ test(
         expect(entries.map(({ epoch }) => epoch)).toEqual(
           entries.map(({ epoch }) => epoch).toSorted((a, b) => a - b),
         );
-        expect(entries.filter((entry) => said(entry) === "zombie")).toEqual([]);
+        expect(entries.filter((entry) => describeEntry(entry) === "zombie")).toEqual([]);
         // What was acknowledged is there, where it was said to be, and nothing else is.
-        expect(new Map(entries.map((entry) => [entry.cursor, said(entry)]))).toEqual(own.acknowledged);
+        expect(new Map(entries.map((entry) => [entry.cursor, describeEntry(entry)]))).toEqual(
+          own.acknowledged,
+        );
         expect(seen.map(({ text }) => text)).toEqual(entries.map(({ text }) => text));
         events += entries.length;
         for (const count of ["takeovers", "zombieTries", "fenced", "reconnects"] as const)

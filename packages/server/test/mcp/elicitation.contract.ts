@@ -154,8 +154,8 @@ export function elicitationContract(
 
     /** What the server got, as it tells. */
     function rawAnswer(): unknown {
-      const said = String(caller.results.at(-1));
-      return JSON.parse(said.slice(said.indexOf("Raw result: ") + "Raw result: ".length));
+      const result = String(caller.results.at(-1));
+      return JSON.parse(result.slice(result.indexOf("Raw result: ") + "Raw result: ".length));
     }
   });
 }

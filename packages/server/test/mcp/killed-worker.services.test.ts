@@ -10,21 +10,21 @@ import { freshPrefix, sharedRedisUrl } from "@turnstream/services/shared.ts";
 import { migratedDatabaseUrl } from "../store/migrated-database.ts";
 import { partsOn } from "../runtime/real-backend.ts";
 import { outline, Stage } from "../runtime/turn-harness.ts";
-import { hangingCaller, type WorkerWish } from "./worker-process.ts";
+import { hangingCaller, type WorkerProcessOptions } from "./worker-process.ts";
 
 const PROCESS = fileURLToPath(new URL("worker-process.ts", import.meta.url));
 
 it("a call whose worker was killed ends as outcome unknown, the turn goes on, and no server is left behind", async () => {
   const folder = mkdtempSync(join(tmpdir(), "killed-"));
   const pids = join(folder, "pids");
-  const wish: WorkerWish = {
+  const options: WorkerProcessOptions = {
     redisUrl: sharedRedisUrl(),
     databaseUrl: await migratedDatabaseUrl(),
     prefix: freshPrefix(),
     pids,
   };
-  const stage = await Stage.open(await partsOn(wish.redisUrl, wish.databaseUrl, wish.prefix));
-  const args = ["--conditions=@turnstream/source", PROCESS, JSON.stringify(wish)];
+  const stage = await Stage.open(await partsOn(options.redisUrl, options.databaseUrl, options.prefix));
+  const args = ["--conditions=@turnstream/source", PROCESS, JSON.stringify(options)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
   try {
     const ref = await stage.session();

@@ -20,7 +20,7 @@ if (pids !== undefined) appendFileSync(pids, `${process.pid}\n`);
 process.stderr.write(`odd ${process.env["ODD_SECRET"] ?? ""} ${"x".repeat(10_000)} the end\n`);
 
 const PAGE = 50;
-const heard: string[] = [];
+const received: string[] = [];
 const extra: string[] = [];
 const answers = new Map<string, (message: Message) => void>();
 let asked = 0;
@@ -28,8 +28,8 @@ let asked = 0;
 const send = (message: object): void => {
   process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 };
-const text = (words: string, more: object = {}): object => ({
-  content: [{ type: "text", text: words }],
+const text = (message: string, more: object = {}): object => ({
+  content: [{ type: "text", text: message }],
   ...more,
 });
 
@@ -48,7 +48,7 @@ const tools: Record<string, (input: Record<string, unknown>) => Promise<object |
   ok: () => text("ok"),
   pid: () => text(String(process.pid)),
   hang: () => null,
-  heard: () => text(heard.join(",")),
+  received: () => text(received.join(",")),
   die: () => process.exit(3),
   fail: () => text("no disk left", { isError: true }),
   leak: () => text(`the secret is ${process.env["ODD_SECRET"]}`, { isError: true }),
@@ -95,7 +95,7 @@ const tools: Record<string, (input: Record<string, unknown>) => Promise<object |
     ),
   "ask-later": () => {
     setTimeout(
-      () => void ask(NAME_FORM).then(({ result }) => heard.push(`later ${JSON.stringify(result)}`)),
+      () => void ask(NAME_FORM).then(({ result }) => received.push(`later ${JSON.stringify(result)}`)),
       50,
     );
     return text("asked later");
@@ -151,7 +151,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (mode === "silent") return;
   if (mode === "silent-list" && message.method === "tools/list") return;
   if (message.method === undefined) return answers.get(String(message.id))?.(message);
-  if (message.id === undefined) return void heard.push(message.method);
+  if (message.id === undefined) return void received.push(message.method);
   void answer(message);
 });
 // Stays when its input ends, so that whoever started it has to end it.

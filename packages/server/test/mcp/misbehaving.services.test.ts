@@ -31,7 +31,7 @@ afterEach(async () => {
 
 const pidFile = (): string => join(folder, "pids");
 const pids = (): number[] => readFileSync(pidFile(), "utf8").trim().split("\n").map(Number);
-const toldWords = (): string => stage.errors.map(({ error }) => String(error)).join("\n");
+const reportedErrors = (): string => stage.errors.map(({ error }) => String(error)).join("\n");
 
 function odd(env: Record<string, string> = {}, more: Partial<McpServerOptions> = {}) {
   return { name: "odd", ...oddStdio({ ODD_PIDS: pidFile(), ...env }), ...more };
@@ -62,18 +62,18 @@ describe("a server", () => {
     const { caller, turn } = await play(odd({ ODD_MODE: mode }), []);
     expect(caller.offered).toEqual([]);
     expect(turn.status).toBe("end_turn");
-    expect(toldWords()).toContain("no list of tools within 5000 ms");
+    expect(reportedErrors()).toContain("no list of tools within 5000 ms");
   });
 
   it("that can't be started is told of, and not started anew by every turn", async () => {
     const { caller, ref } = await play({ name: "odd", command: "no-such-command-here" }, []);
     await stage.ask(ref, "again");
     expect(caller.offered).toEqual([]);
-    expect(toldWords()).toMatch(/UNAVAILABLE: .*ENOENT/);
+    expect(reportedErrors()).toMatch(/UNAVAILABLE: .*ENOENT/);
   });
 
   it("that never answers a call is given up after the tool's time, and hears of it", async () => {
-    const { caller } = await play(odd(), [["odd_hang"], ["odd_heard"]], { toolTimeoutMs: 3_000 });
+    const { caller } = await play(odd(), [["odd_hang"], ["odd_received"]], { toolTimeoutMs: 3_000 });
     expect(caller.results[0]).toBe("The tool took longer than 3 s and was stopped.");
     expect(caller.results[1]).toContain("notifications/cancelled");
   });
@@ -90,8 +90,8 @@ describe("a server", () => {
     expect(turn.status).toBe("end_turn");
     expect(String(caller.results[1])).toMatch(/connection closed/i);
     expect([caller.results[0], caller.results[2]]).toEqual(pids().map(String));
-    expect(toldWords()).toContain("the end");
-    expect(toldWords().length).toBeLessThan(10_000);
+    expect(reportedErrors()).toContain("the end");
+    expect(reportedErrors().length).toBeLessThan(10_000);
   });
 
   it("is one process for all turns of a worker, and ends with it, however it clings to life", async () => {
@@ -116,7 +116,7 @@ describe("a server", () => {
     const secret = "hush-hush-1234";
     const { caller } = await play(odd({ ODD_SECRET: secret }), [["odd_leak"], ["odd_die"]]);
     expect(caller.results[0]).toBe("the secret is [redacted]");
-    expect(toldWords()).not.toContain(secret);
+    expect(reportedErrors()).not.toContain(secret);
     await stage.close();
     stage = await Stage.open({
       log: createMemoryLog(),
@@ -183,7 +183,7 @@ describe("a server that asks", () => {
   });
 
   it("outside of a call is declined", async () => {
-    const { caller, ref } = await play(odd(), [["odd_ask-later"], ["odd_heard"]]);
+    const { caller, ref } = await play(odd(), [["odd_ask-later"], ["odd_received"]]);
     // It asks some time after its answer.
     await expect
       .poll(async () => {

@@ -5,7 +5,7 @@ import { partsOn } from "../runtime/real-backend.ts";
 import { Caller } from "./fake-call.ts";
 import { oddStdio } from "./everything.ts";
 
-export interface WorkerWish {
+export interface WorkerProcessOptions {
   readonly redisUrl: string;
   readonly databaseUrl: string;
   readonly prefix: string;
@@ -18,7 +18,7 @@ export function hangingCaller(pids: string): Caller {
 }
 
 if (process.argv[2] !== undefined) {
-  const { redisUrl, databaseUrl, prefix, pids } = JSON.parse(process.argv[2]) as WorkerWish;
+  const { redisUrl, databaseUrl, prefix, pids } = JSON.parse(process.argv[2]) as WorkerProcessOptions;
   const { store, log, signals, engine } = await partsOn(redisUrl, databaseUrl, prefix);
   if (engine === undefined) throw new Error("no engine");
   await createWorker({

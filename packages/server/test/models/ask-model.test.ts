@@ -7,7 +7,7 @@ import { ModelError } from "../../src/models/errors.ts";
 import type { FinishReason, Model } from "../../src/models/model.ts";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { hear, hello, textOf } from "./read-parts.ts";
+import { readParts, hello, textOf } from "./read-parts.ts";
 
 type Options = Parameters<Model["doStream"]>[0];
 
@@ -83,7 +83,7 @@ describe("whatever goes wrong is a ModelError:", () => {
     ["nothing more for a long time", deaf().model, { reason: "SILENT", isRetryable: true }],
   ];
   test.each(broken)("%s", async (_, model, expected) => {
-    const { error } = await hear(model, {}, { idleMs: 30 });
+    const { error } = await readParts(model, {}, { idleMs: 30 });
     expect(error).toBeInstanceOf(ModelError);
     expect(error).toMatchObject(expected);
   });
@@ -101,7 +101,7 @@ test("signs of life are not passed on, but count as life", async () => {
       })(),
     ),
   );
-  const { parts, error } = await hear(model, {}, { idleMs: 400 });
+  const { parts, error } = await readParts(model, {}, { idleMs: 400 });
   expect(error).toBeNull();
   expect(parts).toEqual([finish("stop")]);
 });
@@ -133,7 +133,7 @@ describe("nothing stays open", () => {
     const stop = new AbortController();
     const reason = { why: "stopped by the user" };
     setTimeout(() => stop.abort(reason), 10);
-    const { parts, error } = await hear(model, {}, { signal: stop.signal });
+    const { parts, error } = await readParts(model, {}, { signal: stop.signal });
     expect(textOf(parts)).toBe("a");
     expect(error).toBe(reason);
     expect(seen).toMatchObject({ isCancelled: true, signal: { aborted: true } });
@@ -141,7 +141,7 @@ describe("nothing stays open", () => {
 
   test("when the signal was aborted before, nobody is even asked", async () => {
     const { model, seen } = deaf();
-    const { error } = await hear(model, {}, { signal: AbortSignal.abort("before") });
+    const { error } = await readParts(model, {}, { signal: AbortSignal.abort("before") });
     expect(error).toBe("before");
     expect(seen.signal).toBeUndefined();
   });
@@ -152,7 +152,7 @@ describe("nothing stays open", () => {
     const model = modelOf(() => new Promise((resolve) => setTimeout(resolve, 40, late)));
     const stop = new AbortController();
     setTimeout(() => stop.abort("early"), 5);
-    expect((await hear(model, {}, { signal: stop.signal })).error).toBe("early");
+    expect((await readParts(model, {}, { signal: stop.signal })).error).toBe("early");
     expect(isCancelled).toBe(false);
     await new Promise((resolve) => setTimeout(resolve, 80));
     expect(isCancelled).toBe(true);
@@ -167,7 +167,8 @@ describe("nothing stays open", () => {
     signal.addEventListener = (...args: Parameters<typeof add>) => (listeners++, add(...args));
     signal.removeEventListener = (...args: Parameters<typeof remove>) => (listeners--, remove(...args));
     const model = scriptedModel([[script.text("a")]]);
-    for (let count = 0; count < 1000; count++) expect((await hear(model, {}, { signal })).error).toBeNull();
+    for (let count = 0; count < 1000; count++)
+      expect((await readParts(model, {}, { signal })).error).toBeNull();
     expect(listeners).toBe(0);
   });
 });

@@ -13,7 +13,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { askModel } from "../../src/models/ask-model.ts";
 import { ModelError } from "../../src/models/errors.ts";
 import type { Model, ModelTool, Prompt } from "../../src/models/model.ts";
-import { callsOf, hear, hello, textOf } from "./read-parts.ts";
+import { callsOf, readParts, hello, textOf } from "./read-parts.ts";
 
 interface Provider {
   readonly name: string;
@@ -119,7 +119,7 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
     ];
     test.each(kinds)("text, thoughts and usage, %s", async (_, reply) => {
       server.enqueue(reply);
-      const { parts, error } = await hear(model);
+      const { parts, error } = await readParts(model);
       expect(error).toBeNull();
       expect(textOf(parts)).toBe("Héllo wörld 😀, how are you?");
       expect(textOf(parts, "reasoning")).toBe(thinks ? "Let me think about it…" : "");
@@ -133,7 +133,7 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
 
     test("calls of tools in parallel, whose arguments stream", async () => {
       server.enqueue(parallel);
-      const { parts, error } = await hear(model, { tools });
+      const { parts, error } = await readParts(model, { tools });
       expect(error).toBeNull();
       expect(callsOf(parts)).toEqual([
         { id: "call_1", name: "weather", input: { city: "Oslo" } },
@@ -149,19 +149,19 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
 
     test("a call without arguments", async () => {
       server.enqueue({ parts: [{ type: "call", id: "call_1", name: "weather", input: "{}" }] });
-      expect(callsOf((await hear(model, { tools })).parts)).toMatchObject([{ input: {} }]);
+      expect(callsOf((await readParts(model, { tools })).parts)).toMatchObject([{ input: {} }]);
     });
 
     test("one that ends at the limit of its length", async () => {
       server.enqueue({ parts: [{ type: "text", text: "cut" }], stop: "length" });
-      const { parts, error } = await hear(model);
+      const { parts, error } = await readParts(model);
       expect(error).toBeNull();
       expect(parts.at(-1)).toMatchObject({ finishReason: { unified: "length" } });
     });
   });
 
   test("the server sees tools, instructions and results", async () => {
-    await hear(model, { prompt: results, tools });
+    await readParts(model, { prompt: results, tools });
     const request = server.requests.at(-1);
     const sent = JSON.stringify(request?.body);
     for (const text of ["Be brief.", "Hello", "Tells the weather", "call_1", "sunny in Oslo"])
@@ -230,12 +230,12 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
     ];
     test.each(faults)("%s", async (_, reply, expected) => {
       server.enqueue(reply);
-      const { parts: heard, error } = await hear(model, {}, { idleMs: 300 });
+      const { parts: received, error } = await readParts(model, {}, { idleMs: 300 });
       expect(error).toBeInstanceOf(ModelError);
       expect(error).toMatchObject(expected);
-      expect(text.startsWith(textOf(heard))).toBe(true);
+      expect(text.startsWith(textOf(received))).toBe(true);
       // What came before the fault is not lost.
-      expect(textOf(heard).length > 0).toBe(
+      expect(textOf(received).length > 0).toBe(
         (reply.at?.event ?? reply.cutAfterBytes ?? 0) > 1 || reply.stop === "refusal",
       );
       const { message } = error as ModelError;
@@ -243,9 +243,9 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
     });
 
     test("nobody there", async () => {
-      const gone = await start();
-      await gone.close();
-      expect((await hear(modelAt(gone.baseUrl))).error).toMatchObject({
+      const closed = await start();
+      await closed.close();
+      expect((await readParts(modelAt(closed.baseUrl))).error).toMatchObject({
         reason: "UNREACHABLE",
         isRetryable: true,
       });
@@ -264,17 +264,17 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
       const stop = new AbortController();
       const reason = new Error("stopped by the user");
       setTimeout(() => stop.abort(reason), 150);
-      expect((await hear(model, {}, { signal: stop.signal })).error).toBe(reason);
+      expect((await readParts(model, {}, { signal: stop.signal })).error).toBe(reason);
       await noneRunning(server);
     });
 
     test("when the reader stops", async () => {
       server.enqueue(long);
       const { signal } = new AbortController();
-      let heard = 0;
+      let received = 0;
       for await (const part of askModel(model, { prompt: hello }, { signal }))
-        if (part.type === "text-delta" && ++heard === 3) break;
-      expect(heard).toBe(3);
+        if (part.type === "text-delta" && ++received === 3) break;
+      expect(received).toBe(3);
       await noneRunning(server);
     });
   });
@@ -284,7 +284,7 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
     const again = modelAt(own.baseUrl);
     for (let count = 0; count < 10; count++) {
       own.enqueue({ ...whole, lingerMs: 30 });
-      expect((await hear(again)).error).toBeNull();
+      expect((await readParts(again)).error).toBeNull();
       await noneRunning(own);
     }
     expect(own.accepted).toBeLessThanOrEqual(2);

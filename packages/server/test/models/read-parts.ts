@@ -4,17 +4,17 @@ import type { Model, ModelRequest, Prompt, StreamPart } from "../../src/models/m
 
 export const hello: Prompt = [{ role: "user", content: [{ type: "text", text: "Hello" }] }];
 
-export interface Heard {
+export interface ReadParts {
   readonly parts: readonly StreamPart[];
   /** What was thrown, if anything. */
   readonly error: unknown;
 }
 
-export async function hear(
+export async function readParts(
   model: Model,
   request: Partial<ModelRequest> = {},
   options: Partial<AskOptions> = {},
-): Promise<Heard> {
+): Promise<ReadParts> {
   const parts: StreamPart[] = [];
   const asked = askModel(
     model,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Prompt } from "../../src/models/model.ts";
 import { type ScriptedReply, script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { callsOf, hear, hello, textOf } from "./read-parts.ts";
+import { callsOf, readParts, hello, textOf } from "./read-parts.ts";
 
 const answered: Prompt = [
   ...hello,
@@ -22,23 +22,25 @@ describe("which answer", () => {
 
   test("follows from the conversation and not from how often it was asked", async () => {
     for (let times = 0; times < 3; times++) {
-      expect(callsOf((await hear(model)).parts)).toEqual([{ id: "call_1_0_0", name: "look", input: {} }]);
-      expect(textOf((await hear(model, { prompt: answered })).parts)).toBe("second");
+      expect(callsOf((await readParts(model)).parts)).toEqual([
+        { id: "call_1_0_0", name: "look", input: {} },
+      ]);
+      expect(textOf((await readParts(model, { prompt: answered })).parts)).toBe("second");
     }
   });
 
   test("begins anew after another message of the user", async () => {
-    const { parts } = await hear(model, { prompt: [...answered, ...hello] });
+    const { parts } = await readParts(model, { prompt: [...answered, ...hello] });
     expect(callsOf(parts)).toEqual([{ id: "call_2_0_0", name: "look", input: {} }]);
   });
 
   test("a function decides it from what was asked", async () => {
     const echo = scriptedModel(({ text, step, turn }) => [script.text(`${text} ${step} ${turn}`)]);
-    expect(textOf((await hear(echo, { prompt: answered })).parts)).toBe("Hello 1 1");
+    expect(textOf((await readParts(echo, { prompt: answered })).parts)).toBe("Hello 1 1");
   });
 
   test("one that the script lacks is an error that says so", async () => {
-    const { error } = await hear(scriptedModel([]));
+    const { error } = await readParts(scriptedModel([]));
     expect(error).toMatchObject({ code: "LLM_ERROR", isRetryable: false });
     expect((error as Error).cause).toMatchObject({ message: expect.stringContaining("no answer 1") });
   });
@@ -53,7 +55,7 @@ describe("an answer", () => {
         script.toolCall("look", { a: 1 }, { id: "c1", chunks: 2 }),
       ],
     ]);
-    const { parts, error } = await hear(model);
+    const { parts, error } = await readParts(model);
     expect(error).toBeNull();
     expect(parts).toEqual([
       { type: "stream-start", warnings: [] },
@@ -81,7 +83,7 @@ describe("an answer", () => {
   });
 
   test("never cuts a character in two", async () => {
-    const { parts } = await hear(scriptedModel([[script.text("a😀b😀😀", { chunk: 1 })]]));
+    const { parts } = await readParts(scriptedModel([[script.text("a😀b😀😀", { chunk: 1 })]]));
     const deltas = parts.flatMap((part) => (part.type === "text-delta" ? [part.delta] : []));
     expect(deltas).toEqual(["a", "😀", "b", "😀", "😀"]);
   });
@@ -90,7 +92,7 @@ describe("an answer", () => {
     const model = scriptedModel([
       [script.text("x"), script.finish({ reason: "length", inputTokens: 7, outputTokens: 9 })],
     ]);
-    const { parts } = await hear(model);
+    const { parts } = await readParts(model);
     expect(parts.at(-1)).toMatchObject({
       finishReason: { unified: "length" },
       usage: { inputTokens: { total: 7 }, outputTokens: { total: 9 } },
@@ -105,13 +107,13 @@ describe("an answer", () => {
         sleep: async (ms) => waits.push(ms),
       },
     );
-    expect(textOf((await hear(model)).parts)).toBe("abcdef");
+    expect(textOf((await readParts(model)).parts)).toBe("abcdef");
     expect(waits).toEqual([500, 20, 20, 7]);
   });
 
   test("of many parts comes whole and in order", async () => {
     const text = Array.from({ length: 5000 }, (_, index) => String(index)).join(" ");
-    expect(textOf((await hear(scriptedModel([[script.text(text, { chunk: 1 })]]))).parts)).toBe(text);
+    expect(textOf((await readParts(scriptedModel([[script.text(text, { chunk: 1 })]]))).parts)).toBe(text);
   });
 });
 
@@ -121,7 +123,7 @@ function failing(): ScriptedReply {
 
 describe("failures", () => {
   test("at the start reject the call, with what the provider would say", async () => {
-    const { parts, error } = await hear(
+    const { parts, error } = await readParts(
       scriptedModel([[script.error({ status: 429, retryAfterMs: 1500 }), script.text("x")]]),
     );
     expect(parts).toEqual([]);
@@ -134,7 +136,7 @@ describe("failures", () => {
   });
 
   test("later are in the stream, after everything before them", async () => {
-    const { parts, error } = await hear(
+    const { parts, error } = await readParts(
       scriptedModel([[script.text("abcdefgh"), script.error({ status: 529 })]]),
     );
     expect(textOf(parts)).toBe("abcdefgh");
@@ -143,7 +145,7 @@ describe("failures", () => {
 
   test("a broken connection loses nothing that came before", async () => {
     for (const text of ["", "abcd", "x".repeat(1000)]) {
-      const { parts, error } = await hear(
+      const { parts, error } = await readParts(
         scriptedModel([[script.text(text), script.disconnect(), script.text("never")]]),
       );
       expect(textOf(parts)).toBe(text);
@@ -154,7 +156,7 @@ describe("failures", () => {
   test("happen only as often as they are meant to, also where a function makes them anew", async () => {
     for (const model of [scriptedModel([failing()]), scriptedModel(failing)]) {
       const errors: unknown[] = [];
-      for (let asked = 0; asked < 4; asked++) errors.push((await hear(model)).error);
+      for (let asked = 0; asked < 4; asked++) errors.push((await readParts(model)).error);
       expect(errors.slice(0, 3)).toMatchObject([{ status: 500 }, { status: 500 }, { reason: "UNREACHABLE" }]);
       expect(errors[3]).toBeNull();
     }
@@ -163,14 +165,14 @@ describe("failures", () => {
   test("hanging ends with the signal, or when nobody reads any more", async () => {
     const stop = new AbortController();
     setTimeout(() => stop.abort(new Error("enough")), 20);
-    const { parts, error } = await hear(
+    const { parts, error } = await readParts(
       scriptedModel([[script.text("ab"), script.hang()]]),
       {},
       { signal: stop.signal },
     );
     expect(textOf(parts)).toBe("ab");
     expect(error).toMatchObject({ message: "enough" });
-    expect((await hear(scriptedModel([[script.hang()]]), {}, { idleMs: 20 })).error).toMatchObject({
+    expect((await readParts(scriptedModel([[script.hang()]]), {}, { idleMs: 20 })).error).toMatchObject({
       reason: "SILENT",
     });
   });

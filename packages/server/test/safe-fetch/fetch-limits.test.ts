@@ -12,7 +12,7 @@ import { listen, type Listener } from "./listeners.ts";
 
 let server: Listener;
 let other: Listener;
-const gone = new Set<string>();
+const closed = new Set<string>();
 
 const MEGABYTES_100 = Buffer.alloc(100_000_000);
 const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } };
@@ -68,7 +68,7 @@ const pages: Record<string, (request: IncomingMessage, response: ServerResponse)
 
 const serve: RequestListener = (request, response) => {
   const path = request.url ?? "";
-  response.on("close", () => gone.add(path));
+  response.on("close", () => closed.add(path));
   const [, kind, name] = path.split("/");
   const pack = packers[name as keyof typeof packers];
   if (kind === "bomb") response.setHeader("content-encoding", name ?? "").end(bombs.get(name ?? ""));
@@ -139,15 +139,15 @@ test.each([
 });
 
 test.each(["/silent", "/stalled"])("%s is given up when nothing comes", async (path) => {
-  const begun = performance.now();
+  const started = performance.now();
   expect(await codeOf(path, { idleMs: 300, timeoutMs: 60_000 })).toBe("TIMEOUT");
-  expect(performance.now() - begun).toBeLessThan(20_000);
+  expect(performance.now() - started).toBeLessThan(20_000);
 });
 
 test("an answer that drips is given up when its time is over", async () => {
-  const begun = performance.now();
+  const started = performance.now();
   expect(await codeOf("/slow", { idleMs: 60_000, timeoutMs: 500 })).toBe("TIMEOUT");
-  expect(performance.now() - begun).toBeLessThan(20_000);
+  expect(performance.now() - started).toBeLessThan(20_000);
 });
 
 test("the redirects of a policy are counted", async () => {
@@ -168,16 +168,16 @@ test("a caller that stops gets its own reason, before and in the middle", async 
     setTimeout(() => stop.abort(new Error("stopped")), 100);
     const read = async () => (await get(path, { signal: stop.signal })).bytes();
     await expect(read()).rejects.toThrow("stopped");
-    await expect.poll(() => gone.has(path)).toBe(true);
+    await expect.poll(() => closed.has(path)).toBe(true);
   }
   await expect(get("/plain", { signal: AbortSignal.abort(new Error("early")) })).rejects.toThrow("early");
 });
 
 test("a body that nobody wants closes its connection", async () => {
   const answer = await get("/endless");
-  gone.delete("/endless");
+  closed.delete("/endless");
   answer.cancel();
-  await expect.poll(() => gone.has("/endless")).toBe(true);
+  await expect.poll(() => closed.has("/endless")).toBe(true);
 });
 
 test("keys go along on one origin, and never to another", async () => {
@@ -216,8 +216,8 @@ test("whoever asks can refuse a redirect that the policy allows", async () => {
 test("a server that speaks no HTTP, or breaks off, is told apart from a good one", async () => {
   const talk = ["SSH-2.0-x\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf", ""];
   const codes = [];
-  for (const words of talk) {
-    const raw = createServer((socket) => socket.on("error", () => undefined).end(words));
+  for (const bytes of talk) {
+    const raw = createServer((socket) => socket.on("error", () => undefined).end(bytes));
     await new Promise<void>((resolve) => raw.listen(0, "127.0.0.1", resolve));
     const name = `127.0.0.1:${(raw.address() as AddressInfo).port}`;
     const options = { policy: { allow: [name] }, signal: new AbortController().signal };
@@ -229,5 +229,5 @@ test("a server that speaks no HTTP, or breaks off, is told apart from a good one
 });
 
 test("every code has words that say what to do", () => {
-  for (const words of Object.values(FETCH_ERRORS)) expect(words).toMatch(/^[A-Z].+[.] .+[.]$/);
+  for (const message of Object.values(FETCH_ERRORS)) expect(message).toMatch(/^[A-Z].+[.] .+[.]$/);
 });

@@ -16,13 +16,13 @@ const six: Listener = await listen("::1", undefined, four.port);
 const open: FetchPolicy = { ports: [80, 443, four.port], timeoutMs: 1_500, idleMs: 400 };
 
 /** Of the public internet, and given to nobody. */
-const NOBODY = "2e00::1";
+const NO_SERVER = "2e00::1";
 
-let door: Listener;
+let listener: Listener;
 let location = "";
 
 beforeAll(async () => {
-  door = await listen("127.0.0.1", (request, response) => {
+  listener = await listen("127.0.0.1", (request, response) => {
     const status = Number(request.url?.slice(1));
     // As a relative address some of them lead back here.
     if (status >= 200) response.writeHead(status, { location }).end();
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await Promise.all([four.close(), six.close(), door.close()]);
+  await Promise.all([four.close(), six.close(), listener.close()]);
 });
 
 const here = () => Promise.resolve(["127.0.0.1"]);
@@ -69,7 +69,7 @@ test("22: no form of an address inside is connected to", async () => {
 
 test("22: no redirect leads to an address inside", async () => {
   const before = connections();
-  const policy = { ...open, allow: [door.name] };
+  const policy = { ...open, allow: [listener.name] };
   const wrong: string[] = [];
   const targets = [
     ...insideUrls(four.port),
@@ -79,9 +79,9 @@ test("22: no redirect leads to an address inside", async () => {
   ];
   for (const [n, target] of targets.entries()) {
     location = encodeURI(target).replaceAll("%5B", "[").replaceAll("%5D", "]");
-    const code = await codeOf(`${door.url}/${[301, 302, 303, 307, 308][n % 5]}`, policy);
+    const code = await codeOf(`${listener.url}/${[301, 302, 303, 307, 308][n % 5]}`, policy);
     // As a relative address some of them stay where they are.
-    const isOwn = URL.parse(location, door.url)?.host === door.name;
+    const isOwn = URL.parse(location, listener.url)?.host === listener.name;
     if (code !== "BLOCKED" && code !== "BAD_URL" && !isOwn) wrong.push(`${target}: ${code}`);
   }
   expect(wrong).toEqual([]);
@@ -92,11 +92,11 @@ test("22: names whose answers change, or are mixed, are never connected to insid
   const before = connections();
   const changing: readonly (readonly [4 | 6, readonly (readonly string[])[]])[] = [
     // Outside for whoever checks, inside for whoever connects.
-    [6, [[NOBODY], ["::1"]]],
-    [6, [["::1"], [NOBODY]]],
-    [6, [[NOBODY], ["::ffff:127.0.0.1"], ["fd00:ec2::254"]]],
-    [6, [[NOBODY, "::1"]]],
-    [6, [["::1", NOBODY]]],
+    [6, [[NO_SERVER], ["::1"]]],
+    [6, [["::1"], [NO_SERVER]]],
+    [6, [[NO_SERVER], ["::ffff:127.0.0.1"], ["fd00:ec2::254"]]],
+    [6, [[NO_SERVER, "::1"]]],
+    [6, [["::1", NO_SERVER]]],
     [4, [["127.0.0.1"], ["169.254.169.254"]]],
     [4, [["10.0.0.1"], ["0.0.0.0"], ["127.0.0.1"]]],
   ];
@@ -134,7 +134,7 @@ test("22: the same by a lookup that knows IPv6", async () => {
 test("a name that is allowed by host and port reaches it, its neighbours do not", async () => {
   const policy = { ...open, lookup: here, allow: [`wiki.internal:${four.port}`] };
   expect(await codeOf(`http://wiki.internal:${four.port}/`, policy)).toBe("status 200");
-  expect(await codeOf(`http://wiki.internal:${door.port}/`, policy)).toBe("BLOCKED");
+  expect(await codeOf(`http://wiki.internal:${listener.port}/`, policy)).toBe("BLOCKED");
   expect(await codeOf(`http://other.internal:${four.port}/`, policy)).toBe("BLOCKED");
   expect(await codeOf(`http://127.0.0.1:${four.port}/`, policy)).toBe("BLOCKED");
 });
@@ -152,7 +152,7 @@ test("a proxy of the environment is not used", async () => {
   const before = connections();
   for (const name of names) process.env[name] = name.startsWith("NODE") ? "1" : four.url;
   try {
-    expect(await codeOf(`${door.url}/204`, { ...open, allow: [door.name] })).toBe("status 204");
+    expect(await codeOf(`${listener.url}/204`, { ...open, allow: [listener.name] })).toBe("status 204");
   } finally {
     for (const name of names) delete process.env[name];
   }

@@ -9,7 +9,7 @@ import { connect, signalsContract } from "./signals.contract.ts";
 import { TIMED } from "../timed-test.ts";
 
 signalsContract("Redis", async () => {
-  const options = { url: sharedRedisUrl(), prefix: freshPrefix() };
+  const options = { url: sharedRedisUrl(), keyPrefix: freshPrefix() };
   return [createRedisSignals(options), createRedisSignals(options)];
 });
 
@@ -26,8 +26,8 @@ test("flow again by themselves after the server was killed and started again", a
   const redis = await startRedis({ appendOnly: false });
   const options = { url: redis.url, healthCheckMs: 100, responseTimeoutMs: 500 };
   const [here, there] = [createRedisSignals(options), createRedisSignals(options)];
-  const heard: string[] = [];
-  there.listen("a", (text) => heard.push(text));
+  const received: string[] = [];
+  there.listen("a", (text) => received.push(text));
   await connect(here, there, "a");
   await redis.kill();
   for (let n = 0; n < 2_000; n++) here.send("a", "meanwhile");
@@ -35,9 +35,9 @@ test("flow again by themselves after the server was killed and started again", a
   await redis.restart();
   await connect(here, there, "a");
   await sleep(100);
-  heard.length = 0;
+  received.length = 0;
   here.send("a", "after");
-  await expect.poll(() => heard).toEqual(["after"]);
+  await expect.poll(() => received).toEqual(["after"]);
   // One that answers no longer is found out, and left as soon as it answers again.
   redis.freeze();
   await sleep(1_000);
@@ -54,14 +54,14 @@ test("go to another server where the first is not there, and never throw where n
   const there = createRedisSignals({ url: sharedRedisUrl(), keyPrefix: prefix });
   await connect(here, there, "a");
   const alone = createRedisSignals({ url: dead, keyPrefix: prefix });
-  const heard: string[] = [];
-  there.listen("a", (text) => heard.push(text));
+  const received: string[] = [];
+  there.listen("a", (text) => received.push(text));
   alone.listen("a", () => undefined);
   for (let n = 0; n < 10; n++) alone.send("a", "to nobody");
   await sleep(100);
   here.send("a", "to somebody");
-  await expect.poll(() => heard).toContain("to somebody");
-  expect(heard).not.toContain("to nobody");
+  await expect.poll(() => received).toContain("to somebody");
+  expect(received).not.toContain("to nobody");
   await Promise.all([alone, here, there].map((each) => each.close()));
 });
 
@@ -80,10 +80,10 @@ test.each([
   `;
   const flags = ["--conditions=@turnstream/source", "--input-type=module", "-e", program];
   const child = spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"] });
-  let said = "";
-  child.stdout.on("data", (data) => (said += String(data)));
+  let output = "";
+  child.stdout.on("data", (data) => (output += String(data)));
   const started = performance.now();
   const code = await new Promise((resolve) => child.once("exit", resolve));
-  expect({ code, said }).toEqual({ code: 0, said: "done\n" });
+  expect({ code, output }).toEqual({ code: 0, output: "done\n" });
   expect(performance.now() - started).toBeLessThan(8_000);
 });

@@ -5,10 +5,10 @@ import type { Signals } from "../../src/signals/signals.ts";
 
 /** Sends until it is heard: from then on, nothing has to be repeated. */
 export async function connect(from: Signals, to: Signals, channel: string, ms = 40_000): Promise<void> {
-  const heard: string[] = [];
-  const stop = to.listen(channel, (text) => heard.push(text));
+  const received: string[] = [];
+  const stop = to.listen(channel, (text) => received.push(text));
   const deadline = performance.now() + ms;
-  while (heard.length === 0) {
+  while (received.length === 0) {
     if (performance.now() > deadline) throw new Error(`nothing was heard on ${channel}`);
     from.send(channel, "connect");
     await sleep(20);
@@ -21,21 +21,21 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
   describe(`signals: ${name}`, () => {
     test("reach everybody who listens to the channel, in order, and nobody else", async () => {
       const [here, there] = await make();
-      const heard: string[] = [];
+      const received: string[] = [];
       const listeners = [
-        there.listen("a", (text) => heard.push(`there ${text}`)),
-        here.listen("a", (text) => heard.push(`here ${text}`)),
-        there.listen("b", (text) => heard.push(`b ${text}`)),
+        there.listen("a", (text) => received.push(`there ${text}`)),
+        here.listen("a", (text) => received.push(`here ${text}`)),
+        there.listen("b", (text) => received.push(`b ${text}`)),
       ];
       await connect(here, there, "a");
       await connect(here, here, "a");
       await connect(here, there, "b");
       await sleep(50);
-      heard.length = 0;
+      received.length = 0;
       const texts = Array.from({ length: 100 }, (_, n) => `${n} "\u2028\n漢`);
       for (const text of texts) here.send("a", text);
       here.send("b", "end");
-      const of = (whom: string) => heard.filter((line) => line.startsWith(whom));
+      const of = (whom: string) => received.filter((line) => line.startsWith(whom));
       await expect
         .poll(() => [of("here").length, of("there").length, of("b")])
         .toEqual([100, 100, ["b end"]]);
@@ -46,14 +46,14 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
 
     test("are never heard within the call that sends them", async () => {
       const [here, there] = await make();
-      let heard = 0;
-      here.listen("a", () => heard++);
+      let received = 0;
+      here.listen("a", () => received++);
       await connect(here, here, "a");
       await sleep(50);
-      heard = 0;
+      received = 0;
       here.send("a", "x");
-      expect(heard).toBe(0);
-      await expect.poll(() => heard).toBeGreaterThan(0);
+      expect(received).toBe(0);
+      await expect.poll(() => received).toBeGreaterThan(0);
       await Promise.all([here.close(), there.close()]);
     });
 
@@ -81,17 +81,17 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
 
     test("reach the others although a listener throws", async () => {
       const [here, there] = await make();
-      let heard = 0;
+      let received = 0;
       const warned: unknown[] = [];
       const warn = (warning: Error) => warned.push(warning.message);
       process.on("warning", warn);
       const stop = there.listen("a", () => {
         throw new Error("a bug in a listener");
       });
-      there.listen("a", () => heard++);
+      there.listen("a", () => received++);
       await connect(here, there, "a");
       stop();
-      await expect.poll(() => heard).toBeGreaterThan(0);
+      await expect.poll(() => received).toBeGreaterThan(0);
       await expect.poll(() => warned).toContain("a bug in a listener");
       process.off("warning", warn);
       await Promise.all([here.close(), there.close()]);
@@ -100,15 +100,15 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
     test("end quietly", async () => {
       const [here, there] = await make();
       await connect(here, there, "a");
-      let heard = 0;
-      there.listen("a", () => heard++);
+      let received = 0;
+      there.listen("a", () => received++);
       await there.close();
       await there.close();
       here.send("a", "x");
       there.send("a", "x");
       there.listen("a", () => undefined)();
       await sleep(50);
-      expect(heard).toBe(0);
+      expect(received).toBe(0);
       await here.close();
     });
   });

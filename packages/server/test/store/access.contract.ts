@@ -14,9 +14,9 @@ async function mine(
   actor: Actor,
   asked: { route: string; key: string; digest: string },
 ) {
-  const begun = await store.idempotency.begin(actor, asked);
-  if (begun.state !== "yours") throw new Error(`it is ${begun.state}`);
-  return begun;
+  const started = await store.idempotency.begin(actor, asked);
+  if (started.state !== "yours") throw new Error(`it is ${started.state}`);
+  return started;
 }
 
 export function gatewayContract(name: string, makeStore: MakeStore): void {
@@ -56,7 +56,7 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
       const asked = request();
       const all = await Promise.all(Array.from({ length: 8 }, () => store().idempotency.begin(actor, asked)));
       expect(all.map(({ state }) => state).toSorted()).toEqual([...Array(7).fill("busy"), "yours"]);
-      const claim = all.flatMap((begun) => (begun.state === "yours" ? [begun.claim] : []))[0] ?? "";
+      const claim = all.flatMap((result) => (result.state === "yours" ? [result.claim] : []))[0] ?? "";
       const answer = { status: 201, body: { id: "\0 é", n: [1, null] } };
       expect(await store().idempotency.finish(actor, asked, "another", answer)).toBe(false);
       expect(await store().idempotency.finish(actor, asked, claim, answer)).toBe(true);
@@ -110,8 +110,8 @@ export function gatewayContract(name: string, makeStore: MakeStore): void {
       const { claim } = await mine(store(), actor, made);
       const answer = { status: 201, body: "made", session: ref.session };
       expect(await store().idempotency.finish(actor, made, claim, answer)).toBe(true);
-      const kept = await mine(store(), actor, plain);
-      await store().idempotency.finish(actor, plain, kept.claim, { status: 200, body: "plain" });
+      const claimed = await mine(store(), actor, plain);
+      await store().idempotency.finish(actor, plain, claimed.claim, { status: 200, body: "plain" });
       await store().sessions.remove(ref);
       await mine(store(), actor, about);
       await mine(store(), actor, made);

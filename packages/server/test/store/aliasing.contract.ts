@@ -34,9 +34,9 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       await store().interactions.change(ref, { id: asked.id, to: "approved", by: "an", body });
       const { wanted } = await newOrder(store(), ref);
       const notice = { gateway: "newebpay", event: unique("event"), body: { raw: ["a"] } };
-      const told = { card: ["1"] };
+      const details = { card: ["1"] };
       const { orderNo } = wanted;
-      const moved = { orderNo, to: "processing", notice, body: told } as const;
+      const moved = { orderNo, to: "processing", notice, body: details } as const;
       spoil(await store().payments.apply(tenant, moved));
       const bytes = new Uint8Array([1, 2, 3]);
       await store().blobs.put(ref, { id: "b", mediaType: "t", body: bytes });
@@ -53,7 +53,7 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       spoil(await store().running.requestStop(ref, { by: "an" }));
       await store().queuedMessages.add(ref, { id: "m", text: "t", files, options });
       const value = { done: ["a"] };
-      await store().journal.write(ref, { turn: "t", key: "k", value, epoch: 1e14, kept: true });
+      await store().journal.write(ref, { turn: "t", key: "k", value, epoch: 1e14, isRetained: true });
       const subject = { session: ref.session };
       const detail = { counts: [1] };
       spoil(await store().audit.add(tenant, { actor: null, action: "x", subject, detail }));
@@ -100,7 +100,7 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         () => store().running.get(ref),
         () => store().running.unattempted({ olderThanMs: 0, limit: 5 }),
         () => store().journal.read(ref, "t"),
-        () => store().journal.kept(ref, ["t"]),
+        () => store().journal.retained(ref, ["t"]),
         () => store().audit.list(tenant, { after: 0, limit: 5 }),
         () => store().usage.list(tenant, "2026-01-01", "2026-01-02"),
         () => store().outbox.undelivered(ref, 5),
@@ -111,7 +111,7 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         request,
         body,
         notice,
-        told,
+        details,
         bytes,
         text,
         file,

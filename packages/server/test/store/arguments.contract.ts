@@ -70,7 +70,7 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
           () => store().running.requestStop(ref, { turn: bad }),
           () => store().running.requestStop(ref, { by: bad }),
           () => store().journal.read(ref, bad),
-          () => store().journal.kept(ref, ["t", bad]),
+          () => store().journal.retained(ref, ["t", bad]),
           () => store().journal.close(ref, bad),
           () => store().journal.write(ref, { turn: bad, key: "k", value: 1, epoch: 1 }),
           () => store().journal.write(ref, { turn: "t", key: bad, value: 1, epoch: 1 }),

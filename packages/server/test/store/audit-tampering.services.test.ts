@@ -2,7 +2,8 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { type AuditHead, type AuditRow, hashAuditRow } from "../../src/store/rules/audit.ts";
+import type { AuditHead, AuditRow } from "../../src/store/ports/audit.ts";
+import { hashAuditRow } from "../../src/store/rules/audit.ts";
 import {
   type AuditFaultKind,
   type AuditVerdict,

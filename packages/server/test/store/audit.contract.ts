@@ -93,7 +93,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
         { subject: { session: "what was said" } },
         { subject: { "what was said": "s1" } },
         { subject: { session: "x".repeat(300) } },
-        { subject: { person: "an@example.com" } },
+        { subject: { user: "an@example.com" } },
         { subject: { session: "s1\n" } },
         { detail: "what was said" },
         { detail: { who: "an@example.com" } },

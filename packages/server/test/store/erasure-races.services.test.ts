@@ -73,7 +73,7 @@ test("erasing a session and moving its payment don't wait for each other", async
     const { wanted } = await newOrder(store, ref);
     const notice = { gateway: "newebpay", event: unique("event"), body: {} };
     const { orderNo } = wanted;
-    const [removed, told] = await Promise.all([
+    const [removed, outcome] = await Promise.all([
       other.sessions.remove(ref),
       store.transaction(async (tx) => {
         const result = await tx.payments.apply(ref.tenant, { orderNo, to: "processing", notice });
@@ -81,7 +81,7 @@ test("erasing a session and moving its payment don't wait for each other", async
       }),
     ]);
     expect(removed).toBe(true);
-    expect(["won", "unknown"]).toContain(told);
+    expect(["won", "unknown"]).toContain(outcome);
   }
   expect(await deadlocks()).toBe(0);
 });
@@ -134,8 +134,8 @@ test("people who decided in each other's sessions can be erased at once", async 
       await store.queuedMessages.add(ref, { id: by, text: "t", by });
     }
   }
-  const gone = await Promise.all(users.map((user) => other.sessions.removeUser(tenant, user)));
-  expect(gone.map((sessions) => sessions.length)).toEqual(users.map(() => 1));
+  const removed = await Promise.all(users.map((user) => other.sessions.removeUser(tenant, user)));
+  expect(removed.map((sessions) => sessions.length)).toEqual(users.map(() => 1));
 });
 
 test("a payment request is cancelled or gets its order, never both", async () => {

@@ -28,7 +28,7 @@ async function tablesWith(db: Db, text: string): Promise<string[]> {
   return found.toSorted();
 }
 
-async function sayIt({ store }: PostgresHarness, tenant: string, user: string) {
+async function storeCanary({ store }: PostgresHarness, tenant: string, user: string) {
   const actor = { tenant, user };
   const session = unique("session");
   const ref = { tenant, session };
@@ -40,7 +40,7 @@ async function sayIt({ store }: PostgresHarness, tenant: string, user: string) {
   await store.running.begin(ref, { turn: `t-${CANARY}` });
   await store.running.requestStop(ref, { by: user });
   const { epoch } = await store.epochs.next(ref, { seen: 1, by: "worker", reason: CANARY });
-  await store.journal.write(ref, { turn: "t", key: "k", value: { said: CANARY }, epoch, kept: true });
+  await store.journal.write(ref, { turn: "t", key: "k", value: { text: CANARY }, epoch, isRetained: true });
   await store.queuedMessages.add(ref, { id: "m2", text: CANARY, by: user, options: { agent: CANARY } });
   await store.outbox.add(ref, { key: CANARY, draft: { type: "session.update", title: CANARY } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
@@ -58,14 +58,14 @@ async function sayIt({ store }: PostgresHarness, tenant: string, user: string) {
   await store.uploads.begin(ref, { id: "u", name: CANARY, mediaType: "", by: user });
   await store.uploads.add(ref, "u", { attempt: 1, bytes: Buffer.from(CANARY) });
   const asked = { route: "POST /x", key: unique("key"), digest: "d", session };
-  const begun = await store.idempotency.begin(actor, asked);
-  if (begun.state !== "yours") throw new Error("a new key is ours");
-  await store.idempotency.finish(actor, asked, begun.claim, { status: 201, body: CANARY });
+  const started = await store.idempotency.begin(actor, asked);
+  if (started.state !== "yours") throw new Error("a new key is ours");
+  await store.idempotency.finish(actor, asked, started.claim, { status: 201, body: CANARY });
   const share = await store.shares.create(actor, session);
   return { actor, ref, share };
 }
 
-const HELD_IN = [
+const TABLES = [
   "archived_events",
   "attachment_pieces",
   "attachments",
@@ -88,23 +88,23 @@ test("erasing a session, a person or a tenant leaves no canary", async () => {
   const { store, db } = harness;
   const tenant = await newTenant(store);
 
-  const one = await sayIt(harness, tenant, "an");
-  expect(await tablesWith(db, CANARY)).toEqual(HELD_IN);
+  const one = await storeCanary(harness, tenant, "an");
+  expect(await tablesWith(db, CANARY)).toEqual(TABLES);
   await store.sessions.remove(one.ref);
   // What is remembered of a person outlives their sessions, until they say otherwise.
   expect(await tablesWith(db, CANARY)).toEqual(["memories"]);
   expect(await store.memories.removeAll(one.actor)).toBe(1);
   expect(await tablesWith(db, CANARY)).toEqual([]);
 
-  const two = await sayIt(harness, tenant, `user-${CANARY}`);
+  const two = await storeCanary(harness, tenant, `user-${CANARY}`);
   await forkShare(store, two.actor, two.share.id, { id: unique("session") });
   expect(await store.sessions.removeUser(tenant, two.actor.user)).toHaveLength(2);
   expect(await tablesWith(db, CANARY)).toEqual([]);
 
-  await sayIt(harness, tenant, "an");
+  await storeCanary(harness, tenant, "an");
   await store.knowledge.put(tenant, CANARY, { id: CANARY, title: CANARY, text: CANARY });
   expect(await tablesWith(db, CANARY)).toEqual(
-    [...HELD_IN, "knowledge_chunks", "knowledge_objects"].toSorted(),
+    [...TABLES, "knowledge_chunks", "knowledge_objects"].toSorted(),
   );
   expect(await store.tenants.remove(tenant)).toHaveLength(1);
   expect(await tablesWith(db, CANARY)).toEqual([]);

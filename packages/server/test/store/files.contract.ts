@@ -136,11 +136,11 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       const { ref } = await newSession(store());
       const { uploads } = store();
       const tries = Array.from({ length: 8 }, async (_, n) => {
-        const begun = await uploads.begin(ref, upload("u"));
-        if (begun === "already") return null;
-        const chunk = { attempt: begun.attempt, bytes: bytes(String(n)) };
+        const started = await uploads.begin(ref, upload("u"));
+        if (started === "already") return null;
+        const chunk = { attempt: started.attempt, bytes: bytes(String(n)) };
         for (let at = 0; at < 5; at++) await uploads.add(ref, "u", chunk);
-        return (await uploads.complete(ref, "u", begun.attempt)).size;
+        return (await uploads.complete(ref, "u", started.attempt)).size;
       });
       const ends = await Promise.allSettled(tries);
       const whole = ends.filter((end) => end.status === "fulfilled" && end.value !== null);

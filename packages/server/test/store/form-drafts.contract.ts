@@ -24,7 +24,7 @@ export function formDraftsContract(name: string, makeStore: MakeStore): void {
       await store().interactions.request(ref, form);
       await store().formDrafts.save(ref, form.id, { a: 1 });
       const change = store().interactions.change(ref, { id: form.id, to: "submitted", body: { values: {} } });
-      expect(await change).toMatchObject({ won: true });
+      expect(await change).toMatchObject({ applied: true });
       expect(await store().formDrafts.get(ref, form.id)).toBeNull();
       expect(await store().formDrafts.save(ref, form.id, { a: 2 })).toBeNull();
       expect(await store().formDrafts.get(ref, form.id)).toBeNull();

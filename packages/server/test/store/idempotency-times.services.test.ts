@@ -40,8 +40,8 @@ for (const [name, make] of [
     expect(await store.idempotency.begin(actor, { ...asked, digest: "e" })).toEqual({ state: "different" });
     await harness.wait(300_000);
     // Before anybody has swept.
-    const anew = await store.idempotency.begin(actor, { ...asked, digest: "e" });
-    expect(anew.state === "yours" && anew.id !== first.id).toBe(true);
+    const again = await store.idempotency.begin(actor, { ...asked, digest: "e" });
+    expect(again.state === "yours" && again.id !== first.id).toBe(true);
     expect(await store.idempotency.sweep(100)).toBe(0);
     await harness.wait(RESPONSE_RETENTION_MS + 1_000);
     expect(await store.idempotency.sweep(100)).toBe(1);

@@ -27,8 +27,14 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       });
       const { created, interaction } = await store().interactions.request(ref, request);
       expect(created).toBe(true);
-      const { deadlineMs: _, ...kept } = request;
-      expect(interaction).toMatchObject({ ...ref, ...kept, status: "pending", version: 0, changedAt: null });
+      const { deadlineMs: _, ...stored } = request;
+      expect(interaction).toMatchObject({
+        ...ref,
+        ...stored,
+        status: "pending",
+        version: 0,
+        changedAt: null,
+      });
       const { deadline, requestedAt } = interaction;
       expect(Math.abs((deadline ?? 0) - requestedAt - 60_000)).toBeLessThan(50);
       const again = await store().interactions.request(ref, { ...request, request: "other", deadlineMs: 1 });
@@ -48,8 +54,8 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
         { key: "another" },
         { id: "x", key: request.id },
       ]) {
-        const wish = store().interactions.request(ref, { ...request, ...other });
-        await expect(wish).rejects.toMatchObject({ code: "EXISTS" });
+        const requested = store().interactions.request(ref, { ...request, ...other });
+        await expect(requested).rejects.toMatchObject({ code: "EXISTS" });
       }
       // The id of one and the key of another, whichever was first.
       const second = anInteraction("approval", { digest: "d1" });
@@ -85,8 +91,8 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       const request = anInteraction("approval");
       const { interaction } = await store().interactions.request(ref, request);
       const body = { actions: [{ name: "send", input: "\0" }] };
-      const wish = { id: request.id, to: "edited", by: "an", reason: "too \0 much", body };
-      const won = await store().interactions.change(ref, wish);
+      const transition = { id: request.id, to: "edited", by: "an", reason: "too \0 much", body };
+      const won = await store().interactions.change(ref, transition);
       const change = {
         version: 1,
         status: "edited",
@@ -95,7 +101,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
         body,
         at: expect.any(Number) as number,
       };
-      expect(won).toMatchObject({ won: true, version: 1, change });
+      expect(won).toMatchObject({ applied: true, version: 1, change });
       const current = await store().interactions.get(ref, request.id);
       expect(current).toMatchObject({
         ...interaction,
@@ -106,8 +112,8 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       for (const to of ["edited", "approved", "rejected", "cancelled", "timed_out"]) {
         const lost = await store().interactions.change(ref, { id: request.id, to });
         expect(lost).toEqual({
-          won: false,
-          why: "status",
+          applied: false,
+          reason: "status",
           current,
           change,
           at: expect.any(Number) as number,
@@ -134,18 +140,22 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       const { ref } = await newSession(store());
       const { id } = anInteraction("approval");
       await store().interactions.request(ref, anInteraction("approval", { id, digest: "d1" }));
-      const wish = { id, to: "approved" };
-      const wrongVersion = await store().interactions.change(ref, { ...wish, expectVersion: 1 });
-      expect(wrongVersion).toMatchObject({ won: false, why: "version", change: null });
-      const wrongDigest = await store().interactions.change(ref, { ...wish, expectDigest: "d2" });
-      expect(wrongDigest).toMatchObject({ won: false, why: "digest" });
-      const right = await store().interactions.change(ref, { ...wish, expectVersion: 0, expectDigest: "d1" });
-      expect(right).toMatchObject({ won: true });
+      const transition = { id, to: "approved" };
+      const wrongVersion = await store().interactions.change(ref, { ...transition, expectVersion: 1 });
+      expect(wrongVersion).toMatchObject({ applied: false, reason: "version", change: null });
+      const wrongDigest = await store().interactions.change(ref, { ...transition, expectDigest: "d2" });
+      expect(wrongDigest).toMatchObject({ applied: false, reason: "digest" });
+      const right = await store().interactions.change(ref, {
+        ...transition,
+        expectVersion: 0,
+        expectDigest: "d1",
+      });
+      expect(right).toMatchObject({ applied: true });
       const bare = anInteraction("approval");
       await store().interactions.request(ref, bare);
       expect(
         await store().interactions.change(ref, { id: bare.id, to: "approved", expectDigest: "d1" }),
-      ).toMatchObject({ won: false, why: "digest" });
+      ).toMatchObject({ applied: false, reason: "digest" });
     });
 
     test("a decision comes before the deadline, a time-out after it", async () => {
@@ -153,12 +163,12 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       const early = anInteraction("approval", { deadlineMs: 60_000 });
       await store().interactions.request(ref, early);
       const tooEarly = await store().interactions.change(ref, { id: early.id, to: "timed_out" });
-      expect(tooEarly).toMatchObject({ won: false, why: "early" });
+      expect(tooEarly).toMatchObject({ applied: false, reason: "early" });
       if (tooEarly.applied) return;
       const left = (tooEarly.current.deadline ?? 0) - tooEarly.at;
       expect(left > 0 && left <= 60_000).toBe(true);
       expect(await store().interactions.change(ref, { id: early.id, to: "rejected" })).toMatchObject({
-        won: true,
+        applied: true,
       });
 
       const late = anInteraction("question", { deadlineMs: 30_000 });
@@ -166,25 +176,25 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       await wait(50_000);
       for (const to of ["answered", "dismissed"]) {
         expect(await store().interactions.change(ref, { id: late.id, to })).toMatchObject({
-          won: false,
-          why: "late",
+          applied: false,
+          reason: "late",
         });
       }
       expect(await store().interactions.change(ref, { id: late.id, to: "timed_out" })).toMatchObject({
-        won: true,
+        applied: true,
       });
 
       const stopped = anInteraction("approval", { deadlineMs: 0 });
       await store().interactions.request(ref, stopped);
       await wait(2);
       expect(await store().interactions.change(ref, { id: stopped.id, to: "cancelled" })).toMatchObject({
-        won: true,
+        applied: true,
       });
 
       const endless = anInteraction("form");
       await store().interactions.request(ref, endless);
       expect(await store().interactions.change(ref, { id: endless.id, to: "expired" })).toMatchObject({
-        why: "early",
+        reason: "early",
       });
     });
 
@@ -248,7 +258,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
       await store().interactions.request(ref, request);
       const undone = store().transaction(async (tx) => {
         expect(await tx.interactions.change(ref, { id: request.id, to: "approved" })).toMatchObject({
-          won: true,
+          applied: true,
         });
         throw new Error("undo");
       });

@@ -78,9 +78,9 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       await expect(ask(epoch + 3)).rejects.toMatchObject({ code: "CONFLICT" });
       await expect(ask(-1)).rejects.toMatchObject({ code: "INVALID" });
       expect(await store().sessions.find(ref)).toMatchObject({ epoch: epoch + 2 });
-      const nobody = { ...ref, tenant: "else" };
+      const otherTenant = { ...ref, tenant: "else" };
       await expect(
-        store().epochs.next(nobody, { seen: 0, by: "w", reason: "test", ifEpoch: epoch + 2 }),
+        store().epochs.next(otherTenant, { seen: 0, by: "w", reason: "test", ifEpoch: epoch + 2 }),
       ).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
 
@@ -139,31 +139,37 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       const { epoch } = await next(store(), ref);
       for (const turn of ["t1", "t2", "t3"])
         for (const key of ["a", "b", "c"])
-          await store().journal.write(ref, { turn, key, value: `${turn}${key}`, epoch, kept: key !== "b" });
+          await store().journal.write(ref, {
+            turn,
+            key,
+            value: `${turn}${key}`,
+            epoch,
+            isRetained: key !== "b",
+          });
       expect(await store().journal.close(ref, "t1")).toBe(1);
       expect(await store().journal.close(ref, "t1")).toBe(0);
       expect((await store().journal.read(ref, "t1")).map(({ key }) => key)).toEqual(["a", "c"]);
       expect(await store().journal.read(ref, "t2")).toHaveLength(3);
-      const kept = await store().journal.kept(ref, ["t2", "t1", "none"]);
-      expect(kept.map(({ turn, key, value }) => `${turn}${key} ${JSON.stringify(value)}`)).toEqual([
+      const retained = await store().journal.retained(ref, ["t2", "t1", "none"]);
+      expect(retained.map(({ turn, key, value }) => `${turn}${key} ${JSON.stringify(value)}`)).toEqual([
         't1a "t1a"',
         't1c "t1c"',
         't2a "t2a"',
         't2c "t2c"',
       ]);
-      expect(await store().journal.kept(ref, [])).toEqual([]);
+      expect(await store().journal.retained(ref, [])).toEqual([]);
     });
 
     test("another tenant sees and changes nothing of it, and it goes with its session", async () => {
       const { ref } = await newSession(store());
       const foreign = { ...ref, tenant: await newTenant(store()) };
       const { epoch } = await next(store(), ref);
-      const entry = { turn: "t", key: "a", value: 1, epoch, kept: true };
+      const entry = { turn: "t", key: "a", value: 1, epoch, isRetained: true };
       await expect(store().journal.write(foreign, entry)).rejects.toMatchObject({ code: "NOT_FOUND" });
       await store().journal.write(ref, entry);
-      await store().journal.write(ref, { ...entry, key: "b", kept: false });
+      await store().journal.write(ref, { ...entry, key: "b", isRetained: false });
       expect(await store().journal.read(foreign, "t")).toEqual([]);
-      expect(await store().journal.kept(foreign, ["t"])).toEqual([]);
+      expect(await store().journal.retained(foreign, ["t"])).toEqual([]);
       expect(await store().journal.close(foreign, "t")).toBe(0);
       expect(await store().journal.read(ref, "t")).toHaveLength(2);
       await store().sessions.remove(ref);
@@ -184,9 +190,9 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       await refused({ value: undefined }, "INVALID");
       await refused({ value: "x".repeat(17_000_000) }, "TOO_LARGE");
       const many = Array.from({ length: 1_001 }, (_, n) => `t${n}`);
-      await expect(store().journal.kept(ref, many)).rejects.toMatchObject({ code: "INVALID" });
-      expect(await store().journal.kept(ref, many.slice(1))).toEqual([]);
-      await expect(store().journal.kept(ref, ["a\0"])).rejects.toMatchObject({ code: "INVALID" });
+      await expect(store().journal.retained(ref, many)).rejects.toMatchObject({ code: "INVALID" });
+      expect(await store().journal.retained(ref, many.slice(1))).toEqual([]);
+      await expect(store().journal.retained(ref, ["a\0"])).rejects.toMatchObject({ code: "INVALID" });
       expect(await store().journal.read(ref, "t")).toEqual([]);
     });
   });

@@ -54,23 +54,23 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => harness.store.close());
 
-async function timed(tenant: string, words: string) {
-  const search = () => harness.store.knowledge.search(tenant, ["b"], { words, limit: 10 });
+async function timed(tenant: string, text: string) {
+  const search = () => harness.store.knowledge.search(tenant, ["b"], { text, limit: 10 });
   await search();
   statements.length = 0;
   const times: number[] = [];
   for (let n = 0; n < 5; n++) {
-    const begun = performance.now();
+    const started = performance.now();
     await search();
-    times.push(performance.now() - begun);
+    times.push(performance.now() - started);
   }
   return { hits: await search(), ms: times.toSorted((a, b) => a - b)[2] ?? 0 };
 }
 
 /** The scans of the statements of one search. */
-async function scans(tenant: string, words: string): Promise<string[]> {
+async function scans(tenant: string, text: string): Promise<string[]> {
   statements.length = 0;
-  await harness.store.knowledge.search(tenant, ["b"], { words, limit: 10 });
+  await harness.store.knowledge.search(tenant, ["b"], { text, limit: 10 });
   const plans: string[] = [];
   for (const { sql: text, parameters } of statements.slice()) {
     const result = await harness.db.executeQuery<{ "QUERY PLAN": string }>({
@@ -89,14 +89,14 @@ test.each([
   ["a rare word among common ones", "the w1 w2 w3 rare", 10, 1_500],
   ["nothing but common words", "the w1 w2 w3", 10, 4_000],
   ["words that nobody has", "nowhere tobe found", 0, 250],
-])("S11: %s, among 100,000 pieces", TIMED, async (name, words, count, mostMs) => {
-  const { hits, ms } = await timed(big, words);
+])("S11: %s, among 100,000 pieces", TIMED, async (name, text, count, mostMs) => {
+  const { hits, ms } = await timed(big, text);
   console.log(`knowledge.search, ${name}: ${ms.toFixed(1)} ms`);
   expect(hits).toHaveLength(count);
-  if (words.includes("rare")) expect(hits.every(({ text }) => text.includes("rare"))).toBe(true);
+  if (text.includes("rare")) expect(hits.every(({ text }) => text.includes("rare"))).toBe(true);
   // Far above what it takes: the plan below is the proof, this finds a search that got out of hand.
   expect(ms).toBeLessThan(mostMs);
-  const plan = await scans(big, words);
+  const plan = await scans(big, text);
   expect(plan.join("\n")).toContain("knowledge_chunks_words");
   // Of the objects it may read all: there are few beside their pieces.
   expect(plan.filter((line) => line.includes("Seq Scan on knowledge_chunks"))).toEqual([]);

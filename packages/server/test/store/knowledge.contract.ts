@@ -21,8 +21,8 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
         await store().knowledge.put(tenant, "help", { id, title: `About ${id}`, text });
       return tenant;
     };
-    const found = async (tenant: string, words: string): Promise<string[]> =>
-      (await store().knowledge.search(tenant, ["help"], { words, limit: 5 })).map(({ object }) => object);
+    const found = async (tenant: string, text: string): Promise<string[]> =>
+      (await store().knowledge.search(tenant, ["help"], { text, limit: 5 })).map(({ object }) => object);
 
     test("the same object again changes nothing; another text replaces all of it", async () => {
       const tenant = await newTenant(store());
@@ -34,7 +34,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       expect(await knowledge.get(tenant, "b", "a.md")).toEqual(before);
       expect(await knowledge.put(tenant, "b", { ...object, text: "one\npear" })).toBe("replaced");
       expect(await knowledge.get(tenant, "b", "a.md")).toMatchObject({ ...object, base: "b", lines: 2 });
-      const search = (words: string) => knowledge.search(tenant, ["b"], { words, limit: 5 });
+      const search = (text: string) => knowledge.search(tenant, ["b"], { text, limit: 5 });
       expect(await search("apple")).toEqual([]);
       expect(await search("pear")).toMatchObject([
         {
@@ -56,7 +56,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       const outcomes = await Promise.all(Array.from({ length: 10 }, put));
       expect(outcomes.filter((outcome) => outcome === "created")).toHaveLength(1);
       expect(outcomes.filter((outcome) => outcome === "unchanged")).toHaveLength(9);
-      const hits = await store().knowledge.search(tenant, ["b"], { words: "x y", limit: 5 });
+      const hits = await store().knowledge.search(tenant, ["b"], { text: "x y", limit: 5 });
       expect(hits).toHaveLength(1);
     });
 
@@ -93,7 +93,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       await knowledge.put(tenant, "b", { id: "long", title: "Birds", text: long.join("\n") });
       await knowledge.put(tenant, "b", { id: "one", title: "Heron food", text: "A grey heron eats frogs." });
       await knowledge.put(tenant, "b", { id: "two", title: "Frogs", text: "Frogs eat flies. A heron came." });
-      const hits = await knowledge.search(tenant, ["b"], { words: "heron frogs", limit: 10 });
+      const hits = await knowledge.search(tenant, ["b"], { text: "heron frogs", limit: 10 });
       expect(
         hits
           .slice(0, 2)
@@ -140,7 +140,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
         [other, "help"],
         [tenant, "empty"],
       ] as const) {
-        expect(await knowledge.search(of, [base], { words: "invoice", limit: 5 })).toEqual([]);
+        expect(await knowledge.search(of, [base], { text: "invoice", limit: 5 })).toEqual([]);
         expect(await knowledge.lines(of, base, "invoice", { from: 1, to: 5 })).toBeNull();
         expect(await knowledge.get(of, base, "invoice")).toBeNull();
         expect(await knowledge.list(of, base, { limit: 10 })).toEqual([]);
@@ -151,7 +151,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       await knowledge.put(other, "help", { id: "invoice", title: "Theirs", text: "their invoice" });
       expect(await found(tenant, "invoice")).toEqual(["invoice"]);
       expect(await found(other, "invoice month")).toEqual(["invoice"]);
-      expect((await knowledge.search(other, ["help"], { words: "invoice", limit: 5 }))[0]?.title).toBe(
+      expect((await knowledge.search(other, ["help"], { text: "invoice", limit: 5 }))[0]?.title).toBe(
         "Theirs",
       );
     });
@@ -170,7 +170,7 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
         );
       expect(await ids()).toEqual(["hanoi", "hours", "hue"]);
       expect(await ids("hue")).toEqual(["invoice", "refunds", "travel"]);
-      const both = await knowledge.search(tenant, ["help", "another"], { words: "heron invoice", limit: 5 });
+      const both = await knowledge.search(tenant, ["help", "another"], { text: "heron invoice", limit: 5 });
       expect(both.map(({ base }) => base).toSorted()).toEqual(["another", "help"]);
       expect(await knowledge.remove(tenant, "help", "invoice")).toBe(true);
       expect(await found(tenant, "invoice")).toEqual([]);
@@ -183,13 +183,14 @@ export function knowledgeContract(name: string, makeStore: MakeStore): void {
       const { knowledge } = store();
       const text = `nul \0 half \ud800 quote ' back \\ ; drop table ~ ${"x".repeat(3000)} <script> end`;
       await knowledge.put(tenant, "b'; --", { id: "a'", title: "T'", text });
-      const search = (words: string, limit = 5) => knowledge.search(tenant, ["b'; --"], { words, limit });
+      const search = (query: string, limit = 5) =>
+        knowledge.search(tenant, ["b'; --"], { text: query, limit });
       expect(await search("drop' | table & !(x)")).toHaveLength(1);
       expect(await search("script")).toHaveLength(1);
       expect(await search("'")).toEqual([]);
       await expect(search("x".repeat(1001))).rejects.toMatchObject({ code: "TOO_LARGE" });
       await expect(search("x", 51)).rejects.toMatchObject({ code: "INVALID" });
-      await expect(knowledge.search(tenant, [], { words: "x", limit: 1 })).rejects.toMatchObject({
+      await expect(knowledge.search(tenant, [], { text: "x", limit: 1 })).rejects.toMatchObject({
         code: "INVALID",
       });
       const put = (object: object) =>

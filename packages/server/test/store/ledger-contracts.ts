@@ -6,7 +6,7 @@ import type { MakeStore } from "./harness.ts";
 import { interactionsContract } from "./interactions.contract.ts";
 import { keysContract } from "./keys.contract.ts";
 import { paymentsContract } from "./payments.contract.ts";
-import { peopleContract } from "./user-numbers.contract.ts";
+import { userNumbersContract } from "./user-numbers.contract.ts";
 import { usageContract } from "./usage.contract.ts";
 
 /** @param permutations of what is said about a payment */
@@ -17,6 +17,6 @@ export function ledgerContracts(name: string, makeStore: MakeStore, permutations
   formDraftsContract(name, makeStore);
   paymentsContract(name, makeStore, permutations);
   usageContract(name, makeStore);
-  peopleContract(name, makeStore);
+  userNumbersContract(name, makeStore);
   auditContract(name, makeStore);
 }

@@ -34,7 +34,7 @@ async function tablesWith(text: string): Promise<string[]> {
 
 test("nothing is left of a person, and the audit still holds", async () => {
   const { store } = harness;
-  const said = "canary-of-what-was-said";
+  const canary = "canary-of-what-was-said";
   const user = "canary-of-a-person";
   const tenant = await newTenant(store);
   const session = unique("session");
@@ -42,24 +42,24 @@ test("nothing is left of a person, and the audit still holds", async () => {
   await store.sessions.create({ tenant, user }, { id: session });
   const other = await newSession(store);
 
-  const approval = anInteraction("approval", { request: { said } });
-  await store.interactions.request(ref, { ...approval, schema: { title: said } });
-  await store.allowances.add(ref, { agent: "broker", tool: said, by: user });
+  const approval = anInteraction("approval", { request: { text: canary } });
+  await store.interactions.request(ref, { ...approval, schema: { title: canary } });
+  await store.allowances.add(ref, { agent: "broker", tool: canary, by: user });
   await store.interactions.change(ref, {
     id: approval.id,
     to: "rejected",
     by: user,
-    reason: said,
-    body: { said },
+    reason: canary,
+    body: { text: canary },
   });
   const form = anInteraction("form");
   await store.interactions.request(ref, form);
-  await store.formDrafts.save(ref, form.id, { said });
-  const { wanted } = await newOrder(store, ref, { description: said });
-  const notice = { gateway: "newebpay", event: unique("event"), body: { said } };
+  await store.formDrafts.save(ref, form.id, { text: canary });
+  const { wanted } = await newOrder(store, ref, { description: canary });
+  const notice = { gateway: "newebpay", event: unique("event"), body: { text: canary } };
   const { orderNo } = wanted;
-  await store.payments.apply(tenant, { orderNo, to: "processing", by: user, body: { said }, notice });
-  const early = { gateway: "newebpay", event: unique("event"), body: { said } };
+  await store.payments.apply(tenant, { orderNo, to: "processing", by: user, body: { text: canary }, notice });
+  const early = { gateway: "newebpay", event: unique("event"), body: { text: canary } };
   await store.payments.apply(tenant, { orderNo: unique("order"), to: "failed", notice: early });
   await store.usage.add(tenant, {
     key: unique("turn"),
@@ -73,7 +73,7 @@ test("nothing is left of a person, and the audit still holds", async () => {
   await store.audit.add(tenant, { actor, action: "approval.reject", subject: { interaction: approval.id } });
   await store.interactions.request(other.ref, anInteraction("form"));
 
-  expect(await tablesWith(said)).toEqual([
+  expect(await tablesWith(canary)).toEqual([
     "allowances",
     "form_drafts",
     "interaction_changes",
@@ -87,14 +87,14 @@ test("nothing is left of a person, and the audit still holds", async () => {
   await store.transaction(async (tx) => {
     await tx.sessions.removeUser(tenant, user);
     await tx.userNumbers.forget(tenant, user);
-    await tx.audit.add(tenant, { actor: null, action: "person.erase", subject: { person: `${actor}` } });
+    await tx.audit.add(tenant, { actor: null, action: "user.erase", subject: { user: `${actor}` } });
   });
   expect(await tablesWith(user)).toEqual([]);
   // A notice of an order that never came is nobody's yet; it goes by age.
-  expect(await tablesWith(said)).toEqual(["payment_notices"]);
+  expect(await tablesWith(canary)).toEqual(["payment_notices"]);
   await harness.wait(5);
   expect(await store.payments.pruneNotices({ olderThanMs: 0, limit: 100 })).toBe(1);
-  expect(await tablesWith(said)).toEqual([]);
+  expect(await tablesWith(canary)).toEqual([]);
   expect(await verifyTenantAudit(store.audit, tenant)).toMatchObject({ ok: true, head: { n: 2 } });
   expect(await store.interactions.list(other.ref)).toHaveLength(1);
 });
@@ -102,11 +102,11 @@ test("nothing is left of a person, and the audit still holds", async () => {
 test("a decision leaves nothing of the draft of its form", async () => {
   const { store } = harness;
   const { ref } = await newSession(store);
-  const said = "canary-of-a-draft";
+  const canary = "canary-of-a-draft";
   const form = anInteraction("form");
   await store.interactions.request(ref, form);
-  await store.formDrafts.save(ref, form.id, { said });
-  expect(await tablesWith(said)).toEqual(["form_drafts"]);
+  await store.formDrafts.save(ref, form.id, { text: canary });
+  expect(await tablesWith(canary)).toEqual(["form_drafts"]);
   await store.interactions.change(ref, { id: form.id, to: "declined" });
-  expect(await tablesWith(said)).toEqual([]);
+  expect(await tablesWith(canary)).toEqual([]);
 });

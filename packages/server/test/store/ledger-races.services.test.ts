@@ -79,16 +79,16 @@ test("a decision made in time counts, also when somebody who then gave up held i
   const { interaction } = await harness.store.interactions.request(ref, asked);
   const [holder, waiter] = racers as [ClosableStore, ClosableStore];
   let waiting: Promise<TransitionResult> | undefined;
-  const held = holder.transaction(async (tx) => {
+  const locking = holder.transaction(async (tx) => {
     await tx.interactions.change(ref, { id, to: "rejected" });
     waiting = waiter.interactions.change(ref, { id, to: "approved" });
     await expect.poll(blocked, { interval: 5 }).toBe(1);
     await harness.wait(700_000);
     throw new Error("undo");
   });
-  await expect(held).rejects.toThrow("undo");
+  await expect(locking).rejects.toThrow("undo");
   const result = await waiting;
-  expect(result).toMatchObject({ won: true, change: { status: "approved" } });
+  expect(result).toMatchObject({ applied: true, change: { status: "approved" } });
   expect(result?.change?.at).toBeLessThan(interaction.deadline ?? 0);
   expect(await harness.store.interactions.changes(ref, id)).toHaveLength(1);
 });
@@ -104,19 +104,19 @@ test("a notice that comes while its order is being made is never left over", asy
     const move = { orderNo, to: "processing", notice } as const;
     const isLate = race >= 60 && race % 2 === 0;
     const pause = race >= 60 && race % 2 === 1 ? 500 : race % 4;
-    const [{ wanted }, told] = await Promise.all([
+    const [{ wanted }, result] = await Promise.all([
       maker.transaction(async (tx) => {
         if (isLate) await sleep(500);
         return await newOrder(tx, ref, { orderNo });
       }),
       sleep(pause).then(() => notified.payments.apply(ref.tenant, move)),
     ]);
-    outcomes.add(told.outcome);
+    outcomes.add(result.outcome);
     // Either it was in time, or the order knows of it, and the gateway's next try counts.
     const notices = await harness.store.payments.notices(ref, orderNo);
-    expect(notices).toMatchObject([{ event: notice.event, outcome: told.outcome }]);
+    expect(notices).toMatchObject([{ event: notice.event, outcome: result.outcome }]);
     const again = await harness.store.payments.apply(ref.tenant, move);
-    expect(again.outcome).toBe(told.outcome === "unknown" ? "won" : "repeated");
+    expect(again.outcome).toBe(result.outcome === "unknown" ? "won" : "repeated");
     expect(await harness.store.interactions.changes(ref, wanted.interaction)).toHaveLength(1);
   }
   expect([...outcomes].toSorted()).toEqual(["unknown", "won"]);

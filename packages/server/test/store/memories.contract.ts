@@ -59,8 +59,8 @@ export function memoriesContract(name: string, makeStore: MakeStore): void {
       await expect(memories.save(actor, long)).rejects.toMatchObject({ code: "TOO_LARGE" });
       await expect(memories.save(actor, { id: "a b", text: "x" })).rejects.toMatchObject({ code: "INVALID" });
       await expect(memories.save(actor, { id: "l", text: " " })).rejects.toMatchObject({ code: "INVALID" });
-      const nobody = { tenant: "nobody", user: "an" };
-      await expect(memories.save(nobody, { id: "l", text: "x" })).rejects.toMatchObject({
+      const otherTenant = { tenant: "nobody", user: "an" };
+      await expect(memories.save(otherTenant, { id: "l", text: "x" })).rejects.toMatchObject({
         code: "NOT_FOUND",
       });
     });

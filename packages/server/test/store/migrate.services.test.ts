@@ -94,11 +94,11 @@ test("what the database says is told apart", () => {
     "42703": "NOT_MIGRATED",
     "42601": "INTERNAL",
   };
-  const told = Object.keys(codes).map((state) => {
+  const messages = Object.keys(codes).map((state) => {
     const error = Object.assign(new Error("x"), { code: state });
     return [state, toStoreError(error, "test").code];
   });
-  expect(Object.fromEntries(told)).toEqual(codes);
+  expect(Object.fromEntries(messages)).toEqual(codes);
 });
 
 test("a login, a database or a right to write that isn't there is UNAVAILABLE", async () => {
@@ -111,10 +111,10 @@ test("a login, a database or a right to write that isn't there is UNAVAILABLE", 
     return createPostgresStore(openDatabase({ url: to.href }));
   };
   const nowhere = at((to) => (to.pathname = "/nowhere"));
-  const nobody = at((to) => (to.username = "nobody"));
+  const unknownRole = at((to) => (to.username = "nobody"));
   const readOnly = at((to) => to.searchParams.set("options", "-c default_transaction_read_only=on"));
   await expect(nowhere.tenants.get("t")).rejects.toMatchObject({ code: "UNAVAILABLE" });
-  await expect(nobody.tenants.get("t")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expect(unknownRole.tenants.get("t")).rejects.toMatchObject({ code: "UNAVAILABLE" });
   await expect(readOnly.sessions.rename(actor, ref.session, "x")).rejects.toMatchObject({
     code: "UNAVAILABLE",
     cause: { sqlstate: "25006" },
@@ -123,7 +123,7 @@ test("a login, a database or a right to write that isn't there is UNAVAILABLE", 
   for (let n = 0; n < 3; n += 1) expect(await readOnly.keys.verify(secret)).toMatchObject({ id: key.id });
   expect(await readOnly.transaction((tx) => tx.keys.verify(secret))).toMatchObject({ id: key.id });
   expect((await store.keys.list(ref.tenant))[0]?.lastUsedAt).toBeNull();
-  await Promise.all([store, nowhere, nobody, readOnly].map((each) => each.close()));
+  await Promise.all([store, nowhere, unknownRole, readOnly].map((each) => each.close()));
 });
 
 test("nobody waits for a key's use to be noted, and it is noted once, also by several servers", async () => {

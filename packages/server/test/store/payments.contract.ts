@@ -34,7 +34,7 @@ export async function newOrder(
 }
 
 /** Each word as a gateway, a poll, a timer or a person may bring it. */
-function wordsOf(orderNo: string): OrderTransition[] {
+function transitionsOf(orderNo: string): OrderTransition[] {
   const notice = (event: string) => ({ gateway: "newebpay", event: `${orderNo}/${event}`, body: { event } });
   return [
     { orderNo, to: "processing" },
@@ -53,8 +53,14 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
     test("an order is kept as it was made, and once", async () => {
       const { ref } = await newSession(store());
       const { wanted, order } = await newOrder(store(), ref, { expiresMs: 60_000 });
-      const { checkMs: _, expiresMs: __, ...kept } = wanted;
-      expect(order).toMatchObject({ ...ref, ...kept, status: "pending", gatewayRef: null, changedAt: null });
+      const { checkMs: _, expiresMs: __, ...stored } = wanted;
+      expect(order).toMatchObject({
+        ...ref,
+        ...stored,
+        status: "pending",
+        gatewayRef: null,
+        changedAt: null,
+      });
       expect(await store().payments.create(ref, wanted)).toEqual({ created: false, order, early: [] });
       expect(await store().payments.get(ref, wanted.id)).toEqual(order);
       expect(await store().payments.byOrderNo(ref.tenant, wanted.orderNo)).toEqual(order);
@@ -139,12 +145,18 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
         await expect(change).rejects.toMatchObject({ code: "INVALID" });
       }
       const wrong = { id: asked.id, to: "cancelled", expectVersion: 3 };
-      expect(await store().interactions.change(ref, wrong)).toMatchObject({ won: false, why: "version" });
+      expect(await store().interactions.change(ref, wrong)).toMatchObject({
+        applied: false,
+        reason: "version",
+      });
       const cancelled = await store().interactions.change(ref, { id: asked.id, to: "cancelled", by: "an" });
-      expect(cancelled).toMatchObject({ won: true, change: { status: "cancelled", by: "an", version: 1 } });
+      expect(cancelled).toMatchObject({
+        applied: true,
+        change: { status: "cancelled", by: "an", version: 1 },
+      });
       expect(await store().interactions.change(ref, { id: asked.id, to: "cancelled" })).toMatchObject({
-        won: false,
-        why: "status",
+        applied: false,
+        reason: "status",
       });
       await expect(newOrder(store(), ref, { interaction: asked.id })).rejects.toMatchObject({
         code: "CONFLICT",
@@ -242,8 +254,8 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
           fc.nat(2),
           async (picks, together) => {
             const { wanted } = await newOrder(store(), ref);
-            const words = wordsOf(wanted.orderNo);
-            const moves = picks.map((at) => words[at] as OrderTransition);
+            const transitions = transitionsOf(wanted.orderNo);
+            const moves = picks.map((at) => transitions[at] as OrderTransition);
             const results: ApplyResult[] = [];
             // The first few at once, the rest one after the other.
             const apply = (move: OrderTransition) => store().payments.apply(ref.tenant, move);

@@ -11,12 +11,12 @@ export const BIG = { tenant: "t1", user: "u1", session: "s1" };
  * updates what the planner knows.
  */
 export async function fill(db: Db, from: number, events: number): Promise<void> {
-  await db.connection().execute(async (held) => {
+  await db.connection().execute(async (connection) => {
     // Foreign keys and other triggers stay off while filling: checking them would take most of the time.
-    await sql`set session_replication_role = replica`.execute(held);
-    for (const statement of statements(from, events)) await sql.raw(statement).execute(held);
-    await sql`set session_replication_role = default`.execute(held);
-    await sql`vacuum analyze`.execute(held);
+    await sql`set session_replication_role = replica`.execute(connection);
+    for (const statement of statements(from, events)) await sql.raw(statement).execute(connection);
+    await sql`set session_replication_role = default`.execute(connection);
+    await sql`vacuum analyze`.execute(connection);
   });
 }
 

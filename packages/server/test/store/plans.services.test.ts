@@ -92,7 +92,7 @@ const queries: Readonly<Record<string, Query>> = {
   "running.unattempted": (store) => store.running.unattempted({ olderThanMs: 1000, limit: 50 }),
   "running.startable": (store) => store.running.startable({ olderThanMs: 1000, limit: 50 }),
   "journal.read": (store) => store.journal.read(ref, "turn5"),
-  "journal.kept": (store) => store.journal.kept(ref, ["turn5", "turn6", "turn7"]),
+  "journal.retained": (store) => store.journal.retained(ref, ["turn5", "turn6", "turn7"]),
   "journal.write": (store) =>
     store.journal.write(ref, { turn: "turn5", key: "new", value: 1, epoch: 1_000_000 }),
   "outbox.pending": (store) => store.outbox.pending({ limit: 50, olderThanMs: 1000 }),

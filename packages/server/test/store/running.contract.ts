@@ -40,9 +40,9 @@ export function runningContract(name: string, makeStore: MakeStore): void {
         message: shown,
         retries: null,
         options,
-        begunAt: expect.any(Number) as number,
+        startedAt: expect.any(Number) as number,
         attempts: 0,
-        fruitless: 0,
+        attemptsWithoutProgress: 0,
         stop: null,
       });
       expect(await store().running.get(ref)).toEqual(turn);
@@ -86,18 +86,22 @@ export function runningContract(name: string, makeStore: MakeStore): void {
 
     test("of many that begin at once, one gets the message", async () => {
       const { ref } = await waiting("m1", "m2");
-      const begun = await Promise.all(
+      const started = await Promise.all(
         Array.from({ length: 20 }, (_, n) => store().running.begin(ref, { turn: `t${n}` })),
       );
-      expect(begun.filter((turn) => turn !== null)).toHaveLength(1);
+      expect(started.filter((turn) => turn !== null)).toHaveLength(1);
       expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["m2"]);
     });
 
     test("attempts are counted, of the turn that runs", async () => {
       const { ref } = await waiting("m");
       expect(await store().running.attempt(ref, "t")).toBeNull();
-      const begun = await store().running.begin(ref, { turn: "t" });
-      expect(await store().running.attempt(ref, "t")).toEqual({ ...begun, attempts: 1, fruitless: 1 });
+      const started = await store().running.begin(ref, { turn: "t" });
+      expect(await store().running.attempt(ref, "t")).toEqual({
+        ...started,
+        attempts: 1,
+        attemptsWithoutProgress: 1,
+      });
       expect(await store().running.attempt(ref, "other")).toBeNull();
       await Promise.all(Array.from({ length: 9 }, () => store().running.attempt(ref, "t")));
       expect(await store().running.get(ref)).toMatchObject({ attempts: 10 });
@@ -120,7 +124,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await attempt()).toBe(3);
       await journal("t", "b");
       expect(await attempt()).toBe(1);
-      expect(await store().running.get(ref)).toMatchObject({ attempts: 8, fruitless: 1 });
+      expect(await store().running.get(ref)).toMatchObject({ attempts: 8, attemptsWithoutProgress: 1 });
     });
 
     test("an attempt that was handed over is forgiven, unless there was another since", async () => {
@@ -134,7 +138,10 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await fruitless()).toBe(3);
       await store().running.forgive(ref, { turn: "t", attempts: 3 });
       expect(await fruitless()).toBe(2);
-      expect(await store().running.attempt(ref, "t")).toMatchObject({ attempts: 4, fruitless: 3 });
+      expect(await store().running.attempt(ref, "t")).toMatchObject({
+        attempts: 4,
+        attemptsWithoutProgress: 3,
+      });
     });
 
     test("a stop is noted once, by the first who asks, and only for the turn that is meant", async () => {

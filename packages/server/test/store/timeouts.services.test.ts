@@ -19,14 +19,14 @@ test("who is frozen in a transaction loses it, and what it held is free", TIMED,
   const frozen = createPostgresStore(openDatabase({ url, timeouts: { idleInTransactionMs: 300 } }));
   let takeover: Promise<unknown> | undefined;
   const began = performance.now();
-  const held = frozen.transaction(async (tx) => {
+  const locking = frozen.transaction(async (tx) => {
     await tx.sessions.rename(actor, ref.session, "held");
     takeover = store.epochs.next(ref, CLAIM);
     await takeover;
     // It wakes up, and knows nothing.
     await tx.sessions.rename(actor, ref.session, "late");
   });
-  await expect(held).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expect(locking).rejects.toMatchObject({ code: "UNAVAILABLE" });
   expect(await takeover).toMatchObject({ epoch: 1 });
   expect(performance.now() - began).toBeLessThan(3_000);
   expect(await store.sessions.find(ref)).toMatchObject({ title: null, epoch: 1 });

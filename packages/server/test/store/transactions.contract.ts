@@ -94,12 +94,12 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
 
     test("nothing can be done in one that is over", async () => {
       const { actor, ref } = await newSession(store());
-      let kept: Store | undefined;
+      let leaked: Store | undefined;
       await store().transaction(async (tx) => {
-        kept = tx;
+        leaked = tx;
         await tx.sessions.touch(ref);
       });
-      const over = kept as Store;
+      const over = leaked as Store;
       for (const late of [
         () => over.sessions.rename(actor, ref.session, "late"),
         () => over.sessions.find(ref),
@@ -108,11 +108,11 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
         await expect(late()).rejects.toMatchObject({ code: "ABORTED" });
       await expect(
         store().transaction(async (tx) => {
-          kept = tx;
+          leaked = tx;
           throw new Error("undo");
         }),
       ).rejects.toThrow("undo");
-      await expect((kept as Store).sessions.touch(ref)).rejects.toMatchObject({ code: "ABORTED" });
+      await expect((leaked as Store).sessions.touch(ref)).rejects.toMatchObject({ code: "ABORTED" });
       expect(await store().sessions.find(ref)).toMatchObject({ title: null });
     });
   });

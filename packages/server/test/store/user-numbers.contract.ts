@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type MakeStore, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
 
-export function peopleContract(name: string, makeStore: MakeStore): void {
+export function userNumbersContract(name: string, makeStore: MakeStore): void {
   suite(name, "people", makeStore, (store) => {
     test("a person has one number, in one tenant", async () => {
       const tenant = await newTenant(store());

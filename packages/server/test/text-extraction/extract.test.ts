@@ -169,13 +169,13 @@ test.each(hostile)("%s is read or refused, and nobody else waits for it", async 
   const bytes = make();
   const before = process.memoryUsage().rss;
   let code = "";
-  const begun = performance.now();
+  const started = performance.now();
   const stall = await stallOf(async () => {
     code = await codeOf(read(bytes, {}, { timeoutMs: 8_000, memoryMb: 96 }));
   });
   expect(["read", "TIMEOUT", "MEMORY", "UNREADABLE"]).toContain(code);
   // Eight seconds and the thread's end, on a machine that may stop for as long.
-  expect(performance.now() - begun).toBeLessThan(30_000);
+  expect(performance.now() - started).toBeLessThan(30_000);
   expect(stall).toBeLessThan(1_000);
   expect(process.memoryUsage().rss - before).toBeLessThan(700_000_000);
 });
@@ -193,7 +193,7 @@ test("whoever stops it gets their reason at once", async () => {
   // Its own end would come much later.
   const work = extract(file, { ...LIMITS, timeoutMs: 600_000 }, stop.signal);
   setTimeout(() => stop.abort(new Error("stopped")), 200);
-  const begun = performance.now();
+  const started = performance.now();
   await expect(work).rejects.toThrow("stopped");
-  expect(performance.now() - begun).toBeLessThan(20_000);
+  expect(performance.now() - started).toBeLessThan(20_000);
 });

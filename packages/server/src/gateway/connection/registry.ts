@@ -3,6 +3,7 @@
  * a second, a few at a time, so that many thousands that came at the same moment are not pinged at the same moment.
  * Never knows what a connection does when it is visited.
  */
+import { sleep } from "../../util/sleep.ts";
 import type { Caller } from "../caller.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../options.ts";
 
@@ -79,8 +80,7 @@ export class ConnectionRegistry {
     this.#isClosing = true;
     for (const connection of this.#open) connection.close("restart");
     const until = performance.now() + GRACE_MS;
-    while (this.#open.size > 0 && performance.now() < until)
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    while (this.#open.size > 0 && performance.now() < until) await sleep(10);
     for (const connection of this.#open) connection.destroy();
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;

@@ -9,7 +9,7 @@ import type { Backend } from "../../session/backend.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
-import { patiently } from "../patiently.ts";
+import { retryUnavailable } from "../retry-unavailable.ts";
 
 export interface LogFollower {
   /** It stands here now. @param isAgain what came between may never be told */
@@ -36,7 +36,11 @@ export async function followLog(
       if (pause > 10) await parts.pause(pause);
       const began = performance.now();
       const isAgain = pause > 0;
-      const { after, floor } = await patiently(() => findEnd(parts, ref, isAgain), parts.pause, signal);
+      const { after, floor } = await retryUnavailable(
+        () => findEnd(parts, ref, isAgain),
+        parts.pause,
+        signal,
+      );
       follower.opened(parseCursor(after) ?? { epoch: 0, seq: 0 }, isAgain);
       const where = { after, signal, ...(floor === null ? {} : { floor }) };
       const end: { reason: FollowEndReason | null } = { reason: null };

@@ -20,7 +20,7 @@ import { EntryBuffer } from "./entry-buffer.ts";
 import { PromiseCache } from "../../util/promise-cache.ts";
 import { BroadcastGroup } from "./broadcast-group.ts";
 import { CatchUpReader } from "./catch-up-reader.ts";
-import { patiently } from "../patiently.ts";
+import { retryUnavailable } from "../retry-unavailable.ts";
 import {
   endedTurn,
   buildReplayPage,
@@ -252,7 +252,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
 
   async #answer(seat: SubscriptionController, work: () => Promise<void>): Promise<void> {
     try {
-      await patiently(work, this.parts.pause, this.#over.signal);
+      await retryUnavailable(work, this.parts.pause, this.#over.signal);
     } catch (error) {
       const isGone = isStoreError(error, "NOT_FOUND");
       if (!isGone) this.parts.onError(error, `subscription to ${this.ref.session}`);

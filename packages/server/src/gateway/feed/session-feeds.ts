@@ -6,6 +6,7 @@ import type { SessionRef } from "../../store/refs.ts";
 import { SessionFeed } from "./session-feed.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
 import type { SessionFeeds } from "../subscription/types.ts";
+import { sleep } from "../../util/sleep.ts";
 import { createTimeSlicer, type TimeSlicer } from "../../util/time-slicer.ts";
 import { idleSince, waitForTurnStart, waitForTurnEnd } from "./turn-watch.ts";
 
@@ -28,7 +29,7 @@ export function createSessionFeeds({
   idleCleanupMs = TIDY_MS,
   ...options
 }: SessionFeedsOptions): SessionFeeds {
-  const parts: FeedContext = { slices: createTimeSlicer(), ...options, pause };
+  const parts: FeedContext = { slices: createTimeSlicer(), ...options, pause: (ms) => sleep(ms) };
   const feeds = new Map<string, SessionFeed>();
   /** Those that nobody looks at, and when that was seen first. */
   const idle = new Map<string, number>();
@@ -81,8 +82,4 @@ export function createSessionFeeds({
       feeds.clear();
     },
   };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -17,7 +17,7 @@ import { readHistory } from "../../session/history/read-history.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import type { TurnStarted, TurnEnded } from "../subscription/types.ts";
-import { patiently } from "../patiently.ts";
+import { retryUnavailable } from "../retry-unavailable.ts";
 
 /** How far back a turn is looked for that began before anybody looked. */
 const TURNS = 20;
@@ -183,7 +183,7 @@ function lookAndWait<T>(feed: SessionFeed, signal: AbortSignal, { look, seen }: 
     };
     const abort = (): void => finish(() => reject(signal.reason as Error));
     const lookNow = (): void => {
-      patiently(look, feed.parts.pause, signal).then(
+      retryUnavailable(look, feed.parts.pause, signal).then(
         (found) => found !== null && finish(() => resolve(found)),
         (error: unknown) => finish(() => reject(error)),
       );

@@ -1,9 +1,9 @@
 /** Whether this process lives, and whether it can serve: for whoever sends it traffic. Tells nothing else to anybody. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Backend } from "../../session/backend.ts";
+import { sleep } from "../../util/sleep.ts";
 
-const PATIENCE_MS = 2_000;
+const READY_TIMEOUT_MS = 2_000;
 /** Anybody may ask, as often as they like: one look does for all who ask meanwhile. */
 const FRESH_MS = 500;
 /** No session and no tenant: only whether there is an answer. */
@@ -34,7 +34,7 @@ function send(reply: FastifyReply, isGood: boolean, status: string): FastifyRepl
 async function canServe({ store, log }: Backend): Promise<boolean> {
   try {
     const asked = Promise.all([store.tenants.get(NOTHING), log.head(NOTHING)]).then(() => true);
-    return await Promise.race([asked, sleep(PATIENCE_MS, false, { ref: false })]);
+    return await Promise.race([asked, sleep(READY_TIMEOUT_MS, { unref: true }).then(() => false)]);
   } catch {
     return false;
   }

@@ -3,17 +3,17 @@
  * is still being done waits for it. A request that fails keeps nothing, so it can be repeated. Never looks into requests.
  */
 import { createHash } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Json } from "@turnstream/protocol";
 import { isStoreError } from "../../store/errors.ts";
 import type { BeginResult, StoredResponse, IdempotentRequest } from "../../store/ports/access.ts";
 import type { Actor } from "../../store/refs.ts";
+import { poll } from "../../util/retry.ts";
 import { RequestError } from "../errors.ts";
 import type { RouteResult, GatewayContext } from "./route.ts";
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
-const PATIENCE_MS = 5_000;
-const LOOK_MS = 100;
+const BUSY_TIMEOUT_MS = 5_000;
+const POLL_DELAY_MS = 100;
 const REPLAYED = { "idempotency-replayed": "true" };
 
 /** Throws BAD_REQUEST. */
@@ -34,7 +34,7 @@ export async function runIdempotent(
   request: IdempotentRequest,
   work: (id: string) => Promise<RouteResult>,
 ): Promise<RouteResult> {
-  const begun = await beginPatiently(parts, actor, request);
+  const begun = await beginWhenFree(parts, actor, request);
   if (begun.state === "done") return again(begun.answer);
   if (begun.state === "different")
     throw new RequestError("CONFLICT", "This idempotency-key was used for another request. Take a new one.");
@@ -51,17 +51,16 @@ export async function runIdempotent(
   }
 }
 
-async function beginPatiently(
+function beginWhenFree(
   { store }: Pick<GatewayContext, "store">,
   actor: Actor,
   request: IdempotentRequest,
 ): Promise<BeginResult> {
-  const until = performance.now() + PATIENCE_MS;
-  while (true) {
-    const begun = await store.idempotency.begin(actor, request);
-    if (begun.state !== "busy" || performance.now() > until) return begun;
-    await sleep(LOOK_MS);
-  }
+  return poll(() => store.idempotency.begin(actor, request), {
+    isDone: ({ state }) => state !== "busy",
+    timeoutMs: BUSY_TIMEOUT_MS,
+    initialDelayMs: POLL_DELAY_MS,
+  });
 }
 
 /** What was done is done: that it can't be remembered is no reason to say that it failed. */

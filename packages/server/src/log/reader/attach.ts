@@ -5,6 +5,7 @@
 import { formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { LogEngine, LogNotification } from "../engine.ts";
 import type { LogEntry } from "../entry.ts";
+import { retry } from "../../util/retry.ts";
 import { isLogError } from "../errors.ts";
 import {
   reduceFollow,
@@ -159,7 +160,9 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     signal?.addEventListener("abort", this.#stop, { once: true });
     if (parseCursor(after) === null) return this.#finish("malformed");
     void this.#persist(async () => {
-      const unsubscribe = await engine.subscribe(session, (news) => this.#hear(news));
+      const unsubscribe = await engine.subscribe(session, (notification) =>
+        this.#onNotification(notification),
+      );
       if (this.#phase === "over") return unsubscribe();
       this.#unsubscribe = unsubscribe;
       this.#read(this.#state.last);
@@ -205,8 +208,8 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     }
   }
 
-  #hear(news: LogNotification): void {
-    this.#step(news.type === "removed" ? { type: "over", reason: "removed" } : news);
+  #onNotification(notification: LogNotification): void {
+    this.#step(notification.type === "removed" ? { type: "over", reason: "removed" } : notification);
   }
 
   #step(input: FollowInput): void {
@@ -230,7 +233,7 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     this.#answer();
     // Too much waits: stop listening, and read on from here once the reader has taken it.
     if (this.#queued >= this.#settings.maxQueued && this.#state.phase === "live") {
-      this.#step({ type: "suspect" });
+      this.#step({ type: "possible-gap" });
     }
   }
 
@@ -271,16 +274,18 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
   /** Tries again while the engine can't be reached, up to a limit. */
   async #persist(work: () => Promise<void>): Promise<void> {
     const { timeoutMs, retryEveryMs } = this.#settings;
-    const started = performance.now();
-    while (this.#phase !== "over") {
-      try {
-        return await work();
-      } catch (error) {
-        if (!isLogError(error, "UNAVAILABLE")) return this.#fail(error);
-        if (performance.now() - started > timeoutMs)
-          return this.#step({ type: "over", reason: "unavailable" });
-        await new Promise((resolve) => setTimeout(resolve, retryEveryMs));
-      }
+    const attempt = async (): Promise<void> => {
+      if (this.#phase !== "over") await work();
+    };
+    try {
+      await retry(attempt, {
+        isRetryable: (error) => isLogError(error, "UNAVAILABLE"),
+        timeoutMs,
+        initialDelayMs: retryEveryMs,
+      });
+    } catch (error) {
+      if (isLogError(error, "UNAVAILABLE")) this.#step({ type: "over", reason: "unavailable" });
+      else this.#fail(error);
     }
   }
 

@@ -2,14 +2,14 @@
  * Following a log, as a pure machine: what a reader does with pages, news and doubts, so that it delivers every
  * entry once and in order, or ends with a reason.
  *
- *              page, more            page, nothing held
+ *              page, more            page, nothing buffered
  *            ┌───────────┐         ┌───────────────────▶ live ──┐ news that fit: deliver
  *   start ──▶│  reading  │─────────┘                       │    │
  *            └───────────┘◀────────────────────────────────┘◀───┘
- *              │  news are held      news that don't fit, or doubt: read again
+ *              │  batches are buffered  batches that don't fit, or doubt: read again
  *              └──▶ ended: the position is not in the log
  *
- * It subscribes before it reads; so whatever a page doesn't hold is among the news held meanwhile. Never reads,
+ * It subscribes before it reads; so whatever a page doesn't hold is among the batches buffered meanwhile. Never reads,
  * waits or subscribes itself: it says what to do.
  */
 import type { Position } from "@turnstream/protocol";
@@ -20,17 +20,17 @@ import type { FollowEndReason } from "../log.ts";
 export interface FollowState {
   readonly phase: "reading" | "live" | "ended";
   readonly last: Position;
-  /** News that came while reading. */
-  readonly held: readonly PublishedBatch[];
-  readonly heldSize: number;
-  /** Something may be missing from the page under way and from the news: read once more after it. */
+  /** Batches that were published while reading. */
+  readonly buffered: readonly PublishedBatch[];
+  readonly bufferedSize: number;
+  /** Something may be missing from the page under way and from the buffered batches: read once more after it. */
   readonly again: boolean;
 }
 
 export type FollowInput =
   | { readonly type: "page"; readonly entries: readonly LogEntry[]; readonly more: boolean }
   | { readonly type: "written"; readonly batch: PublishedBatch }
-  | { readonly type: "suspect" }
+  | { readonly type: "possible-gap" }
   | { readonly type: "over"; readonly reason: FollowEndReason };
 
 export type FollowEffect =
@@ -43,30 +43,30 @@ export interface FollowStep {
   readonly effects: readonly FollowEffect[];
 }
 
-/** How much news is held while reading, roughly in bytes; beyond that it is cheaper to read again. */
-const MAX_HELD = 500_000;
+/** How much is buffered while reading, roughly in bytes; beyond that it is cheaper to read again. */
+const MAX_BUFFERED = 500_000;
 
 const NOTHING: readonly FollowEffect[] = [];
 
 /** Subscribed, and about to read. */
 export function initialFollowState(after: Position): FollowState {
-  return { phase: "reading", last: after, held: [], heldSize: 0, again: false };
+  return { phase: "reading", last: after, buffered: [], bufferedSize: 0, again: false };
 }
 
 export function reduceFollow(state: FollowState, input: FollowInput): FollowStep {
   if (state.phase === "ended") return { state, effects: NOTHING };
   switch (input.type) {
     case "written":
-      return state.phase === "live" ? takeNews(state, input.batch) : holdNews(state, input.batch);
+      return state.phase === "live" ? takeBatch(state, input.batch) : bufferBatch(state, input.batch);
     case "page":
       return takePage(state, input.entries, input.more);
-    case "suspect":
+    case "possible-gap":
       if (state.phase === "live") return reading(state, []);
       // What came before the doubt may be of a timeline that is lost by now.
-      return { state: { ...state, held: [], heldSize: 0, again: true }, effects: NOTHING };
+      return { state: { ...state, buffered: [], bufferedSize: 0, again: true }, effects: NOTHING };
     case "over":
       return {
-        state: { ...state, phase: "ended", held: [], heldSize: 0 },
+        state: { ...state, phase: "ended", buffered: [], bufferedSize: 0 },
         effects: [{ type: "end", reason: input.reason }],
       };
   }
@@ -79,7 +79,7 @@ function reading(state: FollowState, before: readonly FollowEffect[]): FollowSte
   };
 }
 
-function takeNews(state: FollowState, batch: PublishedBatch): FollowStep {
+function takeBatch(state: FollowState, batch: PublishedBatch): FollowStep {
   const fresh = unseen(state.last, batch);
   if (fresh === null) return reading(state, []);
   const last = fresh.at(-1);
@@ -87,21 +87,21 @@ function takeNews(state: FollowState, batch: PublishedBatch): FollowStep {
   return { state: { ...state, last }, effects: [{ type: "deliver", entries: fresh }] };
 }
 
-function holdNews(state: FollowState, batch: PublishedBatch): FollowStep {
-  const heldSize = state.heldSize + sizeOf(batch);
-  if (heldSize > MAX_HELD) {
-    return { state: { ...state, held: [], heldSize: 0, again: true }, effects: NOTHING };
+function bufferBatch(state: FollowState, batch: PublishedBatch): FollowStep {
+  const bufferedSize = state.bufferedSize + sizeOf(batch);
+  if (bufferedSize > MAX_BUFFERED) {
+    return { state: { ...state, buffered: [], bufferedSize: 0, again: true }, effects: NOTHING };
   }
-  return { state: { ...state, held: [...state.held, batch], heldSize }, effects: NOTHING };
+  return { state: { ...state, buffered: [...state.buffered, batch], bufferedSize }, effects: NOTHING };
 }
 
 function takePage(state: FollowState, entries: readonly LogEntry[], more: boolean): FollowStep {
   const delivered: FollowEffect[] = entries.length === 0 ? [] : [{ type: "deliver", entries }];
   let next: FollowState = { ...state, last: entries.at(-1) ?? state.last };
   if (more || next.again) return reading(next, delivered);
-  while (next.held.length > 0) {
-    const [batch, ...held] = next.held as [PublishedBatch, ...PublishedBatch[]];
-    next = { ...next, held, heldSize: next.heldSize - sizeOf(batch) };
+  while (next.buffered.length > 0) {
+    const [batch, ...buffered] = next.buffered as [PublishedBatch, ...PublishedBatch[]];
+    next = { ...next, buffered, bufferedSize: next.bufferedSize - sizeOf(batch) };
     const fresh = unseen(next.last, batch);
     // The batch itself is dropped: what was published is in the log, so that reading on will find it, or tell.
     if (fresh === null) return reading(next, delivered);

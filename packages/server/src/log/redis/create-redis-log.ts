@@ -28,11 +28,11 @@ export async function createRedisLog(options: RedisLogOptions): Promise<Log> {
   const settings: TopologySettings = {
     username: options.username,
     password: options.password,
-    prefix: options.keyPrefix ?? "ts",
-    pulseMs: options.healthCheckMs ?? 400,
-    patienceMs: options.responseTimeoutMs ?? 3_000,
-    waitMs: options.connectionWaitMs ?? 5_000,
-    reconnectMs: options.reconnectDelayMs ?? 50,
+    keyPrefix: options.keyPrefix ?? "ts",
+    healthCheckMs: options.healthCheckMs ?? 400,
+    responseTimeoutMs: options.responseTimeoutMs ?? 3_000,
+    connectionWaitMs: options.connectionWaitMs ?? 5_000,
+    reconnectDelayMs: options.reconnectDelayMs ?? 50,
     outages: new OutageMonitor(() => performance.now()),
   };
   const servers =

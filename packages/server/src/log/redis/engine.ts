@@ -15,6 +15,7 @@ import {
   type LogNotification,
   type AppendOutcome,
 } from "../engine.ts";
+import { retry } from "../../util/retry.ts";
 import { isLogError, LogError } from "../errors.ts";
 import type { AppendResult } from "../log.ts";
 import { type RedisConnection, unavailable } from "./connection/connection.ts";
@@ -41,25 +42,25 @@ import {
 } from "./script-replies.ts";
 
 const MAX_REDIRECTS = 5;
-const MAX_REPEATS = 6;
+const MAX_ATTEMPTS = 6;
 
 export class RedisEngine implements LogEngine {
-  readonly #servers: RedisTopology;
-  readonly #prefix: string;
+  readonly #topology: RedisTopology;
+  readonly #keyPrefix: string;
   readonly #outages: OutageMonitor;
 
-  constructor(servers: RedisTopology, { prefix, outages }: TopologySettings) {
-    this.#servers = servers;
-    this.#prefix = prefix;
+  constructor(topology: RedisTopology, { keyPrefix, outages }: TopologySettings) {
+    this.#topology = topology;
+    this.#keyPrefix = keyPrefix;
     this.#outages = outages;
   }
 
   append(session: string, append: EngineAppend): Promise<AppendResult> {
     const { writer, epoch, lines } = append;
     const log = this.#log(session);
-    if (epoch === null || append.repeat) return this.#appendCarefully(session, append);
-    const command = (link: RedisConnection) => {
-      const head = formatHeadKey(epoch, link.replicationId, writer);
+    if (epoch === null || append.repeat) return this.#appendWithLookback(session, append);
+    const command = (connection: RedisConnection) => {
+      const head = formatHeadKey(epoch, connection.replicationId, writer);
       return ["EVALSHA", APPEND.sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
     };
     const answer = (reply: unknown): AppendResult | Promise<AppendResult> => {
@@ -67,15 +68,15 @@ export class RedisEngine implements LogEngine {
         return toAppendResult({ type: "added", last: parsePosition(reply) }, lines.length);
       }
       const head = String((reply as string[])[1]);
-      if (isExpiring(head)) return this.#appendCarefully(session, append);
+      if (isExpiring(head)) return this.#appendWithLookback(session, append);
       return toAppendResult(refusal(head, epoch), lines.length);
     };
-    return this.#run(log, command, answer);
+    return this.#execute(log, command, answer);
   }
 
-  async #appendCarefully(session: string, append: EngineAppend): Promise<AppendResult> {
+  async #appendWithLookback(session: string, append: EngineAppend): Promise<AppendResult> {
     const { writer, counter, lines, epoch, repeat, since } = append;
-    const reply = (await this.#evaluateOnce(session, APPEND_WITH_LOOKBACK, ({ replicationId }) => [
+    const reply = (await this.#evalOnce(session, APPEND_WITH_LOOKBACK, ({ replicationId }) => [
       epoch === null ? "" : formatHeadKey(epoch, replicationId, writer),
       replicationId,
       repeat ? writer : "",
@@ -88,7 +89,7 @@ export class RedisEngine implements LogEngine {
 
   async claim(session: string, claim: EngineClaim): Promise<AppendOutcome> {
     const { epoch, writer, line, floor, last, repeat } = claim;
-    const reply = (await this.#evaluateOnce(session, CLAIM, ({ replicationId }) => [
+    const reply = (await this.#evalOnce(session, CLAIM, ({ replicationId }) => [
       String(epoch),
       replicationId,
       writer,
@@ -97,16 +98,16 @@ export class RedisEngine implements LogEngine {
       repeat ? "1" : "",
       last === null ? "" : formatCursor(last),
     ])) as [string, string];
-    const [word, value] = reply;
-    if (word === "moved") return { type: "moved", last: parsePosition(value) };
-    if (word === "outbid") return { type: "outbid", epoch: Number(value) };
-    return { type: word === "found" ? "found" : "added", last: parsePosition(value) };
+    const [code, value] = reply;
+    if (code === "moved") return { type: "moved", last: parsePosition(value) };
+    if (code === "outbid") return { type: "outbid", epoch: Number(value) };
+    return { type: code === "found" ? "found" : "added", last: parsePosition(value) };
   }
 
   async range(session: string, from: Position, limit: number): Promise<EngineRange | null> {
     const log = this.#log(session);
     const start = formatCursor(from);
-    const [head, base, entries] = await this.#together(log, [
+    const [head, base, entries] = await this.#multi(log, [
       ["GET", `${log}:head`],
       ["GET", `${log}:base`],
       ["XRANGE", log, start, "+", "COUNT", String(limit)],
@@ -120,24 +121,24 @@ export class RedisEngine implements LogEngine {
   }
 
   async head(session: string): Promise<EngineHead | null> {
-    return parseHead(await this.#evaluate(session, HEAD, () => []));
+    return parseHead(await this.#eval(session, HEAD, () => []));
   }
 
   async trim(session: string, upTo: Position): Promise<boolean> {
     const next = formatCursor({ epoch: upTo.epoch, seq: upTo.seq + 1 });
-    return (await this.#evaluate(session, TRIM, () => [formatCursor(upTo), next])) === 1;
+    return (await this.#eval(session, TRIM, () => [formatCursor(upTo), next])) === 1;
   }
 
   async expire(session: string, archived: Position, afterMs: number): Promise<boolean> {
-    return (await this.#evaluate(session, EXPIRE, () => [formatCursor(archived), String(afterMs)])) === 1;
+    return (await this.#eval(session, EXPIRE, () => [formatCursor(archived), String(afterMs)])) === 1;
   }
 
   async remove(session: string): Promise<void> {
-    await this.#evaluate(session, REMOVE, () => []);
+    await this.#eval(session, REMOVE, () => []);
   }
 
-  subscribe(session: string, listener: (news: LogNotification) => void): Promise<() => void> {
-    return this.#servers.subscribe(this.#log(session), listener);
+  subscribe(session: string, listener: (notification: LogNotification) => void): Promise<() => void> {
+    return this.#topology.subscribe(this.#log(session), listener);
   }
 
   onOutage(listener: (error: LogError) => void): () => void {
@@ -145,115 +146,117 @@ export class RedisEngine implements LogEngine {
   }
 
   close(): Promise<void> {
-    return this.#servers.close();
+    return this.#topology.close();
   }
 
   /** The hash tag keeps the keys of a session on one server. */
   #log(session: string): string {
-    return `${this.#prefix}:{${session}}`;
+    return `${this.#keyPrefix}:{${session}}`;
   }
 
-  #evaluate(
+  #eval(
     session: string,
     script: Script,
-    args: (link: RedisConnection) => readonly string[],
+    args: (connection: RedisConnection) => readonly string[],
   ): Promise<unknown> {
-    return this.#repeated(() => this.#evaluateOnce(session, script, args));
+    return this.#retry(() => this.#evalOnce(session, script, args));
   }
 
-  #evaluateOnce(
+  #evalOnce(
     session: string,
     script: Script,
-    args: (link: RedisConnection) => readonly string[],
+    args: (connection: RedisConnection) => readonly string[],
   ): Promise<unknown> {
     const log = this.#log(session);
-    const command = (link: RedisConnection) => [
+    const command = (connection: RedisConnection) => [
       "EVALSHA",
       script.sha,
       "3",
       log,
       `${log}:head`,
       `${log}:base`,
-      ...args(link),
+      ...args(connection),
     ];
-    return this.#run(log, command, (reply) => reply);
+    return this.#execute(log, command, (reply) => reply);
   }
 
   /** The usual path of an append: every further `await` would be one more turn of the queue of promises. */
-  #run<T>(
+  #execute<T>(
     key: string,
-    command: (link: RedisConnection) => readonly string[],
+    command: (connection: RedisConnection) => readonly string[],
     read: (reply: unknown) => T | Promise<T>,
   ): Promise<T> {
-    const { link } = this.#servers.nodeFor(key);
+    const { connection } = this.#topology.nodeFor(key);
     const send = (to: RedisConnection) => to.send(command(to));
-    if (link === null) return this.#redirected(key, send).then(read);
-    return send(link).then(read, (error: unknown) => this.#redirected(key, send, error, link).then(read));
+    if (connection === null) return this.#followRedirects(key, send).then(read);
+    return send(connection).then(read, (error: unknown) =>
+      this.#followRedirects(key, send, error, connection).then(read),
+    );
   }
 
-  async #together(key: string, commands: readonly (readonly string[])[]): Promise<unknown[]> {
-    return (await this.#repeated(() => this.#redirected(key, (link) => link.multi(commands)))) as unknown[];
+  async #multi(key: string, commands: readonly (readonly string[])[]): Promise<unknown[]> {
+    return (await this.#retry(() =>
+      this.#followRedirects(key, (connection) => connection.multi(commands)),
+    )) as unknown[];
   }
 
   /** Sends once, and again only where an error reply says that it did not happen and where to go instead. */
-  async #redirected(
+  async #followRedirects(
     key: string,
-    send: (link: RedisConnection) => Promise<unknown>,
+    send: (connection: RedisConnection) => Promise<unknown>,
     failure: unknown = null,
-    failedLink: RedisConnection | null = null,
+    failedOver: RedisConnection | null = null,
   ): Promise<unknown> {
     let error = failure;
-    let last = failedLink;
+    let last = failedOver;
     for (let tries = 0; tries <= MAX_REDIRECTS; tries++) {
       try {
         if (error === null) {
-          last = await this.#servers.nodeFor(key).linked();
+          last = await this.#topology.nodeFor(key).waitForConnection();
           return await send(last);
         }
-        const [word = "", , address = ""] = error instanceof ErrorReply ? error.message.split(" ") : [];
-        if (word === "MOVED") await this.#servers.refresh();
-        else if (word === "ASK") return await this.#ask(address, send);
-        else if (word === "NOSCRIPT") await loadScripts(last);
+        const [code = "", , address = ""] = error instanceof ErrorReply ? error.message.split(" ") : [];
+        if (code === "MOVED") await this.#topology.refresh(last);
+        else if (code === "ASK") return await this.#ask(address, send);
+        else if (code === "NOSCRIPT") await loadScripts(last);
         else break;
         error = null;
       } catch (caught) {
         error = caught;
       }
     }
-    throw this.#refused(error, last);
+    throw this.#toLogError(error, last);
   }
 
   /** The slot is on its way to another server: ask there, once. */
-  async #ask(address: string, send: (link: RedisConnection) => Promise<unknown>): Promise<unknown> {
-    const link = await this.#servers.nodeAt(address).linked();
-    const [, reply] = await Promise.all([link.send(["ASKING"]), send(link)]);
+  async #ask(address: string, send: (connection: RedisConnection) => Promise<unknown>): Promise<unknown> {
+    const connection = await this.#topology.nodeAt(address).waitForConnection();
+    const [, reply] = await Promise.all([connection.send(["ASKING"]), send(connection)]);
     return reply;
   }
 
   /** Not where no server was ever reached: who asks is told soon that the address is wrong. */
-  async #repeated<T>(work: () => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await work();
-      } catch (error) {
-        const isLast = tries === MAX_REPEATS || !this.#outages.isReached;
-        if (isLast || !isLogError(error, "UNAVAILABLE")) throw error;
-      }
-    }
+  #retry<T>(work: () => Promise<T>): Promise<T> {
+    return retry(work, {
+      isRetryable: (error) => this.#outages.hasConnected && isLogError(error, "UNAVAILABLE"),
+      maxAttempts: MAX_ATTEMPTS,
+      // Each attempt already waits for a connection.
+      initialDelayMs: 0,
+    });
   }
 
-  #refused(error: unknown, link: RedisConnection | null): LogError {
+  #toLogError(error: unknown, connection: RedisConnection | null): LogError {
     if (!(error instanceof ErrorReply)) return unavailable(error);
-    const [word = ""] = error.message.split(" ");
+    const [code = ""] = error.message.split(" ");
     // No longer a primary: whatever we knew about it is out of date.
-    if (word === "READONLY") link?.destroy();
-    return new LogError("UNAVAILABLE", { detail: `Redis refused (${word})`, cause: error });
+    if (code === "READONLY") connection?.destroy();
+    return new LogError("UNAVAILABLE", { detail: `Redis refused (${code})`, cause: error });
   }
 }
 
-function readOutcome([word, value]: [string, string], epoch: number | null): AppendOutcome {
-  if (word === "added" || word === "found") return { type: word, last: parsePosition(value) };
-  return word === "unsure" ? { type: "unsure" } : refusal(value, epoch);
+function readOutcome([code, value]: [string, string], epoch: number | null): AppendOutcome {
+  if (code === "added" || code === "found") return { type: code, last: parsePosition(value) };
+  return code === "unsure" ? { type: "unsure" } : refusal(value, epoch);
 }
 
 function refusal(head: string, epoch: number | null): AppendOutcome {
@@ -266,6 +269,6 @@ function refusal(head: string, epoch: number | null): AppendOutcome {
   };
 }
 
-async function loadScripts(link: RedisConnection | null): Promise<void> {
-  for (const { source } of SCRIPTS) await link?.send(["SCRIPT", "LOAD", source]);
+async function loadScripts(connection: RedisConnection | null): Promise<void> {
+  for (const { source } of SCRIPTS) await connection?.send(["SCRIPT", "LOAD", source]);
 }

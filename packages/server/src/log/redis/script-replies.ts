@@ -46,18 +46,18 @@ export function parseEntries(reply: unknown): LogEntry[] {
 
 export interface HeadKey {
   readonly epoch: number;
-  readonly timeline: string;
+  readonly replicationId: string;
   readonly writer: string;
 }
 
-export function formatHeadKey(epoch: number, timeline: string, writer: string): string {
-  return `${epoch} ${timeline} ${writer}`;
+export function formatHeadKey(epoch: number, replicationId: string, writer: string): string {
+  return `${epoch} ${replicationId} ${writer}`;
 }
 
 export function parseHeadKey(text: string): HeadKey | null {
-  const [epoch, timeline, writer] = text.split(" ");
-  if (epoch === undefined || timeline === undefined || writer === undefined) return null;
-  return { epoch: Number(epoch), timeline, writer };
+  const [epoch, replicationId, writer] = text.split(" ");
+  if (epoch === undefined || replicationId === undefined || writer === undefined) return null;
+  return { epoch: Number(epoch), replicationId, writer };
 }
 
 /** An expiring log says so in its head, so that the usual append is refused and the careful one keeps the log. */

@@ -6,6 +6,7 @@
  * The first refusal ends it: every later call fails with the same error, and nothing is written any more.
  */
 import type { EventDraft, Position } from "@turnstream/protocol";
+import { retry } from "../../util/retry.ts";
 import { isLogError } from "../errors.ts";
 import type { AppendBatch, Log } from "../log.ts";
 import { type BlobSink, splitOversized } from "./oversize.ts";
@@ -149,16 +150,8 @@ export class Writer {
     );
   }
 
-  async #persist(work: () => Promise<void>, mayPass: (error: unknown) => boolean): Promise<void> {
+  async #persist(work: () => Promise<void>, isRetryable: (error: unknown) => boolean): Promise<void> {
     const { retryTimeoutMs, retryMs } = this.#options;
-    const started = performance.now();
-    while (true) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!mayPass(error) || performance.now() - started > retryTimeoutMs) throw error;
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
-      }
-    }
+    await retry(work, { isRetryable, timeoutMs: retryTimeoutMs, initialDelayMs: retryMs });
   }
 }

@@ -19,7 +19,7 @@ import { toModelTools } from "./pinned-agent.ts";
 import { type RunContext, createStepWriter } from "../attempt/run-context.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
 import type { StepWriter } from "../events/step-writer.ts";
-import { interruptibleSleep } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 
 /** @param prompt made only when the model has to be asked */
 export async function runModelStep(
@@ -130,5 +130,5 @@ async function waitForRetry(
   await pen.write({ type: "thinking.delta", ...place, text });
   await pen.write({ type: "thinking.end", ...place });
   writer.includeBlock(place.block);
-  await interruptibleSleep(delayMs, signal);
+  await sleep(delayMs, { signal });
 }

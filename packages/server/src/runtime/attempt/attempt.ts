@@ -4,7 +4,7 @@
  */
 import type { Json, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
-import type { RunningTurn } from "../../store/ports/running.ts";
+import type { NewJournalEntry, RunningTurn } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { Archiver } from "./archiver.ts";
@@ -12,7 +12,7 @@ import { type JournalKey, type UsageRecord, usageKey } from "./journal-entries.t
 import type { RuntimeContext } from "./context.ts";
 import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { TurnWriter } from "../events/turn-writer.ts";
-import { patiently } from "../patiently.ts";
+import { retryStore } from "../retry-store.ts";
 import { ReferenceIdAllocator } from "./reference-pool.ts";
 import { UsageTracker } from "./usage.ts";
 
@@ -131,7 +131,7 @@ export class TurnAttempt {
     this.requireLease();
     const { store } = this.parts;
     const entry = this.#entry(key, value as Json, kept);
-    await patiently(this.parts, async () => {
+    await retryStore(this.parts, async () => {
       if (also === undefined) return store.journal.write(this.ref, entry);
       return store.transaction(async (tx) => {
         await tx.journal.write(this.ref, entry);
@@ -170,7 +170,7 @@ export class TurnAttempt {
     await this.#archiver.archive(commit, told);
   }
 
-  #entry(key: string, value: Json, kept: boolean) {
-    return { turn: this.row.turn, key, value, epoch: this.epoch, kept };
+  #entry(key: string, value: Json, isRetained: boolean): NewJournalEntry {
+    return { turn: this.row.turn, key, value, epoch: this.epoch, isRetained };
   }
 }

@@ -36,7 +36,8 @@ export interface KnowledgeOptions {
 /** The search by words, on the store: for combining it with another. */
 export function fullTextSearch(store: Pick<Store, "knowledge">): KnowledgeSearch {
   return {
-    search: ({ tenant, bases, words, limit }) => store.knowledge.search(tenant, bases, { words, limit }),
+    search: ({ tenant, bases, words, limit }) =>
+      store.knowledge.search(tenant, bases, { text: words, limit }),
   };
 }
 

@@ -32,7 +32,7 @@ export async function turnFiles({ parts, ref, row }: TurnAttempt): Promise<Files
     before = page.at(-1)?.start;
     if (page.length < PAGE) break;
   }
-  const kept = files.length === 0 || chain.length === 0 ? [] : await store.journal.kept(ref, chain);
+  const kept = files.length === 0 || chain.length === 0 ? [] : await store.journal.retained(ref, chain);
   const facts = new Map(kept.map(({ key, value }) => [key, value as unknown as FileRecord]));
   const known = files.flatMap((_, n) => {
     const fact = facts.get(fileKey(n));

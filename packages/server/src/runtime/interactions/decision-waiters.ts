@@ -1,5 +1,5 @@
 /** Who waits for a person in this process, by session, so that a decision finds them at once. Never asks the store. */
-import { interruptibleSleep } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 
 export class DecisionWaiters {
   readonly #waiting = new Map<string, Set<Waiter>>();
@@ -42,11 +42,12 @@ class Waiter {
   /** Fulfilled when somebody has decided something since the last look, or after a while; throws the signal's reason. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#isWoken) return;
-    await interruptibleSleep(ms, signal, (go) => {
-      this.#go = go;
+    const registerWake = (wake: () => void) => {
+      this.#go = wake;
       return () => {
         this.#go = null;
       };
-    });
+    };
+    await sleep(ms, { signal, registerWake });
   }
 }

@@ -78,7 +78,7 @@ export async function readPriorTurns(
       limit: PAGE,
       ...(start === undefined ? {} : { before: start }),
     });
-    const kept = await store.journal.kept(
+    const kept = await store.journal.retained(
       ref,
       page.map(({ id }) => id),
     );
@@ -115,7 +115,7 @@ export async function readPriorTurns(
 }
 
 /** The main run may go on citing what it was given; ids of all runs are taken. */
-function citedOf(turn: Turn, kept: Awaited<ReturnType<Store["journal"]["kept"]>>): Cited {
+function citedOf(turn: Turn, kept: Awaited<ReturnType<Store["journal"]["retained"]>>): Cited {
   const main = mainRun(turn)?.id;
   const own = listBlocks(turn).flatMap((block) =>
     block.kind === "tool_call" && block.run === main ? [callKey(block.call)] : [],

@@ -14,7 +14,7 @@ import { plainText } from "../../session/history/model-content.ts";
 import type { CitableItem, ArtifactInput, ImageInput, ResultBlock, ToolOutput } from "../define/tool.ts";
 import type { ResultPart } from "../attempt/journal-entries.ts";
 import { type LargeImage, parseArtifact, parseImage } from "../define/media-input.ts";
-import { patiently } from "../patiently.ts";
+import { retryStore } from "../retry-store.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
@@ -120,7 +120,7 @@ export class BlobUploader {
     const { parts, ref } = attempt;
     const id = `${this.#prefix}.${this.#count++}`;
     const named = name === undefined ? {} : { name };
-    await patiently(parts, () => parts.store.blobs.put(ref, { id, mediaType, ...named, body }));
+    await retryStore(parts, () => parts.store.blobs.put(ref, { id, mediaType, ...named, body }));
     return { blob: id, size: body.byteLength, media_type: mediaType };
   }
 }

@@ -2,7 +2,7 @@
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { TurnRef } from "../attempt/job-id.ts";
 import { StopRequested } from "../attempt/outcomes.ts";
-import { interruptibleSleep } from "../../util/sleep.ts";
+import { sleep } from "../../util/sleep.ts";
 
 export class ActiveTurns {
   readonly #attempts = new Map<string, TurnAttempt>();
@@ -33,12 +33,13 @@ export class ActiveTurns {
 
   /** Waits before the next attempt, which begins at once when somebody stops the turn: it will then end it. */
   pause({ session, turn }: TurnRef, ms: number, signal: AbortSignal): Promise<void> {
-    return interruptibleSleep(ms, signal, (wake) => {
+    const registerWake = (wake: () => void) => {
       const paused = { turn, wake };
       this.#pauses.set(session, paused);
       return () => {
         if (this.#pauses.get(session) === paused) this.#pauses.delete(session);
       };
-    });
+    };
+    return sleep(ms, { signal, registerWake });
   }
 }

@@ -10,7 +10,7 @@ import { withdrawPending } from "../interactions/withdraw.ts";
 
 export async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void> {
   const { parts, pen, row, ref, spending } = attempt;
-  const durationMs = Math.max(0, parts.env.now() - row.begunAt);
+  const durationMs = Math.max(0, parts.env.now() - row.startedAt);
   const facts = {
     usage: spending.total,
     durationMs,

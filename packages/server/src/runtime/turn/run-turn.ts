@@ -33,11 +33,11 @@ import { pinAgent } from "../agent-loop/pinned-agent.ts";
 import { runAgent } from "../agent-loop/run-agent.ts";
 import { mainRunContext } from "../attempt/run-context.ts";
 import { generateTitle } from "./title.ts";
-import { interruptibleSleep } from "../../util/sleep.ts";
+import { backoffDelay } from "../../util/retry.ts";
+import { sleep } from "../../util/sleep.ts";
 import type { ActiveTurns } from "./active-turns.ts";
 
-const FIRST_RETRY_MS = 100;
-const LONGEST_RETRY_MS = 10_000;
+const BACKOFF = { initialDelayMs: 100, maxDelayMs: 10_000 };
 /** How long a turn that is done waits for its title. */
 const TITLE_MS = 3_000;
 
@@ -89,7 +89,7 @@ async function forgive(parts: RuntimeContext, row: RunningTurn): Promise<void> {
 /** At once, where only what was told has to be told anew; but what keeps it from being kept may last. */
 function retryAfter(failures: number, isExpected: boolean): number {
   if (isExpected && failures === 0) return 0;
-  return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (isExpected ? failures - 1 : failures));
+  return backoffDelay(isExpected ? failures : failures + 1, BACKOFF, Math.random());
 }
 
 /** What the outside does to us, and is no mistake in the program. */
@@ -214,7 +214,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
     throw new Error(`the turn was begun ${row.attemptsWithoutProgress} times without getting any further`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
   const now = parts.env.now();
-  const left = agent.limits.timeoutMs - (now - row.begunAt) + waitedMs(turn, now);
+  const left = agent.limits.timeoutMs - (now - row.startedAt) + waitedMs(turn, now);
   const limit = `${Math.round(agent.limits.timeoutMs / 1000)} seconds`;
   if (left <= 0) throw new LimitReached(limit);
   attempt.setDeadline(left, () => new LimitReached(limit));
@@ -226,7 +226,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
     const prompt = await buildPrompt(scope);
     if (agent.body === null) await runAgent(scope, prompt);
     else await runStreamAgent(scope, agent.body, prompt);
-    await Promise.race([title, interruptibleSleep(TITLE_MS, attempt.signal)]);
+    await Promise.race([title, sleep(TITLE_MS, { signal: attempt.signal })]);
   } finally {
     attempt.stopClock();
   }

@@ -2,11 +2,10 @@
  * Keeps a worker going in this process: when its lease is lost, because the database was away or the process was frozen
  * for too long, it begins anew under a new name. What it had is with others by then, or comes back to it by recovery.
  */
-import { setTimeout as sleep } from "node:timers/promises";
+import { retry } from "../../util/retry.ts";
 import { createWorker, type Worker, type WorkerOptions } from "./worker.ts";
 
-const FIRST_MS = 200;
-const LONGEST_MS = 5_000;
+const BACKOFF = { initialDelayMs: 200, maxDelayMs: 5_000 };
 
 export interface SupervisedWorker {
   /** The worker of the moment; null between two. */
@@ -33,15 +32,18 @@ export async function startWorker(options: WorkerOptions): Promise<SupervisedWor
     const before = current;
     current = null;
     await before?.shutdown().catch((error: unknown) => options.onError?.(error, "leaving a lost worker"));
-    for (let delayMs = FIRST_MS; !stopped.signal.aborted; delayMs = Math.min(LONGEST_MS, delayMs * 2)) {
+    const { signal } = stopped;
+    const attempt = async (): Promise<void> => {
+      if (signal.aborted) return;
       try {
         current = await start();
-        return;
       } catch (error) {
         options.onError?.(error, "starting the worker again");
-        await sleep(delayMs, undefined, { signal: stopped.signal }).catch(() => {});
+        throw error;
       }
-    }
+    };
+    // It fails only once it was stopped, and every error was reported.
+    await retry(attempt, { ...BACKOFF, isRetryable: () => true, signal }).catch(() => {});
   }
 
   current = await start();

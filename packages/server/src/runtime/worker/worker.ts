@@ -11,6 +11,7 @@ import { relayOutbox } from "../../session/archive/relay-outbox.ts";
 import type { Signals } from "../../signals/signals.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
+import { sleep } from "../../util/sleep.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
 import type { Agent } from "../define/agent.ts";
@@ -213,7 +214,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       // A database that is down would hold it up for ever, and what runs is handed over already.
       await Promise.race([
         Promise.all([begun, engine.close(), parts.sources.close()]),
-        new Promise((resolve) => setTimeout(resolve, CLOSING_MS).unref()),
+        sleep(CLOSING_MS, { unref: true }),
       ]);
     },
   };

@@ -92,7 +92,7 @@ async function bring({ store, log }: Backend, row: OutboxRow): Promise<Cursor | 
   let { since } = row;
   for (let looks = 0; looks < MAX_LOOKS; looks++) {
     try {
-      const batch = { writer: `${PREFIX}${key}`, counter: 0, events: [draft], repeat: true, since };
+      const batch = { writer: `${PREFIX}${key}`, counter: 0, events: [draft], isRetry: true, since };
       const { epoch, last } = await log.append(session, batch);
       return `${epoch}-${last}`;
     } catch (error) {

@@ -21,7 +21,7 @@ export async function readTurnResult(
   const turn = await readTurn(parts, ref, id);
   const run = task === undefined ? turn && mainRun(turn) : turn?.runs.findLast(({ call }) => call === task);
   if (turn === null || run === undefined || run === null) return null;
-  const kept = await parts.store.journal.kept(ref, [id]);
+  const kept = await parts.store.journal.retained(ref, [id]);
   const facts = new Map(kept.map(({ key, value }) => [key, value as unknown as ModelContent]));
   return taskEndState(turn, run, (call) => {
     const fact = facts.get(`${CALL_PREFIX}${call}`);

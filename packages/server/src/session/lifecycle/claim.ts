@@ -7,6 +7,7 @@ import { isLogError, LogError } from "../../log/errors.ts";
 import type { Claim } from "../../log/log.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../store/refs.ts";
+import { retry } from "../../util/retry.ts";
 import type { Backend } from "../backend.ts";
 
 export interface ClaimRequest {
@@ -36,8 +37,8 @@ export interface Claimed {
   readonly cursor: Cursor;
 }
 
-const PATIENCE_MS = 20_000;
-const RETRY_MS = 50;
+const TIMEOUT_MS = 20_000;
+const RETRY_DELAY_MS = 50;
 /** How often others may write between reading and claiming. After that it is claimed all the same. */
 const MAX_MOVES = 20;
 
@@ -45,7 +46,7 @@ const MAX_MOVES = 20;
 export async function claimSession(parts: Backend, ref: SessionRef, request: ClaimRequest): Promise<Claimed> {
   const { store, log } = parts;
   const { by, reason } = request;
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   let { ifEpoch } = request;
   while (true) {
     const seen = (await log.head(ref.session))?.epoch ?? 0;
@@ -105,17 +106,21 @@ async function claimLog(
   claim: Claim,
   deadline: number,
 ): Promise<number | null> {
-  for (let repeat = false; ; repeat = true) {
+  const attemptClaim = async (attempt: number): Promise<number | null> => {
+    const isRetry = attempt > 1;
     try {
-      return (await log.claim(session, { ...claim, isRetry: repeat })).last;
+      return (await log.claim(session, { ...claim, isRetry })).last;
     } catch (error) {
-      const isOurs = isLogError(error, "OUTBID") && repeat && (error.epoch ?? 0) <= claim.epoch;
-      if (performance.now() > deadline) throw error;
-      if (isOurs) return null;
-      if (!isLogError(error, "UNAVAILABLE")) throw error;
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      const isOurs = isLogError(error, "OUTBID") && isRetry && (error.epoch ?? 0) <= claim.epoch;
+      if (isOurs && performance.now() <= deadline) return null;
+      throw error;
     }
-  }
+  };
+  return retry(attemptClaim, {
+    isRetryable: (error) => isLogError(error, "UNAVAILABLE"),
+    timeoutMs: deadline - performance.now(),
+    initialDelayMs: RETRY_DELAY_MS,
+  });
 }
 
 /** Between the epoch and the claim, the session may have been erased or taken over, and the log have lost entries. */

@@ -116,7 +116,7 @@ export function memoryIdempotency(tables: MemoryTables, env: Env): Idempotency {
           requireSession(rows, { tenant: actor.tenant, session: request.session });
         const now = env.now();
         const there = rows.get(REQUESTS, actor.tenant, requestKey(actor, request));
-        const row = there === undefined || there.begunAt < now - RESPONSE_RETENTION_MS ? undefined : there;
+        const row = there === undefined || there.startedAt < now - RESPONSE_RETENTION_MS ? undefined : there;
         if (row !== undefined) {
           const body = row.body === null ? null : (JSON.parse(row.body) as Json);
           const isClaimed = row.claim !== null && row.claimedUntil > now;
@@ -125,45 +125,45 @@ export function memoryIdempotency(tables: MemoryTables, env: Env): Idempotency {
         }
         const claim = env.id();
         const claimedUntil = now + REQUEST_LEASE_MS;
-        const begun = { ...(row ?? newRow(actor, request, env.id(), now)), claim, claimedUntil };
-        putRequest(rows, begun);
-        return { state: "yours", claim, id: begun.id };
+        const started = { ...(row ?? newRow(actor, request, env.id(), now)), claim, claimedUntil };
+        putRequest(rows, started);
+        return { state: "yours", claim, id: started.id };
       }),
     finish: (actor, request, claim, answer) =>
       tables.run((rows) => {
         const body = checkAnswer(answer);
         const { status, session } = answer;
         if (session !== undefined) requireSession(rows, { tenant: actor.tenant, session });
-        const row = held(rows, actor, request, claim);
+        const row = findClaimed(rows, actor, request, claim);
         if (row === undefined) return false;
         putRequest(rows, { ...row, status, body, claim: null, session: session ?? row.session });
         return true;
       }),
     release: (actor, request, claim) =>
       tables.run((rows) => {
-        const row = held(rows, actor, request, claim);
+        const row = findClaimed(rows, actor, request, claim);
         if (row !== undefined) putRequest(rows, { ...row, claim: null });
       }),
     sweep: (limit) =>
       tables.run((rows) => {
         const before = env.now() - RESPONSE_RETENTION_MS;
-        const old = rows.all(REQUESTS).filter((row) => row.begunAt < before);
+        const old = rows.all(REQUESTS).filter((row) => row.startedAt < before);
         return removeRequests(rows, old.slice(0, checkLimit(limit, MAX_BATCH)));
       }),
   };
 }
 
 /** The row, as long as the claim is the one that counts. */
-function held(rows: Rows, actor: Actor, request: RequestKey, claim: string): RequestRow | undefined {
+function findClaimed(rows: Rows, actor: Actor, request: RequestKey, claim: string): RequestRow | undefined {
   const row = rows.get(REQUESTS, actor.tenant, requestKey(actor, request));
   return row?.claim === claim ? row : undefined;
 }
 
-function newRow(actor: Actor, request: IdempotentRequest, id: string, begunAt: number): RequestRow {
+function newRow(actor: Actor, request: IdempotentRequest, id: string, startedAt: number): RequestRow {
   const { tenant, user } = actor;
   const { route, key, digest, session = null } = request;
   const none = { claim: null, claimedUntil: 0, status: null, body: null };
-  return { tenant, user, route, key, digest, id, session, begunAt, ...none };
+  return { tenant, user, route, key, digest, id, session, startedAt, ...none };
 }
 
 /** Shares in memory. */
@@ -237,9 +237,9 @@ export function memoryTickets(tables: MemoryTables, env: Env): Tickets {
       tables.run((rows) => {
         const before = env.now() - TICKET_GRACE_MS;
         const old = rows.all(TICKETS).filter((row) => row.expiresAt < before);
-        const gone = old.slice(0, checkLimit(limit, MAX_BATCH));
-        for (const { tenant, id } of gone) rows.remove(TICKETS, tenant, id);
-        return gone.length;
+        const expired = old.slice(0, checkLimit(limit, MAX_BATCH));
+        for (const { tenant, id } of expired) rows.remove(TICKETS, tenant, id);
+        return expired.length;
       }),
   };
 }

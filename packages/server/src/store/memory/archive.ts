@@ -170,7 +170,9 @@ export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
     delivered: async (ref, key, cursor) => {
       checkCursor(cursor, "cursor");
       return tables.run((rows) => {
-        const row = outboxOf(rows, ref).find((one) => one.key === key && isUndelivered(one));
+        const row = outboxOf(rows, ref).find(
+          (candidate) => candidate.key === key && isUndelivered(candidate),
+        );
         if (row !== undefined) changeOutboxRow(rows, row, { deliveredAt: env.now(), cursor });
         return row !== undefined;
       });
@@ -238,7 +240,7 @@ export function memoryTurns(tables: MemoryTables): Turns {
   return {
     get: (ref, id) =>
       tables.run((rows) => {
-        const row = turnsOf(rows, ref).find((one) => one.id === id);
+        const row = turnsOf(rows, ref).find((candidate) => candidate.id === id);
         return row === undefined ? null : recordOf(row);
       }),
     list: (ref, { limit, before }) =>

@@ -1,14 +1,15 @@
 /** The audit in memory: the same chain, as long as the process lives. It outlives its tenant, as in PostgreSQL. */
 import type { Env } from "../../util/env.ts";
-import { type Audit, MAX_USAGE, type UsageDay, type UsageLedger } from "../ports/audit.ts";
-import { checkCount, checkDuration } from "../rules/arguments.ts";
 import {
+  type Audit,
   type AuditHead,
   type AuditRow,
-  checkAuditEntry,
-  nextAuditRow,
-  EMPTY_AUDIT_HEAD,
-} from "../rules/audit.ts";
+  MAX_USAGE,
+  type UsageDay,
+  type UsageLedger,
+} from "../ports/audit.ts";
+import { checkCount, checkDuration } from "../rules/arguments.ts";
+import { checkAuditEntry, nextAuditRow, EMPTY_AUDIT_HEAD } from "../rules/audit.ts";
 import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
 import { compareText } from "./session-rows.ts";
 import { type MemoryTables, table } from "./tables.ts";

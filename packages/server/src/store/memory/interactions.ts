@@ -62,16 +62,16 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
         return { created: false, interaction: there };
       }),
 
-    change: (ref, wish) =>
+    change: (ref, transition) =>
       tables.run((rows) => {
-        checkTransition(wish);
-        const current = findInteraction(rows, ref, wish.id);
+        checkTransition(transition);
+        const current = findInteraction(rows, ref, transition.id);
         if (current === undefined) throw new StoreError("NOT_FOUND", "interaction");
-        if (isOrderDriven(current.kind, wish.to, isOrdered(rows, ref.session, wish.id))) {
+        if (isOrderDriven(current.kind, transition.to, isOrdered(rows, ref.session, transition.id))) {
           throw new StoreError("INVALID", "interaction of a payment (move its order)");
         }
         const at = env.now();
-        const error = transitionError(current, wish, at);
+        const error = transitionError(current, transition, at);
         if (error !== null) {
           return {
             applied: false,
@@ -81,10 +81,10 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
             at,
           };
         }
-        const { by = null, reason = null } = wish;
-        const body = copyJson(wish.body ?? null);
-        const won = putChange(rows, current, { status: wish.to, by, reason, body, at });
-        return { applied: true, version: won.change.version, ...won };
+        const { by = null, reason = null } = transition;
+        const body = copyJson(transition.body ?? null);
+        const changed = putChange(rows, current, { status: transition.to, by, reason, body, at });
+        return { applied: true, version: changed.change.version, ...changed };
       }),
 
     get: (ref, id) => tables.run((rows) => findInteraction(rows, ref, id) ?? null),
@@ -167,7 +167,9 @@ export function memoryAllowances(tables: MemoryTables, env: Env): Allowances {
       }),
     find: (ref, agent, tool) =>
       tables.run((rows) => {
-        const row = ofTenant(rows, ref).find((one) => one.agent === agent && one.tool === tool);
+        const row = ofTenant(rows, ref).find(
+          (candidate) => candidate.agent === agent && candidate.tool === tool,
+        );
         return row === undefined ? null : allowanceOf(row);
       }),
     list: (ref) =>

@@ -106,7 +106,7 @@ export function memoryKnowledge(tables: MemoryTables, env: Env): Knowledge {
           .toSorted((a, b) => b.coarse - a.coarse || compareText(a.row.id, b.row.id) || a.chunk.n - b.chunk.n)
           .slice(0, CANDIDATES)
           .map(({ row, chunk }) => foundOf(row, chunk));
-        return hitsOf(found, weighed, query.words, limit);
+        return hitsOf(found, weighed, query.text, limit);
       }),
     lines: (tenant, base, id, range) =>
       tables.run((rows) => {
@@ -118,8 +118,8 @@ export function memoryKnowledge(tables: MemoryTables, env: Env): Knowledge {
   };
 }
 
-function has(term: Term, { words }: Chunk): boolean {
-  return words.some((word) => matches(term, word));
+function has(term: Term, { tokens }: Chunk): boolean {
+  return tokens.some((token) => matches(term, token));
 }
 
 function objectsOf(rows: Rows, tenant: string, bases: readonly string[]): ObjectRow[] {
@@ -130,7 +130,7 @@ function objectOf({ chunks: _, metadata, ...object }: ObjectRow): KnowledgeObjec
   return { ...object, metadata: JSON.parse(metadata) as Json };
 }
 
-function foundOf({ base, id, title, url }: ObjectRow, { words: _, ...chunk }: Chunk): FoundChunk {
+function foundOf({ base, id, title, url }: ObjectRow, { tokens: _, ...chunk }: Chunk): FoundChunk {
   return { base, object: id, title, url, ...chunk };
 }
 

@@ -11,7 +11,7 @@ export interface RequestRow extends Actor, RequestKey {
   readonly status: number | null;
   readonly body: string | null;
   readonly session: string | null;
-  readonly begunAt: number;
+  readonly startedAt: number;
 }
 
 export const REQUESTS = table<RequestRow>("idempotency_keys", "tenant");
@@ -30,9 +30,9 @@ export function deleteRequestsOfSession(rows: Rows, session: string): void {
   );
 }
 
-export function removeRequests(rows: Rows, gone: readonly RequestRow[]): number {
-  for (const row of gone) rows.remove(REQUESTS, row.tenant, requestKey(row, row));
-  return gone.length;
+export function removeRequests(rows: Rows, removed: readonly RequestRow[]): number {
+  for (const row of removed) rows.remove(REQUESTS, row.tenant, requestKey(row, row));
+  return removed.length;
 }
 
 export function putRequest(rows: Rows, row: RequestRow): void {

@@ -17,7 +17,7 @@ import type { SessionRef } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import {
   checkJournalEntry,
-  checkKeptTurns,
+  checkRetainedTurns,
   checkNewTurn,
   checkOptions,
   checkStop,
@@ -54,7 +54,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
           session,
           ...checked,
           ...taken,
-          begunAt: env.now(),
+          startedAt: env.now(),
           ...unattempted,
           stop: null,
         };
@@ -70,10 +70,10 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         const row = running(rows, ref);
         if (row?.turn !== turn) return null;
         const journaled = newestEntry(rows, ref, turn);
-        const fruitless = journaled > row.journaled ? 1 : row.attemptsWithoutProgress + 1;
+        const attemptsWithoutProgress = journaled > row.journaled ? 1 : row.attemptsWithoutProgress + 1;
         return turnOf(
           rows,
-          put(rows, { ...row, attempts: row.attempts + 1, attemptsWithoutProgress: fruitless, journaled }),
+          put(rows, { ...row, attempts: row.attempts + 1, attemptsWithoutProgress, journaled }),
         );
       }),
     forgive: (ref, { turn, attempts }) =>
@@ -98,8 +98,8 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
         return rows
           .all(RUNNING)
-          .filter(({ attempts, begunAt }) => attempts === 0 && begunAt <= before)
-          .toSorted((a, b) => a.begunAt - b.begunAt)
+          .filter(({ attempts, startedAt }) => attempts === 0 && startedAt <= before)
+          .toSorted((a, b) => a.startedAt - b.startedAt)
           .slice(0, checkLimit(limit, MAX_BATCH))
           .map((row) => turnOf(rows, row));
       }),
@@ -161,7 +161,7 @@ interface JournalRow {
   readonly n: number;
   /** As JSON. */
   readonly value: string;
-  readonly kept: boolean;
+  readonly isRetained: boolean;
 }
 
 const JOURNAL = table<JournalRow>("turn_journal", "session");
@@ -171,12 +171,12 @@ export function memoryJournal(tables: MemoryTables): Journal {
     write: (ref, entry) =>
       tables.run((rows) => {
         const value = checkJournalEntry(entry);
-        const { turn, key, epoch, kept = false } = entry;
+        const { turn, key, epoch, isRetained = false } = entry;
         if (requireSession(rows, ref).epoch > epoch)
           throw new StoreError("FENCED", `session ${ref.session}, epoch ${epoch}`);
         if (rows.get(JOURNAL, ref.session, rowKey(entry)) !== undefined) return "already";
         const n = rows.next("turn_journal");
-        rows.put(JOURNAL, ref.session, rowKey(entry), { turn, key, n, value, kept });
+        rows.put(JOURNAL, ref.session, rowKey(entry), { turn, key, n, value, isRetained });
         return "written";
       }),
     read: (ref, turn) =>
@@ -185,16 +185,16 @@ export function memoryJournal(tables: MemoryTables): Journal {
           .filter((row) => row.turn === turn)
           .map(({ key, value }) => ({ key, value: JSON.parse(value) as Json })),
       ),
-    kept: (ref, turns) =>
+    retained: (ref, turns) =>
       tables.run((rows) => {
-        const wanted = new Set(checkKeptTurns(turns));
+        const wanted = new Set(checkRetainedTurns(turns));
         return journalOf(rows, ref)
-          .filter(({ turn, kept }) => kept && wanted.has(turn))
+          .filter(({ turn, isRetained }) => isRetained && wanted.has(turn))
           .map(({ turn, key, value }) => ({ turn, key, value: JSON.parse(value) as Json }));
       }),
     close: (ref, turn) =>
       tables.run((rows) => {
-        const dropped = journalOf(rows, ref).filter((row) => row.turn === turn && !row.kept);
+        const dropped = journalOf(rows, ref).filter((row) => row.turn === turn && !row.isRetained);
         for (const row of dropped) rows.remove(JOURNAL, ref.session, rowKey(row));
         return dropped.length;
       }),

@@ -50,7 +50,7 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
     get: (actor, id) => tables.run((rows) => sessionOrNull(owned(rows, actor, id))),
     byNumber: (actor, number) =>
       tables.run((rows) => {
-        const row = rows.all(SESSIONS).find((one) => one.number === number);
+        const row = rows.all(SESSIONS).find((candidate) => candidate.number === number);
         return sessionOrNull(row === undefined ? undefined : owned(rows, actor, row.id));
       }),
     find: (ref) => tables.run((rows) => sessionOrNull(sessionRow(rows, ref))),
@@ -112,8 +112,8 @@ function expired(rows: Rows, query: { olderThanMs: number; limit: number }, now:
 
 function removeUser(rows: Rows, tenant: string, user: string, now: number): string[] {
   const all = rows.all(SESSIONS).filter((row) => row.tenant === tenant);
-  const gone = all.filter((row) => row.user === user);
-  for (const row of gone) eraseSession(rows, row.id, now);
+  const removed = all.filter((row) => row.user === user);
+  for (const row of removed) eraseSession(rows, row.id, now);
   for (const { id } of all) {
     clearDecisionAuthor(rows, id, user);
     clearAllowanceAuthor(rows, id, user);
@@ -123,7 +123,7 @@ function removeUser(rows: Rows, tenant: string, user: string, now: number): stri
   }
   removeMemories(rows, { tenant, user });
   deleteRequestsOfUser(rows, { tenant, user });
-  return gone.map((row) => row.id).toSorted();
+  return removed.map((row) => row.id).toSorted();
 }
 
 function sessionOf({ header: _, v: _v, checkpoint: _c, ...session }: SessionRow): Session {
@@ -215,24 +215,24 @@ export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
 }
 
 /** People's numbers in memory. */
-const PEOPLE = table<{ readonly number: number; readonly user: string }>("people", "tenant");
+const USER_NUMBERS = table<{ readonly number: number; readonly user: string }>("people", "tenant");
 
-export function memoryPeople(tables: MemoryTables): UserNumbers {
+export function memoryUserNumbers(tables: MemoryTables): UserNumbers {
   return {
     numberOf: (tenant, user) =>
       tables.run((rows) => {
         requireTenant(rows, tenant);
-        const there = rows.get(PEOPLE, tenant, user);
+        const there = rows.get(USER_NUMBERS, tenant, user);
         if (there !== undefined) return there.number;
         const number = rows.next("people");
-        rows.put(PEOPLE, tenant, user, { number, user });
+        rows.put(USER_NUMBERS, tenant, user, { number, user });
         return number;
       }),
     nameOf: (tenant, number) =>
       tables.run((rows) => {
         checkCount(number, "number");
-        return rows.of(PEOPLE, tenant).find((row) => row.number === number)?.user ?? null;
+        return rows.of(USER_NUMBERS, tenant).find((row) => row.number === number)?.user ?? null;
       }),
-    forget: (tenant, user) => tables.run((rows) => rows.remove(PEOPLE, tenant, user)),
+    forget: (tenant, user) => tables.run((rows) => rows.remove(USER_NUMBERS, tenant, user)),
   };
 }

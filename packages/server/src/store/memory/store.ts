@@ -13,7 +13,7 @@ import { memoryAttachments, memoryBlobs, memoryUploads } from "./files.ts";
 import { memoryAudit, memoryUsage } from "./audit.ts";
 import { memoryIdempotency, memoryKeys, memoryShares, memoryTickets } from "./access.ts";
 import { memoryPayments } from "./payments.ts";
-import { memoryEpochs, memoryPeople, memorySessions } from "./sessions.ts";
+import { memoryEpochs, memoryUserNumbers, memorySessions } from "./sessions.ts";
 import { memoryJournal, memoryLeases, memoryRunning, memoryWaiting } from "./running.ts";
 import { memoryKnowledge, memoryMemories } from "./knowledge.ts";
 import { createMemoryTables, type MemoryTables } from "./tables.ts";
@@ -45,7 +45,7 @@ function portsOn(tables: MemoryTables, env: Env): StorePorts {
     leases: memoryLeases(tables, env),
     shares: memoryShares(tables, env),
     keys: memoryKeys(tables, env),
-    userNumbers: memoryPeople(tables),
+    userNumbers: memoryUserNumbers(tables),
     allowances: memoryAllowances(tables, env),
     interactions: memoryInteractions(tables, env),
     formDrafts: memoryFormDrafts(tables, env),

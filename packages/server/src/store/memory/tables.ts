@@ -89,11 +89,11 @@ class RowData implements Rows {
   }
 
   removeOwned(kind: "session" | "tenant", owner: string): void {
-    for (const held of this.#tables.values()) {
-      const rows = held.byOwner.get(owner);
-      if (held.owner !== kind || rows === undefined) continue;
-      held.byOwner.delete(owner);
-      this.#undo.push(() => held.byOwner.set(owner, rows));
+    for (const stored of this.#tables.values()) {
+      const rows = stored.byOwner.get(owner);
+      if (stored.owner !== kind || rows === undefined) continue;
+      stored.byOwner.delete(owner);
+      this.#undo.push(() => stored.byOwner.set(owner, rows));
     }
   }
 
@@ -137,12 +137,12 @@ class RowData implements Rows {
   }
 
   #set(of: Table<unknown>, owner: string, key: string, row: unknown): void {
-    let held = this.#tables.get(of.name);
-    if (held === undefined) this.#tables.set(of.name, (held = { owner: of.owner, byOwner: new Map() }));
-    let rows = held.byOwner.get(owner);
-    if (rows === undefined) held.byOwner.set(owner, (rows = new Map()));
+    let stored = this.#tables.get(of.name);
+    if (stored === undefined) this.#tables.set(of.name, (stored = { owner: of.owner, byOwner: new Map() }));
+    let rows = stored.byOwner.get(owner);
+    if (rows === undefined) stored.byOwner.set(owner, (rows = new Map()));
     if (row === undefined) rows.delete(key);
     else rows.set(key, row);
-    if (rows.size === 0) held.byOwner.delete(owner);
+    if (rows.size === 0) stored.byOwner.delete(owner);
   }
 }

@@ -25,11 +25,11 @@ export function memoryTenants(tables: MemoryTables, env: Env): Tenants {
     get: (id) => tables.run((rows) => rows.get(TENANTS, "", id) ?? null),
     remove: (id) =>
       tables.run((rows) => {
-        const gone = rows.all(SESSIONS).filter((row) => row.tenant === id);
-        for (const row of gone) eraseSession(rows, row.id, env.now());
+        const removed = rows.all(SESSIONS).filter((row) => row.tenant === id);
+        for (const row of removed) eraseSession(rows, row.id, env.now());
         rows.removeOwned("tenant", id);
         rows.remove(TENANTS, "", id);
-        return gone.map((row) => row.id).toSorted();
+        return removed.map((row) => row.id).toSorted();
       }),
   };
 }

@@ -1,13 +1,12 @@
 /**
  * The sub-port for the audit: what was done, by whom, to what. Rows are only ever added, and each is chained to
- * the one before it by a hash (audit-chain.ts), so that tampering shows (verify-audit.ts).
+ * the one before it by a hash (rules/audit.ts), so that tampering shows (rules/verify-audit.ts).
  * Never holds content or the name of a person: ids and numbers only.
  */
 import type { Json, Usage } from "@turnstream/protocol";
-import type { AuditHead, AuditRow } from "../rules/audit.ts";
 
 export interface AuditEntry {
-  /** A number from `people`; null when the system itself did it. */
+  /** A number from `userNumbers`; null when the system itself did it. */
   readonly actor: number | null;
   /** A word like `session.delete`. */
   readonly action: string;
@@ -15,6 +14,26 @@ export interface AuditEntry {
   readonly subject: Readonly<Record<string, string>>;
   /** Numbers, true, false, null and ids as in `subject`; at most 4 KiB of JSON. */
   readonly detail?: Json;
+}
+
+export interface AuditRow {
+  readonly tenant: string;
+  /** 1, 2, 3 … within the tenant. */
+  readonly n: number;
+  readonly at: number;
+  readonly actor: number | null;
+  readonly action: string;
+  /** Canonical JSON, as text: what was hashed is what is kept. */
+  readonly subject: string;
+  readonly detail: string;
+  readonly prevHash: string;
+  readonly hash: string;
+}
+
+/** A position in a chain. */
+export interface AuditHead {
+  readonly n: number;
+  readonly hash: string;
 }
 
 export interface Audit {
@@ -50,7 +69,7 @@ export interface UsageDay extends Usage {
 export const MAX_USAGE = Number.MAX_SAFE_INTEGER;
 
 export interface UsageLedger {
-  /** False when this key was counted before; then nothing is added. A sum stops at MOST_USAGE. */
+  /** False when this key was counted before; then nothing is added. A sum stops at MAX_USAGE. */
   add(tenant: string, usage: UsageAdd): Promise<boolean>;
   /** From and to are days, both included; by day, then model. */
   list(tenant: string, from: string, to: string): Promise<UsageDay[]>;

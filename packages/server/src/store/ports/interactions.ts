@@ -112,7 +112,7 @@ export interface Interactions {
    * INVALID for payments, since `payments.apply` moves the order and its request together; only a request without
    * an order can be `cancelled` here, and will never get one then.
    */
-  change(ref: SessionRef, wish: TransitionRequest): Promise<TransitionResult>;
+  change(ref: SessionRef, transition: TransitionRequest): Promise<TransitionResult>;
   get(ref: SessionRef, id: string): Promise<Interaction | null>;
   byKey(ref: SessionRef, key: string): Promise<Interaction | null>;
   /** The JSON Schema that came with the request; null when none was kept. */

@@ -84,7 +84,7 @@ export interface Knowledge {
   search(
     tenant: string,
     bases: readonly string[],
-    query: { readonly words: string; readonly limit: number },
+    query: { readonly text: string; readonly limit: number },
   ): Promise<KnowledgeHit[]>;
   /** From 1, both included, at most MAX_LINES. Null when there is no such object. */
   lines(

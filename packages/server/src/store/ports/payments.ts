@@ -37,7 +37,7 @@ export interface Order extends Money {
   readonly expiresAt: number | null;
 }
 
-interface Told extends PaymentUpdate {
+interface PaymentReport extends PaymentUpdate {
   readonly orderNo: string;
   readonly gatewayRef?: string;
   /** The person, where one cancelled it. */
@@ -51,8 +51,8 @@ interface Told extends PaymentUpdate {
 
 /** A success must say how much was paid. */
 export type OrderTransition =
-  | (Told & { readonly to: "succeeded"; readonly paid: Money })
-  | (Told & { readonly to: Exclude<PaymentStatus, "pending" | "succeeded"> });
+  | (PaymentReport & { readonly to: "succeeded"; readonly paid: Money })
+  | (PaymentReport & { readonly to: Exclude<PaymentStatus, "pending" | "succeeded"> });
 
 export type ApplyResult =
   /** It moved; two changes when it took two steps at once (success without a start). */

@@ -16,7 +16,7 @@ export interface RunningTurn extends SessionRef {
   readonly retries: string | null;
   /** What the message (or the retry) asked for beside its text, such as which agent; null when nothing. */
   readonly options: Json;
-  readonly begunAt: number;
+  readonly startedAt: number;
   /** How often a worker has set about it. */
   readonly attempts: number;
   /** How many of the last attempts in a row journaled nothing, this one included and those forgiven left out. */
@@ -83,7 +83,7 @@ export interface NewJournalEntry extends JournalEntry {
   /** The epoch that the writer has claimed. */
   readonly epoch: number;
   /** Stays when the turn is over, as long as the session: what later turns tell the model of this one. */
-  readonly kept?: boolean;
+  readonly isRetained?: boolean;
 }
 
 export interface Journal {
@@ -96,7 +96,7 @@ export interface Journal {
   /** All of a turn, in the order written. */
   read(ref: SessionRef, turn: string): Promise<JournalEntry[]>;
   /** What was kept of these turns, in the order written. At most 1,000 turns. */
-  kept(ref: SessionRef, turns: readonly string[]): Promise<(JournalEntry & { readonly turn: string })[]>;
+  retained(ref: SessionRef, turns: readonly string[]): Promise<(JournalEntry & { readonly turn: string })[]>;
   /** The turn is over: drops what isn't kept. @returns how many */
   close(ref: SessionRef, turn: string): Promise<number>;
 }

@@ -100,14 +100,14 @@ async function write(
   batch: ArchiveBatch,
   checked: CheckedBatch,
 ): Promise<ArchiveResult> {
-  const held = await lockSession(tx, ref);
-  const archived = { epoch: held.archived_epoch, seq: held.archived_seq };
+  const locked = await lockSession(tx, ref);
+  const archived = { epoch: locked.archived_epoch, seq: locked.archived_seq };
   const { from, to } = checked;
   if (archived.epoch !== from.epoch || archived.seq !== from.seq) {
     return (await passed(tx, ref, archived, to)) ? "already" : { conflict: formatCursor(archived) };
   }
   if (batch.events.length === 0) return "already";
-  if (batch.epoch < held.epoch) return { behind: held.epoch };
+  if (batch.epoch < locked.epoch) return { behind: locked.epoch };
   await insertEvents(tx, ref, batch, checked);
   const added = await upsertTurns(tx, ref, batch.turns);
   await tx

@@ -1,14 +1,8 @@
 /** The audit on PostgreSQL. The head's row is locked while a row is added, so the chain of a tenant never forks. */
 import { sql } from "kysely";
-import { type Audit, MAX_USAGE, type UsageLedger } from "../ports/audit.ts";
+import { type Audit, type AuditHead, type AuditRow, MAX_USAGE, type UsageLedger } from "../ports/audit.ts";
 import { checkCount, checkDuration } from "../rules/arguments.ts";
-import {
-  type AuditHead,
-  type AuditRow,
-  checkAuditEntry,
-  nextAuditRow,
-  EMPTY_AUDIT_HEAD,
-} from "../rules/audit.ts";
+import { checkAuditEntry, nextAuditRow, EMPTY_AUDIT_HEAD } from "../rules/audit.ts";
 import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
 import { ago, inTransaction } from "./session-row.ts";

@@ -46,7 +46,7 @@ export function describeConnectionError(error: StoreError, url: string): string 
   if (error.code !== "UNAVAILABLE" || place === null) return error.message;
   const { sqlstate, system } = error.cause as RedactedCause;
   return (
-    WORDS[sqlstate ?? system ?? ""]?.(place) ??
+    MESSAGES[sqlstate ?? system ?? ""]?.(place) ??
     `PostgreSQL at ${place.server}/${place.name} can't be reached or refuses work (${sqlstate ?? system}). Look at its log.`
   );
 }
@@ -60,7 +60,7 @@ const silent = ({ server }: DatabaseLocation): string =>
 const refusedRole = ({ role, server }: DatabaseLocation): string =>
   `PostgreSQL at ${server} doesn't let the role ${role} in: there is no such role, or the password is wrong. Correct the address.`;
 
-const WORDS: Readonly<Record<string, (place: DatabaseLocation) => string>> = {
+const MESSAGES: Readonly<Record<string, (place: DatabaseLocation) => string>> = {
   ECONNREFUSED: closed,
   ENOENT: closed,
   ENOTFOUND: unknownHost,

@@ -37,14 +37,14 @@ export function eraseUser(db: Db, tenant: string, user: string): Promise<string[
       .forUpdate()
       .execute();
     const own = rows.filter((row) => row.user_id === user);
-    const gone = await deleteAndNote(
+    const removed = await deleteAndNote(
       tx,
       own.map(({ id }) => id),
     );
     await unname(tx, tenant, user);
     await removeMemories(tx, { tenant, user });
     await deleteRequestsOfUser(tx, { tenant, user });
-    return gone;
+    return removed;
   });
 }
 

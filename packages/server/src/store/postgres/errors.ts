@@ -2,9 +2,9 @@
  * Turns what PostgreSQL and its driver throw into StoreErrors. The original never leaves: its `detail` quotes
  * rows, and rows are content. What is kept as the cause is codes and names.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { AbortedTransactionError } from "kysely";
 import type { Env } from "../../util/env.ts";
+import { retry } from "../../util/retry.ts";
 import { isStoreError, StoreError, type StoreErrorCode } from "../errors.ts";
 
 /** What may be known of an error of the database: never a value from a row. */
@@ -96,18 +96,10 @@ function text(value: unknown): string | null {
  * Tries work again that collided with other work (a deadlock): all of it, since the database has undone all of it.
  * What has waited in vain for a lock is not tried again: its caller has waited long enough to decide.
  */
-const ATTEMPTS = 5;
-const PAUSE_MS = 5;
+const DEADLOCK_RETRIES = { maxAttempts: 5, initialDelayMs: 20, maxDelayMs: 160 };
 
 /** @param work all or nothing, and repeatable: a transaction or a single statement */
-export async function retryOnDeadlock<T>(env: Env, work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (attempt >= ATTEMPTS || !isDeadlock(error)) throw error;
-      // Those who collided should not come back together.
-      await sleep(2 ** attempt * PAUSE_MS * (1 + (env.randomBytes(1)[0] ?? 0) / 255));
-    }
-  }
+export function retryOnDeadlock<T>(env: Env, work: () => Promise<T>): Promise<T> {
+  const random = (): number => (env.randomBytes(1)[0] ?? 0) / 256;
+  return retry(work, { ...DEADLOCK_RETRIES, isRetryable: isDeadlock, random });
 }

@@ -58,13 +58,14 @@ export function postgresInteractions(db: Db): Interactions {
       return { created: false, interaction: interactionOf(there) };
     },
 
-    async change(ref, wish) {
-      checkTransition(wish);
+    async change(ref, transition) {
+      checkTransition(transition);
       for (let attempt = 1; ; attempt += 1) {
-        const result = (await win(db, ref, wish)) ?? (await lose(db, ref, wish, attempt === ATTEMPTS));
+        const result =
+          (await win(db, ref, transition)) ?? (await lose(db, ref, transition, attempt === ATTEMPTS));
         if (result === null) continue;
         // By a statement of its own, which sees a draft that was saved while this waited.
-        if (result.applied && result.interaction.kind === "form") await dropDraft(db, ref, wish.id);
+        if (result.applied && result.interaction.kind === "form") await dropDraft(db, ref, transition.id);
         return result;
       }
     },
@@ -159,9 +160,9 @@ async function dropDraft(db: Db, ref: SessionRef, id: string): Promise<void> {
     .execute();
 }
 
-async function win(db: Db, ref: SessionRef, wish: TransitionRequest): Promise<TransitionResult | null> {
-  const body = JSON.stringify(wish.body ?? null);
-  const reason = wish.reason === undefined ? null : JSON.stringify(wish.reason);
+async function win(db: Db, ref: SessionRef, transition: TransitionRequest): Promise<TransitionResult | null> {
+  const body = JSON.stringify(transition.body ?? null);
+  const reason = transition.reason === undefined ? null : JSON.stringify(transition.reason);
   const row = await db
     // First, as the order of locks has it (session-row.ts): no row of the interaction is looked at before.
     .with("held", (with_) =>
@@ -175,12 +176,12 @@ async function win(db: Db, ref: SessionRef, wish: TransitionRequest): Promise<Tr
     .with("won", (with_) =>
       with_
         .updateTable("interactions")
-        .set((eb) => ({ status: wish.to, version: eb("version", "+", 1), changed_at: clock }))
+        .set((eb) => ({ status: transition.to, version: eb("version", "+", 1), changed_at: clock }))
         .where("session_id", "=", ref.session)
         .where("tenant_id", "=", ref.tenant)
-        .where("id", "=", wish.id)
+        .where("id", "=", transition.id)
         .where(sql<SqlBool>`exists (select from held)`)
-        .where((eb) => mayBecome(eb, wish))
+        .where((eb) => mayBecome(eb, transition))
         .returningAll(),
     )
     .with("noted", (with_) =>
@@ -192,7 +193,7 @@ async function win(db: Db, ref: SessionRef, wish: TransitionRequest): Promise<Tr
             .selectFrom("won")
             .select(["session_id", "id", "version", "status"])
             .select([
-              sql<string | null>`${wish.by ?? null}::text`.as("by_user"),
+              sql<string | null>`${transition.by ?? null}::text`.as("by_user"),
               sql<string | null>`${reason}::json`.as("reason"),
               sql<string>`${body}::json`.as("body"),
               sql<Date>`changed_at`.as("at"),
@@ -209,8 +210,8 @@ async function win(db: Db, ref: SessionRef, wish: TransitionRequest): Promise<Tr
   const change = {
     version,
     status,
-    by: wish.by ?? null,
-    reason: wish.reason ?? null,
+    by: transition.by ?? null,
+    reason: transition.reason ?? null,
     body: JSON.parse(body) as Json,
     at: interaction.changedAt ?? 0,
   };
@@ -218,19 +219,19 @@ async function win(db: Db, ref: SessionRef, wish: TransitionRequest): Promise<Tr
 }
 
 /** The rules of interaction-rules.ts as a condition. */
-function mayBecome(eb: ExpressionBuilder<Database, "interactions">, wish: TransitionRequest) {
-  const rules = INTERACTION_KINDS.filter((kind) => !isOrderDriven(kind, wish.to, false))
-    .map((kind) => ({ kind, from: allowedFrom(kind, wish.to) }))
+function mayBecome(eb: ExpressionBuilder<Database, "interactions">, transition: TransitionRequest) {
+  const rules = INTERACTION_KINDS.filter((kind) => !isOrderDriven(kind, transition.to, false))
+    .map((kind) => ({ kind, from: allowedFrom(kind, transition.to) }))
     .filter(({ from }) => from.length > 0)
     .map(({ kind, from }) =>
-      eb.and([eb("kind", "=", kind), eb("status", "in", from), inTime(eb, kind, wish.to)]),
+      eb.and([eb("kind", "=", kind), eb("status", "in", from), inTime(eb, kind, transition.to)]),
     );
   return eb.and([
     eb.or(rules),
     // In the row itself: an order that is being made at the same time is then seen after waiting for it.
     eb("ordered", "=", false),
-    ...(wish.expectVersion === undefined ? [] : [eb("version", "=", wish.expectVersion)]),
-    ...(wish.expectDigest === undefined ? [] : [eb("digest", "=", wish.expectDigest)]),
+    ...(transition.expectVersion === undefined ? [] : [eb("version", "=", transition.expectVersion)]),
+    ...(transition.expectDigest === undefined ? [] : [eb("digest", "=", transition.expectDigest)]),
   ]);
 }
 
@@ -244,7 +245,7 @@ function inTime(eb: ExpressionBuilder<Database, "interactions">, kind: Interacti
 async function lose(
   db: Db,
   ref: SessionRef,
-  wish: TransitionRequest,
+  transition: TransitionRequest,
   last: boolean,
 ): Promise<TransitionResult | null> {
   const row = await db
@@ -253,19 +254,19 @@ async function lose(
     .select(sql<number>`clock_timestamp()`.as("now"))
     .where("session_id", "=", ref.session)
     .where("tenant_id", "=", ref.tenant)
-    .where("id", "=", wish.id)
+    .where("id", "=", transition.id)
     .executeTakeFirst();
   if (row === undefined) throw new StoreError("NOT_FOUND", "interaction");
-  if (isOrderDriven(row.kind, wish.to, row.ordered))
+  if (isOrderDriven(row.kind, transition.to, row.ordered))
     throw new StoreError("INVALID", "interaction of a payment (move its order)");
   const current = interactionOf(row);
-  const why = transitionError(current, wish, row.now);
+  const why = transitionError(current, transition, row.now);
   if (why === null && !last) return null;
   const change = await db
     .selectFrom("interaction_changes")
     .selectAll()
     .where("session_id", "=", ref.session)
-    .where("interaction_id", "=", wish.id)
+    .where("interaction_id", "=", transition.id)
     .where("version", "=", current.version)
     .executeTakeFirst();
   return {

@@ -8,7 +8,7 @@ import type { Journal, Leases, NewJournalEntry } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { checkJournalEntry, checkKeptTurns } from "../rules/running.ts";
+import { checkJournalEntry, checkRetainedTurns } from "../rules/running.ts";
 import type { Database, Db } from "./database.ts";
 import {
   ago,
@@ -29,10 +29,10 @@ export function postgresJournal(db: Db): Journal {
   return {
     write: (ref, entry) => write(db, ref, entry),
     read: (ref, turn) => rowsOf(ref).select(["key", "value"]).where("turn", "=", turn).execute(),
-    kept: (ref, turns) =>
+    retained: (ref, turns) =>
       rowsOf(ref)
         .select(["turn", "key", "value"])
-        .where("turn", "=", sql<string>`any(${[...checkKeptTurns(turns)]}::text[])`)
+        .where("turn", "=", sql<string>`any(${[...checkRetainedTurns(turns)]}::text[])`)
         .where("kept", "=", true)
         .execute(),
     async close(ref, turn) {
@@ -50,7 +50,7 @@ export function postgresJournal(db: Db): Journal {
 
 async function write(db: Db, ref: SessionRef, entry: NewJournalEntry): Promise<"written" | "already"> {
   const value = checkJournalEntry(entry);
-  const { turn, key, epoch, kept = false } = entry;
+  const { turn, key, epoch, isRetained = false } = entry;
   const row = await db
     .with(
       (cte) => cte("held").materialized(),
@@ -75,7 +75,7 @@ async function write(db: Db, ref: SessionRef, entry: NewJournalEntry): Promise<"
               sql<string>`${turn}::text`.as("turn"),
               sql<string>`${key}::text`.as("key"),
               sql<string>`${value}::json`.as("value"),
-              sql<boolean>`${kept}::boolean`.as("kept"),
+              sql<boolean>`${isRetained}::boolean`.as("kept"),
             ])
             .where("epoch", "<=", epoch),
         )

@@ -134,12 +134,12 @@ async function insert(
   chunks: readonly Chunk[],
 ): Promise<void> {
   const scope = scopeToken(tenant, base);
-  const rows = chunks.map(({ n, firstLine, lastLine, text, words }) => ({
+  const rows = chunks.map(({ n, firstLine, lastLine, text, tokens }) => ({
     n,
     first_line: firstLine,
     last_line: lastLine,
     text,
-    words: [scope, ...words],
+    words: [scope, ...tokens],
   }));
   await sql`
     insert into knowledge_chunks (tenant_id, base, object_id, n, first_line, last_line, text, words)
@@ -180,7 +180,7 @@ export async function searchKnowledge(
   db: Db,
   tenant: string,
   bases: readonly string[],
-  query: { readonly words: string; readonly limit: number },
+  query: { readonly text: string; readonly limit: number },
 ): Promise<KnowledgeHit[]> {
   const { terms, limit } = checkQuery(bases, query);
   if (terms.length === 0) return [];
@@ -192,7 +192,7 @@ export async function searchKnowledge(
   const isCommon = wanted.every((term) => (counts[terms.indexOf(term)] ?? 0) > COMMON);
   let found = await candidates(db, place, wanted, weighed, isCommon ? "&" : "|");
   if (isCommon && found.length < limit) found = await candidates(db, place, wanted, weighed, "|");
-  return hitsOf(found, weighed, query.words, limit);
+  return hitsOf(found, weighed, query.text, limit);
 }
 
 /** Up to a little more than COMMON. */

@@ -43,15 +43,15 @@ const LOCK = 7_817_233_602;
 /** @returns the names of the migrations that this call ran; throws OUTDATED when the database is ahead of them */
 export async function migrate(db: Db): Promise<string[]> {
   try {
-    return await db.connection().execute(async (held) => {
+    return await db.connection().execute(async (connection) => {
       // Waiting for the others, and filling a large table, take as long as they take.
       await sql`select set_config(name, '0', false)
-        from unnest(array['lock_timeout', 'statement_timeout']) name`.execute(held);
+        from unnest(array['lock_timeout', 'statement_timeout']) name`.execute(connection);
       try {
-        return await inTurn(held);
+        return await inTurn(connection);
       } finally {
-        await sql`reset lock_timeout`.execute(held);
-        await sql`reset statement_timeout`.execute(held);
+        await sql`reset lock_timeout`.execute(connection);
+        await sql`reset statement_timeout`.execute(connection);
       }
     });
   } catch (error) {

@@ -158,15 +158,15 @@ async function requireSame(tx: Db, ref: SessionRef, order: NewOrder): Promise<Or
   return there;
 }
 
-/** @param held whether its session is kept from being erased, before anything of it is touched */
-async function find(db: Db, tenant: string, orderNo: string, held?: "held"): Promise<Order | null> {
+/** @param lock whether its session is kept from being erased, before anything of it is touched */
+async function find(db: Db, tenant: string, orderNo: string, lock?: "held"): Promise<Order | null> {
   let query = db
     .selectFrom("payments")
     .innerJoin("sessions", "sessions.id", "payments.session_id")
     .selectAll("payments")
     .where("payments.tenant_id", "=", tenant)
     .where("order_no", "=", orderNo);
-  if (held !== undefined) query = query.forKeyShare("sessions");
+  if (lock !== undefined) query = query.forKeyShare("sessions");
   const row = await query.executeTakeFirst();
   return row === undefined ? null : orderOf(row);
 }

@@ -146,7 +146,7 @@ function turnOf(row: TurnRow): RunningTurn {
     message: messageOf(row),
     retries: row.retries,
     options: row.options,
-    begunAt: row.begun_at,
+    startedAt: row.begun_at,
     attempts: row.attempts,
     attemptsWithoutProgress: row.fruitless,
     stop: row.stop_at === null ? null : { by: row.stop_by, at: row.stop_at },

@@ -87,8 +87,8 @@ export function postgresSessions(db: Db, env: Env): Sessions {
     },
     async remove({ tenant, session }) {
       // Without one it would be all of the tenant's.
-      const one = { tenant: checkId(tenant, "tenant"), session: checkId(session, "session") };
-      return (await eraseSessions(db, one)).length > 0;
+      const target = { tenant: checkId(tenant, "tenant"), session: checkId(session, "session") };
+      return (await eraseSessions(db, target)).length > 0;
     },
     removeUser: (tenant, user) => eraseUser(db, tenant, user),
     removeExpired: (query) => eraseExpired(db, query),
@@ -218,7 +218,7 @@ export function postgresEpochs(db: Db): Epochs {
 }
 
 /** People's numbers on PostgreSQL. */
-export function postgresPeople(db: Db): UserNumbers {
+export function postgresUserNumbers(db: Db): UserNumbers {
   const find = (tenant: string, user: string) =>
     db
       .selectFrom("people")

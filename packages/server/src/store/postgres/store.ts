@@ -14,7 +14,7 @@ import { postgresAudit, postgresUsage } from "./audit.ts";
 import { postgresIdempotency, postgresKeys, postgresShares, postgresTickets } from "./access.ts";
 import { postgresInteractions } from "./interactions.ts";
 import { postgresPayments } from "./payments.ts";
-import { postgresEpochs, postgresPeople, postgresSessions, postgresTenants } from "./sessions.ts";
+import { postgresEpochs, postgresUserNumbers, postgresSessions, postgresTenants } from "./sessions.ts";
 import type { Db } from "./database.ts";
 import { retryOnDeadlock, toStoreError } from "./errors.ts";
 import { postgresJournal, postgresLeases } from "./journal.ts";
@@ -66,7 +66,7 @@ function portsOn(db: Db, env: Env): StorePorts {
     leases: postgresLeases(db),
     shares: postgresShares(db, env),
     keys: postgresKeys(db, env),
-    userNumbers: postgresPeople(db),
+    userNumbers: postgresUserNumbers(db),
     allowances: postgresAllowances(db),
     interactions: postgresInteractions(db),
     formDrafts: postgresFormDrafts(db),

@@ -4,29 +4,9 @@
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
-import type { AuditEntry } from "../ports/audit.ts";
+import type { AuditEntry, AuditHead, AuditRow } from "../ports/audit.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import { StoreError } from "../errors.ts";
-
-export interface AuditRow {
-  readonly tenant: string;
-  /** 1, 2, 3 … within the tenant. */
-  readonly n: number;
-  readonly at: number;
-  readonly actor: number | null;
-  readonly action: string;
-  /** Canonical JSON, as text: what was hashed is what is kept. */
-  readonly subject: string;
-  readonly detail: string;
-  readonly prevHash: string;
-  readonly hash: string;
-}
-
-/** A position in a chain. */
-export interface AuditHead {
-  readonly n: number;
-  readonly hash: string;
-}
 
 /** The head of a chain without rows. */
 export const EMPTY_AUDIT_HEAD: AuditHead = { n: 0, hash: "0".repeat(64) };

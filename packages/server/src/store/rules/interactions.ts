@@ -62,14 +62,15 @@ export interface TransitionInput {
 /** Null when the change may be made at `now`. */
 export function transitionError(
   current: TransitionState,
-  wish: TransitionInput,
+  transition: TransitionInput,
   now: number,
 ): TransitionErrorCode | null {
-  if (!allowedFrom(current.kind, wish.to).includes(current.status)) return "status";
-  if (wish.expectVersion !== undefined && wish.expectVersion !== current.version) return "version";
-  if (wish.expectDigest !== undefined && wish.expectDigest !== current.digest) return "digest";
+  if (!allowedFrom(current.kind, transition.to).includes(current.status)) return "status";
+  if (transition.expectVersion !== undefined && transition.expectVersion !== current.version)
+    return "version";
+  if (transition.expectDigest !== undefined && transition.expectDigest !== current.digest) return "digest";
   const passed = current.deadline !== null && current.deadline <= now;
-  const timing = deadlineRule(current.kind, wish.to);
+  const timing = deadlineRule(current.kind, transition.to);
   if (timing === "before" && passed) return "late";
   return timing === "after" && !passed ? "early" : null;
 }

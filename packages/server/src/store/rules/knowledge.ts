@@ -24,7 +24,7 @@ export interface Chunk {
   readonly lastLine: number;
   readonly text: string;
   /** Distinct, those of the title included. */
-  readonly words: readonly string[];
+  readonly tokens: readonly string[];
 }
 
 export interface CheckedObject {
@@ -59,8 +59,8 @@ export function checkObject(object: NewKnowledgeObject): CheckedObject {
   if (Buffer.byteLength(json) > MAX_METADATA_BYTES)
     throw new StoreError("TOO_LARGE", `the metadata of knowledge object ${id}`);
   const lines = linesOf(text);
-  const kept = canonicalJson([VERSION, title, url, JSON.parse(json) as Json, ...lines]);
-  const hash = createHash("sha256").update(kept).digest("hex");
+  const stored = canonicalJson([VERSION, title, url, JSON.parse(json) as Json, ...lines]);
+  const hash = createHash("sha256").update(stored).digest("hex");
   return { id: checkId(id, "object id"), title, url, metadata: json, hash, lines };
 }
 
@@ -88,15 +88,15 @@ function wrap(line: string): string[] {
 }
 
 export function chunksOf({ title, lines }: Pick<CheckedObject, "title" | "lines">): Chunk[] {
-  const titleWords = tokenize(title);
+  const titleTokens = tokenize(title);
   const chunks: Chunk[] = [];
   let from = 0;
   let chars = 0;
   const close = (to: number): void => {
     const text = lines.slice(from, to).join("\n");
     if (text.trim() !== "") {
-      const words = [...new Set([...titleWords, ...tokenize(text)])];
-      chunks.push({ n: chunks.length, firstLine: from + 1, lastLine: to, text, words });
+      const tokens = [...new Set([...titleTokens, ...tokenize(text)])];
+      chunks.push({ n: chunks.length, firstLine: from + 1, lastLine: to, text, tokens });
       [from, chars] = [to, 0];
     }
   };
@@ -127,12 +127,12 @@ export type FoundChunk = Omit<KnowledgeHit, "snippet" | "score"> & { readonly n:
 
 export function checkQuery(
   bases: readonly string[],
-  { words, limit }: { readonly words: string; readonly limit: number },
+  { text, limit }: { readonly text: string; readonly limit: number },
 ): { readonly terms: Term[]; readonly limit: number } {
   if (bases.length === 0 || bases.length > MAX_BASES)
     throw new StoreError("INVALID", `a search is in 1 to ${MAX_BASES} bases`);
-  if (words.length > MAX_QUERY_CHARS) throw new StoreError("TOO_LARGE", "the words of a search");
-  return { terms: queryTerms(words), limit: checkLimit(limit, MAX_HITS) };
+  if (text.length > MAX_QUERY_CHARS) throw new StoreError("TOO_LARGE", "the words of a search");
+  return { terms: queryTerms(text), limit: checkLimit(limit, MAX_HITS) };
 }
 
 export function checkRange({ from, to }: { readonly from: number; readonly to: number }): void {
@@ -145,11 +145,11 @@ export function checkRange({ from, to }: { readonly from: number; readonly to: n
 export function hitsOf(
   chunks: readonly FoundChunk[],
   terms: readonly WeightedTerm[],
-  words: string,
+  text: string,
   limit: number,
 ): KnowledgeHit[] {
   const ranked = chunks
-    .map((chunk) => ({ chunk, score: scoreOf(terms, words, chunk) }))
+    .map((chunk) => ({ chunk, score: scoreOf(terms, text, chunk) }))
     .toSorted((a, b) => b.score - a.score || compare(a.chunk, b.chunk));
   const taken = new Map<string, number>();
   const hits: KnowledgeHit[] = [];

@@ -7,7 +7,7 @@ import { checkCount, checkId } from "./arguments.ts";
 const MAX_OPTIONS_BYTES = 64_000;
 /** What is larger belongs into a blob. */
 const MAX_JOURNAL_BYTES = 16 * 1024 * 1024;
-const MAX_KEPT_TURNS = 1_000;
+const MAX_RETAINED_TURNS = 1_000;
 
 /** @returns the options as JSON; null for none */
 export function checkOptions(options: Json | undefined): string | null {
@@ -36,9 +36,9 @@ export function checkJournalEntry({ key, turn, epoch, value }: NewJournalEntry):
   return checkJson(value, "journal value", MAX_JOURNAL_BYTES);
 }
 
-export function checkKeptTurns(turns: readonly string[]): readonly string[] {
-  if (turns.length <= MAX_KEPT_TURNS) return turns;
-  throw new StoreError("INVALID", `at most ${MAX_KEPT_TURNS} turns`);
+export function checkRetainedTurns(turns: readonly string[]): readonly string[] {
+  if (turns.length <= MAX_RETAINED_TURNS) return turns;
+  throw new StoreError("INVALID", `at most ${MAX_RETAINED_TURNS} turns`);
 }
 
 /** A stop of no turn in particular, or by nobody in particular, says so by leaving it out. */

@@ -63,13 +63,13 @@ function unspacedTerms(word: string): Term[] {
   if (characters.length === 1) return [{ word, isPrefix: true }];
   return characters
     .slice(0, -1)
-    .map((one, n) => ({ word: `${one}${characters[n + 1] ?? ""}`, isPrefix: false }));
+    .map((character, n) => ({ word: `${character}${characters[n + 1] ?? ""}`, isPrefix: false }));
 }
 
 /** The last character stands alone as well: nothing else begins with it. */
 function pairsOf(word: string): string[] {
   const characters = Array.from(word);
-  return characters.map((one, n) => `${one}${characters[n + 1] ?? ""}`);
+  return characters.map((character, n) => `${character}${characters[n + 1] ?? ""}`);
 }
 
 function runsOf(text: string): { readonly word: string; readonly isUnspaced: boolean }[] {
@@ -132,18 +132,18 @@ export function scoreOf(
   query: string,
   { title, text }: { readonly title: string; readonly text: string },
 ): number {
-  const words = tokenize(text);
-  const titleWords = tokenize(title);
+  const tokens = tokenize(text);
+  const titleTokens = tokenize(title);
   let score = 0;
   for (const term of terms) {
-    const times = words.filter((word) => matches(term, word)).length;
-    const inTitle = titleWords.some((word) => matches(term, word));
+    const times = tokens.filter((word) => matches(term, word)).length;
+    const inTitle = titleTokens.some((word) => matches(term, word));
     score += term.weight * (times / (times + SATURATION) + (inTitle ? TITLE : 0));
   }
   for (const [n, term] of terms.entries()) {
     const next = terms[n + 1];
     if (next === undefined) break;
-    const isTogether = words.some((word, at) => matches(term, word) && matches(next, words[at + 1] ?? ""));
+    const isTogether = tokens.some((word, at) => matches(term, word) && matches(next, tokens[at + 1] ?? ""));
     if (isTogether) score += (TOGETHER * (term.weight + next.weight)) / 2;
   }
   // As it was written, marks included: "má" before "ma".
@@ -161,8 +161,8 @@ export function scoreOf(
 export function snippetOf(terms: readonly Term[], text: string, maxChars: number): string {
   const pieces = text.split(/(?<=[.!?。！？\n])/u).filter((piece) => piece.trim() !== "");
   const counts = pieces.map((piece) => {
-    const words = tokenize(piece);
-    return terms.filter((term) => words.some((word) => matches(term, word))).length;
+    const tokens = tokenize(piece);
+    return terms.filter((term) => tokens.some((word) => matches(term, word))).length;
   });
   const best = counts.indexOf(Math.max(0, ...counts));
   const shown = pieces.slice(Math.max(0, best)).join("").replace(/\s+/g, " ").trim();

@@ -2,8 +2,8 @@
  * Looks for tampering with a tenant's audit, row by row, and names the first row that isn't what it was. Pure but
  * for reading; never repairs anything.
  */
-import type { Audit } from "../ports/audit.ts";
-import { type AuditHead, type AuditRow, hashAuditRow, EMPTY_AUDIT_HEAD } from "./audit.ts";
+import type { Audit, AuditHead, AuditRow } from "../ports/audit.ts";
+import { hashAuditRow, EMPTY_AUDIT_HEAD } from "./audit.ts";
 
 /**
  * - `missing`: the row was deleted (also: cut off at the end)

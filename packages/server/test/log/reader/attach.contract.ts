@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Log } from "../../../src/log/log.ts";
-import { Reader, readAll, takeover, title, titles, begun } from "../drafts.ts";
+import { Reader, readAll, takeover, title, titles, startSession } from "../drafts.ts";
 
 export function attachContract(opened: () => Log): void {
   let log: Log;
@@ -12,7 +12,7 @@ export function attachContract(opened: () => Log): void {
 
   describe.for(["attach", "listen"] as const)("%s", (way) => {
     test("replays, then goes on live, and ends when asked", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b") });
       const reader = new Reader(log, session, { after: "7-1" }, way);
       await reader.until(({ entries }) => entries.length === 2);
@@ -21,7 +21,7 @@ export function attachContract(opened: () => Log): void {
       await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
       await log.append(session, { writer: "w2", epoch: 8, counter: 1, events: titles("f") });
       await reader.until(({ entries }) => entries.length === 7);
-      expect(reader.said).toEqual(["a", "b", "c", "d", "e", "turn.takeover", "f"]);
+      expect(reader.texts).toEqual(["a", "b", "c", "d", "e", "turn.takeover", "f"]);
       expect(reader.cursors.at(-1)).toBe("8-8");
       await reader.stop();
       expect(reader.end).toBeNull();
@@ -30,7 +30,7 @@ export function attachContract(opened: () => Log): void {
     });
 
     test("gives many readers from every cursor the same, while writers write", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const work = { done: false };
       const writing = (async () => {
         for (let n = 1; n <= 150; n++) {
@@ -74,7 +74,7 @@ export function attachContract(opened: () => Log): void {
     });
 
     test("waits at the archived position while the log ends before it", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const reader = new Reader(log, session, { after: "7-20", floor: "7-20" }, way);
       await new Promise((resolve) => setTimeout(resolve, 100));
       expect(reader.end).toBeNull();
@@ -85,7 +85,7 @@ export function attachContract(opened: () => Log): void {
     });
 
     test("tells everybody when the log is deleted", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const readers = [
         new Reader(log, session, { after: "0-0" }, way),
         new Reader(log, session, { after: "7-1" }, way),
@@ -98,7 +98,7 @@ export function attachContract(opened: () => Log): void {
     });
 
     test("can come and go on one session many times", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       for (let n = 0; n < 30; n++) {
         const reader = new Reader(log, session, { after: "0-0" }, way);
         if (n % 3 === 0) await reader.until(({ entries }) => entries.length > 0);
@@ -112,7 +112,7 @@ export function attachContract(opened: () => Log): void {
 
   describe("a reader that asks", () => {
     test("holds little for a slow reader, who still misses nothing", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const aborted = new AbortController();
       const stream = log.attach(session, { after: "7-1", signal: aborted.signal })[Symbol.asyncIterator]();
       const first = stream.next();
@@ -143,7 +143,7 @@ export function attachContract(opened: () => Log): void {
 
   describe("a reader that is called back", () => {
     test("is over with what its listener throws", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const listening = log.listen(session, { after: "7-1" }, () => {
         throw new Error("of its own");
       });
@@ -152,7 +152,7 @@ export function attachContract(opened: () => Log): void {
     });
 
     test("hands on in one piece what comes in one tick", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const stopped = new AbortController();
       const sizes: number[] = [];
       const listening = log.listen(session, { after: "7-1", signal: stopped.signal }, (delivery) => {

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { InvalidCursorReason, Log } from "../../../src/log/log.ts";
-import { Reader, readAll, said, takeover, titles, begun } from "../drafts.ts";
+import { Reader, readAll, describeEntry, takeover, titles, startSession } from "../drafts.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -14,7 +14,7 @@ export function readContract(opened: () => Log): void {
 
   describe("read and trim", () => {
     test("pages through everything, each entry once", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       for (let n = 0; n < 25; n++) {
         await log.append(session, {
           writer: "w1",
@@ -38,10 +38,10 @@ export function readContract(opened: () => Log): void {
     });
 
     test("keeps the boundary as a good cursor, also when nothing is left, and counts on", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c") });
       expect(await log.trim(session, "7-2")).toBe(true);
-      expect((await readAll(log, session, "7-2")).map(said)).toEqual(["b", "c"]);
+      expect((await readAll(log, session, "7-2")).map(describeEntry)).toEqual(["b", "c"]);
       expect(await log.read(session, { after: "7-1" })).toEqual({ ok: false, reason: "trimmed" });
       expect(await log.trim(session, "7-4")).toBe(true);
       expect(await log.trim(session, "7-4")).toBe(true);
@@ -66,9 +66,9 @@ export function readContract(opened: () => Log): void {
     test("expires only what is archived, and not once somebody writes, with an epoch or without", async () => {
       const own = { writer: "w1", epoch: 7 };
       /** A session that somebody has written to in time; tried anew when the machine stood still for so long that nobody could. */
-      const kept = async (write: (session: string) => Promise<unknown>): Promise<string> => {
+      const storedAfter = async (write: (session: string) => Promise<unknown>): Promise<string> => {
         for (;;) {
-          const session = await begun(log);
+          const session = await startSession(log);
           await log.append(session, { ...own, counter: 1, events: titles("a") });
           expect(await log.expire(session, "7-1", 50)).toBe(false);
           const since = performance.now();
@@ -82,8 +82,8 @@ export function readContract(opened: () => Log): void {
         }
       };
       const sessions = [
-        await kept((session) => log.append(session, { writer: "g", counter: 1, events: titles("b") })),
-        await kept((session) => log.append(session, { ...own, counter: 2, events: titles("b") })),
+        await storedAfter((session) => log.append(session, { writer: "g", counter: 1, events: titles("b") })),
+        await storedAfter((session) => log.append(session, { ...own, counter: 2, events: titles("b") })),
       ];
       await pause(300);
       for (const session of sessions) expect(await readAll(log, session)).toHaveLength(3);
@@ -92,7 +92,7 @@ export function readContract(opened: () => Log): void {
       let length = 0;
       while (length < 3) {
         const since = performance.now();
-        claimed = await kept((session) =>
+        claimed = await storedAfter((session) =>
           log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" }),
         );
         const isInTime = performance.now() - since < 150;
@@ -130,7 +130,7 @@ export function readContract(opened: () => Log): void {
       ["the last one", "9-8", null],
     ];
     test.for(cases)("%s is answered by read and by attach", async ([, cursor, reason]) => {
-      const session = await begun(log);
+      const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c", "d") });
       await log.claim(session, { epoch: 9, writer: "w2", event: takeover(), archivedUpTo: "7-3" });
       await log.append(session, { writer: "w2", epoch: 9, counter: 1, events: titles("e", "f") });

@@ -5,7 +5,7 @@ import { isLogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { sessionOn } from "./cluster-slots.ts";
-import { Reader, readAll, said, sessionStart, takeover, titles } from "../drafts.ts";
+import { Reader, readAll, describeEntry, sessionStart, takeover, titles } from "../drafts.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 /** As a worker does: a new epoch for every try, since the last one may have been taken. */
-async function claimAnew(session: string): Promise<number> {
+async function claimAgain(session: string): Promise<number> {
   for (let epoch = 2; ; epoch++) {
     try {
       await log.claim(session, { epoch, writer: `w${epoch}`, event: takeover(), archivedUpTo: "0-0" });
@@ -52,16 +52,16 @@ test("a killed primary: readers and writers go on with its replica, without bein
   await cluster.waitForReplicas();
 
   const promoted = cluster.failover(0);
-  const claimed = claimAnew(session);
+  const claimed = claimAgain(session);
   const replica = await promoted;
   const promotedAt = performance.now();
   const epoch = await claimed;
   await log.append(session, { writer: `w${epoch}`, epoch, counter: 1, events: titles("after") });
-  await readers[0]?.until(({ said: texts }) => texts.at(-1) === "after", 30_000);
+  await readers[0]?.until(({ texts: texts }) => texts.at(-1) === "after", 30_000);
   tookMs.push(performance.now() - promotedAt);
-  expect(readers[0]?.said).toEqual((await readAll(log, session)).map(said));
+  expect(readers[0]?.texts).toEqual((await readAll(log, session)).map(describeEntry));
   await log.append(session, { writer: `w${epoch}`, epoch, counter: 2, events: titles("live") });
-  await readers[0]?.until(({ said: texts }) => texts.at(-1) === "live", 30_000);
+  await readers[0]?.until(({ texts: texts }) => texts.at(-1) === "live", 30_000);
 
   await log.append(elsewhere, { writer: "w1", epoch: 1, counter: 1, events: titles("undisturbed") });
   await readers[1]?.until(({ entries }) => entries.length === 2);
@@ -84,11 +84,11 @@ test("one who comes while nobody keeps the session is served as soon as somebody
   await promoted;
   const promotedAt = performance.now();
   await reader.until(({ entries }) => entries.length === 1, 30_000);
-  const epoch = await claimAnew(session);
+  const epoch = await claimAgain(session);
   await log.append(session, { writer: `w${epoch}`, epoch, counter: 1, events: titles("live") });
-  await reader.until(({ said: texts }) => texts.at(-1) === "live", 30_000);
+  await reader.until(({ texts: texts }) => texts.at(-1) === "live", 30_000);
   tookMs.push(performance.now() - promotedAt);
-  expect(reader.said).toEqual((await readAll(log, session)).map(said));
+  expect(reader.texts).toEqual((await readAll(log, session)).map(describeEntry));
   await reader.stop();
 });
 

@@ -6,7 +6,7 @@ import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
 import { idOf, ownerOf } from "./cluster-slots.ts";
-import { Reader, readAll, said, sessionStart, takeover, titles } from "../drafts.ts";
+import { Reader, readAll, describeEntry, sessionStart, takeover, titles } from "../drafts.ts";
 
 let cluster: RedisCluster;
 let log: Log;
@@ -55,11 +55,11 @@ test("the log goes on there after a claim, and readers with it", async () => {
   expect(await append(2, 2, "after")).toBe("added");
 
   const all = ["session.start", "before", "while it is prepared", "turn.takeover", "on its way", "after"];
-  expect((await readAll(log, session)).map(said)).toEqual(all);
+  expect((await readAll(log, session)).map(describeEntry)).toEqual(all);
   await readers[0]?.until(({ entries }) => entries.length === all.length);
-  expect(readers[0]?.said).toEqual(all);
+  expect(readers[0]?.texts).toEqual(all);
   await readers[1]?.until(({ entries }) => entries.length === all.length - 1);
   expect(await append(2, 3, "live")).toBe("added");
-  for (const reader of readers) await reader.until(({ said: texts }) => texts.at(-1) === "live");
+  for (const reader of readers) await reader.until(({ texts: texts }) => texts.at(-1) === "live");
   for (const reader of readers) await reader.stop();
 });

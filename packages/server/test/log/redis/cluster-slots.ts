@@ -49,7 +49,7 @@ export async function carrySlot(slot: number, from: RedisServer, to: RedisServer
 }
 
 /** Tells servers, in this order, who keeps the slot from now on. */
-export async function tellOwner(slot: number, owner: RedisServer, ...told: RedisServer[]): Promise<void> {
+export async function setOwner(slot: number, owner: RedisServer, ...nodes: RedisServer[]): Promise<void> {
   const id = await idOf(owner);
-  for (const node of told) await node.command("CLUSTER", "SETSLOT", slot, "NODE", id);
+  for (const node of nodes) await node.command("CLUSTER", "SETSLOT", slot, "NODE", id);
 }

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { isLogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
-import { Reader, readAll, said, sessionStart, takeover, titles } from "../drafts.ts";
+import { Reader, readAll, describeEntry, sessionStart, takeover, titles } from "../drafts.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const SESSION = "s";
@@ -73,7 +73,7 @@ describe("a connection", () => {
         repeated: true,
       });
     }
-    expect((await readAll(log, SESSION)).map(said)).toEqual([
+    expect((await readAll(log, SESSION)).map(describeEntry)).toEqual([
       "session.start",
       ...Array.from({ length: 20 }, (_, n) => `${n + 1}`),
     ]);
@@ -108,7 +108,7 @@ describe("a connection", () => {
     await reader.until(({ entries }) => entries.length === 2, 30_000);
     await direct.append(SESSION, { writer: "g", counter: 2, events: titles("heard") });
     await reader.until(({ entries }) => entries.length === 3, 30_000);
-    expect(reader.said).toEqual(["session.start", "unheard", "heard"]);
+    expect(reader.texts).toEqual(["session.start", "unheard", "heard"]);
     await reader.stop();
     await Promise.all([hasty.close(), direct.close()]);
   });
@@ -204,7 +204,7 @@ describe("Redis", () => {
         timeout: 30_000,
       })
       .toBe("UNCLAIMED");
-    expect((await readAll(log, SESSION)).map(said)).toEqual(["session.start"]);
+    expect((await readAll(log, SESSION)).map(describeEntry)).toEqual(["session.start"]);
   });
 
   test("that drops a slow subscriber: it reads again and misses nothing", async () => {
@@ -215,7 +215,7 @@ describe("Redis", () => {
       await expect.poll(() => redis.command("CLIENT", "KILL", "TYPE", "pubsub")).toBeGreaterThan(0);
     }
     await reader.until(({ entries }) => entries.length === 6);
-    expect(reader.said).toEqual(["session.start", "0", "1", "2", "3", "4"]);
+    expect(reader.texts).toEqual(["session.start", "0", "1", "2", "3", "4"]);
     await reader.stop();
   });
 });

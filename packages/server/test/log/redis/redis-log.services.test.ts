@@ -4,16 +4,16 @@ import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { logContract } from "../log.contract.ts";
 
 /** A machine that stands still is not what this is about. */
-const patienceMs = 30_000;
+const responseTimeoutMs = 30_000;
 
 logContract("Redis", () =>
-  createRedisLog({ url: sharedRedisUrl(), keyPrefix: freshPrefix(), responseTimeoutMs: patienceMs }),
+  createRedisLog({ url: sharedRedisUrl(), keyPrefix: freshPrefix(), responseTimeoutMs }),
 );
 
 logContract("Redis Cluster", () =>
   createRedisLog({
     url: sharedClusterNodes().map(({ url }) => url),
     keyPrefix: freshPrefix(),
-    responseTimeoutMs: patienceMs,
+    responseTimeoutMs,
   }),
 );

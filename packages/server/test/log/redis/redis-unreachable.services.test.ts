@@ -15,8 +15,8 @@ test("the gateway's and the worker's onError name it once, without the password"
   const port = await freePort();
   const log = await createRedisLog({ url: `redis://user:canary@127.0.0.1:${port}` });
   const parts = { ...memoryParts(), log };
-  const told: string[] = [];
-  const onError = (error: unknown) => told.push(String(error));
+  const errors: string[] = [];
+  const onError = (error: unknown) => errors.push(String(error));
   const gateway = createGateway({ ...parts, secrets: ["s".repeat(32)], onError });
   const hub = createMemoryEngineHub();
   const worker = await startWorker({
@@ -25,9 +25,10 @@ test("the gateway's and the worker's onError name it once, without the password"
     agents: [defineAgent({ name: "a", model: scriptedModel(() => []) })],
     onError,
   });
-  const outages = () => told.filter((words) => words.includes(`Redis at 127.0.0.1:${port} can't be reached`));
+  const outages = () =>
+    errors.filter((error) => error.includes(`Redis at 127.0.0.1:${port} can't be reached`));
   await expect.poll(outages).toHaveLength(2);
-  expect(told.join("\n")).not.toContain("canary");
+  expect(errors.join("\n")).not.toContain("canary");
   await worker.shutdown();
   await gateway.close();
   await log.close();
@@ -43,10 +44,10 @@ test("a read fails after one wait, as long as no server was ever there; then it 
   const lost = await createRedisLog({ url: redis.url, connectionWaitMs: WAIT_MS });
   expect(await lost.head("s")).toBeNull();
   await redis.stop();
-  const begun = performance.now();
+  const started = performance.now();
   const waited = async (work: Promise<unknown>) => {
     await expect(work).rejects.toSatisfy((error) => isLogError(error, "UNAVAILABLE"));
-    return performance.now() - begun;
+    return performance.now() - started;
   };
   const [early, late] = await Promise.all([waited(away.head("s")), waited(lost.head("s"))]);
   expect(late / early).toBeGreaterThan(2);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { Reader, refusal, sessionStart, titles } from "../drafts.ts";
 
-const NOBODY = "redis://127.0.0.1:1";
+const NO_SERVER = "redis://127.0.0.1:1";
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 let redis: RedisServer;
@@ -58,7 +58,7 @@ async function startSilencer(): Promise<Silencer> {
 
 describe("a server", () => {
   test("that is away: the reader is told in time", async () => {
-    const log = await createRedisLog({ url: NOBODY, connectionWaitMs: 200, timeoutMs: 600 });
+    const log = await createRedisLog({ url: NO_SERVER, connectionWaitMs: 200, timeoutMs: 600 });
     const reader = new Reader(log, "s", { after: "1-1" });
     await reader.until(({ end }) => end !== null, 30_000);
     expect(reader.end).toBe("unavailable");
@@ -94,7 +94,7 @@ describe("a server", () => {
       await reader.until(({ entries }) => entries.length === 2, 30_000);
       await direct.append(session, { writer: "g", counter: 2, events: titles("live") });
       await reader.until(({ entries }) => entries.length === 3, 30_000);
-      expect(reader.said).toEqual(["session.start", "missed", "live"]);
+      expect(reader.texts).toEqual(["session.start", "missed", "live"]);
       await reader.stop();
       await log.close();
       await direct.close();
@@ -103,14 +103,14 @@ describe("a server", () => {
   );
 
   test("of a cluster that is away: there is no log to be had", async () => {
-    expect(await refusal(createRedisLog({ url: [NOBODY, NOBODY], responseTimeoutMs: 300 }))).toBe(
+    expect(await refusal(createRedisLog({ url: [NO_SERVER, NO_SERVER], responseTimeoutMs: 300 }))).toBe(
       "UNAVAILABLE",
     );
   });
 });
 
 test("a log that closes lets go of everybody who waits", async () => {
-  const log = await createRedisLog({ url: NOBODY, connectionWaitMs: 30_000 });
+  const log = await createRedisLog({ url: NO_SERVER, connectionWaitMs: 30_000 });
   const head = refusal(log.head("s"));
   const reader = new Reader(log, "s", { after: "1-1" });
   await pause(50);
@@ -139,12 +139,12 @@ describe("a process ends by itself", () => {
     ["whose log was closed in the middle of everything", "await log.close();"],
     ["whose log never reached its server", ""],
   ])("%s", { timeout: 60_000 }, async ([, close]) => {
-    const url = close === "" ? NOBODY : redis.url;
+    const url = close === "" ? NO_SERVER : redis.url;
     const script = `
-      const log = await createRedisLog({ url: ${JSON.stringify(url)}, waitMs: 500, giveUpAfterMs: 100 });
+      const log = await createRedisLog({ url: ${JSON.stringify(url)}, connectionWaitMs: 500, timeoutMs: 100 });
       const reading = (async () => { for await (const _ of log.attach("s", { after: "1-1" })); })();
       await log.head("s").catch(() => undefined);
-      void log.claim("s", { epoch: 1, writer: "w", event: { type: "session.start", session: "s", number: 1 }, floor: "0-0" })
+      void log.claim("s", { epoch: 1, writer: "w", event: { type: "session.start", session: "s", number: 1 }, archivedUpTo: "0-0" })
         .catch(() => undefined);
       ${close}`;
     const { code, ms, errors } = await run(script);

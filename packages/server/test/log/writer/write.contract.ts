@@ -4,7 +4,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { isLogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";
-import { begun, lastCursor, readAll, refusal, said, takeover, title, titles } from "../drafts.ts";
+import {
+  startSession,
+  lastCursor,
+  readAll,
+  refusal,
+  describeEntry,
+  takeover,
+  title,
+  titles,
+} from "../drafts.ts";
 
 const refusalOf = (error: unknown) => (isLogError(error) ? error.code : String(error));
 
@@ -16,7 +25,7 @@ export function writeContract(opened: () => Log): void {
 
   describe("append", () => {
     test("gives dense positions in one epoch, and stores the events as they are", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const one = await log.append(session, {
         writer: "w1",
         epoch: 7,
@@ -28,14 +37,14 @@ export function writeContract(opened: () => Log): void {
       expect(two).toEqual({ epoch: 7, first: 4, last: 4, repeated: false });
       const entries = await readAll(log, session);
       expect(entries.map((entry) => entry.cursor)).toEqual(["7-1", "7-2", "7-3", "7-4"]);
-      expect(entries.map(said)).toEqual(["session.start", "a", "b\n\u2028'c", "d"]);
+      expect(entries.map(describeEntry)).toEqual(["session.start", "a", "b\n\u2028'c", "d"]);
       expect(entries[1]?.event).toMatchObject({ v: 2, id: "7-2", type: "session.update", title: "a" });
       expect(JSON.parse(entries[2]?.text ?? "")).toEqual(entries[2]?.event);
       expect(entries[1]?.key).toBe("w1:1");
     });
 
     test("is refused at once after another writer has claimed, and changes nothing", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
       expect(
         await refusal(log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("late") })),
@@ -44,7 +53,7 @@ export function writeContract(opened: () => Log): void {
     });
 
     test("is refused for another writer of the same epoch, a higher epoch, and without a log", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       expect(
         await refusal(log.append(session, { writer: "w9", epoch: 7, counter: 1, events: titles("x") })),
       ).toBe("UNCLAIMED");
@@ -62,7 +71,7 @@ export function writeContract(opened: () => Log): void {
     });
 
     test("repeated after an unclear failure answers with the earlier positions", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const batch = { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b") };
       await log.append(session, batch);
       for (let n = 0; n < 300; n++) {
@@ -83,7 +92,7 @@ export function writeContract(opened: () => Log): void {
     });
 
     test("repeated by anybody under one key happens once, however many race", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const since = "7-1";
       const race = Array.from({ length: 20 }, () =>
         log.append(session, {
@@ -97,11 +106,11 @@ export function writeContract(opened: () => Log): void {
       const answers = await Promise.all(race);
       expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
       expect(new Set(answers.map(lastCursor)).size).toBe(1);
-      expect((await readAll(log, session)).map(said)).toEqual(["session.start", "decided"]);
+      expect((await readAll(log, session)).map(describeEntry)).toEqual(["session.start", "decided"]);
     });
 
     test("repeated with a bound that was trimmed is not guessed at", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a", "b", "c") });
       await log.trim(session, "7-3");
       const batch = { writer: "o/1", counter: 0, isRetry: true, events: titles("x") };
@@ -111,7 +120,7 @@ export function writeContract(opened: () => Log): void {
     });
 
     test("repeated by a writer whose own claim was trimmed is not guessed at", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const batch = { writer: "w1", epoch: 7, counter: 1, events: titles("once") };
       await log.append(session, batch);
       await log.trim(session, "7-2");
@@ -121,7 +130,7 @@ export function writeContract(opened: () => Log): void {
     });
 
     test("refuses what no program should send", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const append = (batch: object) =>
         refusal(log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a"), ...batch }));
       expect(await append({ events: [] })).toBe("INVALID");
@@ -133,13 +142,13 @@ export function writeContract(opened: () => Log): void {
       expect(await refusal(log.append("a}b{c", { writer: "w", counter: 1, events: titles("a") }))).toBe(
         "INVALID",
       );
-      expect((await readAll(log, session)).map(said)).toEqual(["session.start"]);
+      expect((await readAll(log, session)).map(describeEntry)).toEqual(["session.start"]);
     });
   });
 
   describe("claim", () => {
     test("continues the sequence under a new epoch, once", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
       const claim = { epoch: 9, writer: "w2", event: takeover(), archivedUpTo: "7-1" };
       expect(await log.claim(session, claim)).toEqual({ epoch: 9, first: 3, last: 3, repeated: false });
@@ -152,7 +161,7 @@ export function writeContract(opened: () => Log): void {
     });
 
     test("repeated, only looks: one that did not happen, or was lost since, is not made", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const claim = { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "0-0" };
       expect(await refusal(log.claim(session, { ...claim, isRetry: true }))).toBe("OUTBID");
       await log.claim(session, claim);
@@ -162,7 +171,7 @@ export function writeContract(opened: () => Log): void {
     });
 
     test("of many at once, the highest epoch has the log in the end, and all are in order", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const claims = Array.from({ length: 20 }, (_, n) =>
         log
           .claim(session, { epoch: 100 + n, writer: `c${n}`, event: takeover(), archivedUpTo: "0-0" })
@@ -179,7 +188,7 @@ export function writeContract(opened: () => Log): void {
     });
 
     test("comes right after what its claimer has read, or not at all", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
       const claim = { epoch: 9, writer: "w2", event: takeover(), archivedUpTo: "7-1", last: "7-2" };
       await log.append(session, { writer: "w1", epoch: 7, counter: 2, events: titles("b") });
@@ -216,15 +225,15 @@ export function writeContract(opened: () => Log): void {
         expect(await refusal(log.claim(missing, { ...claim, last }))).toBe("MOVED");
       expect(await log.head(missing)).toBeNull();
       expect(await log.claim(missing, { ...claim, last: "11-40" })).toMatchObject({ last: 41 });
-      const short = await begun(log);
+      const short = await startSession(log);
       expect(await refusal(log.claim(short, { ...claim, last: "7-1" }))).toBe("MOVED");
       expect(await log.head(short)).toEqual({ epoch: 7, last: "7-1", base: "0-0" });
-      expect((await readAll(log, short)).map(said)).toEqual(["session.start"]);
+      expect((await readAll(log, short)).map(describeEntry)).toEqual(["session.start"]);
       expect(await log.claim(short, { ...claim, last: "11-40" })).toMatchObject({ last: 41 });
     });
 
     test("of one writer that goes on until the last moment names exactly what it wrote", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const writing = (async () => {
         for (let n = 1; ; n++) {
           const batch = { writer: "w1", epoch: 7, counter: n, events: titles(`${n}`) };
@@ -254,12 +263,12 @@ export function writeContract(opened: () => Log): void {
       expect(await writing).toBe("FENCED");
       const entries = await readAll(log, session);
       expect(entries.at(-1)?.epoch).toBeGreaterThan(7);
-      expect(entries.map(said).at(-1)).toBe(`${entries.length - 1}`);
+      expect(entries.map(describeEntry).at(-1)).toBe(`${entries.length - 1}`);
       expect(moved).toBeGreaterThanOrEqual(4);
     });
 
     test("is outbid by what was archived under a higher epoch, or its own", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       const claim = { epoch: 9, writer: "w2", event: takeover() };
       expect(await refusal(log.claim(session, { ...claim, archivedUpTo: "10-3" }))).toBe("OUTBID");
       expect(await refusal(log.claim(session, { ...claim, archivedUpTo: "9-3" }))).toBe("OUTBID");
@@ -276,7 +285,7 @@ export function writeContract(opened: () => Log): void {
     });
 
     test("leaves no hole when the log ends before what is archived", async () => {
-      const session = await begun(log);
+      const session = await startSession(log);
       await log.append(session, { writer: "w1", epoch: 7, counter: 1, events: titles("a") });
       await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "7-30" });
       expect(await log.head(session)).toEqual({ epoch: 8, last: "8-31", base: "7-30" });

@@ -135,8 +135,8 @@ test("anything but a delta goes at once, after what was gathered; nothing is mov
   await writer.write(delta("late", { block: "b2" }));
   await writer.write(delta("x", { block: "b" }));
   expect(await writer.flush()).toEqual({ epoch: 1, seq: (await desk.events()).length });
-  const said = (await desk.events()).slice(1).map((event) => ("text" in event ? event.text : event.type));
-  expect(said.join("")).toBe("abctext.endlatex");
+  const written = (await desk.events()).slice(1).map((event) => ("text" in event ? event.text : event.type));
+  expect(written.join("")).toBe("abctext.endlatex");
 });
 
 test("who writes faster than the log takes is held up, and memory stays bounded", async () => {

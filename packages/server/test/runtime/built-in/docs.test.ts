@@ -56,7 +56,7 @@ describe("the documents", () => {
     expect(await importFaq(store, "acme", faq)).toMatchObject({ created: 0, replaced: 1, unchanged: 1 });
     faq.delete("Where are you?");
     expect(await importFaq(store, "acme", faq)).toMatchObject({ unchanged: 1, removed: 1 });
-    expect(await store.knowledge.search("acme", ["faq"], { words: "open", limit: 5 })).toMatchObject([
+    expect(await store.knowledge.search("acme", ["faq"], { text: "open", limit: 5 })).toMatchObject([
       { title: "When are you open?", url: "https://acme.example/faq#0" },
     ]);
   });

@@ -10,11 +10,11 @@ test.each([
   ["ENOTFOUND", "The host of db.example.com:5432 can't be found."],
   ["CONNECTION", "PostgreSQL at db.example.com:5432 doesn't answer."],
   ["EPIPE", "PostgreSQL at db.example.com:5432/chat can't be reached or refuses work (EPIPE)."],
-])("%s", (system, words) => {
+])("%s", (system, expected) => {
   const cause = { sqlstate: null, constraint: null, table: null, system };
-  const said = describeConnectionError(new StoreError("UNAVAILABLE", "tenants.get", cause), URL_OF);
-  expect(said).toContain(words);
-  expect(said).not.toContain("canary");
+  const message = describeConnectionError(new StoreError("UNAVAILABLE", "tenants.get", cause), URL_OF);
+  expect(message).toContain(expected);
+  expect(message).not.toContain("canary");
 });
 
 test("any other error, and an address that only the driver reads, has the store's own words", () => {

@@ -14,7 +14,7 @@ import {
 const CASES: CaseCounts = { fixed: 1_000, fresh: 5_000, full: 100_000 };
 const DEADLINE = 300_000;
 const DIGEST = "sha256:shown";
-const PEOPLE = ["approved", "edited", "rejected"];
+const USER_STATUSES = ["approved", "edited", "rejected"];
 
 interface Try {
   readonly to: string;
@@ -29,7 +29,7 @@ const moment = fc.oneof(
   fc.integer({ min: 0, max: 2 * DEADLINE }),
 );
 const oneTry: fc.Arbitrary<Try> = fc.record({
-  to: fc.constantFrom(...PEOPLE, ...PEOPLE, "cancelled"),
+  to: fc.constantFrom(...USER_STATUSES, ...USER_STATUSES, "cancelled"),
   at: moment,
   digest: fc.constantFrom(undefined, DIGEST, DIGEST, "sha256:other"),
 });
@@ -57,11 +57,11 @@ function playAll(tries: readonly Try[]): { wins: Try[]; last: TransitionState; r
   const wins: Try[] = [];
   let runs = 0;
   for (const one of tries) {
-    const wish: TransitionInput = {
+    const transition: TransitionInput = {
       to: one.to,
       ...(one.digest === undefined ? {} : { expectDigest: one.digest }),
     };
-    if (transitionError(now, wish, one.at) !== null) continue;
+    if (transitionError(now, transition, one.at) !== null) continue;
     wins.push(one);
     now = { ...now, status: one.to, version: now.version + 1 };
     // The worker that waits looks at the status, and at nothing else.
@@ -77,7 +77,7 @@ function wrongIn({ wins, last, runs }: ReturnType<typeof playAll>): string | nul
   const { to, at, digest } = winner;
   if (runs !== (to === "approved" || to === "edited" ? 1 : 0)) return `${runs} runs after ${to}`;
   if (digest !== undefined && digest !== DIGEST) return "decided on something else";
-  if (PEOPLE.includes(to) && at >= DEADLINE) return "decided too late";
+  if (USER_STATUSES.includes(to) && at >= DEADLINE) return "decided too late";
   return to === "timed_out" && at < DEADLINE ? "timed out too early" : null;
 }
 
@@ -88,8 +88,8 @@ test("W13 one decision wins of any that race, in time and on what was shown, and
     fc.property(
       fc.array(oneTry, { maxLength: 8 }),
       fc.integer({ min: -2_000, max: 2_000 }),
-      (people, skew) => {
-        const tries = [...people, ...timeOuts(skew)].toSorted((a, b) => a.at - b.at);
+      (users, skew) => {
+        const tries = [...users, ...timeOuts(skew)].toSorted((a, b) => a.at - b.at);
         const played = playAll(tries);
         const wrong = wrongIn(played);
         if (wrong !== null) throw new Error(wrong);
@@ -100,7 +100,7 @@ test("W13 one decision wins of any that race, in time and on what was shown, and
     ),
     CASES,
   );
-  for (const to of [...PEOPLE, "timed_out", "cancelled"])
+  for (const to of [...USER_STATUSES, "timed_out", "cancelled"])
     expect(won[to]).toBeGreaterThan(leastSeen(0.05, CASES));
   expect(atTheEdge).toBeGreaterThan(leastSeen(0.01, CASES));
 });

@@ -30,7 +30,7 @@ describe("decisions", () => {
       Object.values(TRANSITIONS).flatMap((from) => [...Object.keys(from), ...Object.values(from).flat()]),
     ),
   );
-  const wish = fc.record({ to: status, at: fc.nat(20), version: fc.option(fc.nat(2), { nil: null }) });
+  const transition = fc.record({ to: status, at: fc.nat(20), version: fc.option(fc.nat(2), { nil: null }) });
 
   test("of any number of wishes in any order, one is final", async () => {
     let decided = 0;
@@ -38,7 +38,7 @@ describe("decisions", () => {
       fc.property(
         kind,
         fc.option(fc.nat(20), { nil: null }),
-        fc.array(wish, { maxLength: 12 }),
+        fc.array(transition, { maxLength: 12 }),
         (of, deadline, wishes) => {
           let current: TransitionState = { kind: of, status: "pending", version: 0, digest: null, deadline };
           let wins = 0;
@@ -102,20 +102,20 @@ describe("payments", () => {
 
   test("whatever is said in whatever order: forward only, paid at most once, never another amount", () => {
     fc.assert(
-      fc.property(fc.array(word, { maxLength: 20 }), (words) => {
+      fc.property(fc.array(word, { maxLength: 20 }), (updates) => {
         let order: Payable = { ...money, gateway: "a", status: "pending" };
         const path: PaymentStatus[] = ["pending"];
-        for (const said of words) {
-          const verdict = resolvePayment(order, said);
+        for (const update of updates) {
+          const verdict = resolvePayment(order, update);
           const wrong =
-            (said.paid ?? money).amount !== 100 ||
-            (said.paid ?? money).currency !== "TWD" ||
-            (said.gateway ?? "a") !== "a";
+            (update.paid ?? money).amount !== 100 ||
+            (update.paid ?? money).currency !== "TWD" ||
+            (update.gateway ?? "a") !== "a";
           expect(verdict.outcome === "mismatch").toBe(wrong);
           if (verdict.outcome !== "won") continue;
-          expect(verdict.steps.at(-1)).toBe(said.to);
+          expect(verdict.steps.at(-1)).toBe(update.to);
           path.push(...verdict.steps);
-          order = { ...order, status: said.to };
+          order = { ...order, status: update.to };
         }
         for (const [at, status] of path.slice(1).entries()) {
           expect(TRANSITIONS.payment[path[at] ?? ""]).toContain(status);

@@ -15,8 +15,8 @@ describe("words", () => {
     ["한국어 검색", ["한국어", "검색"]],
     ["naïve Straße Łódź", ["naive", "strasse", "lodz"]],
     ["' & | ! ~ :* ()", []],
-  ])("of %s", (text, words) => {
-    expect(tokenize(text)).toEqual(words);
+  ])("of %s", (text, tokens) => {
+    expect(tokenize(text)).toEqual(tokens);
   });
 
   test("of a query are few, distinct, and begin longer ones", () => {
@@ -33,9 +33,9 @@ describe("words", () => {
   test("any word of a text finds that text, and no word needs quoting", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
-        const words = tokenize(text);
-        expect(words.every((word) => /^[\p{L}\p{M}\p{N}]+$/u.test(word))).toBe(true);
-        for (const term of queryTerms(text)) expect(words.some((word) => matches(term, word))).toBe(true);
+        const tokens = tokenize(text);
+        expect(tokens.every((word) => /^[\p{L}\p{M}\p{N}]+$/u.test(word))).toBe(true);
+        for (const term of queryTerms(text)) expect(tokens.some((word) => matches(term, word))).toBe(true);
       }),
       { numRuns: 2_000 },
     );

@@ -2,12 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import {
-  type AuditHead,
-  type AuditRow,
-  EMPTY_AUDIT_HEAD,
-  nextAuditRow,
-} from "../../../src/store/rules/audit.ts";
+import type { AuditHead, AuditRow } from "../../../src/store/ports/audit.ts";
+import { EMPTY_AUDIT_HEAD, nextAuditRow } from "../../../src/store/rules/audit.ts";
 import { verifyAudit } from "../../../src/store/rules/verify-audit.ts";
 
 function chain(length: number): { rows: AuditRow[]; head: AuditHead } {

@@ -6,12 +6,12 @@ export interface ConnectionOptions {
   readonly username?: string | undefined;
   readonly password?: string | undefined;
   /** How long a server may take to answer before the connection counts as lost. */
-  readonly patienceMs: number;
+  readonly responseTimeoutMs: number;
 }
 
 export type RedisClient = ReturnType<typeof createConnectionClient>;
 
-export function createConnectionClient({ url, username, password, patienceMs }: ConnectionOptions) {
+export function createConnectionClient({ url, username, password, responseTimeoutMs }: ConnectionOptions) {
   return createClient({
     url,
     RESP: 3,
@@ -21,6 +21,6 @@ export function createConnectionClient({ url, username, password, patienceMs }: 
     // A timer per command costs more than the command. The ping finds out about a dead server.
     commandOptions: { timeout: 0 },
     maintNotifications: "disabled",
-    socket: { reconnectStrategy: false, connectTimeout: patienceMs },
+    socket: { reconnectStrategy: false, connectTimeout: responseTimeoutMs },
   });
 }

@@ -1,6 +1,6 @@
 /**
  * One connection to one Redis server, from its opening to its end. It never reconnects: a new connection may
- * reach another server, so that whatever was known over the old one has to be asked again (`line.ts` opens it).
+ * reach another server, so that whatever was known over the old one has to be asked again (`reconnecting.ts` opens it).
  * For the same reason nothing is queued for later: what can't be sent now fails now.
  */
 import { LogError } from "../../errors.ts";
@@ -16,46 +16,54 @@ export class RedisConnection {
   readonly ended: Promise<void>;
   readonly #client: RedisClient;
   readonly #subscriptions: ShardedSubscriptions;
-  readonly #answer: { readonly ms: number; readonly message: string };
+  readonly #timeout: { readonly ms: number; readonly message: string };
 
-  private constructor(client: RedisClient, timeline: string, ended: Promise<void>, patienceMs: number) {
+  private constructor(
+    client: RedisClient,
+    replicationId: string,
+    ended: Promise<void>,
+    responseTimeoutMs: number,
+  ) {
     this.#client = client;
     this.#subscriptions = new ShardedSubscriptions(client);
-    this.#answer = { ms: patienceMs, message: "No answer" };
-    this.replicationId = timeline;
+    this.#timeout = { ms: responseTimeoutMs, message: "No answer" };
+    this.replicationId = replicationId;
     this.ended = ended;
   }
 
   /** Takes no longer than the server may take to answer. */
   static async open(options: ConnectionOptions, signal?: AbortSignal): Promise<RedisConnection> {
-    const { patienceMs } = options;
+    const { responseTimeoutMs } = options;
     const client = createConnectionClient(options);
     const ended = new Promise<void>((resolve) => {
       client.once("end", resolve).once("terminated", resolve);
       // Each command in flight gets the error itself.
       client.on("error", () => undefined);
     });
-    let isGivenUp = false;
-    const giveUp = () => {
-      isGivenUp = true;
+    let isAborted = false;
+    const abort = () => {
+      isAborted = true;
       client.destroy();
     };
     // Until then there is no socket that it could destroy.
     client.on("connect", () => {
-      if (isGivenUp) client.destroy();
+      if (isAborted) client.destroy();
     });
     client.unref();
-    signal?.addEventListener("abort", giveUp, { once: true });
+    signal?.addEventListener("abort", abort, { once: true });
     try {
       signal?.throwIfAborted();
-      const timeline = await withTimeout(prepare(client), { ms: patienceMs, message: "No connection" });
+      const replicationId = await withTimeout(prepare(client), {
+        ms: responseTimeoutMs,
+        message: "No connection",
+      });
       client.ref();
-      return new RedisConnection(client, timeline, ended, patienceMs);
+      return new RedisConnection(client, replicationId, ended, responseTimeoutMs);
     } catch (error) {
-      giveUp();
+      abort();
       throw unavailable(error);
     } finally {
-      signal?.removeEventListener("abort", giveUp);
+      signal?.removeEventListener("abort", abort);
     }
   }
 
@@ -70,15 +78,15 @@ export class RedisConnection {
     return multi.exec();
   }
 
-  /** Where news of the channels subscribed over this connection go. */
-  report(events: ShardedSubscriptionEvents): void {
-    this.#subscriptions.report(events);
+  /** Messages of the channels that are subscribed over this connection go there. */
+  listen(events: ShardedSubscriptionEvents): void {
+    this.#subscriptions.listen(events);
   }
 
   /** A server that doesn't answer ends the connection; one that refuses doesn't. */
   async subscribe(channel: string): Promise<void> {
     try {
-      await withTimeout(this.#subscriptions.subscribe(channel), this.#answer);
+      await withTimeout(this.#subscriptions.subscribe(channel), this.#timeout);
     } catch (error) {
       if (error instanceof LogError) this.destroy();
       throw error;
@@ -93,10 +101,10 @@ export class RedisConnection {
   async healthCheck(): Promise<void> {
     try {
       const answers = Promise.all([this.send(["INFO", "replication"]), this.#subscriptions.isIntact()]);
-      const [info, isIntact] = await withTimeout(answers, this.#answer);
-      if (isIntact && readTimeline(String(info)) === this.replicationId) return;
+      const [info, isIntact] = await withTimeout(answers, this.#timeout);
+      if (isIntact && parseReplicationId(String(info)) === this.replicationId) return;
     } catch {
-      // Ended below, as it would be for another timeline.
+      // Ended below, as it would be for another replication id.
     }
     this.destroy();
   }
@@ -113,15 +121,15 @@ async function prepare(client: RedisClient): Promise<string> {
     client.sendCommand<string>(["INFO", "replication"]),
     ...SCRIPTS.map(({ source }) => client.sendCommand<string>(["SCRIPT", "LOAD", source])),
   ]);
-  return readTimeline(info);
+  return parseReplicationId(info);
 }
 
 /** Enough of the id to tell two apart; every append carries it. */
-const TIMELINE_LENGTH = 12;
+const REPLICATION_ID_LENGTH = 12;
 
-/** A replica answers too, but takes no appends: it is no timeline to claim a log on. */
-function readTimeline(info: string): string {
-  const id = /^master_replid:(\w+)/m.exec(info)?.[1]?.slice(0, TIMELINE_LENGTH);
+/** A replica answers too, but takes no appends: a log can not be claimed on it. */
+function parseReplicationId(info: string): string {
+  const id = /^master_replid:(\w+)/m.exec(info)?.[1]?.slice(0, REPLICATION_ID_LENGTH);
   const role = /^role:(\w+)/m.exec(info)?.[1];
   if (id === undefined)
     throw new LogError("UNAVAILABLE", { detail: "Redis doesn't tell its replication id" });

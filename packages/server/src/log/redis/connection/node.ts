@@ -1,9 +1,9 @@
 /**
- * One Redis server as the log knows it: a connection for commands, a connection for news, each replaced when it
+ * One Redis server as the log knows it: a connection for commands, a connection for publish and subscribe, each replaced when it
  * breaks. Commands wait for a connection for a bounded time and are never sent twice.
  *
- * Tells when news may have been missed: a connection for them is new, or the server's data were wiped. Who is
- * subscribed to what is none of its business (`channels.ts`).
+ * Reports when notifications may have been missed: a connection for them is new, or the server's data were wiped. Who is
+ * subscribed to what is none of its business (`subscriptions.ts`).
  */
 import { randomUUID } from "node:crypto";
 import { ErrorReply } from "@redis/client";
@@ -14,22 +14,22 @@ import type { OutageMonitor } from "./outage-monitor.ts";
 
 export interface NodeOptions extends ReconnectOptions {
   /** How often to look whether the server is alive, the same, and has its data. */
-  readonly pulseMs: number;
+  readonly healthCheckMs: number;
   /** How long a command waits for a connection. */
-  readonly waitMs: number;
+  readonly connectionWaitMs: number;
   readonly outages: OutageMonitor;
 }
 
 export interface NodeEvents {
   /** Nothing is subscribed over it yet. */
-  newsOpened(node: RedisNode, link: RedisConnection): void;
-  newsLost(link: RedisConnection): void;
-  onMessage(link: RedisConnection, channel: string, message: string): void;
+  onPubSubOpened(node: RedisNode, connection: RedisConnection): void;
+  onPubSubLost(connection: RedisConnection): void;
+  onMessage(connection: RedisConnection, channel: string, message: string): void;
   /** The server no longer serves the channel. */
-  onMoved(link: RedisConnection, channel: string): void;
+  onMoved(connection: RedisConnection, channel: string): void;
   onDataLoss(node: RedisNode): void;
   /** It can't be reached, or sends us away: perhaps others do its work by now. */
-  onTopologyDoubt(): void;
+  onTopologyDoubt(redirectedBy?: RedisConnection): void;
 }
 
 export class RedisNode {
@@ -37,9 +37,9 @@ export class RedisNode {
   readonly #events: NodeEvents;
   readonly #address: string;
   readonly #commands: ReconnectingConnection;
-  readonly #news: ReconnectingConnection;
-  #pulseKey: string | null = null;
-  #pulse: string | null = null;
+  readonly #pubSub: ReconnectingConnection;
+  #sentinelKey: string | null = null;
+  #sentinelToken: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
@@ -51,45 +51,45 @@ export class RedisNode {
     this.#address = address;
     outages.connecting(address);
     this.#commands = new ReconnectingConnection(options, {
-      opened: (link) => {
+      onOpened: (connection) => {
         outages.connected(address);
         // Sent ahead of every command: who has read something must not miss a wipe before the first beat.
-        void this.#feelPulse(link);
+        void this.#checkSentinel(connection);
       },
-      lost: () => outages.connecting(address),
-      failed: (error) => {
+      onLost: () => outages.connecting(address),
+      onFailed: (error) => {
         outages.failed(address, error);
         events.onTopologyDoubt();
       },
     });
-    this.#news = new ReconnectingConnection(options, {
-      opened: (link) => {
-        link.report({
-          onMessage: (channel, message) => events.onMessage(link, channel, message),
-          moved: (channel) => events.onMoved(link, channel),
+    this.#pubSub = new ReconnectingConnection(options, {
+      onOpened: (connection) => {
+        connection.listen({
+          onMessage: (channel, message) => events.onMessage(connection, channel, message),
+          onMoved: (channel) => events.onMoved(connection, channel),
         });
-        events.newsOpened(this, link);
+        events.onPubSubOpened(this, connection);
       },
-      lost: (link) => events.newsLost(link),
-      failed: () => events.onTopologyDoubt(),
+      onLost: (connection) => events.onPubSubLost(connection),
+      onFailed: () => events.onTopologyDoubt(),
     });
-    this.#schedulePulse();
+    this.#scheduleHealthCheck();
   }
 
   /** The present connection for commands, without waiting when there is one. */
-  get link(): RedisConnection | null {
-    return this.#commands.link;
+  get connection(): RedisConnection | null {
+    return this.#commands.connection;
   }
 
-  /** The present connection for news. */
+  /** The present connection for publish and subscribe. */
   get pubSub(): RedisConnection | null {
-    return this.#news.link;
+    return this.#pubSub.connection;
   }
 
   /** A connection for commands, waiting a bounded time for one. */
-  async linked(): Promise<RedisConnection> {
+  async waitForConnection(): Promise<RedisConnection> {
     try {
-      return await this.#commands.linked(this.#options.waitMs);
+      return await this.#commands.waitForConnection(this.#options.connectionWaitMs);
     } catch (error) {
       this.#events.onTopologyDoubt();
       throw error;
@@ -97,56 +97,61 @@ export class RedisNode {
   }
 
   get sentinelKey(): string | null {
-    return this.#pulseKey;
+    return this.#sentinelKey;
   }
 
   /** A key of this server's own that is there as long as its data are; null while it keeps no key at all. */
   set sentinelKey(key: string | null) {
-    if (key === this.#pulseKey) return;
-    this.#pulseKey = key;
+    if (key === this.#sentinelKey) return;
+    this.#sentinelKey = key;
     // The old key may have been out of sight for a while, and a wipe with it: whatever is found counts as one.
-    if (this.#pulse !== null) this.#pulse = "";
-    if (this.link !== null) void this.#feelPulse(this.link);
+    if (this.#sentinelToken !== null) this.#sentinelToken = "";
+    if (this.connection !== null) void this.#checkSentinel(this.connection);
   }
 
   close(): void {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#commands.close();
-    this.#news.close();
+    this.#pubSub.close();
     this.#options.outages.forget(this.#address);
   }
 
-  #schedulePulse(): void {
+  #scheduleHealthCheck(): void {
     if (this.#isClosed) return;
     this.#timer = setTimeout(
-      () => void this.#beat().then(() => this.#schedulePulse()),
-      this.#options.pulseMs,
+      () => void this.#checkHealth().then(() => this.#scheduleHealthCheck()),
+      this.#options.healthCheckMs,
     );
     this.#timer.unref();
   }
 
-  async #beat(): Promise<void> {
-    const { link } = this;
-    await Promise.all([link?.healthCheck(), this.pubSub?.healthCheck()]);
-    if (link !== null) await this.#feelPulse(link);
+  async #checkHealth(): Promise<void> {
+    const { connection } = this;
+    await Promise.all([connection?.healthCheck(), this.pubSub?.healthCheck()]);
+    if (connection !== null) await this.#checkSentinel(connection);
   }
 
   /** Whether the data are still there: the key would be gone with them. */
-  async #feelPulse(link: RedisConnection): Promise<void> {
-    const key = this.#pulseKey;
+  async #checkSentinel(connection: RedisConnection): Promise<void> {
+    const key = this.#sentinelKey;
     if (key === null) return;
     // Always a new one: were the known one put back, other processes would not notice.
     const token = randomUUID();
     try {
-      const found = await link.send(["SET", key, token, "NX", "GET"]);
-      if (key !== this.#pulseKey) return;
-      const isWiped = this.#pulse !== null && found !== this.#pulse;
-      this.#pulse = typeof found === "string" ? found : token;
+      const found = await connection.send(["SET", key, token, "NX", "GET"]);
+      if (key !== this.#sentinelKey) return;
+      const isWiped = this.#sentinelToken !== null && found !== this.#sentinelToken;
+      this.#sentinelToken = typeof found === "string" ? found : token;
       if (isWiped) this.#events.onDataLoss(this);
     } catch (error) {
       // A connection that is gone is replaced, and tells by itself.
-      if (error instanceof ErrorReply && error.message.startsWith("MOVED")) this.#events.onTopologyDoubt();
+      if (isMoved(error)) this.#events.onTopologyDoubt(connection);
     }
   }
+}
+
+/** The server no longer has the slot. */
+export function isMoved(error: unknown): boolean {
+  return error instanceof ErrorReply && error.message.startsWith("MOVED");
 }

@@ -5,30 +5,30 @@
 import { LogError } from "../../errors.ts";
 
 /** Shorter than one try at a server that doesn't answer, so that the first one tells. */
-const TOLD_AFTER_MS = 2_500;
+const REPORT_AFTER_MS = 2_500;
 
 type OutageListener = (error: LogError) => void;
 
 export class OutageMonitor {
   readonly #now: () => number;
   readonly #since = new Map<string, number>();
-  readonly #told = new Map<string, LogError>();
+  readonly #reported = new Map<string, LogError>();
   readonly #listeners = new Set<OutageListener>();
-  #isReached = false;
+  #hasConnected = false;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
   /** Whether any server has ever been there: if not, the address is more likely wrong than a server restarting. */
-  get isReached(): boolean {
-    return this.#isReached;
+  get hasConnected(): boolean {
+    return this.#hasConnected;
   }
 
   /** Who comes late is told of what still lasts. @returns ends it */
   listen(listener: OutageListener): () => void {
     this.#listeners.add(listener);
-    for (const error of this.#told.values()) listener(error);
+    for (const error of this.#reported.values()) listener(error);
     return () => void this.#listeners.delete(listener);
   }
 
@@ -39,9 +39,9 @@ export class OutageMonitor {
 
   failed(address: string, cause: unknown): void {
     const since = this.#since.get(address);
-    if (since === undefined || this.#told.has(address) || this.#now() - since < TOLD_AFTER_MS) return;
+    if (since === undefined || this.#reported.has(address) || this.#now() - since < REPORT_AFTER_MS) return;
     const error = new LogError("UNAVAILABLE", { detail: `Redis at ${address} can't be reached`, cause });
-    this.#told.set(address, error);
+    this.#reported.set(address, error);
     for (const listener of this.#listeners) listener(error);
   }
 
@@ -52,12 +52,12 @@ export class OutageMonitor {
 
   /** Some server did, over whichever connection. */
   answered(): void {
-    this.#isReached = true;
+    this.#hasConnected = true;
   }
 
   /** Nobody seeks it any more. */
   forget(address: string): void {
     this.#since.delete(address);
-    this.#told.delete(address);
+    this.#reported.delete(address);
   }
 }

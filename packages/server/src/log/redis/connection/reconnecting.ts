@@ -2,95 +2,106 @@
  * A connection for one purpose that is replaced whenever it ends, until the line is closed. Never sends anything
  * over it, and never hides a replacement: each connection is told when it is there and when it is gone.
  */
+import { retry } from "../../../util/retry.ts";
+import { sleep } from "../../../util/sleep.ts";
 import { LogError } from "../../errors.ts";
 import type { ConnectionOptions } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
-import { withTimeout, pause } from "./with-timeout.ts";
+import { withTimeout } from "./with-timeout.ts";
 
 export interface ReconnectOptions extends ConnectionOptions {
-  readonly reconnectMs: number;
+  readonly reconnectDelayMs: number;
 }
 
 export interface ReconnectEvents {
-  opened(link: RedisConnection): void;
-  lost(link: RedisConnection): void;
+  onOpened(connection: RedisConnection): void;
+  onLost(connection: RedisConnection): void;
   /** It could not be opened, and is tried again. */
-  failed(error: unknown): void;
+  onFailed(error: unknown): void;
 }
 
 export class ReconnectingConnection {
   readonly #options: ReconnectOptions;
   readonly #events: ReconnectEvents;
   readonly #closing = new AbortController();
-  #link: RedisConnection | null = null;
-  #next = nextLink();
+  #connection: RedisConnection | null = null;
+  #pending = createPending();
 
   constructor(options: ReconnectOptions, events: ReconnectEvents) {
     this.#options = options;
     this.#events = events;
-    void this.#keep();
+    void this.#run();
   }
 
-  get link(): RedisConnection | null {
-    return this.#link;
+  get connection(): RedisConnection | null {
+    return this.#connection;
   }
 
   /** A connection, now or as soon as there is one. */
-  async linked(waitMs: number): Promise<RedisConnection> {
+  async waitForConnection(connectionWaitMs: number): Promise<RedisConnection> {
     if (this.#closing.signal.aborted) throw closed();
-    if (this.#link !== null) return this.#link;
-    return withTimeout(this.#next.promise, { ms: waitMs, message: "No connection", keepAlive: true });
+    if (this.#connection !== null) return this.#connection;
+    return withTimeout(this.#pending.promise, {
+      ms: connectionWaitMs,
+      message: "No connection",
+      keepAlive: true,
+    });
   }
 
   close(): void {
     this.#closing.abort();
-    this.#next.reject(closed());
-    this.#link?.destroy();
+    this.#pending.reject(closed());
+    this.#connection?.destroy();
   }
 
-  async #keep(): Promise<void> {
+  async #run(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      const link = await this.#open(signal);
-      if (link === null) continue;
-      this.#link = link;
-      this.#next.resolve(link);
-      this.#events.opened(link);
-      await link.ended;
+      const connection = await this.#open(signal);
+      if (connection === null) continue;
+      this.#connection = connection;
+      this.#pending.resolve(connection);
+      this.#events.onOpened(connection);
+      await connection.ended;
       // It also has to let go of what a connection that broke by itself leaves behind.
-      link.destroy();
-      this.#link = null;
+      connection.destroy();
+      this.#connection = null;
       if (signal.aborted) return;
-      this.#next = nextLink();
-      this.#events.lost(link);
+      this.#pending = createPending();
+      this.#events.onLost(connection);
     }
   }
 
+  /** Null once it is closed. */
   async #open(signal: AbortSignal): Promise<RedisConnection | null> {
     try {
-      const link = await RedisConnection.open(this.#options, signal);
-      if (!signal.aborted) return link;
-      link.destroy();
-    } catch (error) {
-      if (signal.aborted) return null;
-      this.#events.failed(error);
-      await pause(this.#options.reconnectMs, signal);
+      const connection = await retry(() => RedisConnection.open(this.#options, signal), {
+        isRetryable: () => true,
+        initialDelayMs: this.#options.reconnectDelayMs,
+        signal,
+        sleep: (ms) => sleep(ms, { signal, unref: true }),
+        onRetry: (error) => this.#events.onFailed(error),
+      });
+      if (!signal.aborted) return connection;
+      connection.destroy();
+    } catch {
+      // It fails only once it was closed.
     }
     return null;
   }
 }
 
-interface NextLink {
+interface PendingConnection {
   readonly promise: Promise<RedisConnection>;
-  readonly resolve: (link: RedisConnection) => void;
+  readonly resolve: (connection: RedisConnection) => void;
   readonly reject: (error: LogError) => void;
 }
 
 const nothing = () => undefined;
 
-function nextLink(): NextLink {
-  let resolve: NextLink["resolve"] = nothing;
-  let reject: NextLink["reject"] = nothing;
+function createPending(): PendingConnection {
+  let resolve: PendingConnection["resolve"] = nothing;
+  let reject: PendingConnection["reject"] = nothing;
   const promise = new Promise<RedisConnection>((fulfil, fail) => {
     resolve = fulfil;
     reject = fail;

@@ -1,6 +1,6 @@
 /**
  * The channels subscribed over one connection. They don't outlive it, and nothing is tried twice here: who
- * subscribes is told how it went (`channels.ts` tries again).
+ * subscribes is told how it went (`subscriptions.ts` tries again).
  *
  * The library tells the end of a subscription that the server ends (its slot has moved) only while no answer is
  * awaited; otherwise it takes it for that answer. Hence the ping behind a subscription, and the count.
@@ -10,84 +10,84 @@ import type { RedisClient } from "./client.ts";
 export interface ShardedSubscriptionEvents {
   onMessage(channel: string, message: string): void;
   /** The server says that the channel is no longer its business. */
-  moved(channel: string): void;
+  onMoved(channel: string): void;
 }
 
 export class ShardedSubscriptions {
   readonly #client: RedisClient;
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #queues = new Map<string, Promise<unknown>>();
   /** What the server should hold once it has answered everything sent so far. */
-  readonly #asked = new Set<string>();
+  readonly #expected = new Set<string>();
   /** How often it went otherwise. */
-  #surprises = 0;
-  #answered: Promise<unknown> | null = null;
-  #events: ShardedSubscriptionEvents = { onMessage: () => undefined, moved: () => undefined };
+  #mismatches = 0;
+  #pendingPing: Promise<unknown> | null = null;
+  #events: ShardedSubscriptionEvents = { onMessage: () => undefined, onMoved: () => undefined };
 
   constructor(client: RedisClient) {
     this.#client = client;
     client.on("sharded-channel-moved", (channel: string) => {
-      this.#surprises++;
-      this.#asked.delete(channel);
-      this.#events.moved(channel);
+      this.#mismatches++;
+      this.#expected.delete(channel);
+      this.#events.onMoved(channel);
     });
   }
 
-  report(events: ShardedSubscriptionEvents): void {
+  listen(events: ShardedSubscriptionEvents): void {
     this.#events = events;
   }
 
   /** Fulfilled once the server has said yes. */
   subscribe(channel: string): Promise<void> {
-    return this.#inTurn(channel, async () => {
-      this.#asked.add(channel);
+    return this.#serialize(channel, async () => {
+      this.#expected.add(channel);
       try {
-        await Promise.all([this.#client.sSubscribe(channel, this.#hear), this.#allAnswered()]);
+        await Promise.all([this.#client.sSubscribe(channel, this.#onMessage), this.#ping()]);
       } catch (error) {
-        this.#surprises++;
-        this.#asked.delete(channel);
+        this.#mismatches++;
+        this.#expected.delete(channel);
         throw error;
       }
     });
   }
 
   unsubscribe(channel: string): Promise<void> {
-    return this.#inTurn(channel, async () => {
-      this.#asked.delete(channel);
-      await this.#client.sUnsubscribe(channel, this.#hear);
+    return this.#serialize(channel, async () => {
+      this.#expected.delete(channel);
+      await this.#client.sUnsubscribe(channel, this.#onMessage);
     });
   }
 
   /** Whether the server holds as many subscriptions as we think. A server that doesn't tell is believed. */
   async isIntact(): Promise<boolean> {
-    const { size } = this.#asked;
+    const { size } = this.#expected;
     if (size === 0) return true;
-    const surprises = this.#surprises;
+    const mismatches = this.#mismatches;
     const info = await this.#client.sendCommand<string>(["CLIENT", "INFO"]).catch(() => "");
-    const held = /\bssub=(\d+)/.exec(info)?.[1];
-    return held === undefined || surprises !== this.#surprises || Number(held) === size;
+    const count = /\bssub=(\d+)/.exec(info)?.[1];
+    return count === undefined || mismatches !== this.#mismatches || Number(count) === size;
   }
 
-  readonly #hear = (message: string, channel: string): void => this.#events.onMessage(channel, message);
+  readonly #onMessage = (message: string, channel: string): void => this.#events.onMessage(channel, message);
 
   /** The library mistakes a second command for a channel while the first one is under way. */
-  #inTurn(channel: string, work: () => Promise<void>): Promise<void> {
-    const before = this.#turns.get(channel);
+  #serialize(channel: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#queues.get(channel);
     const turn = before === undefined ? work() : before.then(work);
     const over = turn
       .catch(() => undefined)
       .finally(() => {
-        if (this.#turns.get(channel) === over) this.#turns.delete(channel);
+        if (this.#queues.get(channel) === over) this.#queues.delete(channel);
       });
-    this.#turns.set(channel, over);
+    this.#queues.set(channel, over);
     return turn;
   }
 
   /** Fulfilled once whatever was sent so far is answered; one ping for all who ask in the same moment. */
-  #allAnswered(): Promise<unknown> {
-    this.#answered ??= Promise.resolve().then(() => {
-      this.#answered = null;
+  #ping(): Promise<unknown> {
+    this.#pendingPing ??= Promise.resolve().then(() => {
+      this.#pendingPing = null;
       return this.#client.sendCommand(["PING"]);
     });
-    return this.#answered;
+    return this.#pendingPing;
   }
 }

@@ -1,5 +1,4 @@
 /** Waiting with an end. Never keeps a process alive, except where told that somebody waits for the outcome. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { LogError } from "../../errors.ts";
 
 export interface TimeoutOptions {
@@ -29,9 +28,4 @@ export async function withTimeout<T>(
   } finally {
     clearInterval(timer);
   }
-}
-
-/** Ends early, and in peace, when it is called off. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { ref: false, signal }).catch(() => undefined);
 }

@@ -7,20 +7,20 @@ import type { RedisTopology, TopologySettings } from "./topology.ts";
 export type { RedisTopology, TopologySettings } from "./topology.ts";
 
 export function singleServer(url: string, settings: TopologySettings): RedisTopology {
-  const channels = new SubscriptionManager({
+  const subscriptions = new SubscriptionManager({
     nodeFor: () => node,
-    doubted: () => undefined,
-    waitMs: settings.waitMs,
+    onTopologyDoubt: () => undefined,
+    connectionWaitMs: settings.connectionWaitMs,
   });
-  const node: RedisNode = new RedisNode({ ...settings, url }, channels);
-  node.sentinelKey = `${settings.prefix}:pulse`;
+  const node: RedisNode = new RedisNode({ ...settings, url }, subscriptions);
+  node.sentinelKey = `${settings.keyPrefix}:pulse`;
   return {
     nodeFor: () => node,
     nodeAt: () => node,
-    subscribe: (channel, listener) => channels.subscribe(channel, listener),
+    subscribe: (channel, listener) => subscriptions.subscribe(channel, listener),
     refresh: async () => undefined,
     async close() {
-      channels.close();
+      subscriptions.close();
       node.close();
     },
   };
@@ -31,8 +31,8 @@ export async function openCluster(
   settings: TopologySettings,
 ): Promise<RedisTopology> {
   const cluster = new ClusterTopology(urls, settings);
-  // Looking doesn't keep the process alive, but somebody waits for it here.
-  const held = setInterval(() => undefined, 1_000);
+  // Fetching the slot map does not keep the process alive, but the caller waits for it here.
+  const keepAlive = setInterval(() => undefined, 1_000);
   try {
     await cluster.refresh();
     settings.outages.answered();
@@ -41,6 +41,6 @@ export async function openCluster(
     await cluster.close();
     throw error;
   } finally {
-    clearInterval(held);
+    clearInterval(keepAlive);
   }
 }

@@ -3,28 +3,28 @@
  * belongs to the server that keeps its session and follows it; one that is not subscribed is tried again until it
  * is, or until nobody wants it any more. Never asks who keeps what, and never waits for a server to move a channel.
  *
- * Whoever may have missed something hears `suspect` once news flow again.
+ * A listener that may have missed something gets `possible-gap` once its channel is subscribed again.
  */
 import type { LogNotification } from "../../engine.ts";
+import { backoffDelay } from "../../../util/retry.ts";
 import { LogError } from "../../errors.ts";
 import type { RedisConnection } from "../connection/connection.ts";
-import type { NodeEvents, RedisNode } from "../connection/node.ts";
+import { isMoved, type NodeEvents, type RedisNode } from "../connection/node.ts";
 import { parseNotification } from "../script-replies.ts";
 
 export interface SubscriptionManagerOptions {
   nodeFor(channel: string): RedisNode;
-  /** A server sends us away or can't be reached: time to look who keeps what. */
-  doubted(): void;
+  /** A server can't be reached, or replied MOVED over this connection: the slot map may be out of date. */
+  onTopologyDoubt(redirectedBy?: RedisConnection): void;
   /** How long a subscriber waits. */
-  readonly waitMs: number;
+  readonly connectionWaitMs: number;
 }
 
 /** Readers who reconnect come back within moments. */
-const LINGER_MS = 1_000;
-const RETRY_MS = 50;
-const MAX_RETRY_MS = 1_000;
+const RELEASE_DELAY_MS = 1_000;
+const BACKOFF = { initialDelayMs: 50, maxDelayMs: 1_000 };
 
-const SUSPECT: LogNotification = { type: "suspect" };
+const POSSIBLE_GAP: LogNotification = { type: "possible-gap" };
 
 export class SubscriptionManager implements NodeEvents {
   readonly #options: SubscriptionManagerOptions;
@@ -38,12 +38,12 @@ export class SubscriptionManager implements NodeEvents {
   async subscribe(name: string, listener: Listener): Promise<() => void> {
     if (this.#isClosed) throw closed();
     const channel = this.#channels.get(name) ?? this.#add(name);
-    clearTimer(channel.lingering);
-    channel.lingering = null;
-    if (channel.link === null) await this.#untilSubscribed(channel, listener);
+    clearTimer(channel.releaseTimer);
+    channel.releaseTimer = null;
+    if (channel.connection === null) await this.#waitUntilSubscribed(channel, listener);
     else channel.listeners.add(listener);
     return () => {
-      if (channel.listeners.delete(listener)) this.#letGoSoon(channel);
+      if (channel.listeners.delete(listener)) this.#releaseSoon(channel);
     };
   }
 
@@ -55,7 +55,7 @@ export class SubscriptionManager implements NodeEvents {
       unsubscribe(channel);
       channel.node = owner;
       channel.failures = 0;
-      this.#try(channel);
+      this.#subscribe(channel);
     }
   }
 
@@ -63,43 +63,43 @@ export class SubscriptionManager implements NodeEvents {
     this.#isClosed = true;
     for (const channel of this.#channels.values()) {
       disposeChannel(channel);
-      for (const tell of channel.waiting) tell();
+      for (const settle of channel.waiting) settle();
     }
     this.#channels.clear();
   }
 
-  newsOpened(node: RedisNode): void {
-    for (const channel of this.#channels.values()) if (channel.node === node) this.#try(channel);
+  onPubSubOpened(node: RedisNode): void {
+    for (const channel of this.#channels.values()) if (channel.node === node) this.#subscribe(channel);
   }
 
-  newsLost(link: RedisConnection): void {
+  onPubSubLost(connection: RedisConnection): void {
     for (const channel of this.#channels.values()) {
-      if (channel.link === link) channel.link = null;
-      if (channel.attempt?.link === link) channel.attempt = null;
+      if (channel.connection === connection) channel.connection = null;
+      if (channel.attempt?.connection === connection) channel.attempt = null;
     }
   }
 
-  onMessage(link: RedisConnection, name: string, message: string): void {
+  onMessage(connection: RedisConnection, name: string, message: string): void {
     const channel = this.#channels.get(name);
-    if (channel?.link !== link) return;
-    notifyListeners(channel, readOrDoubt(message));
+    if (channel?.connection !== connection) return;
+    notifyListeners(channel, parseOrPossibleGap(message));
   }
 
-  onMoved(link: RedisConnection, name: string): void {
-    this.onTopologyDoubt();
+  onMoved(connection: RedisConnection, name: string): void {
+    this.onTopologyDoubt(connection);
     const channel = this.#channels.get(name);
-    if (channel?.link !== link) return;
-    channel.link = null;
-    this.#tryLater(channel);
+    if (channel?.connection !== connection) return;
+    channel.connection = null;
+    this.#retryLater(channel);
   }
 
   onDataLoss(node: RedisNode): void {
     for (const channel of this.#channels.values())
-      if (channel.node === node) notifyListeners(channel, SUSPECT);
+      if (channel.node === node) notifyListeners(channel, POSSIBLE_GAP);
   }
 
-  onTopologyDoubt(): void {
-    if (!this.#isClosed) this.#options.doubted();
+  onTopologyDoubt(redirectedBy?: RedisConnection): void {
+    if (!this.#isClosed) this.#options.onTopologyDoubt(redirectedBy);
   }
 
   #add(name: string): Channel {
@@ -108,38 +108,38 @@ export class SubscriptionManager implements NodeEvents {
     return channel;
   }
 
-  async #untilSubscribed(channel: Channel, listener: Listener): Promise<void> {
-    const { waitMs } = this.#options;
+  async #waitUntilSubscribed(channel: Channel, listener: Listener): Promise<void> {
+    const { connectionWaitMs } = this.#options;
     await new Promise<void>((resolve, reject) => {
       const settle = () => {
         clearTimeout(timer);
         channel.waiting.delete(settle);
         if (this.#isClosed) return reject(closed());
-        if (channel.link !== null) {
-          // At once: news may come before the promise is seen to be fulfilled.
+        if (channel.connection !== null) {
+          // At once: a notification may come before the promise is seen to be fulfilled.
           channel.listeners.add(listener);
           return resolve();
         }
-        const detail = `Not subscribed in ${waitMs} ms`;
-        reject(new LogError("UNAVAILABLE", { detail, cause: channel.failure }));
+        const detail = `Not subscribed in ${connectionWaitMs} ms`;
+        reject(new LogError("UNAVAILABLE", { detail, cause: channel.lastError }));
         this.onTopologyDoubt();
-        this.#letGoSoon(channel);
+        this.#releaseSoon(channel);
       };
-      const timer = setTimeout(settle, waitMs);
+      const timer = setTimeout(settle, connectionWaitMs);
       channel.waiting.add(settle);
-      this.#try(channel);
+      this.#subscribe(channel);
     });
   }
 
   /** Without a connection there is nothing to do: the next one to open comes back here. */
-  #try(channel: Channel): void {
-    const link = channel.node.pubSub;
-    if (link === null || channel.link !== null || channel.attempt !== null) return;
-    clearTimer(channel.retry);
-    channel.retry = null;
-    const attempt: SubscribeAttempt = { link };
+  #subscribe(channel: Channel): void {
+    const connection = channel.node.pubSub;
+    if (connection === null || channel.connection !== null || channel.attempt !== null) return;
+    clearTimer(channel.retryTimer);
+    channel.retryTimer = null;
+    const attempt: SubscribeAttempt = { connection };
     channel.attempt = attempt;
-    link.subscribe(channel.name).then(
+    connection.subscribe(channel.name).then(
       () => this.#succeeded(channel, attempt),
       (error: unknown) => this.#failed(channel, attempt, error),
     );
@@ -148,44 +148,44 @@ export class SubscriptionManager implements NodeEvents {
   #succeeded(channel: Channel, attempt: SubscribeAttempt): void {
     if (channel.attempt !== attempt) return;
     channel.attempt = null;
-    channel.link = attempt.link;
+    channel.connection = attempt.connection;
     channel.failures = 0;
-    channel.failure = undefined;
-    notifyListeners(channel, SUSPECT);
-    for (const tell of channel.waiting) tell();
+    channel.lastError = undefined;
+    notifyListeners(channel, POSSIBLE_GAP);
+    for (const settle of channel.waiting) settle();
   }
 
   #failed(channel: Channel, attempt: SubscribeAttempt, error: unknown): void {
     if (channel.attempt !== attempt) return;
     channel.attempt = null;
-    channel.failure = error;
-    this.onTopologyDoubt();
-    this.#tryLater(channel);
+    channel.lastError = error;
+    this.onTopologyDoubt(isMoved(error) ? attempt.connection : undefined);
+    this.#retryLater(channel);
   }
 
-  #tryLater(channel: Channel): void {
-    clearTimer(channel.retry);
-    const ms = Math.min(RETRY_MS * 2 ** channel.failures++, MAX_RETRY_MS);
-    channel.retry = setTimeout(() => this.#try(channel), ms).unref();
+  #retryLater(channel: Channel): void {
+    clearTimer(channel.retryTimer);
+    const ms = backoffDelay(++channel.failures, BACKOFF, Math.random());
+    channel.retryTimer = setTimeout(() => this.#subscribe(channel), ms).unref();
   }
 
-  #letGoSoon(channel: Channel): void {
+  #releaseSoon(channel: Channel): void {
     if (this.#isClosed || channel.listeners.size + channel.waiting.size > 0) return;
-    clearTimer(channel.lingering);
-    channel.lingering = setTimeout(() => {
+    clearTimer(channel.releaseTimer);
+    channel.releaseTimer = setTimeout(() => {
       this.#channels.delete(channel.name);
       unsubscribe(channel);
       disposeChannel(channel);
-    }, LINGER_MS).unref();
+    }, RELEASE_DELAY_MS).unref();
   }
 }
 
-/** Somebody else's words on our channel: whether something was written is for the log to tell. */
-function readOrDoubt(message: string): LogNotification {
+/** A message that is not ours: whether something was written is for the log to say. */
+function parseOrPossibleGap(message: string): LogNotification {
   try {
     return parseNotification(message);
   } catch {
-    return SUSPECT;
+    return POSSIBLE_GAP;
   }
 }
 
@@ -195,29 +195,29 @@ function closed(): LogError {
 
 /**
  * One channel: who listens, which server it belongs to, and how far it is subscribed there. Plain state, and the
- * steps that need nothing else; when to take them is for `channels.ts`.
+ * steps that need nothing else; when to take them is for `subscriptions.ts`.
  */
-export type Listener = (news: LogNotification) => void;
+export type Listener = (notification: LogNotification) => void;
 
 /** An attempt to subscribe; a later one makes it void. */
 export interface SubscribeAttempt {
-  readonly link: RedisConnection;
+  readonly connection: RedisConnection;
 }
 
 export interface Channel {
   readonly name: string;
   readonly listeners: Set<Listener>;
-  /** To be told once it is subscribed. */
+  /** Called once it is subscribed. */
   readonly waiting: Set<() => void>;
   node: RedisNode;
   /** Over which it is subscribed; null while it is not. */
-  link: RedisConnection | null;
+  connection: RedisConnection | null;
   attempt: SubscribeAttempt | null;
   failures: number;
-  failure: unknown;
-  retry: NodeJS.Timeout | null;
+  lastError: unknown;
+  retryTimer: NodeJS.Timeout | null;
   /** Nobody listens any more, and soon it is let go. */
-  lingering: NodeJS.Timeout | null;
+  releaseTimer: NodeJS.Timeout | null;
 }
 
 export function newChannel(name: string, node: RedisNode): Channel {
@@ -226,32 +226,32 @@ export function newChannel(name: string, node: RedisNode): Channel {
     listeners: new Set(),
     waiting: new Set(),
     node,
-    link: null,
+    connection: null,
     attempt: null,
     failures: 0,
-    failure: undefined,
-    retry: null,
-    lingering: null,
+    lastError: undefined,
+    retryTimer: null,
+    releaseTimer: null,
   };
 }
 
 /** Takes it off its connection; an attempt under way is undone once it is over. */
 export function unsubscribe(channel: Channel): void {
-  const link = channel.link ?? channel.attempt?.link;
-  channel.link = null;
+  const connection = channel.connection ?? channel.attempt?.connection;
+  channel.connection = null;
   channel.attempt = null;
   // A connection that is gone has taken the subscription with it; a server that lost the slot has ended it.
-  link?.unsubscribe(channel.name).catch(() => undefined);
+  connection?.unsubscribe(channel.name).catch(() => undefined);
 }
 
 export function disposeChannel(channel: Channel): void {
-  clearTimer(channel.retry);
-  clearTimer(channel.lingering);
+  clearTimer(channel.retryTimer);
+  clearTimer(channel.releaseTimer);
   channel.attempt = null;
 }
 
-export function notifyListeners(channel: Channel, news: LogNotification): void {
-  for (const listener of channel.listeners) listener(news);
+export function notifyListeners(channel: Channel, notification: LogNotification): void {
+  for (const listener of channel.listeners) listener(notification);
 }
 
 export function clearTimer(timer: NodeJS.Timeout | null): void {

@@ -7,7 +7,7 @@ import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { RedisConnection } from "../../../src/log/redis/connection/connection.ts";
 import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
-import { carrySlot, idOf, ownerOf, sessionOn, slotOfSession, tellOwner } from "./cluster-slots.ts";
+import { carrySlot, idOf, ownerOf, sessionOn, slotOfSession, setOwner } from "./cluster-slots.ts";
 import { Reader, sessionStart, takeover, titles } from "../drafts.ts";
 
 const ALL = ["session.start", "turn.takeover", "live"];
@@ -51,7 +51,7 @@ async function goOn(session: string, reader: Reader): Promise<string[]> {
   await direct.append(session, { writer: "w2", epoch: 2, counter: 1, events: titles("live") });
   await reader.until(({ entries }) => entries.length === 3, 30_000);
   await reader.stop();
-  return reader.said;
+  return reader.texts;
 }
 
 async function connectionsTo(node: RedisServer): Promise<number> {
@@ -72,7 +72,7 @@ test("while the connection for news is down: the rest of the server's sessions a
   await admin.sendCommand(["CLIENT", "KILL", "TYPE", "pubsub"]);
   await pause(200);
   await admin.sendCommand(["CLUSTER", "SETSLOT", String(slot), "NODE", id]);
-  await tellOwner(slot, third, third, first);
+  await setOwner(slot, third, third, first);
   await admin.sendCommand(["CONFIG", "SET", "maxclients", "10000"]);
   admin.destroy();
   for (const [n, session] of [moved, staying].entries()) {
@@ -93,11 +93,11 @@ test("with servers that have not heard of it: tried again until the one who keep
   const reader = await begin(session);
   await carrySlot(slot, second, third);
   // Not in the usual order: for a while those who keep it point to each other.
-  await tellOwner(slot, third, second);
+  await setOwner(slot, third, second);
   await pause(400);
-  await tellOwner(slot, third, third);
+  await setOwner(slot, third, third);
   await pause(200);
-  await tellOwner(slot, third, first);
+  await setOwner(slot, third, first);
   expect(await goOn(session, reader)).toEqual(ALL);
 });
 
@@ -106,31 +106,33 @@ test("from a server with a higher epoch to one with a lower, and back again", as
   const slot = slotOfSession(session);
   const reader = await begin(session);
   await carrySlot(slot, third, first);
-  await tellOwner(slot, first, first, third);
+  await setOwner(slot, first, first, third);
   await pause(150);
   await carrySlot(slot, first, third);
-  await tellOwner(slot, third, third, first);
+  await setOwner(slot, third, third, first);
   expect(await goOn(session, reader)).toEqual(ALL);
 });
 
 test("while an answer is awaited, which hides it from us: the connection is found wanting", async () => {
   const session = await sessionOn(cluster, second, "hidden");
   const slot = String(slotOfSession(session));
-  const link = await RedisConnection.open({ url: second.url, patienceMs: 30_000 });
+  const connection = await RedisConnection.open({ url: second.url, responseTimeoutMs: 30_000 });
   const moved: string[] = [];
-  link.report({ onMessage: () => undefined, moved: (channel) => moved.push(channel) });
+  connection.listen({ onMessage: () => undefined, onMoved: (channel) => moved.push(channel) });
   let hasEnded = false;
-  void link.ended.then(() => (hasEnded = true));
-  await Promise.all([`ts:{${session}}`, `other:{${session}}`].map((channel) => link.subscribe(channel)));
-  await link.healthCheck();
-  await link.unsubscribe(`other:{${session}}`);
-  await link.healthCheck();
+  void connection.ended.then(() => (hasEnded = true));
+  await Promise.all(
+    [`ts:{${session}}`, `other:{${session}}`].map((channel) => connection.subscribe(channel)),
+  );
+  await connection.healthCheck();
+  await connection.unsubscribe(`other:{${session}}`);
+  await connection.healthCheck();
   expect(hasEnded).toBe(false);
-  await link.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(third)]);
-  await link.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(second)]);
-  await link.healthCheck();
+  await connection.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(third)]);
+  await connection.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(second)]);
+  await connection.healthCheck();
   await expect.poll(() => hasEnded || moved.length > 0).toBe(true);
-  link.destroy();
+  connection.destroy();
 });
 
 test("with the key in it by which a wipe is noticed", async () => {
@@ -139,7 +141,7 @@ test("with the key in it by which a wipe is noticed", async () => {
   const slot = slotOf(`ts:pulse:{${n}}`);
   const reader = await begin(await sessionOn(cluster, first, "wiped"));
   await carrySlot(slot, first, second);
-  await tellOwner(slot, second, second, first, third);
+  await setOwner(slot, second, second, first, third);
   await expect.poll(() => first.command("KEYS", "ts:pulse:*"), { timeout: 30_000 }).toHaveLength(1);
   await pause(300);
   expect(reader.end).toBeNull();
@@ -157,15 +159,15 @@ test("to a server that dies: sessions of the others are served, and readers of i
   const otherReader = await begin(other);
   await carrySlot(slot, second, third);
   await third.kill();
-  await tellOwner(slot, third, first, second);
+  await setOwner(slot, third, first, second);
   const early = new Reader(log, lost, { after: "1-1" });
   await carrySlot(otherSlot, second, first);
-  await tellOwner(otherSlot, first, first, second);
+  await setOwner(otherSlot, first, first, second);
   expect(await direct.head(other)).toMatchObject({ last: "1-1" });
   expect(await goOn(other, otherReader)).toEqual(ALL);
   await early.stop();
   await third.restart();
-  await tellOwner(slot, third, third);
+  await setOwner(slot, third, third);
   await cluster.waitUntilWhole();
   expect(await goOn(lost, reader)).toEqual(ALL);
 });

@@ -1,0 +1,23 @@
+/** Retries work in the store while the store is unavailable for a moment, as long as this worker holds its lease. */
+import { isStoreError } from "../store/errors.ts";
+import type { Env } from "../util/env.ts";
+import { retry } from "../util/retry.ts";
+
+interface Lease {
+  readonly env: Pick<Env, "now">;
+  holdsLease(): boolean;
+}
+
+const TIMEOUT_MS = 20_000;
+const RETRY_DELAY_MS = 200;
+
+/** For what only this process knows, such as the result of a tool: an outage of the database must not lose it. */
+export function retryStore<T>(worker: Lease, work: () => Promise<T>): Promise<T> {
+  return retry(work, {
+    isRetryable: (error) =>
+      (isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY")) && worker.holdsLease(),
+    timeoutMs: TIMEOUT_MS,
+    initialDelayMs: RETRY_DELAY_MS,
+    now: () => worker.env.now(),
+  });
+}

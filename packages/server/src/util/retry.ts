@@ -1,0 +1,112 @@
+/**
+ * Runs work again after a failure (`retry`) or until its result is final (`poll`), with a backoff that has jitter, so that
+ * processes that failed together do not return together. Knows no error class: the caller says what is retryable.
+ */
+import { sleep as systemSleep } from "./sleep.ts";
+
+export interface BackoffOptions {
+  /** The longest first delay. Each later delay is twice as long. */
+  readonly initialDelayMs: number;
+  /** Delays stop growing here. @default initialDelayMs: all delays are of the same length */
+  readonly maxDelayMs?: number;
+}
+
+/** Pure. @param attempt 1 after the first failure @param random from 0 up to 1: the delay is half to all of its length */
+export function backoffDelay(attempt: number, options: BackoffOptions, random: number): number {
+  const { initialDelayMs, maxDelayMs = initialDelayMs } = options;
+  const fullMs = Math.min(maxDelayMs, initialDelayMs * 2 ** Math.min(attempt - 1, 40));
+  return (fullMs / 2) * (1 + random);
+}
+
+export interface AttemptOptions extends BackoffOptions {
+  /** No attempt starts later than this after the first one; the last delay is cut short. @default Infinity */
+  readonly timeoutMs?: number;
+  /** How often the work runs at most, the first time included. @default Infinity */
+  readonly maxAttempts?: number;
+  /** Aborting it ends the delay, and no further attempt starts. The caller gets the last error or result. */
+  readonly signal?: AbortSignal | undefined;
+  readonly now?: () => number;
+  /** May reject when the signal is aborted. */
+  readonly sleep?: (ms: number, signal: AbortSignal | undefined) => Promise<unknown>;
+  readonly random?: () => number;
+}
+
+export interface RetryOptions extends AttemptOptions {
+  readonly isRetryable: (error: unknown) => boolean;
+  /** Called before each delay. */
+  readonly onRetry?: (error: unknown, delayMs: number) => void;
+}
+
+/** Throws the last error once it is not retryable, time or attempts are used up, or the signal is aborted. */
+export async function retry<T>(
+  work: (attempt: number) => Promise<T>,
+  { isRetryable, onRetry, ...options }: RetryOptions,
+): Promise<T> {
+  const attempts = new Attempts(options);
+  while (true) {
+    try {
+      return await work(attempts.current);
+    } catch (error) {
+      const delayMs = isRetryable(error) ? attempts.nextDelay() : null;
+      if (delayMs === null) throw error;
+      onRetry?.(error, delayMs);
+      if (!(await attempts.wait(delayMs))) throw error;
+    }
+  }
+}
+
+export interface PollOptions<T> extends AttemptOptions {
+  readonly isDone: (result: T) => boolean | Promise<boolean>;
+}
+
+/** @returns the last result, whether it is done or not. What the work throws is not retried. */
+export async function poll<T>(
+  work: (attempt: number) => Promise<T>,
+  { isDone, ...options }: PollOptions<T>,
+): Promise<T> {
+  const attempts = new Attempts(options);
+  while (true) {
+    const result = await work(attempts.current);
+    if (await isDone(result)) return result;
+    const delayMs = attempts.nextDelay();
+    if (delayMs === null || !(await attempts.wait(delayMs))) return result;
+  }
+}
+
+class Attempts {
+  current = 1;
+  readonly #options: AttemptOptions;
+  readonly #now: () => number;
+  readonly #deadline: number;
+
+  constructor(options: AttemptOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+    this.#deadline = this.#now() + (options.timeoutMs ?? Infinity);
+  }
+
+  /** Null when no further attempt may start. */
+  nextDelay(): number | null {
+    const { maxAttempts = Infinity, signal, random = Math.random } = this.#options;
+    const leftMs = this.#deadline - this.#now();
+    if (leftMs <= 0 || this.current >= maxAttempts || signal?.aborted === true) return null;
+    return Math.min(leftMs, backoffDelay(this.current, this.#options, random()));
+  }
+
+  /** @returns false when the signal was aborted meanwhile */
+  async wait(delayMs: number): Promise<boolean> {
+    const { signal, sleep = defaultSleep } = this.#options;
+    this.current++;
+    if (delayMs === 0) return true;
+    try {
+      await sleep(delayMs, signal);
+    } catch (error) {
+      if (signal?.aborted !== true) throw error;
+    }
+    return signal?.aborted !== true;
+  }
+}
+
+function defaultSleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return systemSleep(ms, { signal });
+}

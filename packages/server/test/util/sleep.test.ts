@@ -1,0 +1,31 @@
+/** Sleeping: it ends by itself, by a signal, or when it is woken, and cleans up each time. */
+import { expect, test } from "vitest";
+import { sleep } from "../../src/util/sleep.ts";
+
+test("a sleep ends after its time", async () => {
+  const started = performance.now();
+  await sleep(20);
+  expect(performance.now() - started).toBeGreaterThanOrEqual(18);
+});
+
+test("an aborted sleep rejects with the signal's reason, before and while it sleeps", async () => {
+  const controller = new AbortController();
+  const sleeping = sleep(60_000, { signal: controller.signal });
+  controller.abort(new Error("stopped"));
+  await expect(sleeping).rejects.toThrow("stopped");
+  await expect(sleep(60_000, { signal: controller.signal })).rejects.toThrow("stopped");
+});
+
+test("a sleep that is woken ends early, and runs the cleanup once", async () => {
+  let cleanups = 0;
+  let wake = (): void => {};
+  const sleeping = sleep(60_000, {
+    registerWake: (given) => {
+      wake = given;
+      return () => void cleanups++;
+    },
+  });
+  wake();
+  await sleeping;
+  expect(cleanups).toBe(1);
+});
