@@ -9,7 +9,7 @@ import { createGateway, type GatewayStats } from "./gateway.ts";
 import { fromFastifyError, sendResponse } from "./http/fastify-plugin.ts";
 import { errorResponse } from "./http/handle-request.ts";
 import { registerHealthRoutes } from "./http/health.ts";
-import type { HttpResponse } from "./http/messages.ts";
+import type { HttpResponse } from "./http/http-messages.ts";
 import type { GatewayOptions } from "./options.ts";
 import { writeRawResponse } from "./ws/upgrade.ts";
 

@@ -10,19 +10,19 @@ import { systemEnv } from "../util/env.ts";
 import { MAX_BATCH } from "../store/ports/sessions.ts";
 import type { SessionRef } from "../store/refs.ts";
 import { validateOptions, DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./options.ts";
-import { clientAddress } from "./auth/client-address.ts";
-import { ConnectionRegistry } from "./connection/registry.ts";
-import { API_PREFIX } from "./http/messages.ts";
+import { createAddressResolver } from "./auth/authenticate.ts";
+import { ConnectionRegistry } from "./connection/connection-registry.ts";
+import { API_PREFIX } from "./http/http-messages.ts";
 import { type HandleContext, handleRequest } from "./http/fetch-handler.ts";
 import { gatewayPlugin } from "./http/fastify-plugin.ts";
-import type { GatewayContext } from "./http/route.ts";
+import type { GatewayContext } from "./context.ts";
 import { createRouter } from "./http/router.ts";
 import { ROUTES } from "./http/routes/index.ts";
 import type { HttpContext } from "./http/handle-request.ts";
 import { createSessionFeeds } from "./feed/session-feeds.ts";
 import { closeRevokedConnections } from "./auth/revocation.ts";
 import { createTimeSlicer } from "../util/time-slicer.ts";
-import { createSocketAcceptor, handleUpgrade } from "./ws/upgrade.ts";
+import { createSocketAcceptor, handleUpgrade, rejectUpgrade } from "./ws/upgrade.ts";
 
 export interface GatewayStats {
   readonly connections: number;
@@ -54,7 +54,8 @@ const TIDY_MS = 10 * 60_000;
 /** Throws a TypeError or RangeError that names the option which is missing or can't be kept to. */
 export function createGateway(options: GatewayOptions): Gateway {
   validateOptions(options);
-  const connections = new ConnectionRegistry(options.onError ?? ignore, options.limits?.heartbeatMs);
+  const heartbeatMs = options.limits?.heartbeatMs ?? DEFAULT_GATEWAY_LIMITS.heartbeatMs;
+  const connections = new ConnectionRegistry(options.onError ?? ignore, heartbeatMs);
   const door = doorOf(options, connections);
   const sweep = setInterval(() => void endQuietly(door), door.parts.limits.revocationCheckMs).unref();
   const tidy = setInterval(() => void tidyQuietly(door.parts), TIDY_MS).unref();
@@ -63,7 +64,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   const onUpgrade: Gateway["upgrade"] = (incoming, socket, head, prefix = "") =>
     handleUpgrade(door, open, { incoming, socket, head }, prefix);
   return {
-    plugin: gatewayPlugin(door, onUpgrade),
+    plugin: gatewayPlugin(door, {
+      upgrade: onUpgrade,
+      rejectUpgrade: (socket, error) => rejectUpgrade(door, socket, error),
+    }),
     handle: (request, context) => handleRequest(door, request, context),
     upgrade: onUpgrade,
     stats() {
@@ -142,7 +146,7 @@ function doorOf(options: GatewayOptions, connections: ConnectionRegistry): HttpC
     router: createRouter(ROUTES),
     origins: allowedOrigins,
     publicUrl,
-    addressOf: clientAddress(trustProxy),
+    addressOf: createAddressResolver(trustProxy),
   };
 }
 

@@ -3,8 +3,6 @@ import type { CommandBackend } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
 import { MAX_PAGE } from "../store/ports/sessions.ts";
 import type { Env } from "../util/env.ts";
-import type { TrustProxy } from "./auth/client-address.ts";
-import { HEARTBEAT_SLICES } from "./connection/registry.ts";
 
 export interface GatewayLimits {
   /** What may wait for one connection, in bytes, beyond what its transport holds. */
@@ -52,6 +50,9 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   revocationCheckMs: 4_000,
 };
 
+/** All proxies, those of these addresses or networks, or none. */
+export type TrustProxy = boolean | string | readonly string[];
+
 export interface GatewayOptions extends CommandBackend {
   /** They sign tokens, tickets, shares and addresses of blobs. The first signs, all are good. */
   readonly secrets: readonly [string, ...string[]];
@@ -68,6 +69,9 @@ export interface GatewayOptions extends CommandBackend {
 
 /** Whether a gateway can keep to the limits that it was given. Pure; throws words that say what to set instead. */
 type Range = readonly [least: number, most: number];
+
+/** The connections are visited in so many slices of `heartbeatMs`; no timer is shorter than a millisecond. */
+export const HEARTBEAT_SLICES = 20;
 
 const COUNT: Range = [1, Number.MAX_SAFE_INTEGER];
 /** What a timer of Node takes: with more, it would fire at once. */

@@ -8,7 +8,7 @@ import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { StreamFormat } from "../../src/gateway/encoding/stream-format.ts";
-import type { SubscribedInfo } from "../../src/gateway/subscription/types.ts";
+import type { SubscribedInfo } from "../../src/gateway/subscription/subscription.ts";
 import type { Chronicle } from "./log-history.ts";
 import { type Frame, TestViewer } from "./test-subscriber.ts";
 

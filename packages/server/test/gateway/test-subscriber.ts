@@ -4,14 +4,14 @@
  */
 import { createSseParser, type SseMessage } from "@turnstream/protocol";
 import type { StreamFormat } from "../../src/gateway/encoding/stream-format.ts";
+import type { SessionFeeds } from "../../src/gateway/feed/session-feeds.ts";
 import type {
-  SessionFeeds,
   Subscription,
   SubscriptionEndReason,
   SubscribedInfo,
   Subscriber,
-} from "../../src/gateway/subscription/types.ts";
-import type { FrameSink, SendResult } from "../../src/gateway/connection/sink.ts";
+} from "../../src/gateway/subscription/subscription.ts";
+import type { FrameSink, SendResult } from "../../src/gateway/connection/frame-sink.ts";
 import type { SessionRef } from "../../src/store/refs.ts";
 
 export type Frame = Record<string, unknown>;

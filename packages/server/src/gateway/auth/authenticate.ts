@@ -2,10 +2,13 @@
  * Who is asking: an API key in `x-api-key`, or a token in `authorization`. Nothing else lets anybody in, and nothing of it
  * is ever taken from an address. Tickets of sockets are in tickets.ts.
  */
+import proxyAddr from "@fastify/proxy-addr";
+import type { IncomingMessage } from "node:http";
 import { isId } from "../../store/rules/arguments.ts";
 import type { Store } from "../../store/store.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
+import type { TrustProxy } from "../options.ts";
 import { verifyToken } from "./tokens.ts";
 
 export interface AuthContext {
@@ -63,4 +66,12 @@ async function byToken({ store, secrets, env }: AuthContext, token: string, from
 export async function requireActiveKey(store: Store, key: string | null): Promise<void> {
   if (key !== null && !(await store.keys.live([key])).has(key))
     throw new RequestError("UNAUTHENTICATED", "The API key behind this was revoked or has expired.");
+}
+
+/** Where a client is, for the audit: what the trusted proxies report, or else the address that is connected. */
+export function createAddressResolver(trust: TrustProxy): (incoming: IncomingMessage) => string {
+  if (trust === false) return ({ socket }) => socket.remoteAddress ?? "";
+  const isTrusted =
+    trust === true ? () => true : proxyAddr.compile(typeof trust === "string" ? trust : [...trust]);
+  return (incoming) => proxyAddr(incoming, isTrusted);
 }

@@ -3,17 +3,23 @@
  * them every few seconds, with one question to the store. Never ends anybody because the store can't be asked.
  */
 import type { Keys } from "../../store/ports/access.ts";
-import type { Connection } from "../connection/registry.ts";
+import type { Caller } from "../caller.ts";
 
 const BATCH = 1_000;
 
+/** What this needs of a socket or an event stream. */
+interface RevocableConnection {
+  readonly caller: Pick<Caller, "expiresAt" | "key">;
+  close(reason: "unauthenticated"): void;
+}
+
 export async function closeRevokedConnections(
-  connections: Iterable<Connection>,
+  connections: Iterable<RevocableConnection>,
   keys: Pick<Keys, "live">,
   now: number,
 ): Promise<void> {
   const used = new Set<string>();
-  const expired: Connection[] = [];
+  const expired: RevocableConnection[] = [];
   for (const connection of connections) {
     const { expiresAt, key } = connection.caller;
     if (expiresAt !== null && expiresAt <= now) expired.push(connection);

@@ -4,7 +4,7 @@
  * transport has drained, and asks whether it is stalled.
  */
 import type { Position } from "@turnstream/protocol";
-import type { QueueMember, FrameSink, SinkEvents, SendResult } from "./sink.ts";
+import type { QueueMember, FrameSink, SinkEvents, SendResult } from "./frame-sink.ts";
 
 export interface Transport {
   /** Takes all of it. False when it holds enough now, and will say when it has drained. */

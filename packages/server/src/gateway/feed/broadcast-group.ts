@@ -13,7 +13,7 @@ import {
   rawDeltaFrame,
 } from "../encoding/encode.ts";
 import type { LiveChange } from "./live-state.ts";
-import type { SubscriptionController } from "../subscription/controller.ts";
+import type { SubscriptionController } from "../subscription/subscription-controller.ts";
 
 export class BroadcastGroup {
   readonly subscribers = new Set<SubscriptionController>();

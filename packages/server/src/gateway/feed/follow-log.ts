@@ -9,7 +9,7 @@ import type { Backend } from "../../session/backend.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
-import { patiently } from "../patiently.ts";
+import { patiently } from "./retry-while-unavailable.ts";
 
 export interface LogFollower {
   /** It stands here now. @param isAgain what came between may never be told */

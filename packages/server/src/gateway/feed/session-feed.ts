@@ -8,11 +8,11 @@ import type { LogEntry } from "../../log/entry.ts";
 import type { InvalidCursorReason } from "../../log/log.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../store/refs.ts";
-import { resolveStart, type InitialFrames } from "../subscription/start.ts";
+import { resolveStart, type InitialFrames } from "../subscription/resolve-start.ts";
 import { formatKey } from "../encoding/stream-format.ts";
 import { needsFoldedState, type EncodingTarget, createEncodingTarget } from "../encoding/encode.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
-import type { SubscriptionEndReason, SubscribeOptions, Subscriber } from "../subscription/types.ts";
+import type { SubscriptionEndReason, SubscribeOptions, Subscriber } from "../subscription/subscription.ts";
 import { type LogFollower, followLog } from "./follow-log.ts";
 import { Gate } from "../../util/gate.ts";
 import { LiveState, type LiveChange } from "./live-state.ts";
@@ -20,7 +20,7 @@ import { EntryBuffer } from "./entry-buffer.ts";
 import { PromiseCache } from "../../util/promise-cache.ts";
 import { BroadcastGroup } from "./broadcast-group.ts";
 import { CatchUpReader } from "./catch-up-reader.ts";
-import { patiently } from "../patiently.ts";
+import { patiently } from "./retry-while-unavailable.ts";
 import {
   endedTurn,
   buildReplayPage,
@@ -28,9 +28,13 @@ import {
   type ReplayState,
   replayStateAt,
 } from "../subscription/replay-page.ts";
-import { endsWithTurn, SubscriptionController, type SubscriptionHost } from "../subscription/controller.ts";
+import {
+  endsWithTurn,
+  SubscriptionController,
+  type SubscriptionHost,
+} from "../subscription/subscription-controller.ts";
 import { StateIndex } from "./state-index.ts";
-import type { StartMode } from "../subscription/state-machine.ts";
+import type { StartMode } from "../subscription/subscription-state.ts";
 
 export interface FeedListener {
   /** An entry, and the position right before it. */

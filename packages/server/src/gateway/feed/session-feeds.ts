@@ -5,9 +5,33 @@
 import type { SessionRef } from "../../store/refs.ts";
 import { SessionFeed } from "./session-feed.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
-import type { SessionFeeds } from "../subscription/types.ts";
+import type { SubscribeOptions, Subscriber, Subscription } from "../subscription/subscription.ts";
 import { createTimeSlicer, type TimeSlicer } from "../../util/time-slicer.ts";
-import { idleSince, waitForTurnStart, waitForTurnEnd } from "./turn-watch.ts";
+import {
+  idleSince,
+  type TurnEnded,
+  type TurnStarted,
+  waitForTurnEnd,
+  waitForTurnStart,
+} from "./turn-watch.ts";
+
+export interface SessionFeeds {
+  /** Who asks has been let in before: this looks at nothing but the session's id. */
+  subscribe(ref: SessionRef, wish: SubscribeOptions, viewer: Subscriber): Subscription;
+  /** The turn that answers a message, once it has begun. Throws what the signal says, and NOT_FOUND. */
+  waitForTurnStart(ref: SessionRef, message: string, signal: AbortSignal): Promise<TurnStarted>;
+  /** A turn once it is over. */
+  waitForTurnEnd(ref: SessionRef, turn: string, signal: AbortSignal): Promise<TurnEnded>;
+  /**
+   * Since when a turn has run without a word, in milliseconds by `performance.now`; null while that is shorter than
+   * `leastMs`, while none runs, or one waits for a person. For the rule of 180 seconds: asked again and again, it may find
+   * out a little later.
+   */
+  idleSince(ref: SessionRef, leastMs: number): number | null;
+  /** How many sessions are open, and what they hold in bytes, roughly. */
+  stats(): { readonly sessions: number; readonly bytes: number };
+  close(): Promise<void>;
+}
 
 export interface SessionFeedsOptions extends Omit<FeedContext, "slices" | "pause"> {
   /** Of the process, where others have long work too. */

@@ -16,8 +16,19 @@ import type { LogEntry } from "../../log/entry.ts";
 import { readHistory } from "../../session/history/read-history.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { SessionFeed } from "./session-feed.ts";
-import type { TurnStarted, TurnEnded } from "../subscription/types.ts";
-import { patiently } from "../patiently.ts";
+import { patiently } from "./retry-while-unavailable.ts";
+
+export interface TurnStarted {
+  readonly turn: string;
+  /** The position right before its first event: subscribe after it. */
+  readonly before: Cursor;
+}
+
+export interface TurnEnded {
+  readonly turn: Turn;
+  /** The session as it was then. */
+  readonly state: SessionState;
+}
 
 /** How far back a turn is looked for that began before anybody looked. */
 const TURNS = 20;

@@ -8,17 +8,23 @@ import { type Duplex, Readable } from "node:stream";
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
 import { RequestError } from "../errors.ts";
 import { startEventStream } from "../sse/transports.ts";
-import { rejectUpgrade } from "../ws/upgrade.ts";
 import { type HttpContext, errorResponse, handleHttp, eventStreamOptions } from "./handle-request.ts";
-import { API_PREFIX, type HttpResponse } from "./messages.ts";
+import { API_PREFIX, type HttpResponse } from "./http-messages.ts";
 import { fromNodeRequest } from "./node-request.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/** @param upgrade takes sockets; it says whether the address was its own */
+/** What takes sockets: handed in, because ws/ imports from here. */
+export interface UpgradeHandler {
+  /** @returns whether the address is ours; anything else is left alone */
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, prefix: string): boolean;
+  /** Answers by HTTP, and closes the connection. */
+  rejectUpgrade(socket: Duplex, error: unknown): void;
+}
+
 export function gatewayPlugin(
   door: HttpContext,
-  upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer, prefix: string) => boolean,
+  { upgrade, rejectUpgrade }: UpgradeHandler,
 ): FastifyPluginAsync {
   const plugin: FastifyPluginAsync = async (app) => {
     app.removeAllContentTypeParsers();
@@ -31,7 +37,7 @@ export function gatewayPlugin(
     app.server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
       if (upgrade(incoming, socket, head, app.prefix) || app.server.listenerCount("upgrade") > 1) return;
       // Nobody else is there to take it.
-      rejectUpgrade(door, socket, new RequestError("NOT_FOUND", "There is no socket at this address."));
+      rejectUpgrade(socket, new RequestError("NOT_FOUND", "There is no socket at this address."));
     });
   };
   return fp(plugin, { name: "@turnstream/server", fastify: "5.x", encapsulate: true });

@@ -2,7 +2,7 @@
  * The gateway's HTTP part as a plain function from Request to Response, for Next.js, Hono, Bun and the like. Sockets need a
  * server of Node: see `upgrade`. Decides nothing.
  */
-import { API_PREFIX, type HttpResponse, type HttpRequest } from "./messages.ts";
+import { API_PREFIX, type HttpResponse, type HttpRequest } from "./http-messages.ts";
 import { RequestError } from "../errors.ts";
 import { EVENT_STREAM_HEADERS } from "../sse/event-stream.ts";
 import { toWebStream } from "../sse/transports.ts";

@@ -7,14 +7,15 @@ import type { ErrorReply } from "@turnstream/protocol/schema";
 import { resolveSession, requireScope } from "../auth/access.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Caller } from "../caller.ts";
-import type { ConnectionRegistry } from "../connection/registry.ts";
+import type { ConnectionRegistry } from "../connection/connection-registry.ts";
 import { toErrorResponse, RequestError } from "../errors.ts";
 import type { EventStreamOptions } from "../sse/event-stream.ts";
 import { corsHeaders, PREFLIGHT_HEADERS } from "./cors.ts";
 import { parseIdempotencyKey, requestDigest, runIdempotent } from "./idempotency.ts";
-import { type HttpResponse, type HttpRequest, SOCKET_PATH } from "./messages.ts";
+import { type HttpResponse, type HttpRequest, SOCKET_PATH } from "./http-messages.ts";
 import { asClientAbort, readJsonBody } from "./read-body.ts";
-import type { RouteResult, RouteContext, GatewayContext, Route } from "./route.ts";
+import type { RouteResult, GatewayContext } from "../context.ts";
+import type { RouteContext, Route } from "./route.ts";
 import type { Router } from "./router.ts";
 
 export interface HttpContext {

@@ -9,7 +9,7 @@ import { isStoreError } from "../../store/errors.ts";
 import type { BeginResult, StoredResponse, IdempotentRequest } from "../../store/ports/access.ts";
 import type { Actor } from "../../store/refs.ts";
 import { RequestError } from "../errors.ts";
-import type { RouteResult, GatewayContext } from "./route.ts";
+import type { RouteResult, GatewayContext } from "../context.ts";
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 const PATIENCE_MS = 5_000;

@@ -1,6 +1,6 @@
 /** Requests of Node's own HTTP server, and answers to them. Used by the Fastify plugin. Decides nothing. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { HttpRequest } from "./messages.ts";
+import type { HttpRequest } from "./http-messages.ts";
 
 /** @param url behind `/api/v1` */
 export function fromNodeRequest(

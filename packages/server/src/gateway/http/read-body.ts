@@ -1,7 +1,7 @@
 /** Reads the body of a request: bounded, as JSON. Never reads more than it needs to refuse it. */
 import { parseUntrustedJson } from "../untrusted-json.ts";
 import { RequestError } from "../errors.ts";
-import type { HttpRequest } from "./messages.ts";
+import type { HttpRequest } from "./http-messages.ts";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+[+])?json(?:\s*;|$)/i;
 

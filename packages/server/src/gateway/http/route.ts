@@ -2,29 +2,11 @@
  * What a route of the HTTP interface is: declared once, served by Fastify and by the plain handler alike, and listed in the
  * docs. Types only, and the one helper that keeps them together.
  */
-import type { Json } from "@turnstream/protocol";
 import type { z } from "zod";
-import type { CommandBackend } from "../../session/backend.ts";
-import type { Env } from "../../util/env.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Scope } from "../auth/access.ts";
 import type { Caller } from "../caller.ts";
-import type { SessionFeeds } from "../subscription/types.ts";
-import type { FrameSink, StreamEvents } from "../connection/sink.ts";
-import type { GatewayLimits } from "../options.ts";
-import type { TimeSlicer } from "../../util/time-slicer.ts";
-
-/** What every handler works with. */
-export interface GatewayContext extends CommandBackend {
-  readonly feeds: SessionFeeds;
-  readonly slices: TimeSlicer;
-  readonly env: Env;
-  readonly limits: GatewayLimits;
-  readonly secrets: readonly [string, ...string[]];
-  /** What stands before the token of a blob. */
-  readonly blobBase: string;
-  readonly onError: (error: unknown, about: string) => void;
-}
+import type { GatewayContext, RouteResult } from "../context.ts";
 
 export interface RouteContext<Body, Query> {
   readonly parts: GatewayContext;
@@ -44,29 +26,6 @@ export interface RouteContext<Body, Query> {
   /** An id for what is made: the same for a request that is repeated under its `idempotency-key`. Ask once. */
   readonly newId: () => string;
 }
-
-/** An event stream: called once the head is sent. What it gives back hears what becomes of the connection. */
-export type StreamHandler = (outlet: FrameSink) => StreamEvents;
-
-export type RouteResult =
-  | {
-      readonly status: number;
-      readonly json: Json | object;
-      readonly headers?: Headers;
-      /** The session that was made: what is remembered of the answer goes with it. */
-      readonly session?: string;
-    }
-  /** JSON that was written piece by piece, because it is long. */
-  | { readonly status: number; readonly jsonText: string; readonly headers?: Headers }
-  | {
-      readonly status: number;
-      readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;
-      readonly headers: Headers;
-    }
-  | { readonly status: number; readonly stream: StreamHandler; readonly headers?: Headers }
-  | { readonly status: 204 | 304; readonly headers?: Headers };
-
-type Headers = Readonly<Record<string, string>>;
 
 export interface Route<Body = unknown, Query = unknown> {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

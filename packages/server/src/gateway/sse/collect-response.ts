@@ -14,9 +14,9 @@ import type {
   SubscriptionEndReason,
   SubscribeOptions,
   Subscriber,
-} from "../subscription/types.ts";
-import type { RouteResult, GatewayContext } from "../http/route.ts";
-import type { SendResult } from "../connection/sink.ts";
+} from "../subscription/subscription.ts";
+import type { RouteResult, GatewayContext } from "../context.ts";
+import type { SendResult } from "../connection/frame-sink.ts";
 import { hasTimedOut } from "./idle-timeout.ts";
 import { subscribeToTurn } from "./turn-subscription.ts";
 

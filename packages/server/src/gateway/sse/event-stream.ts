@@ -4,10 +4,10 @@
  */
 import { formatSseComment } from "@turnstream/protocol";
 import type { Caller } from "../caller.ts";
-import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/registry.ts";
+import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/connection-registry.ts";
 import { SendQueue, type Transport } from "../connection/send-queue.ts";
-import type { SinkEvents, StreamEvents } from "../connection/sink.ts";
-import type { StreamHandler } from "../http/route.ts";
+import type { SinkEvents, StreamEvents } from "../connection/frame-sink.ts";
+import type { StreamHandler } from "../context.ts";
 import type { GatewayLimits } from "../options.ts";
 
 export interface EventStreamOptions {

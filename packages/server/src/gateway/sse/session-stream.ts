@@ -13,9 +13,9 @@ import type {
   SubscribeOptions,
   SubscribedInfo,
   Subscriber,
-} from "../subscription/types.ts";
-import type { GatewayContext, StreamHandler } from "../http/route.ts";
-import type { FrameSink, SendResult, StreamEvents } from "../connection/sink.ts";
+} from "../subscription/subscription.ts";
+import type { GatewayContext, StreamHandler } from "../context.ts";
+import type { FrameSink, SendResult, StreamEvents } from "../connection/frame-sink.ts";
 import { hasTimedOut } from "./idle-timeout.ts";
 import { subscribeToTurn } from "./turn-subscription.ts";
 

@@ -7,7 +7,7 @@ import { type SessionEvent, fold, parseCursor, Sequence, type SessionState } fro
 import { createBlobUrls } from "../../session/blobs/blob-url.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../store/refs.ts";
-import type { FrameSink } from "../connection/sink.ts";
+import type { FrameSink } from "../connection/frame-sink.ts";
 import {
   joinWireBytes,
   encodeEvent,
@@ -16,9 +16,10 @@ import {
   frameText,
 } from "../encoding/encode.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";
-import type { GatewayContext } from "../http/route.ts";
+import type { GatewayContext } from "../context.ts";
 import { type ReplayState, replayStateAt } from "../subscription/replay-page.ts";
-import type { Subscription, SubscribeOptions, TurnEnded, Subscriber } from "../subscription/types.ts";
+import type { TurnEnded } from "../feed/turn-watch.ts";
+import type { Subscription, SubscribeOptions, Subscriber } from "../subscription/subscription.ts";
 
 /** Like `subscribe` of feeds. */
 export function subscribeToTurn(

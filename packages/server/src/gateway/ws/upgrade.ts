@@ -6,9 +6,9 @@ import { WebSocketServer } from "ws";
 import type { Caller } from "../caller.ts";
 import type { StreamFormat, DialectName } from "../encoding/stream-format.ts";
 import { type HttpContext, errorResponse } from "../http/handle-request.ts";
-import { API_PREFIX, type HttpResponse, SOCKET_PATH } from "../http/messages.ts";
-import { authorizeUpgrade, type AuthorizedUpgrade } from "./authorize.ts";
-import { SocketConnection, type SocketContext } from "./connection.ts";
+import { API_PREFIX, type HttpResponse, SOCKET_PATH } from "../http/http-messages.ts";
+import { authorizeUpgrade, type AuthorizedUpgrade } from "./authorize-upgrade.ts";
+import { SocketConnection, type SocketContext } from "./socket-connection.ts";
 
 /** Takes a connection over, from the upgrade on. */
 export type AcceptSocket = (

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { SendQueue, type Transport } from "../../../src/gateway/connection/send-queue.ts";
-import { type SocketHandle, SocketSubscriber } from "../../../src/gateway/ws/subscriber.ts";
+import { type SocketHandle, SocketSubscriber } from "../../../src/gateway/ws/socket-subscriber.ts";
 import { textFrame } from "../../../src/gateway/encoding/ws-frame.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";

@@ -6,16 +6,18 @@ import { formatSse, type SseMessage, toWireJson } from "@turnstream/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Caller } from "../../../src/gateway/caller.ts";
-import { ConnectionRegistry } from "../../../src/gateway/connection/registry.ts";
-import type { StreamHandler } from "../../../src/gateway/http/route.ts";
+import { ConnectionRegistry } from "../../../src/gateway/connection/connection-registry.ts";
+import type { StreamHandler } from "../../../src/gateway/context.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
 import { textFrame } from "../../../src/gateway/encoding/ws-frame.ts";
 import { startEventStream, toWebStream } from "../../../src/gateway/sse/transports.ts";
 import { StreamClient } from "../clients.ts";
 
+const HEARTBEAT_MS = 1_000;
+
 const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
 const nothing = { onFlush() {}, onDrain() {}, onClose() {}, onHeartbeat() {}, fail() {}, onShutdown() {} };
-const connections = new ConnectionRegistry(() => undefined);
+const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
 
 let open: StreamHandler;
 const options = () => ({ caller, connections, limits: DEFAULT_GATEWAY_LIMITS, open, random: () => 0.5 });

@@ -15,7 +15,7 @@ import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { expectSame, framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { afterEach, expect, test } from "vitest";
 import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
-import type { SessionFeeds } from "../../../src/gateway/subscription/types.ts";
+import type { SessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";

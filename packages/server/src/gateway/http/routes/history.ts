@@ -11,9 +11,10 @@ import { prependOlderTurns } from "../../../session/history/turn-window.ts";
 import { countTurnsWithinLimit, readTurnPage, readTurn } from "../../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../../store/refs.ts";
 import { RequestError } from "../../errors.ts";
-import { stringifyWithSnapshot } from "../../encoding/snapshot.ts";
+import { stringifyWithSnapshot } from "../../encoding/encode-snapshot.ts";
 import { pageBefore, pageLimit } from "./page-query.ts";
-import { type RouteResult, type GatewayContext, type Route, defineRoute } from "../route.ts";
+import type { RouteResult, GatewayContext } from "../../context.ts";
+import { type Route, defineRoute } from "../route.ts";
 
 const MAX_TURNS = 50;
 const USUAL_TURNS = 20;

@@ -6,7 +6,8 @@ import type { FormDraft, Interaction } from "../../../store/ports/interactions.t
 import { executeCommand, type Command, type CommandOptions } from "../../execute-command.ts";
 import { RequestError } from "../../errors.ts";
 import { pageBefore, pageLimit } from "./page-query.ts";
-import { type RouteResult, type RouteContext, type Route, defineRoute } from "../route.ts";
+import type { RouteResult } from "../../context.ts";
+import { type RouteContext, type Route, defineRoute } from "../route.ts";
 
 const MAX_LISTED = 1_000;
 const USUAL_LISTED = 100;

@@ -8,7 +8,8 @@ import { executeCommand } from "../../execute-command.ts";
 import { collectResponse } from "../../sse/collect-response.ts";
 import { sessionStream, type ResolveStart } from "../../sse/session-stream.ts";
 import { parseIdempotencyKey, requestDigest, runIdempotent } from "../idempotency.ts";
-import { type RouteResult, type RouteContext, type GatewayContext, defineRoute } from "../route.ts";
+import type { RouteResult, GatewayContext } from "../../context.ts";
+import { type RouteContext, defineRoute } from "../route.ts";
 
 const PATH = "/sessions/{session}/messages";
 

@@ -13,9 +13,10 @@ import type { Store } from "../../../store/store.ts";
 import { SingleFlight } from "../../../util/single-flight.ts";
 import type { Caller } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";
-import { stringifyWithSnapshot } from "../../encoding/snapshot.ts";
+import { stringifyWithSnapshot } from "../../encoding/encode-snapshot.ts";
 import { pageLimit } from "./page-query.ts";
-import { type GatewayContext, type Route, defineRoute } from "../route.ts";
+import type { GatewayContext } from "../../context.ts";
+import { type Route, defineRoute } from "../route.ts";
 import { toSessionJson } from "./sessions.ts";
 
 const MAX_TURNS = 50;

@@ -6,7 +6,8 @@ import { stopTurn, type StopTurnOptions } from "../../../session/messages/stop-t
 import type { SessionRef } from "../../../store/refs.ts";
 import type { Caller } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";
-import { type RouteResult, type GatewayContext, type Route, defineRoute } from "../route.ts";
+import type { RouteResult, GatewayContext } from "../../context.ts";
+import { type Route, defineRoute } from "../route.ts";
 
 const stop = defineRoute({
   method: "POST",

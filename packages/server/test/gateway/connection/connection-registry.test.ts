@@ -5,7 +5,9 @@ import {
   type Connection,
   ConnectionRegistry,
   type DisconnectReason,
-} from "../../../src/gateway/connection/registry.ts";
+} from "../../../src/gateway/connection/connection-registry.ts";
+
+const HEARTBEAT_MS = 1_000;
 
 const BEAT_MS = 1_000;
 const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
@@ -47,7 +49,7 @@ afterEach(() => {
 
 describe("connections", () => {
   test("are each visited once a second, a few at a time", () => {
-    const connections = new ConnectionRegistry(() => undefined);
+    const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
     const all = Array.from({ length: 1000 }, () => new Fake(connections));
     vi.advanceTimersByTime(BEAT_MS / 20);
     expect(all.filter(({ beats }) => beats > 0).length).toBe(50);
@@ -58,7 +60,7 @@ describe("connections", () => {
   });
 
   test("that come and go meanwhile neither miss their visit nor keep others from theirs", () => {
-    const connections = new ConnectionRegistry(() => undefined);
+    const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
     const all = Array.from({ length: 100 }, () => new Fake(connections));
     for (let i = 0; i < 200; i++) {
       vi.advanceTimersByTime(BEAT_MS / 20);
@@ -74,7 +76,7 @@ describe("connections", () => {
 
   test("one that fails doesn't keep the others from their visit", () => {
     const errors: unknown[] = [];
-    const connections = new ConnectionRegistry((error) => errors.push(error));
+    const connections = new ConnectionRegistry((error) => errors.push(error), HEARTBEAT_MS);
     const bad = new Fake(connections);
     bad.onHeartbeat = () => {
       throw new Error("boom");
@@ -86,7 +88,7 @@ describe("connections", () => {
   });
 
   test("are told to go when we close, cut off if they don't, and refused afterwards", async () => {
-    const connections = new ConnectionRegistry(() => undefined);
+    const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
     const polite = new Fake(connections);
     const stubborn = new Fake(connections);
     stubborn.close = () => undefined;

@@ -1,8 +1,8 @@
 /** The shell of one subscription: does what the machine says, with a viewer on one side and a feed on the other. */
 import { type Cursor, formatCursor, type Position, START_CURSOR } from "@turnstream/protocol";
 import type { EncodingTarget } from "../encoding/encode.ts";
-import type { Subscription, SubscribeOptions, Subscriber } from "./types.ts";
-import type { SendResult } from "../connection/sink.ts";
+import type { Subscription, SubscribeOptions, Subscriber } from "./subscription.ts";
+import type { SendResult } from "../connection/frame-sink.ts";
 import type { ReplayState } from "./replay-page.ts";
 import {
   type StartMode,
@@ -12,7 +12,7 @@ import {
   reduceSubscription,
   type SubscriptionInput,
   type SubscriptionStep,
-} from "./state-machine.ts";
+} from "./subscription-state.ts";
 
 /** What a seat asks of its feed. Answers come as inputs. */
 export interface SubscriptionHost {

@@ -1,6 +1,6 @@
 /** An HTTP request and its answer, as both front doors see them. Types only. */
 import type { Caller } from "../caller.ts";
-import type { StreamHandler } from "./route.ts";
+import type { StreamHandler } from "../context.ts";
 
 export interface HttpRequest {
   /** In upper case. */

@@ -4,7 +4,7 @@
  * Never knows what a connection does when it is visited.
  */
 import type { Caller } from "../caller.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../options.ts";
+import { HEARTBEAT_SLICES } from "../options.ts";
 
 /** `restart`: this process is going down. `unauthenticated`: what let them in is good no longer. */
 export type DisconnectReason = "restart" | "unauthenticated";
@@ -21,8 +21,6 @@ export interface Connection {
   destroy(): void;
 }
 
-/** A round of visits is done in so many. */
-export const HEARTBEAT_SLICES = 20;
 /** How long those who were told to go may take. */
 const GRACE_MS = 2_000;
 
@@ -37,10 +35,7 @@ export class ConnectionRegistry {
   #timer: NodeJS.Timeout | null = null;
   #isClosing = false;
 
-  constructor(
-    onError: (error: unknown, about: string) => void,
-    heartbeatMs: number = DEFAULT_GATEWAY_LIMITS.heartbeatMs,
-  ) {
+  constructor(onError: (error: unknown, about: string) => void, heartbeatMs: number) {
     this.#onError = onError;
     this.heartbeatMs = heartbeatMs;
   }

@@ -9,8 +9,8 @@ import type {
   SubscriptionEndReason,
   SubscribedInfo,
   Subscriber,
-} from "../subscription/types.ts";
-import type { QueueMember, FrameSink, SendResult } from "../connection/sink.ts";
+} from "../subscription/subscription.ts";
+import type { QueueMember, FrameSink, SendResult } from "../connection/frame-sink.ts";
 import type { SendQueue } from "../connection/send-queue.ts";
 
 /** What a viewer needs of its socket. */

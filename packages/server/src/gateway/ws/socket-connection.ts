@@ -10,17 +10,17 @@ import { isSessionNumber, resolveSession, requireScope } from "../auth/access.ts
 import type { Caller } from "../caller.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";
 import { executeCommand } from "../execute-command.ts";
-import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/registry.ts";
+import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/connection-registry.ts";
 import { toErrorResponse, RequestError } from "../errors.ts";
-import type { GatewayContext } from "../http/route.ts";
-import type { SinkEvents } from "../connection/sink.ts";
+import type { GatewayContext } from "../context.ts";
+import type { SinkEvents } from "../connection/frame-sink.ts";
 import { SendQueue } from "../connection/send-queue.ts";
 import type { CloseReason } from "./close-codes.ts";
 import { CommandQueue } from "./command-queue.ts";
 import { requiredScope, parseCommand, requestIdOf } from "./parse-command.ts";
 import { checkLiveness } from "./liveness.ts";
-import { SocketTransport } from "./transport.ts";
-import { type SocketHandle, SocketSubscriber } from "./subscriber.ts";
+import { SocketTransport } from "./socket-transport.ts";
+import { type SocketHandle, SocketSubscriber } from "./socket-subscriber.ts";
 import { textFrame } from "../encoding/ws-frame.ts";
 
 export interface SocketContext {

@@ -16,10 +16,10 @@ import type { SessionRef } from "../../store/refs.ts";
 import type { DialectName } from "../encoding/stream-format.ts";
 import { encodeFrames, resyncFrames, type EncodingTarget } from "../encoding/encode.ts";
 import type { FeedContext } from "./feed-context.ts";
-import type { SubscribeOptions, SubscribedInfo } from "./types.ts";
+import type { SubscribeOptions, SubscribedInfo } from "./subscription.ts";
 import { type ReplayState, replayStateAt } from "./replay-page.ts";
-import { encodeSnapshotFrame } from "../encoding/snapshot.ts";
-import type { StartMode } from "./state-machine.ts";
+import { encodeSnapshotFrame } from "../encoding/encode-snapshot.ts";
+import type { StartMode } from "./subscription-state.ts";
 
 const FRAMES_AT_ONCE = 100;
 

@@ -1,6 +1,6 @@
 /** Tries again while Redis or PostgreSQL can't be reached, for as long as viewers are let wait. */
-import { isLogError } from "../log/errors.ts";
-import { isStoreError } from "../store/errors.ts";
+import { isLogError } from "../../log/errors.ts";
+import { isStoreError } from "../../store/errors.ts";
 
 const GIVE_UP_MS = 30_000;
 const PAUSE_MS = 100;

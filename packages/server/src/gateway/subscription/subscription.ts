@@ -1,10 +1,9 @@
 /**
  * The sessions that somebody in this process looks at. Types only; the shell is in open-feeds.ts.
  */
-import type { Cursor, SessionState, Turn } from "@turnstream/protocol";
-import type { SessionRef } from "../../store/refs.ts";
+import type { Cursor } from "@turnstream/protocol";
 import type { StreamFormat } from "../encoding/stream-format.ts";
-import type { QueueMember, FrameSink, SinkEvents } from "../connection/sink.ts";
+import type { QueueMember, FrameSink, SinkEvents } from "../connection/frame-sink.ts";
 
 /** How a subscription began, or began anew: the fields of `subscribed` on the wire. */
 export interface SubscribedInfo {
@@ -38,34 +37,4 @@ export interface SubscribeOptions {
 export interface Subscription extends SinkEvents, QueueMember {
   /** The last position that the outlet was given. */
   readonly position: Cursor;
-}
-
-export interface TurnStarted {
-  readonly turn: string;
-  /** The position right before its first event: subscribe after it. */
-  readonly before: Cursor;
-}
-
-export interface TurnEnded {
-  readonly turn: Turn;
-  /** The session as it was then. */
-  readonly state: SessionState;
-}
-
-export interface SessionFeeds {
-  /** Who asks has been let in before: this looks at nothing but the session's id. */
-  subscribe(ref: SessionRef, wish: SubscribeOptions, viewer: Subscriber): Subscription;
-  /** The turn that answers a message, once it has begun. Throws what the signal says, and NOT_FOUND. */
-  waitForTurnStart(ref: SessionRef, message: string, signal: AbortSignal): Promise<TurnStarted>;
-  /** A turn once it is over. */
-  waitForTurnEnd(ref: SessionRef, turn: string, signal: AbortSignal): Promise<TurnEnded>;
-  /**
-   * Since when a turn has run without a word, in milliseconds by `performance.now`; null while that is shorter than
-   * `leastMs`, while none runs, or one waits for a person. For the rule of 180 seconds: asked again and again, it may find
-   * out a little later.
-   */
-  idleSince(ref: SessionRef, leastMs: number): number | null;
-  /** How many sessions are open, and what they hold in bytes, roughly. */
-  stats(): { readonly sessions: number; readonly bytes: number };
-  close(): Promise<void>;
 }

@@ -15,8 +15,8 @@
  * fills its own queue, and nobody waits for it. Never reads, sends or waits itself: it says what to do.
  */
 import type { Position } from "@turnstream/protocol";
-import type { SubscriptionEndReason, SubscribedInfo } from "./types.ts";
-import type { SendResult } from "../connection/sink.ts";
+import type { SubscriptionEndReason, SubscribedInfo } from "./subscription.ts";
+import type { SendResult } from "../connection/frame-sink.ts";
 
 export interface SubscriptionState {
   readonly phase: "starting" | "catching up" | "live" | "degraded" | "closed";
@@ -124,7 +124,7 @@ export function reduceSubscription(state: SubscriptionState, input: Subscription
       const { told, at: to, chunks } = input;
       const begun: SubscriptionState = { ...state, phase: "catching up", chunks, to, over: false };
       // What was there before is told anew, or is where it goes on from.
-      const from = told?.resumed === false ? { ...begun, position: null, safe: null } : begun;
+      const from = told?.resumed === false ? { ...begun, position: null, flushedPosition: null } : begun;
       return giveNext(from, told === null ? NOTHING : [{ type: "tell", told }]);
     }
     case "page":
@@ -243,7 +243,7 @@ function takePiece(state: SubscriptionState, input: SubscriptionInput & { type: 
 function takeFlushed(state: SubscriptionState): SubscriptionStep {
   if (state.phase === "degraded" || state.phase === "starting") return { state, effects: NOTHING };
   const isLast = state.chunks.length === 0 && state.to === null;
-  const flushed = isLast ? { ...state, safe: state.position } : state;
+  const flushed = isLast ? { ...state, flushedPosition: state.position } : state;
   if (state.waitingFor !== "flush") return { state: flushed, effects: NOTHING };
   return isLast ? read(flushed, NOTHING) : giveNext(flushed, NOTHING);
 }
