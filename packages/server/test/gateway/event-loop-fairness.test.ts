@@ -34,7 +34,7 @@ function feedsOf(world: Pick<World, "parts">, options: { tidyMs?: number } = {})
     ...world.parts,
     ...options,
     limits: { snapshotTurns: 20 },
-    addressesOf: () => (blob) => blob,
+    createBlobUrlResolver: () => (blob) => blob,
     onError: (error) => {
       throw error;
     },
@@ -84,7 +84,7 @@ async function impolite(world: World): Promise<string[]> {
       const feeds = feedsOf(world);
       const viewer = new TestViewer(choice(dialect, "sse"), { keepsNothing: true });
       viewer.watch(feeds, world.ref, after);
-      await until(() => viewer.subscription?.position === end, 20_000);
+      await until(() => viewer.subscription?.cursor === end, 20_000);
       viewer.close();
       await feeds.close();
     });
@@ -138,7 +138,7 @@ test("nor does a turn of many blocks, nor one that only the archive has", async 
       await until(() => viewer.end !== null, 20_000);
       await feeds.close();
     });
-    expect(viewer.end).toBe("over");
+    expect(viewer.end).toBe("complete");
     expect(viewer.frames.length, dialect).toBeGreaterThan(2_000);
     expect(longest, `${dialect} from the archive`).toBeLessThan(MOST_MS);
   }
@@ -163,7 +163,7 @@ test("a turn from the archive waits for a client that reads slowly, and is all t
       return viewer.end !== null;
     });
     viewer.unclog();
-    expect(viewer.end).toBe("over");
+    expect(viewer.end).toBe("complete");
     expect(viewer.sends.length).toBeGreaterThan(3);
     expect(viewer.beginnings).toHaveLength(1);
     return viewer.frames;

@@ -40,7 +40,7 @@ async function stage(
   const feeds = createSessionFeeds({
     ...world.parts,
     limits: { snapshotTurns: 20 },
-    addressesOf: () => (blob) => `https://blobs.example/${blob}`,
+    createBlobUrlResolver: () => (blob) => `https://blobs.example/${blob}`,
     onError: () => undefined,
     ...options,
   });
@@ -195,7 +195,7 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
   viewer.unclog();
   await until(() => viewer.end !== null, 30_000);
   expect(viewer.beginnings.map(({ reason }) => reason)).toEqual(["cursor", "slow"]);
-  expect(viewer.end).toBe("over");
+  expect(viewer.end).toBe("complete");
   expect(viewer.frames.at(-1)?.["type"]).toBe("[DONE]");
 });
 

@@ -83,12 +83,12 @@ describe("a command (W16)", () => {
     const key = await ask(parts, ref, "approval", { digest: "sha256:1" });
     const decide = { type: "decide", approval_key: key, decision: "approve" } as const;
     await expect(run({ ...decide, digest: "sha256:2" })).rejects.toMatchObject({
-      word: "INTERACTION_MISMATCH",
+      code: "INTERACTION_MISMATCH",
     });
     expect(await run({ ...decide, digest: "sha256:1", always: true })).toEqual({});
     await expect.poll(() => woken).toContain("decisions");
     await expect(run({ ...decide, decision: "reject", reason: "no" })).rejects.toMatchObject({
-      word: "INTERACTION_CLOSED",
+      code: "INTERACTION_CLOSED",
       message: "This approval is approved already, and stays so.",
     });
     expect(await parts.store.allowances.list(ref)).toMatchObject([{ tool: "trade", userId: "an" }]);
@@ -104,7 +104,7 @@ describe("a command (W16)", () => {
     const key = await ask(parts, ref, "approval", { deadlineMs: 0 });
     await expect(
       run({ type: "decide", approval_key: key, decision: "edit", args: { count: 2 } }),
-    ).rejects.toMatchObject({ word: "INTERACTION_CLOSED", message: expect.stringMatching(/deadline/) });
+    ).rejects.toMatchObject({ code: "INTERACTION_CLOSED", message: expect.stringMatching(/deadline/) });
   });
 
   test("edits, answers and dismisses", async () => {
@@ -133,13 +133,13 @@ describe("a command (W16)", () => {
     });
     await run({ type: "submit", form_request_id: submitted, values: { email: "a@x.test" } });
     await run({ type: "decline", form_request_id: declined, reason: "no" });
-    await run({ type: "decline", form_request_id: silent }, { goOn: false });
+    await run({ type: "decline", form_request_id: silent }, { startNextTurn: false });
     expect((await parts.store.queuedMessages.list(ref)).map(({ resumes }) => resumes)).toEqual([
       submitted,
       declined,
     ]);
     const again = run({ type: "decline", form_request_id: submitted });
-    await expect(again).rejects.toMatchObject({ word: "INTERACTION_CLOSED" });
+    await expect(again).rejects.toMatchObject({ code: "INTERACTION_CLOSED" });
   });
 
   test("of a message that goes on from a form submits it", async () => {
@@ -152,7 +152,7 @@ describe("a command (W16)", () => {
     ).rejects.toMatchObject({ code: "NOT_FOUND" });
     const late = { resume_form_request_id: form, form_values: { email: "b@x.test" } };
     await expect(run({ ...send, client_message_id: "o", ...late })).rejects.toMatchObject({
-      word: "INTERACTION_CLOSED",
+      code: "INTERACTION_CLOSED",
       message: expect.stringContaining("submitted already") as string,
     });
   });

@@ -53,17 +53,17 @@ test.each([
   "https://app.example.com:443",
   "*",
 ])("the origin %s can never match, and is refused", (origin) => {
-  expect(given({ origins: [origin] })).toThrow(RangeError);
-  expect(given({ origins: [origin] })).toThrow("`origins` has");
+  expect(given({ allowedOrigins: [origin] })).toThrow(RangeError);
+  expect(given({ allowedOrigins: [origin] })).toThrow("`allowedOrigins` has");
 });
 
 test("origins as browsers send them are taken", async () => {
-  const origins = [
+  const allowedOrigins = [
     "https://app.example.com",
     "http://localhost:5173",
     "http://[::1]:8080",
     "capacitor://localhost",
     "null",
   ];
-  await expect(given({ origins })().close()).resolves.toBeUndefined();
+  await expect(given({ allowedOrigins })().close()).resolves.toBeUndefined();
 });

@@ -12,53 +12,57 @@ import {
 import type { TimeSlicer } from "../../util/time-slicer.ts";
 import { toWireBytes, toJsonWithBlobUrls, type EncodingTarget } from "./encode.ts";
 
-type Addresses = Pick<EncodingTarget, "addressOf">;
+type BlobUrls = Pick<EncodingTarget, "resolveBlobUrl">;
 
-const ITEMS_AT_ONCE = 50;
+const ITEMS_PER_SLICE = 50;
 
 /** `{...head, "snapshot": {...}}`. @param turns how many of the newest turns */
 export async function stringifyWithSnapshot(
   { run }: TimeSlicer,
-  addresses: Addresses,
+  blobUrls: BlobUrls,
   head: Readonly<Record<string, unknown>>,
   state: SessionState,
   turns: number,
 ): Promise<string> {
-  const { turns: shown, ...rest } = await run(() => snapshot(state, turns));
+  const { turns: snapshotTurns, ...rest } = await run(() => snapshot(state, turns));
   const texts: string[] = [];
-  for (const turn of shown) texts.push(await turnText(run, addresses, turn));
+  for (const turn of snapshotTurns) texts.push(await stringifyTurn(run, blobUrls, turn));
   return run(() =>
-    filled(toJsonWithBlobUrls(addresses, { ...head, snapshot: { ...rest, turns: [] } }), "]}}", texts),
+    fillEmptyList(toJsonWithBlobUrls(blobUrls, { ...head, snapshot: { ...rest, turns: [] } }), "]}}", texts),
   );
 }
 
-async function turnText(run: TimeSlicer["run"], addresses: Addresses, turn: TurnSnapshot): Promise<string> {
+async function stringifyTurn(
+  run: TimeSlicer["run"],
+  blobUrls: BlobUrls,
+  turn: TurnSnapshot,
+): Promise<string> {
   const { items, ...rest } = turn;
   const texts: string[] = [];
-  for (let n = 0; n < items.length; n += ITEMS_AT_ONCE) {
-    const some = items.slice(n, n + ITEMS_AT_ONCE);
-    texts.push(await run(() => some.map((item) => toJsonWithBlobUrls(addresses, item)).join(",")));
+  for (let n = 0; n < items.length; n += ITEMS_PER_SLICE) {
+    const batch = items.slice(n, n + ITEMS_PER_SLICE);
+    texts.push(await run(() => batch.map((item) => toJsonWithBlobUrls(blobUrls, item)).join(",")));
   }
-  return filled(toJsonWithBlobUrls(addresses, { ...rest, items: [] }), "]}", texts);
+  return fillEmptyList(toJsonWithBlobUrls(blobUrls, { ...rest, items: [] }), "]}", texts);
 }
 
 /** Puts the elements into the empty list with which a JSON text ends. */
-function filled(text: string, ending: string, elements: readonly string[]): string {
+function fillEmptyList(text: string, ending: string, elements: readonly string[]): string {
   return text.slice(0, -ending.length) + elements.join(",") + ending;
 }
 
-/** The frame with which a native viewer begins: a snapshot of the session, written piece by piece. */
+/** The frame that a native subscription starts with: a snapshot of the session, written piece by piece. */
 export async function encodeSnapshotFrame(
   slices: TimeSlicer,
-  telling: EncodingTarget,
+  target: EncodingTarget,
   state: SessionState,
   turns: number,
 ): Promise<Buffer> {
   const event_id = formatCursor(state);
-  const isSse = telling.choice.wire === "sse";
-  const head = { type: "snapshot", session_id: telling.session, ...(isSse ? {} : { event_id }) };
-  const data = await stringifyWithSnapshot(slices, telling, head, state, turns);
+  const isSse = target.format.wire === "sse";
+  const head = { type: "snapshot", session_id: target.session, ...(isSse ? {} : { event_id }) };
+  const data = await stringifyWithSnapshot(slices, target, head, state, turns);
   return slices.run(() =>
-    toWireBytes(telling, isSse ? formatSse({ event: "snapshot", id: event_id, data }) : data),
+    toWireBytes(target, isSse ? formatSse({ event: "snapshot", id: event_id, data }) : data),
   );
 }

@@ -1,23 +1,23 @@
-/** Tries again while Redis or PostgreSQL can't be reached, for as long as viewers are let wait. */
+/** Retries while Redis or PostgreSQL can't be reached, for as long as subscribers may wait. */
 import { isLogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";
 
-const GIVE_UP_MS = 30_000;
-const PAUSE_MS = 100;
+const TIMEOUT_MS = 30_000;
+const DELAY_MS = 100;
 
-export async function patiently<T>(
+export async function retryWhileUnavailable<T>(
   work: () => Promise<T>,
-  pause: (ms: number) => Promise<void>,
+  sleep: (ms: number) => Promise<void>,
   signal: AbortSignal,
 ): Promise<T> {
-  const deadline = performance.now() + GIVE_UP_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   while (true) {
     try {
       return await work();
     } catch (error) {
-      const mayPass = isLogError(error, "UNAVAILABLE") || isStoreError(error, "UNAVAILABLE");
-      if (!mayPass || signal.aborted || performance.now() > deadline) throw error;
-      await pause(PAUSE_MS);
+      const isRetryable = isLogError(error, "UNAVAILABLE") || isStoreError(error, "UNAVAILABLE");
+      if (!isRetryable || signal.aborted || performance.now() > deadline) throw error;
+      await sleep(DELAY_MS);
     }
   }
 }

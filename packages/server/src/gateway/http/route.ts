@@ -1,5 +1,5 @@
 /**
- * What a route of the HTTP interface is: declared once, served by Fastify and by the plain handler alike, and listed in the
+ * What a route of the HTTP interface is: definition once, served by Fastify and by the plain handler alike, and listed in the
  * docs. Types only, and the one helper that keeps them together.
  */
 import type { z } from "zod";
@@ -9,7 +9,7 @@ import type { Caller } from "../caller.ts";
 import type { GatewayContext, RouteResult } from "../context.ts";
 
 export interface RouteContext<Body, Query> {
-  readonly parts: GatewayContext;
+  readonly context: GatewayContext;
   readonly caller: Caller;
   /** Of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface RouteContext<Body, Query> {
   readonly headers: ReadonlyMap<string, string>;
   /** Of a route that takes bytes: as they come. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** The client has left. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** An id for what is made: the same for a request that is repeated under its `idempotency-key`. Ask once. */
   readonly newId: () => string;
@@ -42,14 +42,14 @@ export interface Route<Body = unknown, Query = unknown> {
   /** It takes bytes instead of JSON. */
   readonly rawBody?: boolean;
   /**
-   * It makes something: a repeat with the same `idempotency-key` gives the first answer again. `itself`: the route sees to
-   * that, because its answer can't be kept.
+   * It creates something: a repeat with the same `idempotency-key` gives the first response again. `itself`: the route does
+   * that, because its response can't be stored.
    */
   readonly idempotent?: boolean | "itself";
-  handle(call: RouteContext<Body, Query>): Promise<RouteResult>;
+  handle(routeContext: RouteContext<Body, Query>): Promise<RouteResult>;
 }
 
 /** Lets the schemas say what the handler gets. */
-export function defineRoute<Body, Query>(declared: Route<Body, Query>): Route {
-  return declared;
+export function defineRoute<Body, Query>(definition: Route<Body, Query>): Route {
+  return definition;
 }

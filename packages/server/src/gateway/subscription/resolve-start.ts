@@ -1,6 +1,6 @@
 /**
- * How a viewer begins, by dialect: where it was, if the log says that this is a good place; anew, with what is there now;
- * or after it was too slow. Says so in every case. Reads only; what comes after the beginning is a replay like any other.
+ * `resolveStart` decides how a subscription starts, by dialect: at its cursor, if the log can continue from there; fresh,
+ * with what is there now; or after it was too slow. Reads only; what comes after the start is a replay like any other.
  */
 import {
   comparePositions,
@@ -21,183 +21,187 @@ import { type ReplayState, replayStateAt } from "./replay-page.ts";
 import { encodeSnapshotFrame } from "../encoding/encode-snapshot.ts";
 import type { StartMode } from "./subscription-state.ts";
 
-const FRAMES_AT_ONCE = 100;
+const FRAMES_PER_SLICE = 100;
 
-/** What is there, for whoever begins with it. */
+/** The frames that a fresh subscription starts with, and the position that they lead to. */
 export interface InitialFrames {
-  readonly at: Position;
+  readonly position: Position;
   readonly chunks: readonly Uint8Array[];
-  readonly standing: ReplayState | null;
+  readonly replayState: ReplayState | null;
 }
 
-interface Begun extends InitialFrames {
-  /** Null when there is nothing to tell. */
-  readonly told: SubscribedInfo | null;
+export interface ResolvedStart extends InitialFrames {
+  /** Null when the client needs no notice: it continues as if it had not been interrupted. */
+  readonly info: SubscribedInfo | null;
 }
 
-/** Gives the same scene to all who want one at the same time: it is dear, and a bad cursor is cheap to send. */
-type Shared = (make: () => Promise<InitialFrames>) => Promise<InitialFrames>;
+/**
+ * Shares the initial frames between all subscribers that start at the same time. Building them is expensive, and any
+ * client can trigger it with an invalid cursor.
+ */
+type ShareFrames = (build: () => Promise<InitialFrames>) => Promise<InitialFrames>;
 
-/** What of a feed this needs. */
+/** What this needs of a feed. */
 export interface StartSource {
   readonly ref: SessionRef;
-  readonly parts: FeedContext;
+  readonly context: FeedContext;
   readonly head: Position;
-  /** Why a position can't be gone on from; null when it can. */
+  /** Why the log can't continue from a position; null when it can. */
   checkPosition(position: Position): Promise<InvalidCursorReason | null>;
   /** Whether all that came after a position is at hand. */
   isBuffered(position: Position): Promise<boolean>;
   readonly stateAt: (position: Position) => Promise<SessionState | InvalidCursorReason>;
   /** Whether what states of this feed have dropped is archived as it was then. */
   isTrimmedStateArchived(): Promise<boolean>;
-  /** Right before the newest turn began. */
-  lastTurn(): Promise<SessionState>;
+  /** The state right before the newest turn started. */
+  stateBeforeLastTurn(): Promise<SessionState>;
 }
 
 export async function resolveStart(
   feed: StartSource,
-  telling: EncodingTarget,
-  wish: SubscribeOptions,
-  how: StartMode,
-  shared: Shared,
-): Promise<Begun> {
-  const begun = await beginningOf(feed, telling, wish, how, shared);
-  if (telling.choice.dialect !== "native") return begun;
-  const { told, at } = begun;
-  if (told === null) return begun;
-  const head = formatCursor(comparePositions(at, feed.head) > 0 ? at : feed.head);
-  return { ...begun, told: { ...told, head } };
+  target: EncodingTarget,
+  options: SubscribeOptions,
+  mode: StartMode,
+  share: ShareFrames,
+): Promise<ResolvedStart> {
+  const start = await resolveByMode(feed, target, options, mode, share);
+  if (target.format.dialect !== "native") return start;
+  const { info, position } = start;
+  if (info === null) return start;
+  const head = formatCursor(comparePositions(position, feed.head) > 0 ? position : feed.head);
+  return { ...start, info: { ...info, head } };
 }
 
-async function beginningOf(
+async function resolveByMode(
   feed: StartSource,
-  telling: EncodingTarget,
-  wish: SubscribeOptions,
-  how: StartMode,
-  shared: Shared,
-): Promise<Begun> {
-  const fresh = (reason: SubscribedInfo["reason"]) => freshly(feed, telling, reason, shared);
-  if (how.type === "anew") return fresh("expired");
-  if (how.type === "set back" && how.since !== null && (await feed.isBuffered(how.since)))
-    return goOn(null, how.since);
-  if (how.type === "slow" || how.type === "set back")
-    return (await afterSlowness(feed, telling, how.since)) ?? fresh("slow");
-  if (wish.after === null) return fresh("fresh");
-  const at = parseCursor(wish.after);
-  if (at === null) return fresh("invalid");
-  const reason = await feed.checkPosition(at);
-  if (reason === null) return goOn({ resumed: true, reason: "cursor" }, at);
+  target: EncodingTarget,
+  options: SubscribeOptions,
+  mode: StartMode,
+  share: ShareFrames,
+): Promise<ResolvedStart> {
+  const fresh = (reason: SubscribedInfo["reason"]) => startFresh(feed, target, reason, share);
+  if (mode.type === "restart") return fresh("expired");
+  if (mode.type === "evicted" && mode.since !== null && (await feed.isBuffered(mode.since)))
+    return continueAt(null, mode.since);
+  if (mode.type === "slow" || mode.type === "evicted")
+    return (await resumeSlow(feed, target, mode.since)) ?? fresh("slow");
+  if (options.after === null) return fresh("fresh");
+  const position = parseCursor(options.after);
+  if (position === null) return fresh("invalid");
+  const reason = await feed.checkPosition(position);
+  if (reason === null) return continueAt({ resumed: true, reason: "cursor" }, position);
   return fresh(reason === "trimmed" || reason === "missing" ? "expired" : "invalid");
 }
 
-function goOn(told: SubscribedInfo | null, at: Position): Begun {
-  return { told, at, chunks: [], standing: null };
+function continueAt(info: SubscribedInfo | null, position: Position): ResolvedStart {
+  return { info, position, chunks: [], replayState: null };
 }
 
-/** Null when it has to begin anew. */
-async function afterSlowness(
+/** Null when it has to start fresh. */
+async function resumeSlow(
   feed: StartSource,
-  telling: EncodingTarget,
+  target: EncodingTarget,
   since: Position | null,
-): Promise<Begun | null> {
-  const { dialect } = telling.choice;
-  const isHeld = since !== null && (await feed.checkPosition(since)) === null;
-  if (!isHeld || dialect === "native") return null;
-  const told = { resumed: true, reason: "slow" } as const;
-  if (dialect !== "blocks") return goOn(told, since);
-  const state = await stateNow(feed);
+): Promise<ResolvedStart | null> {
+  const { dialect } = target.format;
+  const isValid = since !== null && (await feed.checkPosition(since)) === null;
+  if (!isValid || dialect === "native") return null;
+  const info = { resumed: true, reason: "slow" } as const;
+  if (dialect !== "blocks") return continueAt(info, since);
+  const state = await readCurrentState(feed);
   const oldest = state.turns.get(0)?.start ?? 0;
-  // What went on since then may be in turns that are not here.
+  // What changed since then may be in turns that are not here.
   if (state.earlier > 0 && oldest > since.seq) return null;
   return {
-    told,
-    at: positionOf(state),
-    chunks: await resync(feed, telling, state, since.seq),
-    standing: null,
+    info,
+    position: toPosition(state),
+    chunks: await encodeResync(feed, target, state, since.seq),
+    replayState: null,
   };
 }
 
-async function freshly(
+async function startFresh(
   feed: StartSource,
-  telling: EncodingTarget,
+  target: EncodingTarget,
   reason: SubscribedInfo["reason"],
-  shared: Shared,
-): Promise<Begun> {
-  const told: SubscribedInfo = { resumed: false, reason };
-  return { told, ...(await shared(() => sceneOf(feed, telling, telling.choice.dialect))) };
+  share: ShareFrames,
+): Promise<ResolvedStart> {
+  const info: SubscribedInfo = { resumed: false, reason };
+  return { info, ...(await share(() => buildInitialFrames(feed, target, target.format.dialect))) };
 }
 
-async function sceneOf(
+async function buildInitialFrames(
   feed: StartSource,
-  telling: EncodingTarget,
+  target: EncodingTarget,
   dialect: DialectName,
 ): Promise<InitialFrames> {
   switch (dialect) {
     case "native": {
-      const state = await stateNow(feed);
-      const { slices, limits } = feed.parts;
-      const bytes = await encodeSnapshotFrame(slices, telling, state, limits.snapshotTurns);
-      return { at: positionOf(state), chunks: [bytes], standing: null };
+      const state = await readCurrentState(feed);
+      const { slices, limits } = feed.context;
+      const bytes = await encodeSnapshotFrame(slices, target, state, limits.snapshotTurns);
+      return { position: toPosition(state), chunks: [bytes], replayState: null };
     }
     case "blocks": {
-      const state = await stateNow(feed);
-      return { at: positionOf(state), chunks: await resync(feed, telling, state, 0), standing: null };
+      const state = await readCurrentState(feed);
+      const chunks = await encodeResync(feed, target, state, 0);
+      return { position: toPosition(state), chunks, replayState: null };
     }
     case "tasks":
-      return lastTurn(feed, telling);
+      return startAtLastTurn(feed, target);
     case "responses": {
       const { head } = feed;
       const state = await feed.stateAt(head);
-      // A stream of it is one answer: where none is being given there is nothing to begin with.
+      // A stream of it is one answer: while no turn runs there is nothing to start with.
       const isRunning = typeof state !== "string" && state.turns.last()?.status === "running";
-      return isRunning ? lastTurn(feed, telling) : { at: head, chunks: [], standing: null };
+      return isRunning ? startAtLastTurn(feed, target) : { position: head, chunks: [], replayState: null };
     }
   }
 }
 
-async function lastTurn(feed: StartSource, telling: EncodingTarget): Promise<InitialFrames> {
-  const base = await feed.lastTurn();
-  return { at: positionOf(base), chunks: [], standing: replayStateAt(telling, base) };
+async function startAtLastTurn(feed: StartSource, target: EncodingTarget): Promise<InitialFrames> {
+  const base = await feed.stateBeforeLastTurn();
+  return { position: toPosition(base), chunks: [], replayState: replayStateAt(target, base) };
 }
 
-async function resync(
-  { parts: { slices } }: StartSource,
-  telling: EncodingTarget,
+async function encodeResync(
+  { context: { slices } }: StartSource,
+  target: EncodingTarget,
   state: SessionState,
   since: number,
 ): Promise<readonly Uint8Array[]> {
   const frames = resyncFrames(state, since);
   const chunks: Uint8Array[] = [];
   for (let isMore = true; isMore;) {
-    const some = await slices.run(() => taken(frames, FRAMES_AT_ONCE));
-    const bytes = await slices.run(() => encodeFrames(telling, some));
+    const batch = await slices.run(() => take(frames, FRAMES_PER_SLICE));
+    const bytes = await slices.run(() => encodeFrames(target, batch));
     if (bytes !== null) chunks.push(bytes);
-    isMore = some.length === FRAMES_AT_ONCE;
+    isMore = batch.length === FRAMES_PER_SLICE;
   }
   return chunks;
 }
 
-function taken<T>(from: Iterator<T>, most: number): T[] {
-  const some: T[] = [];
-  while (some.length < most) {
-    const { done, value } = from.next();
+function take<T>(iterator: Iterator<T>, limit: number): T[] {
+  const batch: T[] = [];
+  while (batch.length < limit) {
+    const { done, value } = iterator.next();
     if (done === true) break;
-    some.push(value);
+    batch.push(value);
   }
-  return some;
+  return batch;
 }
 
-/** A window on the session, where the feed stands or later. */
-async function stateNow(feed: StartSource): Promise<SessionState> {
-  const { parts, ref } = feed;
-  const { snapshotTurns } = parts.limits;
+/** A window on the session, at the head of the feed or later. */
+async function readCurrentState(feed: StartSource): Promise<SessionState> {
+  const { context, ref } = feed;
+  const { snapshotTurns } = context.limits;
   const state = await feed.stateAt(feed.head);
   if (typeof state !== "string" && (await feed.isTrimmedStateArchived()))
-    return prependOlderTurns(parts, ref, state, { turns: snapshotTurns });
+    return prependOlderTurns(context, ref, state, { turns: snapshotTurns });
   // What the archive has of older turns is not all; or the log can't be joined to it, and then it is what there is.
-  return (await readHistory(parts, ref, { turns: snapshotTurns })).state;
+  return (await readHistory(context, ref, { turns: snapshotTurns })).state;
 }
 
-function positionOf({ epoch, seq }: Position): Position {
+function toPosition({ epoch, seq }: Position): Position {
   return { epoch, seq };
 }

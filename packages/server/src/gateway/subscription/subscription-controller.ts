@@ -1,156 +1,173 @@
-/** The shell of one subscription: does what the machine says, with a viewer on one side and a feed on the other. */
+/**
+ * `SubscriptionController` runs one subscription: it feeds inputs into `reduceSubscription` and executes the effects that
+ * come back, between one subscriber (socket or event stream) and one session feed.
+ *
+ * Invariant: live frames reach the subscriber only in phase "live". The position of the last frame that was written
+ * directly is applied to the state machine before any other input, so the machine never sees a stale position.
+ */
 import { type Cursor, formatCursor, type Position, START_CURSOR } from "@turnstream/protocol";
-import type { EncodingTarget } from "../encoding/encode.ts";
-import type { Subscription, SubscribeOptions, Subscriber } from "./subscription.ts";
 import type { SendResult } from "../connection/frame-sink.ts";
+import type { EncodingTarget } from "../encoding/encode.ts";
 import type { ReplayState } from "./replay-page.ts";
+import type { SubscribeOptions, Subscriber, Subscription } from "./subscription.ts";
 import {
-  type StartMode,
   initialSubscription,
-  startSubscription,
-  type SubscriptionState,
   reduceSubscription,
+  type StartMode,
+  startSubscription,
+  type SubscriptionEffect,
   type SubscriptionInput,
+  type SubscriptionState,
   type SubscriptionStep,
 } from "./subscription-state.ts";
 
-/** What a seat asks of its feed. Answers come as inputs. */
+/** What a controller asks of its feed. Answers come as inputs. */
 export interface SubscriptionHost {
-  begin(seat: SubscriptionController, ask: number, how: StartMode): void;
-  read(seat: SubscriptionController, ask: number, after: Position): void;
-  /** It takes no live pieces any more. */
-  leaveGroup(seat: SubscriptionController): void;
-  leave(seat: SubscriptionController): void;
-  /** Its viewer has thrown, and is let go. */
-  failed(error: unknown): void;
+  start(controller: SubscriptionController, requestId: number, mode: StartMode): void;
+  read(controller: SubscriptionController, requestId: number, after: Position): void;
+  /** It takes no live frames any more. */
+  leaveGroup(controller: SubscriptionController): void;
+  remove(controller: SubscriptionController): void;
+  /** Its subscriber has thrown, and is removed. */
+  reportError(error: unknown): void;
 }
 
 export class SubscriptionController implements Subscription {
-  readonly wish: SubscribeOptions;
-  readonly telling: EncodingTarget;
-  /** While it catches up: the folded state where it stands, so that the next page goes on from there. */
-  standing: ReplayState | null = null;
-  /** How often it began anew since it was live. */
+  readonly options: SubscribeOptions;
+  readonly target: EncodingTarget;
+  /** Folded state while catching up, so that the next replay page continues where the last one ended. */
+  replayState: ReplayState | null = null;
+  /** Full restarts since the subscription was last live. The feed uses it to back off. */
   restarts = 0;
-  readonly #owner: SubscriptionHost;
-  readonly #viewer: Subscriber;
+  readonly #host: SubscriptionHost;
+  readonly #subscriber: Subscriber;
   #state: SubscriptionState = initialSubscription;
-  /** Where a piece has brought it that was written at once; the machine hears of it before anything else. */
-  #passed: Position | null = null;
+  /** Position after the last frame that was written without a state transition; see `sendLive`. */
+  #writtenTo: Position | null = null;
 
-  constructor(owner: SubscriptionHost, wish: SubscribeOptions, telling: EncodingTarget, viewer: Subscriber) {
-    this.#owner = owner;
-    this.wish = wish;
-    this.telling = telling;
-    this.#viewer = viewer;
+  constructor(
+    host: SubscriptionHost,
+    options: SubscribeOptions,
+    target: EncodingTarget,
+    subscriber: Subscriber,
+  ) {
+    this.#host = host;
+    this.options = options;
+    this.target = target;
+    this.#subscriber = subscriber;
   }
 
-  get position(): Cursor {
-    const position = this.#passed ?? this.#state.position;
+  get cursor(): Cursor {
+    const position = this.#writtenTo ?? this.#state.position;
     return position === null ? START_CURSOR : formatCursor(position);
   }
 
-  /** Whether anybody waits for that answer still. */
-  isWaitingFor(ask: number): boolean {
+  /** Whether `requestId` is the newest request to the feed and its answer is still needed. */
+  isWaitingFor(requestId: number): boolean {
     const { phase, requestId: newest } = this.#state;
-    return newest === ask && (phase === "starting" || phase === "catching up");
+    return newest === requestId && (phase === "starting" || phase === "catchingUp");
   }
 
   start(): void {
-    this.#take(startSubscription(this.#state));
+    this.#apply(startSubscription(this.#state));
   }
 
-  step(input: SubscriptionInput): void {
-    const to = this.#passed;
-    this.#passed = null;
-    if (to !== null)
-      this.#take(reduceSubscription(this.#state, { type: "piece", to, sent: "written", over: false }));
-    this.#take(reduceSubscription(this.#state, input));
+  dispatch(input: SubscriptionInput): void {
+    const position = this.#writtenTo;
+    this.#writtenTo = null;
+    if (position !== null)
+      this.#apply(
+        reduceSubscription(this.#state, { type: "live", position, result: "written", isLastFrame: false }),
+      );
+    this.#apply(reduceSubscription(this.#state, input));
   }
 
-  /** A live piece. @param bytes null when the dialect says nothing of it */
-  sendLive(bytes: Uint8Array | null, to: Position, endedTurn: string | null): void {
+  /**
+   * Sends a live frame. One that is written at once and doesn't end the subscription only moves the position: it skips
+   * the state machine, because this runs once per subscriber and delta.
+   * @param bytes null when the dialect has no frame for it
+   */
+  sendLive(bytes: Uint8Array | null, position: Position, endedTurnId: string | null): void {
     if (this.#state.phase !== "live") return;
-    let sent: SendResult | null = null;
+    let result: SendResult | null = null;
     try {
-      if (bytes !== null) sent = this.#viewer.sink.send(bytes, this.#passed ?? this.#state.position);
+      if (bytes !== null) result = this.#subscriber.sink.send(bytes, this.#writtenTo ?? this.#state.position);
     } catch (error) {
-      this.#letGo(error);
+      this.#closeAfterError(error);
       return;
     }
-    const over = endedTurn !== null && endsWithTurn(this.wish, endedTurn);
-    // Nearly always, for every viewer: many of them come to the same as the last one.
-    if (sent === "written" && !over) this.#passed = to;
-    else this.step({ type: "piece", to, sent, over });
+    const isLastFrame = endedTurnId !== null && endsWithTurn(this.options, endedTurnId);
+    if (result === "written" && !isLastFrame) this.#writtenTo = position;
+    else this.dispatch({ type: "live", position, result, isLastFrame });
   }
 
   onFlush(): void {
-    this.step({ type: "flushed" });
+    this.dispatch({ type: "flushed" });
   }
 
   onDrain(): void {
-    this.step({ type: "drained" });
+    this.dispatch({ type: "drained" });
   }
 
-  onEvicted(at: Position | null): void {
-    this.step({ type: "set back", at });
+  onEvicted(position: Position | null): void {
+    this.dispatch({ type: "evicted", position });
   }
 
   onClose(): void {
-    this.step({ type: "closed" });
-    this.#owner.leave(this);
+    this.dispatch({ type: "closed" });
+    this.#host.remove(this);
   }
 
-  #take({ state, effects }: SubscriptionStep): void {
+  #apply({ state, effects }: SubscriptionStep): void {
     const wasLive = this.#state.phase === "live";
     this.#state = state;
-    if (wasLive && state.phase !== "live") this.#owner.leaveGroup(this);
-    if (!wasLive && isSettled(state)) this.#viewer.sink.yieldTurn?.();
+    if (wasLive && state.phase !== "live") this.#host.leaveGroup(this);
+    if (!wasLive && isSettled(state)) this.#subscriber.sink.yieldTurn?.();
     for (const effect of effects) {
-      // The viewer may leave while it is told.
+      // The subscriber may close while an effect runs.
       if (this.#state.phase === "closed" && state.phase !== "closed") return;
       try {
-        this.#do(effect);
+        this.#execute(effect);
       } catch (error) {
-        this.#letGo(error);
+        this.#closeAfterError(error);
       }
     }
   }
 
-  #do(effect: SubscriptionStep["effects"][number]): void {
+  #execute(effect: SubscriptionEffect): void {
     switch (effect.type) {
-      case "begin":
-        this.standing = null;
-        this.#owner.begin(this, effect.ask, effect.how);
+      case "start":
+        this.replayState = null;
+        this.#host.start(this, effect.requestId, effect.mode);
         break;
-      case "tell":
-        this.#viewer.onSubscribed(effect.told);
+      case "notify":
+        this.#subscriber.onSubscribed(effect.info);
         break;
       case "send":
-        this.step({ type: "sent", sent: this.#viewer.sink.send(effect.bytes) });
+        this.dispatch({ type: "sent", result: this.#subscriber.sink.send(effect.bytes) });
         break;
       case "read":
-        this.#owner.read(this, effect.ask, effect.after);
+        this.#host.read(this, effect.requestId, effect.after);
         break;
       case "end":
-        this.#owner.leave(this);
-        this.#viewer.onEnd(effect.reason);
+        this.#host.remove(this);
+        this.#subscriber.onEnd(effect.reason);
     }
   }
 
-  /** A viewer that throws ends, and nobody else does. */
-  #letGo(error: unknown): void {
-    this.#owner.failed(error);
-    this.step({ type: "end", reason: "unavailable" });
+  /** Closes the subscription if its subscriber throws, so that one faulty subscriber doesn't affect the others. */
+  #closeAfterError(error: unknown): void {
+    this.#host.reportError(error);
+    this.dispatch({ type: "end", reason: "unavailable" });
   }
 }
 
-/** Whether it has caught up, waits, or is over. */
+/** Whether it has caught up, waits, or has ended. */
 function isSettled({ phase, waitingFor }: SubscriptionState): boolean {
   return phase === "live" || phase === "closed" || waitingFor !== null;
 }
 
-/** Whether that turn's end is what the viewer waits for. */
+/** Whether the subscription ends with the end of that turn. */
 export function endsWithTurn({ untilTurnEnd, untilIdle = false }: SubscribeOptions, turn: string): boolean {
   return untilIdle || turn === untilTurnEnd;
 }

@@ -1,89 +1,90 @@
 /**
- * One viewer of a session, as a pure machine: what to give its outlet, so that it gets every event after where it began
- * once and in order, or is told that it begins anew.
+ * `reduceSubscription` is one subscription as a pure state machine. It decides what the sink gets, so that the subscriber
+ * receives every event after its start once and in order, or is told that it restarts.
  *
- *               begun                  at the head
- *   starting ──────────▶ catching up ──────────────▶ live ─── piece: send
+ *               started                 caughtUp
+ *   starting ──────────▶ catchingUp ───────────────▶ live ─── live: send
  *      ▲  ▲                │  ▲  │                   │  │
- *      │  │ bad position   │  │  │ page: send        │  │ the feed began anew: read on from here
+ *      │  │ invalidPosition│  │  │ page: send        │  │ feedReset: read on from here
  *      │  └────────────────┘  └──┴───────────────────│──┘
  *      │ drained                                     │
- *      └──────────────── degraded ◀──────────────────┘ dropped, set back (from any state)
+ *      └──────────────── degraded ◀──────────────────┘ dropped, evicted (from any phase)
  *
- * `position` is what the outlet was given, `safe` what its transport has: the first may be lost to a client that is slow,
- * the second not. While it catches up it takes no pieces, and reads on only when what it was given has left: so it never
- * fills its own queue, and nobody waits for it. Never reads, sends or waits itself: it says what to do.
+ * `position` is what the sink was given, `flushedPosition` what its transport has: a slow client may lose what lies between
+ * them. While catching up, a subscription takes no live frames, and reads on only when what it was given has left. So it
+ * never fills its own queue, and holds up no other. Never reads, sends or waits itself: it returns effects.
  */
 import type { Position } from "@turnstream/protocol";
-import type { SubscriptionEndReason, SubscribedInfo } from "./subscription.ts";
 import type { SendResult } from "../connection/frame-sink.ts";
+import type { SubscribedInfo, SubscriptionEndReason } from "./subscription.ts";
 
 export interface SubscriptionState {
-  readonly phase: "starting" | "catching up" | "live" | "degraded" | "closed";
+  readonly phase: "starting" | "catchingUp" | "live" | "degraded" | "closed";
   readonly position: Position | null;
   readonly flushedPosition: Position | null;
-  /** Which answer is waited for; others are too late. */
+  /** The newest request to the feed; answers to earlier ones are too late. */
   readonly requestId: number;
-  /** What is still to be given to the outlet, to where it brings the client, and whether that is all. */
+  /** What is still to be given to the sink, the position that it leads to, and whether the subscription ends there. */
   readonly chunks: readonly Uint8Array[];
-  readonly to: Position | null;
-  readonly over: boolean;
-  /** While degraded: for the sake of others on the same connection, and by no fault of its own. */
+  readonly chunksPosition: Position | null;
+  readonly isComplete: boolean;
+  /** While degraded: its frames were dropped for the sake of others on the same connection, and it is not slow itself. */
   readonly wasEvicted: boolean;
   /** While catching up: until what was given has left, or until there is something to read. */
-  readonly waitingFor: "flush" | "news" | null;
+  readonly waitingFor: "flush" | "data" | null;
 }
 
-/** How a viewer begins: where it says it was, anew, or where it was when it turned out too slow or was set back. */
+/** How a subscription starts: as requested, again from what is there now, or from where it was when it was dropped. */
 export type StartMode =
-  | { readonly type: "asked" }
-  | { readonly type: "anew" }
-  | { readonly type: "slow" | "set back"; readonly since: Position | null };
+  | { readonly type: "requested" }
+  | { readonly type: "restart" }
+  | { readonly type: "slow" | "evicted"; readonly since: Position | null };
 
 export type SubscriptionInput =
   | {
-      readonly type: "begun";
-      readonly ask: number;
-      /** Null when it goes on as if nothing had been. */
-      readonly told: SubscribedInfo | null;
-      readonly at: Position;
+      readonly type: "started";
+      readonly requestId: number;
+      /** Null when it continues as if it had not been interrupted. */
+      readonly info: SubscribedInfo | null;
+      readonly position: Position;
       readonly chunks: readonly Uint8Array[];
     }
   | {
       readonly type: "page";
-      readonly ask: number;
-      readonly to: Position;
+      readonly requestId: number;
+      readonly position: Position;
       readonly chunks: readonly Uint8Array[];
       readonly isComplete: boolean;
     }
-  /** It stands where the feed stands: what comes next is a piece. */
-  | { readonly type: "joined"; readonly ask: number }
+  /** It has reached the position of the feed: live frames come next. */
+  | { readonly type: "caughtUp"; readonly requestId: number }
   /** There is nothing after its position yet, but the feed isn't there either. */
-  | { readonly type: "nothing"; readonly ask: number }
+  | { readonly type: "noData"; readonly requestId: number }
   /** Its position is not in the log. */
-  | { readonly type: "bad"; readonly ask: number }
-  | { readonly type: "sent"; readonly sent: SendResult }
+  | { readonly type: "invalidPosition"; readonly requestId: number }
+  | { readonly type: "sent"; readonly result: SendResult }
   | {
-      readonly type: "piece";
-      readonly to: Position;
-      readonly sent: SendResult | null;
-      readonly over: boolean;
+      readonly type: "live";
+      readonly position: Position;
+      /** Null when the dialect has no frame for it. */
+      readonly result: SendResult | null;
+      readonly isLastFrame: boolean;
     }
-  | { readonly type: "news" }
-  | { readonly type: "lost" }
+  | { readonly type: "dataAvailable" }
+  | { readonly type: "feedReset" }
   | { readonly type: "flushed" }
   | { readonly type: "drained" }
-  /** What was queued is gone. @param at where the client stands, if that is known and near */
-  | { readonly type: "set back"; readonly at: Position | null }
+  /** What was queued was dropped. @param position where the client is, if that is known and near */
+  | { readonly type: "evicted"; readonly position: Position | null }
   | { readonly type: "end"; readonly reason: SubscriptionEndReason }
   | { readonly type: "closed" };
 
-type SubscriptionEffect =
-  | { readonly type: "begin"; readonly ask: number; readonly how: StartMode }
-  | { readonly type: "tell"; readonly told: SubscribedInfo }
+export type SubscriptionEffect =
+  | { readonly type: "start"; readonly requestId: number; readonly mode: StartMode }
+  | { readonly type: "notify"; readonly info: SubscribedInfo }
   /** Answered by `sent`, at once. */
   | { readonly type: "send"; readonly bytes: Uint8Array }
-  | { readonly type: "read"; readonly ask: number; readonly after: Position }
+  | { readonly type: "read"; readonly requestId: number; readonly after: Position }
   | { readonly type: "end"; readonly reason: SubscriptionEndReason };
 
 export interface SubscriptionStep {
@@ -91,7 +92,7 @@ export interface SubscriptionStep {
   readonly effects: readonly SubscriptionEffect[];
 }
 
-const NOTHING: readonly SubscriptionEffect[] = [];
+const NO_EFFECTS: readonly SubscriptionEffect[] = [];
 const NO_CHUNKS: readonly Uint8Array[] = [];
 
 export const initialSubscription: SubscriptionState = {
@@ -100,163 +101,172 @@ export const initialSubscription: SubscriptionState = {
   flushedPosition: null,
   requestId: 0,
   chunks: NO_CHUNKS,
-  to: null,
-  over: false,
+  chunksPosition: null,
+  isComplete: false,
   wasEvicted: false,
   waitingFor: null,
 };
 
-/** The first step: asks how to begin. */
+/** The first step: asks the feed how to start. */
 export function startSubscription(state: SubscriptionState): SubscriptionStep {
-  return begin(state, { type: "asked" });
+  return start(state, { type: "requested" });
 }
 
 export function reduceSubscription(state: SubscriptionState, input: SubscriptionInput): SubscriptionStep {
-  if (state.phase === "closed") return { state, effects: NOTHING };
-  // An answer to what nobody waits for any more.
+  if (state.phase === "closed") return { state, effects: NO_EFFECTS };
+  // The answer to a request that is no longer of interest.
   if (
-    "ask" in input &&
-    (input.ask !== state.requestId || state.phase === "live" || state.phase === "degraded")
+    "requestId" in input &&
+    (input.requestId !== state.requestId || state.phase === "live" || state.phase === "degraded")
   )
-    return { state, effects: NOTHING };
+    return { state, effects: NO_EFFECTS };
   switch (input.type) {
-    case "begun": {
-      const { told, at: to, chunks } = input;
-      const begun: SubscriptionState = { ...state, phase: "catching up", chunks, to, over: false };
-      // What was there before is told anew, or is where it goes on from.
-      const from = told?.resumed === false ? { ...begun, position: null, flushedPosition: null } : begun;
-      return giveNext(from, told === null ? NOTHING : [{ type: "tell", told }]);
+    case "started": {
+      const { info, position: chunksPosition, chunks } = input;
+      const started: SubscriptionState = {
+        ...state,
+        phase: "catchingUp",
+        chunks,
+        chunksPosition,
+        isComplete: false,
+      };
+      // What was there before is sent again, or is where it continues from.
+      const from: SubscriptionState =
+        info?.resumed === false ? { ...started, position: null, flushedPosition: null } : started;
+      return sendNext(from, info === null ? NO_EFFECTS : [{ type: "notify", info }]);
     }
-    case "page":
-      return giveNext({ ...state, chunks: input.chunks, to: input.to, over: input.isComplete }, NOTHING);
-    case "joined":
-      return { state: { ...state, phase: "live" }, effects: NOTHING };
-    case "nothing":
-      return { state: { ...state, waitingFor: "news" }, effects: NOTHING };
-    case "bad":
-      return begin(state, { type: "anew" });
+    case "page": {
+      const { chunks, position: chunksPosition, isComplete } = input;
+      return sendNext({ ...state, chunks, chunksPosition, isComplete }, NO_EFFECTS);
+    }
+    case "caughtUp":
+      return { state: { ...state, phase: "live" }, effects: NO_EFFECTS };
+    case "noData":
+      return { state: { ...state, waitingFor: "data" }, effects: NO_EFFECTS };
+    case "invalidPosition":
+      return start(state, { type: "restart" });
     case "sent":
-      return takeSent(state, input.sent);
-    case "piece":
-      return takePiece(state, input);
-    case "news":
-      return state.waitingFor === "news" ? read(state, NOTHING) : { state, effects: NOTHING };
-    case "lost":
-      return state.phase === "live" || state.waitingFor === "news"
-        ? read({ ...state, phase: "catching up" }, NOTHING)
-        : { state, effects: NOTHING };
+      return onSent(state, input.result);
+    case "live":
+      return onLive(state, input);
+    case "dataAvailable":
+      return state.waitingFor === "data" ? read(state, NO_EFFECTS) : { state, effects: NO_EFFECTS };
+    case "feedReset":
+      return state.phase === "live" || state.waitingFor === "data"
+        ? read({ ...state, phase: "catchingUp" }, NO_EFFECTS)
+        : { state, effects: NO_EFFECTS };
     case "flushed":
-      return takeFlushed(state);
+      return onFlushed(state);
     case "drained":
-      return isSafe(state)
-        ? { state, effects: NOTHING }
-        : begin(state, { type: state.wasEvicted ? "set back" : "slow", since: state.flushedPosition });
-    case "set back":
-      return setBack(state, input.at);
+      return isFlushed(state)
+        ? { state, effects: NO_EFFECTS }
+        : start(state, { type: state.wasEvicted ? "evicted" : "slow", since: state.flushedPosition });
+    case "evicted":
+      return onEvicted(state, input.position);
     case "end":
-      return end(state, NOTHING, input.reason);
+      return end(state, NO_EFFECTS, input.reason);
     case "closed":
-      return { state: { ...state, phase: "closed", chunks: NO_CHUNKS }, effects: NOTHING };
+      return { state: { ...state, phase: "closed", chunks: NO_CHUNKS }, effects: NO_EFFECTS };
   }
 }
 
-/** Whether nothing that the outlet was given can be lost by now. */
-function isSafe({ phase, position, flushedPosition, waitingFor }: SubscriptionState): boolean {
+/** Whether nothing that the sink was given can be lost by now. */
+function isFlushed({ phase, position, flushedPosition, waitingFor }: SubscriptionState): boolean {
   return (
     phase === "starting" || (phase !== "degraded" && position === flushedPosition && waitingFor !== "flush")
   );
 }
 
-function begin(state: SubscriptionState, how: StartMode): SubscriptionStep {
-  const ask = state.requestId + 1;
+function start(state: SubscriptionState, mode: StartMode): SubscriptionStep {
+  const requestId = state.requestId + 1;
   return {
     state: {
       ...state,
       phase: "starting",
-      requestId: ask,
+      requestId,
       chunks: NO_CHUNKS,
-      to: null,
+      chunksPosition: null,
       wasEvicted: false,
       waitingFor: null,
     },
-    effects: [{ type: "begin", ask, how }],
+    effects: [{ type: "start", requestId, mode }],
   };
 }
 
-function read(state: SubscriptionState, before: readonly SubscriptionEffect[]): SubscriptionStep {
-  const ask = state.requestId + 1;
-  // Only what was given to an outlet has a position; who has none begins anew.
-  if (state.position === null) return begin(state, { type: "anew" });
+function read(state: SubscriptionState, effects: readonly SubscriptionEffect[]): SubscriptionStep {
+  const requestId = state.requestId + 1;
+  // Only what was given to a sink has a position; without one it restarts.
+  if (state.position === null) return start(state, { type: "restart" });
   return {
-    state: { ...state, requestId: ask, waitingFor: null },
-    effects: [...before, { type: "read", ask, after: state.position }],
+    state: { ...state, requestId, waitingFor: null },
+    effects: [...effects, { type: "read", requestId, after: state.position }],
   };
 }
 
 function end(
   state: SubscriptionState,
-  before: readonly SubscriptionEffect[],
+  effects: readonly SubscriptionEffect[],
   reason: SubscriptionEndReason,
 ): SubscriptionStep {
   return {
     state: { ...state, phase: "closed", chunks: NO_CHUNKS },
-    effects: [...before, { type: "end", reason }],
+    effects: [...effects, { type: "end", reason }],
   };
 }
 
-/** Gives the outlet the next chunk, or goes on once there is none. */
-function giveNext(state: SubscriptionState, before: readonly SubscriptionEffect[]): SubscriptionStep {
+/** Gives the sink the next chunk, or reads on once there is none. */
+function sendNext(state: SubscriptionState, effects: readonly SubscriptionEffect[]): SubscriptionStep {
   const [bytes, ...chunks] = state.chunks;
   if (bytes !== undefined)
-    return { state: { ...state, chunks, waitingFor: null }, effects: [...before, { type: "send", bytes }] };
-  const { position, to } = state;
-  // With nothing to send, what was safe before is as safe at the new position.
-  const there = to ?? position;
-  const safe = state.flushedPosition === position ? there : state.flushedPosition;
-  const arrived: SubscriptionState = { ...state, position: there, flushedPosition: safe, to: null };
-  return state.over ? end(arrived, before, "over") : read(arrived, before);
+    return { state: { ...state, chunks, waitingFor: null }, effects: [...effects, { type: "send", bytes }] };
+  const position = state.chunksPosition ?? state.position;
+  // With nothing to send, what was flushed before is as safe at the new position.
+  const flushedPosition = state.flushedPosition === state.position ? position : state.flushedPosition;
+  const arrived: SubscriptionState = { ...state, position, flushedPosition, chunksPosition: null };
+  return state.isComplete ? end(arrived, effects, "complete") : read(arrived, effects);
 }
 
-function takeSent(state: SubscriptionState, sent: SendResult): SubscriptionStep {
-  if (sent === "dropped") return degrade(state);
+function onSent(state: SubscriptionState, result: SendResult): SubscriptionStep {
+  if (result === "dropped") return degrade(state);
   const isLast = state.chunks.length === 0;
-  const position = isLast ? (state.to ?? state.position) : state.position;
-  const given: SubscriptionState = { ...state, position, to: isLast ? null : state.to };
-  if (isLast && state.over) return end(given, NOTHING, "over");
-  if (sent === "queued") return { state: { ...given, waitingFor: "flush" }, effects: NOTHING };
-  return isLast ? read({ ...given, flushedPosition: position }, NOTHING) : giveNext(given, NOTHING);
+  const position = isLast ? (state.chunksPosition ?? state.position) : state.position;
+  const chunksPosition = isLast ? null : state.chunksPosition;
+  const next: SubscriptionState = { ...state, position, chunksPosition };
+  if (isLast && state.isComplete) return end(next, NO_EFFECTS, "complete");
+  if (result === "queued") return { state: { ...next, waitingFor: "flush" }, effects: NO_EFFECTS };
+  return isLast ? read({ ...next, flushedPosition: position }, NO_EFFECTS) : sendNext(next, NO_EFFECTS);
 }
 
-function takePiece(state: SubscriptionState, input: SubscriptionInput & { type: "piece" }): SubscriptionStep {
-  const { to, sent, over } = input;
-  if (state.phase !== "live") return { state, effects: NOTHING };
-  if (sent === "dropped") return degrade(state);
-  const isSafeStill = sent === "written" || (sent === null && state.flushedPosition === state.position);
-  const next: SubscriptionState = {
-    ...state,
-    position: to,
-    flushedPosition: isSafeStill ? to : state.flushedPosition,
-  };
-  return over ? end(next, NOTHING, "over") : { state: next, effects: NOTHING };
+function onLive(state: SubscriptionState, input: SubscriptionInput & { type: "live" }): SubscriptionStep {
+  const { position, result, isLastFrame } = input;
+  if (state.phase !== "live") return { state, effects: NO_EFFECTS };
+  if (result === "dropped") return degrade(state);
+  const isStillFlushed =
+    result === "written" || (result === null && state.flushedPosition === state.position);
+  const flushedPosition = isStillFlushed ? position : state.flushedPosition;
+  const next: SubscriptionState = { ...state, position, flushedPosition };
+  return isLastFrame ? end(next, NO_EFFECTS, "complete") : { state: next, effects: NO_EFFECTS };
 }
 
-function takeFlushed(state: SubscriptionState): SubscriptionStep {
-  if (state.phase === "degraded" || state.phase === "starting") return { state, effects: NOTHING };
-  const isLast = state.chunks.length === 0 && state.to === null;
-  const flushed = isLast ? { ...state, flushedPosition: state.position } : state;
-  if (state.waitingFor !== "flush") return { state: flushed, effects: NOTHING };
-  return isLast ? read(flushed, NOTHING) : giveNext(flushed, NOTHING);
+function onFlushed(state: SubscriptionState): SubscriptionStep {
+  if (state.phase === "degraded" || state.phase === "starting") return { state, effects: NO_EFFECTS };
+  const isLast = state.chunks.length === 0 && state.chunksPosition === null;
+  const flushed: SubscriptionState = isLast ? { ...state, flushedPosition: state.position } : state;
+  if (state.waitingFor !== "flush") return { state: flushed, effects: NO_EFFECTS };
+  return isLast ? read(flushed, NO_EFFECTS) : sendNext(flushed, NO_EFFECTS);
 }
 
-/** Who begins has lost nothing that it will not be given again. */
-function setBack(state: SubscriptionState, at: Position | null): SubscriptionStep {
-  if (state.phase === "starting") return { state, effects: NOTHING };
-  return degrade(at === null ? state : { ...state, position: at, flushedPosition: at, wasEvicted: true });
+/** Ignored while starting: nothing has been sent yet, so no data can be lost. */
+function onEvicted(state: SubscriptionState, position: Position | null): SubscriptionStep {
+  if (state.phase === "starting") return { state, effects: NO_EFFECTS };
+  return degrade(
+    position === null ? state : { ...state, position, flushedPosition: position, wasEvicted: true },
+  );
 }
 
 function degrade(state: SubscriptionState): SubscriptionStep {
   return {
-    state: { ...state, phase: "degraded", chunks: NO_CHUNKS, to: null, waitingFor: null },
-    effects: NOTHING,
+    state: { ...state, phase: "degraded", chunks: NO_CHUNKS, chunksPosition: null, waitingFor: null },
+    effects: NO_EFFECTS,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A session as a socket sees it: one of those who share its outlet. Tells the client how its subscription began, and when it
- * ends though nobody asked.
+ * `SocketSubscriber` is one subscription of a socket: a member of its send queue. Sends the client how the subscription
+ * started, and that it ended when the client didn't ask for it.
  */
 import type { Position } from "@turnstream/protocol";
 import type { SocketReply } from "@turnstream/protocol/schema";
@@ -13,26 +13,26 @@ import type {
 import type { QueueMember, FrameSink, SendResult } from "../connection/frame-sink.ts";
 import type { SendQueue } from "../connection/send-queue.ts";
 
-/** What a viewer needs of its socket. */
+/** What a subscriber needs of its socket. */
 export interface SocketHandle {
-  readonly outlet: SendQueue;
+  readonly queue: SendQueue;
   reply(reply: SocketReply): void;
-  /** It is over, and not by the client's wish. */
-  forget(viewer: SocketSubscriber): void;
+  /** It has ended, and the client didn't ask for it. */
+  remove(subscriber: SocketSubscriber): void;
 }
 
 export class SocketSubscriber implements Subscriber, QueueMember, FrameSink {
   readonly session: string;
   /** Null while `subscribe` has not come back. */
   subscription: Subscription | null = null;
-  readonly #side: SocketHandle;
-  /** Told once: what begins anew later, begins by itself. */
-  #request: string | undefined;
+  readonly #connection: SocketHandle;
+  /** Sent once: a restart is not the answer to a request. */
+  #requestId: string | undefined;
 
-  constructor(side: SocketHandle, session: string, request: string | undefined) {
-    this.#side = side;
+  constructor(connection: SocketHandle, session: string, requestId: string | undefined) {
+    this.#connection = connection;
     this.session = session;
-    this.#request = request;
+    this.#requestId = requestId;
   }
 
   get sink(): FrameSink {
@@ -40,35 +40,35 @@ export class SocketSubscriber implements Subscriber, QueueMember, FrameSink {
   }
 
   send(bytes: Uint8Array, from: Position | null = null): SendResult {
-    return this.#side.outlet.sendFor(this, bytes, from);
+    return this.#connection.queue.sendFor(this, bytes, from);
   }
 
   yieldTurn(): void {
-    this.#side.outlet.yieldFor(this);
+    this.#connection.queue.yieldFor(this);
   }
 
   end(): void {
-    this.#side.outlet.end();
+    this.#connection.queue.end();
   }
 
   onDrain(): void {
     this.subscription?.onDrain();
   }
 
-  onEvicted(at: Position | null): void {
-    this.subscription?.onEvicted?.(at);
+  onEvicted(position: Position | null): void {
+    this.subscription?.onEvicted?.(position);
   }
 
-  onSubscribed(told: SubscribedInfo): void {
-    const request = this.#request === undefined ? {} : { request_id: this.#request };
-    this.#request = undefined;
-    this.#side.reply({ type: "subscribed", ...request, session_id: this.session, ...told });
+  onSubscribed(info: SubscribedInfo): void {
+    const requestField = this.#requestId === undefined ? {} : { request_id: this.#requestId };
+    this.#requestId = undefined;
+    this.#connection.reply({ type: "subscribed", ...requestField, session_id: this.session, ...info });
   }
 
   onEnd(reason: SubscriptionEndReason): void {
-    this.#side.forget(this);
-    if (reason === "over") return;
-    const request = this.#request === undefined ? {} : { request_id: this.#request };
-    this.#side.reply({ type: "unsubscribed", ...request, session_id: this.session, reason });
+    this.#connection.remove(this);
+    if (reason === "complete") return;
+    const requestField = this.#requestId === undefined ? {} : { request_id: this.#requestId };
+    this.#connection.reply({ type: "unsubscribed", ...requestField, session_id: this.session, reason });
   }
 }

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { SendQueue, type Transport } from "../../../src/gateway/connection/send-queue.ts";
 import { type SocketHandle, SocketSubscriber } from "../../../src/gateway/ws/socket-subscriber.ts";
-import { textFrame } from "../../../src/gateway/encoding/ws-frame.ts";
+import { encodeTextFrame } from "../../../src/gateway/encoding/ws-frame.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { titles } from "../../log/drafts.ts";
@@ -26,13 +26,13 @@ class Link implements Transport {
   readonly frames: Frame[] = [];
   #holds: Uint8Array[] = [];
 
-  get held(): number {
+  get bufferedBytes(): number {
     return this.#holds.reduce((sum, bytes) => sum + bytes.byteLength, 0);
   }
 
   write(bytes: Uint8Array): boolean {
     this.#holds.push(bytes);
-    return this.held < ENOUGH;
+    return this.bufferedBytes < ENOUGH;
   }
 
   read(): void {
@@ -58,13 +58,13 @@ class CountedViewer extends SocketSubscriber {
 class Shared {
   readonly link = new Link();
   readonly worlds: World[] = [];
-  readonly outlet: SendQueue;
+  readonly queue: SendQueue;
   readonly #viewers: SocketSubscriber[] = [];
   readonly #parts = { log: createMemoryLog(), store: createMemoryStore() };
   readonly feeds = createSessionFeeds({
     ...this.#parts,
     limits: { snapshotTurns: 20 },
-    addressesOf: () => (blob) => blob,
+    createBlobUrlResolver: () => (blob) => blob,
     onError: (error) => {
       throw error;
     },
@@ -74,11 +74,7 @@ class Shared {
     const flushed = () => {
       for (const { subscription } of this.#viewers) subscription?.onFlush();
     };
-    this.outlet = new SendQueue(
-      this.link,
-      { onFlush: flushed, onDrain: ignore, onClose: ignore },
-      queueBytes,
-    );
+    this.queue = new SendQueue(this.link, { onFlush: flushed, onDrain: ignore, onClose: ignore }, queueBytes);
   }
 
   async add(title = ""): Promise<void> {
@@ -89,9 +85,9 @@ class Shared {
 
   subscribe(): void {
     const side: SocketHandle = {
-      outlet: this.outlet,
-      reply: (reply) => this.outlet.sendReliable(textFrame(JSON.stringify(reply))),
-      forget: () => undefined,
+      queue: this.queue,
+      reply: (reply) => this.queue.sendReliable(encodeTextFrame(JSON.stringify(reply))),
+      remove: () => undefined,
     };
     for (const { ref } of this.worlds) {
       const viewer = new CountedViewer(side, ref.session, undefined);
@@ -102,7 +98,7 @@ class Shared {
 
   read(): void {
     this.link.read();
-    this.outlet.transportDrained();
+    this.queue.transportDrained();
   }
 
   /** Reads until nothing comes any more. */
@@ -165,7 +161,7 @@ test(`${RUNS} runs: what one session loses for the sake of another it is told la
         if (breathes) await breath();
         if (reads === 0) shared.read();
         expect(
-          shared.outlet.bufferedBytes - shared.link.held,
+          shared.queue.bufferedBytes - shared.link.bufferedBytes,
           "the bound, and one that was called",
         ).toBeLessThan(3_000);
       }

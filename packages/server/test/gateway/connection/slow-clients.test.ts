@@ -134,7 +134,7 @@ describe("a socket that is not read (reliability 11)", () => {
     const slow = await connect("native");
     slow.socket.pause();
     await overrun(() => server.server.load().maxBufferedBytes > 256 * 1024);
-    expect(await loadInTheEnd()).toMatchObject({ connections: 0, heldBytes: 0 });
+    expect(await loadInTheEnd()).toMatchObject({ connections: 0, bufferedBytes: 0 });
   });
 
   test("still gets the answers to its commands", async () => {
@@ -165,7 +165,7 @@ describe("an event stream that is not read (reliability 11)", () => {
     });
     response.on("error", () => undefined).pause();
     await overrun(() => server.server.load().maxBufferedBytes > 256 * 1024);
-    expect(await loadInTheEnd()).toMatchObject({ connections: 0, heldBytes: 0 });
+    expect(await loadInTheEnd()).toMatchObject({ connections: 0, bufferedBytes: 0 });
     response.destroy();
   });
 

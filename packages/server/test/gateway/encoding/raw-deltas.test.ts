@@ -80,12 +80,12 @@ describe("a block that is being spoken", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (texts) => {
         const entries = spoken(texts);
-        const steps = new LiveState(opened(), foldOn).take(entries, true);
+        const steps = new LiveState(opened(), foldOn).apply(entries, true);
         expect(steps.slice(1).every((step) => "rawText" in step)).toBe(true);
         const told = steps
           .slice(1)
           .map((step) =>
-            "rawText" in step ? rawDeltaFrame(telling, step.head, step.rawText, step.cursor) : "",
+            "rawText" in step ? rawDeltaFrame(telling, step.prefix, step.rawText, step.cursor) : "",
           );
         let state = opened();
         const plain = entries.flatMap(({ event }) => {
@@ -110,11 +110,11 @@ describe("the session where a feed stands", () => {
         for (const [n, [text, isPlain, isLookedAt]] of deltas.entries()) {
           const entry = entryOf({ type: "text.delta", ...SPOKEN, text }, n + 5);
           plain = fold(plain, entry.event);
-          head.take([entry], isPlain);
+          head.apply([entry], isPlain);
           if (isLookedAt) expect(head.state).toEqual(plain);
         }
         const ended = entryOf({ type: "text.end", ...SPOKEN, final: true }, deltas.length + 5);
-        head.take([ended], true);
+        head.apply([ended], true);
         expect(head.state).toEqual(fold(plain, ended.event));
       }),
     );

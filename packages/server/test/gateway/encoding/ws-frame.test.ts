@@ -9,7 +9,7 @@ import type { Caller } from "../../../src/gateway/caller.ts";
 import { ConnectionRegistry } from "../../../src/gateway/connection/connection-registry.ts";
 import type { StreamHandler } from "../../../src/gateway/context.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
-import { textFrame } from "../../../src/gateway/encoding/ws-frame.ts";
+import { encodeTextFrame } from "../../../src/gateway/encoding/ws-frame.ts";
 import { startEventStream, toWebStream } from "../../../src/gateway/sse/transports.ts";
 import { StreamClient } from "../clients.ts";
 
@@ -85,7 +85,7 @@ describe("any string (reliability 24)", () => {
 
   test("is one WebSocket text frame, of every length at which the head grows", () => {
     for (const length of [0, 1, 125, 126, 65_535, 65_536, 70_000]) {
-      const frame = textFrame("é".repeat(Math.floor(length / 2)) + "x".repeat(length % 2));
+      const frame = encodeTextFrame("é".repeat(Math.floor(length / 2)) + "x".repeat(length % 2));
       const short = (frame[1] as number) & 0x7f;
       const [head, size] =
         short < 126

@@ -32,7 +32,7 @@ async function stage(): Promise<{ world: World; feeds: SessionFeeds }> {
   const feeds = createSessionFeeds({
     ...world.parts,
     limits: { snapshotTurns: 20 },
-    addressesOf: () => (blob) => `https://blobs.example/${blob}`,
+    createBlobUrlResolver: () => (blob) => `https://blobs.example/${blob}`,
     onError: (error) => {
       throw error;
     },
@@ -212,7 +212,7 @@ test("a stream of one turn ends right after it; a session that is erased ends th
   await until(() => all.beginnings.length > 0);
   await world.write(events.slice(20));
   await until(() => one.end !== null);
-  expect(one.end).toBe("over");
+  expect(one.end).toBe("complete");
   expect(one.frames.at(-1)?.["type"]).toBe("[DONE]");
   await world.parts.store.sessions.remove(world.ref);
   await world.parts.log.remove(world.ref.session);

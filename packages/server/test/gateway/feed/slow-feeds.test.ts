@@ -63,7 +63,7 @@ test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one
       const feeds = createSessionFeeds({
         ...world.parts,
         limits: { snapshotTurns: 20 },
-        addressesOf: () => (blob) => blob,
+        createBlobUrlResolver: () => (blob) => blob,
         onError: (error) => {
           throw error;
         },

@@ -67,14 +67,14 @@ test("secrets that could be guessed are refused", () => {
 });
 
 test.each([
-  [{ snapshotTurns: 101 }, "limits.turns must be a whole number from 1 to 100"],
-  [{ snapshotTurns: 0 }, "limits.turns must"],
-  [{ snapshotTurns: 2.5 }, "limits.turns must"],
-  [{ turnIdleTimeoutMs: Infinity }, "limits.silenceMs must be a whole number from 1 to 2147483647"],
-  [{ revocationCheckMs: 2 ** 31 }, "limits.sweepMs must"],
-  [{ heartbeatMs: 1 }, "limits.beatMs must be a whole number from 20"],
-  [{ sendQueueBytes: Number.NaN }, "limits.queueBytes must"],
-  [{ maxBodyBytes: -1 }, "limits.bodyBytes must"],
+  [{ snapshotTurns: 101 }, "limits.snapshotTurns must be a whole number from 1 to 100"],
+  [{ snapshotTurns: 0 }, "limits.snapshotTurns must"],
+  [{ snapshotTurns: 2.5 }, "limits.snapshotTurns must"],
+  [{ turnIdleTimeoutMs: Infinity }, "limits.turnIdleTimeoutMs must be a whole number from 1 to 2147483647"],
+  [{ revocationCheckMs: 2 ** 31 }, "limits.revocationCheckMs must"],
+  [{ heartbeatMs: 1 }, "limits.heartbeatMs must be a whole number from 20"],
+  [{ sendQueueBytes: Number.NaN }, "limits.sendQueueBytes must"],
+  [{ maxBodyBytes: -1 }, "limits.maxBodyBytes must"],
   [{ snapshotTurns: 20, sendQueueByte: 1 }, "limits.sendQueueByte is no limit of a gateway"],
 ])("limits that can't be kept are refused: %j", (limits, words) => {
   expect(() => createGateway({ ...memoryParts(), secrets: [SECRET], limits })).toThrow(words);

@@ -121,9 +121,9 @@ class Play {
     this.feed = new SessionFeed(world.ref, {
       ...world.parts,
       limits: { snapshotTurns: TURNS },
-      addressesOf: () => (blob) => blob,
+      createBlobUrlResolver: () => (blob) => blob,
       slices: { run: async (piece) => wait().then(piece) },
-      pause: wait,
+      sleep: wait,
       onError: (error) => {
         throw error;
       },

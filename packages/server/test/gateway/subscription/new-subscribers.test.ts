@@ -22,7 +22,7 @@ test(`in ${LOGS} logs, archived anywhere, a fresh viewer gets a snapshot of all 
         ...world.parts,
         limits: { snapshotTurns: 100 },
         idleCleanupMs: isQuick ? 1 : 5_000,
-        addressesOf: () => (blob) => blob,
+        createBlobUrlResolver: () => (blob) => blob,
         onError: (error) => {
           throw error;
         },

@@ -21,8 +21,8 @@ function play(
   bytesAt: readonly number[],
   answersAfter: number | null,
 ): { readonly dead: number; readonly asked: readonly number[] } {
-  let heardAt = 0;
-  let askedAt: number | null = null;
+  let receivedAt = 0;
+  let pingedAt: number | null = null;
   const asked: number[] = [];
   const bytes = [...bytesAt];
   for (let beat = 1; ; beat++) {
@@ -30,16 +30,16 @@ function play(
     if (now > 600_000) return { dead: Infinity, asked };
     if (bytes.some((at) => at <= now)) {
       for (let n = bytes.length - 1; n >= 0; n--) if ((bytes[n] as number) <= now) bytes.splice(n, 1);
-      [heardAt, askedAt] = [now, null];
+      [receivedAt, pingedAt] = [now, null];
     }
-    const life = checkLiveness({ heardAt, askedAt }, now, {
+    const life = checkLiveness({ receivedAt, pingedAt }, now, {
       pingIntervalMs: pingIntervalMs,
       pongTimeoutMs: pongTimeoutMs,
       heartbeatMs: heartbeatMs,
     });
     if (life === "dead") return { dead: now, asked };
-    if (life === "ask") {
-      askedAt = now;
+    if (life === "ping") {
+      pingedAt = now;
       asked.push(now);
       if (answersAfter !== null) bytes.push(now + answersAfter);
     }
@@ -85,7 +85,7 @@ function ended(
   for (let now = openedAt; now <= 1_000_000; now += heartbeatMs) {
     const isWaiting = waits.some(([from, to]) => now >= from && now < to);
     const last = Math.max(0, ...events.filter((at) => at <= now));
-    if (hasTimedOut({ silentSince: isWaiting ? null : last, openedAt }, now, turnIdleTimeoutMs)) return now;
+    if (hasTimedOut({ idleSince: isWaiting ? null : last, openedAt }, now, turnIdleTimeoutMs)) return now;
   }
   return Infinity;
 }
