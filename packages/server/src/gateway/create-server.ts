@@ -23,7 +23,7 @@ export interface Server {
   listen(port?: number, host?: string): Promise<string>;
   /** Throws before it listens. */
   readonly url: string;
-  load(): GatewayStats;
+  stats(): GatewayStats;
   /** Closes every connection, and stops listening. Closes nothing that was passed in. */
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export function createServer(options: ServerOptions): Server {
     get url() {
       return getUrl(app);
     },
-    load: () => gateway.stats(),
+    stats: () => gateway.stats(),
     async close() {
       isClosing = true;
       await gateway.close();

@@ -48,7 +48,7 @@ export class SocketClient {
   }
 
   /** @returns the reply to it */
-  async ask(command: Frame): Promise<Frame> {
+  async request(command: Frame): Promise<Frame> {
     const request_id = `r${++this.#requests}`;
     this.socket.send(JSON.stringify({ ...command, request_id }));
     return this.until(`reply to ${command["type"]}`, (frame) => frame["request_id"] === request_id);
@@ -104,7 +104,7 @@ export class StreamClient {
     return poll(type, () => this.frames.find((frame) => frame["type"] === type));
   }
 
-  over(patienceMs?: number): Promise<true> {
+  ended(patienceMs?: number): Promise<true> {
     return poll(
       () => `over: ${this.text.slice(-500)}`,
       () => (this.isOver ? true : undefined),
@@ -112,7 +112,7 @@ export class StreamClient {
     );
   }
 
-  leave(): void {
+  disconnect(): void {
     this.#leave.abort();
   }
 

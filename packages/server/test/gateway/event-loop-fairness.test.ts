@@ -12,8 +12,8 @@ import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
 import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { World } from "../session/session-harness.ts";
-import { memoryParts, openServer } from "./test-server.ts";
-import { choice, settled, TestViewer, until } from "./test-subscriber.ts";
+import { createMemoryBackend, openServer } from "./test-server.ts";
+import { streamFormat, waitUntilIdle, TestSubscriber, until } from "./test-subscriber.ts";
 
 function turnOf(turn: string, deltas: number, text: string): EventDraft[] {
   const start = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
@@ -82,8 +82,8 @@ async function impolite(world: World): Promise<string[]> {
   for (const { dialect, after } of WAYS) {
     const longest = await held(async () => {
       const feeds = feedsOf(world);
-      const viewer = new TestViewer(choice(dialect, "sse"), { keepsNothing: true });
-      viewer.watch(feeds, world.ref, after);
+      const viewer = new TestSubscriber(streamFormat(dialect, "sse"), { keepsNothing: true });
+      viewer.subscribe(feeds, world.ref, after);
       await until(() => viewer.subscription?.cursor === end, 20_000);
       viewer.close();
       await feeds.close();
@@ -127,11 +127,11 @@ test("nor does a turn of many blocks, nor one that only the archive has", async 
   expect(await impolite(world)).toEqual([]);
   await trimLog(world.parts, world.ref);
   for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
-    let viewer = new TestViewer(choice(dialect, "sse"));
+    let viewer = new TestSubscriber(streamFormat(dialect, "sse"));
     const longest = await held(async () => {
-      viewer = new TestViewer(choice(dialect, "sse"));
+      viewer = new TestSubscriber(streamFormat(dialect, "sse"));
       const feeds = feedsOf(world);
-      const wish = { format: choice(dialect, "sse"), after: "0-0", untilTurnEnd: "t" };
+      const wish = { format: streamFormat(dialect, "sse"), after: "0-0", untilTurnEnd: "t" };
       const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
       const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayContext;
       viewer.subscription = subscribeToTurn(parts, world.ref, wish, viewer);
@@ -151,9 +151,9 @@ test("a turn from the archive waits for a client that reads slowly, and is all t
   const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
   const parts = { ...world.parts, ...own, onError: fail } as unknown as GatewayContext;
   const read = async (isSlow: boolean): Promise<readonly unknown[]> => {
-    const viewer = new TestViewer(choice("blocks", "sse"), { maxQueued: 20_000 });
+    const viewer = new TestSubscriber(streamFormat("blocks", "sse"), { maxQueued: 20_000 });
     if (isSlow) viewer.clog();
-    const wish = { format: choice("blocks", "sse"), after: "0-0", untilTurnEnd: "t" };
+    const wish = { format: streamFormat("blocks", "sse"), after: "0-0", untilTurnEnd: "t" };
     viewer.subscription = subscribeToTurn(parts, world.ref, wish, viewer);
     await until(() => {
       const { length } = viewer.sends;
@@ -165,7 +165,7 @@ test("a turn from the archive waits for a client that reads slowly, and is all t
     viewer.unclog();
     expect(viewer.end).toBe("complete");
     expect(viewer.sends.length).toBeGreaterThan(3);
-    expect(viewer.beginnings).toHaveLength(1);
+    expect(viewer.starts).toHaveLength(1);
     return viewer.frames;
   };
   expect(await read(true)).toEqual(await read(false));
@@ -173,14 +173,14 @@ test("a turn from the archive waits for a client that reads slowly, and is all t
 });
 
 test("nor does a shared link to a long session, and it has fewer turns then", async () => {
-  const parts = memoryParts();
+  const parts = createMemoryBackend();
   const world = await (await World.make(parts)).start();
   for (let n = 0; n < 50; n++) {
     await world.append(...turnOf(`t${n}`, 50, "x".repeat(5_000)));
     await archiveSession(parts, world.ref);
   }
   const server = await openServer(parts, { actor: world.actor });
-  const { token } = (await server.ask("POST", `/sessions/${world.ref.session}/shares`)).json;
+  const { token } = (await server.request("POST", `/sessions/${world.ref.session}/shares`)).json;
   const sizes = new Set<number>();
   const size = async (path: string): Promise<number> => {
     let bytes = 0;
@@ -193,7 +193,7 @@ test("nor does a shared link to a long session, and it has fewer turns then", as
     expect(longest, path).toBeLessThan(MOST_MS);
   }
   expect(Math.max(...sizes)).toBeLessThan(2_500_000);
-  const { snapshot } = (await server.ask("GET", `/shares/${token}?turns=50`)).json;
+  const { snapshot } = (await server.request("GET", `/shares/${token}?turns=50`)).json;
   expect(snapshot.turns.at(-1).id).toBe("t49");
   expect(snapshot.turns.length + snapshot.earlier).toBe(50);
   await server.close();
@@ -206,11 +206,11 @@ function fail(error: unknown): void {
 test("an idle session holds next to nothing", async () => {
   const parts = { log: createMemoryLog(), store: createMemoryStore() };
   const feeds = feedsOf({ parts }, { tidyMs: 50 });
-  const viewers: TestViewer[] = [];
+  const viewers: TestSubscriber[] = [];
   for (let n = 0; n < 100; n++) {
     const world = await (await World.make(parts)).start();
-    const viewer = new TestViewer(choice("blocks"), { keepsNothing: true }).watch(feeds, world.ref, null);
-    await settled(viewer);
+    const viewer = new TestSubscriber(streamFormat("blocks"), { keepsNothing: true }).subscribe(feeds, world.ref, null);
+    await waitUntilIdle(viewer);
     await world.append(...turnOf("t", 50, "x".repeat(1_000)));
     viewers.push(viewer);
   }

@@ -9,13 +9,13 @@ import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { StreamFormat } from "../../src/gateway/encoding/stream-format.ts";
 import type { SubscribedInfo } from "../../src/gateway/subscription/subscription.ts";
-import type { Chronicle } from "./log-history.ts";
-import { type Frame, TestViewer } from "./test-subscriber.ts";
+import type { LogHistory } from "./log-history.ts";
+import { type Frame, TestSubscriber } from "./test-subscriber.ts";
 
 export const TURNS = 20;
 
-export class ExactViewer extends TestViewer {
-  readonly choice: StreamFormat;
+export class ExactSubscriber extends TestSubscriber {
+  readonly format: StreamFormat;
   readonly after: string | null;
   left = false;
   /** Where the feed stood at each beginning. */
@@ -27,7 +27,7 @@ export class ExactViewer extends TestViewer {
     options: { maxQueued: number; after: string | null; head: () => string },
   ) {
     super(choice, options);
-    this.choice = choice;
+    this.format = choice;
     this.after = options.after;
     this.#head = options.head;
   }
@@ -39,11 +39,11 @@ export class ExactViewer extends TestViewer {
 }
 
 export interface Counts {
-  viewers: number;
+  subscribers: number;
   frames: number;
   merged: number;
   slow: number;
-  anew: number;
+  restarted: number;
   resumed: number;
 }
 
@@ -52,16 +52,16 @@ export interface Counts {
  * @param end where the log ends; everything up to there has come to whoever is still there
  */
 export function checkExact(
-  viewer: ExactViewer,
+  viewer: ExactSubscriber,
   session: string,
-  chronicle: Chronicle,
+  chronicle: LogHistory,
   end: string,
   counts: Counts,
 ): void {
   const check = new Check(viewer, session, chronicle, counts);
-  counts.viewers++;
-  viewer.beginnings.forEach((told, n) => {
-    const upTo = viewer.beginnings[n + 1]?.after ?? viewer.frames.length;
+  counts.subscribers++;
+  viewer.starts.forEach((told, n) => {
+    const upTo = viewer.starts[n + 1]?.after ?? viewer.frames.length;
     check.begin(told, viewer.heads[n] ?? START_CURSOR);
     for (const group of groupsOf(viewer.frames.slice(told.after, upTo))) check.take(group);
   });
@@ -84,9 +84,9 @@ function groupsOf(frames: readonly Frame[]): Frame[][] {
 }
 
 class Check {
-  readonly #viewer: ExactViewer;
+  readonly #viewer: ExactSubscriber;
   readonly #session: string;
-  readonly #chronicle: Chronicle;
+  readonly #chronicle: LogHistory;
   readonly #counts: Counts;
   /** Up to where it has been told everything; null while only a beginning can tell. */
   #at: string | null;
@@ -94,7 +94,7 @@ class Check {
   #head = START_CURSOR;
   #isBegun = false;
 
-  constructor(viewer: ExactViewer, session: string, chronicle: Chronicle, counts: Counts) {
+  constructor(viewer: ExactSubscriber, session: string, chronicle: LogHistory, counts: Counts) {
     this.#viewer = viewer;
     this.#session = session;
     this.#chronicle = chronicle;
@@ -110,7 +110,7 @@ class Check {
     this.#told = told;
     this.#isBegun = true;
     if (told.reason === "slow") this.#counts.slow++;
-    if (told.reason === "expired") this.#counts.anew++;
+    if (told.reason === "expired") this.#counts.restarted++;
     if (told.reason === "cursor") this.#counts.resumed++;
   }
 
@@ -136,7 +136,7 @@ class Check {
 
   /** A beginning that is told in one go, with what is there. */
   #beginsWith(told: SubscribedInfo, frames: readonly Frame[], cursor: string): boolean {
-    const { dialect } = this.#viewer.choice;
+    const { dialect } = this.#viewer.format;
     const state = this.#chronicle.stateAt(cursor);
     if (dialect === "native" && !told.resumed) {
       const event_id = cursor;
@@ -154,7 +154,7 @@ class Check {
 
   /** Where somebody stood who began anew, from what came first: before a turn, or where nothing was going on. */
   #beginning(cursor: string): string {
-    if (this.#viewer.choice.dialect === "blocks") return START_CURSOR;
+    if (this.#viewer.format.dialect === "blocks") return START_CURSOR;
     const before = this.#chronicle.before(cursor);
     const from = this.#isRunning(before) ? this.#beforeTurn(cursor) : before;
     // The archive may know of a turn already that begins right where the feed stands.
@@ -168,7 +168,7 @@ class Check {
     const head = this.#head;
     // A wiped log may have gone on from before what was its end then.
     if (this.#chronicle.between(head, at) === null) return;
-    const { dialect } = this.#viewer.choice;
+    const { dialect } = this.#viewer.format;
     const isWhole =
       dialect === "native" || (dialect === "blocks" && resyncBlocks(this.#stateAt(head), 0).length > 0);
     const isTurn = dialect === "tasks" || (dialect === "responses" && this.#isRunning(head));
@@ -206,7 +206,7 @@ class Check {
   #frames(from: string, to: string): readonly object[] {
     const events = coalesce(this.#between(from, to));
     const state = this.#stateAt(from);
-    const { dialect, includeToolTags } = this.#viewer.choice;
+    const { dialect, includeToolTags } = this.#viewer.format;
     switch (dialect) {
       case "native":
         return events;
@@ -233,16 +233,16 @@ class Check {
   }
 
   #onWire(frame: object): Frame {
-    const { choice } = this.#viewer;
-    const isNative = choice.dialect === "native" && "id" in frame;
-    if (choice.wire === "socket" || (frame as Frame)["type"] === "snapshot")
+    const { format } = this.#viewer;
+    const isNative = format.dialect === "native" && "id" in frame;
+    if (format.wire === "socket" || (frame as Frame)["type"] === "snapshot")
       return { session_id: this.#session, ...frame };
     return isNative ? { ...frame, event_id: frame.id } : { ...frame };
   }
 
   #words(problem: string): string {
-    const { choice, after, beginnings } = this.#viewer;
-    return `${choice.dialect} over ${choice.wire} after ${after}, ${JSON.stringify(beginnings)}: ${problem}`;
+    const { format, after, starts } = this.#viewer;
+    return `${format.dialect} over ${format.wire} after ${after}, ${JSON.stringify(starts)}: ${problem}`;
   }
 }
 

@@ -22,7 +22,7 @@ import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
 import { MAX_TEXT_LENGTH, prependOlderTurns } from "../../src/session/history/turn-window.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { plain, World } from "../session/session-harness.ts";
-import { choice, settled, TestViewer, until } from "./test-subscriber.ts";
+import { streamFormat, waitUntilIdle, TestSubscriber, until } from "./test-subscriber.ts";
 
 const open: SessionFeeds[] = [];
 afterEach(async () => {
@@ -73,15 +73,15 @@ test.for([0, 5])(
     const events = talk(1);
     await world.write(events.slice(0, archived));
     if (archived > 0) await archiveSession(world.parts, world.ref);
-    const first = new TestViewer(choice("blocks")).watch(feeds, world.ref, "0-0");
-    await settled(first);
+    const first = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, "0-0");
+    await waitUntilIdle(first);
     await world.write(events.slice(archived));
-    await settled(first);
+    await waitUntilIdle(first);
     await pause(60);
-    const native = new TestViewer(choice("native")).watch(feeds, world.ref, null);
-    const blocks = new TestViewer(choice("blocks")).watch(feeds, world.ref, null);
-    await settled(native);
-    await settled(blocks);
+    const native = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
+    const blocks = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, null);
+    await waitUntilIdle(native);
+    await waitUntilIdle(blocks);
     const turn = findTurn(restore(native.frames[0]?.["snapshot"] as Snapshot), "t1");
     expect(turn?.status).toBe("end_turn");
     expect(turn === undefined ? 0 : [...listBlocks(turn)].length).toBe(1);
@@ -116,7 +116,7 @@ test("a viewer that throws hurts nobody else", async () => {
   const { world, feeds } = await stage();
   const events = talk(1);
   await world.write(events.slice(0, 4));
-  const good = new TestViewer(choice("native")).watch(feeds, world.ref, "0-0");
+  const good = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, "0-0");
   const make = (on: "told" | "send" | "ended"): { calls: number } => {
     const seen = { calls: 0 };
     const boom = (which: string): void => {
@@ -127,7 +127,7 @@ test("a viewer that throws hurts nobody else", async () => {
     let sends = 0;
     feeds.subscribe(
       world.ref,
-      { format: choice("native"), after: "0-0", ...(on === "ended" ? { untilTurnEnd: "t1" } : {}) },
+      { format: streamFormat("native"), after: "0-0", ...(on === "ended" ? { untilTurnEnd: "t1" } : {}) },
       {
         sink: {
           send: () => {
@@ -143,9 +143,9 @@ test("a viewer that throws hurts nobody else", async () => {
     return seen;
   };
   const bad = [make("told"), make("send"), make("ended")];
-  await settled(good);
+  await waitUntilIdle(good);
   await world.write(events.slice(4));
-  await settled(good);
+  await waitUntilIdle(good);
   expect(bad.map(({ calls }) => calls)).toEqual([1, 1, 1]);
   expect(good.end).toBeNull();
   expect(good.cursor).toBe(world.events.at(-1)?.id);
@@ -157,7 +157,7 @@ test("who leaves when told how it began gets nothing more", async () => {
   let sends = 0;
   const subscription = feeds.subscribe(
     world.ref,
-    { format: choice("native"), after: null },
+    { format: streamFormat("native"), after: null },
     {
       sink: { send: () => (sends++, "written"), end: () => undefined },
       onSubscribed: () => subscription.onClose(),
@@ -172,7 +172,7 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
   const { world, feeds } = await stage({ idleCleanupMs: 20 });
   const events = talk(1, 30);
   await world.write(events.slice(0, 10));
-  const viewer = new TestViewer(choice("responses", "sse"), { maxQueued: 300 });
+  const viewer = new TestSubscriber(streamFormat("responses", "sse"), { maxQueued: 300 });
   const parts = {
     ...world.parts,
     feeds,
@@ -182,9 +182,9 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
     env: { now: () => 0 },
     onError: fail,
   };
-  const wish = { format: choice("responses", "sse"), after: "0-0", untilTurnEnd: "t1" };
+  const wish = { format: streamFormat("responses", "sse"), after: "0-0", untilTurnEnd: "t1" };
   viewer.subscription = subscribeToTurn(parts as unknown as GatewayContext, world.ref, wish, viewer);
-  await settled(viewer);
+  await waitUntilIdle(viewer);
   viewer.clog();
   await world.write(events.slice(10));
   await archiveSession(world.parts, world.ref);
@@ -194,7 +194,7 @@ test("a slow viewer of one turn whose place is trimmed meanwhile is told its end
   await pause(60);
   viewer.unclog();
   await until(() => viewer.end !== null, 30_000);
-  expect(viewer.beginnings.map(({ reason }) => reason)).toEqual(["cursor", "slow"]);
+  expect(viewer.starts.map(({ reason }) => reason)).toEqual(["cursor", "slow"]);
   expect(viewer.end).toBe("complete");
   expect(viewer.frames.at(-1)?.["type"]).toBe("[DONE]");
 });
@@ -214,14 +214,14 @@ test("what became of a form is there for who comes after the next turn began, ar
   await world.append({ type: "form.request", ...on, form: "f", schema });
   await world.write(events.slice(end, next));
   await archiveSession(world.parts, world.ref);
-  const first = new TestViewer(choice("blocks")).watch(feeds, world.ref, "0-0");
-  await settled(first);
+  const first = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, "0-0");
+  await waitUntilIdle(first);
   const change = { version: 1, status: "submitted", values: {} } as const;
   await world.append({ type: "form.update", ...on, ...change });
   await world.write(events.slice(next, next + 4));
-  await settled(first);
-  const late = new TestViewer(choice("native")).watch(feeds, world.ref, null);
-  await settled(late);
+  await waitUntilIdle(first);
+  const late = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
+  await waitUntilIdle(late);
   const shown = restore(late.frames[0]?.["snapshot"] as Snapshot);
   expect(plain(shown)).toEqual(plain(world.folded()));
   expect([...listBlocks(findTurn(shown, "t1") as Turn)].length).toBe(2);
@@ -251,8 +251,8 @@ test("a turn that was archived while it ran, and ended without a word, is over",
   await world.write(events.slice(0, end));
   await archiveSession(world.parts, world.ref);
   await world.write(events.slice(end));
-  const late = new TestViewer(choice("native")).watch(feeds, world.ref, null);
-  await settled(late);
+  const late = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
+  await waitUntilIdle(late);
   expect(plain(restore(late.frames[0]?.["snapshot"] as Snapshot))).toEqual(plain(world.folded()));
 });
 
@@ -263,8 +263,8 @@ test("F07: a turn that was left running ends for `responses` too when another be
   );
   const turns = [first, second?.slice(first?.length), third?.slice(second?.length)];
   await world.write(turns[0] ?? []);
-  const viewer = new TestViewer(choice("responses", "sse")).watch(feeds, world.ref, "0-0");
-  await settled(viewer);
+  const viewer = new TestSubscriber(streamFormat("responses", "sse")).subscribe(feeds, world.ref, "0-0");
+  await waitUntilIdle(viewer);
   await world.write((turns[1] ?? []).filter(({ type }) => type !== "turn.end"));
   await world.write((turns[2] ?? []).slice(0, 2));
   await until(() => viewer.cursor === world.events.at(-1)?.id);

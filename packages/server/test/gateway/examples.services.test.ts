@@ -15,7 +15,7 @@ import { socketAddress, tokenFor } from "./examples/authenticate-users.ts";
 import { ask } from "./examples/post-and-read.ts";
 import { startServer } from "./examples/start-server.ts";
 import { watch } from "./examples/subscribe-socket.ts";
-import { openServer, memoryParts } from "./test-server.ts";
+import { openServer, createMemoryBackend } from "./test-server.ts";
 
 const SECRET = "a secret of at least 32 bytes, or so";
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
@@ -57,7 +57,7 @@ test("a server is started, and a person let in", async () => {
 });
 
 test("it is part of another app, or a function", async () => {
-  const options = { ...memoryParts(), secrets: [SECRET] as const };
+  const options = { ...createMemoryBackend(), secrets: [SECRET] as const };
   const key = await firstKey(options.store);
   const app = await ownApp(options);
   const url = await app.listen();
@@ -82,13 +82,13 @@ class PageSocket extends WebSocket {
 }
 
 test("a message is sent and its answer read, while another page watches and comes back", async () => {
-  const stage = await Stage.open(memoryParts());
+  const stage = await Stage.open(createMemoryBackend());
   await stage.worker([
     defineAgent({ name: "a", model: scriptedModel(({ text }) => [script.text(`You said ${text}.`)]) }),
   ]);
   const first = await openServer(stage.parts, { actor: stage.actor });
   const ref = await stage.session();
-  const { token } = (await first.ask("POST", "/tokens", { body: { user_id: stage.actor.user } })).json as {
+  const { token } = (await first.request("POST", "/tokens", { body: { user_id: stage.actor.user } })).json as {
     token: string;
   };
   let server = first;

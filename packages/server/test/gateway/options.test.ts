@@ -5,13 +5,13 @@ import type { GatewayOptions } from "../../src/gateway/options.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { memoryParts } from "./test-server.ts";
+import { createMemoryBackend } from "./test-server.ts";
 
 /** As an environment gives it: nothing where the type says text. */
 const MISSING = undefined as unknown as string;
 
 const given = (change: object) => {
-  const options = { ...memoryParts(), secrets: ["s".repeat(32)], ...change };
+  const options = { ...createMemoryBackend(), secrets: ["s".repeat(32)], ...change };
   return () => createGateway(options as unknown as GatewayOptions);
 };
 

@@ -16,15 +16,15 @@ import type { SessionRef } from "../../src/store/refs.ts";
 
 export type Frame = Record<string, unknown>;
 
-export function choice(
+export function streamFormat(
   dialect: StreamFormat["dialect"],
   wire: StreamFormat["wire"] = "socket",
 ): StreamFormat {
   return { dialect, wire, includeToolTags: false };
 }
 
-export class TestViewer implements Subscriber {
-  readonly beginnings: (SubscribedInfo & { readonly after: number })[] = [];
+export class TestSubscriber implements Subscriber {
+  readonly starts: (SubscribedInfo & { readonly after: number })[] = [];
   readonly frames: Frame[] = [];
   /** How the frames lay in the bytes. */
   readonly sends: number[] = [];
@@ -46,7 +46,7 @@ export class TestViewer implements Subscriber {
     this.sink = { send: (bytes) => this.#send(bytes), end: () => undefined };
   }
 
-  watch(feeds: SessionFeeds, ref: SessionRef, after: string | null, untilTurn?: string): this {
+  subscribe(feeds: SessionFeeds, ref: SessionRef, after: string | null, untilTurn?: string): this {
     const wish = {
       format: this.#choice,
       after,
@@ -57,7 +57,7 @@ export class TestViewer implements Subscriber {
   }
 
   onSubscribed(told: SubscribedInfo): void {
-    const note = () => void this.beginnings.push({ ...told, after: this.frames.length });
+    const note = () => void this.starts.push({ ...told, after: this.frames.length });
     if (this.#queue.length > 0) this.#queue.push(note);
     else note();
   }
@@ -171,7 +171,7 @@ export async function until(test: () => boolean, patienceMs = 30_000): Promise<v
 }
 
 /** Until nothing has come for some rounds of the event loop. */
-export async function settled(viewer: TestViewer): Promise<void> {
+export async function waitUntilIdle(viewer: TestSubscriber): Promise<void> {
   for (let quiet = 0, last = -1; quiet < 5;) {
     await new Promise((resolve) => setTimeout(resolve, 1));
     quiet = viewer.sends.length === last ? quiet + 1 : 0;

@@ -13,11 +13,11 @@ import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { titles } from "../../log/drafts.ts";
 import { World } from "../../session/session-harness.ts";
-import { choice, type Frame, readFrames } from "../test-subscriber.ts";
+import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";
 
 const RUNS = 100;
 const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
-const NATIVE = choice("native");
+const NATIVE = streamFormat("native");
 /** What a connection holds before it says that it is enough. */
 const ENOUGH = 300;
 

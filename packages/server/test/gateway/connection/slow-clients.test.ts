@@ -6,7 +6,7 @@ import { createSseParser, type EventDraft } from "@turnstream/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import { World } from "../../session/session-harness.ts";
 import { SocketClient } from "../clients.ts";
-import { memoryParts, openServer, type TestServer } from "../test-server.ts";
+import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 
 const MIB = 1024 * 1024;
 const TEXT = "x".repeat(48 * 1024);
@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 async function open(limits = {}): Promise<void> {
-  const parts = memoryParts();
+  const parts = createMemoryBackend();
   world = await (await World.make(parts)).start();
   server = await openServer(parts, { actor: world.actor, limits: { snapshotTurns: 3, ...limits } });
 }
@@ -32,7 +32,7 @@ async function open(limits = {}): Promise<void> {
 async function connect(dialect: string): Promise<SocketClient> {
   const client = await SocketClient.open(server, { dialect });
   clients.push(client);
-  await client.ask({ type: "subscribe", session_id: world.ref.session });
+  await client.request({ type: "subscribe", session_id: world.ref.session });
   return client;
 }
 
@@ -68,7 +68,7 @@ async function overrun(isOver: () => boolean): Promise<number> {
     await turn(TEXT);
     // Whoever reads has the time to.
     await new Promise((resolve) => setImmediate(resolve));
-    most = Math.max(most, server.server.load().maxBufferedBytes);
+    most = Math.max(most, server.server.stats().maxBufferedBytes);
   }
   return most;
 }
@@ -76,9 +76,9 @@ async function overrun(isOver: () => boolean): Promise<number> {
 /** Once nobody is left, or it has taken too long. */
 async function loadInTheEnd(): Promise<object> {
   const deadline = performance.now() + 30_000;
-  while (server.server.load().connections > 0 && performance.now() < deadline)
+  while (server.server.stats().connections > 0 && performance.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 10));
-  return server.server.load();
+  return server.server.stats();
 }
 
 function isEnd({ type }: Record<string, unknown>): boolean {
@@ -92,7 +92,7 @@ describe("a socket that is not read (reliability 11)", () => {
     slow.socket.pause();
     let peak = 0;
     const most = await overrun(() => {
-      const { maxBufferedBytes } = server.server.load();
+      const { maxBufferedBytes } = server.server.stats();
       const dropped = maxBufferedBytes < peak - 256 * 1024;
       peak = Math.max(peak, maxBufferedBytes);
       return dropped;
@@ -133,7 +133,7 @@ describe("a socket that is not read (reliability 11)", () => {
     await open({ stallTimeoutMs: 300, heartbeatMs: 20 });
     const slow = await connect("native");
     slow.socket.pause();
-    await overrun(() => server.server.load().maxBufferedBytes > 256 * 1024);
+    await overrun(() => server.server.stats().maxBufferedBytes > 256 * 1024);
     expect(await loadInTheEnd()).toMatchObject({ connections: 0, bufferedBytes: 0 });
   });
 
@@ -141,11 +141,11 @@ describe("a socket that is not read (reliability 11)", () => {
     await open();
     const slow = await connect("native");
     slow.socket.pause();
-    await overrun(() => server.server.load().maxBufferedBytes > 128 * 1024);
+    await overrun(() => server.server.stats().maxBufferedBytes > 128 * 1024);
     slow.socket.send(JSON.stringify({ type: "stop", session_id: world.ref.session, request_id: "late" }));
     let peak = 0;
     await overrun(() => {
-      const { maxBufferedBytes } = server.server.load();
+      const { maxBufferedBytes } = server.server.stats();
       peak = Math.max(peak, maxBufferedBytes);
       return maxBufferedBytes < peak - 256 * 1024;
     });
@@ -164,7 +164,7 @@ describe("an event stream that is not read (reliability 11)", () => {
       get(`${server.url}${path}`, { headers: server.auth }, resolve);
     });
     response.on("error", () => undefined).pause();
-    await overrun(() => server.server.load().maxBufferedBytes > 256 * 1024);
+    await overrun(() => server.server.stats().maxBufferedBytes > 256 * 1024);
     expect(await loadInTheEnd()).toMatchObject({ connections: 0, bufferedBytes: 0 });
     response.destroy();
   });
@@ -187,7 +187,7 @@ describe("an event stream that is not read (reliability 11)", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     let peak = 0;
     const most = await overrun(() => {
-      const { maxBufferedBytes } = server.server.load();
+      const { maxBufferedBytes } = server.server.stats();
       const dropped = maxBufferedBytes < peak - 256 * 1024;
       peak = Math.max(peak, maxBufferedBytes);
       return dropped;

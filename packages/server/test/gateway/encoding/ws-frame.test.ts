@@ -47,7 +47,7 @@ async function told(way: string, texts: readonly string[]): Promise<SseMessage[]
     return nothing;
   };
   const stream = await (ways[way] as () => Promise<StreamClient>)();
-  await stream.over();
+  await stream.ended();
   return stream.messages;
 }
 

@@ -11,14 +11,14 @@ import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { World } from "../../session/session-harness.ts";
-import { choice, type Frame, settled, TestViewer } from "../test-subscriber.ts";
+import { streamFormat, type Frame, waitUntilIdle, TestSubscriber } from "../test-subscriber.ts";
 
 const LOGS = Math.min(40, Number(process.env["TURNSTREAM_LOGS"] ?? 40));
 const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
 
 /** What each client makes of its frames. It forgets everything when it is told to. */
 const SHOWN = {
-  native: (viewer: TestViewer) => {
+  native: (viewer: TestSubscriber) => {
     let state = emptyState;
     for (const { session_id: _, ...frame } of viewer.frames)
       state =
@@ -27,18 +27,18 @@ const SHOWN = {
           : fold(state, frame as unknown as SessionEvent);
     return snapshot(state);
   },
-  blocks: (viewer: TestViewer) => {
+  blocks: (viewer: TestSubscriber) => {
     const client = new BlocksClient();
     for (const frame of kept(viewer)) client.handle(frame);
     return client.display();
   },
-  tasks: (viewer: TestViewer) => {
+  tasks: (viewer: TestSubscriber) => {
     const client = new TasksClient();
     for (const frame of kept(viewer)) client.handle(frame);
     expect(client.problems).toEqual([]);
     return client.display();
   },
-  responses: (viewer: TestViewer) => {
+  responses: (viewer: TestSubscriber) => {
     const { decoder } = decodeAll(responses, kept(viewer) as unknown as ResponsesFrame[]);
     const { turns } = snapshot(decoder.state);
     return turns.map(({ id, status, items }) => ({
@@ -51,8 +51,8 @@ const SHOWN = {
 };
 
 /** After it was told to forget what it has. */
-function kept({ frames, beginnings }: TestViewer): Frame[] {
-  return frames.slice(beginnings.findLast((one) => !one.resumed)?.after ?? 0);
+function kept({ frames, starts }: TestSubscriber): Frame[] {
+  return frames.slice(starts.findLast((one) => !one.resumed)?.after ?? 0);
 }
 
 test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one shows that was not`, async () => {
@@ -69,9 +69,9 @@ test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one
         },
       });
       const pairs = (["native", "blocks", "tasks", "responses"] as const).map((dialect) => {
-        const of = choice(dialect, dialect === "responses" ? "sse" : "socket");
-        const [slow, quick] = [new TestViewer(of, { maxQueued: 900 }), new TestViewer(of)];
-        for (const viewer of [slow, quick]) viewer.watch(feeds, world.ref, "0-0");
+        const of = streamFormat(dialect, dialect === "responses" ? "sse" : "socket");
+        const [slow, quick] = [new TestSubscriber(of, { maxQueued: 900 }), new TestSubscriber(of)];
+        for (const viewer of [slow, quick]) viewer.subscribe(feeds, world.ref, "0-0");
         return { dialect, slow, quick };
       });
       let n = 0;
@@ -83,9 +83,9 @@ test(`W16 in ${LOGS} logs, a client of each dialect that was slow shows what one
         if (move === 4) await new Promise((resolve) => setImmediate(resolve));
       });
       for (const { slow } of pairs) slow.unclog();
-      for (const { slow, quick } of pairs) await Promise.all([settled(slow), settled(quick)]);
+      for (const { slow, quick } of pairs) await Promise.all([waitUntilIdle(slow), waitUntilIdle(quick)]);
       for (const { dialect, slow, quick } of pairs) {
-        seen.slow += slow.beginnings.filter(({ reason }) => reason === "slow").length;
+        seen.slow += slow.starts.filter(({ reason }) => reason === "slow").length;
         expectSame(sorted(SHOWN[dialect](slow)), sorted(SHOWN[dialect](quick)));
       }
       await feeds.close();

@@ -11,7 +11,7 @@ import { archiveSession } from "../../../src/session/archive/archive.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
-import { Desk } from "../gateway-harness.ts";
+import { GatewayHarness } from "../gateway-harness.ts";
 
 const FORM = {
   title: "Contact",
@@ -56,9 +56,9 @@ function answers(client: BlocksClient): unknown {
 }
 
 export function historyContract(name: string, makeParts: () => Promise<StageParts>): void {
-  let desk: Desk;
+  let desk: GatewayHarness;
   const open = async (): Promise<SessionRef> => {
-    desk = await Desk.open(await makeParts());
+    desk = await GatewayHarness.open(await makeParts());
     await desk.stage.worker([guide]);
     return desk.stage.session();
   };
@@ -145,7 +145,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
         for (const frame of stream.frames) if (frame["type"] !== "subscribed") client.handle(frame);
         expect(client.problems).toEqual([]);
         expect(answers(client)).toEqual(answers(whole));
-        stream.leave();
+        stream.disconnect();
       }
       // Some came while it ran, or this shows nothing.
       const running = reloads.filter(({ history }) => history.agent_status === "running");
@@ -174,7 +174,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
         const { id } = (await stage.state(ref)).turns.get(turn) ?? { id: "" };
         expect(await desk.json("GET", `/sessions/${ref.session}/turns/${id}`)).toEqual({ turn: turns[turn] });
       }
-      expect(await desk.refused("GET", `/sessions/${ref.session}/turns/nothing`)).toBe("404 NOT_FOUND");
+      expect(await desk.requestError("GET", `/sessions/${ref.session}/turns/nothing`)).toBe("404 NOT_FOUND");
     });
 
     it("H04 a reload finds the approval, which can be decided, and later every group closed", async () => {
@@ -211,9 +211,9 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
       expect(state.output).toContainEqual(
         expect.objectContaining({ type: "tool_result", content: [{ type: "text", text: "free beds" }] }),
       );
-      expect(await desk.refused("GET", `${path}?task=nothing`)).toBe("404 NOT_FOUND");
+      expect(await desk.requestError("GET", `${path}?task=nothing`)).toBe("404 NOT_FOUND");
       const headers = { ...server.auth, "x-user-id": "else" };
-      expect((await desk.ask("GET", path, { headers })).status).toBe(404);
+      expect((await desk.request("GET", path, { headers })).status).toBe(404);
     });
 
     it("a turn is stopped with a receipt, and a failed one tried again", async () => {
@@ -235,7 +235,7 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
 
       const failed = await stage.ask(ref, "fail");
       expect(failed.status).toBe("error");
-      expect(await desk.refused("POST", `${path}/turns/${turn.id}/retry`)).toBe("409 CONFLICT");
+      expect(await desk.requestError("POST", `${path}/turns/${turn.id}/retry`)).toBe("409 CONFLICT");
       const retried = await desk.json("POST", `${path}/turns/${failed.id}/retry`);
       expect(retried.receipt).toBe("retrying");
       const again = await stage.ended(ref, ({ id }) => id === retried.turn_id);
@@ -256,8 +256,8 @@ export function historyContract(name: string, makeParts: () => Promise<StagePart
         return restore(now.snapshot as Snapshot).waiting.map(({ id }) => id);
       };
       expect(await waiting()).toEqual([message]);
-      expect((await desk.ask("DELETE", path)).status).toBe(204);
-      expect(await desk.refused("DELETE", path)).toBe("404 NOT_FOUND");
+      expect((await desk.request("DELETE", path)).status).toBe(204);
+      expect(await desk.requestError("DELETE", path)).toBe("404 NOT_FOUND");
       expect(await waiting()).toEqual([]);
       await stage.stop(ref);
       await stage.ended(ref, () => true);

@@ -10,7 +10,7 @@ import type { Route } from "../../../src/gateway/http/route.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
 import { createSession } from "../../../src/session/lifecycle/create.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
-import { ask } from "../pending-interactions.ts";
+import { requestInteraction } from "../pending-interactions.ts";
 
 const LONG = "x".repeat(1_000_000);
 /** As they stand in an address. */
@@ -165,9 +165,9 @@ export function hostileContract(name: string, makeParts: () => Promise<StagePart
       if (there !== null && !path.includes("{interaction}")) return;
       const { id: session } = await createSession(parts, actor, {});
       const ref = { tenant: "acme", session };
-      const approval = await ask(parts, ref, "approval");
-      const question = await ask(parts, ref, "question");
-      const form = await ask(parts, ref, "form");
+      const approval = await requestInteraction(parts, ref, "approval");
+      const question = await requestInteraction(parts, ref, "question");
+      const form = await requestInteraction(parts, ref, "form");
       const isQuestion = /answer|dismiss/.test(path);
       const interaction = path.endsWith("decide") ? approval : isQuestion ? question : form;
       await parts.store.memories.save(actor, { id: "m", text: "x" });

@@ -6,8 +6,8 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import type { SessionRef } from "../../../src/store/refs.ts";
-import { Desk } from "../gateway-harness.ts";
-import { memoryParts } from "../test-server.ts";
+import { GatewayHarness } from "../gateway-harness.ts";
+import { createMemoryBackend } from "../test-server.ts";
 
 /** They change what is there, or let somebody in; repeated, they do no harm. */
 const MAKE_NOTHING = [
@@ -36,10 +36,10 @@ interface Making {
   readonly count: () => Promise<number>;
 }
 
-let desk: Desk;
+let desk: GatewayHarness;
 let ref: SessionRef;
 beforeEach(async () => {
-  desk = await Desk.open(memoryParts());
+  desk = await GatewayHarness.open(createMemoryBackend());
   const model = scriptedModel(({ text }) =>
     text === "fail"
       ? [script.error({ status: 500 }, { times: 1 }), script.text("now")]
@@ -114,7 +114,7 @@ test("a POST makes something and heeds the key, or is known to make nothing", ()
 test("the same key for other bytes, or for bytes of another name, is a conflict", async () => {
   const headers = { ...desk.server.auth, "idempotency-key": "file" };
   const upload = (name: string, body: unknown) =>
-    desk.ask("POST", at(`/files?name=${name}`), { headers, body });
+    desk.request("POST", at(`/files?name=${name}`), { headers, body });
   expect((await upload("a.json", { some: "bytes" })).status).toBeLessThan(300);
   expect(await upload("a.json", { more: "bytes, and others" })).toMatchObject({ status: 409 });
   expect(await upload("b.json", { some: "bytes" })).toMatchObject({ status: 409 });
@@ -122,9 +122,9 @@ test("the same key for other bytes, or for bytes of another name, is a conflict"
 
 const MADE = Object.entries(MAKINGS);
 
-function post({ path, body }: Asking, key: string): ReturnType<Desk["ask"]> {
+function post({ path, body }: Asking, key: string): ReturnType<GatewayHarness["request"]> {
   const headers = { ...desk.server.auth, "idempotency-key": key };
-  return desk.ask("POST", path, { headers, ...(body === undefined ? {} : { body }) });
+  return desk.request("POST", path, { headers, ...(body === undefined ? {} : { body }) });
 }
 
 test.each(MADE)("%s, asked again and at once, makes one", async (_, { ready, count }) => {

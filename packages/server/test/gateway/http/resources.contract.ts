@@ -3,53 +3,53 @@ import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SessionRef } from "../../../src/store/refs.ts";
 import type { StageParts } from "../../runtime/turn-harness.ts";
-import { ask, newSession } from "../pending-interactions.ts";
-import { Desk } from "../gateway-harness.ts";
+import { requestInteraction, createTestSession } from "../pending-interactions.ts";
+import { GatewayHarness } from "../gateway-harness.ts";
 
 export function resourcesContract(name: string, makeParts: () => Promise<StageParts>): void {
   describe(`resources over HTTP on ${name}`, () => {
-    let desk: Desk;
+    let desk: GatewayHarness;
     let parts: StageParts;
     let ref: SessionRef;
     let path: string;
     beforeEach(async () => {
       parts = await makeParts();
       const limits = { maxUploadBytes: 3_000_000, maxSessionUploadBytes: 4_000_000 };
-      desk = await Desk.open(parts, { limits });
-      ref = await newSession(parts, desk.stage.actor);
+      desk = await GatewayHarness.open(parts, { limits });
+      ref = await createTestSession(parts, desk.stage.actor);
       path = `/sessions/${ref.session}`;
     });
     afterEach(() => desk.close());
     const at = (key: string, verb: string) => `${path}/interactions/${key}${verb === "" ? "" : `/${verb}`}`;
 
     it("W13 an approval is decided once, by whoever saw what was asked", async () => {
-      const key = await ask(parts, ref, "approval", { digest: "sha256:1" });
+      const key = await requestInteraction(parts, ref, "approval", { digest: "sha256:1" });
       const decide = { decision: "approve", always: true, digest: "sha256:1" };
       const mismatch = { ...decide, digest: "sha256:2" };
-      expect(await desk.refused("POST", at(key, "decide"), mismatch)).toBe("409 INTERACTION_MISMATCH");
-      expect(await desk.refused("POST", at(key, "decide"), { decision: "edit" })).toBe("400 BAD_REQUEST");
-      expect(await desk.refused("POST", at(key, "answer"), { answers: [] })).toBe("400 BAD_REQUEST");
-      expect(await desk.refused("POST", at(key, "submit"), { values: {} })).toBe("404 NOT_FOUND");
+      expect(await desk.requestError("POST", at(key, "decide"), mismatch)).toBe("409 INTERACTION_MISMATCH");
+      expect(await desk.requestError("POST", at(key, "decide"), { decision: "edit" })).toBe("400 BAD_REQUEST");
+      expect(await desk.requestError("POST", at(key, "answer"), { answers: [] })).toBe("400 BAD_REQUEST");
+      expect(await desk.requestError("POST", at(key, "submit"), { values: {} })).toBe("404 NOT_FOUND");
       expect((await desk.json("POST", at(key, "decide"), decide)).interaction).toMatchObject({
         key,
         status: "approved",
         version: 1,
       });
-      expect(await desk.refused("POST", at(key, "decide"), decide)).toBe("409 INTERACTION_CLOSED");
+      expect(await desk.requestError("POST", at(key, "decide"), decide)).toBe("409 INTERACTION_CLOSED");
       expect((await desk.json("GET", at(key, ""))).interaction.changes).toMatchObject([
         { status: "approved", by: desk.stage.actor.user },
       ]);
-      expect(await desk.refused("GET", at("nothing", ""))).toBe("404 NOT_FOUND");
+      expect(await desk.requestError("GET", at("nothing", ""))).toBe("404 NOT_FOUND");
 
       const { allowances } = await desk.json("GET", `${path}/allowances`);
       expect(allowances).toMatchObject([{ agent: "broker", tool: "trade", by: desk.stage.actor.user }]);
-      expect((await desk.ask("DELETE", `${path}/allowances/broker/trade`)).status).toBe(204);
-      expect(await desk.refused("DELETE", `${path}/allowances/broker/trade`)).toBe("404 NOT_FOUND");
+      expect((await desk.request("DELETE", `${path}/allowances/broker/trade`)).status).toBe(204);
+      expect(await desk.requestError("DELETE", `${path}/allowances/broker/trade`)).toBe("404 NOT_FOUND");
     });
 
     it("what waits is listed in pages, the oldest first", async () => {
       const keys = [];
-      for (let n = 0; n < 5; n++) keys.push(await ask(parts, ref, "question"));
+      for (let n = 0; n < 5; n++) keys.push(await requestInteraction(parts, ref, "question"));
       await desk.json("POST", at(keys[1] ?? "", "dismiss"), { reason: "later" });
       const answers = [{ question: "meal", selected: ["dinner"] }];
       await desk.json("POST", at(keys[3] ?? "", "answer"), { answers });
@@ -69,11 +69,11 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
         "answered",
         "pending",
       ]);
-      expect(await desk.refused("GET", `${path}/interactions?status=all`)).toBe("400 BAD_REQUEST");
+      expect(await desk.requestError("GET", `${path}/interactions?status=all`)).toBe("400 BAD_REQUEST");
     });
 
     it("S07 a form is kept as a draft, submitted or declined, and gone on from unless one says no", async () => {
-      const form = await ask(parts, ref, "form");
+      const form = await requestInteraction(parts, ref, "form");
       expect(await desk.json("GET", at(form, "draft"))).toEqual({ draft: null });
       const values = { email: "a@x.test" };
       expect((await desk.json("PUT", at(form, "draft"), { values })).draft).toMatchObject({
@@ -81,14 +81,14 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
         version: 1,
       });
       expect((await desk.json("GET", at(form, "draft"))).draft.values).toEqual(values);
-      const bad = await desk.ask("POST", at(form, "submit"), { body: { values: {} } });
+      const bad = await desk.request("POST", at(form, "submit"), { body: { values: {} } });
       expect(bad.json).toMatchObject({ error: "BAD_REQUEST", message: expect.stringContaining("email") });
       const submitted = await desk.json("POST", at(form, "submit"), { values, go_on: false });
       expect(submitted.interaction).toMatchObject({ status: "submitted", changes: [{ body: { values } }] });
       expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
-      expect(await desk.refused("PUT", at(form, "draft"), { values })).toBe("409 CONFLICT");
-      expect(await desk.refused("POST", at(form, "decline"), {})).toBe("409 INTERACTION_CLOSED");
-      const other = await ask(parts, ref, "form");
+      expect(await desk.requestError("PUT", at(form, "draft"), { values })).toBe("409 CONFLICT");
+      expect(await desk.requestError("POST", at(form, "decline"), {})).toBe("409 INTERACTION_CLOSED");
+      const other = await requestInteraction(parts, ref, "form");
       await desk.json("POST", at(other, "decline"), { reason: "no" });
       expect(await parts.store.queuedMessages.list(ref)).toMatchObject([{ resumes: other }]);
     });
@@ -113,7 +113,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
       const again = await load(url, { "if-none-match": `W/"else", ${loaded.headers.get("etag")}` });
       expect([again.status, await again.text()]).toEqual([304, ""]);
       expect((await load(url, { "if-none-match": `"else"` })).status).toBe(200);
-      const forged = await desk.ask("GET", `/blobs/${url.slice("/api/v1/blobs/".length)}x`, { headers: {} });
+      const forged = await desk.request("GET", `/blobs/${url.slice("/api/v1/blobs/".length)}x`, { headers: {} });
       expect(forged.json.error).toBe("BAD_REQUEST");
       await parts.store.sessions.remove(ref);
       expect((await load(url)).status).toBe(404);
@@ -155,8 +155,8 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
       expect((await put(Buffer.alloc(3_000_001))).json["error"]).toBe("TOO_LARGE");
       expect((await put(bytes)).json["error"]).toBe("TOO_LARGE");
       expect((await put(Buffer.from("small"))).status).toBe(201);
-      expect(await desk.refused("POST", `${path}/files`)).toBe("400 BAD_REQUEST");
-      expect(await desk.refused("GET", `${path}/files/nothing`)).toBe("404 NOT_FOUND");
+      expect(await desk.requestError("POST", `${path}/files`)).toBe("400 BAD_REQUEST");
+      expect(await desk.requestError("GET", `${path}/files/nothing`)).toBe("404 NOT_FOUND");
     });
 
     it("knowledge is brought in, listed and taken out", async () => {
@@ -176,8 +176,8 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
       );
       expect(next).toMatchObject({ objects: [{ title: "Meals", metadata: { n: 1 } }], next_after: null });
       const one = `/knowledge/huts/objects/${encodeURIComponent("docs/a.md")}`;
-      expect((await desk.ask("DELETE", one)).status).toBe(204);
-      expect(await desk.refused("DELETE", one)).toBe("404 NOT_FOUND");
+      expect((await desk.request("DELETE", one)).status).toBe(204);
+      expect(await desk.requestError("DELETE", one)).toBe("404 NOT_FOUND");
       const pruned = { objects: [{ id: "new", text: "New" }], prune: true };
       expect(await desk.json("POST", "/knowledge/huts/objects", pruned)).toMatchObject({
         created: 1,
@@ -194,11 +194,11 @@ export function resourcesContract(name: string, makeParts: () => Promise<StagePa
       expect(memory).toMatchObject({ id: "one", text: "1", pinned: true });
       const { memories } = await desk.json("GET", "/memories");
       expect(memories.map((one: { id: string }) => one.id)).toEqual(["one", "three", "two"]);
-      expect(await desk.refused("PATCH", "/memories/one", {})).toBe("400 BAD_REQUEST");
-      expect(await desk.refused("PATCH", "/memories/one", { text: " " })).toBe("400 BAD_REQUEST");
-      expect(await desk.refused("PATCH", "/memories/theirs", { text: "y" })).toBe("404 NOT_FOUND");
-      expect(await desk.refused("DELETE", "/memories/theirs")).toBe("404 NOT_FOUND");
-      expect((await desk.ask("DELETE", "/memories/two")).status).toBe(204);
+      expect(await desk.requestError("PATCH", "/memories/one", {})).toBe("400 BAD_REQUEST");
+      expect(await desk.requestError("PATCH", "/memories/one", { text: " " })).toBe("400 BAD_REQUEST");
+      expect(await desk.requestError("PATCH", "/memories/theirs", { text: "y" })).toBe("404 NOT_FOUND");
+      expect(await desk.requestError("DELETE", "/memories/theirs")).toBe("404 NOT_FOUND");
+      expect((await desk.request("DELETE", "/memories/two")).status).toBe(204);
       expect(await desk.json("DELETE", "/memories")).toEqual({ removed: 2 });
       expect(await parts.store.memories.list({ ...actor, user: "else" })).toHaveLength(1);
     });

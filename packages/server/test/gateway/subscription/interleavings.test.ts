@@ -15,10 +15,10 @@ import { isStoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { ScheduledEngine } from "../../log/scheduled-engine.ts";
 import { World } from "../../session/session-harness.ts";
-import { Chronicle } from "../log-history.ts";
-import { checkExact, type Counts, ExactViewer, TURNS } from "../exact-subscriber.ts";
-import { longTurn, say, takeoverOf } from "../generated-turns.ts";
-import { choice, type TestViewer } from "../test-subscriber.ts";
+import { LogHistory } from "../log-history.ts";
+import { checkExact, type Counts, ExactSubscriber, TURNS } from "../exact-subscriber.ts";
+import { longTurn, generateDrafts, createTakeover } from "../generated-turns.ts";
+import { streamFormat, type TestSubscriber } from "../test-subscriber.ts";
 
 const RUNS = Number(process.env["TURNSTREAM_INTERLEAVINGS"] ?? 10_000);
 /** 100,000 of them end within half an hour. */
@@ -44,14 +44,14 @@ const speech = fc.record({
 const view = fc.record({
   do: fc.constant("view" as const),
   choice: fc.constantFrom(
-    choice("native"),
-    choice("native", "sse"),
-    choice("blocks"),
-    choice("blocks", "sse"),
-    choice("tasks"),
-    choice("tasks", "sse"),
-    choice("responses", "sse"),
-    { ...choice("responses", "sse"), includeToolTags: true },
+    streamFormat("native"),
+    streamFormat("native", "sse"),
+    streamFormat("blocks"),
+    streamFormat("blocks", "sse"),
+    streamFormat("tasks"),
+    streamFormat("tasks", "sse"),
+    streamFormat("responses", "sse"),
+    { ...streamFormat("responses", "sse"), includeToolTags: true },
   ),
   back: fc.option(fc.nat(12), { freq: 3 }),
   outlet: fc.record({
@@ -98,15 +98,15 @@ const seen: Record<DialectName, Counts> = {
 };
 
 function noCounts(): Counts {
-  return { viewers: 0, frames: 0, merged: 0, slow: 0, anew: 0, resumed: 0 };
+  return { subscribers: 0, frames: 0, merged: 0, slow: 0, restarted: 0, resumed: 0 };
 }
 
 class Play {
   readonly engine: ScheduledEngine;
   readonly world: World;
   readonly feed: SessionFeed;
-  readonly viewers: ExactViewer[] = [];
-  readonly chronicle: Chronicle;
+  readonly viewers: ExactSubscriber[] = [];
+  readonly chronicle: LogHistory;
   /** What the writer takes the session to be. */
   #state = emptyState;
   #saying: Promise<void> = Promise.resolve();
@@ -115,7 +115,7 @@ class Play {
   private constructor(engine: ScheduledEngine, world: World, scheduler: Scheduler) {
     this.engine = engine;
     this.world = world;
-    this.chronicle = new Chronicle(engine);
+    this.chronicle = new LogHistory(engine);
     this.#lookUp();
     const wait = async (): Promise<void> => void (await scheduler.schedule(Promise.resolve("slice")));
     this.feed = new SessionFeed(world.ref, {
@@ -149,14 +149,14 @@ class Play {
         // A writer is one: what it says comes in order.
         this.#saying = this.#saying.then(() =>
           this.#try(async () => {
-            await world.append(...say(this.#state, command.which, () => this.#count++));
+            await world.append(...generateDrafts(this.#state, command.which, () => this.#count++));
             this.#lookUp();
           }),
         );
         return this.#saying;
       case "claim":
         return this.#try(async () => {
-          await world.claim(takeoverOf(this.#state));
+          await world.claim(createTakeover(this.#state));
           this.#lookUp();
         });
       case "archive":
@@ -169,7 +169,7 @@ class Play {
         const { maxQueued, isClogged } = outlet;
         const after = back === null ? null : (world.events.at(-1 - back)?.id ?? START_CURSOR);
         const head = () => formatCursor(this.feed.head);
-        const viewer = new ExactViewer(of, { maxQueued, after, head });
+        const viewer = new ExactSubscriber(of, { maxQueued, after, head });
         if (isClogged) viewer.clog();
         viewer.subscription = this.feed.subscribe({ format: of, after }, viewer);
         this.viewers.push(viewer);
@@ -195,7 +195,7 @@ class Play {
     }
   }
 
-  #viewer(who: number): ExactViewer | undefined {
+  #viewer(who: number): ExactSubscriber | undefined {
     return this.viewers.at(-1 - (who % Math.max(1, this.viewers.length)));
   }
 
@@ -219,7 +219,7 @@ class Play {
     const head = await this.engine.inner.head(ref.session);
     const end = head === null ? (await parts.store.archive.header(ref)).archived : formatCursor(head.last);
     for (const viewer of this.viewers)
-      checkExact(viewer, ref.session, this.chronicle, end, seen[viewer.choice.dialect]);
+      checkExact(viewer, ref.session, this.chronicle, end, seen[viewer.format.dialect]);
   }
 }
 
@@ -295,7 +295,7 @@ test(
     expect(sum("anew")).toBeGreaterThan(1_000 * share);
     expect(sum("resumed")).toBeGreaterThan(10_000 * share);
     for (const counts of all) {
-      expect(counts.viewers).toBeGreaterThan(20_000 * share);
+      expect(counts.subscribers).toBeGreaterThan(20_000 * share);
       expect(counts.frames).toBeGreaterThan(50_000 * share);
       expect(counts.merged).toBeGreaterThan(1_000 * share);
       expect(counts.slow).toBeGreaterThan(10 * share);
@@ -305,6 +305,6 @@ test(
 );
 
 /** Where nothing was lost or trimmed, only who was slow begins again. */
-function notAnew(viewer: TestViewer): void {
-  for (const { reason } of viewer.beginnings.slice(1)) expect(reason).toBe("slow");
+function notAnew(viewer: TestSubscriber): void {
+  for (const { reason } of viewer.starts.slice(1)) expect(reason).toBe("slow");
 }

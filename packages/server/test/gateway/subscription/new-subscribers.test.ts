@@ -8,7 +8,7 @@ import { createMemoryLog } from "../../../src/log/memory.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { plain, World } from "../../session/session-harness.ts";
-import { choice, settled, TestViewer, until } from "../test-subscriber.ts";
+import { streamFormat, waitUntilIdle, TestSubscriber, until } from "../test-subscriber.ts";
 
 const LOGS = Math.min(20, Number(process.env["TURNSTREAM_LOGS"] ?? 20));
 const SEED = Number(process.env["TURNSTREAM_SEED"] ?? 20_261_115);
@@ -29,9 +29,9 @@ test(`in ${LOGS} logs, archived anywhere, a fresh viewer gets a snapshot of all 
       });
       try {
         await world.write(events.slice(0, 1));
-        const staying = new TestViewer(choice("blocks"), { keepsNothing: true });
-        staying.watch(feeds, world.ref, null);
-        await settled(staying);
+        const staying = new TestSubscriber(streamFormat("blocks"), { keepsNothing: true });
+        staying.subscribe(feeds, world.ref, null);
+        await waitUntilIdle(staying);
         let n = 0;
         await world.write(events.slice(1), async () => {
           const move = moves[n++ % moves.length];
@@ -42,9 +42,9 @@ test(`in ${LOGS} logs, archived anywhere, a fresh viewer gets a snapshot of all 
           const isLast = n === events.length - 1;
           if (move !== 3 && !isLast) return;
           if (isLast) await new Promise((resolve) => setTimeout(resolve, 260));
-          await settled(staying);
-          const own = choice("native", n % 2 === 0 ? "socket" : "sse");
-          const viewer = new TestViewer(own).watch(feeds, world.ref, null);
+          await waitUntilIdle(staying);
+          const own = streamFormat("native", n % 2 === 0 ? "socket" : "sse");
+          const viewer = new TestSubscriber(own).subscribe(feeds, world.ref, null);
           await until(() => viewer.frames.length > 0);
           viewer.close();
           const shown = restore(viewer.frames[0]?.["snapshot"] as Snapshot);

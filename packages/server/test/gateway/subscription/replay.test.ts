@@ -20,7 +20,7 @@ import { needsFoldedState, createEncodingTarget } from "../../../src/gateway/enc
 import { buildReplayPage, replayStateAt } from "../../../src/gateway/subscription/replay-page.ts";
 import { LogEntry } from "../../../src/log/entry.ts";
 import { trimState } from "../../../src/session/history/trim-state.ts";
-import { choice, type Frame, readFrames } from "../test-subscriber.ts";
+import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";
 
 const LOGS = Number(process.env["TURNSTREAM_LOGS"] ?? 30);
 /** 600 of them, with more than 1,000 turns, end within half an hour. */
@@ -75,7 +75,7 @@ test(
         const slim = slimStates(states, events);
         for (let k = 0; k <= events.length; k++)
           for (const dialect of ["native", "blocks", "tasks", "responses"] as const) {
-            const of = choice(dialect, dialect === "responses" || k % 3 === 0 ? "sse" : "socket");
+            const of = streamFormat(dialect, dialect === "responses" || k % 3 === 0 ? "sse" : "socket");
             const got = frames(of, slim[k] ?? emptyState, events.slice(k));
             const expected = resolveBlobUrls(TOLD[dialect](states, events, k), blobUrl).map((frame) =>
               withoutSession(frame as Frame),

@@ -113,9 +113,9 @@ describe("over a real link (reliability 12)", () => {
 
   test("a half-open socket is given up in time, and one that only listens is not", async () => {
     server = await openServer();
-    const { parts, secrets } = server;
+    const { backend, secrets } = server;
     const gateway = createGateway({
-      ...parts,
+      ...backend,
       secrets,
       limits: { pingIntervalMs: 500, pongTimeoutMs: 4_000, heartbeatMs: 20 },
     });

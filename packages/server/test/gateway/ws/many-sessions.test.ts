@@ -12,7 +12,7 @@ import {
 import { afterEach, expect, test } from "vitest";
 import { World } from "../../session/session-harness.ts";
 import { SocketClient } from "../clients.ts";
-import { memoryParts, openServer, type TestServer } from "../test-server.ts";
+import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 import { until } from "../test-subscriber.ts";
 
 const SESSIONS = 100;
@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 async function open(text: string): Promise<void> {
-  const parts = memoryParts();
+  const parts = createMemoryBackend();
   for (let n = 0; n < SESSIONS; n++) {
     const world = await (await World.make(parts, worlds[0]?.actor)).start();
     await world.append(
@@ -59,7 +59,7 @@ async function connect(dialect: string): Promise<SocketClient> {
 async function subscribe(client: SocketClient): Promise<void> {
   for (let n = 0; n < SESSIONS; n += 20)
     await Promise.all(
-      worlds.slice(n, n + 20).map(({ ref }) => client.ask({ type: "subscribe", session_id: ref.session })),
+      worlds.slice(n, n + 20).map(({ ref }) => client.request({ type: "subscribe", session_id: ref.session })),
     );
 }
 
@@ -71,7 +71,7 @@ function say(world: World, text: string): Promise<void> {
 async function round(text = WORDS): Promise<number> {
   await Promise.all(worlds.map((world) => say(world, text)));
   await new Promise((resolve) => setTimeout(resolve, 1));
-  return server.server.load().maxBufferedBytes;
+  return server.server.stats().maxBufferedBytes;
 }
 
 /** Speaks on until a client that doesn't read has filled the systems at both ends, and our queue, twice over. */
